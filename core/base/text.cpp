@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/text.h"
+
+#include <charconv>
+
+namespace memstat {
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none (or it is a NUL).
+/// Refuses overlong forms, surrogates and values beyond U+10FFFF, as RFC 3629 does.
+std::size_t utf8_sequence(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto continues = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0);
+  if (first == 0) return 0;
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    if (!continues(1) || !continues(2)) return 0;
+    if (first == 0xE0 && byte(1) < 0xA0) return 0;
+    if (first == 0xED && byte(1) > 0x9F) return 0;
+    return 3;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    if (!continues(1) || !continues(2) || !continues(3)) return 0;
+    if (first == 0xF0 && byte(1) < 0x90) return 0;
+    if (first == 0xF4 && byte(1) > 0x8F) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+template <typename Visit>
+bool visit_ranges(std::string_view list, Visit visit) {
+  list = trim(list);
+  if (list.empty()) return false;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const std::string_view item = list.substr(0, comma);
+    const std::size_t dash = item.find('-');
+    const auto low = parse_u64(item.substr(0, dash));
+    const auto high = dash == std::string_view::npos ? low : parse_u64(item.substr(dash + 1));
+    if (!low || !high || *low > *high || *high > 0xFFFFFFFEU) return false;
+    visit(static_cast<std::uint32_t>(*low), static_cast<std::uint32_t>(*high));
+    if (comma == std::string_view::npos) return true;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_u64(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (text.empty() || failure != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> parse_i64(std::string_view text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (text.empty() || failure != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+bool next_line(std::string_view& rest, std::string_view& line) {
+  if (rest.empty()) return false;
+  const std::size_t end = rest.find('\n');
+  line = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  return true;
+}
+
+bool next_word(std::string_view& rest, std::string_view& word) {
+  std::size_t begin = 0;
+  while (begin < rest.size() && is_blank(rest[begin])) ++begin;
+  std::size_t end = begin;
+  while (end < rest.size() && !is_blank(rest[end])) ++end;
+  word = rest.substr(begin, end - begin);
+  rest.remove_prefix(end);
+  return !word.empty();
+}
+
+std::string_view trim(std::string_view text) {
+  const auto skip = [](char c) { return is_blank(c) || c == '\n' || c == '\r'; };
+  while (!text.empty() && skip(text.front())) text.remove_prefix(1);
+  while (!text.empty() && skip(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool is_valid_label_text(std::string_view text) {
+  // Names are ASCII, nearly always: eight bytes at a time, no high bit and no zero byte among them.
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  constexpr std::uint64_t kLowBits = 0x0101010101010101U;
+  const auto is_plain = [&text](std::size_t at) {
+    const auto word = load<std::uint64_t>(text, at);
+    return ((word | (word - kLowBits)) & kHighBits) == 0;
+  };
+  if (text.size() >= 8) {
+    std::size_t at = 0;
+    while (at + 8 <= text.size() && is_plain(at)) at += 8;
+    if (at + 8 > text.size() && is_plain(text.size() - 8)) return true;
+    text.remove_prefix(at);
+  }
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string make_valid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size() + 8);
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence(text);
+    if (length == 0) {
+      valid += "\xEF\xBF\xBD";
+      text.remove_prefix(1);
+    } else {
+      valid += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  return valid;
+}
+
+std::optional<std::uint32_t> highest_of_list(std::string_view list) {
+  std::uint32_t highest = 0;
+  if (!visit_ranges(list, [&](std::uint32_t, std::uint32_t high) { highest = high > highest ? high : highest; })) {
+    return std::nullopt;
+  }
+  return highest;
+}
+
+std::optional<std::uint32_t> count_of_list(std::string_view list) {
+  std::uint32_t count = 0;
+  if (!visit_ranges(list, [&](std::uint32_t low, std::uint32_t high) { count += high - low + 1; })) return std::nullopt;
+  return count;
+}
+
+}  // namespace memstat

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Small, bounds-checked readers of text and of fixed-width binary records. Nothing here allocates but make_valid_utf8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace memstat {
+
+/// The whole of `text` as a decimal number: digits only, at least one, at most 2^64-1. Anything else: nothing.
+std::optional<std::uint64_t> parse_u64(std::string_view text);
+
+/// As parse_u64, with an optional leading '-'.
+std::optional<std::int64_t> parse_i64(std::string_view text);
+
+/// Cuts the next line off `rest` (without its newline). False when nothing is left. A last line without a newline counts.
+bool next_line(std::string_view& rest, std::string_view& line);
+
+/// Cuts the next run of non-blank characters off `rest` (blanks are space and tab). False when only blanks are left.
+bool next_word(std::string_view& rest, std::string_view& word);
+
+/// `text` without blanks and line ends on both sides.
+std::string_view trim(std::string_view text);
+
+/// Whether `text` is valid UTF-8 without NUL: what a Prometheus label may hold.
+bool is_valid_label_text(std::string_view text);
+
+/// `text` with each byte that is not part of valid UTF-8, and each NUL, replaced by U+FFFD.
+std::string make_valid_utf8(std::string_view text);
+
+/// CPU or node list in the kernel's notation, "0-3,6": its highest number, or nothing when it is malformed or empty.
+std::optional<std::uint32_t> highest_of_list(std::string_view list);
+
+/// How many CPUs or nodes such a list names, or nothing when it is malformed or empty.
+std::optional<std::uint32_t> count_of_list(std::string_view list);
+
+/// A fixed-width unsigned integer in host byte order at `offset`. Requires offset + sizeof(T) <= bytes.size().
+template <typename T>
+T load(std::string_view bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+}  // namespace memstat
