@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The figures that a memory type can have, and sets of them.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace memstat {
+
+/// The family a memory type belongs to. Values 0 to 2 are libmemstat's ALLOCATOR_* numbers; never renumber.
+enum class Allocator : std::uint8_t {
+  kUnknown = 0,
+  kMalloc = 1,  ///< FreeBSD malloc(9) types
+  kUma = 2,     ///< FreeBSD uma(9) zones
+  kSlab = 3,    ///< Linux slab caches
+};
+inline constexpr std::size_t kAllocatorCount = 4;  ///< One more than the highest number.
+
+/// Word used as the label `allocator` and in the configuration: "malloc", "uma", "slab". "unknown" for anything else.
+std::string_view to_string(Allocator allocator);
+
+/// One figure of a memory type. Amounts are now, counters are since boot; units as noted; 0 means 0 (a figure that the
+/// kernel does not have is not in the type's field mask).
+enum class Field : std::uint8_t {
+  kBytes,          ///< B in use, now
+  kCount,          ///< objects in use, now
+  kHeldBytes,      ///< B taken from the system including free objects and padding, now (not for secondary zones)
+  kFree,           ///< objects cached for reuse, now
+  kZoneFree,       ///< objects cached in the zone, now
+  kKegFree,        ///< objects free in the keg's slabs, now
+  kNumAllocs,      ///< allocations, cumulative
+  kNumFrees,       ///< frees, cumulative
+  kMemAlloced,     ///< B allocated, cumulative
+  kMemFreed,       ///< B freed, cumulative
+  kFailures,       ///< failed allocations, cumulative
+  kSleeps,         ///< waits at the limit, cumulative
+  kSleepers,       ///< threads waiting at the limit, now
+  kXDomain,        ///< frees that crossed NUMA domains, cumulative
+  kCountLimit,     ///< objects at most; absent when unlimited
+  kBytesLimit,     ///< B at most; absent when unlimited
+  kSize,           ///< B that a caller gets with one object
+  kRSize,          ///< B that one object takes (footprint)
+  kSizeMask,       ///< set of size classes that served the type: bit i = class i of the kernel's own table
+};
+inline constexpr std::size_t kFieldCount = 19;
+
+/// One figure of a memory type on one CPU. Units as for Field.
+enum class CpuField : std::uint8_t { kNumAllocs, kNumFrees, kMemAlloced, kMemFreed, kFree, kSizeMask };
+inline constexpr std::size_t kCpuFieldCount = 6;
+
+/// A set of enumerators of E (Field or CpuField). Thread safety: a plain value.
+template <typename E>
+class FieldSet {
+ public:
+  constexpr FieldSet() = default;
+  template <typename... Rest>
+  constexpr explicit FieldSet(E first, Rest... rest) : bits_((bit(first) | ... | bit(rest))) {}
+  static constexpr FieldSet from_bits(std::uint32_t bits) {
+    FieldSet set;
+    set.bits_ = bits;
+    return set;
+  }
+
+  [[nodiscard]] constexpr bool has(E field) const { return (bits_ & bit(field)) != 0; }
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  [[nodiscard]] constexpr std::size_t size() const { return static_cast<std::size_t>(std::popcount(bits_)); }
+  [[nodiscard]] constexpr std::uint32_t bits() const { return bits_; }
+  constexpr void add(E field) { bits_ |= bit(field); }
+  constexpr void remove(E field) { bits_ &= ~bit(field); }
+  /// How many members come before `field`: its row in columns that hold members only.
+  [[nodiscard]] constexpr std::size_t rank(E field) const {
+    return static_cast<std::size_t>(std::popcount(bits_ & (bit(field) - 1U)));
+  }
+
+  friend constexpr FieldSet operator|(FieldSet a, FieldSet b) { return from_bits(a.bits_ | b.bits_); }
+  friend constexpr FieldSet operator&(FieldSet a, FieldSet b) { return from_bits(a.bits_ & b.bits_); }
+  friend constexpr FieldSet operator-(FieldSet a, FieldSet b) { return from_bits(a.bits_ & ~b.bits_); }
+  friend constexpr bool operator==(FieldSet a, FieldSet b) = default;
+
+ private:
+  static constexpr std::uint32_t bit(E field) { return 1U << static_cast<unsigned>(field); }
+  std::uint32_t bits_ = 0;
+};
+using FieldMask = FieldSet<Field>;
+using CpuFieldMask = FieldSet<CpuField>;
+
+/// Figures by Field. A figure outside the type's mask may still hold what libmemstat's C accessor has to return.
+class Figures {
+ public:
+  std::uint64_t& operator[](Field field) { return values_[static_cast<std::size_t>(field)]; }
+  std::uint64_t operator[](Field field) const { return values_[static_cast<std::size_t>(field)]; }
+
+ private:
+  std::array<std::uint64_t, kFieldCount> values_{};
+};
+
+/// Name of a field as libmemstat and DESIGN write it: "bytes", "numallocs", ...
+std::string_view to_string(Field field);
+std::string_view to_string(CpuField field);
+
+}  // namespace memstat

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/model/memory_type_list.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace memstat {
+namespace {
+
+/// Calls `visit(field)` for each member.
+template <typename E, typename Visit>
+void for_each(FieldSet<E> set, Visit visit) {
+  for (std::uint32_t bits = set.bits(); bits != 0; bits &= bits - 1) visit(static_cast<E>(std::countr_zero(bits)));
+}
+
+}  // namespace
+
+MemoryTypeList::~MemoryTypeList() = default;
+
+MemoryType* MemoryTypeList::find(std::optional<Allocator> allocator, std::string_view name) const {
+  const std::string key(name);
+  MemoryType* nearest = nullptr;
+  for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+    if (allocator && static_cast<std::size_t>(*allocator) != i) continue;
+    const auto group = groups_[i].find(key);
+    if (group == groups_[i].end()) continue;
+    for (MemoryType* type : group->second.members) {
+      if (nearest == nullptr || type->insertion_ > nearest->insertion_) nearest = type;
+    }
+  }
+  return nearest;
+}
+
+MemoryTypeList::Cursor& MemoryTypeList::cursor_of(std::string_view source) {
+  for (Cursor& cursor : cursors_) {
+    if (cursor.source == source) return cursor;
+  }
+  cursors_.push_back(Cursor{source, {}});
+  return cursors_.back();
+}
+
+bool MemoryTypeList::cursor_matches(const Cursor& cursor, const Staging& staging) {
+  const std::vector<StagedType>& staged = staging.types();
+  if (cursor.order.size() != staged.size()) return false;
+  for (std::size_t i = 0; i < staged.size(); ++i) {
+    const MemoryType* type = cursor.order[i];
+    if (type == nullptr || type->name_ != staged[i].name) return false;
+  }
+  return true;
+}
+
+void MemoryTypeList::match(const CommitScope& scope, const Staging& staging, std::vector<MemoryType*>& order,
+                           std::vector<std::unique_ptr<MemoryType>>& created) {
+  const std::vector<StagedType>& staged = staging.types();
+  Groups& groups = groups_[static_cast<std::size_t>(scope.allocator)];
+  order.assign(staged.size(), nullptr);
+  std::unordered_map<std::string_view, std::uint32_t> counts;
+  // Kernels put their newest type first, so ordinals (which count from the oldest) are given out from the end.
+  for (std::size_t i = staged.size(); i-- > 0;) {
+    const std::uint32_t ordinal = counts[staged[i].name]++;
+    if (!scope.is_roster) {
+      const auto group = groups.find(std::string(staged[i].name));
+      if (group != groups.end() && ordinal < group->second.members.size()) order[i] = group->second.members[ordinal];
+      continue;
+    }
+    Group& group = groups[std::string(staged[i].name)];
+    if (ordinal < group.members.size()) {
+      order[i] = group.members[ordinal];
+    } else {
+      std::unique_ptr<MemoryType> type(new MemoryType(scope.allocator, staged[i].name, ordinal, &slots_));
+      created.push_back(std::move(type));
+      if (ordinal >= group.members.capacity()) group.members.reserve(2 * (std::size_t{ordinal} + 1));
+      order[i] = created.back().get();
+    }
+  }
+  // From here to the insertion of what was created nothing may throw: make all the room now.
+  types_.reserve(types_.size() + created.size());
+  free_rows_.reserve(types_.capacity());
+  slots_.integers.grow(std::bit_ceil(types_.size() + created.size()));
+  slots_.pointers.grow(std::bit_ceil(types_.size() + created.size()));
+  std::reverse(created.begin(), created.end());  // back to the order of the records
+}
+
+std::vector<MemoryTypeList::GrownCpuColumns> MemoryTypeList::prepare_cpu_columns(const CommitScope& scope,
+                                                                                 const Staging& staging,
+                                                                                 const std::vector<MemoryType*>& order) {
+  std::vector<GrownCpuColumns> all;
+  const CpuFieldMask owned = staging.cpu_fields() & scope.cpu_fields;
+  if (owned.empty()) return all;
+  for (MemoryType* type : order) {
+    if (type == nullptr) continue;
+    const CpuFieldMask fields = type->cpu_fields_ | owned;
+    if (fields == type->cpu_fields_ && staging.cpu_count() <= type->cpu_capacity_) continue;
+    const std::uint32_t capacity = std::max(staging.cpu_count(), type->cpu_capacity_);
+    std::unique_ptr<std::uint64_t[]> grown(new std::uint64_t[fields.size() * capacity]());
+    for_each(type->cpu_fields_, [&](CpuField field) {
+      std::copy_n(type->cpu_column(field), type->cpu_count_, &grown[fields.rank(field) * capacity]);
+    });
+    all.push_back({type, std::move(grown), fields, capacity});
+  }
+  return all;
+}
+
+void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept {
+  MemoryType* entry = type.get();
+  entry->sighted_generation_ = generation;
+  last_sighting_ = generation;
+  entry->insertion_ = ++insertions_;
+  entry->next_ = head_;
+  if (head_ != nullptr) head_->previous_ = entry;
+  head_ = entry;
+  if (free_rows_.empty()) {
+    entry->row_ = types_.size();
+    types_.push_back(std::move(type));  // room was made by match()
+  } else {
+    entry->row_ = free_rows_.back();
+    free_rows_.pop_back();
+    types_[entry->row_] = std::move(type);
+  }
+  ++size_;
+}
+
+void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order,
+                                 std::uint64_t generation) noexcept {
+  for (MemoryType* type : order) {
+    type->last_seen_generation_ = generation;
+    if (!type->is_present_) type->is_present_ = true;
+  }
+  for (auto& [name, group] : groups_[static_cast<std::size_t>(scope.allocator)]) {
+    std::uint32_t count = 0;
+    for (MemoryType* type : group.members) {
+      type->is_present_ = type->last_seen_generation_ == generation;
+      count += type->is_present_ ? 1 : 0;
+    }
+    if (count == 0) continue;  // the whole name is gone; should it come back, nothing was lost
+    const bool changed = group.last_count != 0 && group.last_count != count;
+    group.last_count = count;
+    for (MemoryType* type : group.members) {
+      type->duplicates_ = count;
+      if (changed && type->is_present_) type->sighted_generation_ = last_sighting_ = generation;
+    }
+  }
+  vanished_count_ = 0;
+  for (const MemoryType* type = head_; type != nullptr; type = type->next_) vanished_count_ += type->is_present_ ? 0 : 1;
+}
+
+Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation) try {
+  Cursor& cursor = cursor_of(scope.source);
+  const bool same_roster = cursor_matches(cursor, staging);
+  std::vector<MemoryType*> order;
+  std::vector<std::unique_ptr<MemoryType>> created;
+  if (!same_roster) match(scope, staging, order, created);
+  const std::vector<MemoryType*>& matched = same_roster ? cursor.order : order;
+  std::vector<GrownCpuColumns> grown = prepare_cpu_columns(scope, staging, matched);
+
+  // Nothing below throws.
+  for (GrownCpuColumns& columns : grown) {
+    columns.type->cpu_figures_ = std::move(columns.figures);
+    columns.type->cpu_fields_ = columns.fields;
+    columns.type->cpu_capacity_ = columns.capacity;
+  }
+  const std::vector<StagedType>& staged = staging.types();
+  if (!created.empty()) {
+    for (std::unique_ptr<MemoryType>& type : created) insert(std::move(type), generation);
+    // Members go in by ordinal, which counts from the end of the records.
+    Groups& groups = groups_[static_cast<std::size_t>(scope.allocator)];
+    for (std::size_t i = order.size(); i-- > 0;) {
+      if (order[i]->sighted_generation_ != generation || order[i]->last_seen_generation_ != 0) continue;
+      std::vector<MemoryType*>& members = groups.find(order[i]->name_)->second.members;
+      if (members.size() != order[i]->ordinal_) continue;
+      members.push_back(order[i]);
+      order[i]->eldest_ = members.front();
+    }
+  }
+  const CpuFieldMask owned_cpu_fields = staging.cpu_fields() & scope.cpu_fields;
+  for (std::size_t i = 0; i < staged.size(); ++i) {
+    MemoryType* type = matched[i];
+    if (type == nullptr) continue;
+    for_each(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
+    type->fields_ = (type->fields_ - scope.fields) | (staged[i].fields & scope.fields);
+    if (owned_cpu_fields.empty()) continue;
+    type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
+    for_each(owned_cpu_fields, [&](CpuField field) {
+      std::uint64_t* to = &type->cpu_figures_[type->cpu_fields_.rank(field) * type->cpu_capacity_];
+      std::copy_n(staging.cpu_column(i, field), staging.cpu_count(), to);
+      std::fill(to + staging.cpu_count(), to + type->cpu_count_, 0);
+    });
+  }
+  if (same_roster) {
+    if (scope.is_roster) {
+      for (MemoryType* type : matched) type->last_seen_generation_ = generation;
+    }
+  } else {
+    if (scope.is_roster) note_roster(scope, order, generation);
+    cursor.order.swap(order);
+  }
+  return {};
+} catch (const std::bad_alloc&) {
+  return Error{.code = ErrorCode::kNoMemory,
+               .source = std::string(scope.source),
+               .path = {},
+               .system_errno = 0,
+               .offset = {},
+               .detail = "no memory for the memory types; what was known before is kept"};
+}
+
+void MemoryTypeList::erase(MemoryType* type) noexcept {
+  (type->previous_ != nullptr ? type->previous_->next_ : head_) = type->next_;
+  if (type->next_ != nullptr) type->next_->previous_ = type->previous_;
+  // A cursor that led to it starts over; the next commit then matches by name.
+  for (Cursor& cursor : cursors_) {
+    if (std::find(cursor.order.begin(), cursor.order.end(), type) != cursor.order.end()) cursor.order.clear();
+  }
+  Groups& groups = groups_[static_cast<std::size_t>(type->allocator_)];
+  const auto group = groups.find(type->name_);
+  std::vector<MemoryType*>& members = group->second.members;
+  members.erase(std::find(members.begin(), members.end(), type));
+  if (members.empty()) groups.erase(group);
+  const std::size_t row = type->row_;
+  slots_.clear_row(row);
+  free_rows_.push_back(row);  // room was made by match()
+  types_[row].reset();
+  --size_;
+  --vanished_count_;
+}
+
+}  // namespace memstat

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The persistent set of memory types: refreshed in place, poll after poll.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/model/memory_type.h"
+#include "core/model/staging.h"
+
+namespace memstat {
+
+/// On whose behalf a commit is made: which allocator's types, and which of their figures the committer owns.
+struct CommitScope {
+  std::string_view source;  ///< Name of the source; must outlive the list (a string literal).
+  Allocator allocator = Allocator::kUnknown;
+  bool is_roster = false;   ///< Creates types and retires those it no longer names; others only add figures.
+  FieldMask fields;
+  CpuFieldMask cpu_fields;
+};
+
+/// Types in upstream's order: each new one is inserted at the head, an update never moves an entry. A kernel that lists its
+/// newest type first is therefore walked oldest first.
+/// Thread safety: none; confined to one thread.
+class MemoryTypeList {
+ public:
+  MemoryTypeList() = default;
+  MemoryTypeList(const MemoryTypeList&) = delete;
+  MemoryTypeList& operator=(const MemoryTypeList&) = delete;
+  ~MemoryTypeList();
+
+  /// First type in order, nullptr when the list is empty. Includes vanished types (MemoryType::is_present).
+  [[nodiscard]] MemoryType* first() const { return head_; }
+  /// Types held, vanished ones included.
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// Generation of the last commit in which a type was seen for the first time (MemoryType::sighted_generation); 0: never.
+  [[nodiscard]] std::uint64_t last_sighting() const { return last_sighting_; }
+
+  /// The type of that name nearest to the head, of one allocator or (no allocator) of any; nullptr when there is none.
+  [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const;
+
+  /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
+  /// same types in the same order. Types that a roster no longer names become vanished.
+  /// `generation` numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
+  Result<void> commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation);
+
+  /// Destroys the vanished types last seen before `generation`, after calling `on_evict` for each (so that the caller can
+  /// free what its pointer slots lead to). Returns how many.
+  template <typename OnEvict>
+  std::size_t evict_vanished_before(std::uint64_t generation, OnEvict on_evict) {
+    if (vanished_count_ == 0) return 0;
+    const auto is_due = [generation](const MemoryType& type) {
+      return !type.is_present_ && type.last_seen_generation_ < generation;
+    };
+    // All are told before any is destroyed: a type may lead to its eldest for as long as it lives.
+    for (MemoryType* type = head_; type != nullptr; type = type->next_) {
+      if (is_due(*type)) on_evict(*type);
+    }
+    std::size_t evicted = 0;
+    for (MemoryType* type = head_; type != nullptr;) {
+      MemoryType* next = type->next_;
+      if (is_due(*type)) {
+        erase(type);
+        ++evicted;
+      }
+      type = next;
+    }
+    return evicted;
+  }
+
+ private:
+  /// The types of one name, oldest first, vanished ones included.
+  struct Group {
+    std::vector<MemoryType*> members;
+    std::uint32_t last_count = 0;  // how many of them the last roster that named any held
+  };
+  using Groups = std::unordered_map<std::string, Group>;
+  /// What a source's last commit matched, record by record: in the steady state the next one matches the same.
+  struct Cursor {
+    std::string_view source;
+    std::vector<MemoryType*> order;  // nullptr where a source that is no roster named an unknown type
+  };
+  /// Room for more CPUs or more of their figures, with the figures so far; made before anything of the type is changed.
+  struct GrownCpuColumns {
+    MemoryType* type;
+    std::unique_ptr<std::uint64_t[]> figures;
+    CpuFieldMask fields;
+    std::uint32_t capacity;
+  };
+
+  Cursor& cursor_of(std::string_view source);
+  static bool cursor_matches(const Cursor& cursor, const Staging& staging);
+  void match(const CommitScope& scope, const Staging& staging, std::vector<MemoryType*>& order,
+             std::vector<std::unique_ptr<MemoryType>>& created);
+  static std::vector<GrownCpuColumns> prepare_cpu_columns(const CommitScope& scope, const Staging& staging,
+                                                          const std::vector<MemoryType*>& order);
+  void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;
+  void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
+  void erase(MemoryType* type) noexcept;
+
+  CallerSlots slots_;
+  std::vector<std::unique_ptr<MemoryType>> types_;  // by row of the slots; nullptr where a type was evicted
+  MemoryType* head_ = nullptr;
+  std::vector<std::size_t> free_rows_;
+  std::size_t size_ = 0;
+  std::array<Groups, kAllocatorCount> groups_;
+  std::vector<Cursor> cursors_;
+  std::uint64_t insertions_ = 0;
+  std::uint64_t last_sighting_ = 0;
+  std::size_t vanished_count_ = 0;
+};
+
+}  // namespace memstat
