@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/capture_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "core/kernel/fixed_path.h"
+#include "core/kernel/read_all.h"
+
+namespace memstat {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+class FolderFiles final : public CaptureFiles {
+ public:
+  FolderFiles(std::string name, UniqueFd folder) : name_(std::move(name)), folder_(std::move(folder)) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+  Result<FileKind> kind(std::string_view path) const override {
+    if (path.empty()) return FileKind::kFolder;
+    FixedPath terminated;
+    if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
+    struct stat status {};
+    if (::fstatat(folder_.get(), terminated.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) return FileKind::kAbsent;
+      return system_error(full_name(path), errno);
+    }
+    if (S_ISREG(status.st_mode)) return FileKind::kFile;
+    if (S_ISDIR(status.st_mode)) return FileKind::kFolder;
+    return S_ISLNK(status.st_mode) ? FileKind::kLink : FileKind::kOther;
+  }
+
+  Result<void> read(std::string_view path, Buffer& out) const override {
+    const auto fd = open(path, O_NONBLOCK);  // should a pipe stand there meanwhile
+    if (!fd) return fd.error();
+    const int raw_fd = fd->get();
+    auto result = read_all(path, out, ReadLimits{}, [raw_fd](char* to, std::size_t room) -> long {
+      return ::read(raw_fd, to, room);
+    });
+    if (!result) result.error().path = full_name(path);
+    return result;
+  }
+
+  Result<std::string> read_link(std::string_view path) const override {
+    FixedPath terminated;
+    if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
+    std::array<char, FixedPath::kCapacity> target;
+    const ssize_t length = ::readlinkat(folder_.get(), terminated.c_str(), target.data(), target.size());
+    if (length < 0) return system_error(full_name(path), errno);
+    return std::string(target.data(), static_cast<std::size_t>(length));
+  }
+
+  Result<void> list(std::string_view path, std::vector<std::string>& names) const override {
+    names.clear();
+    auto fd = open(path.empty() ? "." : path, O_DIRECTORY);
+    if (!fd) return fd.error();
+    const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd->get()));
+    if (!stream) return system_error(full_name(path), errno);
+    fd->release();
+    while (true) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream.get());
+      if (entry == nullptr) break;
+      const std::string_view entry_name = entry->d_name;
+      if (entry_name != "." && entry_name != "..") names.emplace_back(entry_name);
+    }
+    if (errno != 0) return system_error(full_name(path), errno);
+    std::sort(names.begin(), names.end());
+    return {};
+  }
+
+ private:
+  Result<UniqueFd> open(std::string_view path, int more_flags) const {
+    FixedPath terminated;
+    if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
+    UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | more_flags));
+    if (!fd) return system_error(full_name(path), errno);
+    return fd;
+  }
+
+  std::string name_;
+  UniqueFd folder_;
+};
+
+}  // namespace
+
+std::string CaptureFiles::full_name(std::string_view path) const {
+  return path.empty() ? name() : name() + "/" + std::string(path);
+}
+
+Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder) {
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return system_error(folder, errno, "cannot open the capture's folder");
+  return std::unique_ptr<CaptureFiles>(std::make_unique<FolderFiles>(folder, std::move(fd)));
+}
+
+MemoryFiles::MemoryFiles(std::string name) : name_(std::move(name)) { nodes_.emplace("", Node{}); }
+
+Result<void> MemoryFiles::add_file(std::string_view path, std::string bytes) {
+  return add(path, FileKind::kFile, std::move(bytes));
+}
+Result<void> MemoryFiles::add_link(std::string_view path, std::string target) {
+  return add(path, FileKind::kLink, std::move(target));
+}
+Result<void> MemoryFiles::add_folder(std::string_view path) { return add(path, FileKind::kFolder, {}); }
+
+Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string bytes) {
+  const auto refuse = [&](std::string_view what) {
+    Error error = data_error(full_name(path), 0, what);
+    error.offset.reset();
+    return error;
+  };
+  if (!is_safe_relative_path(path)) return refuse("a name that is absolute, empty or has empty, \".\" or \"..\" parts is refused");
+  Node* parent = &nodes_.find("")->second;
+  for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
+    const std::string_view here = path.substr(0, end);
+    const bool is_last = end == std::string_view::npos;
+    auto found = nodes_.find(here);
+    if (found != nodes_.end() && (is_last ? kind != FileKind::kFolder : false)) return refuse("is there twice");
+    if (found != nodes_.end() && found->second.kind != FileKind::kFolder) return refuse("leads through what is not a folder");
+    if (found == nodes_.end()) {
+      found = nodes_.emplace(std::string(here), Node{}).first;
+      parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole of it
+      if (is_last) {
+        found->second.kind = kind;
+        found->second.bytes = std::move(bytes);
+      }
+    }
+    if (is_last) return {};
+    parent = &found->second;
+  }
+}
+
+const MemoryFiles::Node* MemoryFiles::find(std::string_view path) const {
+  const auto found = nodes_.find(path);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+Result<FileKind> MemoryFiles::kind(std::string_view path) const {
+  const Node* node = find(path);
+  return node == nullptr ? FileKind::kAbsent : node->kind;
+}
+
+Result<void> MemoryFiles::read(std::string_view path, Buffer& out) const {
+  const Node* node = find(path);
+  if (node == nullptr) return system_error(full_name(path), ENOENT);
+  if (node->kind != FileKind::kFile) return system_error(full_name(path), node->kind == FileKind::kFolder ? EISDIR : ELOOP);
+  out.assign(node->bytes);
+  return {};
+}
+
+Result<std::string> MemoryFiles::read_link(std::string_view path) const {
+  const Node* node = find(path);
+  if (node == nullptr) return system_error(full_name(path), ENOENT);
+  if (node->kind != FileKind::kLink) return system_error(full_name(path), EINVAL);
+  return node->bytes;
+}
+
+Result<void> MemoryFiles::list(std::string_view path, std::vector<std::string>& names) const {
+  names.clear();
+  const Node* node = find(path);
+  if (node == nullptr) return system_error(full_name(path), ENOENT);
+  if (node->kind != FileKind::kFolder) return system_error(full_name(path), ENOTDIR);
+  names = node->children;
+  std::sort(names.begin(), names.end());
+  return {};
+}
+
+bool link_stays_inside(std::string_view link_path, std::string_view target) {
+  if (target.empty() || target.front() == '/' || target.find('\0') != std::string_view::npos) return false;
+  std::size_t depth = static_cast<std::size_t>(std::count(link_path.begin(), link_path.end(), '/'));
+  while (true) {
+    const std::size_t slash = target.find('/');
+    const std::string_view part = target.substr(0, slash);
+    if (part == "..") {
+      if (depth == 0) return false;
+      --depth;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+    if (slash == std::string_view::npos) return true;
+    target.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace memstat

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reading a sysctl whose size is not known and may grow between two calls. Apart from the system call, so that it is tested
+// on systems without sysctl. libmemstat repeats for ever when the kernel cannot wire the buffer; this gives up.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// `call` mimics sysctl(3): `int call(void* to, std::size_t* length)` gives 0 or an errno. `*length` is the room at `to` on
+/// entry and the bytes stored on return; with `to` null it returns the room that the kernel thinks is needed.
+/// `size_hint` in bytes, 0: ask the kernel first. After ENOMEM the room grows by at least an eighth, at most 8 times.
+/// Allocates nothing when `out` has grown before. Asks for no more room than needed, because the kernel wires all of it.
+/// Errors: kNoMemory when it stays too small, kData when the kernel claims more than it had room for, system_error.
+template <typename Call>
+Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size_hint, Call&& call) {
+  constexpr int kMaxRetries = 8;
+  constexpr std::size_t kSmallest = 64;
+  constexpr std::size_t kMost = 1UL << 30;
+  const auto with_margin = [](std::size_t size) { return size + size / 8 + kSmallest; };
+  out.clear();
+  std::size_t room = size_hint;
+  if (room == 0) {
+    if (const int failure = call(nullptr, &room); failure != 0) return system_error(name, failure);
+    room = with_margin(std::min(room, kMost));
+  }
+  try {
+    for (int attempt = 0; attempt <= kMaxRetries; ++attempt) {
+      room = std::clamp(room, kSmallest, kMost);
+      out.reserve(room);
+      std::size_t length = room;
+      const int failure = call(out.data(), &length);
+      if (failure == 0) {
+        if (length > room) return data_error(name, room, "the kernel says that it stored more than there was room for");
+        out.resize(length);
+        return {};
+      }
+      if (failure != ENOMEM && failure != EINTR) return system_error(name, failure);
+      if (failure == EINTR) continue;
+      std::size_t needed = 0;  // a hint may be far too small; the kernel's own guess saves retries
+      if (call(nullptr, &needed) != 0) needed = 0;
+      room = std::max(with_margin(room), needed < kMost ? with_margin(needed) : kMost);
+    }
+  } catch (const std::bad_alloc&) {
+    return system_error(name, ENOMEM, "no memory for " + std::to_string(room) + " bytes");
+  }
+  return system_error(name, ENOMEM,
+                      "the kernel still had no room after " + std::to_string(kMaxRetries) + " retries, at " +
+                          std::to_string(out.capacity()) + " bytes; if this stays, raise vm.max_user_wired");
+}
+
+}  // namespace memstat

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The only door to the operating system. Sources read kernel figures through a KernelView and through nothing else, which is
+// what lets a FreeBSD stream be decoded on Linux, a bug report be replayed, and a test fail the Nth read.
+// Implementations: live_linux.cpp, live_freebsd.cpp (this machine), captured.h (a recording), recording.h (decorates
+// another view), and tests/support/faulty_kernel_view.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// Which kernel a view shows (for a capture: the captured one, not the one that we run on).
+enum class OperatingSystem { kLinux, kFreeBsd, kOther };
+
+/// "linux", "freebsd" or "other", as in a capture's manifest.
+std::string_view to_string(OperatingSystem os);
+
+/// Read access to one kernel's figures.
+///
+/// Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
+/// On an error `out` may hold anything. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
+/// Thread safety: reads may run in several threads at once, as long as each thread reads other paths (a source that hangs
+/// keeps its thread while a fresh one reads the other sources). keep_open is called before the first read only.
+class KernelView {
+ public:
+  KernelView() = default;
+  KernelView(const KernelView&) = delete;
+  KernelView& operator=(const KernelView&) = delete;
+  virtual ~KernelView() = default;
+
+  [[nodiscard]] virtual OperatingSystem os() const = 0;
+  /// Bytes in a page of the kernel shown. Never 0.
+  [[nodiscard]] virtual std::uint64_t page_size() const = 0;
+  /// One more than the highest CPU number present. At least 1. CPU numbers may have holes.
+  [[nodiscard]] virtual std::uint32_t cpu_count() const = 0;
+
+  /// The whole file, read to its end in a loop (one read of /proc/slabinfo gives at most 4 KiB whatever the buffer).
+  virtual Result<void> read_file(std::string_view path, Buffer& out) = 0;
+  /// Where a symbolic link points, as written in the link.
+  virtual Result<std::string> read_link(std::string_view path) = 0;
+  /// Names in a folder without "." and "..", sorted.
+  virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& names) = 0;
+  /// The raw bytes of one sysctl. `size_hint` is the size expected, in bytes (0: not known); a stream that grew meanwhile is
+  /// read again with more room, a bounded number of times.
+  virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) = 0;
+  /// Names of the sysctls below a prefix ("vm.uma"), sorted, complete with the prefix.
+  virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) = 0;
+
+  /// Opens a file now and keeps it, so that read_file of it goes on working after privileges are dropped.
+  /// Views without descriptors only say whether the file can be read.
+  virtual Result<void> keep_open(std::string_view path) = 0;
+};
+
+/// What this process uses itself, for the process_* series. Fields that the system does not tell are 0.
+struct ProcessUsage {
+  double cpu_seconds = 0;             ///< User and system time since start.
+  std::uint64_t resident_bytes = 0;   ///< Physical memory now.
+  std::uint64_t virtual_bytes = 0;    ///< Address space now.
+  std::uint64_t open_files = 0;       ///< Open descriptors now.
+  std::uint64_t max_files = 0;        ///< Limit on them.
+  double start_time_seconds = 0;      ///< Unix time.
+};
+
+/// Reads ProcessUsage again and again; opens what it needs when it is made, before privileges are dropped.
+/// Thread safety: none; one thread at a time.
+class ProcessMeter {
+ public:
+  virtual ~ProcessMeter() = default;
+  virtual ProcessUsage read() = 0;
+};
+
+/// This machine's kernel, or nothing known of it on systems that we have no view for (kNotPresent).
+Result<std::unique_ptr<KernelView>> make_live_kernel_view();
+/// This process. Never null.
+std::unique_ptr<ProcessMeter> make_process_meter();
+
+}  // namespace memstat

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The running FreeBSD kernel: sysctls by name, and files.
+#include "core/kernel/kernel_view.h"
+
+#if defined(__FreeBSD__)
+
+#include <sys/types.h>
+
+#include <sys/param.h>
+#include <sys/resource.h>
+#include <sys/sysctl.h>
+#include <sys/time.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "core/kernel/fixed_path.h"
+#include "core/kernel/grow_and_retry.h"
+#include "core/kernel/posix_files.h"
+
+namespace memstat {
+namespace {
+
+// The sysctl that describes sysctls. Its numbers have no public header; sysctl(8) uses the same ones.
+constexpr int kDescribe = 0;
+constexpr int kNameOf = 1;
+constexpr int kNextAfter = 2;
+
+constexpr std::size_t kMaxMib = CTL_MAXNAME;  // the longest number path of a sysctl
+
+/// The number path of one sysctl.
+struct Mib {
+  std::array<int, kMaxMib> numbers{};
+  std::size_t length = 0;
+};
+
+/// {0, what, mib...}: a question about `mib`.
+std::size_t make_question(int what, const Mib& mib, std::array<int, kMaxMib + 2>& question) {
+  question[0] = kDescribe;
+  question[1] = what;
+  std::copy_n(mib.numbers.begin(), mib.length, question.begin() + 2);
+  return mib.length + 2;
+}
+
+/// The leaf that follows `mib` in the kernel's order. False at the end or on an error, see errno (ENOENT: the end).
+bool next_leaf(const Mib& mib, Mib& next) {
+  std::array<int, kMaxMib + 2> question{};
+  const std::size_t length = make_question(kNextAfter, mib, question);
+  std::size_t bytes = next.numbers.size() * sizeof(int);
+  if (::sysctl(question.data(), static_cast<unsigned>(length), next.numbers.data(), &bytes, nullptr, 0) != 0) return false;
+  next.length = bytes / sizeof(int);
+  return true;
+}
+
+/// The dotted name of `mib`; false on an error, see errno.
+bool name_of(const Mib& mib, std::string& name) {
+  std::array<int, kMaxMib + 2> question{};
+  const std::size_t length = make_question(kNameOf, mib, question);
+  std::array<char, 1024> text{};
+  std::size_t bytes = text.size();
+  if (::sysctl(question.data(), static_cast<unsigned>(length), text.data(), &bytes, nullptr, 0) != 0) return false;
+  std::string_view all(text.data(), std::min(bytes, text.size()));
+  name = all.substr(0, all.find('\0'));
+  return true;
+}
+
+bool starts_with(const Mib& mib, const Mib& prefix) {
+  return mib.length >= prefix.length &&
+         std::equal(prefix.numbers.begin(), prefix.numbers.begin() + static_cast<std::ptrdiff_t>(prefix.length),
+                    mib.numbers.begin());
+}
+
+std::uint64_t system_page_size() {
+  const long size = ::sysconf(_SC_PAGESIZE);
+  return size > 0 ? static_cast<std::uint64_t>(size) : 4096;
+}
+
+std::uint32_t count_cpus() {
+  int highest = 0;
+  std::size_t bytes = sizeof highest;
+  if (::sysctlbyname("kern.smp.maxid", &highest, &bytes, nullptr, 0) == 0 && bytes == sizeof highest && highest >= 0) {
+    return static_cast<std::uint32_t>(highest) + 1;
+  }
+  const long configured = ::sysconf(_SC_NPROCESSORS_CONF);
+  return configured > 0 ? static_cast<std::uint32_t>(configured) : 1;
+}
+
+class FreeBsdKernelView final : public KernelView {
+ public:
+  [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
+  [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
+
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    return files_.read_file(path, out, ReadManner::kToTheEnd);
+  }
+  Result<std::string> read_link(std::string_view path) override { return files_.read_link(path); }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    return files_.list_directory(path, names);
+  }
+  Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
+
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
+    FixedPath terminated;
+    if (!terminated.assign(name)) return system_error(name.substr(0, 200), EINVAL, "not a sysctl name");
+    return grow_and_retry(name, out, size_hint, [&terminated](void* to, std::size_t* length) {
+      return ::sysctlbyname(terminated.c_str(), to, length, nullptr, 0) == 0 ? 0 : errno;
+    });
+  }
+
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
+    names.clear();
+    Mib root;  // empty: everything
+    Mib at;
+    if (prefix.empty()) {
+      at.numbers[0] = CTL_KERN;  // the first tree after the one that describes sysctls
+      at.length = 1;
+    } else {
+      FixedPath terminated;
+      if (!terminated.assign(prefix)) return system_error(prefix.substr(0, 200), EINVAL, "not a sysctl name");
+      root.length = root.numbers.size();
+      if (::sysctlnametomib(terminated.c_str(), root.numbers.data(), &root.length) != 0) return system_error(prefix, errno);
+      at = root;
+    }
+    Mib next;
+    std::string name;
+    while (true) {
+      if (!next_leaf(at, next)) {
+        if (errno == ENOENT) break;  // the end of everything
+        return system_error(prefix, errno);
+      }
+      if (!starts_with(next, root)) break;
+      if (name_of(next, name)) names.push_back(name);  // a sysctl may vanish between the two questions
+      at = next;
+    }
+    if (names.empty()) return system_error(prefix, ENOENT, "there is no sysctl below it");
+    std::sort(names.begin(), names.end());
+    return {};
+  }
+
+ private:
+  PosixFiles files_;
+  std::uint64_t page_size_ = system_page_size();
+  std::uint32_t cpu_count_ = count_cpus();
+};
+
+double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
+
+class FreeBsdProcessMeter final : public ProcessMeter {
+ public:
+  ProcessUsage read() override {
+    ProcessUsage usage;
+    rusage times{};
+    if (::getrusage(RUSAGE_SELF, &times) == 0) usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_files = static_cast<std::uint64_t>(limit.rlim_cur);
+    std::array<int, 4> self = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(::getpid())};
+    kinfo_proc process{};
+    std::size_t bytes = sizeof process;
+    if (::sysctl(self.data(), static_cast<unsigned>(self.size()), &process, &bytes, nullptr, 0) == 0 && bytes == sizeof process) {
+      usage.resident_bytes = static_cast<std::uint64_t>(process.ki_rssize) * page_size_;
+      usage.virtual_bytes = static_cast<std::uint64_t>(process.ki_size);
+      usage.start_time_seconds = seconds(process.ki_start);
+    }
+    usage.open_files = count_descriptors();
+    return usage;
+  }
+
+ private:
+  static std::uint64_t count_descriptors() {
+#if defined(KERN_PROC_NFDS)
+    std::array<int, 4> question = {CTL_KERN, KERN_PROC, KERN_PROC_NFDS, 0};  // 0: this process
+    int count = 0;
+    std::size_t bytes = sizeof count;
+    if (::sysctl(question.data(), static_cast<unsigned>(question.size()), &count, &bytes, nullptr, 0) == 0 && count > 0) {
+      return static_cast<std::uint64_t>(count);
+    }
+#endif
+    return 0;  // a kernel that does not tell
+  }
+
+  std::uint64_t page_size_ = system_page_size();
+};
+
+}  // namespace
+
+Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
+  return std::unique_ptr<KernelView>(std::make_unique<FreeBsdKernelView>());
+}
+
+std::unique_ptr<ProcessMeter> make_process_meter() { return std::make_unique<FreeBsdProcessMeter>(); }
+
+}  // namespace memstat
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The running Linux kernel: files of /proc and /sys.
+#include "core/kernel/kernel_view.h"
+
+#if defined(__linux__)
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/kernel/posix_files.h"
+
+namespace memstat {
+namespace {
+
+std::uint64_t system_page_size() {
+  const long size = ::sysconf(_SC_PAGESIZE);
+  return size > 0 ? static_cast<std::uint64_t>(size) : 4096;
+}
+
+class LinuxKernelView final : public KernelView {
+ public:
+  LinuxKernelView() : page_size_(system_page_size()), cpu_count_(count_cpus()) {}
+
+  [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
+  [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
+
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    constexpr std::string_view kSysctlFiles = "/proc/sys/";
+    const bool is_sysctl_file = path.substr(0, kSysctlFiles.size()) == kSysctlFiles;
+    return files_.read_file(path, out, is_sysctl_file ? ReadManner::kInOne : ReadManner::kToTheEnd);
+  }
+  Result<std::string> read_link(std::string_view path) override { return files_.read_link(path); }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    return files_.list_directory(path, names);
+  }
+  Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return no_sysctls(name); }
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
+    names.clear();
+    return no_sysctls(prefix);
+  }
+  Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
+
+ private:
+  static Error no_sysctls(std::string_view name) {
+    return system_error(name, ENOENT, "Linux has no sysctls by name; its files are under /proc/sys");
+  }
+
+  // CPUs that may be plugged in later count, so that columns need not grow.
+  std::uint32_t count_cpus() {
+    Buffer text;
+    if (files_.read_file("/sys/devices/system/cpu/possible", text, ReadManner::kToTheEnd)) {
+      if (const auto highest = highest_of_list(text.view())) return *highest + 1;
+    }
+    const long configured = ::sysconf(_SC_NPROCESSORS_CONF);
+    return configured > 0 ? static_cast<std::uint32_t>(configured) : 1;
+  }
+
+  PosixFiles files_;
+  std::uint64_t page_size_;
+  std::uint32_t cpu_count_;
+};
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
+
+double seconds_of_clock(clockid_t clock) {
+  timespec time{};
+  if (::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+class LinuxProcessMeter final : public ProcessMeter {
+ public:
+  LinuxProcessMeter()
+      : page_size_(system_page_size()),
+        statm_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)),
+        descriptors_(::opendir("/proc/self/fd")),
+        start_time_seconds_(find_start_time()) {}
+
+  ProcessUsage read() override {
+    ProcessUsage usage;
+    rusage times{};
+    if (::getrusage(RUSAGE_SELF, &times) == 0) usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
+    std::array<char, 256> text;
+    const ssize_t length = ::pread(statm_.get(), text.data(), text.size(), 0);
+    if (length > 0) {
+      std::string_view rest(text.data(), static_cast<std::size_t>(length));
+      std::string_view word;
+      if (next_word(rest, word)) usage.virtual_bytes = parse_u64(word).value_or(0) * page_size_;
+      if (next_word(rest, word)) usage.resident_bytes = parse_u64(word).value_or(0) * page_size_;
+    }
+    usage.open_files = count_descriptors();
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_files = limit.rlim_cur;
+    usage.start_time_seconds = start_time_seconds_;
+    return usage;
+  }
+
+ private:
+  std::uint64_t count_descriptors() {
+    if (!descriptors_) return 0;
+    ::rewinddir(descriptors_.get());
+    std::uint64_t count = 0;
+    while (const dirent* entry = ::readdir(descriptors_.get())) {
+      if (entry->d_name[0] != '.') ++count;
+    }
+    return count;
+  }
+
+  // Field 22 of /proc/self/stat is the start in clock ticks since boot; the file's second field, in parentheses, may hold
+  // blanks and parentheses itself.
+  static double find_start_time() {
+    PosixFiles files;
+    Buffer stat;
+    if (!files.read_file("/proc/self/stat", stat, ReadManner::kToTheEnd)) return 0;
+    std::string_view rest = stat.view();
+    const std::size_t name_end = rest.rfind(')');
+    if (name_end == std::string_view::npos) return 0;
+    rest.remove_prefix(name_end + 1);
+    std::string_view word;
+    for (int field = 3; field <= 22; ++field) {
+      if (!next_word(rest, word)) return 0;
+    }
+    const auto start_ticks = parse_u64(word);
+    const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
+    if (!start_ticks || ticks_per_second <= 0) return 0;
+    const double since_boot = static_cast<double>(*start_ticks) / static_cast<double>(ticks_per_second);
+    return seconds_of_clock(CLOCK_REALTIME) - (seconds_of_clock(CLOCK_BOOTTIME) - since_boot);
+  }
+
+  std::uint64_t page_size_;
+  UniqueFd statm_;
+  std::unique_ptr<DIR, CloseFolder> descriptors_;
+  double start_time_seconds_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
+  return std::unique_ptr<KernelView>(std::make_unique<LinuxKernelView>());
+}
+
+std::unique_ptr<ProcessMeter> make_process_meter() { return std::make_unique<LinuxProcessMeter>(); }
+
+}  // namespace memstat
+
+#endif

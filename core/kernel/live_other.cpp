@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Systems that have no live view: captures can still be replayed there.
+#include "core/kernel/kernel_view.h"
+
+#if !defined(__linux__) && !defined(__FreeBSD__)
+
+namespace memstat {
+namespace {
+
+class UnknownProcessMeter final : public ProcessMeter {
+ public:
+  ProcessUsage read() override { return {}; }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
+  Error error;
+  error.code = ErrorCode::kNotPresent;
+  error.detail = "this system's kernel is neither Linux nor FreeBSD; only captures can be read here (--replay)";
+  return error;
+}
+
+std::unique_ptr<ProcessMeter> make_process_meter() { return std::make_unique<UnknownProcessMeter>(); }
+
+}  // namespace memstat
+
+#endif

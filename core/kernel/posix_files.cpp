@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/posix_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "core/kernel/fixed_path.h"
+#include "core/kernel/read_all.h"
+
+namespace memstat {
+namespace {
+
+Error access_error(std::string_view path, int system_errno) {
+  const bool denied = system_errno == EACCES || system_errno == EPERM;
+  return system_error(path, system_errno, denied ? "only a privileged user may read it; start as root" : "");
+}
+
+Error bad_path_error(std::string_view path) {
+  const bool has_nul = path.find('\0') != std::string_view::npos;
+  return system_error(path.substr(0, 200), has_nul ? EINVAL : ENAMETOOLONG);
+}
+
+int open_for_reading(const FixedPath& path, int more_flags = 0) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+}  // namespace
+
+Result<void> PosixFiles::keep_open(std::string_view path) {
+  for (const KeptFile& kept : kept_) {
+    if (kept.path == path) return {};
+  }
+  FixedPath terminated;
+  if (!terminated.assign(path)) return bad_path_error(path);
+  UniqueFd fd(open_for_reading(terminated));
+  if (!fd) return access_error(path, errno);
+  kept_.push_back({std::string(path), std::move(fd)});
+  return {};
+}
+
+Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManner manner) {
+  UniqueFd opened;
+  int fd = -1;
+  for (const KeptFile& kept : kept_) {
+    if (kept.path == path) fd = kept.fd.get();
+  }
+  if (fd < 0) {
+    FixedPath terminated;
+    if (!terminated.assign(path)) return bad_path_error(path);
+    opened = UniqueFd(open_for_reading(terminated));
+    if (!opened) return access_error(path, errno);
+    fd = opened.get();
+  } else if (manner == ReadManner::kToTheEnd && ::lseek(fd, 0, SEEK_SET) != 0) {
+    return system_error(path, errno, "cannot go back to the start of a file that was kept open");
+  }
+  if (manner == ReadManner::kInOne) {
+    return read_in_one(path, out, [fd](char* to, std::size_t room) -> long { return ::pread(fd, to, room, 0); });
+  }
+  return read_all(path, out, ReadLimits{}, [fd](char* to, std::size_t room) -> long { return ::read(fd, to, room); });
+}
+
+Result<std::string> PosixFiles::read_link(std::string_view path) {
+  FixedPath terminated;
+  if (!terminated.assign(path)) return bad_path_error(path);
+  std::array<char, FixedPath::kCapacity> target;
+  const ssize_t length = ::readlink(terminated.c_str(), target.data(), target.size());
+  if (length < 0) return access_error(path, errno);
+  if (static_cast<std::size_t>(length) == target.size()) return system_error(path, ENAMETOOLONG, "what the link says is too long");
+  return std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+Result<void> PosixFiles::list_directory(std::string_view path, std::vector<std::string>& names) {
+  names.clear();
+  FixedPath terminated;
+  if (!terminated.assign(path)) return bad_path_error(path);
+  UniqueFd fd(open_for_reading(terminated, O_DIRECTORY));
+  if (!fd) return access_error(path, errno);
+  const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd.get()));
+  if (!folder) return system_error(path, errno);
+  fd.release();  // the stream closes it
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return system_error(path, errno);
+  std::sort(names.begin(), names.end());
+  return {};
+}
+
+}  // namespace memstat

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Files, links and folders of this machine by POSIX calls: what the live views of all systems share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+#include "core/kernel/unique_fd.h"
+
+namespace memstat {
+
+/// How a kernel file wants to be read; see read_all.h.
+enum class ReadManner {
+  kToTheEnd,  ///< read after read until one gives nothing
+  kInOne,     ///< one read that holds everything, from offset 0
+};
+
+/// Reads files by path, from a kept descriptor where there is one.
+/// Thread safety: keep_open only before the first read; then the set of kept files is fixed and reads take no lock. Reads of
+/// different paths may run at once; two of the same kept path may not, since they share its file offset.
+class PosixFiles {
+ public:
+  /// Errors: system_error; kIo for a path that is too long or holds a NUL. A second call for a path does nothing.
+  Result<void> keep_open(std::string_view path);
+  /// Allocates nothing in the steady state. Errors: system_error, kData beyond 1 GiB, kNoMemory.
+  Result<void> read_file(std::string_view path, Buffer& out, ReadManner manner);
+  Result<std::string> read_link(std::string_view path);
+  /// Sorted, without "." and "..".
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names);
+
+ private:
+  struct KeptFile {
+    std::string path;
+    UniqueFd fd;
+  };
+  std::vector<KeptFile> kept_;
+};
+
+}  // namespace memstat

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The two loops that read a kernel file whole, apart from the system call they make, so that tests can read 16 bytes at a
+// time. `Read` mimics read(2): `long read(char* to, std::size_t room)` gives the bytes stored, 0 at the end, or -1 and errno.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// How to read. All in bytes; none may be 0.
+struct ReadLimits {
+  std::size_t first_capacity = 64UL << 10;  ///< Room for a buffer that has none yet.
+  std::size_t max_chunk = 1UL << 20;        ///< The most that one call asks for.
+  std::size_t max_bytes = 1UL << 30;        ///< A file longer than this is kData: no kernel file is.
+};
+
+inline Error too_long_error(std::string_view path, std::size_t max_bytes) {
+  return data_error(path, max_bytes, "longer than " + std::to_string(max_bytes) + " bytes, which no kernel file is");
+}
+
+/// Reads to the end of the file: one read of a seq_file gives at most 4 KiB whatever the buffer.
+/// Allocates nothing when `out` has grown before. Errors: system_error of the read, kData beyond max_bytes, kNoMemory.
+template <typename Read>
+Result<void> read_all(std::string_view path, Buffer& out, const ReadLimits& limits, Read&& read) {
+  out.clear();
+  try {
+    while (true) {
+      if (out.size() > limits.max_bytes) return too_long_error(path, limits.max_bytes);
+      if (out.size() == out.capacity()) out.reserve(std::max(limits.first_capacity, out.capacity() * 2));
+      const std::size_t room = std::min(out.capacity() - out.size(), limits.max_chunk);
+      const long count = read(out.data() + out.size(), room);
+      if (count == 0) return {};
+      if (count > 0) {
+        out.resize(out.size() + static_cast<std::size_t>(count));
+      } else if (errno != EINTR) {
+        return system_error(path, errno);
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    return system_error(path, ENOMEM, "no memory for " + std::to_string(out.size()) + " bytes and more");
+  }
+}
+
+/// Reads a file that gives all it has to the first read, or cuts it short, and nothing to a second one (/proc/sys: integer
+/// vectors end after one read even when it was too small). Asks for little first, because that kernel clears what is asked
+/// for, and starts again from offset 0 with more room when the room was filled. `Read` is called for offset 0 each time.
+/// Errors: as read_all; kData beyond 1 MiB.
+template <typename Read>
+Result<void> read_in_one(std::string_view path, Buffer& out, Read&& read) {
+  constexpr std::size_t kFirst = 256;
+  constexpr std::size_t kMost = 1UL << 20;
+  out.clear();
+  try {
+    for (std::size_t room = kFirst; room <= kMost; room *= 8) {
+      out.reserve(room);
+      long count = 0;
+      do {
+        count = read(out.data(), room);
+      } while (count < 0 && errno == EINTR);
+      if (count < 0) return system_error(path, errno);
+      if (static_cast<std::size_t>(count) < room) {
+        out.resize(static_cast<std::size_t>(count));
+        return {};
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    return system_error(path, ENOMEM);
+  }
+  return too_long_error(path, kMost);
+}
+
+}  // namespace memstat

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/recording.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/kernel/capture_files.h"
+#include "core/kernel/captured.h"
+#include "core/kernel/fixed_path.h"
+
+namespace memstat {
+namespace {
+
+std::string folder_of(std::uint64_t number) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%06llu", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+/// The errno that makes a replay give the same error code.
+int errno_of(const Error& error) {
+  if (error.system_errno != 0) return error.system_errno;
+  switch (error.code) {
+    case ErrorCode::kNotPresent: return ENOENT;
+    case ErrorCode::kPermission: return EACCES;
+    case ErrorCode::kNoMemory: return ENOMEM;
+    case ErrorCode::kTimeout: return ETIMEDOUT;
+    default: return EIO;
+  }
+}
+
+/// `path` without ".", ".." and empty parts.
+std::string normalized(std::string_view path) {
+  FixedPath result;
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+    if (part == "..") {
+      result.remove_last_component();
+    } else if (!part.empty() && part != "." && !result.append_component(part)) {
+      return {};
+    }
+  }
+  return std::string(result.view());
+}
+
+std::uint32_t count_nodes(KernelView& view) {
+  Buffer bytes;
+  if (view.read_file("/sys/devices/system/node/online", bytes)) return count_of_list(bytes.view()).value_or(1);
+  if (view.read_sysctl("vm.ndomains", bytes, sizeof(std::int32_t)) && bytes.size() == sizeof(std::int32_t)) {
+    return std::max(1U, load<std::uint32_t>(bytes.view(), 0));
+  }
+  return 1;
+}
+
+}  // namespace
+
+void zero_kernel_addresses(char* bytes, std::size_t size) {
+  const std::string_view text(bytes, size);
+  const std::size_t last = text.find_last_not_of('\0');
+  if (last == std::string_view::npos || text.substr(0, last).find('\0') != std::string_view::npos) return;
+  for (std::size_t i = 0; i < size;) {
+    if (!is_hex(bytes[i])) {
+      ++i;
+      continue;
+    }
+    const std::size_t begin = i;
+    while (i < size && is_hex(bytes[i])) ++i;
+    const auto is_f = [](char c) { return c == 'f' || c == 'F'; };
+    if (i - begin == 16 && std::all_of(bytes + begin, bytes + begin + 4, is_f)) std::fill(bytes + begin, bytes + i, '0');
+  }
+}
+
+/// The files of one poll by their path in it. Views into the poll's records.
+struct RecordingKernelView::Plan {
+  std::map<std::string, std::string_view> files;
+  std::map<std::string, std::string> links;
+  std::set<std::string> folders;  // with nothing known in them
+  std::string errors;
+  std::string info;
+  std::uint64_t bytes = 0;
+};
+
+RecordingKernelView::RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, FolderWriter writer)
+    : inner_(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
+
+RecordingKernelView::~RecordingKernelView() = default;
+
+Result<std::unique_ptr<RecordingKernelView>> RecordingKernelView::create(KernelView& inner, RecordingOptions options,
+                                                                         const Clock& clock) {
+  auto writer = FolderWriter::open(options.folder);
+  if (!writer) return writer.error();
+  std::unique_ptr<RecordingKernelView> view(new RecordingKernelView(inner, std::move(options), clock, std::move(*writer)));
+  if (auto started = view->start(); !started) return started.error();
+  return view;
+}
+
+Result<void> RecordingKernelView::start() {
+  if (auto found = find_polls(); !found) return found;
+  if (auto written = write_manifest(); !written) return written;
+  if (options_.user >= 0 || options_.group >= 0) return writer_.give_away("manifest.yaml", options_.user, options_.group);
+  return {};
+}
+
+Result<void> RecordingKernelView::find_polls() {
+  std::vector<std::string> names;
+  if (auto listed = writer_.list(names); !listed) return listed;
+  auto files = open_folder_files(writer_.name());
+  if (!files) return files.error();
+  Buffer text;
+  for (const std::string& name : names) {
+    constexpr std::string_view kUnfinished = ".tmp";
+    const bool is_unfinished = name.ends_with(kUnfinished) && is_poll_folder(name.substr(0, name.size() - kUnfinished.size()));
+    if (is_unfinished || name == "manifest.yaml.tmp") {  // left by a recorder that was killed
+      if (auto removed = writer_.remove_tree(name); !removed) return removed;
+      continue;
+    }
+    if (!is_poll_folder(name)) continue;
+    const std::uint64_t number = parse_u64(name).value_or(0);
+    next_number_ = std::max(next_number_, number + 1);
+    const std::string info_path = name + "/poll.yaml";
+    if (const auto read = (*files)->read(info_path, text); !read) continue;  // somebody's folder, not a poll
+    const auto info = parse_poll_info(text.view(), (*files)->full_name(info_path));
+    if (!info) return info.error();
+    const auto bytes = writer_.measure(name);
+    if (!bytes) return bytes.error();
+    polls_.push_back({.number = number, .bytes = *bytes, .realtime_ns = info->realtime_ns});
+  }
+  std::sort(polls_.begin(), polls_.end(), [](const KeptPoll& a, const KeptPoll& b) { return a.number < b.number; });
+  return {};
+}
+
+Result<void> RecordingKernelView::write_manifest() {
+  CaptureManifest manifest;
+  manifest.os = inner_.os();
+  utsname machine{};
+  const bool is_named = ::uname(&machine) >= 0;
+  manifest.release = options_.release.empty() && is_named ? machine.release : options_.release;
+  manifest.machine = options_.machine.empty() && is_named ? machine.machine : options_.machine;
+  manifest.page_size = inner_.page_size();
+  manifest.cpu_count = inner_.cpu_count();
+  manifest.cpus_present = manifest.cpu_count > 1 ? "0-" + std::to_string(manifest.cpu_count - 1) : "0";
+  manifest.nodes = count_nodes(inner_);
+  manifest.how = options_.how.empty() ? "Recorded by memstatd while it polled: what each read of the kernel returned." : options_.how;
+  manifest.edits = "Kernel addresses in text were set to zero at equal width; nothing else was changed.";
+  if (polls_.empty()) return replace_manifest(manifest);
+
+  const auto files = open_folder_files(writer_.name());
+  if (!files) return files.error();
+  const std::string name = (*files)->full_name("manifest.yaml");
+  Buffer text;
+  if (auto read = (*files)->read("manifest.yaml", text); !read) return read;
+  const auto old = parse_manifest(text.view(), name);
+  if (!old) return old.error();
+  if (old->os != manifest.os || old->page_size != manifest.page_size || old->cpu_count != manifest.cpu_count) {
+    Error error = data_error(name, 0, "the folder holds polls of another kernel (system, page size or CPUs differ); record into another folder");
+    error.offset.reset();
+    return error;
+  }
+  if (old->release == manifest.release) return {};
+  manifest.how = old->how + " Polls before " + folder_of(next_number_) + " are of release " + old->release + ".";
+  return replace_manifest(manifest);
+}
+
+Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manifest) {
+  constexpr std::string_view kUnfinished = "manifest.yaml.tmp";
+  if (auto written = writer_.write_file(kUnfinished, format_manifest(manifest), true); !written) return written;
+  if (auto renamed = writer_.rename(kUnfinished, "manifest.yaml"); !renamed) return renamed;
+  return writer_.sync_folder("");
+}
+
+std::uint64_t RecordingKernelView::current_generation() {
+  const std::lock_guard lock(mutex_);
+  return is_open_ ? generation_ : 0;
+}
+
+void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes,
+                                 int system_errno) {
+  const std::lock_guard lock(mutex_);
+  if (!is_open_ || generation != generation_ || records_.overflowed) return;
+  records_.bytes += bytes.size();
+  if (options_.max_bytes != 0 && records_.bytes > options_.max_bytes) {
+    records_.overflowed = true;
+    return;
+  }
+  try {
+    if (records_.count == records_.all.size()) records_.all.emplace_back();
+    Record& record = records_.all[records_.count];
+    record.kind = kind;
+    record.name = name;
+    record.bytes.assign(bytes);
+    record.system_errno = system_errno;
+    ++records_.count;
+  } catch (const std::bad_alloc&) {
+    records_.overflowed = true;
+  }
+}
+
+void RecordingKernelView::record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error) {
+  record(generation, kind, name, {}, errno_of(error));
+}
+
+Result<void> RecordingKernelView::read_file(std::string_view path, Buffer& out) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.read_file(path, out);
+  if (result) {
+    record(generation, Kind::kFile, path, out.view(), 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
+Result<std::string> RecordingKernelView::read_link(std::string_view path) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.read_link(path);
+  if (result) {
+    record(generation, Kind::kLink, path, *result, 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
+Result<void> RecordingKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.list_directory(path, names);
+  if (result) {
+    std::string lines;
+    for (const std::string& name : names) lines += name + "\n";
+    record(generation, Kind::kListing, path, lines, 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
+Result<void> RecordingKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.read_sysctl(name, out, size_hint);
+  if (result) {
+    record(generation, Kind::kSysctl, name, out.view(), 0);
+  } else {
+    record_error(generation, Kind::kSysctlError, name, result.error());
+  }
+  return result;
+}
+
+Result<void> RecordingKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.list_sysctls(prefix, names);
+  if (!result) record_error(generation, Kind::kSysctlError, prefix, result.error());
+  return result;
+}
+
+Result<void> RecordingKernelView::keep_open(std::string_view path) {
+  auto result = inner_.keep_open(path);
+  if (result) return result;
+  const int system_errno = errno_of(result.error());
+  if (system_errno != ENOENT) {
+    const std::lock_guard lock(mutex_);
+    standing_errors_.push_back({.is_sysctl = false, .name = std::string(path), .system_errno = system_errno});
+  }
+  return result;
+}
+
+void RecordingKernelView::begin_poll(std::string_view label) {
+  info_ = PollInfo{.label = std::string(label), .realtime_ns = clock_.realtime_ns(), .monotonic_ns = clock_.monotonic_ns()};
+  const std::lock_guard lock(mutex_);
+  const bool is_first = generation_ == 1 && !has_begun_;
+  has_begun_ = true;
+  is_open_ = true;
+  if (is_first) return;  // what sources read when they opened belongs to it
+  ++generation_;
+  records_.count = 0;
+  records_.bytes = 0;
+  records_.overflowed = false;
+}
+
+RecordingKernelView::Plan RecordingKernelView::plan_poll(Records& records) {
+  Plan plan;
+  const auto begin = records.all.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(records.count);
+  std::map<std::string, std::string> links;  // by path in the kernel's file system, without its first slash
+  for (auto record = begin; record != end; ++record) {
+    if (record->kind != Kind::kLink || record->name.substr(0, 1) != "/") continue;
+    const std::string path = record->name.substr(1);
+    const std::string target(record->bytes.view());
+    if (is_safe_relative_path(path) && link_stays_inside(path, target)) links[path] = target;
+  }
+  // What was read through a recorded link goes where the link points to, or it would stand in the link's place.
+  const auto behind_links = [&links](const std::string& name) -> std::string {
+    std::string path = name;
+    for (int followed = 0; followed < 40; ++followed) {
+      auto link = links.end();
+      std::size_t end = 0;
+      while (link == links.end() && end != std::string::npos) {
+        end = path.find('/', end + 1);
+        link = links.find(path.substr(0, end));
+      }
+      if (link == links.end()) return path;
+      const std::string rest = end == std::string::npos ? "" : path.substr(end);
+      path = normalized(link->first.substr(0, link->first.rfind('/') + 1) + link->second + rest);
+    }
+    return {};  // links in a circle
+  };
+  const auto fs_path = [&](const std::string& name) -> std::string {
+    if (name.substr(0, 1) != "/" || !is_safe_relative_path(std::string_view(name).substr(1))) return {};
+    const std::string path = behind_links(name.substr(1));
+    return path.empty() ? path : "fs/" + path;
+  };
+
+  std::set<std::string> listed;
+  for (auto record = begin; record != end; ++record) {
+    if (record->kind == Kind::kFile) {
+      const std::string path = fs_path(record->name);
+      if (path.empty()) continue;
+      zero_kernel_addresses(record->bytes.data(), record->bytes.size());
+      plan.files[path] = record->bytes.view();
+    } else if (record->kind == Kind::kSysctl && is_safe_component(record->name)) {
+      zero_kernel_addresses(record->bytes.data(), record->bytes.size());
+      plan.files["sysctl/" + record->name] = record->bytes.view();
+    } else if (record->kind == Kind::kListing) {
+      const std::string path = record->name == "/" ? "fs" : fs_path(record->name);
+      if (path.empty()) continue;
+      listed.insert(path);
+      std::string_view rest = record->bytes.view();
+      std::string_view name;
+      while (next_line(rest, name)) {
+        if (is_safe_component(name)) listed.insert(path + "/" + std::string(name));
+      }
+    }
+  }
+  for (const auto& [path, target] : links) plan.links["fs/" + path] = target;
+  for (const std::string& path : listed) {
+    if (plan.files.count(path) == 0 && plan.links.count(path) == 0) plan.folders.insert(path);
+  }
+
+  std::set<RecordedError> errors;
+  const auto is_recorded = [&](const RecordedError& error) {
+    const std::string path = error.is_sysctl ? "sysctl/" + error.name : fs_path(error.name);
+    return plan.files.count(path) != 0 || plan.folders.count(path) != 0 || plan.links.count(path) != 0;
+  };
+  const auto add_error = [&](RecordedError error) {
+    if (error.system_errno != ENOENT && !error.name.empty() && !is_recorded(error)) errors.insert(std::move(error));
+  };
+  std::map<std::pair<bool, std::string>, int> last_errors;  // the last failure of a name counts
+  for (auto record = begin; record != end; ++record) {
+    if (record->kind != Kind::kFileError && record->kind != Kind::kSysctlError) continue;
+    last_errors[{record->kind == Kind::kSysctlError, record->name}] = record->system_errno;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const RecordedError& error : standing_errors_) last_errors.try_emplace({error.is_sysctl, error.name}, error.system_errno);
+  }
+  for (const auto& [name, system_errno] : last_errors) {
+    add_error({.is_sysctl = name.first, .name = name.second, .system_errno = system_errno});
+  }
+  plan.errors = format_recorded_errors({errors.begin(), errors.end()});
+  plan.info = format_poll_info(info_);
+
+  std::set<std::string> folders = plan.folders;
+  const auto count_folders_above = [&folders](const std::string& path) {
+    for (std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0; slash = path.rfind('/', slash - 1)) {
+      if (!folders.insert(path.substr(0, slash)).second) break;
+    }
+  };
+  for (const auto& [path, bytes] : plan.files) {
+    plan.bytes += disk_bytes(bytes.size());
+    count_folders_above(path);
+  }
+  for (const auto& [path, target] : plan.links) {
+    plan.bytes += disk_bytes(target.size());
+    count_folders_above(path);
+  }
+  for (const std::string& path : plan.folders) count_folders_above(path);
+  plan.bytes += folders.size() * disk_bytes(0) + disk_bytes(plan.info.size()) + disk_bytes(0);
+  if (!plan.errors.empty()) plan.bytes += disk_bytes(plan.errors.size());
+  return plan;
+}
+
+Result<void> RecordingKernelView::write_poll(const std::string& folder, const Plan& plan) {
+  const bool durable = options_.durable;
+  std::set<std::string> made;
+  const auto make_folder = [&](const std::string& path) -> Result<void> {
+    if (!made.insert(path).second) return {};
+    return writer_.make_folders(folder + "/" + path);
+  };
+  const auto make_folder_of = [&](const std::string& path) { return make_folder(path.substr(0, path.rfind('/'))); };
+  if (auto result = writer_.make_folders(folder); !result) return result;
+  for (const auto& [path, target] : plan.links) {
+    if (auto result = make_folder_of(path); !result) return result;
+    if (auto result = writer_.write_link(folder + "/" + path, target); !result) return result;
+  }
+  for (const auto& [path, bytes] : plan.files) {
+    if (auto result = make_folder_of(path); !result) return result;
+    if (auto result = writer_.write_file(folder + "/" + path, bytes, durable); !result) return result;
+  }
+  for (const std::string& path : plan.folders) {
+    if (auto result = make_folder(path); !result) return result;
+  }
+  if (!plan.errors.empty()) {
+    if (auto result = writer_.write_file(folder + "/errors.yaml", plan.errors, durable); !result) return result;
+  }
+  if (auto result = writer_.write_file(folder + "/poll.yaml", plan.info, durable); !result) return result;
+  if (!durable) return {};
+  for (const std::string& path : made) {
+    if (auto result = writer_.sync_folder(folder + "/" + path); !result) return result;
+  }
+  return writer_.sync_folder(folder);
+}
+
+Result<void> RecordingKernelView::make_room(std::uint64_t bytes) {
+  std::uint64_t total = bytes;
+  for (const KeptPoll& poll : polls_) total += poll.bytes;
+  while (!polls_.empty()) {
+    const KeptPoll& oldest = polls_.front();
+    const bool too_old = options_.max_age_ns > 0 && info_.realtime_ns - oldest.realtime_ns > options_.max_age_ns;
+    if (!too_old && (options_.max_bytes == 0 || total <= options_.max_bytes)) break;
+    const std::string name = folder_of(oldest.number);
+    // Renamed first: a poll that is half removed must not look like one.
+    if (auto renamed = writer_.rename(name, name + ".tmp"); !renamed && renamed.error().system_errno != ENOENT) return renamed;
+    if (auto removed = writer_.remove_tree(name + ".tmp"); !removed) return removed;
+    total -= oldest.bytes;
+    polls_.pop_front();
+  }
+  return {};
+}
+
+Result<void> RecordingKernelView::end_poll() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_begun_ || !is_open_) return system_error(writer_.name(), EINVAL, "end_poll without begin_poll");
+    std::swap(records_, spare_);
+    records_.count = 0;
+    records_.bytes = 0;
+    records_.overflowed = false;
+    is_open_ = false;
+    ++generation_;
+  }
+  const auto too_large = [this] {
+    return system_error(writer_.name(), EFBIG, "this poll alone is larger than the recording may be; raise capture.max_bytes");
+  };
+  if (spare_.overflowed) return too_large();
+  try {
+    const Plan plan = plan_poll(spare_);
+    if (options_.max_bytes != 0 && plan.bytes > options_.max_bytes) return too_large();
+    if (auto room = make_room(plan.bytes); !room) return room;
+    const std::string name = folder_of(next_number_);
+    const std::string unfinished = name + ".tmp";
+    if (auto removed = writer_.remove_tree(unfinished); !removed) return removed;
+    auto written = write_poll(unfinished, plan);
+    if (written) written = writer_.rename(unfinished, name);
+    if (!written) {
+      (void)writer_.remove_tree(unfinished);  // what failed first is what people must hear of
+      return written;
+    }
+    polls_.push_back({.number = next_number_++, .bytes = plan.bytes, .realtime_ns = info_.realtime_ns});
+    return options_.durable ? writer_.sync_folder("") : Result<void>();
+  } catch (const std::bad_alloc&) {
+    return system_error(writer_.name(), ENOMEM, "no memory to write the poll");
+  }
+}
+
+}  // namespace memstat

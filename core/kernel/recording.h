@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel view that passes every read on to another view and writes what came back as a capture, poll by poll.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/kernel/folder_writer.h"
+#include "core/kernel/kernel_view.h"
+#include "core/kernel/manifest.h"
+
+namespace memstat {
+
+struct RecordingOptions {
+  std::string folder;                                        ///< Made if its parent exists. One recorder at a time.
+  std::uint64_t max_bytes = 1ULL << 30;                      ///< On the disk, all polls; the oldest go. 0: no bound.
+  std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;   ///< By the realtime clock; the oldest go. 0: no bound.
+  bool durable = false;       ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
+  std::int64_t user = -1;     ///< Who will own the folder: the user we become before the first end_poll. -1: no change.
+  std::int64_t group = -1;    ///< As `user`.
+  std::string release = {};   ///< Of the kernel shown; "": that of this machine.
+  std::string machine = {};   ///< As `release`.
+  std::string how = {};       ///< For the manifest; "": a sentence of our own.
+};
+
+/// Records what reads return between begin_poll and end_poll; what was read before the first begin_poll (sources that open)
+/// goes into the first poll. Reading pays for a copy into memory; end_poll writes. A read that returns in a later poll
+/// than it began in, or between polls, is passed on but not recorded. When a path is read twice in a poll, the last counts.
+/// Failed reads are recorded, but ENOENT, which a replay gives anyway. Failed keep_open calls are recorded in every poll.
+/// What a capture cannot say: a link that leaves the file system it is in, names of sysctls that were listed but not read.
+/// Names that were listed but not read replay as empty folders.
+/// Kernel addresses in text are zeroed at equal width, see zero_kernel_addresses. Files are mode 0600, folders 0700.
+/// Thread safety: reads as KernelView says; begin_poll and end_poll in one thread, also while reads are under way.
+class RecordingKernelView final : public KernelView {
+ public:
+  /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes what an interrupted recording left,
+  /// continues after the polls that are there. Errors: system_error of the folder; kData when the folder holds polls of a
+  /// kernel with another system, page size or number of CPUs.
+  static Result<std::unique_ptr<RecordingKernelView>> create(KernelView& inner, RecordingOptions options, const Clock& clock);
+  ~RecordingKernelView() override;
+
+  /// Starts a poll; one that was begun and not ended is thrown away.
+  void begin_poll(std::string_view label);
+  /// Writes the poll; after an error there is none, and the next one can be tried. Errors: system_error (ENOSPC, EACCES...);
+  /// kIo with EFBIG when this poll alone is larger than max_bytes; kIo with EINVAL without begin_poll.
+  Result<void> end_poll();
+
+  [[nodiscard]] const std::string& folder() const { return writer_.name(); }
+
+  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
+  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
+  Result<void> read_file(std::string_view path, Buffer& out) override;
+  Result<std::string> read_link(std::string_view path) override;
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
+  Result<void> keep_open(std::string_view path) override;
+
+ private:
+  enum class Kind : std::uint8_t { kFile, kLink, kListing, kSysctl, kFileError, kSysctlError };
+  struct Record {
+    Kind kind = Kind::kFile;
+    std::string name;
+    Buffer bytes;          // content, target, or names each followed by a newline
+    int system_errno = 0;
+  };
+  /// Records of a poll; their room is kept from poll to poll.
+  struct Records {
+    std::vector<Record> all;
+    std::size_t count = 0;
+    std::uint64_t bytes = 0;
+    bool overflowed = false;  // more than max_bytes, or no memory for it: the poll cannot be written
+  };
+  struct KeptPoll {
+    std::uint64_t number;
+    std::uint64_t bytes;
+    std::int64_t realtime_ns;
+  };
+  struct Plan;  // the files of one poll
+
+  RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, FolderWriter writer);
+  Result<void> start();
+  Result<void> write_manifest();
+  Result<void> replace_manifest(const CaptureManifest& manifest);
+  Result<void> find_polls();
+  std::uint64_t current_generation();
+  void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
+  void record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error);
+  Plan plan_poll(Records& records);
+  Result<void> write_poll(const std::string& folder, const Plan& plan);
+  Result<void> make_room(std::uint64_t bytes);
+
+  KernelView& inner_;
+  const RecordingOptions options_;
+  const Clock& clock_;
+  FolderWriter writer_;
+
+  std::mutex mutex_;              // guards the next four
+  std::uint64_t generation_ = 1;  // counts polls that ended
+  bool is_open_ = true;           // reads are recorded
+  Records records_;
+  std::vector<RecordedError> standing_errors_;  // failed keep_open calls
+
+  // Of the thread that calls begin_poll and end_poll.
+  bool has_begun_ = false;
+  PollInfo info_;
+  Records spare_;
+  std::deque<KeptPoll> polls_;  // oldest first
+  std::uint64_t next_number_ = 0;
+};
+
+/// Sets each kernel address in a text to zeros: runs of exactly 16 hexadecimal digits that begin with ffff, with or without
+/// 0x before them. The length does not change. A text has no NUL but at its end; anything else stays as it is.
+void zero_kernel_addresses(char* bytes, std::size_t size);
+
+}  // namespace memstat
