@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/query.h"
+
+#include <new>
+
+namespace memstat {
+namespace {
+
+/// Puts the source's name into an error, and turns our own lack of memory into one.
+template <typename Step>
+Result<void> of_source(const SourceReader& reader, Step step) {
+  Result<void> result;
+  try {
+    result = step();
+  } catch (const std::bad_alloc&) {
+    result = Error{.code = ErrorCode::kNoMemory,
+                   .source = {},
+                   .path = std::string(reader.descriptor->origin),
+                   .system_errno = 0,
+                   .offset = {},
+                   .detail = "no memory to read it into"};
+  }
+  if (!result) result.error().source = reader.descriptor->name;
+  return result;
+}
+
+}  // namespace
+
+Result<void> open_source(SourceReader& reader, KernelView& view) {
+  return of_source(reader, [&] { return reader.descriptor->open(view, reader.raw); });
+}
+
+Result<void> read_source(SourceReader& reader, KernelView& view) {
+  return of_source(reader, [&] {
+    reader.raw.page_size = view.page_size();
+    reader.raw.cpu_count = view.cpu_count();
+    return reader.descriptor->read(view, reader.raw);
+  });
+}
+
+Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation) {
+  const SourceDescriptor& source = *reader.descriptor;
+  return of_source(reader, [&]() -> Result<void> {
+    if (auto result = source.parse(reader.raw, reader.staging); !result) return result;
+    reader.raw.is_stale = reader.staging.is_incomplete();
+    const CommitScope scope{.source = source.name,
+                            .allocator = source.allocator,
+                            .is_roster = source.is_roster,
+                            .fields = source.fields,
+                            .cpu_fields = source.cpu_fields};
+    return list.commit(scope, reader.staging, generation);
+  });
+}
+
+Result<void> refresh(SourceReader& reader, KernelView& view, MemoryTypeList& list, std::uint64_t generation) {
+  if (auto result = read_source(reader, view); !result) return result;
+  return commit_source(reader, list, generation);
+}
+
+}  // namespace memstat

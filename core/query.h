@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// From a kernel view to the memory type list: the only writer of the list.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/kernel/kernel_view.h"
+#include "core/model/memory_type_list.h"
+#include "core/source.h"
+
+namespace memstat {
+
+/// One source with the buffers that it keeps from poll to poll. Thread safety: handed from one thread to another, whole.
+struct SourceReader {
+  explicit SourceReader(const SourceDescriptor& source) : descriptor(&source) {}
+
+  const SourceDescriptor* descriptor;
+  RawBytes raw;
+  Staging staging;
+};
+
+/// Opens what the source needs, while privileges last. Errors carry the source's name; kNotPresent: not on this kernel.
+Result<void> open_source(SourceReader& reader, KernelView& view);
+
+/// Reads the source; may block for as long as the kernel does. The list is not touched.
+Result<void> read_source(SourceReader& reader, KernelView& view);
+
+/// Parses what was read and commits it. On an error the list and all caller slots are as before.
+Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation);
+
+/// All three steps but the opening, for callers that do not mind blocking.
+Result<void> refresh(SourceReader& reader, KernelView& view, MemoryTypeList& list, std::uint64_t generation);
+
+}  // namespace memstat

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a source is: one kernel interface that yields the memory types of an allocator, or some figures of them.
+//
+// A source is one file in core/sources that defines a SourceDescriptor with the file's name in namespace memstat::sources.
+// The build finds the file and puts it into the table by itself (and refuses one without test and fixture).
+// Reading and parsing are two functions, because only reading talks to the kernel: it may hang, it needs the reader thread,
+// it can be recorded. Parsing is a pure function of the raw bytes and is what the fuzzers, the captures and the FreeBSD
+// streams on a Linux machine all exercise.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+#include "core/kernel/kernel_view.h"
+#include "core/model/field.h"
+#include "core/model/staging.h"
+
+namespace memstat {
+
+/// Everything that one read of a source brought from the kernel; the only input of its parser.
+/// Kept from poll to poll, so that buffers are reused and a source may leave what it need not read again.
+/// Thread safety: none; handed from the reader thread to the poller and back.
+struct RawBytes {
+  static constexpr std::size_t kPartCount = 4;
+  std::array<Buffer, kPartCount> parts;  ///< What each part is, is the source's own business (see its file).
+  std::uint64_t page_size = 0;           ///< B, of the kernel read.
+  std::uint32_t cpu_count = 0;           ///< One more than the highest CPU present; see KernelView::cpu_count.
+  bool is_stale = true;                  ///< The last parse missed something in the kept parts: read them again.
+};
+
+/// Facts about one source, known before it is read.
+struct SourceDescriptor {
+  std::string_view name;    ///< Its file name without ".cpp": the label `source` and the key in the configuration.
+  std::string_view origin;  ///< The kernel interface, for people: "/proc/slabinfo".
+  OperatingSystem os;       ///< Whose kernel has it.
+  Allocator allocator;      ///< Whose types it yields.
+  bool is_roster;           ///< Creates and retires the allocator's types. Exactly one source of an allocator does.
+  FieldMask fields;         ///< Figures that this source owns. No two sources of an allocator own the same one.
+  CpuFieldMask cpu_fields;  ///< Per-CPU figures that it owns.
+  std::string_view notes;   ///< What to know: permissions, what stops working after privileges are dropped.
+
+  /// Called once, before privileges are dropped and before the first read: keeps open what needs privileges, and reads into
+  /// `raw` what must be read with them. Errors: kNotPresent when this kernel does not have the interface.
+  Result<void> (*open)(KernelView& view, RawBytes& raw);
+  /// Reads into `raw`. May block for as long as the kernel does. Errors: those of KernelView.
+  Result<void> (*read)(KernelView& view, RawBytes& raw);
+  /// Parses `raw` into `staging`, which it resets first. Pure, bounds-checked, no system call.
+  /// Errors: kVersion, kData with path and offset; kData also when there is no type at all.
+  Result<void> (*parse)(const RawBytes& raw, Staging& staging);
+};
+
+/// Every source of this build, in alphabetical order. (Generated from the files of core/sources.)
+std::span<const SourceDescriptor* const> all_sources();
+
+/// The source of that name, nullptr when there is none.
+const SourceDescriptor* find_source(std::string_view name);
+
+}  // namespace memstat

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// malloc(9) types of FreeBSD, from the sysctl kern.malloc_stats (sys/kern/kern_malloc.c, struct malloc_type_stream_header).
+//
+// A 16-byte header (version, maxcpus, count), then `count` records: a 32-byte name and `maxcpus` blocks of 64 bytes, one a
+// CPU. `maxcpus` is the kernel's compile-time MAXCPU (1024 on amd64 since 14), not the number of CPUs, so a stream of 20 MB
+// is nearly all zeros; it is read at the speed of memory by skipping zero blocks without taking them apart.
+// Totals are sums over the blocks; bytes and count are differences of counters that the kernel does not lock, so a racy
+// snapshot may yield values just below 2^64: kept as they are here (libmemstat's arithmetic), clamped where they are shown.
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/text.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kStream = "kern.malloc_stats";
+constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
+
+// Parts of RawBytes.
+constexpr std::size_t kStreamPart = 0;
+constexpr std::size_t kSizesPart = 1;  // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
+
+constexpr std::size_t kHeaderSize = 16;
+constexpr std::size_t kNameSize = 32;
+constexpr std::size_t kBlockSize = 64;
+constexpr std::uint32_t kMostCpus = 65536;  // far above every MAXCPU; keeps the products below from overflowing
+
+constexpr CpuFieldMask kCpuFields{CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees,
+                                  CpuField::kSizeMask};
+constexpr FieldMask kFields{Field::kBytes,      Field::kCount,    Field::kNumAllocs, Field::kNumFrees,
+                            Field::kMemAlloced, Field::kMemFreed, Field::kSizeMask};
+
+/// Offset of the first of the bytes from `from` on that is not 0, or `to`. Both are multiples of 8 away from each other.
+std::size_t first_nonzero(const char* bytes, std::size_t from, std::size_t to) {
+  constexpr std::size_t kStride = 1024;  // small enough to stay in cache, large enough to be vectorised
+  while (to - from >= kStride) {
+    std::uint64_t any = 0;
+    for (std::size_t i = 0; i < kStride; i += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, bytes + from + i, 8);
+      any |= word;
+    }
+    if (any != 0) break;
+    from += kStride;
+  }
+  for (; from + 8 <= to; from += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes + from, 8);
+    if (word != 0) return from;
+  }
+  return to;
+}
+
+struct Layout {
+  std::uint32_t maxcpus;
+  std::uint32_t count;
+  [[nodiscard]] std::size_t record_size() const { return kNameSize + kBlockSize * std::size_t{maxcpus}; }
+  [[nodiscard]] std::size_t record(std::size_t index) const { return kHeaderSize + index * record_size(); }
+};
+
+Result<Layout> parse_header(std::string_view bytes) {
+  if (bytes.size() < kHeaderSize) {
+    Error error = data_error(kStream, bytes.size(), "the stream ends within its header of 16 bytes");
+    error.code = bytes.empty() ? ErrorCode::kData : ErrorCode::kVersion;
+    return error;
+  }
+  if (const auto version = load<std::uint32_t>(bytes, 0); version != 1) {
+    Error error = data_error(kStream, 0, "version " + std::to_string(version) + " where 1 is known");
+    error.code = ErrorCode::kVersion;
+    return error;
+  }
+  const Layout layout{.maxcpus = load<std::uint32_t>(bytes, 4), .count = load<std::uint32_t>(bytes, 8)};
+  if (layout.maxcpus == 0 || layout.maxcpus > kMostCpus) {
+    return data_error(kStream, 4, "says that the kernel has room for " + std::to_string(layout.maxcpus) + " CPUs");
+  }
+  if (layout.count == 0) return data_error(kStream, 8, "no memory type at all");
+  if ((bytes.size() - kHeaderSize) / layout.record_size() < layout.count) {
+    return data_error(kStream, bytes.size(),
+                      "ends within record " + std::to_string((bytes.size() - kHeaderSize) / layout.record_size()) + " of " +
+                          std::to_string(layout.count) + " with " + std::to_string(layout.maxcpus) + " CPU slots each");
+  }
+  return layout;
+}
+
+/// One more than the highest CPU that any record has figures for, at least `known`.
+std::uint32_t cpus_with_figures(std::string_view bytes, const Layout& layout, std::uint32_t known) {
+  for (std::size_t index = 0; index < layout.count; ++index) {
+    const std::size_t blocks = layout.record(index) + kNameSize;
+    const std::size_t end = blocks + kBlockSize * layout.maxcpus;
+    for (std::size_t at = blocks + kBlockSize * known; (at = first_nonzero(bytes.data(), at, end)) < end;) {
+      known = static_cast<std::uint32_t>((at - blocks) / kBlockSize) + 1;
+      at = blocks + kBlockSize * known;
+    }
+  }
+  return known;
+}
+
+void parse_record(std::string_view bytes, std::size_t blocks, Staging& staging, std::size_t index, Figures& totals) {
+  std::uint64_t* alloced = staging.cpu_column(index, CpuField::kMemAlloced);
+  std::uint64_t* freed = staging.cpu_column(index, CpuField::kMemFreed);
+  std::uint64_t* allocs = staging.cpu_column(index, CpuField::kNumAllocs);
+  std::uint64_t* frees = staging.cpu_column(index, CpuField::kNumFrees);
+  std::uint64_t* sizes = staging.cpu_column(index, CpuField::kSizeMask);
+  std::uint64_t sums[5] = {};
+  for (std::uint32_t cpu = 0; cpu < staging.cpu_count(); ++cpu) {
+    std::uint64_t block[5];
+    std::memcpy(block, bytes.data() + blocks + kBlockSize * cpu, sizeof block);
+    sums[0] += alloced[cpu] = block[0];
+    sums[1] += freed[cpu] = block[1];
+    sums[2] += allocs[cpu] = block[2];
+    sums[3] += frees[cpu] = block[3];
+    sums[4] |= sizes[cpu] = block[4];
+  }
+  totals[Field::kMemAlloced] = sums[0];
+  totals[Field::kMemFreed] = sums[1];
+  totals[Field::kNumAllocs] = sums[2];
+  totals[Field::kNumFrees] = sums[3];
+  totals[Field::kSizeMask] = sums[4];
+  totals[Field::kBytes] = sums[0] - sums[1];
+  totals[Field::kCount] = sums[2] - sums[3];
+}
+
+/// The sizes of vm.malloc.zone_sizes: as many as there are, at most the 64 that a mask has bits for, up to the closing 0.
+void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& sizes) {
+  for (std::size_t at = 0; at + sizeof(std::uint32_t) <= bytes.size() && sizes.size() < 64; at += sizeof(std::uint32_t)) {
+    const auto size = load<std::uint32_t>(bytes, at);
+    if (size == 0) return;
+    sizes.push_back(size);
+  }
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  const std::string_view bytes = raw.parts[kStreamPart].view();
+  staging.reset(kCpuFields, 0);
+  const auto layout = parse_header(bytes);
+  if (!layout) return layout.error();
+
+  // Slots beyond the highest CPU are zeros in every kernel; should one not be, the columns become wider (once) rather than
+  // the figures wrong.
+  std::uint32_t cpu_count = std::clamp(raw.cpu_count, 1U, layout->maxcpus);
+  staging.reset(kCpuFields, cpu_count);
+  staging.reserve(layout->count);
+  for (std::size_t index = 0; index < layout->count; ++index) {
+    const std::size_t record = layout->record(index);
+    const std::size_t blocks = record + kNameSize;
+    const std::size_t end = blocks + kBlockSize * layout->maxcpus;
+    if (first_nonzero(bytes.data(), blocks + kBlockSize * cpu_count, end) != end) {
+      cpu_count = cpus_with_figures(bytes, *layout, cpu_count);
+      staging.reset(kCpuFields, cpu_count);
+      index = static_cast<std::size_t>(-1);  // start again
+      continue;
+    }
+    const std::string_view field = bytes.substr(record, kNameSize);
+    const std::size_t length = field.find('\0');
+    if (length == std::string_view::npos) return data_error(kStream, record, "a type name of 32 bytes without its NUL");
+    StagedType& type = staging.add(field.substr(0, length));
+    type.fields = kFields;
+    parse_record(bytes, blocks, staging, index, type.figures);
+  }
+  parse_size_classes(raw.parts[kSizesPart].view(), staging.size_classes());
+  return {};
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  // The size of the stream is known from the last time; the view asks the kernel when this is the first.
+  if (auto result = view.read_sysctl(kStream, raw.parts[kStreamPart], raw.parts[kStreamPart].size()); !result) return result;
+  // FreeBSD 13.0 (10cb3979a9bd) brought vm.malloc.zone_sizes; before it the classes are powers of two from 16.
+  // Shown by the captures of freebsd-15.0, which have it; a capture without it yields no size classes.
+  if (raw.parts[kSizesPart].empty()) {
+    if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
+  }
+  return {};
+}
+
+Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
+
+}  // namespace
+
+extern const SourceDescriptor freebsd_malloc;
+const SourceDescriptor freebsd_malloc{
+    .name = "freebsd_malloc",
+    .origin = "sysctl kern.malloc_stats",
+    .os = OperatingSystem::kFreeBsd,
+    .allocator = Allocator::kMalloc,
+    .is_roster = true,
+    .fields = kFields,
+    .cpu_fields = kCpuFields,
+    .notes = "no privilege needed; sizes are those of the size class, requests above 64 KiB count whole pages",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// uma(9) zones of FreeBSD, from the sysctl vm.zone_stats (sys/vm/uma_core.c, struct uma_stream_header).
+//
+// A 16-byte header (version, maxcpus, count; here maxcpus is the highest CPU + 1), then `count` records of 120 bytes, each
+// followed by `maxcpus` blocks of 64 bytes. Zone names are not unique. A secondary zone shares its keg (slabs) with another
+// zone, so it has no held bytes and no keg free items of its own; a cache zone has no keg at all and its footprint is 0.
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/text.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kStream = "vm.zone_stats";
+constexpr std::size_t kStreamPart = 0;
+
+constexpr std::size_t kHeaderSize = 16;
+constexpr std::size_t kNameSize = 32;
+constexpr std::size_t kTypeSize = 120;
+constexpr std::size_t kBlockSize = 64;
+constexpr std::uint32_t kMostCpus = 65536;
+
+// Offsets in a record (struct uma_type_header).
+constexpr std::size_t kSizeAt = 36;
+constexpr std::size_t kRSizeAt = 40;
+constexpr std::size_t kLimitAt = 48;
+constexpr std::size_t kPagesAt = 52;
+constexpr std::size_t kKegFreeAt = 56;
+constexpr std::size_t kZoneFreeAt = 60;
+constexpr std::size_t kFlagsAt = 68;
+constexpr std::size_t kAllocsAt = 72;
+constexpr std::size_t kFreesAt = 80;
+constexpr std::size_t kFailsAt = 88;
+constexpr std::size_t kSleepsAt = 96;
+constexpr std::size_t kXDomainAt = 104;
+constexpr std::uint32_t kSecondaryFlag = 1;
+
+constexpr CpuFieldMask kCpuFields{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kFree};
+constexpr FieldMask kAlways{Field::kBytes,    Field::kCount,    Field::kFree,   Field::kZoneFree, Field::kNumAllocs,
+                            Field::kNumFrees, Field::kFailures, Field::kSleeps, Field::kXDomain,  Field::kSize};
+constexpr FieldMask kSometimes{Field::kHeldBytes, Field::kKegFree, Field::kCountLimit, Field::kBytesLimit, Field::kRSize};
+// Count times size: what libmemstat's accessors return, but no figure of the kernel's, so it is in no type's mask.
+constexpr FieldMask kSynthesised{Field::kMemAlloced, Field::kMemFreed};
+
+struct Layout {
+  std::uint32_t maxcpus;
+  std::uint32_t count;
+  [[nodiscard]] std::size_t record_size() const { return kTypeSize + kBlockSize * std::size_t{maxcpus}; }
+  [[nodiscard]] std::size_t record(std::size_t index) const { return kHeaderSize + index * record_size(); }
+};
+
+Result<Layout> parse_header(std::string_view bytes) {
+  if (bytes.size() < kHeaderSize) {
+    Error error = data_error(kStream, bytes.size(), "the stream ends within its header of 16 bytes");
+    error.code = bytes.empty() ? ErrorCode::kData : ErrorCode::kVersion;
+    return error;
+  }
+  if (const auto version = load<std::uint32_t>(bytes, 0); version != 1) {
+    Error error = data_error(kStream, 0, "version " + std::to_string(version) + " where 1 is known");
+    error.code = ErrorCode::kVersion;
+    return error;
+  }
+  const Layout layout{.maxcpus = load<std::uint32_t>(bytes, 4), .count = load<std::uint32_t>(bytes, 8)};
+  if (layout.maxcpus == 0 || layout.maxcpus > kMostCpus) {
+    return data_error(kStream, 4, "says that the kernel has " + std::to_string(layout.maxcpus) + " CPUs");
+  }
+  if (layout.count == 0) return data_error(kStream, 8, "no zone at all");
+  if ((bytes.size() - kHeaderSize) / layout.record_size() < layout.count) {
+    return data_error(kStream, bytes.size(),
+                      "ends within record " + std::to_string((bytes.size() - kHeaderSize) / layout.record_size()) + " of " +
+                          std::to_string(layout.count) + " with " + std::to_string(layout.maxcpus) + " CPU slots each");
+  }
+  return layout;
+}
+
+/// Sums the CPU blocks into `type`, whose counters hold what went past the per-CPU caches. Returns the items cached.
+std::uint64_t parse_blocks(std::string_view bytes, std::size_t blocks, Staging& staging, std::size_t index, Figures& figures) {
+  std::uint64_t* allocs = staging.cpu_column(index, CpuField::kNumAllocs);
+  std::uint64_t* frees = staging.cpu_column(index, CpuField::kNumFrees);
+  std::uint64_t* free = staging.cpu_column(index, CpuField::kFree);
+  std::uint64_t cached = 0;
+  for (std::uint32_t cpu = 0; cpu < staging.cpu_count(); ++cpu) {
+    std::uint64_t block[3];
+    std::memcpy(block, bytes.data() + blocks + kBlockSize * cpu, sizeof block);
+    figures[Field::kNumAllocs] += allocs[cpu] = block[0];
+    figures[Field::kNumFrees] += frees[cpu] = block[1];
+    cached += free[cpu] = block[2];
+  }
+  return cached;
+}
+
+void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_size, Staging& staging, std::size_t index,
+                StagedType& zone) {
+  const auto u32 = [&](std::size_t at) { return std::uint64_t{load<std::uint32_t>(bytes, record + at)}; };
+  const auto u64 = [&](std::size_t at) { return load<std::uint64_t>(bytes, record + at); };
+  Figures& figures = zone.figures;
+  figures[Field::kNumAllocs] = u64(kAllocsAt);
+  figures[Field::kNumFrees] = u64(kFreesAt);
+  const std::uint64_t cached = parse_blocks(bytes, record + kTypeSize, staging, index, figures);
+
+  const std::uint64_t size = u32(kSizeAt);
+  // The counters are not read under one lock (FreeBSD 13.0 and later clamp in the same way).
+  figures[Field::kNumAllocs] = std::max(figures[Field::kNumAllocs], figures[Field::kNumFrees]);
+  figures[Field::kCount] = figures[Field::kNumAllocs] - figures[Field::kNumFrees];
+  figures[Field::kMemAlloced] = figures[Field::kNumAllocs] * size;
+  figures[Field::kMemFreed] = figures[Field::kNumFrees] * size;
+  figures[Field::kBytes] = figures[Field::kMemAlloced] - figures[Field::kMemFreed];
+  figures[Field::kSize] = size;
+  figures[Field::kRSize] = u32(kRSizeAt);
+  figures[Field::kCountLimit] = u32(kLimitAt);
+  figures[Field::kBytesLimit] = u32(kLimitAt) * size;  // 64 bits wide: upstream's product wraps at 4 GiB
+  figures[Field::kFailures] = u64(kFailsAt);
+  figures[Field::kSleeps] = u64(kSleepsAt);
+  figures[Field::kXDomain] = u64(kXDomainAt);
+  figures[Field::kZoneFree] = u32(kZoneFreeAt);
+  zone.fields = kAlways;
+
+  const bool is_secondary = (u32(kFlagsAt) & kSecondaryFlag) != 0;
+  const bool has_keg = figures[Field::kRSize] != 0;
+  if (has_keg) zone.fields.add(Field::kRSize);
+  if (has_keg && !is_secondary) {
+    figures[Field::kKegFree] = u32(kKegFreeAt);
+    figures[Field::kHeldBytes] = u32(kPagesAt) * page_size;
+    zone.fields = zone.fields | FieldMask(Field::kKegFree, Field::kHeldBytes);
+  }
+  figures[Field::kFree] = cached + figures[Field::kZoneFree] + figures[Field::kKegFree];
+  if (figures[Field::kCountLimit] != 0) zone.fields = zone.fields | FieldMask(Field::kCountLimit, Field::kBytesLimit);
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  const std::string_view bytes = raw.parts[kStreamPart].view();
+  staging.reset(kCpuFields, 0);
+  const auto layout = parse_header(bytes);
+  if (!layout) return layout.error();
+  staging.reset(kCpuFields, layout->maxcpus);
+  staging.reserve(layout->count);
+  for (std::size_t index = 0; index < layout->count; ++index) {
+    const std::size_t record = layout->record(index);
+    const std::string_view field = bytes.substr(record, kNameSize);
+    const std::size_t length = field.find('\0');
+    if (length == std::string_view::npos) return data_error(kStream, record, "a zone name of 32 bytes without its NUL");
+    StagedType& zone = staging.add(field.substr(0, length));
+    parse_zone(bytes, record, raw.page_size, staging, index, zone);
+  }
+  return {};
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  return view.read_sysctl(kStream, raw.parts[kStreamPart], raw.parts[kStreamPart].size());
+}
+
+Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
+
+}  // namespace
+
+extern const SourceDescriptor freebsd_uma;
+const SourceDescriptor freebsd_uma{
+    .name = "freebsd_uma",
+    .origin = "sysctl vm.zone_stats",
+    .os = OperatingSystem::kFreeBsd,
+    .allocator = Allocator::kUma,
+    .is_roster = true,
+    .fields = kAlways | kSometimes | kSynthesised,
+    .cpu_fields = kCpuFields,
+    .notes = "no privilege needed; bytes in use are items times the size that the caller asked for",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Linux slab caches, from /proc/slabinfo (mm/slab_common.c) and, for the size that callers ask for, from
+// /sys/kernel/slab/CACHE/object_size.
+//
+//   # name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables ... : slabdata <active_slabs> <num_slabs> ...
+//
+// `objsize` is the slot that an object takes, with padding and debugging fields: the footprint. Columns are found by the names
+// in the header line. active_objs counts objects that lie free in per-CPU lists as used. Cache names are not unique, and one
+// read returns at most 4 KiB of the file, so caches may shift between two reads of one pass: a line may come twice.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/digits.h"
+#include "core/base/text.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kFile = "/proc/slabinfo";
+constexpr std::string_view kFolder = "/sys/kernel/slab/";
+
+// Parts of RawBytes.
+constexpr std::size_t kTextPart = 0;
+// What callers ask for, cache by cache in the order of the file: u64 object size (0: not known), u32 length, the name.
+constexpr std::size_t kSizesPart = 1;
+constexpr std::size_t kSizesPrefix = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+constexpr std::size_t kScratchPart = 2;
+
+constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kSize, Field::kRSize};
+constexpr std::size_t kMostColumns = 12;
+// Widths that the kernel pads its columns to. Only a fast path relies on them: longer numbers shift what follows.
+constexpr std::size_t kNameWidth = 17;
+constexpr unsigned kObjectsWidth = 6;
+constexpr std::size_t kWideColumns = 3;
+constexpr unsigned kPerSlabWidth = 4;
+constexpr unsigned kSlabsWidth = 6;
+
+/// Where the figures stand, from the header line.
+struct Columns {
+  std::size_t first_group = 0;  ///< Numbers between the name and the first colon.
+  std::size_t active_objects = kMostColumns;
+  std::size_t all_objects = kMostColumns;
+  std::size_t object_size = kMostColumns;
+  std::size_t pages_per_slab = kMostColumns;
+  std::size_t slabs_from_end = 0;  ///< num_slabs is the word so far from the end of the line, 1 being the last.
+};
+
+/// The word that is `from_end` words before the end of the line, 1 being the last one. Empty when there are fewer.
+std::string_view word_from_end(std::string_view line, std::size_t from_end) {
+  std::size_t end = line.size();
+  while (true) {
+    while (end > 0 && line[end - 1] == ' ') --end;
+    std::size_t begin = end;
+    while (begin > 0 && line[begin - 1] != ' ') --begin;
+    if (begin == end || --from_end == 0) return line.substr(begin, end - begin);
+    end = begin;
+  }
+}
+
+Result<Columns> parse_header(std::string_view& rest, std::size_t size) {
+  std::string_view line;
+  if (!next_line(rest, line) || !line.starts_with("slabinfo - version: ")) {
+    Error error = data_error(kFile, 0, "does not begin with 'slabinfo - version: '");
+    error.code = ErrorCode::kVersion;
+    return error;
+  }
+  const std::size_t offset = size - rest.size();
+  Columns columns;
+  std::string_view word;
+  if (!next_line(rest, line) || !next_word(line, word) || word != "#" || !next_word(line, word) || word != "name") {
+    return data_error(kFile, offset, "the line of column names is missing");
+  }
+  while (next_word(line, word) && word != ":") {
+    const std::size_t index = columns.first_group++;
+    if (word == "<active_objs>") columns.active_objects = index;
+    if (word == "<num_objs>") columns.all_objects = index;
+    if (word == "<objsize>") columns.object_size = index;
+    if (word == "<pagesperslab>") columns.pages_per_slab = index;
+  }
+  std::size_t words = 0;
+  while (next_word(line, word)) {
+    ++words;
+    if (word == "<num_slabs>") columns.slabs_from_end = words;
+  }
+  const std::size_t last = std::max({columns.active_objects, columns.all_objects, columns.object_size, columns.pages_per_slab});
+  if (last >= columns.first_group || columns.first_group > kMostColumns || columns.slabs_from_end == 0) {
+    return data_error(kFile, offset, "a column is missing: active_objs, num_objs, objsize, pagesperslab and num_slabs are needed");
+  }
+  columns.slabs_from_end = words - columns.slabs_from_end + 1;
+  return columns;
+}
+
+/// Splits a line into the cache's name and the numbers up to the first colon. Names with blanks exist: then the numbers are
+/// the last words before the colon.
+bool split_line(std::string_view line, const Columns& columns, std::string_view& name, std::uint64_t* numbers) {
+  const auto take_group = [&](const char* at, const char* end) {
+    ColumnReader reader(line.data(), at, end);
+    for (std::size_t i = 0; i < columns.first_group; ++i) {
+      const bool taken = i < kWideColumns              ? reader.take_column<kObjectsWidth>(numbers[i])
+                         : i == columns.pages_per_slab ? reader.take_column<kPerSlabWidth>(numbers[i])
+                                                       : reader.skip_column<kPerSlabWidth>();
+      if (!taken) return false;
+    }
+    return reader.skip_to(':');
+  };
+  const std::size_t blank = line.find(' ');
+  if (blank == 0 || blank == std::string_view::npos) return false;
+  const char* end = line.data() + line.size();
+  std::size_t first_column = blank;
+  if (blank < kNameWidth && line.size() > kNameWidth) {
+    static constexpr std::string_view kPadding = "                 ";
+    static_assert(kPadding.size() == kNameWidth);
+    const std::size_t padding = kNameWidth - blank;
+    if (line.substr(blank, padding) == kPadding.substr(0, padding)) first_column = kNameWidth;
+  }
+  if (take_group(line.data() + first_column, end)) {
+    name = line.substr(0, blank);
+    return true;
+  }
+  std::size_t colon = line.find(" : tunables ");
+  if (colon == std::string_view::npos) colon = line.find(" : ");
+  if (colon == std::string_view::npos) return false;
+  const std::string_view before = line.substr(0, colon);
+  const std::string_view first = word_from_end(before, columns.first_group);
+  if (first.empty() || first.data() == line.data()) return false;
+  if (!take_group(first.data(), end)) return false;
+  name = trim(line.substr(0, static_cast<std::size_t>(first.data() - line.data())));
+  return !name.empty();
+}
+
+/// The table of object sizes, walked in step with the lines.
+class SizeTable {
+ public:
+  explicit SizeTable(std::string_view bytes) : all_(bytes), rest_(bytes) {}
+
+  /// Goes on to the next cache: its name and the size noted for it (0: not known). False after the last.
+  bool next(std::string_view& name, std::uint64_t& size) {
+    if (rest_.size() < kSizesPrefix) return false;
+    const std::size_t length = load<std::uint32_t>(rest_, sizeof(std::uint64_t));
+    if (rest_.size() - kSizesPrefix < length) return false;
+    size = load<std::uint64_t>(rest_, 0);
+    name = rest_.substr(kSizesPrefix, length);
+    rest_.remove_prefix(kSizesPrefix + length);
+    return true;
+  }
+
+  /// The size noted for `name`: the next cache, as a rule; when caches came or went, searched for. 0: not known.
+  std::uint64_t find(std::string_view name) {
+    const std::string_view here = rest_;
+    std::string_view noted;
+    std::uint64_t size = 0;
+    if (next(noted, size) && noted == name) return size;
+    is_current_ = false;
+    rest_ = all_;
+    while (searches_left_ > 0 && next(noted, size)) {
+      if (noted == name) return size;
+    }
+    rest_ = here;
+    if (searches_left_ > 0) --searches_left_;
+    return 0;
+  }
+  /// Whether every find() so far met the next cache.
+  [[nodiscard]] bool is_current() const { return is_current_; }
+
+ private:
+  std::string_view all_;
+  std::string_view rest_;
+  std::size_t searches_left_ = 64;  // that fail; a table that is so far out of date is made again anyway
+  bool is_current_ = true;
+};
+
+/// The number of slabs, which stands near the end of the line.
+bool take_slabs(std::string_view line, const Columns& columns, std::uint64_t& slabs) {
+  const char* end = line.data() + line.size();
+  if (columns.slabs_from_end == 2 && line.size() > 2 * (kSlabsWidth + 1)) {
+    ColumnReader reader(line.data(), end - 2 * (kSlabsWidth + 1), end);
+    std::uint64_t shared = 0;
+    if (reader.take_column<kSlabsWidth>(slabs) && reader.at() == end - (kSlabsWidth + 1) &&
+        reader.take_column<kSlabsWidth>(shared) && reader.at() == end) {
+      return true;
+    }
+  }
+  const std::string_view word = word_from_end(line, columns.slabs_from_end);
+  if (word.empty()) return false;
+  ColumnReader reader(line.data(), word.data(), end);
+  return reader.take(slabs) && reader.at() == word.data() + word.size();
+}
+
+Result<void> parse_line(std::string_view line, std::size_t offset, const Columns& columns, std::uint64_t page_size,
+                        SizeTable& sizes, Staging& staging) {
+  std::string_view name;
+  std::uint64_t numbers[kMostColumns];
+  if (!split_line(line, columns, name, numbers)) {
+    return data_error(kFile, offset, "not a cache's line: a name and " + std::to_string(columns.first_group) +
+                                         " numbers of at most 64 bits are expected before the colon");
+  }
+  std::uint64_t slabs = 0;
+  if (!take_slabs(line, columns, slabs)) return data_error(kFile, offset, "the number of slabs is missing or no number");
+  const std::uint64_t active = numbers[columns.active_objects];
+  const std::uint64_t all = numbers[columns.all_objects];
+  StagedType& cache = staging.add(name);
+  cache.fields = kFields;
+  Figures& figures = cache.figures;
+  figures[Field::kCount] = active;
+  figures[Field::kFree] = all > active ? all - active : 0;
+  figures[Field::kRSize] = numbers[columns.object_size];
+  figures[Field::kSize] = sizes.find(name);
+  if (figures[Field::kSize] == 0) cache.fields.remove(Field::kSize);
+  std::uint64_t slab_size = 0;
+  if (__builtin_mul_overflow(active, figures[Field::kRSize], &figures[Field::kBytes]) ||
+      __builtin_mul_overflow(numbers[columns.pages_per_slab], page_size, &slab_size) ||
+      __builtin_mul_overflow(slabs, slab_size, &figures[Field::kHeldBytes])) {
+    return data_error(kFile, offset, "says that one cache holds more than 2^64 bytes");
+  }
+  return {};
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  const std::string_view text = raw.parts[kTextPart].view();
+  staging.reset({}, 0);
+  std::string_view rest = text;
+  const auto columns = parse_header(rest, text.size());
+  if (!columns) return columns.error();
+  SizeTable sizes(raw.parts[kSizesPart].view());
+  while (!rest.empty()) {
+    const std::size_t offset = text.size() - rest.size();
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return data_error(kFile, offset, "ends within a line");
+    if (end != 0) {
+      if (auto result = parse_line(rest.substr(0, end), offset, *columns, raw.page_size, sizes, staging); !result) return result;
+    }
+    rest.remove_prefix(end + 1);
+  }
+  if (staging.types().empty()) return data_error(kFile, text.size(), "names no cache");
+  if (!sizes.is_current()) staging.set_incomplete();
+  return {};
+}
+
+/// Object size of one cache, 0 when it cannot be known: no sysfs, no permission, a name that is no file name.
+std::uint64_t read_object_size(KernelView& view, std::string_view name, Buffer& scratch) {
+  std::string path(kFolder);
+  path += name;
+  // kobject_set_name() turns '/' into '!' (lib/kobject.c).
+  std::replace(path.begin() + static_cast<std::ptrdiff_t>(kFolder.size()), path.end(), '/', '!');
+  if (name == "." || name == ".." || name.find('\0') != std::string_view::npos) return 0;
+  if (!view.read_file(path + "/object_size", scratch)) return 0;
+  return parse_u64(trim(scratch.view())).value_or(0);
+}
+
+/// Makes the table of object sizes for the caches of `raw`'s text. Each cache is asked once; what was known stays known, since
+/// after privileges are dropped it could not be read again.
+void update_sizes(KernelView& view, RawBytes& raw) {
+  std::string_view rest = raw.parts[kTextPart].view();
+  const auto columns = parse_header(rest, rest.size());
+  if (!columns) return;  // the parser will say so
+  std::unordered_map<std::string, std::uint64_t> known;
+  std::string_view name;
+  std::uint64_t size = 0;
+  for (SizeTable table(raw.parts[kSizesPart].view()); table.next(name, size);) known.emplace(name, size);
+  Buffer sizes;
+  std::string_view line;
+  while (next_line(rest, line)) {
+    std::uint64_t numbers[kMostColumns];
+    if (!split_line(line, *columns, name, numbers)) continue;
+    const auto [entry, is_new] = known.try_emplace(std::string(name), 0);
+    if (is_new) entry->second = read_object_size(view, name, raw.parts[kScratchPart]);
+    const auto length = static_cast<std::uint32_t>(name.size());
+    sizes.append({reinterpret_cast<const char*>(&entry->second), sizeof entry->second});
+    sizes.append({reinterpret_cast<const char*>(&length), sizeof length});
+    sizes.append(name);
+  }
+  raw.parts[kSizesPart] = std::move(sizes);
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (auto result = view.read_file(kFile, raw.parts[kTextPart]); !result) return result;
+  if (raw.is_stale) update_sizes(view, raw);
+  return {};
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) {
+  if (auto result = view.keep_open(kFile); !result) {
+    if (result.error().code == ErrorCode::kPermission) {
+      result.error().detail = "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
+    }
+    return result;
+  }
+  return read(view, raw);  // the object sizes while they can be read
+}
+
+}  // namespace
+
+extern const SourceDescriptor linux_slabinfo;
+const SourceDescriptor linux_slabinfo{
+    .name = "linux_slabinfo",
+    .origin = "/proc/slabinfo",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kSlab,
+    .is_roster = true,
+    .fields = kFields,
+    .cpu_fields = {},
+    .notes = "needs root or CAP_DAC_READ_SEARCH at start; caches that appear later have no object size",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources
