@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The configuration of the daemon, with the default of every key. What each key means to a user stands in
+// config/memstatd.yaml; DESIGN section 8 is the list. Names here are the keys.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/name_pattern.h"
+#include "config/values.h"
+
+namespace memstat {
+
+/// Key `poll`.
+struct PollConfig {
+  std::chrono::nanoseconds interval = std::chrono::seconds(10);  ///< Between two polls; kMinPollInterval and up.
+  std::chrono::nanoseconds timeout = std::chrono::seconds(2);    ///< For one read of one source; never 0.
+
+  bool operator==(const PollConfig&) const = default;
+};
+
+/// Key `per_cpu`: a type has per-CPU series when both an allocator's pattern and a type's pattern match; a list that is
+/// empty matches all when the other one is not. Both empty: no per-CPU series.
+struct PerCpuConfig {
+  std::vector<NamePattern> allocators;
+  std::vector<NamePattern> types;
+
+  bool operator==(const PerCpuConfig&) const = default;
+};
+
+/// One entry of key `sources`. A source without an entry has these defaults.
+struct SourceConfig {
+  Switch enabled = Switch::kAuto;
+  std::optional<std::chrono::nanoseconds> interval;  ///< At least poll.interval; absent: every poll.
+
+  bool operator==(const SourceConfig&) const = default;
+};
+
+/// One entry of key `limits`: a limit for types whose kernel has none. At least one of the two limits is there; none is 0.
+struct LimitConfig {
+  NamePattern allocator;
+  NamePattern type;
+  std::optional<std::uint64_t> bytes;
+  std::optional<std::uint64_t> objects;
+
+  bool operator==(const LimitConfig&) const = default;
+};
+
+/// Key `capture`.
+struct CaptureConfig {
+  std::string record;                                         ///< Folder or archive to record to; "": no recording.
+  std::uint64_t max_bytes = std::uint64_t{1} << 30;           ///< B, of the recording; oldest polls go first; never 0.
+  std::chrono::nanoseconds max_age = std::chrono::hours(24);  ///< Of a recorded poll; never 0.
+
+  bool operator==(const CaptureConfig&) const = default;
+};
+
+/// Key `log`.
+struct LogConfig {
+  LogLevel level = LogLevel::kInfo;
+  LogFormat format = LogFormat::kText;
+
+  bool operator==(const LogConfig&) const = default;
+};
+
+/// The whole configuration; default-constructed, it is what an empty file gives.
+/// Thread safety: a plain value. Copies share compiled patterns.
+struct Config {
+  std::vector<ListenAddress> listen = {{"127.0.0.1", 8947, "127.0.0.1:8947"}};  ///< Never empty after loading.
+  std::vector<std::string> allow;  ///< IPv4 networks "a.b.c.d/n" whose bits beyond n are 0; empty: nobody is refused.
+  std::string user = "nobody";     ///< Whom the daemon becomes after it has opened what needs privileges.
+  bool enable_reload = false;      ///< Serve POST /-/reload.
+  PollConfig poll;
+  Tier tier = Tier::kDefault;
+  PerCpuConfig per_cpu;
+  std::map<std::string, SourceConfig, std::less<>> sources;        ///< By source name; every name is a known one.
+  std::vector<LimitConfig> limits;                                 ///< In the file's order.
+  std::chrono::nanoseconds growth_window = std::chrono::hours(1);  ///< Key growth.window; at least poll.interval.
+  std::uint32_t retention = 6;                                     ///< Polls a vanished type keeps its slots; never 0.
+  CaptureConfig capture;
+  LogConfig log;
+  bool sandbox = true;      ///< Filter system calls and file access after start.
+  bool lock_memory = true;  ///< Lock our memory where the limit allows.
+
+  bool operator==(const Config&) const = default;
+};
+
+}  // namespace memstat

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Two steps. TreeBuilder turns the parser's events into a small tree of our own, because YAML::Node loses duplicate keys
+// and expands aliases. Loader walks the tree along one table of keys and collects problems instead of stopping at the first.
+#include "config/loader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kMaxDepth = 16;  // the deepest key needs 3
+constexpr std::size_t kMaxNodes = 20000;
+constexpr std::size_t kMaxListItems = 1000;
+constexpr std::size_t kMaxProblems = 50;
+constexpr std::string_view kFileKey = "(file)";
+
+/// Keys of the design that this version does not have: they may hold their default and nothing else. Whoever builds such
+/// a feature deletes its row and adds the key to Loader::read.
+struct ReservedKey {
+  std::string_view path;
+  std::string_view default_text;
+};
+constexpr ReservedKey kReservedKeys[] = {
+    {"basic_auth", "{}"},        {"poll.on_scrape", "off"}, {"filters.include", "[]"},
+    {"filters.exclude", "[]"},   {"min_bytes", "0"},        {"series_limit", "20000"},
+    {"events.mode", "failures"}, {"events.budget", "1%"},   {"textfile", "\"\""},
+};
+
+constexpr std::string_view kNoAnchors = "uses a YAML anchor or alias (& or *); write the value itself, or quote it";
+
+std::string not_yaml(const std::string& why) {
+  return "is not valid YAML: " + why + "; check indentation (spaces, no tabs), quotes and brackets here and above";
+}
+
+/// Line and column from 1.
+struct Position {
+  int line = 1;
+  int column = 1;
+};
+
+struct Problem {
+  Position position;
+  std::string key;
+  std::string text;
+};
+
+Position position_of(const YAML::Mark& mark) { return {std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1}; }
+
+Position position_of(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
+  return {static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1, static_cast<int>(offset - line_begin) + 1};
+}
+
+struct Node {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  bool is_quoted = false;      ///< A scalar in quotes or a block scalar: text, never a number or a boolean.
+  std::string text;            ///< Of a scalar.
+  Position position;           ///< Of nothing: where its key stands.
+  std::vector<Node> children;  ///< Of a list its items; of a map key, value, key, value...
+};
+
+std::string describe(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kNull: return "nothing";
+    case Node::Kind::kScalar: return quoted(node.text);
+    case Node::Kind::kList: return "a list";
+    case Node::Kind::kMap: return "a map";
+  }
+  return {};
+}
+
+/// Makes the tree of the one document `text`. Throws a Problem through the parser for what makes going on pointless.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::string_view text) : text_(text) {}
+
+  Node root;
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (has_document_) stop(mark, "holds a second YAML document; keep one and remove the line \"---\" before the other");
+    has_document_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, "?", anchor, Node::Kind::kNull); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { stop(mark, kNoAnchors); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+    if (value.find('\0') != std::string::npos) stop(mark, "holds a NUL byte in a text; remove \\0");
+    Node& node = add(mark, tag, anchor, Node::Kind::kScalar);
+    node.text = value;
+    node.is_quoted = tag == "!";
+    if (node.is_quoted && !is_closed(static_cast<std::size_t>(mark.pos)))
+      stop(mark, "has a quote that nothing closes; close it");
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(add(mark, tag, anchor, Node::Kind::kList), mark);
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(add(mark, tag, anchor, Node::Kind::kMap), mark);
+  }
+  void OnMapEnd() override { open_.pop_back(); }
+
+ private:
+  [[noreturn]] static void stop(const YAML::Mark& mark, std::string_view text) {
+    throw Problem{position_of(mark), std::string(kFileKey), std::string(text)};
+  }
+
+  /// The parser takes the end of the file for the end of the quotes, so a file cut short would pass.
+  bool is_closed(std::size_t begin) const {
+    const char quote = begin < text_.size() ? text_[begin] : '|';
+    if (quote != '"' && quote != '\'') return true;  // a block scalar
+    for (std::size_t i = begin + 1; i < text_.size(); ++i) {
+      const bool is_doubled = quote == '\'' && text_.substr(i, 2) == "''";
+      if (text_[i] == quote && !is_doubled) return true;
+      if (is_doubled || (quote == '"' && text_[i] == '\\')) ++i;
+    }
+    return false;
+  }
+
+  Node& add(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
+    if (anchor != YAML::NullAnchor) stop(mark, kNoAnchors);
+    if (!tag.empty() && tag != "?" && tag != "!") stop(mark, "uses a YAML tag (!); remove it, or quote the value");
+    if (++count_ > kMaxNodes) stop(mark, "holds more than 20000 values; shorten it");
+    Node* node = &root;
+    if (!open_.empty()) {
+      // Only the last child of each open node is being filled, so no pointer in open_ dangles when this one grows.
+      std::vector<Node>& siblings = open_.back()->children;
+      node = &siblings.emplace_back();
+    }
+    node->kind = kind;
+    node->position = position_of(mark);
+    if (kind == Node::Kind::kNull && !open_.empty()) {
+      // The parser puts an absent value where the next token stands.
+      const Node& parent = *open_.back();
+      const bool is_value = parent.kind == Node::Kind::kMap && parent.children.size() % 2 == 0;
+      node->position = is_value ? parent.children[parent.children.size() - 2].position : parent.position;
+    }
+    return *node;
+  }
+
+  void open(Node& node, const YAML::Mark& mark) {
+    if (open_.size() == kMaxDepth) stop(mark, "nests lists and maps too deeply; no key needs more than 3 levels");
+    open_.push_back(&node);
+  }
+
+  std::string_view text_;
+  std::vector<Node*> open_;
+  std::size_t count_ = 0;
+  bool has_document_ = false;
+};
+
+/// What the YAML parser would misread: it takes byte 4 for the end, guesses UTF-16, and passes broken UTF-8 on.
+std::optional<Problem> check_bytes(std::string_view text) {
+  if (text.size() > kMaxConfigBytes) {
+    return Problem{{}, std::string(kFileKey), "is larger than 1MiB; this is not a configuration of memstatd"};
+  }
+  const auto is_control = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+  };
+  const std::string valid = make_valid_utf8(text);
+  const auto control = std::find_if(text.begin(), text.end(), is_control);
+  const auto bad = std::mismatch(text.begin(), text.end(), valid.begin(), valid.end()).first;
+  const auto first = std::min(control, bad);
+  if (first == text.end()) return std::nullopt;
+  return Problem{position_of(text, static_cast<std::size_t>(first - text.begin())), std::string(kFileKey),
+                 "holds a byte that is no text; save it as UTF-8 without control characters"};
+}
+
+std::string join(const std::string& path, std::string_view key) {
+  return path.empty() ? printable(key) : path + "." + printable(key);
+}
+
+class Loader {
+ public:
+  explicit Loader(const ConfigContext& context) : context_(context) {}
+
+  void read(const Node& root);
+  void add(Problem problem) { problems_.push_back(std::move(problem)); }
+  ConfigResult finish(std::string_view file_name);
+
+ private:
+  /// Reads the value of one key (or item) into its place, or adds a problem.
+  using Reader = std::function<void(const Node& node, const std::string& path)>;
+  struct Key {
+    std::string_view name;
+    Reader read;
+  };
+
+  void problem(const Node& node, const std::string& path, std::string text) {
+    problems_.push_back({node.position, path, std::move(text)});
+  }
+
+  bool has_kind(const Node& node, const std::string& path, Node::Kind kind, std::string_view what,
+                const std::string& advice) {
+    if (node.kind == kind) return true;
+    if (node.kind == Node::Kind::kNull) {
+      problem(node, path, "has no value; " + advice + ", or remove the key");
+    } else {
+      problem(node, path, "must be " + std::string(what) + ", not " + describe(node) + "; " + advice);
+    }
+    return false;
+  }
+
+  bool is_text(const Node& node, const std::string& path, std::string_view what, std::string_view example) {
+    return has_kind(node, path, Node::Kind::kScalar, what, "write " + std::string(example));
+  }
+
+  /// Calls `visit(key, value, path)` for each key of a map that is a word and not there twice.
+  template <typename Visit>
+  void for_each_key(const Node& map, const std::string& path, Visit visit) {
+    std::map<std::string_view, int> first_lines;
+    for (std::size_t i = 0; i + 1 < map.children.size(); i += 2) {
+      const Node& key = map.children[i];
+      if (key.kind != Node::Kind::kScalar) {
+        problem(key, path.empty() ? std::string(kFileKey) : path, "has " + describe(key) + " as a key; write a word");
+        continue;
+      }
+      const std::string key_path = join(path, key.text);
+      const auto [first, is_new] = first_lines.emplace(key.text, key.position.line);
+      if (!is_new) {
+        problem(key, key_path, "is there twice, first in line " + std::to_string(first->second) + "; keep one of the two");
+        continue;
+      }
+      visit(key, map.children[i + 1], key_path);
+    }
+  }
+
+  void read_reserved(const Node& node, const std::string& path, const ReservedKey& key) {
+    std::string text;
+    if (node.kind == Node::Kind::kScalar) text = node.text.empty() ? "\"\"" : node.text;
+    if (node.kind == Node::Kind::kList && node.children.empty()) text = "[]";
+    if (node.kind == Node::Kind::kMap && node.children.empty()) text = "{}";
+    if (text == key.default_text) return;
+    problem(node, path,
+            "is not available in this version; remove the key or leave its default (" + std::string(key.default_text) + ")");
+  }
+
+  void read_map(const Node& node, const std::string& path, const std::vector<Key>& keys) {
+    std::vector<std::string_view> known;
+    for (const Key& key : keys) known.push_back(key.name);
+    const std::size_t own_count = known.size();
+    const std::string prefix = path.empty() ? "" : path + ".";
+    for (const ReservedKey& key : kReservedKeys) {
+      if (key.path.substr(0, prefix.size()) != prefix) continue;
+      const std::string_view rest = key.path.substr(prefix.size());
+      known.push_back(rest.substr(0, rest.find('.')));
+    }
+    // Nobody is told to write what this version does not have, but a slip in its name is still seen.
+    const std::string choice = listing(std::span(known).first(own_count > 0 ? own_count : known.size()));
+    const std::string shown_path = path.empty() ? std::string(kFileKey) : path;
+    if (!has_kind(node, shown_path, Node::Kind::kMap, "a map of keys", "write some of its keys (" + choice + ")")) return;
+    for_each_key(node, path, [&](const Node& key, const Node& value, const std::string& key_path) {
+      for (const Key& candidate : keys) {
+        if (candidate.name != key.text) continue;
+        written_.emplace(key_path, &value);
+        return candidate.read(value, key_path);
+      }
+      for (const ReservedKey& reserved : kReservedKeys) {
+        if (reserved.path == prefix + key.text) return read_reserved(value, key_path, reserved);
+      }
+      if (std::find(known.begin(), known.end(), key.text) != known.end()) return read_map(value, key_path, {});
+      const std::string nearest(nearest_word(key.text, known));
+      problem(key, key_path,
+              nearest.empty() ? "is not a known key; the keys here are " + choice
+                              : "is not a known key; did you mean " + nearest + "?");
+    });
+  }
+
+  /// A scalar read by one of the parsers of values.h.
+  template <typename T, typename Place>
+  Reader parsed(Result<T> (*parse)(std::string_view), Place& place, std::string_view what, std::string_view example) {
+    return [=, this, &place](const Node& node, const std::string& path) {
+      if (!is_text(node, path, what, example)) return;
+      auto value = parse(node.text);
+      if (value) {
+        place = std::move(*value);
+      } else {
+        problem(node, path, value.error().detail);
+      }
+    };
+  }
+
+  template <typename Place>
+  Reader duration(Place& place, nanoseconds least, nanoseconds most, std::string_view example) {
+    return [=, this, &place](const Node& node, const std::string& path) {
+      nanoseconds value(-1);
+      parsed(parse_duration, value, "a duration", example)(node, path);
+      if (value < nanoseconds(0)) return;
+      if (value < least) problem(node, path, quoted(node.text) + " is too short; write at least " + duration_text(least));
+      if (value > most) problem(node, path, quoted(node.text) + " is too long; write at most " + duration_text(most));
+      place = value;
+    };
+  }
+
+  template <typename Place>
+  Reader size(Place& place, std::string_view example) {
+    return [=, this, &place](const Node& node, const std::string& path) {
+      std::optional<std::uint64_t> value;
+      parsed(parse_size, value, "a size", example)(node, path);
+      if (value == 0U)
+        problem(node, path, quoted(node.text) + " leaves no room; write a size above 0, such as " + std::string(example));
+      if (value) place = *value;
+    };
+  }
+
+  Reader number(std::uint64_t most, std::string_view example, std::function<void(std::uint64_t)> set) {
+    return [=, this, set = std::move(set)](const Node& node, const std::string& path) {
+      if (!is_text(node, path, "a whole number", example)) return;
+      const auto value = parse_u64(node.text);
+      if (!node.is_quoted && value && *value > 0 && *value <= most) return set(*value);
+      problem(node, path,
+              (node.is_quoted ? "the text " : "") + quoted(node.text) + " is not a whole number from 1 to " +
+                  std::to_string(most) + "; write one such as " + std::string(example));
+    };
+  }
+
+  Reader boolean(bool& place) {
+    return [this, &place](const Node& node, const std::string& path) {
+      if (!is_text(node, path, "true or false", place ? "true" : "false")) return;
+      if (node.is_quoted || (node.text != "true" && node.text != "false")) {
+        return problem(node, path,
+                       (node.is_quoted ? "the text " : "") + quoted(node.text) +
+                           " is not a truth value; write true or false, without quotes");
+      }
+      place = node.text == "true";
+    };
+  }
+
+  Reader list(std::string_view what, std::string_view example, Reader read_item) {
+    return [=, this, read_item = std::move(read_item)](const Node& node, const std::string& path) {
+      if (!has_kind(node, path, Node::Kind::kList, what, "write " + std::string(example))) return;
+      if (node.children.size() > kMaxListItems) {
+        return problem(
+            node, path,
+            "has " + std::to_string(node.children.size()) + " entries; write at most " + std::to_string(kMaxListItems));
+      }
+      for (std::size_t i = 0; i < node.children.size(); ++i) {
+        read_item(node.children[i], path + "[" + std::to_string(i) + "]");
+      }
+    };
+  }
+
+  Reader map(std::vector<Key> keys) {
+    return [this, keys = std::move(keys)](const Node& node, const std::string& path) { read_map(node, path, keys); };
+  }
+
+  Reader patterns(std::vector<NamePattern>& place) {
+    return list("a list of regular expressions", "[\"kmalloc-.*\"]",
+                [this, &place](const Node& node, const std::string& path) {
+                  NamePattern pattern;
+                  parsed(NamePattern::compile, pattern, "a regular expression", "\"kmalloc-.*\"")(node, path);
+                  place.push_back(std::move(pattern));
+                });
+  }
+
+  void read_listen(const Node& node, const std::string& path);
+  void read_user(const Node& node, const std::string& path);
+  void read_source(const Node& key, const Node& node, const std::string& path);
+  void read_limit(const Node& node, const std::string& path);
+  void check_together();
+
+  const ConfigContext& context_;
+  Config config_;
+  std::map<std::string, const Node*> written_;  ///< Values of the keys that the file has, by path; in the tree.
+  std::vector<std::pair<const Node*, std::string>> listen_nodes_;  ///< Beside config_.listen: node and path.
+  std::vector<Problem> problems_;
+};
+
+void Loader::read_listen(const Node& node, const std::string& path) {
+  ListenAddress address;
+  parsed(parse_listen_address, address, "an address with a port", "127.0.0.1:8947")(node, path);
+  if (address.host.empty()) return;
+  for (const ListenAddress& other : config_.listen) {
+    if (other.host == address.host && other.port == address.port && address.port != 0) {
+      return problem(node, path, quoted(address.text) + " is in the list twice; keep one of the two");
+    }
+  }
+  config_.listen.push_back(std::move(address));
+  listen_nodes_.emplace_back(&node, path);
+}
+
+void Loader::read_user(const Node& node, const std::string& path) {
+  if (!is_text(node, path, "the name of a user", "nobody")) return;
+  const auto is_bad = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ':' || c == '/' || c == '\x7F'; };
+  if (node.text.empty() || node.text.front() == '-' || std::any_of(node.text.begin(), node.text.end(), is_bad)) {
+    return problem(node, path, quoted(node.text) + " is not the name of a user; write one such as nobody");
+  }
+  config_.user = node.text;
+}
+
+void Loader::read_source(const Node& key, const Node& node, const std::string& path) {
+  const std::vector<std::string_view> known(context_.sources.begin(), context_.sources.end());
+  if (std::find(known.begin(), known.end(), key.text) == known.end()) {
+    return problem(key, path, "is not a source of this build; write one of: " + listing(known));
+  }
+  SourceConfig source;
+  map({{"enabled", parsed(parse_switch, source.enabled, "auto, on or off", "auto")},
+       {"interval", duration(source.interval, kMinPollInterval, kMaxPollInterval, "60s")}})(node, path);
+  config_.sources.emplace(key.text, source);
+}
+
+void Loader::read_limit(const Node& node, const std::string& path) {
+  LimitConfig limit;
+  const std::string_view any = "\".*\"";
+  const std::size_t problems_before = problems_.size();
+  map({{"allocator", parsed(NamePattern::compile, limit.allocator, "a regular expression", any)},
+       {"type", parsed(NamePattern::compile, limit.type, "a regular expression", any)},
+       {"bytes", size(limit.bytes, "2GiB")},
+       {"objects", number(std::numeric_limits<std::uint64_t>::max(), "100000",
+                          [&](std::uint64_t value) { limit.objects = value; })}})(node, path);
+  if (problems_.size() != problems_before) return;
+  for (const char* key : {"allocator", "type"}) {
+    if (!written_.contains(path + "." + key)) {
+      problem(node, path + "." + key, "is missing; write " + std::string(key) + ": \".*\" if every one is meant");
+    }
+  }
+  if (!limit.bytes && !limit.objects) {
+    problem(node, path, "has neither bytes nor objects; write a limit, such as bytes: 2GiB");
+  }
+  config_.limits.push_back(std::move(limit));
+}
+
+void Loader::read(const Node& root) {
+  if (root.kind == Node::Kind::kNull) return;
+  const nanoseconds day = std::chrono::hours(24);
+  Config& c = config_;
+  const std::vector<Key> keys = {
+      {"listen",
+       [this](const Node& node, const std::string& path) {
+         config_.listen.clear();
+         list("a list of addresses", "[\"127.0.0.1:8947\"]",
+              [this](const Node& item, const std::string& item_path) { read_listen(item, item_path); })(node, path);
+         if (node.kind == Node::Kind::kList && node.children.empty()) {
+           problem(node, path, "is an empty list, so nobody could read anything; write [\"127.0.0.1:8947\"]");
+         }
+       }},
+      {"allow", list("a list of networks", "[\"10.0.0.0/8\"]",
+                     [this](const Node& node, const std::string& path) {
+                       std::string network;
+                       parsed(parse_cidr, network, "a network", "10.0.0.0/8")(node, path);
+                       config_.allow.push_back(std::move(network));
+                     })},
+      {"user", [this](const Node& node, const std::string& path) { read_user(node, path); }},
+      {"enable_reload", boolean(c.enable_reload)},
+      {"poll", map({{"interval", duration(c.poll.interval, kMinPollInterval, kMaxPollInterval, "10s")},
+                    {"timeout", duration(c.poll.timeout, std::chrono::milliseconds(1), std::chrono::hours(1), "2s")}})},
+      {"tier", parsed(parse_tier, c.tier, "minimal, default or full", "default")},
+      {"per_cpu", map({{"allocators", patterns(c.per_cpu.allocators)}, {"types", patterns(c.per_cpu.types)}})},
+      {"sources",
+       [this](const Node& node, const std::string& path) {
+         if (!has_kind(node, path, Node::Kind::kMap, "a map of sources", "write {} or {NAME: {enabled: off}}")) return;
+         for_each_key(node, path, [this](const Node& key, const Node& value, const std::string& key_path) {
+           read_source(key, value, key_path);
+         });
+       }},
+      {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]",
+                      [this](const Node& node, const std::string& path) { read_limit(node, path); })},
+      {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
+      {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
+      {"capture", map({{"record",
+                        [this](const Node& node, const std::string& path) {
+                          if (is_text(node, path, "a path", "\"\" for none")) config_.capture.record = node.text;
+                        }},
+                       {"max_bytes", size(c.capture.max_bytes, "1GiB")},
+                       {"max_age", duration(c.capture.max_age, std::chrono::seconds(1), nanoseconds::max(), "24h")}})},
+      {"log", map({{"level", parsed(parse_log_level, c.log.level, "the name of a level", "info")},
+                   {"format", parsed(parse_log_format, c.log.format, "text or json", "text")}})},
+      {"sandbox", boolean(c.sandbox)},
+      {"lock_memory", boolean(c.lock_memory)},
+  };
+  read_map(root, "", keys);
+  check_together();
+}
+
+/// What is wrong only in view of another key.
+void Loader::check_together() {
+  const auto allow = written_.find("allow");
+  const bool has_allow = allow != written_.end() && !allow->second->children.empty();
+  for (std::size_t i = 0; i < listen_nodes_.size(); ++i) {
+    const auto result = check_listen_address(config_.listen[i], has_allow);
+    if (!result) problem(*listen_nodes_[i].first, listen_nodes_[i].second, result.error().detail);
+  }
+  if (!problems_.empty()) return;  // the rest compares values, which must be right by themselves
+
+  const std::string interval = duration_text(config_.poll.interval);
+  for (const auto& [name, source] : config_.sources) {
+    if (source.interval && *source.interval < config_.poll.interval) {
+      const std::string path = "sources." + name + ".interval";
+      problem(*written_.at(path), path,
+              quoted(duration_text(*source.interval)) + " is shorter than poll.interval (" + interval +
+                  "), and sources are read at polls only; write " + interval + " or more");
+    }
+  }
+  if (config_.growth_window < config_.poll.interval) {
+    // One of the two keys is in the file, because the defaults fit together.
+    const std::string path = written_.contains("growth.window") ? "growth.window" : "poll.interval";
+    problem(*written_.at(path), path,
+            "growth.window (" + duration_text(config_.growth_window) + ") is shorter than poll.interval (" + interval +
+                "), so no growth could be seen; write growth: {window: " + interval + "} or more");
+  }
+}
+
+ConfigResult Loader::finish(std::string_view file_name) {
+  if (problems_.empty()) return std::move(config_);
+  std::stable_sort(problems_.begin(), problems_.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
+  });
+  if (problems_.size() > kMaxProblems) {
+    Problem& last = problems_[kMaxProblems - 1];
+    last.text =
+        std::to_string(problems_.size() - kMaxProblems + 1) + " problems from here on are not shown; correct those above";
+    last.key = kFileKey;
+    problems_.resize(kMaxProblems);
+  }
+  ConfigProblems result;
+  for (const Problem& problem : problems_) {
+    result.lines.push_back(std::string(file_name) + ":" + std::to_string(problem.position.line) + ":" +
+                           std::to_string(problem.position.column) + ": " + problem.key + ": " + problem.text);
+  }
+  return result;
+}
+
+}  // namespace
+
+ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context) {
+  Loader loader(context);
+  if (yaml.starts_with("\xEF\xBB\xBF")) yaml.remove_prefix(3);  // a byte order mark, which is no column
+  TreeBuilder tree(yaml);
+  try {
+    if (auto problem = check_bytes(yaml)) throw *std::move(problem);
+    std::istringstream stream{std::string(yaml)};
+    YAML::Parser parser(stream);
+    if (parser.HandleNextDocument(tree)) parser.HandleNextDocument(tree);
+    loader.read(tree.root);
+  } catch (Problem& problem) {
+    loader.add(std::move(problem));
+  } catch (const YAML::Exception& error) {
+    const bool is_anchor = error.msg.find("anchor") != std::string::npos || error.msg.find("alias") != std::string::npos;
+    loader.add({position_of(error.mark), std::string(kFileKey), is_anchor ? std::string(kNoAnchors) : not_yaml(error.msg)});
+  } catch (const std::exception& error) {
+    loader.add({{}, std::string(kFileKey), not_yaml(error.what())});
+  }
+  return loader.finish(file_name);
+}
+
+Result<std::string> read_config_file(const std::string& path) {
+  int file = -1;
+  do {
+    file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (file < 0 && errno == EINTR);
+  if (file < 0) {
+    const int failure = errno;
+    return system_error(path, failure, "cannot open the configuration; check the path and who may read it");
+  }
+  std::string text;
+  std::string chunk(64 * 1024, '\0');
+  ssize_t count = 0;
+  do {
+    count = read(file, chunk.data(), chunk.size());
+    if (count > 0) text.append(chunk, 0, static_cast<std::size_t>(count));
+  } while ((count > 0 && text.size() <= kMaxConfigBytes) || (count < 0 && errno == EINTR));
+  const int failure = count < 0 ? errno : 0;
+  close(file);
+  if (failure == EISDIR) return system_error(path, failure, "cannot read the configuration; name the file in this folder");
+  if (failure != 0) return system_error(path, failure, "cannot read the configuration");
+  if (text.size() > kMaxConfigBytes) return system_error(path, EFBIG, "more than 1MiB is no configuration of memstatd");
+  return text;
+}
+
+}  // namespace memstat

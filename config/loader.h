@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reads a configuration file: YAML to Config, with every problem of the file at once.
+//
+// A problem is one line, `file:line:column: key: what is wrong; what would be right`. `key` is the dotted path
+// ("limits[0].bytes"), or "(file)" for what concerns no key. Columns count bytes from 1.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// Largest file that is read.
+inline constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
+
+/// What the loader must know of the rest of the program. The names must live as long as the call.
+struct ConfigContext {
+  std::span<const std::string_view> sources;  ///< Names of the sources of this build.
+};
+
+/// Why a file is no configuration: at least one line for people, in the order of the file.
+struct ConfigProblems {
+  std::vector<std::string> lines;
+};
+
+/// A Config, or the problems that prevented it. Thread safety: a plain value.
+class [[nodiscard]] ConfigResult {
+ public:
+  ConfigResult(Config config) : config_(std::move(config)) {}                // NOLINT(google-explicit-constructor)
+  ConfigResult(ConfigProblems problems) : problems_(std::move(problems)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool has_value() const { return config_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+
+  /// The configuration. Requires has_value().
+  [[nodiscard]] const Config& value() const& { return *config_; }
+  [[nodiscard]] Config&& value() && { return *std::move(config_); }
+  const Config& operator*() const& { return *config_; }
+  Config&& operator*() && { return *std::move(config_); }
+  const Config* operator->() const { return &*config_; }
+
+  /// Empty when there is a configuration.
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_.lines; }
+
+ private:
+  std::optional<Config> config_;
+  ConfigProblems problems_;
+};
+
+/// The configuration that `yaml` describes; an empty text gives the defaults. `file_name` only starts the messages.
+/// Never throws but std::bad_alloc; any bytes may be given. Thread safety: safe.
+ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context);
+
+/// The bytes of the file, to its end; a pipe will do. Errors: those of open(2) and read(2), with path and what to do; kIo
+/// with EFBIG when it is longer than kMaxConfigBytes. Thread safety: safe. Never throws but std::bad_alloc.
+Result<std::string> read_config_file(const std::string& path);
+
+}  // namespace memstat

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/values.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kShownBytes = 60;
+
+Error wrong(std::string_view text, std::string_view what) {
+  Error error;
+  error.code = ErrorCode::kData;
+  error.detail = quoted(text) + " " + std::string(what);
+  return error;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Cuts the leading digits off `rest`.
+std::string_view cut_digits(std::string_view& rest) {
+  std::size_t length = 0;
+  while (length < rest.size() && is_digit(rest[length])) ++length;
+  const std::string_view digits = rest.substr(0, length);
+  rest.remove_prefix(length);
+  return digits;
+}
+
+/// Cuts everything up to the next digit off `rest`.
+std::string_view cut_unit(std::string_view& rest) {
+  std::size_t length = 0;
+  while (length < rest.size() && !is_digit(rest[length])) ++length;
+  const std::string_view unit = rest.substr(0, length);
+  rest.remove_prefix(length);
+  return unit;
+}
+
+/// `count` x `factor`, or nothing when that exceeds `limit`.
+std::optional<std::uint64_t> multiply(std::string_view count, std::uint64_t factor, std::uint64_t limit) {
+  const auto number = parse_u64(count);
+  if (!number || *number > limit / factor) return std::nullopt;
+  return *number * factor;
+}
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t factor;
+};
+
+constexpr Unit kDurationUnits[] = {{"d", 86'400'000'000'000},
+                                   {"h", 3'600'000'000'000},
+                                   {"m", 60'000'000'000},
+                                   {"s", 1'000'000'000},
+                                   {"ms", 1'000'000},
+                                   {"us", 1'000},
+                                   {"ns", 1}};
+constexpr Unit kSizeUnits[] = {{"", 1},
+                               {"B", 1},
+                               {"kB", 1'000},
+                               {"MB", 1'000'000},
+                               {"GB", 1'000'000'000},
+                               {"TB", 1'000'000'000'000},
+                               {"PB", 1'000'000'000'000'000},
+                               {"KiB", std::uint64_t{1} << 10},
+                               {"MiB", std::uint64_t{1} << 20},
+                               {"GiB", std::uint64_t{1} << 30},
+                               {"TiB", std::uint64_t{1} << 40},
+                               {"PiB", std::uint64_t{1} << 50}};
+
+const Unit* find_unit(std::span<const Unit> units, std::string_view name) {
+  for (const Unit& unit : units) {
+    if (unit.name == name) return &unit;
+  }
+  return nullptr;
+}
+
+/// Four decimal numbers up to 255 without leading zeros (which some programs read as octal), in host byte order.
+std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
+  std::uint32_t address = 0;
+  for (int part = 0; part < 4; ++part) {
+    if (part > 0) {
+      if (text.empty() || text.front() != '.') return std::nullopt;
+      text.remove_prefix(1);
+    }
+    const std::string_view digits = cut_digits(text);
+    const auto number = parse_u64(digits);
+    if (!number || *number > 255 || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
+    address = (address << 8U) | static_cast<std::uint32_t>(*number);
+  }
+  if (!text.empty()) return std::nullopt;
+  return address;
+}
+
+std::string ipv4_text(std::uint32_t address) {
+  std::string text;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    text += std::to_string((address >> shift) & 0xFFU);
+    if (shift > 0) text += '.';
+  }
+  return text;
+}
+
+template <typename T>
+struct Word {
+  std::string_view word;
+  T value;
+};
+
+template <typename T, std::size_t N>
+Result<T> parse_word(std::string_view text, const std::array<Word<T>, N>& words) {
+  std::string choice;
+  for (const Word<T>& candidate : words) {
+    if (candidate.word == text) return candidate.value;
+    if (!choice.empty()) choice += &candidate == &words.back() ? " or " : ", ";
+    choice += candidate.word;
+  }
+  return wrong(text, "is not a known value; write " + choice);
+}
+
+/// Edits (insert, delete, replace) from `a` to `b`, '-' and '_' and the cases being the same. Both are short.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto fold = [](char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (fold(a[i - 1]) == fold(b[j - 1]) ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Result<nanoseconds> parse_duration(std::string_view text) {
+  constexpr std::uint64_t kLimit = std::numeric_limits<std::int64_t>::max();
+  if (text.empty()) return wrong(text, "is not a duration; write a number and a unit, such as 10s");
+  if (text.front() == '-') return wrong(text, "is negative; write a duration from 0s up, such as 10s");
+  std::uint64_t total = 0;
+  const Unit* next_allowed = kDurationUnits;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view digits = cut_digits(rest);
+    if (digits.empty()) return wrong(text, "is not a duration; write a number and a unit, such as 10s");
+    const std::string_view name = cut_unit(rest);
+    if (name.empty()) {
+      if (digits.size() != text.size()) return wrong(text, "ends in a number without a unit; write it like 1m30s");
+      return wrong(text, "has no unit; write " + printable(text) + "s if seconds are meant");
+    }
+    if (name == ".") return wrong(text, "has a fraction; write whole numbers, such as 1s500ms");
+    const Unit* unit = find_unit(kDurationUnits, name);
+    if (unit == nullptr) {
+      return wrong(text, "has the unknown unit " + quoted(name) + "; the units are d, h, m, s, ms, us, ns, as in 1m30s");
+    }
+    if (unit < next_allowed) return wrong(text, "has its units out of order or twice; write the largest first, as in 1h30m");
+    next_allowed = unit + 1;
+    const auto part = multiply(digits, unit->factor, kLimit - total);
+    if (!part) return wrong(text, "is longer than 292 years; write a shorter duration");
+    total += *part;
+  }
+  return nanoseconds(static_cast<std::int64_t>(total));
+}
+
+Result<nanoseconds> parse_poll_interval(std::string_view text) {
+  auto interval = parse_duration(text);
+  if (!interval) return interval;
+  if (*interval < kMinPollInterval) {
+    return wrong(text, "is too short; write at least " + duration_text(kMinPollInterval));
+  }
+  if (*interval > kMaxPollInterval) {
+    return wrong(text, "is too long; write at most " + duration_text(kMaxPollInterval));
+  }
+  return interval;
+}
+
+std::string duration_text(nanoseconds duration) {
+  std::string text = duration.count() < 0 ? "-" : "";
+  // Unsigned, because the most negative count has no positive counterpart.
+  auto rest = static_cast<std::uint64_t>(duration.count());
+  if (duration.count() < 0) rest = 0 - rest;
+  if (rest == 0) return "0s";
+  for (const Unit& unit : kDurationUnits) {
+    // A whole day is better known as 24h.
+    if (unit.name == "d" && rest < 2 * unit.factor) continue;
+    if (rest >= unit.factor) text += std::to_string(rest / unit.factor) + std::string(unit.name);
+    rest %= unit.factor;
+  }
+  return text;
+}
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+  std::string_view rest = text;
+  const std::string_view digits = cut_digits(rest);
+  if (!text.empty() && text.front() == '-') return wrong(text, "is negative; write a size from 0 up, such as 64MiB");
+  if (digits.empty()) return wrong(text, "is not a size; write a whole number of bytes or a unit with it, such as 64MiB");
+  if (!rest.empty() && rest.front() == '.') {
+    return wrong(text, "has a fraction; write a whole number of a smaller unit, such as 1536MiB");
+  }
+  const Unit* unit = find_unit(kSizeUnits, rest);
+  if (unit == nullptr) {
+    return wrong(text, "has the unknown unit " + quoted(rest) +
+                           "; the units are B, kB, MB, GB, TB, PB (1000) and KiB, MiB, GiB, TiB, PiB (1024), as in 64MiB");
+  }
+  const auto bytes = multiply(digits, unit->factor, std::numeric_limits<std::uint64_t>::max());
+  if (!bytes) return wrong(text, "is more than 64 bits can count; write at most 16383PiB");
+  return *bytes;
+}
+
+Result<ListenAddress> parse_listen_address(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if ((!text.empty() && text.front() == '[') || text.find(':') != colon) {
+    return wrong(
+        text,
+        "is an IPv6 address, which the HTTP server (Debian's civetweb) cannot listen on; write an IPv4 one, such as "
+        "127.0.0.1:8947, and put a reverse proxy in front for IPv6");
+  }
+  if (colon == std::string_view::npos) {
+    if (parse_u64(text)) return wrong(text, "is a port without an address; write 127.0.0.1:" + printable(text));
+    if (parse_ipv4(text)) return wrong(text, "has no port; write " + printable(text) + ":8947");
+    return wrong(text, "is not an address with a port; write one such as 127.0.0.1:8947");
+  }
+  const std::string_view host = text.substr(0, colon);
+  const std::string_view digits = text.substr(colon + 1);
+  if (host.empty()) {
+    return wrong(text, "has no address before the port; write 127.0.0.1" + printable(text) + ", or 0.0.0.0" +
+                           printable(text) + " and the key allow");
+  }
+  if (host == "localhost") return wrong(text, "names its host; write 127.0.0.1:" + printable(digits));
+  if (!parse_ipv4(host)) {
+    return wrong(text, "has a host that is not an IPv4 address; write four numbers from 0 to 255, such as 127.0.0.1:8947");
+  }
+  const auto port = parse_u64(digits);
+  if (!port || *port > 65535) {
+    return wrong(text, "has a port that is not a number from 0 (any) to 65535; write one such as 127.0.0.1:8947");
+  }
+  return ListenAddress{std::string(host), static_cast<std::uint16_t>(*port), std::string(text)};
+}
+
+bool is_loopback(const ListenAddress& address) {
+  const auto ip = parse_ipv4(address.host);
+  return ip && (*ip >> 24U) == 127;
+}
+
+Result<void> check_listen_address(const ListenAddress& address, bool has_allow) {
+  if (has_allow || is_loopback(address)) return {};
+  return wrong(
+      address.text,
+      "can be reached from other machines and nothing says from which: the figures include what the kernel shows to "
+      "root only (/proc/slabinfo is mode 0400); add allow: [\"192.0.2.0/24\"] with the networks of your Prometheus, "
+      "or listen on 127.0.0.1");
+}
+
+Result<std::string> parse_cidr(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const std::string_view host = text.substr(0, slash);
+  if (host.find(':') != std::string_view::npos) {
+    return wrong(text,
+                 "is an IPv6 network, which the HTTP server (Debian's civetweb) does not know; write an IPv4 network, "
+                 "such as 10.0.0.0/8");
+  }
+  const auto address = parse_ipv4(host);
+  if (!address) return wrong(text, "is not an IPv4 network; write one such as 10.0.0.0/8");
+  if (slash == std::string_view::npos) {
+    return wrong(text, "has no prefix length; write " + printable(text) + "/32 for this one address");
+  }
+  const auto prefix = parse_u64(text.substr(slash + 1));
+  if (!prefix || *prefix > 32) return wrong(text, "has a prefix length that is not a number from 0 to 32; write 10.0.0.0/8");
+  const std::uint32_t mask = *prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - *prefix);
+  if ((*address & ~mask) != 0) {
+    return wrong(text, "has bits set beyond its prefix, so it would match no address; write " + ipv4_text(*address & mask) +
+                           "/" + std::to_string(*prefix));
+  }
+  return std::string(text);
+}
+
+Result<Tier> parse_tier(std::string_view text) {
+  static constexpr std::array<Word<Tier>, 3> kWords = {
+      {{"minimal", Tier::kMinimal}, {"default", Tier::kDefault}, {"full", Tier::kFull}}};
+  return parse_word(text, kWords);
+}
+
+Result<LogLevel> parse_log_level(std::string_view text) {
+  static constexpr std::array<Word<LogLevel>, 5> kWords = {{{"trace", LogLevel::kTrace},
+                                                            {"debug", LogLevel::kDebug},
+                                                            {"info", LogLevel::kInfo},
+                                                            {"warning", LogLevel::kWarning},
+                                                            {"error", LogLevel::kError}}};
+  return parse_word(text, kWords);
+}
+
+Result<LogFormat> parse_log_format(std::string_view text) {
+  static constexpr std::array<Word<LogFormat>, 2> kWords = {{{"text", LogFormat::kText}, {"json", LogFormat::kJson}}};
+  return parse_word(text, kWords);
+}
+
+Result<Switch> parse_switch(std::string_view text) {
+  static constexpr std::array<Word<Switch>, 3> kWords = {
+      {{"auto", Switch::kAuto}, {"on", Switch::kOn}, {"off", Switch::kOff}}};
+  return parse_word(text, kWords);
+}
+
+std::string printable(std::string_view text) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::size_t length = text.size();
+  if (length > kShownBytes) {
+    // Never cut inside of a UTF-8 sequence.
+    length = kShownBytes;
+    while (length > kShownBytes - 4 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
+  }
+  std::string shown;
+  for (const char c : text.substr(0, length)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      shown += "\\x";
+      shown += kHex[byte >> 4U];
+      shown += kHex[byte & 0xFU];
+    } else {
+      shown += c;
+    }
+  }
+  if (length < text.size()) shown += "...";
+  return shown;
+}
+
+std::string listing(std::span<const std::string_view> words) {
+  if (words.empty()) return "(none)";
+  std::string text;
+  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
+}
+
+std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known) {
+  constexpr std::size_t kLongestWord = 64;
+  if (word.size() > kLongestWord) return {};
+  std::size_t limit = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::string_view nearest;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance >= limit || distance >= candidate.size()) continue;
+    limit = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::string quoted(std::string_view text) { return "\"" + printable(text) + "\""; }
+
+}  // namespace memstat

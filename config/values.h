@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The values that a configuration file and a command line share: durations, sizes, addresses and the words of fixed sets;
+// and the helpers that put what a user wrote into a message.
+//
+// Every parser takes the whole text and refuses what it does not fully understand. On failure the Error has code kData and
+// its `detail` is one line for people: what is wrong; what would be right. Thread safety of all functions: safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// How much of each type is on the page; DESIGN section 6 says what each tier holds.
+enum class Tier { kMinimal, kDefault, kFull };
+
+/// The least severe message that is logged.
+enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError };
+
+/// How a log line is written.
+enum class LogFormat { kText, kJson };
+
+/// Whether a source is read. kAuto: when this kernel has it.
+enum class Switch { kAuto, kOn, kOff };
+
+/// Shortest and longest time between two polls: faster ones disturb the kernel, slower ones make deltas meaningless.
+inline constexpr std::chrono::nanoseconds kMinPollInterval = std::chrono::milliseconds(100);
+inline constexpr std::chrono::nanoseconds kMaxPollInterval = std::chrono::hours(24);
+
+/// Where the HTTP server listens. A plain value.
+struct ListenAddress {
+  std::string host;        ///< IPv4 address in dotted form; never empty after parsing.
+  std::uint16_t port = 0;  ///< 0: any free port.
+  std::string text;        ///< "host:port", as written.
+
+  bool operator==(const ListenAddress&) const = default;
+};
+
+/// A duration: whole numbers with the units d, h, m, s, ms, us, ns, largest first, each at most once: "10s", "1m30s".
+/// Zero must have a unit, too: "0s". A bare number is refused. At most 292 years.
+Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
+
+/// A duration that may be the time between two polls: kMinPollInterval to kMaxPollInterval.
+Result<std::chrono::nanoseconds> parse_poll_interval(std::string_view text);
+
+/// The duration in the notation of parse_duration: "1m30s", "0s". Negative durations get a leading '-'.
+std::string duration_text(std::chrono::nanoseconds duration);
+
+/// A size in bytes: a whole number, alone or with B, kB, MB, GB, TB, PB (powers of 1000) or KiB, MiB, GiB, TiB, PiB
+/// (powers of 1024). 0 is a size; whether it is allowed is the caller's business.
+Result<std::uint64_t> parse_size(std::string_view text);
+
+/// "IPv4:port". Host names are refused (what they resolve to may change), IPv6 because the HTTP server has none.
+Result<ListenAddress> parse_listen_address(std::string_view text);
+
+/// Whether only this machine can reach the address (127.0.0.0/8).
+bool is_loopback(const ListenAddress& address);
+
+/// Whether the daemon may listen there: an address that others can reach needs an access list, because the figures
+/// include what the kernel shows to root only. `has_allow`: the key `allow` names at least one network.
+Result<void> check_listen_address(const ListenAddress& address, bool has_allow);
+
+/// An IPv4 network, "10.0.0.0/8"; its bits below the prefix must be 0 (else the server would match nothing). Returns
+/// the text as it was written.
+Result<std::string> parse_cidr(std::string_view text);
+
+/// "minimal", "default" or "full".
+Result<Tier> parse_tier(std::string_view text);
+
+/// "trace", "debug", "info", "warning" or "error".
+Result<LogLevel> parse_log_level(std::string_view text);
+
+/// "text" or "json".
+Result<LogFormat> parse_log_format(std::string_view text);
+
+/// "auto", "on" or "off".
+Result<Switch> parse_switch(std::string_view text);
+
+/// Text from a user, fit for one line of a message: control characters as \xNN, cut after 60 bytes. Without quotes.
+std::string printable(std::string_view text);
+
+/// As printable, in double quotes.
+std::string quoted(std::string_view text);
+
+/// The words with ", " between them; "(none)" when there are none.
+std::string listing(std::span<const std::string_view> words);
+
+/// The word of `known` that `word` is a slip of, "" when none is near. For "did you mean".
+std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known);
+
+}  // namespace memstat

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Whatever bytes a file holds: an answer, never a crash, an exception or a message of several lines.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "config/loader.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::array<std::string_view, 3> kSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
+
+/// Loads, and checks what holds for each result. Returns the first problem, "" when there is none.
+std::string check(std::string_view yaml) {
+  const ConfigResult result = load_config_text(yaml, "f.yaml", ConfigContext{kSources});
+  EXPECT_EQ(result.has_value(), result.problems().empty());
+  EXPECT_LE(result.problems().size(), 50U);
+  for (const std::string& line : result.problems()) {
+    EXPECT_EQ(line.substr(0, 7), "f.yaml:");
+    EXPECT_EQ(line.find_first_of(std::string_view("\n\r\0\x1b", 4)), std::string::npos) << line;
+    EXPECT_LT(line.size(), 1000U) << line;
+  }
+  return result.problems().empty() ? "" : result.problems().front();
+}
+
+std::string repeated(std::string_view unit, std::size_t size) {
+  std::string text;
+  while (text.size() < size) text += unit;
+  return text;
+}
+
+/// A text that uses every key and style, and is short enough for many trials.
+constexpr std::string_view kSeed = R"(listen: ["0.0.0.0:8947", '127.0.0.1:0']
+allow: [10.0.0.0/8]
+user: _memstat
+enable_reload: true
+poll: {interval: 5s, timeout: 1s500ms, on_scrape: off}
+tier: full
+per_cpu: {allocators: ["uma|slab"], types: ["kmalloc-[0-9]{1,3}k?"]}
+sources:
+  linux_slabinfo: {enabled: on, interval: 60s}
+limits:
+- {allocator: slab, type: "dentry", bytes: 2GiB}
+- allocator: ".*"
+  type: nf_.*
+  objects: 262144
+growth: {window: 1h}
+retention: 6
+events: {mode: failures, budget: 1%}
+capture: {record: "/var/db/\x41", max_bytes: 1GiB, max_age: 24h}
+log: {level: info, format: json}
+sandbox: true
+)";
+
+TEST(HostileInput, EveryTruncationOfTheShippedFileIsAnswered) {
+  const auto text = read_config_file(std::string(MEMSTAT_SOURCE_DIR) + "/config/memstatd.yaml");
+  ASSERT_TRUE(text) << to_string(text.error());
+  ASSERT_GT(text->size(), 1000U);
+  for (std::size_t size = 0; size <= text->size(); ++size) check(std::string_view(*text).substr(0, size));
+}
+
+TEST(HostileInput, EveryTruncationOfADenseFileIsAnswered) {
+  ASSERT_EQ(check(kSeed), "");
+  for (std::size_t size = 0; size < kSeed.size(); ++size) check(kSeed.substr(0, size));
+}
+
+TEST(HostileInput, EveryByteReplacedByWhatYamlMindsIsAnswered) {
+  static constexpr std::string_view kBytes("\0\x04\n\t :-[]{},\"'&*!|>%#?\\\x80\xff", 25);
+  std::size_t turn = 0;
+  for (std::size_t at = 0; at < kSeed.size(); ++at) {
+    for (int trial = 0; trial < 4; ++trial) {
+      std::string text(kSeed);
+      text[at] = kBytes[turn++ % kBytes.size()];
+      check(text);
+    }
+  }
+}
+
+TEST(HostileInput, RandomEditsAreAnswered) {
+  std::mt19937 random(8947);
+  const auto below = [&random](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::string text(kSeed);
+    for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
+      const std::size_t at = below(text.size());
+      switch (below(4)) {
+        case 0: text[at] = static_cast<char>(below(256)); break;
+        case 1: text.erase(at, 1 + below(20)); break;
+        case 2: text.insert(at, 1, static_cast<char>(32 + below(95))); break;
+        default: text.insert(at, text.substr(below(text.size()), below(40))); break;
+      }
+      if (text.empty()) break;
+    }
+    check(text);
+  }
+}
+
+TEST(HostileInput, AMebibyteOfOneThingIsAnswered) {
+  for (const char* unit :
+       {"[", "{", "- ", "? ",   "a: ", "\"",    "'", "&a ", "*a ", "!", "a\n",           "a: b\n",   "[],", "- -\n",
+        "%", "#", "|",  "{a: ", "? [", "---\n", " ", "\t",  "\n",  "a", "a: {b: [c]}\n", "\xC3\xA9", "a,",  ": "}) {
+    check(repeated(unit, kMaxConfigBytes - 16));
+  }
+}
+
+TEST(HostileInput, ALongListIsCounted) {
+  EXPECT_EQ(check("allow: [" + repeated("10.0.0.0/8,", 11 * 1001) + "]"),
+            "f.yaml:1:8: allow: has 1001 entries; write at most 1000");
+  EXPECT_EQ(check("allow: [" + repeated("10.0.0.0/8,", 11 * 1000) + "]"), "");
+  EXPECT_EQ(check("allow:\n" + repeated("- x\n", 4 * 20001)),
+            "f.yaml:19999:3: (file): holds more than 20000 values; shorten it");
+}
+
+TEST(HostileInput, AnAliasBombIsRefusedAtItsFirstAnchor) {
+  EXPECT_EQ(check("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"),
+            "f.yaml:1:4: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it");
+}
+
+TEST(HostileInput, TheFirstByteThatIsNoTextIsNamed) {
+  const std::string why = ": (file): holds a byte that is no text; save it as UTF-8 without control characters";
+  EXPECT_EQ(check(std::string_view("tier: full\n\0", 12)), "f.yaml:2:1" + why);
+  EXPECT_EQ(check("tier: full\n# caf\xE9\n"), "f.yaml:2:6" + why);
+  EXPECT_EQ(check("a\x04"
+                  "b"),
+            "f.yaml:1:2" + why);
+  EXPECT_EQ(check("a: \x1b[31m\xFF"), "f.yaml:1:4" + why);
+  EXPECT_EQ(check(std::string_view("\xFF\xFEt\0i\0", 6)), "f.yaml:1:1" + why);
+  EXPECT_EQ(check("# caf\xC3\xA9\n"), "");
+}
+
+TEST(HostileInput, ATextBeyondTheLimitIsRefusedUnread) {
+  EXPECT_EQ(check(std::string(kMaxConfigBytes, '#')), "");
+  EXPECT_EQ(check(std::string(kMaxConfigBytes + 1, '#')),
+            "f.yaml:1:1: (file): is larger than 1MiB; this is not a configuration of memstatd");
+}
+
+TEST(HostileInput, WhatAUserWroteIsShownShortAndOnOneLine) {
+  EXPECT_EQ(check("tier: \"a\\nb\\e[31m\"\n"),
+            "f.yaml:1:7: tier: \"a\\x0ab\\x1b[31m\" is not a known value; write minimal, "
+            "default or full");
+  EXPECT_EQ(check("tier: " + std::string(5000, 'x') + "\n"),
+            "f.yaml:1:7: tier: \"" + std::string(60, 'x') + "...\" is not a known value; write minimal, default or full");
+  const std::string key(900, 'k');
+  EXPECT_EQ(check("log: {" + key + ": 1}").substr(0, 80), "f.yaml:1:7: log." + std::string(60, 'k') + "...:");
+}
+
+}  // namespace
+}  // namespace memstat

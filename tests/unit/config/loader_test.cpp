@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/loader.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace memstat {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array<std::string_view, 3> kSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
+const std::string kShippedFile = std::string(MEMSTAT_SOURCE_DIR) + "/config/memstatd.yaml";
+
+ConfigResult load(std::string_view yaml) { return load_config_text(yaml, "f.yaml", ConfigContext{kSources}); }
+
+/// The configuration of a text that must be right.
+Config good(std::string_view yaml) {
+  ConfigResult result = load(yaml);
+  for (const std::string& problem : result.problems()) ADD_FAILURE() << problem;
+  return result ? *result : Config();
+}
+
+std::string shipped() {
+  const auto text = read_config_file(kShippedFile);
+  EXPECT_TRUE(text) << to_string(text.error());
+  return text ? *text : std::string();
+}
+
+TEST(Loader, AFileThatSaysNothingGivesTheDefaults) {
+  for (const char* yaml : {"", "\n\n", "# nothing\n", "---\n", "---\n...\n", "{}\n", "\xEF\xBB\xBF", "\r\n# x\r\n"}) {
+    EXPECT_EQ(good(yaml), Config()) << yaml;
+  }
+}
+
+TEST(Loader, TheDefaultsAreThoseOfTheDesign) {
+  const Config config;
+  ASSERT_EQ(config.listen.size(), 1U);
+  EXPECT_EQ(config.listen[0], *parse_listen_address("127.0.0.1:8947"));
+  EXPECT_TRUE(config.allow.empty());
+  EXPECT_EQ(config.user, "nobody");
+  EXPECT_FALSE(config.enable_reload);
+  EXPECT_EQ(config.poll.interval, 10s);
+  EXPECT_EQ(config.poll.timeout, 2s);
+  EXPECT_EQ(config.tier, Tier::kDefault);
+  EXPECT_TRUE(config.per_cpu.allocators.empty());
+  EXPECT_TRUE(config.per_cpu.types.empty());
+  EXPECT_TRUE(config.sources.empty());
+  EXPECT_TRUE(config.limits.empty());
+  EXPECT_EQ(config.growth_window, 1h);
+  EXPECT_EQ(config.retention, 6U);
+  EXPECT_EQ(config.capture.record, "");
+  EXPECT_EQ(config.capture.max_bytes, std::uint64_t{1} << 30);
+  EXPECT_EQ(config.capture.max_age, 24h);
+  EXPECT_EQ(config.log.level, LogLevel::kInfo);
+  EXPECT_EQ(config.log.format, LogFormat::kText);
+  EXPECT_TRUE(config.sandbox);
+  EXPECT_TRUE(config.lock_memory);
+}
+
+TEST(Loader, TheShippedFileHoldsTheDefaults) { EXPECT_EQ(good(shipped()), Config()); }
+
+/// One key of the shipped file: its line there, a line in its place, and how to see that it arrived.
+struct ChangedKey {
+  const char* line;
+  const char* changed;
+  bool (*arrived)(const Config& config);
+};
+
+const ChangedKey kChangedKeys[] = {
+    {"listen: [\"127.0.0.1:8947\"]", "listen: [\"127.0.0.1:0\", \"127.0.0.2:80\"]",
+     [](const Config& c) {
+       return c.listen.size() == 2 && c.listen[0].port == 0 && c.listen[1].host == "127.0.0.2" && c.listen[1].port == 80;
+     }},
+    {"allow: []", "allow: [10.0.0.0/8, \"192.0.2.7/32\"]",
+     [](const Config& c) {
+       return c.allow == std::vector<std::string>{"10.0.0.0/8", "192.0.2.7/32"};
+     }},
+    {"user: nobody", "user: _memstat", [](const Config& c) { return c.user == "_memstat"; }},
+    {"enable_reload: false", "enable_reload: true", [](const Config& c) { return c.enable_reload; }},
+    {"  interval: 10s", "  interval: 1m30s", [](const Config& c) { return c.poll.interval == 90s; }},
+    {"  timeout: 2s", "  timeout: 500ms", [](const Config& c) { return c.poll.timeout == 500ms; }},
+    {"tier: default", "tier: full", [](const Config& c) { return c.tier == Tier::kFull; }},
+    {"  allocators: []", "  allocators: [uma, \"sl.b\"]",
+     [](const Config& c) { return c.per_cpu.allocators.size() == 2 && c.per_cpu.allocators[1].matches("slab"); }},
+    {"  types: []", "  types: [\"mbuf.*\"]",
+     [](const Config& c) { return c.per_cpu.types.size() == 1 && c.per_cpu.types[0].text() == "mbuf.*"; }},
+    {"sources: {}", "sources: {linux_slabinfo: {enabled: on, interval: 60s}, freebsd_uma: {enabled: off}}",
+     [](const Config& c) {
+       return c.sources.size() == 2 && c.sources.at("linux_slabinfo") == SourceConfig{Switch::kOn, 60s} &&
+              c.sources.at("freebsd_uma") == SourceConfig{Switch::kOff, std::nullopt};
+     }},
+    {"limits: []",
+     "limits: [{allocator: slab, type: dentry, bytes: 2GiB}, {allocator: \".*\", type: nf_.*, objects: 7, bytes: 1}]",
+     [](const Config& c) {
+       return c.limits.size() == 2 && c.limits[0].allocator.text() == "slab" && c.limits[0].type.matches("dentry") &&
+              c.limits[0].bytes == std::uint64_t{2} << 30 && !c.limits[0].objects && c.limits[1].objects == 7U &&
+              c.limits[1].bytes == 1U && c.limits[1].type.matches("nf_conntrack");
+     }},
+    {"  window: 1h", "  window: 24h", [](const Config& c) { return c.growth_window == 24h; }},
+    {"retention: 6", "retention: 100000", [](const Config& c) { return c.retention == 100000; }},
+    {"  record: \"\"", "  record: /var/db/memstatd/x.tar.zst",
+     [](const Config& c) { return c.capture.record == "/var/db/memstatd/x.tar.zst"; }},
+    {"  max_bytes: 1GiB", "  max_bytes: 10kB", [](const Config& c) { return c.capture.max_bytes == 10000; }},
+    {"  max_age: 24h", "  max_age: 7d", [](const Config& c) { return c.capture.max_age == 168h; }},
+    {"  level: info", "  level: debug", [](const Config& c) { return c.log.level == LogLevel::kDebug; }},
+    {"  format: text", "  format: json", [](const Config& c) { return c.log.format == LogFormat::kJson; }},
+    {"sandbox: true", "sandbox: false", [](const Config& c) { return !c.sandbox; }},
+    {"lock_memory: true", "lock_memory: false", [](const Config& c) { return !c.lock_memory; }},
+};
+
+/// `text` with that line, which must be there once, replaced.
+std::string replace_line(std::string text, const std::string& line, const std::string& by) {
+  const std::size_t at = text.find("\n" + line + "\n");
+  EXPECT_NE(at, std::string::npos) << line;
+  if (at == std::string::npos) return text;
+  EXPECT_EQ(text.find("\n" + line + "\n", at + 1), std::string::npos) << line;
+  return text.replace(at + 1, line.size(), by);
+}
+
+TEST(Loader, EachKeyOfTheShippedFileCanBeChanged) {
+  const std::string text = shipped();
+  for (const ChangedKey& key : kChangedKeys) {
+    const Config config = good(replace_line(text, key.line, key.changed));
+    EXPECT_TRUE(key.arrived(config)) << key.changed;
+    EXPECT_FALSE(key.arrived(Config())) << key.changed;
+    EXPECT_NE(config, Config()) << key.changed;
+  }
+}
+
+TEST(Loader, AllKeysOfTheShippedFileCanBeChangedTogether) {
+  std::string text = shipped();
+  for (const ChangedKey& key : kChangedKeys) {
+    // The interval of the source changed above must not be below that of the poll.
+    const bool is_interval = std::string_view(key.line) == "  interval: 10s";
+    text = replace_line(text, key.line, is_interval ? "  interval: 1s" : key.changed);
+  }
+  const Config config = good(text);
+  EXPECT_EQ(config.poll.interval, 1s);
+  for (const ChangedKey& key : kChangedKeys) {
+    const bool is_interval = std::string_view(key.line) == "  interval: 10s";
+    EXPECT_NE(key.arrived(config), is_interval) << key.changed;
+  }
+}
+
+TEST(Loader, EveryActiveLineOfTheShippedFileIsTested) {
+  std::string text = shipped();
+  for (const ChangedKey& key : kChangedKeys) text = replace_line(text, key.line, "#");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    const bool is_key_with_value = begin != std::string::npos && line[begin] != '#' && line.back() != ':';
+    EXPECT_FALSE(is_key_with_value) << line;
+  }
+}
+
+TEST(Loader, TheShippedFileNamesTheKeysOfLaterVersionsWithTheirDefaults) {
+  std::string text = shipped();
+  for (const char* key : {"basic_auth: {}", "filters: {include: [], exclude: []}", "min_bytes: 0", "series_limit: 20000",
+                          "events: {mode: failures, budget: 1%}", "textfile: \"\""}) {
+    text = replace_line(text, std::string("#") + key, key);
+  }
+  text = replace_line(text, "  interval: 10s", "  interval: 10s\n  on_scrape: off");
+  EXPECT_EQ(good(text), Config());
+}
+
+TEST(Loader, ANonLoopbackListenerIsFineWithAnAccessList) {
+  const Config config = good("listen: [\"0.0.0.0:8947\"]\nallow: [10.0.0.0/8]\n");
+  EXPECT_EQ(config.listen.at(0).host, "0.0.0.0");
+}
+
+TEST(Loader, ABadAccessListIsNotReportedAsAMissingOne) {
+  const ConfigResult result = load("listen: [\"0.0.0.0:8947\"]\nallow: [10.0.0.1/8]\n");
+  ASSERT_EQ(result.problems().size(), 1U);
+  EXPECT_EQ(result.problems()[0].substr(0, 19), "f.yaml:2:9: allow[0");
+}
+
+TEST(Loader, QuotedTextsAndBlockStylesMeanTheSame) {
+  const Config flow =
+      good("poll: {interval: \"30s\", timeout: '1s'}\nlimits: [{allocator: slab, type: a, bytes: \"2GiB\"}]\n");
+  const Config block = good(
+      "poll:\r\n  interval: 30s\r\n  timeout: 1s\r\nlimits:\r\n- allocator: slab\r\n  type: \"a\"\r\n  bytes: 2GiB\r\n");
+  EXPECT_EQ(flow, block);
+  EXPECT_EQ(flow.poll.interval, 30s);
+}
+
+TEST(Loader, QuotesInsideOfQuotesCloseNothing) {
+  EXPECT_EQ(good("capture: {record: 'it''s'}").capture.record, "it's");
+  EXPECT_EQ(good("capture: {record: \"a\\\"b\\\\\"}").capture.record, "a\"b\\");
+  EXPECT_EQ(good("capture:\n  record: |-\n    \"a\n").capture.record, "\"a");
+  EXPECT_FALSE(load("user: 'it''"));
+  EXPECT_FALSE(load("user: \"it\\\""));
+}
+
+TEST(Loader, FortyNineProblemsAndTheCountOfTheRestAreShown) {
+  std::string yaml;
+  for (int i = 1; i <= 60; ++i) yaml += "nothing_like_it_" + std::to_string(i) + ": 1\n";
+  const ConfigResult result = load(yaml);
+  ASSERT_EQ(result.problems().size(), 50U);
+  EXPECT_EQ(result.problems()[48].substr(0, 11), "f.yaml:49:1");
+  EXPECT_EQ(result.problems()[49], "f.yaml:50:1: (file): 11 problems from here on are not shown; correct those above");
+}
+
+TEST(Loader, WithoutSourcesEverySourceIsUnknown) {
+  const ConfigResult result = load_config_text("sources: {a: {}}", "f.yaml", ConfigContext{});
+  ASSERT_EQ(result.problems().size(), 1U);
+  EXPECT_EQ(result.problems()[0], "f.yaml:1:11: sources.a: is not a source of this build; write one of: (none)");
+}
+
+class ReadConfigFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/memstat_config_XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ReadConfigFile, GivesAllBytes) {
+  const std::string text = std::string("a\0b", 3) + std::string(200000, 'x');
+  const auto result = read_config_file(write("all", text));
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(*result, text);
+  const auto empty = read_config_file(write("empty", ""));
+  ASSERT_TRUE(empty);
+  EXPECT_EQ(*empty, "");
+}
+
+TEST_F(ReadConfigFile, ReadsAPipeToItsEnd) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_EQ(::write(ends[1], "tier: full\n", 11), 11);
+  close(ends[1]);
+  const auto result = read_config_file("/dev/fd/" + std::to_string(ends[0]));
+  close(ends[0]);
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(*result, "tier: full\n");
+}
+
+TEST_F(ReadConfigFile, NamesThePathAndTheReasonWhenItFails) {
+  const std::string path = folder_ / "missing.yaml";
+  const auto missing = read_config_file(path);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().path, path);
+  EXPECT_EQ(missing.error().system_errno, ENOENT);
+  const auto folder = read_config_file(folder_);
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().path, folder_.string());
+  EXPECT_EQ(folder.error().system_errno, EISDIR);
+}
+
+TEST_F(ReadConfigFile, RefusesAFileThatMayNotBeRead) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
+  const std::string path = write("secret", "tier: full\n");
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  const auto result = read_config_file(path);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+}
+
+TEST_F(ReadConfigFile, StopsAtOneMebibyte) {
+  EXPECT_TRUE(read_config_file(write("just", std::string(kMaxConfigBytes, '#'))));
+  const auto result = read_config_file(write("beyond", std::string(kMaxConfigBytes + 1, '#')));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().system_errno, EFBIG);
+  EXPECT_FALSE(read_config_file("/dev/zero"));
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/name_pattern.h"
+
+#include <gtest/gtest.h>
+#include <regex.h>
+
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace memstat {
+namespace {
+
+using namespace std::string_view_literals;
+
+NamePattern compiled(std::string_view pattern) {
+  auto result = NamePattern::compile(pattern);
+  EXPECT_TRUE(result) << pattern << ": " << to_string(result.error());
+  return result ? *result : NamePattern();
+}
+
+TEST(NamePattern, MatchesTheWholeNameOnly) {
+  const NamePattern slab = compiled("slab");
+  EXPECT_TRUE(slab.matches("slab"));
+  EXPECT_FALSE(slab.matches("slab-1"));
+  EXPECT_FALSE(slab.matches("a slab"));
+  EXPECT_FALSE(slab.matches("slab\n"));
+  EXPECT_FALSE(slab.matches("x\nslab"));
+  EXPECT_FALSE(slab.matches(""));
+}
+
+TEST(NamePattern, AlternativesAreAnchoredAsAWhole) {
+  const NamePattern either = compiled("a|b+");
+  EXPECT_TRUE(either.matches("a"));
+  EXPECT_TRUE(either.matches("bb"));
+  EXPECT_FALSE(either.matches("ab"));
+  EXPECT_FALSE(either.matches("xa"));
+}
+
+TEST(NamePattern, UnderstandsExtendedSyntax) {
+  EXPECT_TRUE(compiled("kmalloc-[0-9]+k?").matches("kmalloc-96"));
+  EXPECT_TRUE(compiled("^kmalloc-.*$").matches("kmalloc-rnd-01-8k"));
+  EXPECT_TRUE(compiled("[[:alpha:]_]+").matches("task_struct"));
+  EXPECT_TRUE(compiled("[]x]{2,3}").matches("]x]"));
+  EXPECT_TRUE(compiled("[^]]").matches("a"));
+  EXPECT_TRUE(compiled("a\\.b\\{c\\}").matches("a.b{c}"));
+  EXPECT_TRUE(compiled("a{2,}").matches("aaa"));
+  EXPECT_FALSE(compiled("a{2,}").matches("a"));
+  EXPECT_TRUE(compiled("[\\d]").matches("d"));  // in brackets a backslash stands for itself
+}
+
+TEST(NamePattern, DefaultAndDotStarMatchEverything) {
+  EXPECT_EQ(NamePattern().text(), ".*");
+  EXPECT_TRUE(NamePattern().matches(""));
+  EXPECT_TRUE(NamePattern().matches("a\0b"sv));
+  EXPECT_TRUE(compiled(".*").matches(""));
+  EXPECT_TRUE(compiled(".*").matches("any\nthing"));
+  EXPECT_EQ(compiled(".*"), NamePattern());
+}
+
+TEST(NamePattern, ANulDoesNotEndTheName) {
+  EXPECT_FALSE(compiled("slab").matches("slab\0hidden"sv));
+  EXPECT_FALSE(compiled("slab").matches("\0slab"sv));
+  EXPECT_TRUE(compiled("[^x]*").matches("slab\0hidden"sv));
+}
+
+TEST(NamePattern, ReadsNoFurtherThanTheName) {
+  // The view ends inside of a longer text: what follows must not count.
+  const std::string text = "slab-1";
+  EXPECT_TRUE(compiled("slab").matches(std::string_view(text).substr(0, 4)));
+  // And memory that ends with the name, so that the address sanitizer sees a read beyond.
+  const std::vector<char> exact = {'s', 'l', 'a', 'b'};
+  EXPECT_TRUE(compiled("slab").matches({exact.data(), exact.size()}));
+  EXPECT_TRUE(compiled("a*").matches({}));
+}
+
+TEST(NamePattern, LongNamesAreMatchedWithoutDeepRecursion) {
+  const std::string name(1 << 20, 'a');
+  EXPECT_TRUE(compiled("(a|b)*").matches(name));
+  EXPECT_FALSE(compiled("(a|b)*c").matches(name));
+  EXPECT_TRUE(compiled("[[:alpha:]]+").matches(std::string(4096, 'x')));
+}
+
+TEST(NamePattern, NamesOfAnyBytesAreTaken) {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  EXPECT_FALSE(compiled("slab.*").matches(all));
+  EXPECT_TRUE(compiled("caf\xC3\xA9").matches("caf\xC3\xA9"));
+}
+
+TEST(NamePattern, RefusesWhatPosixLeavesUndefinedOrWhatIsCostly) {
+  const std::string deep = std::string(21, '(') + "a" + std::string(21, ')');
+  for (const std::string& pattern : std::vector<std::string>{"",
+                                                             "(",
+                                                             ")",
+                                                             "a)|(b",
+                                                             "*a",
+                                                             "a**",
+                                                             "a+?",
+                                                             "+",
+                                                             "a||b",
+                                                             "|a",
+                                                             "a|",
+                                                             "()",
+                                                             "(?:a)",
+                                                             "(?i)a",
+                                                             "\\d",
+                                                             "\\w+",
+                                                             "\\bx",
+                                                             "\\<x",
+                                                             "(a)\\1",
+                                                             "a\\",
+                                                             "[a",
+                                                             "[]",
+                                                             "[[:alpha:]",
+                                                             "[[:alpha",
+                                                             "{2}",
+                                                             "a{",
+                                                             "a{x}",
+                                                             "a{,3}",
+                                                             "a{3,2}",
+                                                             "a{256}",
+                                                             "a{1,999999999999999999999}",
+                                                             "^*",
+                                                             "$+",
+                                                             "(((a{99}){99}){99})",
+                                                             "((((((((((a+)+)+)+)+)+)+)+)+)+)+",
+                                                             deep,
+                                                             std::string("a\0b", 3),
+                                                             std::string(1025, 'a')}) {
+    const auto result = NamePattern::compile(pattern);
+    ASSERT_FALSE(result) << pattern;
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_NE(result.error().detail.find("is not a regular expression: "), std::string::npos) << result.error().detail;
+    EXPECT_EQ(result.error().detail.find('\0'), std::string::npos);
+  }
+}
+
+TEST(NamePattern, TheLongestPatternIsTaken) {
+  const std::string pattern(NamePattern::kMaxPatternBytes, 'a');
+  EXPECT_TRUE(compiled(pattern).matches(pattern));
+}
+
+TEST(NamePattern, TellsWhatTheSystemSaysOfABadRange) {
+  regex_t regex;
+  const int failure = regcomp(&regex, "^([z-a])$", REG_EXTENDED | REG_NOSUB);
+  ASSERT_NE(failure, 0);
+  std::array<char, 128> text{};
+  regerror(failure, &regex, text.data(), text.size());
+  const auto result = NamePattern::compile("[z-a]");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().detail, "\"[z-a]\" is not a regular expression: " + std::string(text.data()) +
+                                       "; write POSIX extended syntax for the whole name, such as kmalloc-.*");
+}
+
+TEST(NamePattern, CopiesOutliveTheOriginal) {
+  NamePattern copy;
+  {
+    const NamePattern original = compiled("a+");
+    copy = original;
+    EXPECT_EQ(copy, original);
+  }
+  EXPECT_TRUE(copy.matches("aaa"));
+  EXPECT_FALSE(copy.matches("b"));
+  EXPECT_EQ(copy.text(), "a+");
+}
+
+TEST(NamePattern, OneObjectServesSeveralThreads) {
+  const NamePattern pattern = compiled("(a|b)*c[0-9]{1,3}");
+  std::array<int, 4> wrong{};
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < wrong.size(); ++t) {
+    threads.emplace_back([&pattern, &count = wrong[t]] {
+      for (int i = 0; i < 300; ++i) {
+        if (!pattern.matches("abbac" + std::to_string(i))) ++count;
+        if (pattern.matches("abbax" + std::to_string(i))) ++count;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const int count : wrong) EXPECT_EQ(count, 0);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/values.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <limits>
+#include <string>
+
+namespace memstat {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+TEST(Duration, AcceptsEveryUnitAloneAndTogether) {
+  const std::pair<const char*, nanoseconds> cases[] = {
+      {"10s", 10s},   {"500ms", 500ms}, {"1h", 1h},
+      {"1m30s", 90s}, {"7us", 7us},     {"3ns", 3ns},
+      {"0s", 0s},     {"2d", 48h},      {"1d2h3m4s5ms6us7ns", 26h + 3min + 4s + 5ms + 6us + 7ns},
+      {"90m", 90min}, {"007s", 7s}};
+  for (const auto& [text, expected] : cases) {
+    const auto result = parse_duration(text);
+    ASSERT_TRUE(result) << text << ": " << to_string(result.error());
+    EXPECT_EQ(*result, expected) << text;
+  }
+}
+
+TEST(Duration, RefusesWhatOverflowsAndTakesTheLargest) {
+  ASSERT_TRUE(parse_duration("9223372036854775807ns"));
+  EXPECT_EQ(*parse_duration("9223372036854775807ns"), nanoseconds::max());
+  EXPECT_FALSE(parse_duration("9223372036854775808ns"));
+  EXPECT_FALSE(parse_duration("9223372036s854775808ns"));
+  EXPECT_FALSE(parse_duration("99999999999999999999999s"));
+  EXPECT_FALSE(parse_duration("106752d"));
+}
+
+TEST(Duration, TextReadsBackAsTheSameDuration) {
+  for (const nanoseconds duration :
+       {nanoseconds(0s), nanoseconds(10s), nanoseconds(90s), nanoseconds(24h), nanoseconds(100ms), nanoseconds(49h),
+        nanoseconds(1), nanoseconds::max(), nanoseconds(36h + 1ns)}) {
+    const auto again = parse_duration(duration_text(duration));
+    ASSERT_TRUE(again) << duration_text(duration);
+    EXPECT_EQ(*again, duration) << duration_text(duration);
+  }
+  EXPECT_EQ(duration_text(24h), "24h");
+  EXPECT_EQ(duration_text(90s), "1m30s");
+  EXPECT_EQ(duration_text(-90s), "-1m30s");
+  EXPECT_EQ(duration_text(nanoseconds::min()).front(), '-');
+}
+
+TEST(Duration, PollIntervalHasBounds) {
+  EXPECT_TRUE(parse_poll_interval("100ms"));
+  EXPECT_TRUE(parse_poll_interval("24h"));
+  for (const auto& [text, detail] : {std::pair("99ms", "\"99ms\" is too short; write at least 100ms"),
+                                     std::pair("1d1ns", "\"1d1ns\" is too long; write at most 24h"),
+                                     std::pair("10", "\"10\" has no unit; write 10s if seconds are meant")}) {
+    const auto result = parse_poll_interval(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().detail, detail);
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+  }
+}
+
+TEST(Size, AcceptsPlainDecimalAndBinaryUnits) {
+  const std::pair<const char*, std::uint64_t> cases[] = {{"0", 0},
+                                                         {"1048576", 1048576},
+                                                         {"12B", 12},
+                                                         {"10kB", 10000},
+                                                         {"3MB", 3000000},
+                                                         {"1KiB", 1024},
+                                                         {"64MiB", std::uint64_t{64} << 20},
+                                                         {"2GiB", std::uint64_t{2} << 30},
+                                                         {"5TB", 5000000000000},
+                                                         {"16383PiB", std::uint64_t{16383} << 50},
+                                                         {"18446744073709551615", 18446744073709551615U}};
+  for (const auto& [text, expected] : cases) {
+    const auto result = parse_size(text);
+    ASSERT_TRUE(result) << text << ": " << to_string(result.error());
+    EXPECT_EQ(*result, expected) << text;
+  }
+}
+
+TEST(Size, RefusesAmbiguousUnitsBlanksAndOverflow) {
+  for (const char* text : {"", "10KB", "10k", "2G", "1 MiB", "MiB", "-1", "+1", "0x10", "1.5GiB", "16384PiB", "1e3",
+                           "18446744073709551616", "10mib"}) {
+    EXPECT_FALSE(parse_size(text)) << text;
+  }
+}
+
+TEST(Listen, AcceptsIpv4WithPort) {
+  const auto result = parse_listen_address("192.0.2.7:9100");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->host, "192.0.2.7");
+  EXPECT_EQ(result->port, 9100);
+  EXPECT_EQ(result->text, "192.0.2.7:9100");
+  ASSERT_TRUE(parse_listen_address("127.0.0.1:0"));
+  EXPECT_EQ(parse_listen_address("127.0.0.1:0")->port, 0);
+  EXPECT_EQ(parse_listen_address("127.0.0.1:65535")->port, 65535);
+}
+
+TEST(Listen, RefusesEverythingElse) {
+  for (const char* text :
+       {"", ":", "1.2.3.4", "1.2.3.4:", "1.2.3:80", "1.2.3.4.5:80", "1.2.3.4:65536", "1.2.3.4:-1", "a:80", "1.2.3.4 :80",
+        "1.2.3.4:80s", "[::1]:80", "::1", "*:80", "256.1.1.1:80", "01.1.1.1:80", "1..1.1:80"}) {
+    EXPECT_FALSE(parse_listen_address(text)) << text;
+  }
+}
+
+TEST(Listen, OnlyLoopbackNeedsNoAccessList) {
+  for (const char* text : {"127.0.0.1:1", "127.255.0.9:1"}) {
+    EXPECT_TRUE(is_loopback(*parse_listen_address(text))) << text;
+    EXPECT_TRUE(check_listen_address(*parse_listen_address(text), false)) << text;
+  }
+  for (const char* text : {"0.0.0.0:1", "128.0.0.1:1", "126.0.0.1:1", "10.0.0.1:0"}) {
+    EXPECT_FALSE(is_loopback(*parse_listen_address(text))) << text;
+    EXPECT_FALSE(check_listen_address(*parse_listen_address(text), false)) << text;
+    EXPECT_TRUE(check_listen_address(*parse_listen_address(text), true)) << text;
+  }
+}
+
+TEST(Cidr, AcceptsNetworksAndRefusesBitsBeyondThePrefix) {
+  for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "192.168.1.128/25", "192.0.2.7/32", "128.0.0.0/1"}) {
+    const auto result = parse_cidr(text);
+    ASSERT_TRUE(result) << text << ": " << to_string(result.error());
+    EXPECT_EQ(*result, text);
+  }
+  for (const char* text : {"", "/", "/8", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "1.0.0.0/0",
+                           "10.0.0.1/31", "fe80::/10", "10.0.0.0/8/8", "10.0.0.0/8 "}) {
+    EXPECT_FALSE(parse_cidr(text)) << text;
+  }
+}
+
+TEST(Words, EachWordHasItsValueAndOthersNameTheChoice) {
+  EXPECT_EQ(*parse_tier("minimal"), Tier::kMinimal);
+  EXPECT_EQ(*parse_tier("default"), Tier::kDefault);
+  EXPECT_EQ(*parse_tier("full"), Tier::kFull);
+  EXPECT_EQ(*parse_log_level("trace"), LogLevel::kTrace);
+  EXPECT_EQ(*parse_log_level("debug"), LogLevel::kDebug);
+  EXPECT_EQ(*parse_log_level("info"), LogLevel::kInfo);
+  EXPECT_EQ(*parse_log_level("warning"), LogLevel::kWarning);
+  EXPECT_EQ(*parse_log_level("error"), LogLevel::kError);
+  EXPECT_EQ(*parse_log_format("text"), LogFormat::kText);
+  EXPECT_EQ(*parse_log_format("json"), LogFormat::kJson);
+  EXPECT_EQ(*parse_switch("auto"), Switch::kAuto);
+  EXPECT_EQ(*parse_switch("on"), Switch::kOn);
+  EXPECT_EQ(*parse_switch("off"), Switch::kOff);
+  EXPECT_EQ(parse_tier("Full").error().detail, "\"Full\" is not a known value; write minimal, default or full");
+  EXPECT_EQ(parse_log_format("").error().detail, "\"\" is not a known value; write text or json");
+}
+
+TEST(Printable, KeepsAMessageOnOneLineAndShort) {
+  EXPECT_EQ(printable("a\nb\x01\x7f\t"), "a\\x0ab\\x01\\x7f\\x09");
+  EXPECT_EQ(printable(std::string(60, 'a')), std::string(60, 'a'));
+  EXPECT_EQ(printable(std::string(61, 'a')), std::string(60, 'a') + "...");
+  // A character of two bytes that lies across the cut goes as a whole.
+  EXPECT_EQ(printable(std::string(59, 'a') + "\xC3\xA9" + "b"), std::string(59, 'a') + "...");
+  EXPECT_EQ(quoted("x"), "\"x\"");
+}
+
+TEST(NearestWord, FindsSlipsAndNothingFarAway) {
+  constexpr std::array<std::string_view, 3> kKnown = {"listen", "lock_memory", "log"};
+  EXPECT_EQ(nearest_word("lisen", kKnown), "listen");
+  EXPECT_EQ(nearest_word("LOCK-MEMORY", kKnown), "lock_memory");
+  EXPECT_EQ(nearest_word("lgo", kKnown), "");
+  EXPECT_EQ(nearest_word("logs", kKnown), "log");
+  EXPECT_EQ(nearest_word("something", kKnown), "");
+  EXPECT_EQ(nearest_word("", kKnown), "");
+  EXPECT_EQ(nearest_word(std::string(100000, 'l'), kKnown), "");
+}
+
+}  // namespace
+}  // namespace memstat
