@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who may connect: IPv4 networks in CIDR notation. IPv6 has no place here because the HTTP server has none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// An IPv4 network. `address` is in host byte order with the host bits cleared; `prefix` is 0 (everybody) to 32 (one host).
+struct Ipv4Network {
+  std::uint32_t address = 0;
+  unsigned prefix = 32;
+};
+
+/// Dotted decimal notation ("192.0.2.1", no leading zeros) as a number in host byte order; anything else: nothing.
+/// Thread safety: safe.
+std::optional<std::uint32_t> parse_ipv4(std::string_view text);
+
+/// The reverse of parse_ipv4.
+std::string format_ipv4(std::uint32_t address);
+
+/// "192.0.2.0/24", or one address. Host bits that are set are cleared. Anything else: nothing. Thread safety: safe.
+std::optional<Ipv4Network> parse_ipv4_network(std::string_view text);
+
+/// Whether `address` (host byte order) is in 127.0.0.0/8.
+constexpr bool is_loopback(std::uint32_t address) { return (address >> 24) == 127; }
+
+/// An error of code kData about a configured value: "key: value: data: why".
+Error option_error(std::string_view key, std::string_view value, std::string_view why);
+
+/// The value of civetweb's option access_control_list for these networks: everybody is refused but 127.0.0.0/8 and the
+/// networks of `allow`. An empty `allow` means loopback only. Fails (kData, the entry in `path`) on an entry that is no IPv4
+/// network.
+Result<std::string> make_access_list(std::span<const std::string> allow);
+
+}  // namespace memstat

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/app.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+
+#include "core/kernel/capture_archive.h"
+#include "daemon/config_file.h"
+#include "daemon/feeds.h"
+#include "daemon/http_server.h"
+#include "daemon/lists.h"
+#include "daemon/log.h"
+#include "daemon/options.h"
+#include "daemon/pages.h"
+#include "daemon/privileges.h"
+#include "daemon/recorder.h"
+
+namespace memstat {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kCouldNotRun = 1;
+constexpr int kWrongUsage = 2;
+
+void complain(std::string_view message) {
+  std::fprintf(stderr, "memstatd: %.*s\n", static_cast<int>(message.size()), message.data());
+}
+
+bool print(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
+/// The daemon once its options and configuration are known.
+class App {
+ public:
+  App(CommandLine options, ConfigFile& file, Config config)
+      : options_(std::move(options)), file_(file), config_(std::move(config)), log_(config_.log) {}
+
+  int run();
+
+ private:
+  Result<void> open_kernel();
+  int once();
+  int serve();
+  Result<void> give_up_privileges();
+  Result<void> start_server(Pages& pages);
+  int wait_for_signals(PollLoop& loop);
+  std::vector<std::string> reload(PollLoop& loop);
+  [[nodiscard]] HttpServerOptions server_options();
+  [[nodiscard]] std::function<void(LogLevel, std::string_view)> log_function() {
+    return [this](LogLevel level, std::string_view message) { log_.write(level, message); };
+  }
+
+  CommandLine options_;
+  ConfigFile& file_;
+  Config config_;
+  Log log_;
+  SystemClock clock_;
+  SelfMetrics metrics_{MEMSTAT_VERSION};
+  SnapshotPool pool_;
+  CapturedKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
+  std::unique_ptr<Recorder> recorder_;
+  std::shared_ptr<KernelView> view_;
+  std::unique_ptr<Poller> poller_;
+  std::unique_ptr<HttpServer> server_;
+  std::mutex reload_mutex_;
+};
+
+Result<void> App::open_kernel() {
+  if (!options_.replay.empty()) {
+    auto capture = open_capture(options_.replay);
+    if (!capture) return capture.error();
+    capture_ = capture->get();
+    view_ = *std::move(capture);
+    if (capture_->poll_count() == 0) {
+      return Error{.code = ErrorCode::kData, .source = {}, .path = options_.replay, .system_errno = 0, .offset = {},
+                   .detail = "the capture has no whole poll"};
+    }
+    if (auto selected = capture_->select_poll(0); !selected) return selected;
+  } else {
+    auto live = make_live_kernel_view();
+    if (!live) return live.error();
+    view_ = *std::move(live);
+  }
+  if (!config_.capture.record.empty()) {
+    auto recorder = Recorder::create(view_, config_, clock_);
+    if (!recorder) return recorder.error();
+    recorder_ = *std::move(recorder);
+    view_ = recorder_->view();
+  }
+  poller_ = std::make_unique<Poller>(view_, clock_, metrics_, pool_, config_,
+                                     Poller::Options{.everything = options_.once, .log = log_function()});
+  poller_->open_sources();
+  return {};
+}
+
+int App::once() {
+  PollRecorder recorder(recorder_ ? &recorder_->recording() : nullptr, log_function());
+  bool any_up = false;
+  if (capture_ != nullptr) {
+    ReplayFeed feed(clock_, *capture_, *poller_, recorder, {.speed = 1, .loop = false, .polls = options_.polls});
+    while (feed.next_due_ns()) {
+      any_up = poller_->poll(feed.begin());
+      feed.finish();
+    }
+  } else {
+    LiveFeed feed(clock_, metrics_, recorder, config_, options_.polls.value_or(1));
+    while (const auto due_ns = feed.next_due_ns()) {
+      std::this_thread::sleep_until(std::chrono::steady_clock::time_point{std::chrono::nanoseconds(*due_ns)});
+      any_up = poller_->poll(feed.begin());
+      feed.finish();
+    }
+  }
+  const std::shared_ptr<const Snapshot> snapshot = pool_.current();
+  if (snapshot == nullptr) return kCouldNotRun;
+  if (!print(snapshot->text.view()) || !print(metrics_.text())) {
+    complain("cannot write the page to standard output");
+    return kCouldNotRun;
+  }
+  if (!any_up) complain("no source is up; the log lines above say why");
+  return any_up ? kDone : kCouldNotRun;
+}
+
+HttpServerOptions App::server_options() {
+  HttpServerOptions options;
+  options.listen.clear();
+  for (const ListenAddress& address : config_.listen) options.listen.push_back(address.text);
+  options.allow = config_.allow;
+  options.log = [this](std::string_view message) { log_.write(LogLevel::kDebug, message); };
+  return options;
+}
+
+Result<void> App::give_up_privileges() {
+  PrivilegeOptions options{.user = config_.user, .sandbox = config_.sandbox, .lock_memory = config_.lock_memory,
+                           .readable_paths = {"/proc/self"}, .writable_paths = {}};
+  if (!file_.path().empty()) {
+    const std::string folder = std::filesystem::path(file_.path()).parent_path().string();
+    options.readable_paths.push_back(folder.empty() ? "." : folder);
+  }
+  if (!options_.replay.empty()) options.readable_paths.push_back(options_.replay);
+  if (recorder_) options.writable_paths = recorder_->writable_paths();
+  const Result<PrivilegeReport> report = drop_privileges(options);
+  if (!report) return report.error();
+  for (const std::string& note : report->notes) log_.info(note);
+  metrics_.memory_locked(report->memory_locked);
+  return {};
+}
+
+Result<void> App::start_server(Pages& pages) {
+  auto server = HttpServer::start(server_options(), [&pages](const HttpRequest& request) { return pages.respond(request); });
+  if (!server) return server.error();
+  server_ = *std::move(server);
+  for (const std::string& address : server_->addresses()) log_.info("listening on http://" + address + "/");
+  return {};
+}
+
+std::vector<std::string> App::reload(PollLoop& loop) {
+  const std::lock_guard lock(reload_mutex_);
+  ConfigResult loaded = file_.load();
+  if (!loaded) {
+    metrics_.config_reloaded(false);
+    log_.error("the configuration was not reloaded, the one before stays in force:");
+    for (const std::string& problem : loaded.problems()) log_.error(problem);
+    return loaded.problems();
+  }
+  Config config = *std::move(loaded);
+  apply(options_, config);
+  if (config.listen != config_.listen || config.allow != config_.allow || config.user != config_.user ||
+      config.capture != config_.capture || config.sandbox != config_.sandbox || config.lock_memory != config_.lock_memory ||
+      config.enable_reload != config_.enable_reload) {
+    log_.warning("listen, allow, user, capture, sandbox, lock_memory and enable_reload change with a restart only");
+  }
+  log_.configure(config.log);
+  loop.configure(config);
+  config_ = std::move(config);
+  metrics_.config_reloaded(true);
+  log_.info("the configuration was reloaded");
+  return {};
+}
+
+int App::wait_for_signals(PollLoop& loop) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  while (true) {
+    int signal = 0;
+    if (sigwait(&signals, &signal) != 0) continue;
+    if (signal != SIGHUP) return signal;
+    reload(loop);
+  }
+}
+
+int App::serve() {
+  if (const Result<void> bindable = HttpServer::check(server_options()); !bindable) {
+    complain(to_string(bindable.error()));
+    return kCouldNotRun;
+  }
+  // Blocked before any thread exists, so that only the main thread takes them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  if (const Result<void> dropped = give_up_privileges(); !dropped) {
+    complain(to_string(dropped.error()));
+    return kCouldNotRun;
+  }
+
+  PollRecorder recorder(recorder_ ? &recorder_->recording() : nullptr, log_function());
+  std::unique_ptr<PollFeed> feed;
+  std::function<void()> on_end;
+  if (capture_ != nullptr) {
+    feed = std::make_unique<ReplayFeed>(
+        clock_, *capture_, *poller_, recorder,
+        ReplayFeed::Options{.speed = options_.replay_speed, .loop = options_.replay_loop, .polls = options_.polls});
+    on_end = [this] { log_.info("the replay is at its end; its last poll is held"); };
+  } else {
+    feed = std::make_unique<LiveFeed>(clock_, metrics_, recorder, config_, options_.polls);
+    on_end = [] { kill(getpid(), SIGTERM); };
+  }
+  PollLoop loop(*poller_, *feed, on_end);
+  Pages pages(pool_, metrics_, *poller_,
+              {.version = MEMSTAT_VERSION, .enable_reload = config_.enable_reload, .reload = [&] { return reload(loop); }});
+  if (const Result<void> started = start_server(pages); !started) {
+    complain(to_string(started.error()));
+    return kCouldNotRun;
+  }
+  loop.start();
+
+  const int signal = wait_for_signals(loop);
+  log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
+  server_->stop();
+  loop.stop();
+  int status = kDone;
+  if (recorder_) {
+    if (const Result<void> finished = recorder_->finish(); !finished) {
+      log_.error(to_string(finished.error()));
+      status = kCouldNotRun;
+    }
+  }
+  log_.info("stopped");
+  // A thread that is stuck in the kernel must not see its objects destroyed, and nobody can wait for it.
+  if (poller_->stuck_count() != 0) std::_Exit(status);
+  return status;
+}
+
+int App::run() {
+  if (const Result<void> opened = open_kernel(); !opened) {
+    complain(to_string(opened.error()));
+    return kCouldNotRun;
+  }
+  if (!options_.once) return serve();
+  int status = once();
+  if (recorder_) {
+    if (const Result<void> finished = recorder_->finish(); !finished) {
+      complain(to_string(finished.error()));
+      status = kCouldNotRun;
+    }
+  }
+  return status;
+}
+
+int run_or_throw(int argc, const char* const* argv) {
+  ParsedCommandLine parsed = parse_command_line(argc, argv, MEMSTAT_VERSION);
+  if (parsed.exit_status) return *parsed.exit_status;
+  const CommandLine& options = parsed.options;
+  if (options.list_metrics) return print(metric_list()) ? kDone : kCouldNotRun;
+  if (options.list_sources) return print(source_list()) ? kDone : kCouldNotRun;
+
+  ConfigFile file(options.config_file);
+  ConfigResult loaded = file.load();
+  for (const std::string& problem : loaded.problems()) std::fprintf(stderr, "%s\n", problem.c_str());
+  if (!loaded) return kWrongUsage;
+  Config config = *std::move(loaded);
+  apply(options, config);
+  for (const ListenAddress& address : options.listen) {
+    if (const Result<void> allowed = check_listen_address(address, !config.allow.empty()); !allowed) {
+      complain("--listen " + address.text + ": " + allowed.error().detail);
+      return kWrongUsage;
+    }
+  }
+  if (options.check_config) {
+    const std::string name = file.path().empty() ? "the built-in configuration" : file.path();
+    return print(name + ": the configuration is good\n") ? kDone : kCouldNotRun;
+  }
+  App app(options, file, std::move(config));
+  return app.run();
+}
+
+}  // namespace
+
+int run_app(int argc, const char* const* argv) {
+  try {
+    return run_or_throw(argc, argv);
+  } catch (const std::exception& exception) {
+    complain(exception.what());
+    return kCouldNotRun;
+  }
+}
+
+}  // namespace memstat

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Rules on the text of an HTTP request, free of any socket: what a path means, which Host is this machine, which connection
+// stays open. Everything here is pure. Thread safety: safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace memstat {
+
+/// ASCII comparison without regard to case, as HTTP wants for header names and host names.
+bool equals_ignoring_case(std::string_view a, std::string_view b);
+
+/// Decodes the percent escapes of `raw` into `path` (its old content goes). False when an escape is malformed, when it
+/// stands for NUL, or when the path does not begin with '/'. '+' is an ordinary character in a path.
+bool decode_path(std::string_view raw, std::string& path);
+
+/// Whether a Host header (or the authority of a URL) names this machine's loopback: localhost, 127.x.x.x or [::1], with any
+/// port or none. A web page that had its own name resolve to 127.0.0.1 fails this.
+bool is_loopback_host(std::string_view host);
+
+/// Whether the comma-separated list of a header contains `token`, regardless of case.
+bool list_contains(std::string_view list, std::string_view token);
+
+/// The standard's words for a status ("Not Found"); "Unknown" for one that this server does not use.
+std::string_view status_words(int status);
+
+}  // namespace memstat

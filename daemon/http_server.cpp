@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// civetweb's part is small: it accepts, checks the access list, gives the connection a thread and parses the header. The
+// callback `begin_request` answers everything, so that its files, scripts, uploads and upgrades are never reached; bodies
+// are refused, so that its body reader is not either; and answers are sent by our own code under our own deadline.
+#include "daemon/http_server.h"
+
+#include <civetweb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <mutex>
+
+#include "core/base/text.h"
+#include "daemon/access_list.h"
+#include "daemon/http_rules.h"
+#include "daemon/http_sockets.h"
+#include "daemon/http_threads.h"
+#include "daemon/http_workers.h"
+
+namespace memstat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMaxHeaderBytes = 8192;
+constexpr int kMaxPorts = 64;
+
+// civetweb counts initialisations, but not thread-safely.
+std::mutex library_mutex;
+
+// Where civetweb keeps the request's facts inside a connection, learnt from the first answer of mg_get_request_info: it is
+// the same for every connection, and civetweb does not answer yet when a connection begins, which is when the peer's address
+// is needed. 0 means not learnt yet.
+std::atomic<std::ptrdiff_t> request_info_offset{0};
+
+const mg_request_info* request_info(const mg_connection* connection) {
+  const mg_request_info* info = mg_get_request_info(connection);
+  if (info != nullptr && request_info_offset.load(std::memory_order_relaxed) == 0) {
+    request_info_offset = reinterpret_cast<const char*>(info) - reinterpret_cast<const char*>(connection);
+  }
+  return info;
+}
+
+// As request_info, for a connection that has only begun: just remote_addr, remote_port and server_port are set.
+const mg_request_info* early_request_info(const mg_connection* connection) {
+  const std::ptrdiff_t offset = request_info_offset;
+  if (offset == 0) return nullptr;
+  return reinterpret_cast<const mg_request_info*>(reinterpret_cast<const char*>(connection) + offset);
+}
+
+std::optional<Connected> find_connection_of(const mg_request_info& info) {
+  const auto address = parse_ipv4({info.remote_addr, ::strnlen(info.remote_addr, sizeof info.remote_addr)});
+  if (!address || info.remote_port <= 0) return {};
+  return find_connection({*address, static_cast<std::uint16_t>(info.remote_port)},
+                         static_cast<std::uint16_t>(info.server_port));
+}
+
+// What one worker thread owns. Only that thread touches it.
+struct WorkerData {
+  std::size_t index = 0;
+  std::optional<Connected> connection;
+  const char* buffer_begin = nullptr;  // lowest place at which civetweb's read buffer was seen to hold a request
+  std::string head;
+  std::string path;
+  std::vector<std::string_view> pieces;
+  std::array<HttpHeader, MG_MAX_HEADERS> headers;
+  std::time_t date_second = -1;
+  std::array<char, 32> date{};
+};
+
+// A request as far as it could be read, and what the server itself has to say to it.
+struct Checked {
+  HttpRequest request;
+  bool head_only = false;
+  bool keep_alive = false;
+  int refusal = 0;  // status, or 0 when the handler is to answer
+  std::string_view why;
+
+  Checked& refuse(int status, std::string_view words) {
+    refusal = status;
+    why = words;
+    keep_alive = false;
+    return *this;
+  }
+};
+
+// civetweb forgives bare line feeds, blanks before colons, doubled blanks and leading empty lines. Each has been used to
+// make two readers see different requests, so none is forgiven here. It cuts its buffer into strings in place, so the gaps
+// between them tell how lines ended: CR and LF leave two zeros.
+bool is_strict(const mg_request_info& info) {
+  const char* end = info.request_method + std::strlen(info.request_method);
+  if (info.request_uri != end + 1) return false;
+  end = info.query_string != nullptr ? info.query_string : info.request_uri;
+  end += std::strlen(end);
+  if (info.http_version != end + 1 + std::strlen("HTTP/")) return false;
+  end = info.http_version + std::strlen(info.http_version);
+  for (int i = 0; i < info.num_headers; ++i) {
+    const mg_header& header = info.http_headers[i];
+    if (header.name != end + 2) return false;
+    const char* after_name = header.name + std::strlen(header.name) + 1;
+    if (header.value != after_name && *after_name == '\0') return false;  // "Name : value"
+    end = header.value + std::strlen(header.value);
+  }
+  return info.num_headers == 0 || (end[1] == '\0' && end[2] == '\r');
+}
+
+// Sets path and query, and for a request in absolute form ("GET http://host/path") the host it is for.
+bool read_target(const mg_request_info& info, std::string& path, Checked& checked,
+                 std::optional<std::string_view>& authority) {
+  std::string_view target = info.request_uri;
+  if (!target.starts_with('/')) {
+    const std::size_t scheme = target.find("://");
+    if (scheme == std::string_view::npos) return false;
+    target.remove_prefix(scheme + 3);
+    authority = target.substr(0, target.find('/'));
+    target.remove_prefix(authority->size());
+  }
+  if (!decode_path(target, path)) return false;
+  checked.request.path = path;
+  if (info.query_string != nullptr) checked.request.query = info.query_string;
+  return true;
+}
+
+Checked check_request(const mg_request_info& info, WorkerData& worker, bool loopback_listener) {
+  Checked checked;
+  HttpRequest& request = checked.request;
+  request.method = info.request_method;
+  checked.head_only = request.method == "HEAD";
+  if (checked.head_only) request.method = "GET";
+  request.remote_address = info.remote_addr;
+
+  // civetweb skips leading blanks without counting them as received, so behind them it would read what an earlier client
+  // left.
+  const bool moved = worker.buffer_begin != nullptr && info.request_method > worker.buffer_begin;
+  if (!moved) worker.buffer_begin = info.request_method;
+  if (info.num_headers >= MG_MAX_HEADERS) return checked.refuse(431, "too many header lines");  // civetweb reads no more
+  if (moved || !is_strict(info)) return checked.refuse(400, "malformed request");
+
+  const bool http_11 = std::strcmp(info.http_version, "1.1") == 0;
+  checked.keep_alive = http_11;
+  int hosts = 0;
+  bool body = false;
+  for (int i = 0; i < info.num_headers; ++i) {
+    const HttpHeader header{info.http_headers[i].name, info.http_headers[i].value};
+    worker.headers[static_cast<std::size_t>(i)] = header;
+    if (equals_ignoring_case(header.name, "Host")) {
+      request.host = header.value;
+      ++hosts;
+    } else if (equals_ignoring_case(header.name, "Connection")) {
+      checked.keep_alive = list_contains(header.value, "keep-alive") && !list_contains(header.value, "upgrade") &&
+                           !list_contains(header.value, "close");
+    } else if (equals_ignoring_case(header.name, "Transfer-Encoding")) {
+      body = true;
+    } else if (equals_ignoring_case(header.name, "Content-Length")) {
+      const auto length = parse_u64(header.value);
+      if (!length) return checked.refuse(400, "Content-Length is not a number");
+      body = body || *length != 0;
+    }
+  }
+  request.headers = {worker.headers.data(), static_cast<std::size_t>(info.num_headers)};
+  if (body) return checked.refuse(413, "this server takes no request bodies");
+  if (hosts > 1 || (hosts == 0 && http_11)) return checked.refuse(400, "exactly one Host header is needed");
+  std::optional<std::string_view> authority;
+  if (!read_target(info, worker.path, checked, authority)) return checked.refuse(400, "the path is malformed");
+  if (loopback_listener &&
+      ((hosts == 1 && !is_loopback_host(request.host)) || (authority && !is_loopback_host(*authority)))) {
+    return checked.refuse(403,
+                          "this address serves this machine only: the Host header must be localhost, 127.x.x.x or [::1]. A "
+                          "reverse proxy must set it so");
+  }
+  return checked;
+}
+
+std::string_view date_of_now(WorkerData& worker) {
+  const std::time_t now = std::time(nullptr);
+  if (now != worker.date_second) {
+    static constexpr std::string_view kDays = "SunMonTueWedThuFriSat";
+    static constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    // strftime would ask the locale for the names.
+    std::strftime(worker.date.data(), worker.date.size(), "---, %d --- %Y %H:%M:%S GMT", &parts);
+    kDays.copy(worker.date.data(), 3, static_cast<std::size_t>(parts.tm_wday) * 3);
+    kMonths.copy(worker.date.data() + 8, 3, static_cast<std::size_t>(parts.tm_mon) * 3);
+    worker.date_second = now;
+  }
+  return worker.date.data();
+}
+
+void append_number(std::string& text, std::uint64_t number) {
+  std::array<char, 20> digits;
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+}
+
+void make_head(WorkerData& worker, const HttpResponse& response, std::size_t body_bytes, bool keep_alive) {
+  std::string& head = worker.head;
+  head.assign("HTTP/1.1 ");
+  append_number(head, static_cast<std::uint64_t>(response.status));
+  head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(worker));
+  if (!response.content_type.empty()) head.append("\r\nContent-Type: ").append(response.content_type);
+  head.append("\r\nContent-Length: ");
+  append_number(head, body_bytes);
+  head.append(keep_alive ? "\r\nConnection: keep-alive" : "\r\nConnection: close");
+  head.append("\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n");
+  for (const auto& [name, value] : response.headers) {
+    if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) continue;  // would forge another header
+    head.append(name).append(": ").append(value).append("\r\n");
+  }
+  head.append("\r\n");
+}
+
+HttpResponse plain(int status, std::string_view why) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.text.append(status_words(status)).append(": ").append(why).append("\n");
+  return response;
+}
+
+// The options and what their texts mean.
+struct Checkout {
+  std::vector<Endpoint> endpoints;
+  std::string access_list;
+};
+
+Result<Checkout> check_options(const HttpServerOptions& options) {
+  Checkout checkout;
+  if (options.listen.empty()) return option_error("listen", "", "no address; write one as 127.0.0.1:8947");
+  if (options.listen.size() > kMaxPorts) return option_error("listen", "", "more than 64 addresses");
+  for (const std::string& text : options.listen) {
+    auto endpoint = parse_endpoint(text);
+    if (!endpoint) return endpoint.error();
+    checkout.endpoints.push_back(*endpoint);
+  }
+  auto access_list = make_access_list(options.allow);
+  if (!access_list) return access_list.error();
+  checkout.access_list = *std::move(access_list);
+  if (auto probed = probe_endpoints(checkout.endpoints); !probed) return probed.error();
+  return checkout;
+}
+
+}  // namespace
+
+std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
+  for (const HttpHeader& header : headers) {
+    if (equals_ignoring_case(header.name, name)) return header.value;
+  }
+  return {};
+}
+
+class HttpServer::Impl {
+ public:
+  Impl(HttpServerOptions options, HttpHandler handler) : options_(std::move(options)), handler_(std::move(handler)) {}
+  ~Impl() { stop(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Result<void> start(Checkout checkout);
+  void stop();
+  [[nodiscard]] std::vector<std::string> addresses() const;
+  [[nodiscard]] std::size_t evictions() const { return workers_.evictions(); }
+
+ private:
+  static Impl& of(const mg_connection* connection) {
+    return *static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
+  }
+  static WorkerData& worker_of(const mg_connection* connection) {
+    return *static_cast<WorkerData*>(mg_get_thread_pointer(connection));
+  }
+
+  // civetweb's callbacks. None may throw: C stands above them.
+  static void* on_thread(const mg_context* context, int type) noexcept;
+  static int on_connection(const mg_connection* connection, void** data) noexcept;
+  static int on_request(mg_connection* connection) noexcept;
+  static void on_request_end(const mg_connection* connection, int status) noexcept;
+  static int on_error(mg_connection* connection, int status, const char* message) noexcept;
+  static void on_close(const mg_connection* connection) noexcept;
+  static int on_log(const mg_connection* connection, const char* message) noexcept;
+
+  void log(std::string_view line) noexcept;
+  [[nodiscard]] bool is_loopback_listener(Endpoint local) const;
+  HttpResponse ask_handler(const HttpRequest& request);
+  int answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info);
+  bool respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive);
+
+  HttpServerOptions options_;
+  HttpHandler handler_;
+  std::vector<Endpoint> endpoints_;  // with real ports once started
+  HttpWorkers workers_;
+  std::vector<WorkerData> worker_data_;
+  std::atomic<std::size_t> threads_started_{0};
+  std::atomic<bool> started_{false};  // set when `endpoints_` has real ports
+  std::mutex start_log_mutex_;
+  std::string start_log_;
+  bool library_ready_ = false;
+  mg_context* context_ = nullptr;
+};
+
+Result<void> HttpServer::Impl::start(Checkout checkout) {
+  endpoints_ = std::move(checkout.endpoints);
+  if (options_.threads == 0) return option_error("HTTP server", "", "needs at least one thread");
+  worker_data_.resize(options_.threads);
+  for (std::size_t i = 0; i < worker_data_.size(); ++i) worker_data_[i].index = i;
+
+  const ThreadBirth birth;
+  if (auto started = workers_.start(options_.threads); !started) return started;
+  {
+    const std::lock_guard lock(library_mutex);
+    mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
+    library_ready_ = true;
+  }
+  std::string ports;
+  for (const Endpoint endpoint : endpoints_) ports += (ports.empty() ? "" : ",") + format_endpoint(endpoint);
+  const std::string threads = std::to_string(options_.threads);
+  const std::string header_deadline = std::to_string(options_.header_deadline.count());
+  const std::string keep_alive_idle = std::to_string(options_.keep_alive_idle.count());
+  const std::string header_bytes = std::to_string(kMaxHeaderBytes);
+  const char* settings[] = {"listening_ports",
+                            ports.c_str(),
+                            "num_threads",
+                            threads.c_str(),
+                            "access_control_list",
+                            checkout.access_list.c_str(),
+                            "request_timeout_ms",
+                            header_deadline.c_str(),
+                            "enable_keep_alive",
+                            options_.keep_alive_idle.count() > 0 ? "yes" : "no",
+                            "keep_alive_timeout_ms",
+                            keep_alive_idle.c_str(),
+                            "max_request_size",
+                            header_bytes.c_str(),
+                            "tcp_nodelay",
+                            "1",
+                            "connection_queue",
+                            "64",
+                            "listen_backlog",
+                            "200",
+                            "decode_url",
+                            "no",
+                            "decode_query_string",
+                            "no",
+                            "enable_directory_listing",
+                            "no",
+                            "enable_auth_domain_check",
+                            "no",
+                            nullptr};
+  mg_callbacks callbacks{};
+  callbacks.init_thread = on_thread;
+  callbacks.init_connection = on_connection;
+  callbacks.begin_request = on_request;
+  callbacks.end_request = on_request_end;
+  callbacks.http_error = on_error;
+  callbacks.connection_close = on_close;
+  callbacks.log_message = on_log;
+  mg_init_data init{&callbacks, this, settings};
+  std::array<char, 256> text{};
+  mg_error_data error{nullptr, text.data(), text.size()};
+  context_ = mg_start2(&init, &error);
+  if (context_ == nullptr) {
+    const std::lock_guard lock(start_log_mutex_);
+    Error failure = option_error("listen", ports, "cannot start the HTTP server: " + start_log_ + text.data());
+    failure.code = ErrorCode::kIo;
+    return failure;
+  }
+  std::array<mg_server_port, kMaxPorts> real{};
+  const int count = mg_get_server_ports(context_, kMaxPorts, real.data());
+  for (std::size_t i = 0; i < endpoints_.size() && static_cast<int>(i) < count; ++i) {
+    endpoints_[i].port = static_cast<std::uint16_t>(real[i].port);
+  }
+  started_.store(true, std::memory_order_release);
+  return {};
+}
+
+void HttpServer::Impl::stop() {
+  workers_.stop();
+  if (context_ != nullptr) {
+    // civetweb's threads look at its stop flag every 2 s; a socket that is shut down wakes them at once. This covers the
+    // listeners, connections that no worker has taken yet and those whose descriptor was not known.
+    for (const int descriptor : find_descriptors_of(endpoints_)) ::shutdown(descriptor, SHUT_RDWR);
+    mg_stop(context_);
+    context_ = nullptr;
+    // Connections still in civetweb's queue: it forgets them without closing.
+    for (const int descriptor : find_descriptors_of(endpoints_)) ::close(descriptor);
+  }
+  if (library_ready_) {
+    const std::lock_guard lock(library_mutex);
+    mg_exit_library();
+    library_ready_ = false;
+  }
+}
+
+std::vector<std::string> HttpServer::Impl::addresses() const {
+  std::vector<std::string> texts;
+  for (const Endpoint endpoint : endpoints_) texts.push_back(format_endpoint(endpoint));
+  return texts;
+}
+
+void* HttpServer::Impl::on_thread(const mg_context* context, int type) noexcept {
+  if (type != 1) return nullptr;  // only workers serve connections
+  auto& server = *static_cast<Impl*>(mg_get_user_data(context));
+  return &server.worker_data_[server.threads_started_++];
+}
+
+int HttpServer::Impl::on_connection(const mg_connection* connection, void** data) noexcept {
+  *data = nullptr;
+  WorkerData& worker = worker_of(connection);
+  const mg_request_info* info = early_request_info(connection);
+  worker.connection = info != nullptr ? find_connection_of(*info) : std::nullopt;
+  of(connection).workers_.begin(worker.index, worker.connection ? worker.connection->descriptor : -1);
+  return 0;
+}
+
+int HttpServer::Impl::on_request(mg_connection* connection) noexcept {
+  const mg_request_info* info = request_info(connection);
+  WorkerData& worker = worker_of(connection);
+  Impl& server = of(connection);
+  try {
+    if (!worker.connection) worker.connection = find_connection_of(*info);
+    if (worker.connection) return server.answer(connection, worker, *info);
+  } catch (const std::exception& error) {
+    server.log(error.what());
+  } catch (...) {
+    server.log("unknown exception while a request was answered");
+  }
+  // The client is gone already, or no memory was left to answer it.
+  mg_disable_keep_alive(connection);
+  return 500;
+}
+
+void HttpServer::Impl::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
+  WorkerData& worker = worker_of(connection);
+  of(connection)
+      .workers_.change(worker.index, WorkerState::kWaiting, worker.connection ? worker.connection->descriptor : -1);
+}
+
+// civetweb found the request unreadable, or its header did not come in time. It closes the connection after this.
+int HttpServer::Impl::on_error(mg_connection* connection, int status, const char* message) noexcept {
+  const mg_request_info* info = request_info(connection);
+  WorkerData& worker = worker_of(connection);
+  Impl& server = of(connection);
+  try {
+    if (!worker.connection && info != nullptr) worker.connection = find_connection_of(*info);
+    if (worker.connection) {
+      const int descriptor = worker.connection->descriptor;
+      server.workers_.change(worker.index, WorkerState::kAnswering, descriptor);
+      if (server.respond(worker, plain(status, message), false, false)) finish_refusal(descriptor);
+    }
+  } catch (...) {
+    server.log("no memory to refuse a request");
+  }
+  return 0;
+}
+
+void HttpServer::Impl::on_close(const mg_connection* connection) noexcept {
+  WorkerData& worker = worker_of(connection);
+  of(connection).workers_.end(worker.index);
+  worker.connection.reset();
+}
+
+int HttpServer::Impl::on_log(const mg_connection* connection, const char* message) noexcept {
+  of(connection).log(message);
+  return 1;
+}
+
+void HttpServer::Impl::log(std::string_view line) noexcept {
+  try {
+    if (!started_) {
+      const std::lock_guard lock(start_log_mutex_);
+      start_log_.append(line).append("; ");
+    }
+    if (options_.log) options_.log(line);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  }
+}
+
+bool HttpServer::Impl::is_loopback_listener(Endpoint local) const {
+  // Ports are being written until then; a listener on the same address is near enough.
+  const bool ports_known = started_.load(std::memory_order_acquire);
+  for (const Endpoint& listener : endpoints_) {
+    if (!is_loopback(listener.address) || listener.address != local.address) continue;
+    if (!ports_known || listener.port == local.port) return true;
+  }
+  return false;
+}
+
+HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
+  try {
+    return handler_(request);
+  } catch (const std::exception& error) {
+    log(std::string("the handler of ") + std::string(request.path) + " failed: " + error.what());
+  } catch (...) {
+    log("the handler of " + std::string(request.path) + " failed");
+  }
+  return plain(500, "the answer could not be made; the log says why");
+}
+
+int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {
+  const int descriptor = worker.connection->descriptor;
+  workers_.change(worker.index, WorkerState::kAnswering, descriptor);
+  const Checked checked = check_request(info, worker, is_loopback_listener(worker.connection->local));
+  const HttpResponse response = checked.refusal != 0 ? plain(checked.refusal, checked.why) : ask_handler(checked.request);
+  const bool keep_alive = checked.keep_alive && options_.keep_alive_idle.count() > 0 && !workers_.crowded();
+  const bool sent = respond(worker, response, checked.head_only, keep_alive);
+  // Without this civetweb would read on for a request body, for as long as the client drips one.
+  if (!keep_alive || !sent) mg_disable_keep_alive(connection);
+  if (!sent) {
+    discard_on_close(descriptor);
+  } else if (checked.refusal != 0) {
+    finish_refusal(descriptor);
+  }
+  return response.status;
+}
+
+bool HttpServer::Impl::respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive) {
+  std::size_t body_bytes = response.text.size();
+  for (const std::string_view piece : response.pieces) body_bytes += piece.size();
+  make_head(worker, response, body_bytes, keep_alive);
+  worker.pieces.clear();
+  worker.pieces.push_back(worker.head);
+  if (!head_only) {
+    worker.pieces.insert(worker.pieces.end(), response.pieces.begin(), response.pieces.end());
+    worker.pieces.push_back(response.text);
+  }
+  const auto on_stall = [this, &worker](bool stalled) {
+    workers_.change(worker.index, stalled ? WorkerState::kStalled : WorkerState::kAnswering, worker.connection->descriptor);
+  };
+  return send_all(worker.connection->descriptor, worker.pieces,
+                  {.deadline = Clock::now() + options_.write_deadline, .on_stall = on_stall});
+}
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<void> HttpServer::check(const HttpServerOptions& options) {
+  auto checkout = check_options(options);
+  if (!checkout) return checkout.error();
+  return {};
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpHandler handler) {
+  auto checkout = check_options(options);
+  if (!checkout) return checkout.error();
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
+  if (auto started = impl->start(*std::move(checkout)); !started) return started.error();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+std::vector<std::string> HttpServer::addresses() const { return impl_->addresses(); }
+std::size_t HttpServer::evictions() const { return impl_->evictions(); }
+void HttpServer::stop() { impl_->stop(); }
+
+}  // namespace memstat

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What --list-metrics and --list-sources print: tab-separated, with a header line.
+#pragma once
+
+#include <string>
+
+namespace memstat {
+
+/// name, type, unit, scope, tier, help: every metric of the catalogue.
+std::string metric_list();
+
+/// name, os, allocator, roster, figures, per_cpu, origin, notes: every source of this build.
+std::string source_list();
+
+}  // namespace memstat

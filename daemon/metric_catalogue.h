@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every metric of memory types, in one table: the writers, the table in README and --list-metrics come from it.
+// Names are a promise to users; a change is announced one release ahead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "config/config.h"
+
+namespace memstat {
+
+/// What a sample of a type is made of: its row in a snapshot.
+enum class Figure : std::uint8_t {
+  kBytes,
+  kObjects,
+  kFailures,
+  kLimitObjects,
+  kLimitBytes,
+  kLimitHits,
+  kHeldBytes,
+  kFreeObjects,
+  kAllocations,
+  kFrees,
+  kSleeps,
+  kDeltaBytes,   ///< signed
+  kGrowth,       ///< double, as its bits
+  kFootprint,
+  kDeltaObjects,  ///< signed
+  kZoneFreeObjects,
+  kKegFreeObjects,
+  kAllocatedBytes,
+  kFreedBytes,
+  kSleepers,
+  kCrossDomainFrees,
+  kObjectSize,
+  kPeakBytes,
+  kResets,
+  kSizeClasses,  ///< a set of bits
+};
+inline constexpr std::size_t kFigureCount = 25;
+
+/// The same for a type on one CPU.
+enum class CpuFigure : std::uint8_t { kAllocatedBytes, kFreedBytes, kAllocations, kFrees, kFreeObjects };
+inline constexpr std::size_t kCpuFigureCount = 5;
+
+enum class MetricKind : std::uint8_t { kGauge, kCounter };
+/// What one sample is about: a type, a type on one CPU, or one size class of a type.
+enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass };
+/// How a figure's 64 bits are to be read.
+enum class FigureFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
+/// How the figures of types with the same name become one sample.
+enum class DuplicateRule : std::uint8_t {
+  kSum,
+  kSumOfAll,   ///< absent when any of them has none (a limit: one without is unlimited)
+  kSameOrNone  ///< absent when they differ (a size)
+};
+
+/// One metric. Texts are one line, without characters that a format would have to escape.
+struct MetricDescriptor {
+  std::string_view name;
+  std::string_view help;  ///< What it is, now or since boot, and the kernel figure it comes from.
+  std::string_view unit;  ///< Base unit as OpenMetrics wants it ("bytes"), "" for counts of things.
+  MetricKind kind;
+  MetricScope scope;
+  Tier tier;              ///< The smallest tier that shows it.
+  FigureFormat format;
+  DuplicateRule duplicates;
+  std::uint8_t figure;    ///< A Figure or, for scope kCpu, a CpuFigure.
+};
+
+/// All of them, in the order of the page.
+std::span<const MetricDescriptor> metric_catalogue();
+
+/// "gauge", "counter"; "type", "cpu", "size_class"; "minimal", "default", "full".
+std::string_view to_string(MetricKind kind);
+std::string_view to_string(MetricScope scope);
+std::string_view to_string(Tier tier);
+
+}  // namespace memstat

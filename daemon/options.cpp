@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+namespace memstat {
+namespace {
+
+/// Makes a parser of ours a check of CLI11's: "" or what is wrong.
+template <typename Parse>
+CLI::Validator check(Parse parse, const std::string& type) {
+  return {[parse](std::string& text) {
+            const auto result = parse(text);
+            return result ? std::string() : result.error().detail;
+          },
+          type};
+}
+
+}  // namespace
+
+ParsedCommandLine parse_command_line(int argc, const char* const* argv, const std::string& version) {
+  ParsedCommandLine parsed;
+  CommandLine& options = parsed.options;
+  std::vector<std::string> listen;
+  std::string interval;
+  std::string log_level;
+  std::uint64_t polls = 0;
+
+  CLI::App app("Tells where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
+               "Serves http://127.0.0.1:8947/metrics for Prometheus unless told otherwise.",
+               "memstatd");
+  app.set_version_flag("--version", "memstatd " + version);
+  app.add_option("--config", options.config_file, "Configuration file; without it every key has its default")
+      ->type_name("FILE");
+  app.add_flag("--check-config", options.check_config, "Check the configuration and exit: 0 good, 2 bad");
+  app.add_option("--listen", listen, "Address to serve on, repeatable; port 0 takes any, the log names it")
+      ->check(check(parse_listen_address, "ADDR:PORT"));
+  app.add_option("--interval", interval, "Time between two polls, such as 10s")->check(check(parse_poll_interval, "DURATION"));
+  app.add_flag("--once", options.once, "Print the page with every metric after one poll (or the last one of a replay) and exit");
+  CLI::Option* replay =
+      app.add_option("--replay", options.replay, "Show a recorded kernel: a folder, .tar or .tar.zst")->type_name("CAPTURE");
+  app.add_option("--replay-speed", options.replay_speed, "How many times faster than it was recorded")
+      ->type_name("X")
+      ->needs(replay)
+      ->check([](const std::string& text) {
+        char* end = nullptr;
+        const double speed = std::strtod(text.c_str(), &end);
+        return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? std::string()
+                                                                                   : "must be a number above 0";
+      });
+  app.add_flag("--replay-loop", options.replay_loop, "Start over after the last poll, with all counts forgotten")->needs(replay);
+  CLI::Option* poll_count =
+      app.add_option("--polls", polls,
+                     "Only the first N polls. A replay then holds the last one; on the live kernel memstatd ends")
+          ->type_name("N")
+          ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
+  app.add_option("--record", options.record, "Record what the kernel says: a new folder, .tar or .tar.zst")->type_name("CAPTURE");
+  app.add_flag("--list-metrics", options.list_metrics, "Print the metrics, tab-separated, and exit");
+  app.add_flag("--list-sources", options.list_sources, "Print the sources, tab-separated, and exit");
+  app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");
+  app.add_option("--log-level", log_level, "trace, debug, info, warning or error")->check(check(parse_log_level, "LEVEL"));
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    parsed.exit_status = app.exit(success);
+    return parsed;
+  } catch (const CLI::ParseError& mistake) {
+    std::fprintf(stderr, "memstatd: %s\nmemstatd --help lists what there is.\n", mistake.what());
+    parsed.exit_status = 2;
+    return parsed;
+  } catch (const std::exception& exception) {
+    std::fprintf(stderr, "memstatd: %s\n", exception.what());
+    parsed.exit_status = 2;
+    return parsed;
+  }
+  for (const std::string& address : listen) options.listen.push_back(*parse_listen_address(address));
+  if (!interval.empty()) options.interval = *parse_poll_interval(interval);
+  if (!log_level.empty()) options.log_level = *parse_log_level(log_level);
+  if (poll_count->count() > 0) options.polls = polls;
+  return parsed;
+}
+
+void apply(const CommandLine& options, Config& config) {
+  if (!options.listen.empty()) config.listen = options.listen;
+  if (options.interval) config.poll.interval = *options.interval;
+  if (options.log_level) config.log.level = *options.log_level;
+  if (!options.record.empty()) config.capture.record = options.record;
+  if (options.no_sandbox) config.sandbox = false;
+}
+
+}  // namespace memstat

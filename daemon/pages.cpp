@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/pages.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
+constexpr std::size_t kTypesShown = 15;
+
+HttpResponse plain(int status, std::string text) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .text = std::move(text)};
+}
+
+void append_html(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+}
+
+/// "3.2 MiB": for people only.
+std::string human_bytes(std::uint64_t bytes) {
+  static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < kUnits.size(); ++unit) amount /= 1024;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount, kUnits[unit]);
+  return text.data();
+}
+
+constexpr std::string_view kHead = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>memstatd</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.down { color: #c33; font-weight: 600; } .quiet { opacity: .7; } code { font-size: .92em; overflow-wrap: anywhere; }
+nav a { margin-right: 1.2rem; }
+</style></head><body>
+)";
+
+void append_sources(std::string& html, const Poller& poller) {
+  html += "<h2>Sources</h2>\n<table><tr><th>source<th>reads<th>state<th class=number>types</tr>\n";
+  for (const SourceStatus& source : poller.statuses()) {
+    html += "<tr><td><code>";
+    append_html(html, source.name);
+    html += "</code><td>";
+    append_html(html, source.origin);
+    html += source.state == SourceState::kDown ? "<td class=down>" : "<td>";
+    append_html(html, to_string(source.state));
+    if (!source.error.empty()) {
+      html += ": ";
+      append_html(html, source.error);
+    }
+    html += "<td class=number>" + (source.state == SourceState::kUp ? std::to_string(source.types) : std::string("-")) + "</tr>\n";
+  }
+  html += "</table>\n";
+}
+
+void append_largest(std::string& html, const Snapshot& snapshot) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    if (snapshot.has(Figure::kBytes, row)) rows.push_back(row);
+  }
+  const std::size_t shown = std::min(rows.size(), kTypesShown);
+  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      return snapshot.value(Figure::kBytes, a) > snapshot.value(Figure::kBytes, b);
+                    });
+  html += "<h2>Largest memory types, as of the last poll</h2>\n"
+          "<table><tr><th>type<th class=number>in use<th class=number>objects<th class=number>failures</tr>\n";
+  const auto cell = [&](Figure figure, std::size_t row, bool is_bytes) {
+    html += "<td class=number>";
+    if (!snapshot.has(figure, row)) {
+      html += "-";
+    } else {
+      const std::uint64_t value = snapshot.value(figure, row);
+      html += is_bytes ? human_bytes(value) : std::to_string(value);
+    }
+  };
+  for (std::size_t i = 0; i < shown; ++i) {
+    html += "<tr><td><code>";
+    append_html(html, snapshot.label(rows[i]));
+    html += "}</code>";
+    cell(Figure::kBytes, rows[i], true);
+    cell(Figure::kObjects, rows[i], false);
+    cell(Figure::kFailures, rows[i], false);
+    html += "</tr>\n";
+  }
+  html += "</table>\n<p class=quiet>Memory of one allocator is often another's: never add up different allocators.</p>\n";
+}
+
+}  // namespace
+
+HttpResponse Pages::metrics() const {
+  std::shared_ptr<const Snapshot> snapshot = pool_.current();
+  if (snapshot == nullptr) return plain(503, "No poll has finished yet; try again in a moment.\n");
+  HttpResponse response{.content_type = std::string(kTextFormat)};
+  response.pieces.push_back(snapshot->text.view());
+  response.text = metrics_.text();
+  response.owner = std::move(snapshot);
+  return response;
+}
+
+HttpResponse Pages::ready() const {
+  for (const SourceStatus& source : poller_.statuses()) {
+    if (source.state == SourceState::kUp) return plain(200, "memstatd is ready.\n");
+  }
+  std::string text = "Not ready: no source is up.\n";
+  for (const SourceStatus& source : poller_.statuses()) {
+    text += source.name + ": " + std::string(to_string(source.state)) + (source.error.empty() ? "" : ": " + source.error) + "\n";
+  }
+  return plain(503, text);
+}
+
+HttpResponse Pages::landing() const {
+  std::string html(kHead);
+  html += "<h1>memstatd <span class=quiet>";
+  append_html(html, options_.version);
+  html += "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
+          "<nav><a href=\"/metrics\">/metrics</a><a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
+  append_sources(html, poller_);
+  if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) append_largest(html, *snapshot);
+  html += "</body></html>\n";
+  return {.content_type = "text/html; charset=utf-8", .text = std::move(html)};
+}
+
+HttpResponse Pages::reload() const {
+  if (!options_.enable_reload) {
+    return plain(404, "Reloading over HTTP is off; set enable_reload: true, or send SIGHUP, which always works.\n");
+  }
+  const std::vector<std::string> problems = options_.reload();
+  if (problems.empty()) return plain(200, "The configuration was reloaded.\n");
+  std::string text = "The configuration before stays in force:\n";
+  for (const std::string& problem : problems) text += problem + "\n";
+  return plain(500, text);
+}
+
+HttpResponse Pages::respond(const HttpRequest& request) const {
+  struct Route {
+    std::string_view path;
+    std::string_view method;
+    HttpResponse (Pages::*page)() const;
+  };
+  static constexpr std::array kRoutes{
+      Route{"/metrics", "GET", &Pages::metrics}, Route{"/", "GET", &Pages::landing}, Route{"/-/healthy", "GET", nullptr},
+      Route{"/-/ready", "GET", &Pages::ready},   Route{"/-/reload", "POST", &Pages::reload},
+  };
+  for (const Route& route : kRoutes) {
+    if (request.path != route.path) continue;
+    if (request.method != route.method) {
+      const std::string allowed = route.method == "GET" ? "GET, HEAD" : "POST";
+      HttpResponse response = plain(405, "Only " + allowed + " here.\n");
+      response.headers.emplace_back("Allow", allowed);
+      return response;
+    }
+    return route.page == nullptr ? plain(200, "memstatd is healthy.\n") : (this->*route.page)();
+  }
+  return plain(404, "Nothing here. There are /, /metrics, /-/healthy and /-/ready.\n");
+}
+
+}  // namespace memstat

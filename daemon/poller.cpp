@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poller.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+
+namespace memstat {
+
+struct Poller::Entry {
+  explicit Entry(const SourceDescriptor& source) : descriptor(&source), polled(std::make_shared<PolledSource>(source)) {}
+
+  const SourceDescriptor* descriptor;
+  std::shared_ptr<PolledSource> polled;
+  SourceConfig config;
+  std::int64_t next_due_ns = INT64_MIN;
+  bool was_up = false;  // so its absence is a failure
+
+  // Written by the poller under status_mutex_.
+  SourceState state = SourceState::kUnknown;
+  std::string error;
+  std::size_t types = 0;
+};
+
+std::string_view to_string(SourceState state) {
+  switch (state) {
+    case SourceState::kUnknown: return "not read yet";
+    case SourceState::kOff: return "off";
+    case SourceState::kAbsent: return "not present";
+    case SourceState::kUp: return "up";
+    case SourceState::kDown: return "down";
+  }
+  return "unknown";
+}
+
+Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
+               const Config& config, Options options)
+    : view_(std::move(view)), clock_(clock), metrics_(metrics), pool_(pool), options_(std::move(options)), reader_(view_) {
+  for (const SourceDescriptor* source : all_sources()) {
+    if (source->os == view_->os()) entries_.push_back(std::make_unique<Entry>(*source));
+  }
+  config_ = config;
+  forget_everything();
+  configure(config);
+}
+
+Poller::~Poller() = default;
+
+void Poller::forget_everything() {
+  list_ = std::make_unique<MemoryTypeList>();
+  tracker_ = std::make_unique<DeltaTracker>(tracker_options());
+  builder_ = std::make_unique<SnapshotBuilder>();
+  for (const std::unique_ptr<Entry>& entry : entries_) entry->next_due_ns = INT64_MIN;  // a replay's time starts over, too
+}
+
+DeltaTracker::Options Poller::tracker_options() const {
+  const auto any_matches = [](const std::vector<NamePattern>& patterns, std::string_view text) {
+    return patterns.empty() ||
+           std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& p) { return p.matches(text); });
+  };
+  DeltaTracker::Options options;
+  options.growth_window_ns = config_.growth_window.count();
+  options.limit_of = [limits = config_.limits](const MemoryType& type) {
+    for (const LimitConfig& limit : limits) {
+      if (limit.allocator.matches(to_string(type.allocator())) && limit.type.matches(type.name())) {
+        return ConfiguredLimit{.objects = limit.objects.value_or(0), .bytes = limit.bytes.value_or(0)};
+      }
+    }
+    return ConfiguredLimit{};
+  };
+  options.wants_cpus = [per_cpu = config_.per_cpu, all = options_.everything, any_matches](const MemoryType& type) {
+    if (all) return true;
+    if (per_cpu.allocators.empty() && per_cpu.types.empty()) return false;
+    return any_matches(per_cpu.allocators, to_string(type.allocator())) && any_matches(per_cpu.types, type.name());
+  };
+  return options;
+}
+
+void Poller::configure(const Config& config) {
+  config_ = config;
+  tracker_->reconfigure(tracker_options());
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    const auto chosen = config_.sources.find(entry->descriptor->name);
+    entry->config = chosen == config_.sources.end() ? SourceConfig{} : chosen->second;
+    entry->next_due_ns = INT64_MIN;
+    if (entry->config.enabled == Switch::kOff) {
+      metrics_.source_absent(entry->descriptor->name);
+      set_state(*entry, SourceState::kOff, "");
+    } else if (entry->state == SourceState::kOff) {
+      set_state(*entry, SourceState::kUnknown, "");
+    }
+  }
+}
+
+void Poller::open_sources() {
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (entry->config.enabled == Switch::kOff) continue;
+    const Result<void> opened = open_source(entry->polled->reader, *view_);
+    // Said here, since the polls to come can only say that the file cannot be opened any more.
+    if (!opened && opened.error().code != ErrorCode::kNotPresent && options_.log) {
+      options_.log(LogLevel::kWarning, to_string(opened.error()));
+    }
+  }
+}
+
+void Poller::set_state(Entry& entry, SourceState state, std::string error) {
+  if (entry.state == state && entry.error == error) return;  // an unchanged error is logged once, then counted
+  if (options_.log) {
+    if (state == SourceState::kDown) options_.log(LogLevel::kError, error);
+    if (state == SourceState::kUp && entry.state == SourceState::kDown) {
+      options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": is up again");
+    }
+  }
+  const std::lock_guard lock(status_mutex_);
+  entry.state = state;
+  entry.error = std::move(error);
+}
+
+void Poller::succeeded(Entry& entry, double seconds) {
+  const Staging& staging = entry.polled->reader.staging;
+  entry.was_up = true;
+  if (!staging.size_classes().empty()) size_classes_ = staging.size_classes();
+  metrics_.source_succeeded(entry.descriptor->name,
+                            {.read_seconds = seconds,
+                             .types = staging.types().size(),
+                             .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9});
+  set_state(entry, SourceState::kUp, {});
+  const std::lock_guard lock(status_mutex_);
+  entry.types = staging.types().size();
+}
+
+void Poller::failed(Entry& entry, const Error& error, double seconds) {
+  if (error.code == ErrorCode::kNotPresent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
+    metrics_.source_absent(entry.descriptor->name);
+    set_state(entry, SourceState::kAbsent, {});
+    return;
+  }
+  metrics_.source_failed(entry.descriptor->name, error.code, seconds);
+  set_state(entry, SourceState::kDown, to_string(error));
+}
+
+void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
+  if (entry.config.enabled == Switch::kOff || now_ns < entry.next_due_ns) return;
+  // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
+  if (entry.config.interval) entry.next_due_ns = now_ns + entry.config.interval->count() - config_.poll.interval.count() / 10;
+  const std::int64_t begin_ns = clock_.monotonic_ns();
+  Result<void> result = reader_.read(entry.polled, config_.poll.timeout);
+  const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
+  if (result) result = commit_source(entry.polled->reader, *list_, generation_);
+  if (result) {
+    succeeded(entry, seconds);
+  } else {
+    failed(entry, result.error(), seconds);
+  }
+}
+
+bool Poller::poll_or_throw(std::int64_t now_ns) {
+  ++generation_;
+  for (const std::unique_ptr<Entry>& entry : entries_) read_and_commit(*entry, now_ns);
+  std::array<FieldMask, kAllocatorCount> live{};
+  std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
+  bool any_up = false;
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (entry->state != SourceState::kUp) continue;
+    any_up = true;
+    const auto allocator = static_cast<std::size_t>(entry->descriptor->allocator);
+    live[allocator] = live[allocator] | entry->descriptor->fields;
+    live_cpu[allocator] = live_cpu[allocator] | entry->descriptor->cpu_fields;
+  }
+  tracker_->track(*list_, live, live_cpu, generation_, now_ns);
+  if (generation_ > config_.retention) {
+    list_->evict_vanished_before(generation_ - config_.retention, [this](MemoryType& type) {
+      tracker_->forget(type);
+      builder_->forget(type);
+    });
+  }
+  if (Snapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
+    builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot);
+    render_text({.tier = options_.everything ? Tier::kFull : config_.tier,
+                 .per_cpu = true,
+                 .size_classes = options_.everything},
+                *snapshot);
+    metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9, snapshot->series);
+    pool_.publish(snapshot);
+  } else {
+    metrics_.snapshot_skipped();
+  }
+  return any_up;
+}
+
+bool Poller::poll(std::int64_t now_ns) {
+  try {
+    return poll_or_throw(now_ns);
+  } catch (const std::exception& exception) {
+    // Most likely std::bad_alloc. The last snapshot stays, the next poll tries again.
+    try {
+      if (options_.log) options_.log(LogLevel::kError, std::string("this poll came to nothing: ") + exception.what());
+    } catch (const std::exception&) {  // no memory to say so either
+    }
+    return false;
+  }
+}
+
+std::vector<SourceStatus> Poller::statuses() const {
+  const std::lock_guard lock(status_mutex_);
+  std::vector<SourceStatus> statuses;
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    statuses.push_back({.name = std::string(entry->descriptor->name),
+                        .origin = std::string(entry->descriptor->origin),
+                        .state = entry->state,
+                        .error = entry->error,
+                        .types = entry->types});
+  }
+  return statuses;
+}
+
+}  // namespace memstat

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One poll: read every source, commit, track, build and publish a snapshot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "core/base/clock.h"
+#include "daemon/delta_tracker.h"
+#include "daemon/reader_thread.h"
+#include "daemon/self_metrics.h"
+#include "daemon/snapshot_pool.h"
+#include "daemon/text_exposition.h"
+
+namespace memstat {
+
+/// Where a source stands after a poll.
+enum class SourceState {
+  kUnknown,  ///< Not read yet.
+  kOff,      ///< Switched off by the configuration.
+  kAbsent,   ///< This kernel does not have it. No failure.
+  kUp,
+  kDown,
+};
+std::string_view to_string(SourceState state);
+
+/// For people: the landing page, the log.
+struct SourceStatus {
+  std::string name;
+  std::string origin;
+  SourceState state = SourceState::kUnknown;
+  std::string error;      ///< Why it is down, "" otherwise.
+  std::size_t types = 0;  ///< Named in the last good read.
+};
+
+/// Owns the list, the tracker and the sources; the only one that touches them.
+/// Thread safety: one thread (the poller's), but for statuses(), which is safe, and cancel().
+class Poller {
+ public:
+  struct Options {
+    bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once).
+    /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
+    std::function<void(LogLevel, std::string_view)> log;
+  };
+
+  Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
+         const Config& config, Options options);
+  ~Poller();
+
+  /// Opens every source, while privileges last. Call once, before the first poll.
+  void open_sources();
+
+  /// A new configuration; takes effect with the next poll. What was counted stays.
+  void configure(const Config& config);
+
+  /// One poll. `now_ns` is the monotonic time of the kernel's figures (a replay has the capture's own), which deltas and
+  /// growth are made with. Returns whether any source is up. Does not throw.
+  bool poll(std::int64_t now_ns);
+
+  /// Forgets all types, and so all that was counted: a replay that starts over.
+  void forget_everything();
+
+  /// Ends the wait for a read that is under way, for shutdown.
+  void cancel() { reader_.cancel(); }
+
+  /// Threads stuck in a read now.
+  [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }
+
+  /// All sources of this build that this kernel's system could have, as of the last poll.
+  [[nodiscard]] std::vector<SourceStatus> statuses() const;
+
+ private:
+  struct Entry;
+
+  void read_and_commit(Entry& entry, std::int64_t now_ns);
+  void succeeded(Entry& entry, double seconds);
+  void failed(Entry& entry, const Error& error, double seconds);
+  void set_state(Entry& entry, SourceState state, std::string error);
+  [[nodiscard]] DeltaTracker::Options tracker_options() const;
+  [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
+
+  std::shared_ptr<KernelView> view_;
+  const Clock& clock_;
+  SelfMetrics& metrics_;
+  SnapshotPool& pool_;
+  Options options_;
+  Config config_;
+  ReaderThread reader_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  mutable std::mutex status_mutex_;  // guards what statuses() reads of the entries
+  std::unique_ptr<MemoryTypeList> list_;
+  std::unique_ptr<DeltaTracker> tracker_;
+  std::unique_ptr<SnapshotBuilder> builder_;
+  std::vector<std::uint64_t> size_classes_;  // of malloc, B
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace memstat

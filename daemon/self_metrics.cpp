@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/self_metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <mutex>
+
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+Family<Gauge>& gauges(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+Family<Counter>& counters(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+struct SelfMetrics::Implementation {
+  struct Source {
+    Gauge* up = nullptr;
+    Gauge* types = nullptr;
+    Gauge* last_success = nullptr;
+    Histogram* read_seconds = nullptr;
+    std::map<ErrorCode, Counter*> errors;
+  };
+
+  prometheus::Registry registry;
+  Family<Gauge>& up = gauges(registry, "memstat_source_up", "1 when the last read of the source succeeded, 0 when it failed.");
+  Family<Histogram>& read_seconds =
+      prometheus::BuildHistogram()
+          .Name("memstat_source_read_seconds")
+          .Help("Time from asking for a read of the source to having its bytes.")
+          .Register(registry);
+  Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds",
+                                       "Unix time of the last read of the source that succeeded.");
+  Family<Counter>& errors = counters(registry, "memstat_source_errors_total", "Reads of the source that failed, by reason.");
+  Family<Gauge>& types = gauges(registry, "memstat_source_types", "Memory types that the source named in its last read.");
+  Gauge& poll_timestamp =
+      gauges(registry, "memstat_poll_timestamp_seconds", "Unix time of the last poll; every memory type is as of then.").Add({});
+  Counter& missed = counters(registry, "memstat_poll_missed_total", "Polls that were skipped because the one before took too long.")
+                        .Add({});
+  Counter& skipped =
+      counters(registry, "memstat_snapshots_skipped_total", "Polls not shown because slow readers held every snapshot.").Add({});
+  Gauge& series = gauges(registry, "memstat_series", "Series of memory types on the page.").Add({});
+  Gauge& dropped =
+      gauges(registry, "memstat_series_dropped", "Series left off the page by the limit on series (this version has none).").Add({});
+  Gauge& reloaded = gauges(registry, "memstat_config_last_reload_successful",
+                           "1 when the last loading of the configuration succeeded, 0 when the one before it is in force.")
+                        .Add({});
+  Gauge& locked = gauges(registry, "memstat_memory_locked", "1 when the daemon's memory is locked against paging.").Add({});
+  Gauge& open_files = gauges(registry, "process_open_fds", "Number of open file descriptors.").Add({});
+  Gauge& max_files = gauges(registry, "process_max_fds", "Maximum number of open file descriptors.").Add({});
+  Gauge& virtual_bytes = gauges(registry, "process_virtual_memory_bytes", "Virtual memory size in bytes.").Add({});
+  Gauge& resident_bytes = gauges(registry, "process_resident_memory_bytes", "Resident memory size in bytes.").Add({});
+  Gauge& start_time =
+      gauges(registry, "process_start_time_seconds", "Start time of the process since unix epoch in seconds.").Add({});
+  Counter& cpu_seconds =
+      counters(registry, "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.").Add({});
+
+  std::mutex mutex;
+  std::map<std::string, Source, std::less<>> sources;            // guarded by mutex
+  std::unique_ptr<ProcessMeter> meter = make_process_meter();    // guarded by mutex
+
+  Source& source(std::string_view name) {
+    const auto known = sources.find(name);
+    return known != sources.end() ? known->second : sources.emplace(name, Source{}).first->second;
+  }
+  void set_up(Source& entry, std::string_view name, double value) {
+    if (entry.up == nullptr) entry.up = &up.Add({{"source", std::string(name)}});
+    entry.up->Set(value);
+  }
+  void observe(Source& entry, std::string_view name, double seconds) {
+    if (entry.read_seconds == nullptr) {
+      entry.read_seconds = &read_seconds.Add({{"source", std::string(name)}},
+                                             Histogram::BucketBoundaries{0.0001, 0.001, 0.01, 0.1, 1.0});
+    }
+    entry.read_seconds->Observe(seconds);
+  }
+  template <typename Metric>
+  static void drop(Family<Metric>& family, Metric*& metric) {
+    if (metric != nullptr) family.Remove(metric);
+    metric = nullptr;
+  }
+};
+
+SelfMetrics::SelfMetrics(std::string_view version) : implementation_(std::make_unique<Implementation>()) {
+  gauges(implementation_->registry, "memstat_build_info", "1; the labels say which memstatd this is.")
+      .Add({{"version", std::string(version)}})
+      .Set(1);
+  implementation_->reloaded.Set(1);
+}
+
+SelfMetrics::~SelfMetrics() = default;
+
+void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& report) {
+  const std::lock_guard lock(implementation_->mutex);
+  Implementation::Source& entry = implementation_->source(source);
+  implementation_->set_up(entry, source, 1);
+  implementation_->observe(entry, source, report.read_seconds);
+  if (entry.types == nullptr) {
+    entry.types = &implementation_->types.Add({{"source", std::string(source)}});
+    entry.last_success = &implementation_->last_success.Add({{"source", std::string(source)}});
+  }
+  entry.types->Set(static_cast<double>(report.types));
+  entry.last_success->Set(report.success_timestamp_seconds);
+}
+
+void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double read_seconds) {
+  const std::lock_guard lock(implementation_->mutex);
+  Implementation::Source& entry = implementation_->source(source);
+  implementation_->set_up(entry, source, 0);
+  implementation_->observe(entry, source, read_seconds);
+  Counter*& errors = entry.errors[code];
+  if (errors == nullptr) {
+    errors = &implementation_->errors.Add({{"source", std::string(source)}, {"reason", std::string(reason(code))}});
+  }
+  errors->Increment();
+}
+
+void SelfMetrics::source_absent(std::string_view source) {
+  const std::lock_guard lock(implementation_->mutex);
+  const auto known = implementation_->sources.find(source);
+  if (known == implementation_->sources.end()) return;
+  Implementation::Source& entry = known->second;
+  Implementation::drop(implementation_->up, entry.up);
+  Implementation::drop(implementation_->types, entry.types);
+  Implementation::drop(implementation_->last_success, entry.last_success);
+  Implementation::drop(implementation_->read_seconds, entry.read_seconds);
+}
+
+void SelfMetrics::poll_finished(double timestamp_seconds, std::size_t series) {
+  implementation_->poll_timestamp.Set(timestamp_seconds);
+  implementation_->series.Set(static_cast<double>(series));
+}
+
+void SelfMetrics::polls_missed(std::size_t count) { implementation_->missed.Increment(static_cast<double>(count)); }
+
+void SelfMetrics::snapshot_skipped() { implementation_->skipped.Increment(); }
+
+void SelfMetrics::config_reloaded(bool successful) { implementation_->reloaded.Set(successful ? 1 : 0); }
+
+void SelfMetrics::memory_locked(bool locked) { implementation_->locked.Set(locked ? 1 : 0); }
+
+std::string SelfMetrics::text() const {
+  {
+    const std::lock_guard lock(implementation_->mutex);
+    const ProcessUsage usage = implementation_->meter->read();
+    implementation_->open_files.Set(static_cast<double>(usage.open_files));
+    implementation_->max_files.Set(static_cast<double>(usage.max_files));
+    implementation_->virtual_bytes.Set(static_cast<double>(usage.virtual_bytes));
+    implementation_->resident_bytes.Set(static_cast<double>(usage.resident_bytes));
+    implementation_->start_time.Set(usage.start_time_seconds);
+    const double more = usage.cpu_seconds - implementation_->cpu_seconds.Value();
+    if (more > 0) implementation_->cpu_seconds.Increment(more);
+  }
+  return prometheus::TextSerializer().Serialize(implementation_->registry.Collect());
+}
+
+}  // namespace memstat

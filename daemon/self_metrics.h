@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The daemon's own figures, in a prometheus-cpp registry.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+
+namespace memstat {
+
+/// What is known of one source's last read.
+struct SourceReport {
+  double read_seconds = 0;
+  std::size_t types = 0;
+  double success_timestamp_seconds = 0;  ///< Unix time
+};
+
+/// Updates and serialises the daemon's own series. Updating known series allocates nothing.
+/// Thread safety: safe.
+class SelfMetrics {
+ public:
+  explicit SelfMetrics(std::string_view version);
+  ~SelfMetrics();
+  SelfMetrics(const SelfMetrics&) = delete;
+  SelfMetrics& operator=(const SelfMetrics&) = delete;
+
+  void source_succeeded(std::string_view source, const SourceReport& report);
+  void source_failed(std::string_view source, ErrorCode code, double read_seconds);
+  /// The source is not on this kernel, or switched off: none of its series but the error counts.
+  void source_absent(std::string_view source);
+
+  void poll_finished(double timestamp_seconds, std::size_t series);
+  void polls_missed(std::size_t count);
+  void snapshot_skipped();
+  void config_reloaded(bool successful);
+  void memory_locked(bool locked);
+
+  /// All series in the text format 0.0.4, process_* as of now.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace memstat

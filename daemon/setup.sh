@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2154  # program and root are the caller's
+# What daemon/run and tests/run share: install what is missing, configure, build. Sourced, not run.
+# The caller sets `program` (its name, for messages) and `root` (the repository). Everything printed goes to standard error:
+# standard output belongs to what is started (`daemon/run -- --once > page`).
+
+# A root shell opened by plain `su` lacks these, and dpkg refuses to work without them.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+# Put before the build command; tests/run starts sanitized builds through setarch.
+build_prefix=()
+
+say() { printf '%s: %s\n' "$program" "$*" >&2; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo -- "$@"
+  else
+    return 127
+  fi
+}
+
+# missing_packages FILE...: prints the packages of these lists that are not installed; all of them where there is no dpkg.
+missing_packages() {
+  local wanted installed
+  wanted=$(sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' -- "$@" | sort -u)
+  # shellcheck disable=SC2016,SC2086  # dpkg-query's own placeholders; one argument a package
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^.i  *//p' | sort -u)
+  comm -23 <(printf '%s\n' "$wanted") <(printf '%s\n' "$installed")
+}
+
+# install_missing FILE...: installs what is missing of these lists. A failure is only said: the libraries may be there from
+# elsewhere, and CMake is the judge of that.
+install_missing() {
+  local missing list
+  missing=$(missing_packages "$@")
+  [ -n "$missing" ] || return 0
+  list=$(printf '%s' "$missing" | tr '\n' ' ')
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "this is no Debian: needed is what Debian 12 calls $list"
+    say "going on with what is there"
+    return 0
+  fi
+  say "installing $list"
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  # A stale index names packages that the mirror no longer has, so it is renewed; but only when something is missing.
+  as_root "${apt[@]}" update >&2 || say "apt-get update failed; trying with the index as it is"
+  # shellcheck disable=SC2086  # one argument a package
+  if as_root "${apt[@]}" install -y --no-install-recommends $missing >&2; then
+    return 0
+  fi
+  say "could not install; as root: apt-get install $list"
+  say "going on with what is there"
+}
+
+# How many compilers at a time: one a CPU, but no more than memory bears (about 1 GB each).
+build_jobs() {
+  local cpus memory
+  cpus=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+  memory=$(awk '/^MemAvailable:/ {print int($2 / 1000000)}' /proc/meminfo 2>/dev/null)
+  [ -n "$memory" ] || memory=$cpus
+  [ "$memory" -ge 1 ] || memory=1
+  echo $((cpus < memory ? cpus : memory))
+}
+
+# is_configured DIR -DNAME=VALUE...: whether DIR holds a finished configuration of this very tree with these settings.
+is_configured() {
+  local directory=$1 setting
+  shift
+  [ -e "$directory/build.ninja" ] || [ -e "$directory/Makefile" ] || return 1
+  grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$directory/CMakeCache.txt" 2>/dev/null || return 1
+  for setting in "$@"; do
+    setting=${setting#-D}
+    sed -n 's/^\([A-Za-z_]*\):[A-Z]*=/\1=/p' "$directory/CMakeCache.txt" | grep -xF -- "$setting" >/dev/null || return 1
+  done
+}
+
+# configure DIR [-DNAME=VALUE...]: configures DIR, unless it is so configured already.
+configure() {
+  local directory=$1 generator=()
+  shift
+  ! is_configured "$directory" "$@" || return 0
+  if ! command -v cmake >/dev/null; then
+    say "cmake is not installed"
+    return 1
+  fi
+  may_write "$directory" || return 1
+  # A half-made configuration, or one of another tree, is in the way; and the generator cannot be changed later.
+  if ! is_configured "$directory"; then
+    rm -rf "$directory/CMakeCache.txt" "$directory/CMakeFiles"
+    ! command -v ninja >/dev/null || generator=(-G Ninja)
+  fi
+  say "configuring $directory"
+  cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >&2
+}
+
+# build DIR [TARGET]: builds the target, or everything. What root builds is given to the owner of the tree, who would
+# otherwise be locked out of it by one `sudo daemon/run`.
+build() {
+  may_write "$1" || return 1
+  say "building $1"
+  local status=0
+  "${build_prefix[@]}" cmake --build "$1" -j "$(build_jobs)" ${2:+--target "$2"} >&2 || status=$?
+  [ "$(id -u)" != 0 ] || chown -R --reference="$root" "$root/build"
+  return $status
+}
+
+may_write() {
+  if ! mkdir -p "$1" 2>/dev/null || ! [ -w "$1" ]; then
+    say "$1 is not writable for $(id -un): remove $root/build (another user made it), or run as root"
+    return 1
+  fi
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/snapshot.h"
+
+#include <bit>
+
+#include "daemon/delta_tracker.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::uint32_t bit(Figure figure) { return 1U << static_cast<unsigned>(figure); }
+/// Bytes that may be read after any label.
+constexpr std::size_t kLabelPadding = 15;
+
+constexpr std::uint32_t bit(CpuFigure figure) { return 1U << static_cast<unsigned>(figure); }
+
+/// Field of the model that is a figure as it is.
+struct PlainFigure {
+  Field field;
+  Figure figure;
+};
+constexpr PlainFigure kPlainFigures[] = {
+    {Field::kHeldBytes, Figure::kHeldBytes}, {Field::kFree, Figure::kFreeObjects},
+    {Field::kZoneFree, Figure::kZoneFreeObjects}, {Field::kKegFree, Figure::kKegFreeObjects},
+    {Field::kSleepers, Figure::kSleepers}, {Field::kSize, Figure::kObjectSize},
+    {Field::kRSize, Figure::kFootprint}, {Field::kSizeMask, Figure::kSizeClasses},
+};
+/// Figure of each of kTrackedCounters.
+constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees, Figure::kAllocatedBytes, Figure::kFreedBytes,
+                                     Figure::kFailures, Figure::kSleeps, Figure::kCrossDomainFrees};
+static_assert(kCounterFigures.size() == kTrackedCounters.size());
+
+struct CpuColumn {
+  CpuField field;
+  CpuFigure figure;
+  bool is_counter;
+};
+constexpr CpuColumn kCpuColumns[] = {
+    {CpuField::kMemAlloced, CpuFigure::kAllocatedBytes, true}, {CpuField::kMemFreed, CpuFigure::kFreedBytes, true},
+    {CpuField::kNumAllocs, CpuFigure::kAllocations, true}, {CpuField::kNumFrees, CpuFigure::kFrees, true},
+    {CpuField::kFree, CpuFigure::kFreeObjects, false},
+};
+
+/// The figures of types that the catalogue gives this rule.
+std::uint32_t figures_with(DuplicateRule rule) {
+  std::uint32_t figures = 0;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope != MetricScope::kCpu && metric.duplicates == rule) figures |= 1U << metric.figure;
+  }
+  return figures;
+}
+
+/// The figures of one type, before it meets others of its name.
+struct TypeFigures {
+  std::uint32_t present = 0;
+  std::array<std::uint64_t, kFigureCount> values;
+
+  void put(Figure figure, std::uint64_t value) {
+    present |= bit(figure);
+    values[static_cast<std::size_t>(figure)] = value;
+  }
+};
+
+void collect(const MemoryType& type, const TrackedType& tracked, FieldMask fields, TypeFigures& figures) {
+  if (fields.has(Field::kBytes)) {
+    figures.put(Figure::kBytes, tracked.bytes);
+    figures.put(Figure::kPeakBytes, type.caller_uint64(kPeakSlot));
+    if (tracked.has_delta) figures.put(Figure::kDeltaBytes, static_cast<std::uint64_t>(tracked.delta_bytes));
+    if (tracked.has_growth) figures.put(Figure::kGrowth, std::bit_cast<std::uint64_t>(tracked.growth_bytes_per_second));
+  }
+  if (fields.has(Field::kCount)) {
+    figures.put(Figure::kObjects, tracked.objects);
+    if (tracked.has_delta) figures.put(Figure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
+  }
+  for (const auto& [field, figure] : kPlainFigures) {
+    if (fields.has(field)) figures.put(figure, type.figure(field));
+  }
+  bool has_counters = false;
+  for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
+    if (!fields.has(kTrackedCounters[i])) continue;
+    has_counters = true;
+    figures.put(kCounterFigures[i], type.caller_uint64(kAccumulatedSlot + i));
+  }
+  if (has_counters) figures.put(Figure::kResets, tracked.resets);
+  const std::uint64_t objects = fields.has(Field::kCountLimit) ? type.figure(Field::kCountLimit) : tracked.limit.objects;
+  const std::uint64_t bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : tracked.limit.bytes;
+  if (objects != 0) figures.put(Figure::kLimitObjects, objects);
+  if (bytes != 0) figures.put(Figure::kLimitBytes, bytes);
+  if (objects != 0 || bytes != 0) figures.put(Figure::kLimitHits, tracked.limit_hits);
+}
+
+}  // namespace
+
+void append_escaped_label_value(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    switch (c) {
+      case '\\': out += "\\\\"; break;
+      case '"': out += "\\\""; break;
+      case '\n': out += "\\n"; break;
+      default: out += c;
+    }
+  }
+}
+
+SnapshotBuilder::Label& SnapshotBuilder::label_or_new(MemoryType& type) {
+  if (void* label = type.caller_pointer(kLabelPointerSlot); label != nullptr) return *static_cast<Label*>(label);
+  Label* label = nullptr;
+  if (free_labels_.empty()) {
+    label = &labels_.emplace_back();
+    free_labels_.reserve(labels_.size());  // so that forget() cannot fail
+  } else {
+    label = free_labels_.back();
+    free_labels_.pop_back();
+    *label = Label{};
+  }
+  label->text = "{allocator=\"";
+  label->text += to_string(type.allocator());
+  label->text += "\",type=\"";
+  append_escaped_label_value(label->text, type.name());
+  label->text += '"';
+  type.set_caller_pointer(kLabelPointerSlot, label);
+  return *label;
+}
+
+void SnapshotBuilder::forget(MemoryType& type) {
+  if (void* label = type.caller_pointer(kLabelPointerSlot); label != nullptr) {
+    free_labels_.push_back(static_cast<Label*>(label));
+    type.set_caller_pointer(kLabelPointerSlot, nullptr);
+  }
+}
+
+void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot) {
+  if (fields.empty() || type.cpu_count() == 0) return;
+  Snapshot::Row& entry = snapshot.rows_[row];
+  const bool is_new = entry.cpu_block == 0;
+  if (is_new) {
+    snapshot.cpu_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
+                                    .cpu_count = type.cpu_count(),
+                                    .figures = 0,
+                                    .offset = snapshot.cpu_values_.size()});
+    snapshot.cpu_values_.resize(snapshot.cpu_values_.size() + kCpuFigureCount * type.cpu_count());
+    entry.cpu_block = static_cast<std::uint32_t>(snapshot.cpu_blocks_.size());
+  }
+  Snapshot::CpuBlock& block = snapshot.cpu_blocks_[entry.cpu_block - 1];
+  for (const CpuColumn& column : kCpuColumns) {
+    if (!fields.has(column.field)) continue;
+    block.figures |= bit(column.figure);
+    std::uint64_t* values = &snapshot.cpu_values_[block.offset + static_cast<std::size_t>(column.figure) * block.cpu_count];
+    for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+      const std::uint64_t value = column.is_counter ? DeltaTracker::accumulated(type, cpu, column.field)
+                                                    : type.cpu_figure(column.field, cpu);
+      values[cpu] = (is_new ? 0 : values[cpu]) + value;
+    }
+  }
+}
+
+void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
+                            const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
+                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot) {
+  snapshot.generation_ = generation;
+  snapshot.rows_.clear();
+  snapshot.labels_.clear();
+  snapshot.cpu_blocks_.clear();
+  snapshot.cpu_values_.clear();
+  snapshot.size_classes_.assign(size_classes.begin(), size_classes.end());
+  if (snapshot.stride_ < list.size()) {
+    snapshot.stride_ = std::bit_ceil(list.size());
+    snapshot.values_.resize(snapshot.stride_ * kFigureCount);
+    snapshot.rows_.reserve(snapshot.stride_);
+  }
+  static const std::uint32_t kNeedAll = figures_with(DuplicateRule::kSumOfAll);
+  static const std::uint32_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
+  for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    const auto allocator = static_cast<std::size_t>(type->allocator());
+    const FieldMask fields = type->fields() & live[allocator];
+    const TrackedType* tracked = DeltaTracker::tracked(*type);
+    if (!type->is_present() || fields.empty() || tracked == nullptr) continue;
+    TypeFigures figures;
+    collect(*type, *tracked, fields, figures);
+    Label& label = label_or_new(type->eldest());
+    if (label.generation != generation) {
+      label.generation = generation;
+      label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
+      snapshot.rows_.push_back({.label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
+                                .label_size = static_cast<std::uint32_t>(label.text.size()),
+                                .figures = figures.present,
+                                .withheld = 0,
+                                .cpu_block = 0});
+      snapshot.labels_.append(label.text);
+      for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
+        const auto figure = static_cast<std::size_t>(std::countr_zero(left));
+        snapshot.values_[figure * snapshot.stride_ + label.row] = figures.values[figure];
+      }
+    } else {
+      Snapshot::Row& row = snapshot.rows_[label.row];
+      row.withheld |= (row.figures ^ figures.present) & kNeedAll;
+      for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
+        const auto figure = static_cast<std::size_t>(std::countr_zero(left));
+        const std::uint32_t this_bit = 1U << figure;
+        std::uint64_t& value = snapshot.values_[figure * snapshot.stride_ + label.row];
+        if ((row.figures & this_bit) == 0) {
+          value = figures.values[figure];
+        } else if ((kNeedSame & this_bit) != 0) {
+          if (value != figures.values[figure]) row.withheld |= this_bit;
+        } else if (figure == static_cast<std::size_t>(Figure::kSizeClasses)) {
+          value |= figures.values[figure];
+        } else if (figure == static_cast<std::size_t>(Figure::kGrowth)) {
+          value = std::bit_cast<std::uint64_t>(std::bit_cast<double>(value) + std::bit_cast<double>(figures.values[figure]));
+        } else {
+          value += figures.values[figure];
+        }
+      }
+      row.figures |= figures.present;
+    }
+    if (tracked->wants_cpus) add_cpus(*type, type->cpu_fields() & live_cpu[allocator], label.row, snapshot);
+  }
+  for (Snapshot::Row& row : snapshot.rows_) row.figures &= ~row.withheld;
+  snapshot.labels_.append(std::string_view("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", kLabelPadding));
+}
+
+}  // namespace memstat

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Four snapshots that are built, published and reused in turn, so that publishing allocates nothing and slow readers cannot
+// make memory grow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include "daemon/snapshot.h"
+
+namespace memstat {
+
+/// Hands out a free snapshot to the poller and the published one to HTTP threads.
+/// A mutex, not std::atomic<std::shared_ptr>: that one's load races in libstdc++ 12.
+/// Thread safety: safe; build() by one thread.
+class SnapshotPool {
+ public:
+  static constexpr std::size_t kSize = 4;
+
+  /// A snapshot to build, or nullptr when readers hold all the others: the published one then stays.
+  Snapshot* free_snapshot();
+
+  /// Publishes what free_snapshot() gave.
+  void publish(Snapshot* snapshot);
+
+  /// The published snapshot, nullptr before the first one. Keeps it from being built anew for as long as it is held; holds
+  /// on the pool's state itself, so it may outlive the pool.
+  [[nodiscard]] std::shared_ptr<const Snapshot> current() const;
+
+ private:
+  struct Slot {
+    Snapshot snapshot;
+    std::size_t readers = 0;
+  };
+  struct State {
+    std::mutex mutex;
+    std::array<Slot, kSize> slots;  // readers: guarded by mutex; snapshot: the builder's while there are none
+    Slot* published = nullptr;      // guarded by mutex
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+}  // namespace memstat
