@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every parser against kernel data that is cut short or has wrong bytes in it: a typed error that says where, or fewer types,
+// and never anything else. Worth most in the build with AddressSanitizer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "core/base/text.h"
+#include "core/query.h"
+#include "tests/support/list_dump.h"
+#include "tests/support/source_cases.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MEMSTAT_POISONS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MEMSTAT_POISONS 1
+#endif
+#endif
+#ifdef MEMSTAT_POISONS
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace memstat {
+namespace {
+
+/// Makes a buffer shorter and shorter, without copying 21 MB each time. Under AddressSanitizer what was cut off must not be
+/// touched any more; the whole buffer is back when this goes.
+class ShrinkingBuffer {
+ public:
+  explicit ShrinkingBuffer(Buffer& buffer) : buffer_(buffer), full_size_(buffer.size()) {}
+  ~ShrinkingBuffer() {
+#ifdef MEMSTAT_POISONS
+    __asan_unpoison_memory_region(buffer_.data(), buffer_.capacity());
+#endif
+    buffer_.resize(full_size_);
+  }
+  ShrinkingBuffer(const ShrinkingBuffer&) = delete;
+  ShrinkingBuffer& operator=(const ShrinkingBuffer&) = delete;
+  /// Requires sizes that only fall.
+  void shrink_to(std::size_t size) {
+#ifdef MEMSTAT_POISONS
+    // From the new end to the old one, rounded up to the eight bytes that AddressSanitizer marks together.
+    const std::size_t end = std::min((buffer_.size() + 8) & ~std::size_t{7}, buffer_.capacity());
+    __asan_poison_memory_region(buffer_.data() + size, end - size);
+#endif
+    buffer_.resize(size);
+  }
+
+ private:
+  Buffer& buffer_;
+  std::size_t full_size_;
+};
+
+/// Where to cut a part of so many bytes, largest first: everywhere when it is small; else at every byte of its first 200 kB
+/// (three records of the largest stream), around 8192 places spread evenly over the whole, and at 2000 places at random.
+std::vector<std::size_t> cuts_of(std::size_t size) {
+  constexpr std::size_t kEverywhere = 200'000;
+  std::vector<std::size_t> cuts;
+  for (std::size_t cut = 0; cut < std::min(size, kEverywhere); ++cut) cuts.push_back(cut);
+  if (size > kEverywhere) {
+    std::mt19937_64 random(20261120);
+    for (int i = 0; i < 2000; ++i) cuts.push_back(random() % size);
+    for (std::size_t back = 1; back < 2000; ++back) cuts.push_back(size - back);
+  }
+  std::sort(cuts.begin(), cuts.end(), std::greater<>());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+void expect_typed(const Error& error, const SourceDescriptor& source, const std::string& where) {
+  EXPECT_TRUE(error.code == ErrorCode::kData || error.code == ErrorCode::kVersion) << where << to_string(error);
+  EXPECT_FALSE(error.path.empty()) << where;
+  EXPECT_TRUE(source.origin.ends_with(error.path)) << where << error.path;
+  EXPECT_TRUE(error.offset.has_value()) << where << to_string(error);
+  EXPECT_FALSE(error.detail.empty()) << where;
+}
+
+class DamagedInput : public testing::TestWithParam<SourceCase> {
+ protected:
+  void SetUp() override {
+    view_ = open_fixture(GetParam().capture);
+    reader_.emplace(*GetParam().source);
+    const auto result = refresh(*reader_, *view_, list_, 1);
+    ASSERT_TRUE(result) << to_string(result.error());
+    fill_slots(list_, 7);
+    before_ = dump(list_);
+    type_count_ = reader_->staging.types().size();
+  }
+
+  std::unique_ptr<CapturedKernelView> view_;
+  std::optional<SourceReader> reader_;
+  MemoryTypeList list_;
+  std::string before_;
+  std::size_t type_count_ = 0;
+};
+
+TEST_P(DamagedInput, CutShortAnywhereIsAnErrorOrFewerTypes) {
+  const SourceDescriptor& source = *GetParam().source;
+  for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
+    Buffer& buffer = reader_->raw.parts[part];
+    if (buffer.empty()) continue;
+    Staging staging;
+    ShrinkingBuffer shrinking(buffer);
+    std::size_t tries = 0;
+    for (const std::size_t cut : cuts_of(buffer.size())) {
+      shrinking.shrink_to(cut);
+      const auto result = source.parse(reader_->raw, staging);
+      const std::string where = "part " + std::to_string(part) + " cut to " + std::to_string(cut) + ": ";
+      if (!result) {
+        expect_typed(result.error(), source, where);
+        EXPECT_EQ(part, 0U) << where << "the other parts can be done without";
+        if (result.error().offset) {
+          EXPECT_LE(*result.error().offset, cut) << where;
+        }
+        // Nothing of it gets into the list, and the error names the source.
+        if (++tries % 64 == 0 || cut < 64) {
+          const auto committed = commit_source(*reader_, list_, 2);
+          ASSERT_FALSE(committed) << where;
+          EXPECT_EQ(committed.error().source, source.name);
+        }
+      } else if (part == 0) {
+        // A text that ends with a line may be a shorter roster; a binary stream tells how many records it has.
+        ASSERT_EQ(source.os, OperatingSystem::kLinux) << where;
+        ASSERT_GT(cut, 0U);
+        EXPECT_EQ(buffer.data()[cut - 1], '\n') << where;
+        EXPECT_LT(staging.types().size(), type_count_) << where;
+      } else {
+        EXPECT_EQ(staging.types().size(), type_count_) << where;
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_EQ(first_difference(before_, dump(list_)), "");
+}
+
+TEST_P(DamagedInput, CutAtTheEdgesOfEveryRecordIsAnError) {
+  const SourceDescriptor& source = *GetParam().source;
+  Buffer& buffer = reader_->raw.parts[0];
+  if (source.os != OperatingSystem::kFreeBsd) GTEST_SKIP() << "a text is cut at every byte by the test above";
+  // Records are where the names are, whatever their size is.
+  const std::size_t record_size = (buffer.size() - 16) / type_count_;
+  ASSERT_EQ((buffer.size() - 16) % type_count_, 0U);
+  ShrinkingBuffer shrinking(buffer);
+  Staging staging;
+  for (std::size_t record = type_count_; record-- > 0;) {
+    for (const std::size_t off : {33U, 32U, 31U, 1U, 0U}) {
+      shrinking.shrink_to(16 + record * record_size + off);
+      const auto result = source.parse(reader_->raw, staging);
+      ASSERT_FALSE(result) << "record " << record << " + " << off;
+      expect_typed(result.error(), source, "");
+    }
+    if (record == 0) break;
+    shrinking.shrink_to(16 + record * record_size - 1);
+    ASSERT_FALSE(source.parse(reader_->raw, staging));
+  }
+}
+
+TEST_P(DamagedInput, WithWrongBytesNeverHarms) {
+  const SourceDescriptor& source = *GetParam().source;
+  std::mt19937_64 random(15);
+  const std::size_t large = 1U << 20U;
+  std::size_t errors = 0;
+  for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
+    Buffer& buffer = reader_->raw.parts[part];
+    if (buffer.empty()) continue;
+    const int rounds = buffer.size() > large ? (is_sanitized() ? 60 : 200) : (is_sanitized() ? 1500 : 5000);
+    MemoryTypeList list;
+    std::uint64_t generation = 0;
+    for (int round = 0; round < rounds; ++round) {
+      // Up to eight bytes, half of the time near the beginning, where the headers are.
+      std::vector<std::pair<std::size_t, char>> undo;
+      for (std::uint64_t flips = 1 + random() % 8; flips > 0; --flips) {
+        const std::size_t at = random() % (random() % 2 == 0 ? std::min<std::size_t>(buffer.size(), 256) : buffer.size());
+        undo.emplace_back(at, buffer.data()[at]);
+        buffer.data()[at] = random() % 4 == 0 ? static_cast<char>(0xFF) : static_cast<char>(random());
+      }
+      const auto result = commit_source(*reader_, list, ++generation);
+      if (!result) {
+        ++errors;
+        expect_typed(result.error(), source, "");
+        EXPECT_EQ(result.error().source, source.name);
+      } else {
+        ASSERT_LE(reader_->staging.cpu_count(), 65536U);
+        for (const StagedType& type : reader_->staging.types()) ASSERT_TRUE(is_valid_label_text(type.name));
+      }
+      while (!undo.empty()) {
+        buffer.data()[undo.back().first] = undo.back().second;
+        undo.pop_back();
+      }
+      if (HasFailure()) return;
+      list.evict_vanished_before(generation, [](MemoryType&) {});
+    }
+    // The right bytes are read as ever, also by a list that has seen the wrong ones.
+    ASSERT_TRUE(commit_source(*reader_, list, ++generation));
+    EXPECT_EQ(reader_->staging.types().size(), type_count_);
+  }
+  EXPECT_GT(errors, 0U) << "no damage was ever noticed";
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, DamagedInput, testing::ValuesIn(all_source_cases()),
+                         [](const auto& parameter) { return name_of_case(parameter.param); });
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What every source owes to the list: slots that survive, equal polls that give equal lists, and other allocators left alone.
+#include <gtest/gtest.h>
+
+#include "core/kernel/read_all.h"
+#include "core/query.h"
+#include "tests/support/list_dump.h"
+#include "tests/support/source_cases.h"
+
+namespace memstat {
+namespace {
+
+class Refresh : public testing::TestWithParam<SourceCase> {
+ protected:
+  void SetUp() override {
+    view_ = open_fixture(GetParam().capture);
+    reader_.emplace(*GetParam().source);
+  }
+  void refresh_once() {
+    const auto result = refresh(*reader_, *view_, list_, ++generation_);
+    ASSERT_TRUE(result) << to_string(result.error());
+  }
+
+  std::unique_ptr<CapturedKernelView> view_;
+  std::optional<SourceReader> reader_;
+  MemoryTypeList list_;
+  std::uint64_t generation_ = 0;
+};
+
+TEST_P(Refresh, KeepsAddressesAndSlotsThrough1000Refreshes) {
+  refresh_once();
+  fill_slots(list_, 3);
+  std::vector<const MemoryType*> entries;
+  for (const MemoryType* type = list_.first(); type != nullptr; type = type->next()) entries.push_back(type);
+  // Copying 21 MB a thousand times shows nothing more: such a stream is read 50 times and committed 1000 times.
+  const bool is_large = reader_->raw.parts[0].size() > (1U << 20U);
+  const int rounds = is_sanitized() && is_large ? 100 : 1000;
+  for (int round = 0; round < rounds; ++round) {
+    ASSERT_TRUE(view_->select_poll(static_cast<std::size_t>(round) % view_->poll_count()));
+    if (!is_large || round % 20 == 0) ASSERT_TRUE(read_source(*reader_, *view_));
+    ASSERT_TRUE(commit_source(*reader_, list_, ++generation_));
+  }
+  // The same entries, each with exactly the values that fill_slots gave it.
+  MemoryTypeList other;
+  SourceReader fresh(*GetParam().source);
+  ASSERT_TRUE(view_->select_poll(0));
+  ASSERT_TRUE(refresh(fresh, *view_, other, 1));
+  fill_slots(other, 3);
+  const MemoryType* expected = other.first();
+  std::size_t index = 0;
+  for (const MemoryType* type = list_.first(); type != nullptr && expected != nullptr; type = type->next()) {
+    ASSERT_LT(index, entries.size());
+    ASSERT_EQ(type, entries[index++]);
+    ASSERT_EQ(type->name(), expected->name());
+    for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {
+      ASSERT_EQ(type->caller_uint64(slot), expected->caller_uint64(slot)) << type->name();
+      ASSERT_EQ(type->caller_pointer(slot), expected->caller_pointer(slot)) << type->name();
+      for (std::uint32_t cpu = 0; cpu < expected->cpu_count(); ++cpu) {
+        ASSERT_EQ(type->cpu_caller_uint64(cpu, slot), expected->cpu_caller_uint64(cpu, slot)) << type->name();
+        ASSERT_EQ(type->cpu_caller_pointer(cpu, slot), expected->cpu_caller_pointer(cpu, slot)) << type->name();
+      }
+    }
+    expected = expected->next();
+  }
+  EXPECT_EQ(index, entries.size());
+  EXPECT_EQ(expected, nullptr);
+}
+
+TEST_P(Refresh, OfTheSamePollChangesNothing) {
+  for (std::size_t poll = 0; poll < view_->poll_count(); ++poll) {
+    ASSERT_TRUE(view_->select_poll(poll));
+    refresh_once();
+    const std::string first = dump(list_, {.identity = false});
+    refresh_once();
+    refresh_once();
+    EXPECT_EQ(first_difference(first, dump(list_, {.identity = false})), "");
+    // A list that never saw the polls before is no different, where types neither came nor went.
+    MemoryTypeList fresh;
+    SourceReader reader(*GetParam().source);
+    ASSERT_TRUE(refresh(reader, *view_, fresh, 1));
+    if (fresh.size() == list_.size()) EXPECT_EQ(first_difference(first, dump(fresh, {.identity = false})), "");
+  }
+}
+
+TEST_P(Refresh, NamesEachTypeOnceAndOnlyWithFiguresOfItsSource) {
+  refresh_once();
+  const SourceDescriptor& source = *GetParam().source;
+  std::size_t count = 0;
+  for (const MemoryType* type = list_.first(); type != nullptr; type = type->next(), ++count) {
+    EXPECT_EQ(type->allocator(), source.allocator);
+    EXPECT_TRUE(type->is_present());
+    EXPECT_FALSE(type->name().empty());
+    EXPECT_TRUE((type->fields() - source.fields).empty()) << type->name();
+    EXPECT_EQ(type->cpu_fields(), source.cpu_fields) << type->name();
+    EXPECT_LT(type->ordinal(), type->duplicates()) << type->name();
+    if (type->ordinal() == 0) EXPECT_EQ(list_.find(source.allocator, type->name())->name(), type->name());
+  }
+  EXPECT_EQ(count, list_.size());
+  EXPECT_EQ(count, reader_->staging.types().size());
+}
+
+/// Hands files on 16 bytes at a time, through the loop that the live view reads with.
+class SlowFiles final : public KernelView {
+ public:
+  explicit SlowFiles(KernelView& inner) : inner_(inner) {}
+  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
+  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    Buffer whole;
+    if (auto result = inner_.read_file(path, whole); !result) return result;
+    std::size_t at = 0;
+    return read_all(path, out, {.first_capacity = 16, .max_chunk = 16}, [&](char* to, std::size_t room) {
+      const std::size_t count = std::min({room, whole.size() - at, std::size_t{16}});
+      if (count != 0) std::memcpy(to, whole.data() + at, count);
+      at += count;
+      ++reads;
+      return static_cast<long>(count);
+    });
+  }
+  Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    return inner_.list_directory(path, names);
+  }
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t hint) override {
+    return inner_.read_sysctl(name, out, hint);
+  }
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
+    return inner_.list_sysctls(prefix, names);
+  }
+  Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
+
+  std::size_t reads = 0;
+
+ private:
+  KernelView& inner_;
+};
+
+TEST_P(Refresh, ReadsTheSame16BytesAtATime) {
+  refresh_once();
+  SlowFiles slow(*view_);
+  SourceReader reader(*GetParam().source);
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, slow));
+  ASSERT_TRUE(refresh(reader, slow, list, 1));
+  EXPECT_EQ(first_difference(dump(list_, {.identity = false}), dump(list, {.identity = false})), "");
+  if (GetParam().source->os == OperatingSystem::kLinux) EXPECT_GT(slow.reads, 100U);
+}
+
+TEST_P(Refresh, LeavesTheTypesOfOtherAllocatorsAlone) {
+  // One list with everything that all sources know, whatever their system.
+  std::uint64_t generation = 0;
+  std::vector<std::unique_ptr<SourceReader>> readers;
+  for (const SourceDescriptor* other : all_sources()) {
+    const auto view = open_fixture(captures_of_source(other->name).front());
+    readers.push_back(std::make_unique<SourceReader>(*other));
+    ASSERT_TRUE(refresh(*readers.back(), *view, list_, ++generation));
+  }
+  fill_slots(list_, 5);
+  const Allocator own = GetParam().source->allocator;
+  const auto dump_others = [&] {
+    std::string text;
+    for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+      const auto allocator = static_cast<Allocator>(i);
+      if (allocator != own) text += dump(list_, {.allocator = allocator});
+    }
+    return text;
+  };
+  const std::string before = dump_others();
+  generation_ = generation;
+  refresh_once();
+  EXPECT_EQ(first_difference(before, dump_others()), "");
+  // The same when the roster shrinks to what another capture has, and when it is refused.
+  for (const std::string& capture : captures_of_source(GetParam().source->name)) {
+    view_ = open_fixture(capture);
+    refresh_once();
+  }
+  reader_->raw.parts[0].clear();
+  EXPECT_FALSE(commit_source(*reader_, list_, ++generation_));
+  list_.evict_vanished_before(generation_, [&](MemoryType& type) { EXPECT_EQ(type.allocator(), own); });
+  EXPECT_EQ(first_difference(before, dump_others()), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, Refresh, testing::ValuesIn(all_source_cases()),
+                         [](const auto& parameter) { return name_of_case(parameter.param); });
+
+}  // namespace
+}  // namespace memstat

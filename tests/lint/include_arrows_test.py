@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Includes follow the arrows of the design: daemon -> config -> core, and inside core each layer only sees those below.
+
+Also: core knows no third party (but libarchive, in one file), each third party is known to one part only, and headers of one
+operating system are included only by the files that are named after it.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# What files of a layer may include of ours, as patterns of paths; the first line that matches a file is its layer.
+LAYERS = [
+    (r"core/base/.*", [r"core/base/.*"]),
+    (r"core/include/.*", [r"core/include/.*"]),
+    (r"core/model/.*", [r"core/(model|base)/.*"]),
+    (r"core/kernel/.*", [r"core/(kernel|base)/.*"]),
+    (r"core/sources/.*", [r"core/source\.h", r"core/model/(staging|field)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
+    (r"core/source\.(h|cpp)", [r"core/source\.h", r"core/(model|kernel|base)/.*"]),
+    (r"core/query\.(h|cpp)", [r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
+    (r"core/c_api.*", [r"core/(include|model|kernel|base)/.*", r"core/(query|source|c_api)[a-z_]*\.h"]),
+    (r"core/(events|counters|postmortem)/(.*)", [r"core/(model|kernel|base)/.*", r"core/source\.h", r"core/\1/.*"]),
+    (r"config/.*", [r"config/.*", r"core/base/.*", r"core/model/field\.h"]),
+    (r"daemon/.*", [r"daemon/.*", r"config/.*", r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
+    (r"tests/.*", [r"(core|config|daemon|tests)/.*"]),
+]
+
+# Third-party headers and the files that may include them (tests may include any).
+THIRD_PARTIES = [
+    (r"archive(_entry)?\.h", r"core/kernel/capture_archive\.cpp"),
+    (r"yaml-cpp/.*", r"config/.*\.cpp"),
+    (r"prometheus/.*", r"daemon/.*"),
+    (r"spdlog/.*", r"daemon/log\.cpp"),
+    (r"CLI/.*", r"daemon/(options|ctl/.*)\.cpp"),
+    (r"civetweb\.h", r"daemon/http_server\.cpp"),
+    (r"seccomp\.h", r"daemon/.*_linux\.cpp"),
+]
+
+# Headers that only one system has, and the names of the files that may include them.
+ONE_SYSTEM = [
+    (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
+    (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|malloc_np\.h|kvm\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
+]
+
+# What any system with a C++20 compiler and POSIX has: headers of the standard library, and these.
+POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|limits|locale|netdb|netinet/(in|tcp)|poll|pthread|pwd|regex|sched"
+                   r"|signal|spawn|stdio|stdlib|string|strings|sys/(file|ioctl|mman|param|resource|select|socket|stat|statvfs|syscall"
+                   r"|time|types|uio|un|utsname|wait)|syslog|termios|time|unistd)\.h")
+STANDARD = re.compile(r"[a-z_0-9]+")
+
+
+def problem(file, included, quoted):
+    """What is wrong with `file` including `included`, or None."""
+    if quoted:
+        for layer, allowed in LAYERS:
+            match = re.fullmatch(layer, file)
+            if match:
+                if any(re.fullmatch(match.expand(pattern) if r"\1" in pattern else pattern, included) for pattern in allowed):
+                    return None
+                return f"{file} includes {included}: the design's arrows do not lead there"
+        return f"{file}: this place has no layer in tests/lint/include_arrows_test.py"
+    if file.startswith("tests/") or STANDARD.fullmatch(included):
+        return None
+    for header, users in THIRD_PARTIES + ONE_SYSTEM:
+        if re.fullmatch(header, included):
+            return None if re.fullmatch(users, file) else f"{file} includes <{included}>: only {users} may"
+    if POSIX.fullmatch(included):
+        return None
+    return f"{file} includes <{included}>, which is neither C++ nor POSIX: see the tables in tests/lint/include_arrows_test.py"
+
+
+def problems(root):
+    found, includes = [], 0
+    for folder in ("core", "config", "daemon", "tests"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".h", ".cpp", ".c"):
+                continue
+            file = path.relative_to(root).as_posix()
+            for line in path.read_text(encoding="utf-8").splitlines():
+                match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+                if match:
+                    includes += 1
+                    found.append(problem(file, match[2], match[1] == '"'))
+    return [text for text in found if text], includes
+
+
+def check_self():
+    """Every line of BAD must be found and none of GOOD."""
+    bad = [("core/base/a.h", '"core/model/field.h"'), ("core/model/a.h", '"core/kernel/kernel_view.h"'),
+           ("core/kernel/a.cpp", '"core/model/field.h"'), ("core/sources/a.cpp", '"core/query.h"'),
+           ("core/sources/a.cpp", '"core/sources/b.h"'), ("core/sources/a.cpp", '"core/model/memory_type_list.h"'),
+           ("core/query.cpp", '"config/config.h"'), ("core/source.cpp", '"core/query.h"'), ("config/a.cpp", '"daemon/app.h"'),
+           ("daemon/a.cpp", '"tests/support/a.h"'), ("daemon/a.cpp", '"a.h"'), ("core/base/a.cpp", "<spdlog/spdlog.h>"),
+           ("core/kernel/a.cpp", "<archive.h>"), ("daemon/a.cpp", "<civetweb.h>"), ("core/kernel/a.cpp", "<linux/fs.h>"),
+           ("core/kernel/a_linux.cpp", "<sys/sysctl.h>"), ("core/base/a.cpp", "<boost/any.hpp>"), ("elsewhere/a.h", '"core/source.h"'),
+           ("core/events/a.cpp", '"core/counters/b.h"')]
+    good = [("core/base/a.h", '"core/base/error.h"'), ("core/sources/a.cpp", '"core/source.h"'), ("core/sources/a.cpp", "<cstdint>"),
+            ("core/query.cpp", '"core/model/memory_type_list.h"'), ("daemon/a.cpp", '"config/config.h"'),
+            ("core/kernel/capture_archive.cpp", "<archive.h>"), ("core/kernel/a_linux.cpp", "<linux/fs.h>"),
+            ("core/events/a.cpp", '"core/events/b.h"'), ("tests/unit/a_test.cpp", '"daemon/app.h"')]
+    for wanted, table in ((True, bad), (False, good)):
+        for file, include in table:
+            found = problem(file, include[1:-1], include[0] == '"')
+            assert (found is not None) == wanted, (file, include, found)
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "core/base").mkdir(parents=True)
+        (root / "core/base/a.h").write_text('# include "daemon/app.h"\n', encoding="utf-8")
+        assert len(problems(root)[0]) == 1
+
+
+def main():
+    check_self()
+    found, includes = problems(pathlib.Path(__file__).resolve().parents[2])
+    for text in found:
+        print(text)
+    assert includes > 50, "hardly any include was found: this test looks in the wrong place"
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

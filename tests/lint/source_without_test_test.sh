@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A new file in core/sources is refused without its test and its captures, and with them it is built in without another edit.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -R "$root/CMakeLists.txt" "$root/core" "$copy/"
+mkdir -p "$copy/tests/unit"
+cp -R "$root/tests/unit/sources" "$copy/tests/unit/"
+cp -R "$root/tests/fixtures" "$copy/tests/"
+build=$copy/build
+table=$build/generated/all_sources.cpp
+new=$copy/core/sources/new_source.cpp
+captures=$copy/tests/fixtures/sources/new_source.captures
+
+# What the build does of itself when a file has come: it must notice without being told. Output in $copy/log.
+regenerate() {
+  if [ -e "$build/build.ninja" ]; then
+    ninja -C "$build" build.ninja >"$copy/log" 2>&1
+  else
+    cmake "$build" >"$copy/log" 2>&1
+  fi
+}
+fail() { echo "$1"; cat "$copy/log"; exit 1; }
+must_refuse() {
+  ! regenerate || fail "a source $1 was accepted"
+  tr -s ' \n' ' ' <"$copy/log" | grep -q "$2" || fail "a source $1 was refused for another reason than \"$2\""
+}
+
+generator=()
+! command -v ninja >/dev/null || generator=(-G Ninja)
+cmake -S "$copy" -B "$build" "${generator[@]}" -DMEMSTAT_DAEMON=OFF -DMEMSTAT_TESTS=OFF -DMEMSTAT_ARCHIVES=OFF \
+  >"$copy/log" 2>&1 || fail "the tree as it is does not configure"
+grep -q 'sources::linux_slabinfo' "$table" || fail "the table does not have the sources of the tree"
+
+touch "$new"
+must_refuse "without a test" 'new_source.cpp has no test: write tests/unit/sources/new_source_test.cpp'
+touch "$copy/tests/unit/sources/new_source_test.cpp"
+must_refuse "without a fixture" 'new_source.cpp has no captured fixture'
+echo '# none' >"$captures"
+must_refuse "with an empty list of captures" 'names no capture'
+echo 'absent.tar.zst' >"$captures"
+must_refuse "with a capture that is not there" 'names absent.tar.zst, which is not in tests/fixtures/captures'
+basename "$(find "$copy/tests/fixtures/captures" -name '*.tar.zst' | head -n 1)" >"$captures"
+regenerate || fail "a source with test and fixture was refused"
+grep -q 'sources::new_source' "$table" || fail "the new source is not in the table"
+grep -rqs 'core/sources/new_source.cpp' "$build/compile_commands.json" || fail "the new source is not compiled"
+
+rm "$new"
+regenerate || fail "the tree without the new source does not configure"
+! grep -q 'new_source' "$table" || fail "the removed source is still in the table"

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Makes the Nth allocation of this thread fail, in the test program that has failing_allocations_new.h in one of its files.
+#pragma once
+
+#include <cstddef>
+
+namespace memstat {
+
+/// Allocations of this thread until one throws std::bad_alloc; that one only. Negative: none does.
+inline thread_local std::ptrdiff_t allocations_until_failure = -1;
+
+/// While it lives, allocation number `n` (from 0) of this thread fails. Thread safety: of this thread only.
+class FailingAllocation {
+ public:
+  explicit FailingAllocation(std::ptrdiff_t n) { allocations_until_failure = n; }
+  ~FailingAllocation() { allocations_until_failure = -1; }
+  FailingAllocation(const FailingAllocation&) = delete;
+  FailingAllocation& operator=(const FailingAllocation&) = delete;
+  /// Whether there were so many that the one failed.
+  [[nodiscard]] bool has_failed() const { return allocations_until_failure < 0; }
+};
+
+}  // namespace memstat

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Replaces the global operator new of a test program; to be included by exactly one of its files.
+#pragma once
+
+#include <cstdlib>
+#include <new>
+
+#include "tests/support/failing_allocations.h"
+
+// Kept out of line: the compiler would otherwise see malloc() meet operator delete, and warn.
+#define MEMSTAT_OUT_OF_LINE __attribute__((noinline))
+MEMSTAT_OUT_OF_LINE void* operator new(std::size_t size) {
+  if (memstat::allocations_until_failure >= 0 && memstat::allocations_until_failure-- == 0) throw std::bad_alloc();
+  if (void* memory = std::malloc(size != 0 ? size : 1); memory != nullptr) return memory;
+  throw std::bad_alloc();
+}
+MEMSTAT_OUT_OF_LINE void* operator new[](std::size_t size) { return operator new(size); }
+MEMSTAT_OUT_OF_LINE void operator delete(void* memory) noexcept { std::free(memory); }
+MEMSTAT_OUT_OF_LINE void operator delete[](void* memory) noexcept { std::free(memory); }
+MEMSTAT_OUT_OF_LINE void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+MEMSTAT_OUT_OF_LINE void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#undef MEMSTAT_OUT_OF_LINE

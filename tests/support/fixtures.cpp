@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/support/fixtures.h"
+
+#include <stdlib.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "core/base/text.h"
+#include "core/kernel/capture_archive.h"
+
+namespace memstat {
+namespace {
+
+[[noreturn]] void give_up(const std::string& why) {
+  std::fprintf(stderr, "the test cannot go on: %s\n", why.c_str());
+  std::abort();
+}
+
+}  // namespace
+
+std::string fixture_path(const std::string& name) { return std::string(MEMSTAT_SOURCE_DIR "/tests/fixtures/") + name; }
+
+std::unique_ptr<CapturedKernelView> open_fixture(const std::string& capture_file_name) {
+  auto capture = open_capture(fixture_path("captures/" + capture_file_name));
+  if (!capture) give_up(to_string(capture.error()));
+  return std::move(*capture);
+}
+
+std::vector<std::string> captures_of_source(const std::string& source_name) {
+  const std::string text = read_text(fixture_path("sources/" + source_name + ".captures"));
+  std::vector<std::string> names;
+  std::string_view rest = text;
+  std::string_view line;
+  while (next_line(rest, line)) {
+    line = trim(line);
+    if (!line.empty() && line.front() != '#') names.emplace_back(line);
+  }
+  return names;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  const char* parent = std::getenv("TMPDIR");
+  path_ = std::string(parent == nullptr || *parent == '\0' ? "/tmp" : parent) + "/memstat-test-XXXXXX";
+  if (::mkdtemp(path_.data()) == nullptr) give_up("cannot make a folder like " + path_);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void write_text(const std::string& path, const std::string& bytes) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush()) give_up("cannot write " + path);
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) give_up("cannot read " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace memstat

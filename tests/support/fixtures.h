@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where the tests' data is, and folders that go away by themselves.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/kernel/captured.h"
+
+namespace memstat {
+
+/// The path of a file in tests/fixtures: "captures/linux-6.12-4cpu.tar.zst".
+std::string fixture_path(const std::string& name);
+
+/// A capture of tests/fixtures/captures by its file name, with poll 0 selected. Never null: ends the test program with a
+/// message when it cannot be opened.
+std::unique_ptr<CapturedKernelView> open_fixture(const std::string& capture_file_name);
+
+/// The captures that show a source: the lines of tests/fixtures/sources/NAME.captures without comments. Ends the test
+/// program when there is no such list.
+std::vector<std::string> captures_of_source(const std::string& source_name);
+
+/// A new, empty folder under $TMPDIR or /tmp, removed with all in it when this goes.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// The path of a file in it.
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Writes a file, making the folders above it. Ends the test program when that fails.
+void write_text(const std::string& path, const std::string& bytes);
+/// The whole of a file. Ends the test program when that fails.
+std::string read_text(const std::string& path);
+
+}  // namespace memstat

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A clock that stands still until a test moves it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "core/base/clock.h"
+
+namespace memstat {
+
+/// Both clocks of Clock, set by hand. Thread safety: safe.
+class ManualClock final : public Clock {
+ public:
+  explicit ManualClock(std::int64_t monotonic = 1'000'000'000, std::int64_t realtime = 1'700'000'000'000'000'000)
+      : monotonic_ns_(monotonic), realtime_ns_(realtime) {}
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return monotonic_ns_; }
+  [[nodiscard]] std::int64_t realtime_ns() const override { return realtime_ns_; }
+  void advance(std::chrono::nanoseconds by) {
+    monotonic_ns_ += by.count();
+    realtime_ns_ += by.count();
+  }
+
+ private:
+  std::atomic<std::int64_t> monotonic_ns_;
+  std::atomic<std::int64_t> realtime_ns_;
+};
+
+}  // namespace memstat

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reads a text page as a test wants it: one sample, or all lines.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/text.h"
+
+namespace memstat {
+
+inline std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  for (std::string_view line; next_line(text, line);) lines.emplace_back(line);
+  return lines;
+}
+
+/// The value of the series written exactly so, `memstat_type_bytes{allocator="uma",type="a"}`; nothing when it is not there,
+/// "twice" when it is there more than once.
+inline std::optional<std::string> value_of(std::string_view page, std::string_view series) {
+  std::optional<std::string> value;
+  for (const std::string& line : lines_of(page)) {
+    if (!line.starts_with(series) || line.size() <= series.size() || line[series.size()] != ' ') continue;
+    value = value ? "twice" : line.substr(series.size() + 1);
+  }
+  return value;
+}
+
+/// The sample of one type, by the last part of the metric's name ("bytes") and the label values as they are on the page.
+inline std::optional<std::string> type_value(std::string_view page, std::string_view metric, std::string_view allocator,
+                                             std::string_view type) {
+  std::string series = "memstat_type_";
+  series.append(metric).append("{allocator=\"").append(allocator).append("\",type=\"").append(type).append("\"}");
+  return value_of(page, series);
+}
+
+/// What is wrong with the order of a page, "" when nothing: families that are not contiguous, HELP or TYPE that are not there
+/// exactly once and before the samples, series that are there twice.
+inline std::string problem_of(std::string_view page) {
+  std::set<std::string> families;
+  std::set<std::string> series;
+  std::string family;
+  bool has_type = false;
+  for (const std::string& line : lines_of(page)) {
+    if (line.starts_with("# HELP ")) {
+      family = line.substr(7, line.find(' ', 7) - 7);
+      has_type = false;
+      if (!families.insert(family).second) return "a second HELP: " + line;
+    } else if (line.starts_with("# TYPE ")) {
+      if (has_type || !line.starts_with("# TYPE " + family + " ")) return "a TYPE out of place: " + line;
+      has_type = true;
+    } else {
+      const std::string name = line.substr(0, line.find_first_of("{ "));
+      if (!has_type || name != family) return "a sample out of its family: " + line;
+      if (!series.insert(line.substr(0, line.rfind(' '))).second) return "a series twice: " + line;
+    }
+  }
+  return "";
+}
+
+}  // namespace memstat

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel view of prepared bytes: what a test puts in, or what it once saw another view return. Serving bytes that fit the
+// reader's buffer allocates nothing.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// Thread safety: reads are safe; the public members are for the time before and between them.
+class PreparedKernelView : public KernelView {
+ public:
+  explicit PreparedKernelView(OperatingSystem system, std::uint32_t cpus = 1, std::uint64_t page = 4096)
+      : os_(system), cpu_count_(cpus), page_size_(page) {}
+
+  /// What is read, by path or sysctl name. Each has versions; the one numbered `version` modulo their number is served.
+  std::map<std::string, std::vector<std::string>, std::less<>> contents;
+  std::size_t version = 0;
+  /// errno of paths and names that cannot be read.
+  std::map<std::string, int, std::less<>> failures;
+
+  /// How often a path or sysctl was read so far, with or without success.
+  [[nodiscard]] std::size_t reads_of(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = reads_.find(name);
+    return found == reads_.end() ? 0 : found->second;
+  }
+
+  /// Puts in, as one more version, every file and sysctl in `names` that `other` can read.
+  void copy_from(KernelView& other, const std::vector<std::string>& names) {
+    Buffer bytes;
+    for (const std::string& name : names) {
+      const Result<void> result = name.starts_with('/') ? other.read_file(name, bytes) : other.read_sysctl(name, bytes, 0);
+      if (result) contents[name].emplace_back(bytes.view());
+    }
+  }
+
+  [[nodiscard]] OperatingSystem os() const override { return os_; }
+  [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
+  Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
+  Result<std::string> read_link(std::string_view path) override { return system_error(path, ENOENT); }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>&) override {
+    return system_error(path, ENOENT);
+  }
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {
+    return system_error(prefix, ENOENT);
+  }
+  Result<void> keep_open(std::string_view path) override {
+    Buffer ignored;
+    return serve(path, ignored);
+  }
+
+ private:
+  Result<void> serve(std::string_view name, Buffer& out) {
+    const std::lock_guard lock(mutex_);
+    const auto counter = reads_.find(name);
+    if (counter == reads_.end()) {
+      reads_.emplace(name, 1);
+    } else {
+      ++counter->second;
+    }
+    if (const auto failure = failures.find(name); failure != failures.end()) return system_error(name, failure->second);
+    const auto found = contents.find(name);
+    if (found == contents.end() || found->second.empty()) return system_error(name, ENOENT);
+    out.assign(found->second[version % found->second.size()]);
+    return {};
+  }
+
+  OperatingSystem os_;
+  std::uint32_t cpu_count_;
+  std::uint64_t page_size_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::size_t, std::less<>> reads_;  // guarded by mutex_
+};
+
+}  // namespace memstat

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs one fuzzer for its share of the time: run_fuzzer.py PROGRAM HOW_MANY_FUZZERS_THERE_ARE
+
+The seeds of NAME_fuzz.cpp are the files that tests/fuzz/NAME_fuzz.seeds names, a pattern a line: relative to the repository
+("config/*.yaml") or to a poll of any capture in tests/fixtures/captures ("fs/proc/slabinfo", "sysctl/kern.malloc_stats").
+Seeds and what the fuzzer found interesting are kept in BUILD_DIR/corpus/NAME_fuzz, so that the next run starts from there; an
+input that crashes is kept in BUILD_DIR/crashes.
+Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30).
+"""
+import glob
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# Bigger seeds make each try slow and teach the fuzzer nothing that the head of them does not.
+MAX_SEED_BYTES = 64 * 1024
+
+
+def seed_files(patterns, source):
+    """Paths of the seeds in the tree and in the captures, and the temporary folder that the latter are in."""
+    unpacked = tempfile.TemporaryDirectory(prefix="memstat-seeds-")
+    paths = [path for pattern in patterns for path in glob.glob(str(source / pattern))]
+    for capture in sorted((source / "tests/fixtures/captures").glob("*.tar.zst")):
+        folder = pathlib.Path(unpacked.name) / capture.name
+        folder.mkdir()
+        subprocess.run(["cmake", "-E", "tar", "xf", str(capture)], cwd=folder, check=True)
+        for pattern in patterns:
+            paths += glob.glob(f"{folder}/**/[0-9]*/{pattern}", recursive=True)
+    return [path for path in paths if os.path.isfile(path)], unpacked
+
+
+def main(program, fuzzer_count):
+    name = os.path.basename(program)
+    source = pathlib.Path(os.environ["SOURCE_DIR"])
+    build = pathlib.Path(os.environ["BUILD_DIR"])
+    corpus, crashes = build / "corpus" / name, build / "crashes"
+    crashes.mkdir(parents=True, exist_ok=True)
+    recipe = source / "tests/fuzz" / f"{name}.seeds"
+    corpus.mkdir(parents=True, exist_ok=True)
+    if recipe.exists():
+        lines = [line.split("#")[0].strip() for line in recipe.read_text(encoding="utf-8").splitlines()]
+        paths, unpacked = seed_files([line for line in lines if line], source)
+        with unpacked:
+            for path in paths:
+                content = pathlib.Path(path).read_bytes()[:MAX_SEED_BYTES]
+                (corpus / hashlib.sha1(content).hexdigest()).write_bytes(content)
+        if not paths:
+            print(f"{recipe}: no file matches")
+            return 1
+    seconds = max(3, float(os.environ.get("FUZZ_SECONDS", "30")) / fuzzer_count)
+    command = [program, f"-max_total_time={seconds:.0f}", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
+               "-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={crashes}/{name}-", str(corpus)]
+    status = subprocess.run(command, check=False).returncode
+    if status != 0:
+        print(f"{name} failed; the input is in {crashes}; run {program} with its path to see it again")
+    return 1 if status else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

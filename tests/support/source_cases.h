@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every source of this build with every capture that shows it: what the contract tests run over. A new source takes part by
+// being there.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/source.h"
+#include "tests/support/fixtures.h"
+
+namespace memstat {
+
+struct SourceCase {
+  const SourceDescriptor* source;
+  std::string capture;
+};
+
+inline void PrintTo(const SourceCase& value, std::ostream* out) { *out << value.source->name << " on " << value.capture; }
+
+inline std::vector<SourceCase> all_source_cases() {
+  std::vector<SourceCase> cases;
+  for (const SourceDescriptor* source : all_sources()) {
+    for (const std::string& capture : captures_of_source(source->name)) cases.push_back({source, capture});
+  }
+  return cases;
+}
+
+/// A word that GoogleTest takes as the name of a parameter.
+inline std::string word_of(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return text;
+}
+inline std::string name_of_case(const SourceCase& value) {
+  return word_of(std::string(value.source->name) + "_" + value.capture);
+}
+
+/// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
+inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
+
+}  // namespace memstat

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A Staging written down as a table, for tests of the model and the daemon.
+#pragma once
+
+#include <deque>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/model/memory_type_list.h"
+#include "core/model/staging.h"
+
+namespace memstat {
+
+/// One figure of a staged type, and one of all its CPUs.
+using StagedFigure = std::pair<Field, std::uint64_t>;
+using StagedCpuFigures = std::pair<CpuField, std::vector<std::uint64_t>>;
+
+/// Types in the order of the kernel's records, newest first. Owns the names. Thread safety: none.
+class StagingBuilder {
+ public:
+  explicit StagingBuilder(CpuFieldMask cpu_fields = {}, std::uint32_t cpu_count = 0) {
+    staging_.reset(cpu_fields, cpu_count);
+  }
+  StagingBuilder(const StagingBuilder&) = delete;
+  StagingBuilder& operator=(const StagingBuilder&) = delete;
+
+  /// Adds a type whose field mask is what `figures` names.
+  StagingBuilder& type(std::string_view name, std::initializer_list<StagedFigure> figures = {},
+                       std::initializer_list<StagedCpuFigures> cpu_figures = {}) {
+    StagedType& staged = staging_.add(names_.emplace_back(name));
+    for (const auto& [field, value] : figures) {
+      staged.fields.add(field);
+      staged.figures[field] = value;
+    }
+    for (const auto& [field, values] : cpu_figures) {
+      std::uint64_t* column = staging_.cpu_column(staging_.types().size() - 1, field);
+      for (std::size_t cpu = 0; cpu < values.size() && cpu < staging_.cpu_count(); ++cpu) column[cpu] = values[cpu];
+    }
+    return *this;
+  }
+  StagingBuilder& types(std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) type(name);
+    return *this;
+  }
+
+  [[nodiscard]] const Staging& staging() const { return staging_; }
+
+ private:
+  std::deque<std::string> names_;  // a deque: names keep their address
+  Staging staging_;
+};
+
+inline constexpr FieldMask kEveryField = FieldMask::from_bits((1U << kFieldCount) - 1);
+inline constexpr CpuFieldMask kEveryCpuField = CpuFieldMask::from_bits((1U << kCpuFieldCount) - 1);
+
+/// The scope of a roster that owns every field of its allocator.
+inline CommitScope roster_of(Allocator allocator, std::string_view source = "roster") {
+  return {.source = source, .allocator = allocator, .is_roster = true, .fields = kEveryField, .cpu_fields = kEveryCpuField};
+}
+
+/// The type of that name and ordinal, nullptr when there is none.
+inline MemoryType* find_ordinal(const MemoryTypeList& list, std::string_view name, std::uint32_t ordinal) {
+  for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    if (type->name() == name && type->ordinal() == ordinal) return type;
+  }
+  return nullptr;
+}
+
+/// "name:ordinal" of every type in order, vanished ones with a '-' before them.
+inline std::vector<std::string> order_of(const MemoryTypeList& list) {
+  std::vector<std::string> order;
+  for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    order.push_back((type->is_present() ? "" : "-") + type->name() + ":" + std::to_string(type->ordinal()));
+  }
+  return order;
+}
+
+}  // namespace memstat

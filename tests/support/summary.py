@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sums up what ctest wrote for each tree: summary.py TREE RESULT [TREE RESULT]...
+
+RESULT is a JUnit file of ctest, or a word for why there is none: "not configured", "not built" (one failure each), "absent"
+(nothing). Prints the skipped tests of each tree with their reasons, the failed ones, and as the last line the totals.
+Exit status: 0 when at least one test passed and none failed.
+"""
+import collections
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def skip_reason(output):
+    """The reason in a test's output: GoogleTest's text after "Skipped", else the last line that the script printed."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for line, following in zip(lines, lines[1:] + [""]):
+        if re.search(r":\d+: Skipped$", line):
+            return following if not following.startswith("[") else "no reason given"
+    return lines[-1] if lines else "no reason given"
+
+
+def read_results(path):
+    """(passed names, failed names, {reason: skipped names}) of one JUnit file."""
+    passed, failed, skipped = [], [], collections.defaultdict(list)
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = case.get("name")
+        if case.get("status") == "run":
+            passed.append(name)
+        elif case.find("skipped") is not None and case.find("skipped").get("message", "").startswith("SKIP_"):
+            skipped[skip_reason(case.findtext("system-out") or "")].append(name)
+        elif case.get("status") == "disabled":
+            skipped["disabled"].append(name)
+        else:  # "fail", and "notrun": a program that could not be started must not pass for skipped
+            failed.append(name)
+    return passed, failed, skipped
+
+
+def main(arguments):
+    totals = collections.Counter()
+    for tree, result in zip(arguments[::2], arguments[1::2]):
+        if result == "absent":
+            print(f"{tree}: left out")
+            continue
+        if result in ("not configured", "not built"):
+            print(f"{tree}: {result}, see above")
+            totals["failed"] += 1
+            continue
+        try:
+            passed, failed, skipped = read_results(result)
+        except (OSError, ElementTree.ParseError) as error:
+            print(f"{tree}: ctest left no results: {error}")
+            totals["failed"] += 1
+            continue
+        skipped_count = sum(len(names) for names in skipped.values())
+        print(f"{tree}: {len(passed)} passed, {len(failed)} failed, {skipped_count} skipped")
+        for name in sorted(failed):
+            print(f"  failed: {name}")
+        for reason, names in sorted(skipped.items()):
+            print(f"  skipped ({len(names)}): {reason}")
+            for name in sorted(names):
+                print(f"    {name}")
+        totals.update(passed=len(passed), failed=len(failed), skipped=skipped_count)
+    if not totals["passed"] and not totals["failed"]:
+        print("no test was run")
+    print(f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped")
+    return 0 if totals["passed"] and not totals["failed"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace memstat {
+namespace {
+
+TEST(Buffer, StartsEmptyWithAnEmptyView) {
+  const Buffer buffer;
+  EXPECT_TRUE(buffer.empty());
+  EXPECT_EQ(buffer.view(), "");
+  EXPECT_EQ(buffer.capacity(), 0U);
+}
+
+TEST(Buffer, GrowingKeepsTheContent) {
+  Buffer buffer("abc");
+  buffer.reserve(1000);
+  EXPECT_EQ(buffer.view(), "abc");
+  EXPECT_GE(buffer.capacity(), 1000U);
+  buffer.resize(2000);
+  EXPECT_EQ(buffer.view().substr(0, 3), "abc");
+  EXPECT_EQ(buffer.size(), 2000U);
+}
+
+TEST(Buffer, ShrinkingKeepsTheRoomAndTheAddress) {
+  Buffer buffer(std::string(5000, 'x'));
+  const char* address = buffer.data();
+  buffer.clear();
+  buffer.assign(std::string(5000, 'y'));
+  EXPECT_EQ(buffer.data(), address);
+  EXPECT_EQ(buffer.view(), std::string(5000, 'y'));
+}
+
+TEST(Buffer, AppendsPieceByPiece) {
+  Buffer buffer;
+  std::string expected;
+  for (int i = 0; i < 300; ++i) {
+    const std::string piece(static_cast<std::size_t>(i % 7), static_cast<char>('a' + i % 26));
+    buffer.append(piece);
+    expected += piece;
+  }
+  EXPECT_EQ(buffer.view(), expected);
+}
+
+TEST(Buffer, EmptyInputIsHarmless) {
+  Buffer buffer;
+  buffer.append({});
+  buffer.assign({});
+  buffer.resize(0);
+  EXPECT_TRUE(buffer.empty());
+}
+
+TEST(Buffer, MovingGivesTheContentAway) {
+  Buffer from("content");
+  Buffer to(std::move(from));
+  EXPECT_EQ(to.view(), "content");
+  Buffer other("other");
+  other = std::move(to);
+  EXPECT_EQ(other.view(), "content");
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace memstat {
+namespace {
+
+TEST(ParseU64, TakesTheWholeRangeAndNothingElse) {
+  EXPECT_EQ(parse_u64("0"), 0U);
+  EXPECT_EQ(parse_u64("18446744073709551615"), 18446744073709551615U);
+  EXPECT_FALSE(parse_u64("18446744073709551616"));
+  EXPECT_FALSE(parse_u64("99999999999999999999"));
+  for (const char* bad : {"", " 1", "1 ", "+1", "-1", "1x", "0x10", "1.0"}) EXPECT_FALSE(parse_u64(bad)) << bad;
+  EXPECT_FALSE(parse_u64(std::string_view()));
+}
+
+TEST(ParseI64, TakesAMinusAndStopsAtTheRange) {
+  EXPECT_EQ(parse_i64("-9223372036854775808"), INT64_MIN);
+  EXPECT_EQ(parse_i64("9223372036854775807"), INT64_MAX);
+  EXPECT_FALSE(parse_i64("9223372036854775808"));
+  for (const char* bad : {"", "-", "--1", "+1", "1-"}) EXPECT_FALSE(parse_i64(bad)) << bad;
+}
+
+TEST(NextLine, CountsALastLineWithoutNewlineAndKeepsEmptyOnes) {
+  std::string_view rest = "a\n\nb";
+  std::string_view line;
+  std::vector<std::string> lines;
+  while (next_line(rest, line)) lines.emplace_back(line);
+  EXPECT_EQ(lines, (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_FALSE(next_line(rest, line));
+}
+
+TEST(NextWord, SkipsBlanksAndTabs) {
+  std::string_view rest = "  one\t two  ";
+  std::string_view word;
+  ASSERT_TRUE(next_word(rest, word));
+  EXPECT_EQ(word, "one");
+  ASSERT_TRUE(next_word(rest, word));
+  EXPECT_EQ(word, "two");
+  EXPECT_FALSE(next_word(rest, word));
+}
+
+TEST(Trim, CutsBothSides) {
+  EXPECT_EQ(trim(" \t a b\r\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+  EXPECT_EQ(trim(""), "");
+}
+
+TEST(Utf8, RefusesWhatRfc3629Refuses) {
+  const std::vector<std::string> good = {"", "abc", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"};
+  for (const std::string& text : good) EXPECT_TRUE(is_valid_label_text(text)) << text;
+  const std::vector<std::string> bad = {
+      "\x80",          "\xC0\x80",         "\xC1\xBF", "\xC3",  "\xE0\x80\x80", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+      "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF",     "a\xE2\x82", std::string("a\0b", 3)};
+  for (const std::string& text : bad) EXPECT_FALSE(is_valid_label_text(text)) << testing::PrintToString(text);
+}
+
+TEST(Utf8, RepairReplacesEachBadByteAndKeepsTheRest) {
+  EXPECT_EQ(make_valid_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(make_valid_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(make_valid_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(make_valid_utf8(std::string_view("a\0b", 3)), "a\xEF\xBF\xBD" "b");
+}
+
+TEST(Utf8, RepairedTextIsAlwaysValid) {
+  std::string all;
+  for (int first = 0; first < 256; ++first) {
+    for (int second = 0; second < 256; second += 5) {
+      all = {static_cast<char>(first), static_cast<char>(second), static_cast<char>(first ^ second)};
+      EXPECT_TRUE(is_valid_label_text(make_valid_utf8(all))) << first << " " << second;
+    }
+  }
+}
+
+TEST(CpuList, FindsTheHighestAcrossHoles) {
+  EXPECT_EQ(highest_of_list("0"), 0U);
+  EXPECT_EQ(highest_of_list("0-3\n"), 3U);
+  EXPECT_EQ(highest_of_list("0-3,6"), 6U);
+  EXPECT_EQ(highest_of_list("6,0-3"), 6U);
+  EXPECT_EQ(count_of_list("0-3,6"), 5U);
+}
+
+TEST(CpuList, RefusesMalformedLists) {
+  for (const char* bad : {"", "\n", "-", "3-", "-3", "3-1", "0,", ",0", "0-3;5", "a", "0-4294967295", "0 - 3"}) {
+    EXPECT_FALSE(highest_of_list(bad)) << bad;
+    EXPECT_FALSE(count_of_list(bad)) << bad;
+  }
+}
+
+TEST(Load, ReadsUnalignedIntegers) {
+  const std::string bytes = "x" + std::string(4, '\x01');
+  EXPECT_EQ(load<std::uint32_t>(bytes, 1), 0x01010101U);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "core/base/text.h"
+#include "core/kernel/fixed_path.h"
+#include "core/kernel/kernel_view.h"
+#include "core/kernel/posix_files.h"
+#include "tests/support/fixtures.h"
+
+namespace memstat {
+namespace {
+
+std::unique_ptr<KernelView> live_view() {
+  auto view = make_live_kernel_view();
+  return view ? std::move(*view) : nullptr;
+}
+
+class LiveView : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!view) GTEST_SKIP() << "this system has no live view";
+  }
+  std::unique_ptr<KernelView> view = live_view();
+  Buffer out;
+};
+
+class LiveLinuxView : public LiveView {
+ protected:
+  void SetUp() override {
+    LiveView::SetUp();
+    if (view && view->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  }
+};
+
+TEST_F(LiveView, KnowsPageSizeAndCpus) {
+  EXPECT_EQ(view->page_size(), static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_GE(view->cpu_count(), static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+TEST_F(LiveLinuxView, ReadsSlabinfoToItsEnd) {
+  const auto result = view->read_file("/proc/slabinfo", out);
+  if (!result) GTEST_SKIP() << "cannot read it here: " << to_string(result.error());
+  EXPECT_GT(out.size(), 4096U) << "one read gives at most 4 KiB";
+  EXPECT_EQ(out.view().substr(0, 8), "slabinfo");
+  EXPECT_EQ(out.view().back(), '\n');
+}
+
+TEST_F(LiveLinuxView, ReadsAnotherSeqFileBeyond4KiB) {
+  ASSERT_TRUE(view->read_file("/proc/kallsyms", out));
+  EXPECT_GT(out.size(), 4096U);
+}
+
+TEST_F(LiveLinuxView, ASteadyReadKeepsItsBuffer) {
+  ASSERT_TRUE(view->read_file("/proc/meminfo", out));
+  const char* address = out.data();
+  ASSERT_TRUE(view->read_file("/proc/meminfo", out));
+  EXPECT_EQ(out.data(), address);
+}
+
+TEST_F(LiveLinuxView, AsksLittleOfProcSys) {
+  ASSERT_TRUE(view->read_file("/proc/sys/fs/dentry-state", out));
+  EXPECT_EQ(out.capacity(), 256U);
+  std::string_view rest = trim(out.view());
+  std::string_view word;
+  ASSERT_TRUE(next_word(rest, word));
+  EXPECT_TRUE(parse_u64(word)) << out.view();
+}
+
+TEST_F(LiveLinuxView, AnAbsentFileIsNotPresentAndNamed) {
+  const auto result = view->read_file("/proc/no_such_file", out);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(result.error().path, "/proc/no_such_file");
+}
+
+TEST_F(LiveLinuxView, HasNoSysctls) {
+  std::vector<std::string> names;
+  EXPECT_EQ(view->read_sysctl("kern.malloc_stats", out, 0).error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(view->list_sysctls("vm", names).error().code, ErrorCode::kNotPresent);
+}
+
+TEST_F(LiveLinuxView, ListsFoldersSortedAndReadsLinks) {
+  std::vector<std::string> names;
+  ASSERT_TRUE(view->list_directory("/proc/self", names));
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "stat"));
+  EXPECT_FALSE(std::binary_search(names.begin(), names.end(), ".."));
+  const auto link = view->read_link("/proc/self");
+  ASSERT_TRUE(link);
+  EXPECT_EQ(*link, std::to_string(::getpid()));
+}
+
+TEST_F(LiveLinuxView, AKeptFileIsReadAgainFromItsStart) {
+  ASSERT_TRUE(view->keep_open("/proc/meminfo"));
+  ASSERT_TRUE(view->keep_open("/proc/meminfo"));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(view->read_file("/proc/meminfo", out));
+    EXPECT_EQ(out.view().substr(0, 9), "MemTotal:");
+  }
+}
+
+TEST_F(LiveLinuxView, ReadsOfDifferentPathsRunAtOnce) {
+  ASSERT_TRUE(view->keep_open("/proc/meminfo"));
+  ASSERT_TRUE(view->keep_open("/proc/stat"));
+  const auto read_often = [this](const char* path, std::string_view start) {
+    Buffer own;
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_TRUE(view->read_file(path, own));
+      ASSERT_EQ(own.view().substr(0, start.size()), start);
+    }
+  };
+  std::thread other(read_often, "/proc/stat", "cpu");
+  read_often("/proc/meminfo", "MemTotal:");
+  other.join();
+}
+
+TEST(PosixFiles, AKeptFileOutlivesItsNameAndIsTheOneThatWasOpened) {
+  const TemporaryFolder folder;
+  write_text(folder.file("kept"), "old");
+  PosixFiles files;
+  ASSERT_TRUE(files.keep_open(folder.file("kept")));
+  std::filesystem::remove(folder.file("kept"));
+  write_text(folder.file("kept"), "new");
+  Buffer out;
+  ASSERT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));
+  EXPECT_EQ(out.view(), "old");
+}
+
+TEST(PosixFiles, AKeptFileIsReadableAfterPermissionWasTaken) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything; the privilege tests of the daemon drop to nobody";
+  const TemporaryFolder folder;
+  write_text(folder.file("kept"), "content");
+  PosixFiles files;
+  ASSERT_TRUE(files.keep_open(folder.file("kept")));
+  std::filesystem::permissions(folder.file("kept"), std::filesystem::perms::none);
+  Buffer out;
+  EXPECT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));
+  PosixFiles without;
+  EXPECT_EQ(without.read_file(folder.file("kept"), out, ReadManner::kToTheEnd).error().code, ErrorCode::kPermission);
+}
+
+TEST(PosixFiles, RefusesPathsThatNoCallCanTake) {
+  PosixFiles files;
+  Buffer out;
+  std::vector<std::string> names;
+  for (const std::string& bad : {"/" + std::string(5000, 'x'), std::string("/proc/\0x", 8)}) {
+    EXPECT_EQ(files.read_file(bad, out, ReadManner::kToTheEnd).error().code, ErrorCode::kIo);
+    EXPECT_EQ(files.keep_open(bad).error().code, ErrorCode::kIo);
+    EXPECT_EQ(files.read_link(bad).error().code, ErrorCode::kIo);
+    EXPECT_EQ(files.list_directory(bad, names).error().code, ErrorCode::kIo);
+  }
+}
+
+TEST(PosixFiles, AFolderIsNoFileAndAFileNoFolder) {
+  const TemporaryFolder folder;
+  write_text(folder.file("file"), "x");
+  PosixFiles files;
+  Buffer out;
+  std::vector<std::string> names;
+  EXPECT_EQ(files.read_file(folder.path(), out, ReadManner::kToTheEnd).error().system_errno, EISDIR);
+  EXPECT_EQ(files.list_directory(folder.file("file"), names).error().system_errno, ENOTDIR);
+}
+
+TEST(ProcessMeter, MeasuresThisProcess) {
+  const auto meter = make_process_meter();
+  const auto view = live_view();
+  if (!view) GTEST_SKIP() << "this system has no live view";
+  const ProcessUsage usage = meter->read();
+  EXPECT_GT(usage.resident_bytes, 100'000U);
+  EXPECT_GT(usage.virtual_bytes, usage.resident_bytes);
+  EXPECT_GT(usage.max_files, 3U);
+  const double now = static_cast<double>(::time(nullptr));
+  EXPECT_LE(usage.start_time_seconds, now + 2);
+  EXPECT_GT(usage.start_time_seconds, now - 3600) << "a test runs no hour";
+}
+
+TEST(ProcessMeter, SeesADescriptorThatIsOpenedAndCpuTimeThatGrows) {
+  const auto meter = make_process_meter();
+  if (!live_view()) GTEST_SKIP() << "this system has no live view";
+  const ProcessUsage before = meter->read();
+  if (before.open_files == 0) GTEST_SKIP() << "this kernel does not count descriptors";
+  const UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ProcessUsage after = meter->read();
+  EXPECT_EQ(after.open_files, before.open_files + 1);
+  while (after.cpu_seconds <= before.cpu_seconds) after = meter->read();  // reading takes time itself
+  EXPECT_EQ(after.start_time_seconds, before.start_time_seconds);
+}
+
+TEST(FixedPath, RefusesWhatDoesNotFitAndStaysAsItWas) {
+  FixedPath path;
+  ASSERT_TRUE(path.assign("a"));
+  EXPECT_FALSE(path.append(std::string(4095, 'x')));
+  EXPECT_FALSE(path.append_component(std::string(4094, 'x')));
+  EXPECT_EQ(path.view(), "a");
+  EXPECT_TRUE(path.append_component(std::string(4093, 'x')));
+  EXPECT_EQ(path.size(), 4095U);
+  path.remove_last_component();
+  EXPECT_STREQ(path.c_str(), "a");
+  path.remove_last_component();
+  EXPECT_TRUE(path.empty());
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A commit that runs out of memory, at whichever allocation, changes nothing that can be seen.
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "tests/support/failing_allocations.h"
+#include "tests/support/failing_allocations_new.h"
+#include "tests/support/staging_builder.h"
+
+namespace memstat {
+namespace {
+
+/// Everything that can be seen of a list.
+std::string everything(const MemoryTypeList& list) {
+  std::ostringstream text;
+  text << list.size() << '\n';
+  for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    text << type << ' ' << &type->eldest() << ' ' << to_string(type->allocator()) << ' ' << type->name() << ' '
+         << type->ordinal() << ' ' << type->duplicates() << ' ' << type->is_present() << ' ' << type->last_seen_generation()
+         << ' ' << type->sighted_generation() << ' ' << type->fields().bits() << ' ' << type->cpu_fields().bits() << ' '
+         << type->cpu_count() << ':';
+    for (std::size_t i = 0; i < kFieldCount; ++i) text << ' ' << type->figure(static_cast<Field>(i));
+    for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {
+      text << ' ' << type->caller_uint64(slot) << ' ' << type->caller_pointer(slot);
+      for (std::uint32_t cpu = 0; cpu < 8; ++cpu) text << ' ' << type->cpu_caller_uint64(cpu, slot);
+    }
+    for (std::size_t i = 0; i < kCpuFieldCount; ++i) {
+      for (std::uint32_t cpu = 0; cpu < 8; ++cpu) text << ' ' << type->cpu_figure(static_cast<CpuField>(i), cpu);
+    }
+    text << '\n';
+  }
+  return text.str();
+}
+
+/// Commits with allocation 0, 1, 2, ... failing until none fails any more; returns how many did.
+int fail_every_allocation(MemoryTypeList& list, const CommitScope& scope, const Staging& staging, std::uint64_t generation) {
+  const std::string before = everything(list);
+  for (int n = 0;; ++n) {
+    Result<void> result;
+    bool has_failed = false;
+    {
+      const FailingAllocation failing(n);
+      result = list.commit(scope, staging, generation);
+      has_failed = failing.has_failed();
+    }
+    if (!has_failed) {
+      EXPECT_TRUE(result);
+      return n;
+    }
+    EXPECT_FALSE(result) << "allocation " << n;
+    if (result) return n;
+    EXPECT_EQ(result.error().code, ErrorCode::kNoMemory);
+    EXPECT_EQ(result.error().source, scope.source);
+    EXPECT_EQ(everything(list), before) << "allocation " << n;
+  }
+}
+
+class CommitFailureTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    StagingBuilder staging(CpuFieldMask(CpuField::kFree), 2);
+    staging.type("old", {{Field::kBytes, 1}}, {{CpuField::kFree, {1, 2}}})
+        .type("twice", {{Field::kBytes, 3}})
+        .type("twice", {{Field::kBytes, 2}}, {{CpuField::kFree, {3, 4}}});
+    ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), 1));
+    list_.first()->set_caller_uint64(2, 77);
+    list_.first()->set_cpu_caller_uint64(1, 2, 78);
+    list_.first()->set_caller_pointer(2, this);
+  }
+  MemoryTypeList list_;
+};
+
+TEST_F(CommitFailureTest, OfNewTypesMoreDuplicatesAndMoreCpusLeavesEverythingAsItWas) {
+  StagingBuilder staging(CpuFieldMask(CpuField::kFree, CpuField::kNumAllocs), 5);
+  for (int i = 0; i < 20; ++i) staging.type("a new type with a long name, number " + std::to_string(i), {{Field::kBytes, 5}});
+  staging.type("twice").type("twice").type("twice").type("old", {{Field::kBytes, 9}}, {{CpuField::kNumAllocs, {1, 2, 3, 4, 5}}});
+  EXPECT_GT(fail_every_allocation(list_, roster_of(Allocator::kUma), staging.staging(), 2), 20);
+  EXPECT_EQ(list_.size(), 24U);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->figure(Field::kBytes), 9U);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->cpu_figure(CpuField::kNumAllocs, 4), 5U);
+}
+
+TEST_F(CommitFailureTest, OfASourceThatIsNoRosterLeavesEverythingAsItWas) {
+  const CommitScope scope{.source = "other", .allocator = Allocator::kUma, .is_roster = false,
+                          .fields = FieldMask(Field::kFailures), .cpu_fields = CpuFieldMask(CpuField::kNumFrees)};
+  StagingBuilder staging(CpuFieldMask(CpuField::kNumFrees), 3);
+  staging.type("old", {{Field::kFailures, 1}}).type("twice", {{Field::kFailures, 2}}).type("stranger");
+  EXPECT_GT(fail_every_allocation(list_, scope, staging.staging(), 1), 2);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->figure(Field::kFailures), 1U);
+}
+
+TEST_F(CommitFailureTest, CannotHappenWhenTheKernelNamesTheSameTypesAgain) {
+  StagingBuilder staging(CpuFieldMask(CpuField::kFree), 2);
+  staging.types({"old", "twice", "twice"});
+  ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), 2));
+  const FailingAllocation failing(0);
+  EXPECT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), 3));
+  EXPECT_FALSE(failing.has_failed()) << "nothing is allocated";
+}
+
+}  // namespace
+}  // namespace memstat

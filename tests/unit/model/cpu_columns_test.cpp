@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Per-CPU figures of a memory type over commits.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/staging_builder.h"
+
+namespace memstat {
+namespace {
+
+constexpr CpuFieldMask kTwo(CpuField::kNumAllocs, CpuField::kFree);
+
+class CpuColumnsTest : public testing::Test {
+ protected:
+  void poll(const std::vector<std::uint64_t>& allocs, const std::vector<std::uint64_t>& free) {
+    StagingBuilder staging(kTwo, static_cast<std::uint32_t>(allocs.size()));
+    staging.type("x", {}, {{CpuField::kNumAllocs, allocs}, {CpuField::kFree, free}});
+    ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), ++generation_));
+  }
+  [[nodiscard]] const MemoryType& type() const { return *list_.first(); }
+  [[nodiscard]] std::vector<std::uint64_t> figures(CpuField field) const {
+    std::vector<std::uint64_t> values;
+    for (std::uint32_t cpu = 0; cpu < type().cpu_count(); ++cpu) values.push_back(type().cpu_figure(field, cpu));
+    return values;
+  }
+  using Values = std::vector<std::uint64_t>;
+
+  MemoryTypeList list_;
+  std::uint64_t generation_ = 0;
+};
+
+TEST_F(CpuColumnsTest, AreSizedByTheHighestCpuAndBoundsChecked) {
+  poll({1, 0, 3}, {4, 0, 6});
+  EXPECT_EQ(type().cpu_count(), 3U);
+  EXPECT_TRUE(type().cpu_fields() == kTwo);
+  EXPECT_EQ(figures(CpuField::kNumAllocs), (Values{1, 0, 3}));
+  EXPECT_EQ(figures(CpuField::kFree), (Values{4, 0, 6}));
+  EXPECT_EQ(type().cpu_figure(CpuField::kFree, 3), 0U);
+  EXPECT_EQ(type().cpu_figure(CpuField::kFree, 0xFFFFFFFF), 0U);
+  EXPECT_EQ(type().cpu_figure(CpuField::kMemFreed, 0), 0U);
+  EXPECT_EQ(type().cpu_column(CpuField::kMemFreed), nullptr);
+  ASSERT_NE(type().cpu_column(CpuField::kFree), nullptr);
+  EXPECT_EQ(type().cpu_column(CpuField::kFree)[2], 6U);
+}
+
+TEST_F(CpuColumnsTest, GrowWhenACpuAppears) {
+  poll({1, 2}, {3, 4});
+  poll({5, 6, 7, 8}, {9, 10, 11, 12});
+  EXPECT_EQ(type().cpu_count(), 4U);
+  EXPECT_EQ(figures(CpuField::kNumAllocs), (Values{5, 6, 7, 8}));
+  EXPECT_EQ(figures(CpuField::kFree), (Values{9, 10, 11, 12}));
+}
+
+TEST_F(CpuColumnsTest, AreZeroForACpuThatIsGone) {
+  poll({1, 2, 3}, {4, 5, 6});
+  poll({7}, {8});
+  EXPECT_EQ(figures(CpuField::kNumAllocs), (Values{7, 0, 0})) << "its slots are still there, so it still counts";
+  EXPECT_EQ(figures(CpuField::kFree), (Values{8, 0, 0}));
+  poll({1, 2, 3}, {4, 5, 6});
+  EXPECT_EQ(figures(CpuField::kFree), (Values{4, 5, 6}));
+}
+
+TEST_F(CpuColumnsTest, OfOneSourceStayWhenAnotherAddsAFigureOnMoreCpus) {
+  poll({1, 2}, {3, 4});
+  const CommitScope other{.source = "other", .allocator = Allocator::kUma, .is_roster = false, .fields = {},
+                          .cpu_fields = CpuFieldMask(CpuField::kNumFrees)};
+  // It also names a figure that it does not own.
+  StagingBuilder staging(CpuFieldMask(CpuField::kNumFrees, CpuField::kFree), 3);
+  staging.type("x", {}, {{CpuField::kNumFrees, {20, 21, 22}}, {CpuField::kFree, {90, 91, 92}}});
+  ASSERT_TRUE(list_.commit(other, staging.staging(), generation_));
+  EXPECT_EQ(figures(CpuField::kNumAllocs), (Values{1, 2, 0}));
+  EXPECT_EQ(figures(CpuField::kNumFrees), (Values{20, 21, 22}));
+  EXPECT_EQ(figures(CpuField::kFree), (Values{3, 4, 0}));
+  poll({5, 6}, {7, 8});
+  EXPECT_EQ(figures(CpuField::kNumAllocs), (Values{5, 6, 0}));
+  EXPECT_EQ(figures(CpuField::kNumFrees), (Values{20, 21, 22}));
+  EXPECT_EQ(figures(CpuField::kFree), (Values{7, 8, 0}));
+}
+
+TEST_F(CpuColumnsTest, OfDifferentTypesDoNotMix) {
+  StagingBuilder staging(kTwo, 2);
+  staging.type("b", {}, {{CpuField::kFree, {1, 2}}}).type("a", {}, {{CpuField::kFree, {3, 4}}});
+  for (std::uint64_t generation = 1; generation < 4; ++generation) {
+    ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), generation));
+    EXPECT_EQ(list_.find(std::nullopt, "a")->cpu_figure(CpuField::kFree, 1), 4U);
+    EXPECT_EQ(list_.find(std::nullopt, "b")->cpu_figure(CpuField::kFree, 1), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Shows that systemd understands every line of rc.d/memstatd.service, that its exposure stays at or below 2.0, and that it has
+# and lacks what memstatd depends on. No arguments. Exit status 0 passed, 1 failed, 77 skipped.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+unit="$here/../../../rc.d/memstatd.service"
+failures=0
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+expect_line() { grep -q -x -e "$1" "$unit" || fail "no line \"$1\""; }
+
+expect_line "DynamicUser=yes"
+expect_line "AmbientCapabilities=CAP_DAC_READ_SEARCH"
+expect_line "CapabilityBoundingSet=CAP_DAC_READ_SEARCH"
+expect_line "ExecStart=/usr/bin/memstatd --config /etc/memstatd/memstatd.yaml"
+# These two are recommended everywhere and would each make /proc/slabinfo unreadable.
+if grep -q -E '^(ProcSubset|PrivateUsers)=' "$unit"; then fail "ProcSubset= or PrivateUsers= is set"; fi
+# The check comes before the signal: systemd runs the lines in order and stops at the first that fails.
+[ "$(grep '^ExecReload=' "$unit" | cut -d' ' -f2 | tr '\n' ' ')" = "--check-config -HUP " ] || fail "ExecReload: check, then HUP"
+
+if ! command -v systemd-analyze >/dev/null; then
+  [ "$failures" -eq 0 ] || exit 1
+  echo "skipped: systemd-analyze is not installed (Debian package systemd)"
+  exit 77
+fi
+
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+# verify wants the programs to exist, and memstatd need not be installed here.
+sed 's|=/usr/bin/memstatd |=/bin/true |' "$unit" >"$tmp/memstatd.service"
+
+# An unknown key or value is a warning for verify, with exit status 0: what it says about our file counts as well.
+systemd-analyze verify --man=no "$tmp/memstatd.service" >"$tmp/out" 2>&1 || fail "systemd-analyze verify"
+if grep -q "memstatd" "$tmp/out"; then fail "systemd-analyze verify complains"; fi
+sed 's/^/  | /' "$tmp/out"
+
+# The threshold is in tenths.
+if ! systemd-analyze security --offline=true --threshold=20 --no-pager "$tmp/memstatd.service" >"$tmp/out" 2>&1; then
+  if grep -q -i -E 'unrecognized option|unknown' "$tmp/out"; then
+    echo "skipped: this systemd-analyze cannot judge a unit offline (needs version 250)"
+    [ "$failures" -eq 0 ] && exit 77
+  else
+    fail "exposure above 2.0:"
+    cat "$tmp/out"
+  fi
+fi
+tail -n 1 "$tmp/out"
+
+if [ "$failures" -ne 0 ]; then echo "$failures failed"; exit 1; fi
+echo "passed"

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// kern.malloc_stats from streams made by hand. Real streams are compared with the original library in tests/contract.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/query.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+const SourceDescriptor& source() { return *find_source("freebsd_malloc"); }
+
+class FreebsdMalloc : public testing::Test {
+ protected:
+  Result<void> parse(std::string_view bytes, std::uint32_t cpu_count = 1) {
+    raw_ = make_raw(bytes, cpu_count);
+    return source().parse(raw_, staging_);
+  }
+  std::uint64_t total(std::string_view name, Field field, std::size_t ordinal = 0) {
+    const StagedType* type = find_staged(staging_, name, ordinal);
+    EXPECT_NE(type, nullptr) << name;
+    return type == nullptr ? 0 : type->figures[field];
+  }
+
+  RawBytes raw_;
+  Staging staging_;
+};
+
+TEST_F(FreebsdMalloc, SumsTheSlotsOfEveryCpuAndKeepsThem) {
+  const std::string bytes = MallocStream(4)
+                                .add("solaris", {{0, {4096, 1024, 10, 3, 0x5}}, {1, {100, 0, 1, 0, 0x10}}, {3, {7, 2, 5, 4, 0x1}}})
+                                .add("temp", {{2, {64, 64, 1, 1, 0x4}}})
+                                .bytes();
+  ASSERT_TRUE(parse(bytes, 4));
+  ASSERT_EQ(staging_.types().size(), 2U);
+  EXPECT_EQ(staging_.types()[0].name, "solaris");
+  EXPECT_EQ(total("solaris", Field::kMemAlloced), 4203U);
+  EXPECT_EQ(total("solaris", Field::kMemFreed), 1026U);
+  EXPECT_EQ(total("solaris", Field::kNumAllocs), 16U);
+  EXPECT_EQ(total("solaris", Field::kNumFrees), 7U);
+  EXPECT_EQ(total("solaris", Field::kBytes), 3177U);
+  EXPECT_EQ(total("solaris", Field::kCount), 9U);
+  EXPECT_EQ(total("solaris", Field::kSizeMask), 0x15U);
+  ASSERT_EQ(staging_.cpu_count(), 4U);
+  // CPU 2 is a hole for this type: zeros, and CPU 3 keeps its number.
+  const std::uint64_t* alloced = staging_.cpu_column(0, CpuField::kMemAlloced);
+  EXPECT_EQ(std::vector<std::uint64_t>(alloced, alloced + 4), (std::vector<std::uint64_t>{4096, 100, 0, 7}));
+  EXPECT_EQ(staging_.cpu_column(0, CpuField::kMemFreed)[3], 2U);
+  EXPECT_EQ(staging_.cpu_column(0, CpuField::kNumAllocs)[3], 5U);
+  EXPECT_EQ(staging_.cpu_column(0, CpuField::kNumFrees)[3], 4U);
+  EXPECT_EQ(staging_.cpu_column(0, CpuField::kSizeMask)[3], 1U);
+  EXPECT_EQ(staging_.cpu_column(1, CpuField::kNumAllocs)[2], 1U);
+}
+
+TEST_F(FreebsdMalloc, ReadsEveryNumberOfSlotsThatKernelsAreBuiltWith) {
+  for (const std::uint32_t maxcpus : {1U, 4U, 16U, 32U, 64U, 256U, 1024U}) {
+    const std::string bytes = MallocStream(maxcpus)
+                                  .add("newest", {{maxcpus - 1, {11, 1, 2, 1, 1}}})
+                                  .add("middle")
+                                  .add("oldest", {{0, {5, 0, 1, 0, 2}}})
+                                  .bytes();
+    ASSERT_TRUE(parse(bytes, maxcpus)) << maxcpus;
+    ASSERT_EQ(staging_.types().size(), 3U) << maxcpus;
+    EXPECT_EQ(total("newest", Field::kBytes), 10U) << maxcpus;
+    EXPECT_EQ(total("middle", Field::kNumAllocs), 0U) << maxcpus;
+    EXPECT_EQ(total("oldest", Field::kBytes), 5U) << maxcpus;
+    EXPECT_EQ(staging_.cpu_count(), maxcpus);
+  }
+}
+
+TEST_F(FreebsdMalloc, TakesColumnsForTheCpusPresentNotForEverySlot) {
+  ASSERT_TRUE(parse(MallocStream(1024).add("a", {{1, {8, 0, 1, 0, 1}}}).bytes(), 4));
+  EXPECT_EQ(staging_.cpu_count(), 4U);
+}
+
+TEST_F(FreebsdMalloc, CountsAFigureAboveTheHighestCpuAndWidensTheColumnsOfAllTypes) {
+  const std::string bytes = MallocStream(1024)
+                                .add("a", {{0, {8, 0, 1, 0, 1}}})
+                                .add("b", {{700, {32, 16, 3, 1, 0}}})
+                                .add("c", {{900, {0, 0, 0, 0, 4}}, {1, {1, 0, 1, 0, 0}}})
+                                .bytes();
+  ASSERT_TRUE(parse(bytes, 2));
+  ASSERT_EQ(staging_.types().size(), 3U);
+  EXPECT_EQ(staging_.cpu_count(), 901U);
+  EXPECT_EQ(total("a", Field::kBytes), 8U);
+  EXPECT_EQ(total("b", Field::kBytes), 16U);
+  EXPECT_EQ(total("c", Field::kSizeMask), 4U);
+  EXPECT_EQ(staging_.cpu_column(1, CpuField::kNumAllocs)[700], 3U);
+  EXPECT_EQ(staging_.cpu_column(2, CpuField::kSizeMask)[900], 4U);
+}
+
+TEST_F(FreebsdMalloc, SeesASingleByteInAnySlotAboveTheHighestCpu) {
+  const std::string clean = MallocStream(64).add("a").add("b").bytes();
+  const std::size_t second = 16 + 32 + 64 * 64;
+  for (std::size_t slot = 2; slot < 64; ++slot) {
+    std::string bytes = clean;
+    bytes[second + 32 + 64 * slot + 7] = 1;  // the highest byte of memalloced
+    ASSERT_TRUE(parse(bytes, 2));
+    EXPECT_EQ(staging_.cpu_count(), slot + 1);
+    EXPECT_EQ(total("b", Field::kMemAlloced), std::uint64_t{1} << 56U);
+  }
+}
+
+TEST_F(FreebsdMalloc, KeepsTotalsBelowZeroModulo64BitsAsTheOriginalDoes) {
+  ASSERT_TRUE(parse(MallocStream(2).add("racy", {{0, {100, 164, 1, 3, 0}}}).bytes(), 2));
+  EXPECT_EQ(total("racy", Field::kBytes), kMost - 63);
+  EXPECT_EQ(total("racy", Field::kCount), kMost - 1);
+  ASSERT_TRUE(parse(MallocStream(2).add("wraps", {{0, {kMost, 0, kMost, 0, 0}}, {1, {3, 0, 2, 0, 0}}}).bytes(), 2));
+  EXPECT_EQ(total("wraps", Field::kMemAlloced), 2U);
+  EXPECT_EQ(total("wraps", Field::kNumAllocs), 1U);
+}
+
+TEST_F(FreebsdMalloc, MarksExactlyTheFiguresThatMallocHas) {
+  ASSERT_TRUE(parse(MallocStream(1).add("a").bytes()));
+  EXPECT_EQ(staging_.types()[0].fields, source().fields);
+  EXPECT_FALSE(staging_.types()[0].fields.has(Field::kFailures));
+  EXPECT_FALSE(staging_.types()[0].fields.has(Field::kSize));
+  EXPECT_EQ(staging_.cpu_fields(), source().cpu_fields);
+}
+
+TEST_F(FreebsdMalloc, KeepsDuplicateNamesApart) {
+  ASSERT_TRUE(parse(MallocStream(1).add("dup", {{0, {3, 0, 1, 0, 0}}}).add("x").add("dup", {{0, {5, 0, 1, 0, 0}}}).bytes()));
+  EXPECT_EQ(total("dup", Field::kBytes, 0), 3U);
+  EXPECT_EQ(total("dup", Field::kBytes, 1), 5U);
+}
+
+TEST_F(FreebsdMalloc, TakesNamesOf31BytesAndEmptyOnes) {
+  const std::string longest(31, 'n');
+  ASSERT_TRUE(parse(MallocStream(1).add(longest).add("").bytes()));
+  EXPECT_NE(find_staged(staging_, longest), nullptr);
+  EXPECT_NE(find_staged(staging_, ""), nullptr);
+}
+
+TEST_F(FreebsdMalloc, RefusesANameWithoutItsNulAndSaysWhere) {
+  const auto result = parse(MallocStream(4).add("good").add(std::string(32, 'n')).bytes(), 4);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  EXPECT_EQ(result.error().path, "kern.malloc_stats");
+  EXPECT_EQ(result.error().offset, 16U + 32 + 64 * 4);
+}
+
+TEST_F(FreebsdMalloc, MakesNamesValidUtf8) {
+  ASSERT_TRUE(parse(MallocStream(1).add("bad\xFFname\xC3").bytes()));
+  EXPECT_NE(find_staged(staging_, "bad\xEF\xBF\xBDname\xEF\xBF\xBD"), nullptr);
+}
+
+TEST_F(FreebsdMalloc, IgnoresWhatFollowsTheLastRecord) {
+  const MallocStream stream = MallocStream(2).add("a", {{0, {8, 0, 1, 0, 0}}});
+  for (const std::string& tail : {std::string(1, '\0'), std::string("garbage"), std::string(160, 'x')}) {
+    ASSERT_TRUE(parse(stream.bytes() + tail, 2));
+    EXPECT_EQ(staging_.types().size(), 1U);
+  }
+}
+
+TEST_F(FreebsdMalloc, RefusesVersionsThatItDoesNotKnow) {
+  for (const std::uint32_t version : {0U, 2U, 0x01000000U, 0xFFFFFFFFU}) {
+    const auto result = parse(MallocStream(1).add("a").bytes(version));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kVersion);
+    EXPECT_EQ(result.error().path, "kern.malloc_stats");
+    EXPECT_NE(result.error().detail.find(std::to_string(version)), std::string::npos);
+  }
+}
+
+TEST_F(FreebsdMalloc, RefusesCountsThatTheStreamDoesNotHold) {
+  const MallocStream stream = MallocStream(4).add("a").add("b");
+  for (const std::uint32_t count : {3U, 1000U, 0xFFFFFFFFU}) {
+    const auto result = parse(stream.bytes(1, {}, count), 4);
+    ASSERT_FALSE(result) << count;
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_TRUE(result.error().offset.has_value());
+  }
+  for (const std::uint32_t maxcpus : {0U, 9U, 65536U, 65537U, 0x04000000U, 0xFFFFFFFFU}) {
+    const auto result = parse(stream.bytes(1, maxcpus), 4);
+    ASSERT_FALSE(result) << maxcpus;
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+  }
+}
+
+TEST_F(FreebsdMalloc, TakesFewerRecordsThanTheStreamHoldsWhenTheHeaderSaysSo) {
+  ASSERT_TRUE(parse(MallocStream(4).add("a").add("b").bytes(1, {}, 1), 4));
+  EXPECT_EQ(staging_.types().size(), 1U);
+}
+
+TEST_F(FreebsdMalloc, RefusesAStreamWithoutAnyType) {
+  const auto result = parse(MallocStream(4).bytes());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kData);
+}
+
+TEST_F(FreebsdMalloc, RefusesAShortHeader) {
+  const std::string bytes = MallocStream(1).add("a").bytes();
+  for (std::size_t size = 0; size < 16; ++size) {
+    const auto result = parse(std::string_view(bytes).substr(0, size));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, size == 0 ? ErrorCode::kData : ErrorCode::kVersion);
+    EXPECT_EQ(result.error().offset, size);
+  }
+}
+
+TEST_F(FreebsdMalloc, SurvivesACpuCountThatIsWrong) {
+  const std::string bytes = MallocStream(4).add("a", {{3, {8, 0, 1, 0, 0}}}).bytes();
+  for (const std::uint32_t cpu_count : {0U, 1U, 4U, 5U, 100000U, 0xFFFFFFFFU}) {
+    ASSERT_TRUE(parse(bytes, cpu_count));
+    EXPECT_EQ(staging_.cpu_count(), 4U) << cpu_count;
+    EXPECT_EQ(total("a", Field::kBytes), 8U);
+  }
+}
+
+TEST_F(FreebsdMalloc, TakesTheSizeClassesFromTheKernelAndReadsThemOnce) {
+  PreparedKernelView view(OperatingSystem::kFreeBsd, 2);
+  view.contents["kern.malloc_stats"] = {MallocStream(4).add("a").bytes()};
+  std::string sizes;
+  for (const std::uint32_t size : {16U, 384U, 65536U, 0U, 7U}) sizes.append(reinterpret_cast<const char*>(&size), 4);
+  view.contents["vm.malloc.zone_sizes"] = {sizes};
+  SourceReader reader(source());
+  MemoryTypeList list;
+  for (std::uint64_t generation = 1; generation <= 3; ++generation) ASSERT_TRUE(refresh(reader, view, list, generation));
+  EXPECT_EQ(reader.staging.size_classes(), (std::vector<std::uint64_t>{16, 384, 65536}));
+  EXPECT_EQ(view.reads_of("vm.malloc.zone_sizes"), 1U);
+}
+
+TEST_F(FreebsdMalloc, DoesWithoutSizeClassesWhereTheKernelHasNone) {
+  PreparedKernelView view(OperatingSystem::kFreeBsd, 2);
+  view.contents["kern.malloc_stats"] = {MallocStream(4).add("a").bytes()};
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, view, list, 1));
+  EXPECT_TRUE(reader.staging.size_classes().empty());
+  EXPECT_EQ(list.size(), 1U);
+}
+
+TEST_F(FreebsdMalloc, TakesNoMoreSizeClassesThanAMaskHasBitsFor) {
+  raw_ = make_raw(MallocStream(1).add("a").bytes());
+  raw_.parts[1].assign(std::string(400, '\x01'));
+  ASSERT_TRUE(source().parse(raw_, staging_));
+  EXPECT_EQ(staging_.size_classes().size(), 64U);
+  raw_.parts[1].assign("\x10");  // cut short
+  ASSERT_TRUE(source().parse(raw_, staging_));
+  EXPECT_TRUE(staging_.size_classes().empty());
+}
+
+}  // namespace
+}  // namespace memstat
