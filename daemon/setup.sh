@@ -101,8 +101,10 @@ configure() {
 build() {
   may_write "$1" || return 1
   say "building $1"
-  local status=0
-  "${build_prefix[@]}" cmake --build "$1" -j "$(build_jobs)" ${2:+--target "$2"} >&2 || status=$?
+  # Going on after an error shows all of them at once.
+  local status=0 keep_going=-k0
+  [ -e "$1/build.ninja" ] || keep_going=-k
+  "${build_prefix[@]}" cmake --build "$1" -j "$(build_jobs)" ${2:+--target "$2"} -- $keep_going >&2 || status=$?
   [ "$(id -u)" != 0 ] || chown -R --reference="$root" "$root/build"
   return $status
 }

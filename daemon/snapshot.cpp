@@ -157,6 +157,7 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
 void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
                             const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
                             const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot) {
+  ++builds_;
   snapshot.generation_ = generation;
   snapshot.rows_.clear();
   snapshot.labels_.clear();
@@ -178,8 +179,8 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     TypeFigures figures;
     collect(*type, *tracked, fields, figures);
     Label& label = label_or_new(type->eldest());
-    if (label.generation != generation) {
-      label.generation = generation;
+    if (label.build != builds_) {
+      label.build = builds_;
       label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
       snapshot.rows_.push_back({.label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
                                 .label_size = static_cast<std::uint32_t>(label.text.size()),

@@ -91,7 +91,7 @@ class SnapshotBuilder {
  private:
   struct Label {
     std::string text;
-    std::uint64_t generation = 0;  // of the snapshot in which `row` is this name's
+    std::uint64_t build = 0;  // number of the one in which `row` is this name's
     std::uint32_t row = 0;
   };
   Label& label_or_new(MemoryType& type);
@@ -99,6 +99,7 @@ class SnapshotBuilder {
 
   std::deque<Label> labels_;
   std::vector<Label*> free_labels_;
+  std::uint64_t builds_ = 0;
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.

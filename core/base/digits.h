@@ -34,9 +34,11 @@ class ColumnReader {
         const std::uint64_t values = text ^ 0x3030303030303030U;
         const std::uint64_t others = (((values & ~kHighBits) + 0x7676767676767676U) | values) & kHighBits;
         const std::uint64_t other_bytes = (others >> 7U) * 255;
-        // All that is no digit is blank; after a digit come digits only, up to the last byte; the blank is there.
-        if (((text ^ kBlanks) & other_bytes & (kColumn | kBlank)) == 0 && ((~others << 8U) & others & kColumn & kHighBits) == 0 &&
-            (other_bytes >> 56U) == 0 && (other_bytes & kBlank) != 0) {
+        // Wrong: something that is neither digit nor blank, a blank after a digit, no digit at the end, no blank before.
+        const std::uint64_t wrong = ((text ^ kBlanks) & other_bytes & (kColumn | kBlank)) |
+                                    ((~others << 8U) & others & kColumn & kHighBits) | (other_bytes >> 56U) |
+                                    (~other_bytes & kBlank);
+        if (wrong == 0) {
           value = eight_digits(text & kColumn);
           at_ = stop;
           return true;
@@ -67,17 +69,6 @@ class ColumnReader {
       }
     }
     return take_slowly(value);
-  }
-
-  /// Passes over a number whose value nobody needs. False, with at() unchanged, when there is none.
-  template <unsigned kWidth>
-  bool skip_column() {
-    if (end_ - at_ > static_cast<std::ptrdiff_t>(kWidth + 1) && at_[0] == ' ' && at_[kWidth + 1] == ' ' && at_[kWidth] != ' ') {
-      at_ += kWidth + 1;
-      return true;
-    }
-    std::uint64_t unused = 0;
-    return take(unused);
   }
 
   /// Skips blanks; whether `c` follows.

@@ -99,7 +99,8 @@ class ArchiveReader {
       archive_entry* entry = nullptr;
       const int status = ::archive_read_next_header(reader, &entry);
       if (status == ARCHIVE_EOF) break;
-      if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return broken(count == 0 ? "is not a .tar or .tar.zst" : "is damaged");
+      if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
+        return broken(count == 0 ? "is not a .tar or .tar.zst" : "is damaged");
       if (++count > limits_.members) return refused(name_, "has more than " + std::to_string(limits_.members) + " members");
       if (auto taken = take(entry, members); !taken) return taken.error();
     }
@@ -127,7 +128,8 @@ class ArchiveReader {
       if (!path.empty() && path.back() == '/') path.remove_suffix(1);
       if (path.empty() || path == ".") return {};
     }
-    if (!is_safe_relative_path(path)) return member_error(raw_path, "a name that is absolute or has empty, \".\" or \"..\" parts is refused");
+    if (!is_safe_relative_path(path))
+      return member_error(raw_path, "a name that is absolute or has empty, \".\" or \"..\" parts is refused");
     const auto inner = below_top(path);
     const bool matters = is_part_of_capture(path) || (inner && is_part_of_capture(*inner));
     Member member{.path = std::string(path), .kind = FileKind::kFile, .bytes = {}};
@@ -154,13 +156,16 @@ class ArchiveReader {
   Result<void> read_content(archive_entry* entry, bool keep, Member& member) {
     const auto claimed = static_cast<std::uint64_t>(::archive_entry_size(entry));
     if (claimed > limits_.member_bytes) {
-      return member_error(member.path, "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one may be");
+      return member_error(member.path,
+                          "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one may be");
     }
     if (claimed > limits_.total_bytes - total_) {
-      return member_error(member.path, "is beyond the " + std::to_string(limits_.total_bytes) + " bytes that all may be together");
+      return member_error(member.path,
+                          "is beyond the " + std::to_string(limits_.total_bytes) + " bytes that all may be together");
     }
     total_ += claimed;
-    if (::archive_entry_sparse_count(entry) > 0) return member_error(member.path, "is sparse; pack the capture without --sparse");
+    if (::archive_entry_sparse_count(entry) > 0)
+      return member_error(member.path, "is sparse; pack the capture without --sparse");
     std::uint64_t size = 0;
     while (true) {
       const void* block = nullptr;
@@ -173,7 +178,8 @@ class ArchiveReader {
       if (static_cast<std::uint64_t>(offset) != size || length > claimed - size) {
         return member_error(member.path, "does not hold the bytes that it claims to hold");
       }
-      if (keep) member.bytes.append(static_cast<const char*>(block), length);  // grows with what came, not with what is claimed
+      if (keep)
+        member.bytes.append(static_cast<const char*>(block), length);  // grows with what came, not with what is claimed
       size += length;
     }
     if (size != claimed) return member_error(member.path, "is cut short");
@@ -197,7 +203,8 @@ Result<std::string> find_top(const std::string& name, const std::vector<Member>&
     if (inner && *inner == kManifest) tops.push_back(member.path.substr(0, member.path.size() - kManifest.size()));
   }
   if (tops.size() == 1) return tops.front();
-  if (tops.empty()) return refused(name, "is not a capture: it has no manifest.yaml, neither at its root nor in a top folder");
+  if (tops.empty())
+    return refused(name, "is not a capture: it has no manifest.yaml, neither at its root nor in a top folder");
   return refused(name, "holds more than one capture, in " + tops[0] + " and " + tops[1] + "; pack each by itself");
 }
 
@@ -219,7 +226,8 @@ Result<std::unique_ptr<CapturedKernelView>> open_archive(const std::string& path
     } else if (is_good_link(inner, member.bytes)) {
       added = files->add_link(inner, std::move(member.bytes));
     } else {
-      return refused(path + "/" + member.path, "a link that leaves the capture is refused; it points to \"" + member.bytes + "\"");
+      return refused(path + "/" + member.path,
+                     "a link that leaves the capture is refused; it points to \"" + member.bytes + "\"");
     }
     if (!added) return added.error();
   }
@@ -287,7 +295,8 @@ class ArchiveWriter {
 
   [[nodiscard]] Error failed(const std::string& path) const {
     const int system_errno = ::archive_errno(writer_);
-    return system_error(files_.full_name(path), system_errno > 0 ? system_errno : EIO, "cannot pack it: " + said_by(writer_));
+    return system_error(files_.full_name(path), system_errno > 0 ? system_errno : EIO,
+                        "cannot pack it: " + said_by(writer_));
   }
 
   const CaptureFiles& files_;
@@ -307,7 +316,8 @@ Result<void> write_archive(const std::string& folder, const std::string& archive
   if (!writer) return system_error(archive_path, ENOMEM);
   const auto failed = [&] {
     const int system_errno = ::archive_errno(writer.get());
-    return system_error(archive_path, system_errno > 0 ? system_errno : EIO, "cannot write the archive: " + said_by(writer.get()));
+    return system_error(archive_path, system_errno > 0 ? system_errno : EIO,
+                        "cannot write the archive: " + said_by(writer.get()));
   };
   // A warning says that libarchive would run a program for zstd.
   if (compressed && ::archive_write_add_filter_zstd(writer.get()) != ARCHIVE_OK) {
@@ -353,9 +363,11 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
 Result<void> pack_capture(const std::string& folder, const std::string& archive_path) {
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
   const bool compressed = archive_path.ends_with(".tar.zst");
-  if (!compressed && !archive_path.ends_with(".tar")) return refused(archive_path, "an archive's name must end in .tar or .tar.zst");
+  if (!compressed && !archive_path.ends_with(".tar"))
+    return refused(archive_path, "an archive's name must end in .tar or .tar.zst");
   const std::string unfinished = archive_path + ".tmp";
-  if (::unlink(unfinished.c_str()) != 0 && errno != ENOENT) return system_error(unfinished, errno, "cannot remove what was left there");
+  if (::unlink(unfinished.c_str()) != 0 && errno != ENOENT)
+    return system_error(unfinished, errno, "cannot remove what was left there");
   const UniqueFd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return system_error(unfinished, errno, "cannot write the archive");
   Result<void> written;

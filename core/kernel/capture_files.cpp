@@ -45,9 +45,8 @@ class FolderFiles final : public CaptureFiles {
     const auto fd = open(path, O_NONBLOCK);  // should a pipe stand there meanwhile
     if (!fd) return fd.error();
     const int raw_fd = fd->get();
-    auto result = read_all(path, out, ReadLimits{}, [raw_fd](char* to, std::size_t room) -> long {
-      return ::read(raw_fd, to, room);
-    });
+    auto result =
+        read_all(path, out, ReadLimits{}, [raw_fd](char* to, std::size_t room) -> long { return ::read(raw_fd, to, room); });
     if (!result) result.error().path = full_name(path);
     return result;
   }
@@ -121,14 +120,16 @@ Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string 
     error.offset.reset();
     return error;
   };
-  if (!is_safe_relative_path(path)) return refuse("a name that is absolute, empty or has empty, \".\" or \"..\" parts is refused");
+  if (!is_safe_relative_path(path))
+    return refuse("a name that is absolute, empty or has empty, \".\" or \"..\" parts is refused");
   Node* parent = &nodes_.find("")->second;
   for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
     const std::string_view here = path.substr(0, end);
     const bool is_last = end == std::string_view::npos;
     auto found = nodes_.find(here);
     if (found != nodes_.end() && (is_last ? kind != FileKind::kFolder : false)) return refuse("is there twice");
-    if (found != nodes_.end() && found->second.kind != FileKind::kFolder) return refuse("leads through what is not a folder");
+    if (found != nodes_.end() && found->second.kind != FileKind::kFolder)
+      return refuse("leads through what is not a folder");
     if (found == nodes_.end()) {
       found = nodes_.emplace(std::string(here), Node{}).first;
       parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole of it

@@ -48,8 +48,8 @@ class MemoryFiles final : public CaptureFiles {
  public:
   explicit MemoryFiles(std::string name);
 
-  /// Each adds the folders above it. Errors: kData for a path that is not safe, that is taken, or that leads through a file or
-  /// a link (an archive that does so is up to something). add_folder of a folder that is there does nothing.
+  /// Each adds the folders above it. Errors: kData for a path that is not safe, that is taken, or that leads through a file
+  /// or a link (an archive that does so is up to something). add_folder of a folder that is there does nothing.
   Result<void> add_file(std::string_view path, std::string bytes);
   Result<void> add_link(std::string_view path, std::string target);
   Result<void> add_folder(std::string_view path);

@@ -22,9 +22,10 @@ Error absent(std::string_view path) { return system_error(path, ENOENT, "not in 
 Error too_long(std::string_view path) { return system_error(path.substr(0, 200), ENAMETOOLONG); }
 
 const RecordedError* find_error(const std::vector<RecordedError>& errors, bool is_sysctl, std::string_view name) {
-  const auto found = std::lower_bound(errors.begin(), errors.end(), name, [is_sysctl](const RecordedError& error, std::string_view wanted) {
-    return std::make_tuple(error.is_sysctl, std::string_view(error.name)) < std::make_tuple(is_sysctl, wanted);
-  });
+  const auto found =
+      std::lower_bound(errors.begin(), errors.end(), name, [is_sysctl](const RecordedError& error, std::string_view wanted) {
+        return std::make_tuple(error.is_sysctl, std::string_view(error.name)) < std::make_tuple(is_sysctl, wanted);
+      });
   if (found == errors.end() || found->is_sysctl != is_sysctl || found->name != name) return nullptr;
   return &*found;
 }
@@ -50,7 +51,8 @@ bool is_poll_folder(std::string_view name) {
   return digits && (name.size() == 6 || (name.size() > 6 && name.size() <= 18 && name.front() != '0'));
 }
 
-CapturedKernelView::CapturedKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest, std::vector<Poll> polls)
+CapturedKernelView::CapturedKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest,
+                                       std::vector<Poll> polls)
     : files_(std::move(files)), manifest_(std::move(manifest)), polls_(std::move(polls)), selected_(polls_.data()) {}
 
 Result<CapturedKernelView::Poll> CapturedKernelView::open_poll(const CaptureFiles& files, const std::string& folder) {
@@ -100,8 +102,10 @@ Result<std::unique_ptr<CapturedKernelView>> CapturedKernelView::open(std::unique
     if (!poll) return poll.error();
     if (!poll->folder.empty()) polls.push_back(std::move(*poll));
   }
-  if (polls.empty()) return refused(files->name(), "the capture holds no whole poll (a folder like 000000 with a poll.yaml)");
-  return std::unique_ptr<CapturedKernelView>(new CapturedKernelView(std::move(files), std::move(*manifest), std::move(polls)));
+  if (polls.empty())
+    return refused(files->name(), "the capture holds no whole poll (a folder like 000000 with a poll.yaml)");
+  return std::unique_ptr<CapturedKernelView>(
+      new CapturedKernelView(std::move(files), std::move(*manifest), std::move(polls)));
 }
 
 Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder) {
@@ -115,7 +119,8 @@ Result<void> CapturedKernelView::select_poll(std::size_t index) {
     Error error;
     error.code = ErrorCode::kNotPresent;
     error.path = files_->name();
-    error.detail = "there is no poll " + std::to_string(index) + "; the capture has polls 0 to " + std::to_string(polls_.size() - 1);
+    error.detail =
+        "there is no poll " + std::to_string(index) + "; the capture has polls 0 to " + std::to_string(polls_.size() - 1);
     return error;
   }
   selected_.store(&polls_[index]);
@@ -124,7 +129,8 @@ Result<void> CapturedKernelView::select_poll(std::size_t index) {
 
 std::size_t CapturedKernelView::selected_poll() const { return static_cast<std::size_t>(selected_.load() - polls_.data()); }
 
-Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_last, std::size_t base, FixedPath& resolved) const {
+Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_last, std::size_t base,
+                                          FixedPath& resolved) const {
   FixedPath pending;  // what is still to walk; grows by the targets of links
   if (!pending.assign(path)) return too_long(path);
   std::size_t taken = 0;
@@ -225,7 +231,8 @@ Result<void> CapturedKernelView::sysctl_path(const Poll& poll, std::string_view 
   const auto kind = files_->kind(path.view());
   if (!kind) return kind.error();
   if (*kind == FileKind::kAbsent) return absent(name);
-  if (*kind != FileKind::kFile) return refused(files_->full_name(path.view()), "is not a plain file, as a captured sysctl must be");
+  if (*kind != FileKind::kFile)
+    return refused(files_->full_name(path.view()), "is not a plain file, as a captured sysctl must be");
   return {};
 }
 

@@ -15,15 +15,15 @@
 
 namespace memstat {
 
-/// Shows the selected poll of a capture, at first poll 0. A file that the poll does not have is kNotPresent; a read that failed
-/// when it was recorded fails with the same errno. Links are followed inside the poll's `fs` only; one that leaves it is kData.
-/// keep_open says whether the selected poll has the file. Listing a sysctl prefix lists the names captured below it.
-/// Folders without poll.yaml, and those whose name is not digits (NNNNNN.tmp), are not polls.
-/// Thread safety: reads may run at once, also while another poll is being selected: each read sees one poll.
+/// Shows the selected poll of a capture, at first poll 0. A file that the poll does not have is kNotPresent; a read that
+/// failed when it was recorded fails with the same errno. Links are followed inside the poll's `fs` only; one that leaves it
+/// is kData. keep_open says whether the selected poll has the file. Listing a sysctl prefix lists the names captured below
+/// it. Folders without poll.yaml, and those whose name is not digits (NNNNNN.tmp), are not polls. Thread safety: reads may
+/// run at once, also while another poll is being selected: each read sees one poll.
 class CapturedKernelView final : public KernelView {
  public:
-  /// Reads the manifest and every poll.yaml and errors.yaml. Errors: kNotPresent without a manifest, kData with file and line,
-  /// kVersion, kData for a capture without a whole poll.
+  /// Reads the manifest and every poll.yaml and errors.yaml. Errors: kNotPresent without a manifest, kData with file and
+  /// line, kVersion, kData for a capture without a whole poll.
   static Result<std::unique_ptr<CapturedKernelView>> open(std::unique_ptr<CaptureFiles> files);
 
   [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
@@ -47,7 +47,7 @@ class CapturedKernelView final : public KernelView {
 
  private:
   struct Poll {
-    std::string folder;                 // "000000"
+    std::string folder;  // "000000"
     PollInfo info;
     std::vector<RecordedError> errors;  // sorted
   };

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-
 #include "core/base/text.h"
 
 namespace memstat {
@@ -205,7 +204,8 @@ Result<std::vector<YamlMap>> parse_yaml_list(std::string_view text, std::string_
       pair.line = lines.number;
       if (!take_key(line, pair.key)) return yaml_error(file, pair.line, "not `- {key: value, ...}`");
       if (find_pair(map, pair.key) != nullptr) return yaml_error(file, pair.line, pair.key + ": stands twice");
-      if (const char* wrong = take_value(line, ",}", pair.value)) return yaml_error(file, pair.line, pair.key + ": " + wrong);
+      if (const char* wrong = take_value(line, ",}", pair.value))
+        return yaml_error(file, pair.line, pair.key + ": " + wrong);
       map.push_back(std::move(pair));
       line = trim(line);
       if (line.empty() || (line.front() != ',' && line.front() != '}')) {

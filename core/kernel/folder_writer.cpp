@@ -94,7 +94,8 @@ Result<FolderWriter> FolderWriter::open(const std::string& folder) {
 Result<void> FolderWriter::make_folders(std::string_view path) {
   for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
     const std::string here(path.substr(0, end));
-    if (::mkdirat(folder_.get(), here.c_str(), 0700) != 0 && errno != EEXIST) return error(here, errno, "cannot make the folder");
+    if (::mkdirat(folder_.get(), here.c_str(), 0700) != 0 && errno != EEXIST)
+      return error(here, errno, "cannot make the folder");
     if (end == std::string_view::npos) return {};
   }
 }
@@ -114,7 +115,8 @@ Result<void> FolderWriter::write_file(std::string_view path, std::string_view by
 }
 
 Result<void> FolderWriter::write_link(std::string_view path, const std::string& target) {
-  if (::symlinkat(target.c_str(), folder_.get(), std::string(path).c_str()) != 0) return error(path, errno, "cannot write the link");
+  if (::symlinkat(target.c_str(), folder_.get(), std::string(path).c_str()) != 0)
+    return error(path, errno, "cannot write the link");
   return {};
 }
 
@@ -159,7 +161,8 @@ Result<void> FolderWriter::sync_folder(std::string_view path) {
 Result<void> FolderWriter::give_away(std::string_view file, std::int64_t user, std::int64_t group) {
   const auto owner = static_cast<uid_t>(user);
   const auto owner_group = static_cast<gid_t>(group);
-  if (::fchown(folder_.get(), owner, owner_group) != 0) return error("", errno, "cannot give the folder to the daemon's user");
+  if (::fchown(folder_.get(), owner, owner_group) != 0)
+    return error("", errno, "cannot give the folder to the daemon's user");
   if (::fchownat(folder_.get(), std::string(file).c_str(), owner, owner_group, AT_SYMLINK_NOFOLLOW) != 0) {
     return error(file, errno, "cannot give the file to the daemon's user");
   }

@@ -13,9 +13,9 @@
 
 namespace memstat {
 
-/// All paths are relative and safe (is_safe_relative_path). Files are mode 0600, folders 0700, whatever the umask allows less.
-/// Nothing existing is followed or overwritten: a file that is there is an error. Errors: system_error with the whole path.
-/// Thread safety: none; one thread at a time.
+/// All paths are relative and safe (is_safe_relative_path). Files are mode 0600, folders 0700, whatever the umask allows
+/// less. Nothing existing is followed or overwritten: a file that is there is an error. Errors: system_error with the whole
+/// path. Thread safety: none; one thread at a time.
 class FolderWriter {
  public:
   /// Opens `folder`, making its last part when it is not there, and locks it: kIo when another process writes into it.

@@ -160,7 +160,8 @@ class FreeBsdProcessMeter final : public ProcessMeter {
     std::array<int, 4> self = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(::getpid())};
     kinfo_proc process{};
     std::size_t bytes = sizeof process;
-    if (::sysctl(self.data(), static_cast<unsigned>(self.size()), &process, &bytes, nullptr, 0) == 0 && bytes == sizeof process) {
+    if (::sysctl(self.data(), static_cast<unsigned>(self.size()), &process, &bytes, nullptr, 0) == 0 &&
+        bytes == sizeof process) {
       usage.resident_bytes = static_cast<std::uint64_t>(process.ki_rssize) * page_size_;
       usage.virtual_bytes = static_cast<std::uint64_t>(process.ki_size);
       usage.start_time_seconds = seconds(process.ki_start);

@@ -129,7 +129,8 @@ Result<std::vector<RecordedError>> parse_recorded_errors(std::string_view text, 
       return yaml_error(file, map.front().line, "wants either path or sysctl, as in `- {path: /proc/x, errno: 13}`");
     }
     const auto value = number == nullptr ? std::nullopt : parse_u64(number->value);
-    if (!value || *value == 0 || *value > 4095) return yaml_error(file, map.front().line, "errno: wants a number, 1 to 4095");
+    if (!value || *value == 0 || *value > 4095)
+      return yaml_error(file, map.front().line, "errno: wants a number, 1 to 4095");
     const YamlPair* name = path != nullptr ? path : sysctl;
     if (name->value.empty()) return yaml_error(file, map.front().line, name->key + ": is empty");
     errors.push_back({.is_sysctl = sysctl != nullptr, .name = name->value, .system_errno = static_cast<int>(*value)});
@@ -165,7 +166,8 @@ std::optional<std::int64_t> parse_iso8601_utc(std::string_view text) {
     nanoseconds = static_cast<std::int64_t>(*digits);
     for (std::size_t i = fraction.size(); i < 9; ++i) nanoseconds *= 10;
   }
-  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)), std::chrono::month(static_cast<unsigned>(number(5, 2))),
+  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
                                          std::chrono::day(static_cast<unsigned>(number(8, 2)))};
   const int hours = number(11, 2);
   const int minutes = number(14, 2);

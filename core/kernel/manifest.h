@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/base/result.h"
@@ -48,7 +49,10 @@ struct RecordedError {
   bool is_sysctl = false;
   std::string name;
   int system_errno = 0;
-  friend auto operator<=>(const RecordedError&, const RecordedError&) = default;
+  friend bool operator==(const RecordedError&, const RecordedError&) = default;
+  friend bool operator<(const RecordedError& a, const RecordedError& b) {
+    return std::tie(a.is_sysctl, a.name, a.system_errno) < std::tie(b.is_sysctl, b.name, b.system_errno);
+  }
 };
 
 /// Errors: kData with `file` and line.

@@ -80,7 +80,8 @@ Result<std::string> PosixFiles::read_link(std::string_view path) {
   std::array<char, FixedPath::kCapacity> target;
   const ssize_t length = ::readlink(terminated.c_str(), target.data(), target.size());
   if (length < 0) return access_error(path, errno);
-  if (static_cast<std::size_t>(length) == target.size()) return system_error(path, ENAMETOOLONG, "what the link says is too long");
+  if (static_cast<std::size_t>(length) == target.size())
+    return system_error(path, ENAMETOOLONG, "what the link says is too long");
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <map>
 #include <new>
 #include <set>
 #include <utility>
@@ -15,7 +14,6 @@
 #include "core/base/text.h"
 #include "core/kernel/capture_files.h"
 #include "core/kernel/captured.h"
-#include "core/kernel/fixed_path.h"
 
 namespace memstat {
 namespace {
@@ -25,8 +23,6 @@ std::string folder_of(std::uint64_t number) {
   std::snprintf(text.data(), text.size(), "%06llu", static_cast<unsigned long long>(number));
   return text.data();
 }
-
-bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// The errno that makes a replay give the same error code.
 int errno_of(const Error& error) {
@@ -40,21 +36,6 @@ int errno_of(const Error& error) {
   }
 }
 
-/// `path` without ".", ".." and empty parts.
-std::string normalized(std::string_view path) {
-  FixedPath result;
-  while (!path.empty()) {
-    const std::string_view part = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(part.size() + 1, path.size()));
-    if (part == "..") {
-      result.remove_last_component();
-    } else if (!part.empty() && part != "." && !result.append_component(part)) {
-      return {};
-    }
-  }
-  return std::string(result.view());
-}
-
 std::uint32_t count_nodes(KernelView& view) {
   Buffer bytes;
   if (view.read_file("/sys/devices/system/node/online", bytes)) return count_of_list(bytes.view()).value_or(1);
@@ -66,33 +47,8 @@ std::uint32_t count_nodes(KernelView& view) {
 
 }  // namespace
 
-void zero_kernel_addresses(char* bytes, std::size_t size) {
-  const std::string_view text(bytes, size);
-  const std::size_t last = text.find_last_not_of('\0');
-  if (last == std::string_view::npos || text.substr(0, last).find('\0') != std::string_view::npos) return;
-  for (std::size_t i = 0; i < size;) {
-    if (!is_hex(bytes[i])) {
-      ++i;
-      continue;
-    }
-    const std::size_t begin = i;
-    while (i < size && is_hex(bytes[i])) ++i;
-    const auto is_f = [](char c) { return c == 'f' || c == 'F'; };
-    if (i - begin == 16 && std::all_of(bytes + begin, bytes + begin + 4, is_f)) std::fill(bytes + begin, bytes + i, '0');
-  }
-}
-
-/// The files of one poll by their path in it. Views into the poll's records.
-struct RecordingKernelView::Plan {
-  std::map<std::string, std::string_view> files;
-  std::map<std::string, std::string> links;
-  std::set<std::string> folders;  // with nothing known in them
-  std::string errors;
-  std::string info;
-  std::uint64_t bytes = 0;
-};
-
-RecordingKernelView::RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, FolderWriter writer)
+RecordingKernelView::RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock,
+                                         FolderWriter writer)
     : inner_(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
 
 RecordingKernelView::~RecordingKernelView() = default;
@@ -121,7 +77,8 @@ Result<void> RecordingKernelView::find_polls() {
   Buffer text;
   for (const std::string& name : names) {
     constexpr std::string_view kUnfinished = ".tmp";
-    const bool is_unfinished = name.ends_with(kUnfinished) && is_poll_folder(name.substr(0, name.size() - kUnfinished.size()));
+    const bool is_unfinished =
+        name.ends_with(kUnfinished) && is_poll_folder(name.substr(0, name.size() - kUnfinished.size()));
     if (is_unfinished || name == "manifest.yaml.tmp") {  // left by a recorder that was killed
       if (auto removed = writer_.remove_tree(name); !removed) return removed;
       continue;
@@ -152,7 +109,8 @@ Result<void> RecordingKernelView::write_manifest() {
   manifest.cpu_count = inner_.cpu_count();
   manifest.cpus_present = manifest.cpu_count > 1 ? "0-" + std::to_string(manifest.cpu_count - 1) : "0";
   manifest.nodes = count_nodes(inner_);
-  manifest.how = options_.how.empty() ? "Recorded by memstatd while it polled: what each read of the kernel returned." : options_.how;
+  manifest.how =
+      options_.how.empty() ? "Recorded by memstatd while it polled: what each read of the kernel returned." : options_.how;
   manifest.edits = "Kernel addresses in text were set to zero at equal width; nothing else was changed.";
   if (polls_.empty()) return replace_manifest(manifest);
 
@@ -164,7 +122,8 @@ Result<void> RecordingKernelView::write_manifest() {
   const auto old = parse_manifest(text.view(), name);
   if (!old) return old.error();
   if (old->os != manifest.os || old->page_size != manifest.page_size || old->cpu_count != manifest.cpu_count) {
-    Error error = data_error(name, 0, "the folder holds polls of another kernel (system, page size or CPUs differ); record into another folder");
+    Error error = data_error(
+        name, 0, "the folder holds polls of another kernel (system, page size or CPUs differ); record into another folder");
     error.offset.reset();
     return error;
   }
@@ -196,7 +155,7 @@ void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::strin
   }
   try {
     if (records_.count == records_.all.size()) records_.all.emplace_back();
-    Record& record = records_.all[records_.count];
+    PollRecord& record = records_.all[records_.count];
     record.kind = kind;
     record.name = name;
     record.bytes.assign(bytes);
@@ -288,109 +247,7 @@ void RecordingKernelView::begin_poll(std::string_view label) {
   records_.overflowed = false;
 }
 
-RecordingKernelView::Plan RecordingKernelView::plan_poll(Records& records) {
-  Plan plan;
-  const auto begin = records.all.begin();
-  const auto end = begin + static_cast<std::ptrdiff_t>(records.count);
-  std::map<std::string, std::string> links;  // by path in the kernel's file system, without its first slash
-  for (auto record = begin; record != end; ++record) {
-    if (record->kind != Kind::kLink || record->name.substr(0, 1) != "/") continue;
-    const std::string path = record->name.substr(1);
-    const std::string target(record->bytes.view());
-    if (is_safe_relative_path(path) && link_stays_inside(path, target)) links[path] = target;
-  }
-  // What was read through a recorded link goes where the link points to, or it would stand in the link's place.
-  const auto behind_links = [&links](const std::string& name) -> std::string {
-    std::string path = name;
-    for (int followed = 0; followed < 40; ++followed) {
-      auto link = links.end();
-      std::size_t end = 0;
-      while (link == links.end() && end != std::string::npos) {
-        end = path.find('/', end + 1);
-        link = links.find(path.substr(0, end));
-      }
-      if (link == links.end()) return path;
-      const std::string rest = end == std::string::npos ? "" : path.substr(end);
-      path = normalized(link->first.substr(0, link->first.rfind('/') + 1) + link->second + rest);
-    }
-    return {};  // links in a circle
-  };
-  const auto fs_path = [&](const std::string& name) -> std::string {
-    if (name.substr(0, 1) != "/" || !is_safe_relative_path(std::string_view(name).substr(1))) return {};
-    const std::string path = behind_links(name.substr(1));
-    return path.empty() ? path : "fs/" + path;
-  };
-
-  std::set<std::string> listed;
-  for (auto record = begin; record != end; ++record) {
-    if (record->kind == Kind::kFile) {
-      const std::string path = fs_path(record->name);
-      if (path.empty()) continue;
-      zero_kernel_addresses(record->bytes.data(), record->bytes.size());
-      plan.files[path] = record->bytes.view();
-    } else if (record->kind == Kind::kSysctl && is_safe_component(record->name)) {
-      zero_kernel_addresses(record->bytes.data(), record->bytes.size());
-      plan.files["sysctl/" + record->name] = record->bytes.view();
-    } else if (record->kind == Kind::kListing) {
-      const std::string path = record->name == "/" ? "fs" : fs_path(record->name);
-      if (path.empty()) continue;
-      listed.insert(path);
-      std::string_view rest = record->bytes.view();
-      std::string_view name;
-      while (next_line(rest, name)) {
-        if (is_safe_component(name)) listed.insert(path + "/" + std::string(name));
-      }
-    }
-  }
-  for (const auto& [path, target] : links) plan.links["fs/" + path] = target;
-  for (const std::string& path : listed) {
-    if (plan.files.count(path) == 0 && plan.links.count(path) == 0) plan.folders.insert(path);
-  }
-
-  std::set<RecordedError> errors;
-  const auto is_recorded = [&](const RecordedError& error) {
-    const std::string path = error.is_sysctl ? "sysctl/" + error.name : fs_path(error.name);
-    return plan.files.count(path) != 0 || plan.folders.count(path) != 0 || plan.links.count(path) != 0;
-  };
-  const auto add_error = [&](RecordedError error) {
-    if (error.system_errno != ENOENT && !error.name.empty() && !is_recorded(error)) errors.insert(std::move(error));
-  };
-  std::map<std::pair<bool, std::string>, int> last_errors;  // the last failure of a name counts
-  for (auto record = begin; record != end; ++record) {
-    if (record->kind != Kind::kFileError && record->kind != Kind::kSysctlError) continue;
-    last_errors[{record->kind == Kind::kSysctlError, record->name}] = record->system_errno;
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    for (const RecordedError& error : standing_errors_) last_errors.try_emplace({error.is_sysctl, error.name}, error.system_errno);
-  }
-  for (const auto& [name, system_errno] : last_errors) {
-    add_error({.is_sysctl = name.first, .name = name.second, .system_errno = system_errno});
-  }
-  plan.errors = format_recorded_errors({errors.begin(), errors.end()});
-  plan.info = format_poll_info(info_);
-
-  std::set<std::string> folders = plan.folders;
-  const auto count_folders_above = [&folders](const std::string& path) {
-    for (std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0; slash = path.rfind('/', slash - 1)) {
-      if (!folders.insert(path.substr(0, slash)).second) break;
-    }
-  };
-  for (const auto& [path, bytes] : plan.files) {
-    plan.bytes += disk_bytes(bytes.size());
-    count_folders_above(path);
-  }
-  for (const auto& [path, target] : plan.links) {
-    plan.bytes += disk_bytes(target.size());
-    count_folders_above(path);
-  }
-  for (const std::string& path : plan.folders) count_folders_above(path);
-  plan.bytes += folders.size() * disk_bytes(0) + disk_bytes(plan.info.size()) + disk_bytes(0);
-  if (!plan.errors.empty()) plan.bytes += disk_bytes(plan.errors.size());
-  return plan;
-}
-
-Result<void> RecordingKernelView::write_poll(const std::string& folder, const Plan& plan) {
+Result<void> RecordingKernelView::write_poll(const std::string& folder, const PollPlan& plan) {
   const bool durable = options_.durable;
   std::set<std::string> made;
   const auto make_folder = [&](const std::string& path) -> Result<void> {
@@ -407,7 +264,7 @@ Result<void> RecordingKernelView::write_poll(const std::string& folder, const Pl
     if (auto result = make_folder_of(path); !result) return result;
     if (auto result = writer_.write_file(folder + "/" + path, bytes, durable); !result) return result;
   }
-  for (const std::string& path : plan.folders) {
+  for (const std::string& path : plan.empty_folders) {
     if (auto result = make_folder(path); !result) return result;
   }
   if (!plan.errors.empty()) {
@@ -430,7 +287,8 @@ Result<void> RecordingKernelView::make_room(std::uint64_t bytes) {
     if (!too_old && (options_.max_bytes == 0 || total <= options_.max_bytes)) break;
     const std::string name = folder_of(oldest.number);
     // Renamed first: a poll that is half removed must not look like one.
-    if (auto renamed = writer_.rename(name, name + ".tmp"); !renamed && renamed.error().system_errno != ENOENT) return renamed;
+    if (auto renamed = writer_.rename(name, name + ".tmp"); !renamed && renamed.error().system_errno != ENOENT)
+      return renamed;
     if (auto removed = writer_.remove_tree(name + ".tmp"); !removed) return removed;
     total -= oldest.bytes;
     polls_.pop_front();
@@ -450,11 +308,17 @@ Result<void> RecordingKernelView::end_poll() {
     ++generation_;
   }
   const auto too_large = [this] {
-    return system_error(writer_.name(), EFBIG, "this poll alone is larger than the recording may be; raise capture.max_bytes");
+    return system_error(writer_.name(), EFBIG,
+                        "this poll alone is larger than the recording may be; raise capture.max_bytes");
   };
   if (spare_.overflowed) return too_large();
   try {
-    const Plan plan = plan_poll(spare_);
+    std::vector<RecordedError> standing_errors;
+    {
+      const std::lock_guard lock(mutex_);
+      standing_errors = standing_errors_;
+    }
+    const PollPlan plan = plan_poll({spare_.all.data(), spare_.count}, standing_errors, info_);
     if (options_.max_bytes != 0 && plan.bytes > options_.max_bytes) return too_large();
     if (auto room = make_room(plan.bytes); !room) return room;
     const std::string name = folder_of(next_number_);

@@ -14,19 +14,20 @@
 #include "core/kernel/folder_writer.h"
 #include "core/kernel/kernel_view.h"
 #include "core/kernel/manifest.h"
+#include "core/kernel/poll_plan.h"
 
 namespace memstat {
 
 struct RecordingOptions {
-  std::string folder;                                        ///< Made if its parent exists. One recorder at a time.
-  std::uint64_t max_bytes = 1ULL << 30;                      ///< On the disk, all polls; the oldest go. 0: no bound.
-  std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;   ///< By the realtime clock; the oldest go. 0: no bound.
-  bool durable = false;       ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
-  std::int64_t user = -1;     ///< Who will own the folder: the user we become before the first end_poll. -1: no change.
-  std::int64_t group = -1;    ///< As `user`.
-  std::string release = {};   ///< Of the kernel shown; "": that of this machine.
-  std::string machine = {};   ///< As `release`.
-  std::string how = {};       ///< For the manifest; "": a sentence of our own.
+  std::string folder;                                       ///< Made if its parent exists. One recorder at a time.
+  std::uint64_t max_bytes = 1ULL << 30;                     ///< On the disk, all polls; the oldest go. 0: no bound.
+  std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;  ///< By the realtime clock; the oldest go. 0: no bound.
+  bool durable = false;      ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
+  std::int64_t user = -1;    ///< Who will own the folder: the user we become before the first end_poll. -1: no change.
+  std::int64_t group = -1;   ///< As `user`.
+  std::string release = {};  ///< Of the kernel shown; "": that of this machine.
+  std::string machine = {};  ///< As `release`.
+  std::string how = {};      ///< For the manifest; "": a sentence of our own.
 };
 
 /// Records what reads return between begin_poll and end_poll; what was read before the first begin_poll (sources that open)
@@ -42,7 +43,8 @@ class RecordingKernelView final : public KernelView {
   /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes what an interrupted recording left,
   /// continues after the polls that are there. Errors: system_error of the folder; kData when the folder holds polls of a
   /// kernel with another system, page size or number of CPUs.
-  static Result<std::unique_ptr<RecordingKernelView>> create(KernelView& inner, RecordingOptions options, const Clock& clock);
+  static Result<std::unique_ptr<RecordingKernelView>> create(KernelView& inner, RecordingOptions options,
+                                                             const Clock& clock);
   ~RecordingKernelView() override;
 
   /// Starts a poll; one that was begun and not ended is thrown away.
@@ -64,16 +66,10 @@ class RecordingKernelView final : public KernelView {
   Result<void> keep_open(std::string_view path) override;
 
  private:
-  enum class Kind : std::uint8_t { kFile, kLink, kListing, kSysctl, kFileError, kSysctlError };
-  struct Record {
-    Kind kind = Kind::kFile;
-    std::string name;
-    Buffer bytes;          // content, target, or names each followed by a newline
-    int system_errno = 0;
-  };
+  using Kind = PollRecord::Kind;
   /// Records of a poll; their room is kept from poll to poll.
   struct Records {
-    std::vector<Record> all;
+    std::vector<PollRecord> all;
     std::size_t count = 0;
     std::uint64_t bytes = 0;
     bool overflowed = false;  // more than max_bytes, or no memory for it: the poll cannot be written
@@ -83,7 +79,6 @@ class RecordingKernelView final : public KernelView {
     std::uint64_t bytes;
     std::int64_t realtime_ns;
   };
-  struct Plan;  // the files of one poll
 
   RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, FolderWriter writer);
   Result<void> start();
@@ -93,8 +88,7 @@ class RecordingKernelView final : public KernelView {
   std::uint64_t current_generation();
   void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
   void record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error);
-  Plan plan_poll(Records& records);
-  Result<void> write_poll(const std::string& folder, const Plan& plan);
+  Result<void> write_poll(const std::string& folder, const PollPlan& plan);
   Result<void> make_room(std::uint64_t bytes);
 
   KernelView& inner_;
@@ -115,9 +109,5 @@ class RecordingKernelView final : public KernelView {
   std::deque<KeptPoll> polls_;  // oldest first
   std::uint64_t next_number_ = 0;
 };
-
-/// Sets each kernel address in a text to zeros: runs of exactly 16 hexadecimal digits that begin with ffff, with or without
-/// 0x before them. The length does not change. A text has no NUL but at its end; anything else stays as it is.
-void zero_kernel_addresses(char* bytes, std::size_t size);
 
 }  // namespace memstat

@@ -94,18 +94,20 @@ Result<Columns> parse_header(std::string_view& rest, std::size_t size) {
   return columns;
 }
 
-/// Splits a line into the cache's name and the numbers up to the first colon. Names with blanks exist: then the numbers are
-/// the last words before the colon.
-bool split_line(std::string_view line, const Columns& columns, std::string_view& name, std::uint64_t* numbers) {
+/// Splits a line into the cache's name, the numbers up to the first colon, and the rest from that colon on. Names with blanks
+/// exist: then the numbers are the last words before the colon.
+bool split_line(std::string_view line, const Columns& columns, std::string_view& name, std::uint64_t* numbers,
+                std::string_view& rest) {
   const auto take_group = [&](const char* at, const char* end) {
     ColumnReader reader(line.data(), at, end);
     for (std::size_t i = 0; i < columns.first_group; ++i) {
-      const bool taken = i < kWideColumns              ? reader.take_column<kObjectsWidth>(numbers[i])
-                         : i == columns.pages_per_slab ? reader.take_column<kPerSlabWidth>(numbers[i])
-                                                       : reader.skip_column<kPerSlabWidth>();
+      const bool taken =
+          i < kWideColumns ? reader.take_column<kObjectsWidth>(numbers[i]) : reader.take_column<kPerSlabWidth>(numbers[i]);
       if (!taken) return false;
     }
-    return reader.skip_to(':');
+    if (!reader.skip_to(':')) return false;
+    rest = line.substr(static_cast<std::size_t>(reader.at() - line.data()));
+    return true;
   };
   const std::size_t blank = line.find(' ');
   if (blank == 0 || blank == std::string_view::npos) return false;
@@ -173,20 +175,20 @@ class SizeTable {
   bool is_current_ = true;
 };
 
-/// The number of slabs, which stands near the end of the line.
-bool take_slabs(std::string_view line, const Columns& columns, std::uint64_t& slabs) {
-  const char* end = line.data() + line.size();
-  if (columns.slabs_from_end == 2 && line.size() > 2 * (kSlabsWidth + 1)) {
-    ColumnReader reader(line.data(), end - 2 * (kSlabsWidth + 1), end);
+/// The number of slabs, which stands near the end of what follows the first colon.
+bool take_slabs(std::string_view rest, const Columns& columns, std::uint64_t& slabs) {
+  const char* end = rest.data() + rest.size();
+  if (columns.slabs_from_end == 2 && rest.size() > 2 * (kSlabsWidth + 1)) {
+    ColumnReader reader(rest.data(), end - 2 * (kSlabsWidth + 1), end);
     std::uint64_t shared = 0;
     if (reader.take_column<kSlabsWidth>(slabs) && reader.at() == end - (kSlabsWidth + 1) &&
         reader.take_column<kSlabsWidth>(shared) && reader.at() == end) {
       return true;
     }
   }
-  const std::string_view word = word_from_end(line, columns.slabs_from_end);
+  const std::string_view word = word_from_end(rest, columns.slabs_from_end);
   if (word.empty()) return false;
-  ColumnReader reader(line.data(), word.data(), end);
+  ColumnReader reader(rest.data(), word.data(), end);
   return reader.take(slabs) && reader.at() == word.data() + word.size();
 }
 
@@ -194,12 +196,13 @@ Result<void> parse_line(std::string_view line, std::size_t offset, const Columns
                         SizeTable& sizes, Staging& staging) {
   std::string_view name;
   std::uint64_t numbers[kMostColumns];
-  if (!split_line(line, columns, name, numbers)) {
+  std::string_view rest;
+  if (!split_line(line, columns, name, numbers, rest)) {
     return data_error(kFile, offset, "not a cache's line: a name and " + std::to_string(columns.first_group) +
                                          " numbers of at most 64 bits are expected before the colon");
   }
   std::uint64_t slabs = 0;
-  if (!take_slabs(line, columns, slabs)) return data_error(kFile, offset, "the number of slabs is missing or no number");
+  if (!take_slabs(rest, columns, slabs)) return data_error(kFile, offset, "the number of slabs is missing or no number");
   const std::uint64_t active = numbers[columns.active_objects];
   const std::uint64_t all = numbers[columns.all_objects];
   StagedType& cache = staging.add(name);
@@ -265,7 +268,8 @@ void update_sizes(KernelView& view, RawBytes& raw) {
   std::string_view line;
   while (next_line(rest, line)) {
     std::uint64_t numbers[kMostColumns];
-    if (!split_line(line, *columns, name, numbers)) continue;
+    std::string_view after_colon;
+    if (!split_line(line, *columns, name, numbers, after_colon)) continue;
     const auto [entry, is_new] = known.try_emplace(std::string(name), 0);
     if (is_new) entry->second = read_object_size(view, name, raw.parts[kScratchPart]);
     const auto length = static_cast<std::uint32_t>(name.size());

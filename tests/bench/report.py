@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Prints the table of figures from the results in a folder: report.py FOLDER (tests/bench/run calls it)."""
+import datetime
+import json
+import os
+import platform
+import statistics
+import sys
+
+
+def cpu_times(folder, name):
+    """CPU time of each repetition by benchmark, in ns."""
+    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+        runs = json.load(file)["benchmarks"]
+    unit = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+    times = {}
+    for run in runs:
+        if run.get("run_type") == "iteration":
+            times.setdefault(run["run_name"], []).append(run["cpu_time"] * unit[run["time_unit"]])
+    return times
+
+
+def ratio(times, above, below):
+    return statistics.median(times[above]) / statistics.median(times[below])
+
+
+def micro(times, name):
+    return f"{statistics.median(times[name]) / 1e3:,.0f} us"
+
+
+def rows(folder):
+    decode = cpu_times(folder, "decode")
+    yield ("decode 21 MB kern.malloc_stats / checksum of the same bytes", ratio(decode, "decode", "checksum"), "<=", 1.5,
+           f"{micro(decode, 'decode')} / {micro(decode, 'checksum')}")
+    render = cpu_times(folder, "render")
+    yield ("prometheus-cpp / our renderer, 100 000 series", ratio(render, "prometheus_cpp", "ours"), ">=", 50,
+           f"{micro(render, 'prometheus_cpp')} / {micro(render, 'ours')}")
+    yield ("our renderer / copying the page, 100 000 series", ratio(render, "ours", "copy"), "", None,
+           f"{micro(render, 'ours')} / {micro(render, 'copy')}")
+    try:
+        poll = cpu_times(folder, "poll")
+        yield ("poll of the live slab caches / reading /proc/slabinfo", ratio(poll, "poll", "read_only"), "<=", 1.2,
+               f"{micro(poll, 'poll')} / {micro(poll, 'read_only')}")
+        yield ("the same with rendering the page / reading", ratio(poll, "poll_and_render", "read_only"), "<=", 1.6,
+               f"{micro(poll, 'poll_and_render')} / {micro(poll, 'read_only')}")
+        with open(os.path.join(folder, "scrape.json"), encoding="utf-8") as file:
+            scrape = json.load(file)
+    except (OSError, KeyError, json.JSONDecodeError):
+        print("(the live figures are missing: not root, or no prometheus-node-exporter)", file=sys.stderr)
+        return
+    cpu = scrape["cpu_us_per_scrape"]
+    yield ("CPU of a scrape: node_exporter (slabinfo only) / memstatd", scrape["times_less_than_node_exporter"], ">=", 15,
+           f"{cpu['node_exporter']:,.0f} us / {cpu['memstatd']:,.0f} us")
+    yield ("the same, ten a second, memstatd polling for each", scrape["times_less_with_a_poll_each"], ">=", 8,
+           f"{cpu['node_exporter_paced']:,.0f} us / {cpu['memstatd_with_poll']:,.0f} us")
+    yield ("peak resident memory, MB", scrape["peak_resident_kib"]["memstatd"] * 1024 / 1e6, "<=", 12,
+           f"node_exporter {scrape['peak_resident_kib']['node_exporter'] * 1024 / 1e6:.1f} MB")
+
+
+def main():
+    folder = sys.argv[1]
+    print(f"{platform.system()} {platform.release()}, {os.cpu_count()} CPUs, {datetime.date.today()}\n")
+    print("| figure | measured | wanted | medians |\n|---|---|---|---|")
+    missed = 0
+    for what, value, sign, bound, detail in rows(folder):
+        reached = bound is None or (value <= bound if sign == "<=" else value >= bound)
+        missed += not reached
+        wanted = f"{sign} {bound}" if bound is not None else ""
+        print(f"| {what} | {value:.2f}{'' if reached else ' (missed)'} | {wanted} | {detail} |")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

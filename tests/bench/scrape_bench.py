@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""CPU of one scrape of this machine's slab caches: memstatd against Debian's prometheus-node-exporter with only its slabinfo
+collector, in one run, interleaved. Usage: scrape_bench.py MEMSTATD [ROUNDS]. Needs root and the package
+prometheus-node-exporter. Prints one JSON object.
+
+CPU is the sum over a server's threads of the time on a processor (/proc/PID/task/*/schedstat), which does not depend on what
+else the machine does. Scrapes go over one kept connection, uncompressed.
+"""
+import glob
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+SCRAPES = 200
+POLL_INTERVAL = 0.1
+
+
+def cpu_seconds(pid):
+    total = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        try:
+            with open(path, encoding="ascii") as file:
+                total += int(file.read().split()[0])
+        except FileNotFoundError:
+            pass  # a thread that ended
+    return total / 1e9
+
+
+def peak_resident_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    def __init__(self, arguments, port):
+        self.process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+                self.scrape()
+                return
+            except (OSError, http.client.HTTPException, RuntimeError):
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise
+                time.sleep(0.05)
+
+    def scrape(self):
+        try:
+            response = self.ask()
+        except http.client.RemoteDisconnected:  # an idle connection is not kept for ever
+            self.connection.close()
+            response = self.ask()
+        body = response.read()
+        if response.status != 200:
+            raise RuntimeError(f"status {response.status}")
+        return body
+
+    def ask(self):
+        self.connection.request("GET", "/metrics", headers={"Accept-Encoding": "identity"})
+        return self.connection.getresponse()
+
+    def series(self):
+        return sum(1 for line in self.scrape().splitlines() if line and not line.startswith(b"#"))
+
+    def cpu_of_scrapes(self, count):
+        before = cpu_seconds(self.process.pid)
+        for _ in range(count):
+            self.scrape()
+        return (cpu_seconds(self.process.pid) - before) / count * 1e6
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(timeout=10)
+
+
+def cpu_of_paced_scrapes(server, count):
+    """One scrape every POLL_INTERVAL. A memstatd that polls at that interval makes as many polls, so each scrape pays for
+    one; both servers are woken with caches as cold as in real life."""
+    before = cpu_seconds(server.process.pid)
+    begin = time.monotonic()
+    for i in range(count):
+        server.scrape()
+        time.sleep(max(0.0, begin + (i + 1) * POLL_INTERVAL - time.monotonic()))
+    return (cpu_seconds(server.process.pid) - before) / count * 1e6
+
+
+def main():
+    memstatd, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    exporter = shutil.which("prometheus-node-exporter")
+    if exporter is None or os.geteuid() != 0:
+        print("skipped: needs root and Debian's package prometheus-node-exporter", file=sys.stderr)
+        sys.exit(77)
+    ports = [free_port() for _ in range(3)]
+    ours = Server([memstatd, "--listen", f"127.0.0.1:{ports[0]}", "--interval", "1h"], ports[0])
+    polling = Server([memstatd, "--listen", f"127.0.0.1:{ports[1]}", "--interval", "100ms"], ports[1])
+    theirs = Server([exporter, "--collector.disable-defaults", "--collector.slabinfo",
+                     f"--web.listen-address=127.0.0.1:{ports[2]}"], ports[2])
+    try:
+        figures = {"memstatd": [], "memstatd_with_poll": [], "node_exporter": [], "node_exporter_paced": []}
+        for _ in range(rounds):
+            figures["memstatd"].append(ours.cpu_of_scrapes(SCRAPES))
+            figures["node_exporter"].append(theirs.cpu_of_scrapes(SCRAPES))
+            figures["memstatd_with_poll"].append(cpu_of_paced_scrapes(polling, 50))
+            figures["node_exporter_paced"].append(cpu_of_paced_scrapes(theirs, 50))
+        medians = {name: statistics.median(values) for name, values in figures.items()}
+        print(json.dumps({
+            "cpu_us_per_scrape": {name: round(value, 1) for name, value in medians.items()},
+            "times_less_than_node_exporter": round(medians["node_exporter"] / medians["memstatd"], 1),
+            "times_less_with_a_poll_each": round(medians["node_exporter_paced"] / medians["memstatd_with_poll"], 1),
+            "series": {"memstatd": ours.series(), "node_exporter": theirs.series()},
+            "peak_resident_kib": {"memstatd": peak_resident_kib(ours.process.pid),
+                                  "memstatd_with_poll": peak_resident_kib(polling.process.pid),
+                                  "node_exporter": peak_resident_kib(theirs.process.pid)},
+        }))
+    finally:
+        for server in (ours, polling, theirs):
+            server.stop()
+
+
+if __name__ == "__main__":
+    main()
