@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/app.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <optional>
 
 #include "core/kernel/capture_archive.h"
 #include "daemon/config_file.h"
@@ -62,6 +65,7 @@ class App {
   SelfMetrics metrics_{MEMSTAT_VERSION};
   SnapshotPool pool_;
   CapturedKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
+  std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
   std::shared_ptr<KernelView> view_;
   std::unique_ptr<Poller> poller_;
@@ -71,12 +75,19 @@ class App {
 
 Result<void> App::open_kernel() {
   if (!options_.replay.empty()) {
-    auto capture = open_capture(options_.replay);
+    // A folder is read poll by poll, which the account that root becomes may not be allowed to.
+    const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
+    auto capture = will_drop && std::filesystem::is_directory(options_.replay) ? load_capture_folder(options_.replay)
+                                                                               : open_capture(options_.replay);
     if (!capture) return capture.error();
     capture_ = capture->get();
     view_ = *std::move(capture);
     if (capture_->poll_count() == 0) {
-      return Error{.code = ErrorCode::kData, .source = {}, .path = options_.replay, .system_errno = 0, .offset = {},
+      return Error{.code = ErrorCode::kData,
+                   .source = {},
+                   .path = options_.replay,
+                   .system_errno = 0,
+                   .offset = {},
                    .detail = "the capture has no whole poll"};
     }
     if (auto selected = capture_->select_poll(0); !selected) return selected;
@@ -86,7 +97,9 @@ Result<void> App::open_kernel() {
     view_ = *std::move(live);
   }
   if (!config_.capture.record.empty()) {
-    auto recorder = Recorder::create(view_, config_, clock_);
+    auto recorder = capture_ == nullptr
+                        ? Recorder::create(view_, config_, clock_, nullptr)
+                        : Recorder::create(view_, config_, replay_clock_.emplace(*capture_), &capture_->manifest());
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
     view_ = recorder_->view();
@@ -134,8 +147,11 @@ HttpServerOptions App::server_options() {
 }
 
 Result<void> App::give_up_privileges() {
-  PrivilegeOptions options{.user = config_.user, .sandbox = config_.sandbox, .lock_memory = config_.lock_memory,
-                           .readable_paths = {"/proc/self"}, .writable_paths = {}};
+  PrivilegeOptions options{.user = config_.user,
+                           .sandbox = config_.sandbox,
+                           .lock_memory = config_.lock_memory,
+                           .readable_paths = {"/proc/self"},
+                           .writable_paths = {}};
   if (!file_.path().empty()) {
     const std::string folder = std::filesystem::path(file_.path()).parent_path().string();
     options.readable_paths.push_back(folder.empty() ? "." : folder);

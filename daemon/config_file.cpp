@@ -47,11 +47,12 @@ Result<std::string> ConfigFile::read() {
   struct stat named = {};
   const bool is_gone = fstat(descriptor_, &kept) != 0 || kept.st_nlink == 0;
   // The name can be looked up when only the file itself is closed to us; where its folder is, too, the link count must do.
-  const bool is_other = !is_gone && stat(path_.c_str(), &named) == 0 &&
-                        (named.st_dev != kept.st_dev || named.st_ino != kept.st_ino);
+  const bool is_other =
+      !is_gone && stat(path_.c_str(), &named) == 0 && (named.st_dev != kept.st_dev || named.st_ino != kept.st_ino);
   if (is_gone || is_other) {
-    text.error().detail = "the file was replaced by one that memstatd may not read since it gave up root; make it (and its "
-                          "folders) readable for the account of the key user, or restart";
+    text.error().detail =
+        "the file was replaced by one that memstatd may not read since it gave up root; make it (and its "
+        "folders) readable for the account of the key user, or restart";
     return text;
   }
   return read_descriptor(descriptor_, path_);

@@ -234,8 +234,7 @@ void DeltaTracker::track(MemoryTypeList& list, const std::array<FieldMask, kAllo
                          std::int64_t now_ns) {
   now_ns_ = now_ns;
   const std::int64_t spacing_ns = options_.growth_window_ns / static_cast<std::int64_t>(TrackedType::kGrowthSamples - 1);
-  takes_sample_ =
-      sample_count_ == 0 || now_ns - sample_times_ns_[sample_count_ % TrackedType::kGrowthSamples] >= spacing_ns;
+  takes_sample_ = sample_count_ == 0 || now_ns - sample_times_ns_[sample_count_ % TrackedType::kGrowthSamples] >= spacing_ns;
   if (takes_sample_) sample_times_ns_[++sample_count_ % TrackedType::kGrowthSamples] = now_ns;
   // Polls may be further apart than samples should be; the samples kept then reach back further than the window.
   constexpr std::uint64_t kKept = TrackedType::kGrowthSamples - 1;

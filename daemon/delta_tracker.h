@@ -49,21 +49,21 @@ struct ConfiguredLimit {
 struct TrackedType {
   static constexpr std::size_t kGrowthSamples = 16;
 
-  std::uint64_t bytes = 0;          ///< B at the last poll, negative values taken as 0
-  std::uint64_t objects = 0;        ///< at the last poll
-  std::int64_t delta_bytes = 0;     ///< since the poll before
-  std::int64_t delta_objects = 0;   ///< since the poll before
-  bool has_delta = false;           ///< false at first sight
+  std::uint64_t bytes = 0;         ///< B at the last poll, negative values taken as 0
+  std::uint64_t objects = 0;       ///< at the last poll
+  std::int64_t delta_bytes = 0;    ///< since the poll before
+  std::int64_t delta_objects = 0;  ///< since the poll before
+  bool has_delta = false;          ///< false at first sight
   bool is_over_limit = false;
   bool has_growth = false;
   double growth_bytes_per_second = 0;  ///< over the growth window, or since first sight when that is shorter
   std::uint64_t resets = 0;            ///< times that a counter fell by more than skew explains
   std::uint64_t limit_hits = 0;
-  ConfiguredLimit limit;               ///< from the configuration, looked up once
-  bool wants_cpus = false;             ///< whether per-CPU counters are followed and shown, looked up once
-  std::uint64_t epoch = 0;             ///< which configuration that was
-  std::uint64_t first_sample = 0;      ///< number of the first growth sample of this type
-  std::uint64_t last_sample = 0;       ///< number of its newest one
+  ConfiguredLimit limit;           ///< from the configuration, looked up once
+  bool wants_cpus = false;         ///< whether per-CPU counters are followed and shown, looked up once
+  std::uint64_t epoch = 0;         ///< which configuration that was
+  std::uint64_t first_sample = 0;  ///< number of the first growth sample of this type
+  std::uint64_t last_sample = 0;   ///< number of its newest one
   std::array<std::uint64_t, kGrowthSamples> growth_samples{};  ///< B, by sample number modulo kGrowthSamples
 };
 

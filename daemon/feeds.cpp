@@ -39,8 +39,14 @@ void LiveFeed::finish() {
 
 void LiveFeed::configure(const Config& config) { schedule_.restart(clock_.monotonic_ns(), config.poll.interval.count()); }
 
-ReplayFeed::ReplayFeed(const Clock& clock, CapturedKernelView& capture, Poller& poller, PollRecorder& recorder, Options options)
-    : clock_(clock), capture_(capture), poller_(poller), recorder_(recorder), options_(options), due_ns_(clock.monotonic_ns()) {}
+ReplayFeed::ReplayFeed(const Clock& clock, CapturedKernelView& capture, Poller& poller, PollRecorder& recorder,
+                       Options options)
+    : clock_(clock),
+      capture_(capture),
+      poller_(poller),
+      recorder_(recorder),
+      options_(options),
+      due_ns_(clock.monotonic_ns()) {}
 
 std::size_t ReplayFeed::poll_count() const {
   const std::size_t all = capture_.poll_count();
@@ -54,10 +60,9 @@ std::optional<std::int64_t> ReplayFeed::next_due_ns() {
 
 std::int64_t ReplayFeed::begin() {
   const PollInfo& poll = capture_.poll_info(next_);
+  (void)capture_.select_poll(next_);  // before the recording begins, which takes its times from it; next_ is in range
   recorder_.begin(poll.label);
   if (next_ == 0) poller_.forget_everything();
-  // A poll of the capture that cannot be selected reads as one in which nothing is present.
-  if (!capture_.select_poll(next_)) return poll.monotonic_ns;
   return poll.monotonic_ns;
 }
 

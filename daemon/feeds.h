@@ -52,6 +52,22 @@ class LiveFeed final : public PollFeed {
   std::optional<std::uint64_t> polls_left_;
 };
 
+/// Tells the times of the poll that a capture shows, so that a recording of a replay has the times of the capture. The view
+/// must outlive it. Thread safety: safe.
+class ReplayClock final : public Clock {
+ public:
+  explicit ReplayClock(const CapturedKernelView& capture) : capture_(capture) {}
+  [[nodiscard]] std::int64_t monotonic_ns() const override {
+    return capture_.poll_info(capture_.selected_poll()).monotonic_ns;
+  }
+  [[nodiscard]] std::int64_t realtime_ns() const override {
+    return capture_.poll_info(capture_.selected_poll()).realtime_ns;
+  }
+
+ private:
+  const CapturedKernelView& capture_;
+};
+
 /// A capture's polls at the distances at which they were recorded, divided by `speed`.
 class ReplayFeed final : public PollFeed {
  public:

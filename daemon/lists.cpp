@@ -32,7 +32,8 @@ std::string names(FieldSet<E> fields, std::size_t count) {
 std::string metric_list() {
   std::string text = line({"name", "type", "unit", "scope", "tier", "help"});
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    text += line({metric.name, to_string(metric.kind), metric.unit, to_string(metric.scope), to_string(metric.tier), metric.help});
+    text += line(
+        {metric.name, to_string(metric.kind), metric.unit, to_string(metric.scope), to_string(metric.tier), metric.help});
   }
   return text;
 }
@@ -40,8 +41,9 @@ std::string metric_list() {
 std::string source_list() {
   std::string text = line({"name", "os", "allocator", "roster", "figures", "per_cpu", "origin", "notes"});
   for (const SourceDescriptor* source : all_sources()) {
-    text += line({source->name, to_string(source->os), to_string(source->allocator), source->is_roster ? "yes" : "no",
-                  names(source->fields, kFieldCount), names(source->cpu_fields, kCpuFieldCount), source->origin, source->notes});
+    text +=
+        line({source->name, to_string(source->os), to_string(source->allocator), source->is_roster ? "yes" : "no",
+              names(source->fields, kFieldCount), names(source->cpu_fields, kCpuFieldCount), source->origin, source->notes});
   }
   return text;
 }

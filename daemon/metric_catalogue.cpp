@@ -31,11 +31,12 @@ constexpr MetricDescriptor kCatalogue[] = {
                 "Most objects allowed, cached ones included; absent when unlimited (uma: uth_limit, or the configuration).",
                 kUnsigned, kSumOfAll),
     type_metric("memstat_type_limit_bytes", "bytes", kGauge, Tier::kMinimal, Figure::kLimitBytes,
-                "Most bytes allowed; absent when unlimited (uma: uth_limit x requested size, or the configuration).", kUnsigned,
-                kSumOfAll),
-    type_metric("memstat_type_limit_hits_total", "", kCounter, Tier::kMinimal, Figure::kLimitHits,
-                "Times that the limit was felt since memstatd started: waits and failures, or upward crossings where the kernel "
-                "counts neither."),
+                "Most bytes allowed; absent when unlimited (uma: uth_limit x requested size, or the configuration).",
+                kUnsigned, kSumOfAll),
+    type_metric(
+        "memstat_type_limit_hits_total", "", kCounter, Tier::kMinimal, Figure::kLimitHits,
+        "Times that the limit was felt since memstatd started: waits and failures, or upward crossings where the kernel "
+        "counts neither."),
     type_metric("memstat_type_held_bytes", "bytes", kGauge, Tier::kDefault, Figure::kHeldBytes,
                 "Bytes taken from the system now, free objects and padding included (uma: uth_pages x page size; slab: "
                 "num_slabs x pagesperslab x page size)."),
@@ -49,9 +50,10 @@ constexpr MetricDescriptor kCatalogue[] = {
                 "Allocations that waited at the limit, since boot (uma: uth_sleeps)."),
     type_metric("memstat_type_delta_bytes", "bytes", kGauge, Tier::kDefault, Figure::kDeltaBytes,
                 "Change of the bytes in use from the poll before to the last poll; absent at first sight.", kSigned),
-    type_metric("memstat_type_growth_bytes_per_second", "", kGauge, Tier::kDefault, Figure::kGrowth,
-                "Bytes gained a second over the growth window of the configuration, or since first seen when that is shorter.",
-                kDouble),
+    type_metric(
+        "memstat_type_growth_bytes_per_second", "", kGauge, Tier::kDefault, Figure::kGrowth,
+        "Bytes gained a second over the growth window of the configuration, or since first seen when that is shorter.",
+        kDouble),
     type_metric("memstat_type_object_footprint_bytes", "bytes", kGauge, Tier::kDefault, Figure::kFootprint,
                 "Bytes that one object takes, padding included (uma: uth_rsize; slab: objsize).", kUnsigned, kSameOrNone),
     type_metric("memstat_type_delta_objects", "", kGauge, Tier::kFull, Figure::kDeltaObjects,
@@ -69,8 +71,8 @@ constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_cross_domain_frees_total", "", kCounter, Tier::kFull, Figure::kCrossDomainFrees,
                 "Frees on another NUMA domain than the allocation's, since boot (uma: uth_xdomain)."),
     type_metric("memstat_type_object_size_bytes", "bytes", kGauge, Tier::kFull, Figure::kObjectSize,
-                "Bytes that a caller gets with one object (uma: uth_size; slab: object_size of /sys/kernel/slab).", kUnsigned,
-                kSameOrNone),
+                "Bytes that a caller gets with one object (uma: uth_size; slab: object_size of /sys/kernel/slab).",
+                kUnsigned, kSameOrNone),
     type_metric("memstat_type_peak_bytes", "bytes", kGauge, Tier::kFull, Figure::kPeakBytes,
                 "Most bytes in use seen at any poll since memstatd first saw the type."),
     type_metric("memstat_type_resets_total", "", kCounter, Tier::kFull, Figure::kResets,

@@ -25,8 +25,8 @@ enum class Figure : std::uint8_t {
   kAllocations,
   kFrees,
   kSleeps,
-  kDeltaBytes,   ///< signed
-  kGrowth,       ///< double, as its bits
+  kDeltaBytes,  ///< signed
+  kGrowth,      ///< double, as its bits
   kFootprint,
   kDeltaObjects,  ///< signed
   kZoneFreeObjects,
@@ -65,10 +65,10 @@ struct MetricDescriptor {
   std::string_view unit;  ///< Base unit as OpenMetrics wants it ("bytes"), "" for counts of things.
   MetricKind kind;
   MetricScope scope;
-  Tier tier;              ///< The smallest tier that shows it.
+  Tier tier;  ///< The smallest tier that shows it.
   FigureFormat format;
   DuplicateRule duplicates;
-  std::uint8_t figure;    ///< A Figure or, for scope kCpu, a CpuFigure.
+  std::uint8_t figure;  ///< A Figure or, for scope kCpu, a CpuFigure.
 };
 
 /// All of them, in the order of the page.

@@ -29,19 +29,28 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   std::string log_level;
   std::uint64_t polls = 0;
 
-  CLI::App app("Tells where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
-               "Serves http://127.0.0.1:8947/metrics for Prometheus unless told otherwise.",
-               "memstatd");
+  CLI::App app(
+      "Tells where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
+      "Serves http://127.0.0.1:8947/metrics for Prometheus unless told otherwise.",
+      "memstatd");
   app.set_version_flag("--version", "memstatd " + version);
+  // An unset variable in a script must not turn into the defaults: `--replay ""` would serve the live kernel.
+  const auto not_empty = [](const std::string& text) {
+    return text.empty() ? std::string("must not be empty") : std::string();
+  };
   app.add_option("--config", options.config_file, "Configuration file; without it every key has its default")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty);
   app.add_flag("--check-config", options.check_config, "Check the configuration and exit: 0 good, 2 bad");
   app.add_option("--listen", listen, "Address to serve on, repeatable; port 0 takes any, the log names it")
       ->check(check(parse_listen_address, "ADDR:PORT"));
-  app.add_option("--interval", interval, "Time between two polls, such as 10s")->check(check(parse_poll_interval, "DURATION"));
-  app.add_flag("--once", options.once, "Print the page with every metric after one poll (or the last one of a replay) and exit");
-  CLI::Option* replay =
-      app.add_option("--replay", options.replay, "Show a recorded kernel: a folder, .tar or .tar.zst")->type_name("CAPTURE");
+  app.add_option("--interval", interval, "Time between two polls, such as 10s")
+      ->check(check(parse_poll_interval, "DURATION"));
+  app.add_flag("--once", options.once,
+               "Print the page with every metric after one poll (or the last one of a replay) and exit");
+  CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a folder, .tar or .tar.zst")
+                            ->type_name("CAPTURE")
+                            ->check(not_empty);
   app.add_option("--replay-speed", options.replay_speed, "How many times faster than it was recorded")
       ->type_name("X")
       ->needs(replay)
@@ -51,13 +60,16 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
         return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? std::string()
                                                                                    : "must be a number above 0";
       });
-  app.add_flag("--replay-loop", options.replay_loop, "Start over after the last poll, with all counts forgotten")->needs(replay);
+  app.add_flag("--replay-loop", options.replay_loop, "Start over after the last poll, with all counts forgotten")
+      ->needs(replay);
   CLI::Option* poll_count =
       app.add_option("--polls", polls,
                      "Only the first N polls. A replay then holds the last one; on the live kernel memstatd ends")
           ->type_name("N")
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
-  app.add_option("--record", options.record, "Record what the kernel says: a new folder, .tar or .tar.zst")->type_name("CAPTURE");
+  app.add_option("--record", options.record, "Record what the kernel says: a new folder, .tar or .tar.zst")
+      ->type_name("CAPTURE")
+      ->check(not_empty);
   app.add_flag("--list-metrics", options.list_metrics, "Print the metrics, tab-separated, and exit");
   app.add_flag("--list-sources", options.list_sources, "Print the sources, tab-separated, and exit");
   app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");

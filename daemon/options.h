@@ -14,18 +14,18 @@ namespace memstat {
 
 /// What the command line says. A flag that was given beats its key in the configuration file.
 struct CommandLine {
-  std::string config_file;            ///< "": built-in defaults.
+  std::string config_file;  ///< "": built-in defaults.
   bool check_config = false;
   std::vector<ListenAddress> listen;  ///< Empty: as configured.
   std::optional<std::chrono::nanoseconds> interval;
   std::optional<LogLevel> log_level;
   bool no_sandbox = false;
   bool once = false;
-  std::string replay;                 ///< Capture to replay; "": the live kernel.
+  std::string replay;  ///< Capture to replay; "": the live kernel.
   double replay_speed = 1;
   bool replay_loop = false;
   std::optional<std::uint64_t> polls;
-  std::string record;                 ///< "": as configured.
+  std::string record;  ///< "": as configured.
   bool list_metrics = false;
   bool list_sources = false;
 };

@@ -66,7 +66,8 @@ void append_sources(std::string& html, const Poller& poller) {
       html += ": ";
       append_html(html, source.error);
     }
-    html += "<td class=number>" + (source.state == SourceState::kUp ? std::to_string(source.types) : std::string("-")) + "</tr>\n";
+    html += "<td class=number>" + (source.state == SourceState::kUp ? std::to_string(source.types) : std::string("-")) +
+            "</tr>\n";
   }
   html += "</table>\n";
 }
@@ -77,12 +78,12 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
     if (snapshot.has(Figure::kBytes, row)) rows.push_back(row);
   }
   const std::size_t shown = std::min(rows.size(), kTypesShown);
-  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
-                    [&](std::size_t a, std::size_t b) {
-                      return snapshot.value(Figure::kBytes, a) > snapshot.value(Figure::kBytes, b);
-                    });
-  html += "<h2>Largest memory types, as of the last poll</h2>\n"
-          "<table><tr><th>type<th class=number>in use<th class=number>objects<th class=number>failures</tr>\n";
+  std::partial_sort(
+      rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
+      [&](std::size_t a, std::size_t b) { return snapshot.value(Figure::kBytes, a) > snapshot.value(Figure::kBytes, b); });
+  html +=
+      "<h2>Largest memory types, as of the last poll</h2>\n"
+      "<table><tr><th>type<th class=number>in use<th class=number>objects<th class=number>failures</tr>\n";
   const auto cell = [&](Figure figure, std::size_t row, bool is_bytes) {
     html += "<td class=number>";
     if (!snapshot.has(figure, row)) {
@@ -122,7 +123,8 @@ HttpResponse Pages::ready() const {
   }
   std::string text = "Not ready: no source is up.\n";
   for (const SourceStatus& source : poller_.statuses()) {
-    text += source.name + ": " + std::string(to_string(source.state)) + (source.error.empty() ? "" : ": " + source.error) + "\n";
+    text +=
+        source.name + ": " + std::string(to_string(source.state)) + (source.error.empty() ? "" : ": " + source.error) + "\n";
   }
   return plain(503, text);
 }
@@ -131,8 +133,9 @@ HttpResponse Pages::landing() const {
   std::string html(kHead);
   html += "<h1>memstatd <span class=quiet>";
   append_html(html, options_.version);
-  html += "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
-          "<nav><a href=\"/metrics\">/metrics</a><a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
+  html +=
+      "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
+      "<nav><a href=\"/metrics\">/metrics</a><a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
   append_sources(html, poller_);
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) append_largest(html, *snapshot);
   html += "</body></html>\n";
@@ -157,8 +160,9 @@ HttpResponse Pages::respond(const HttpRequest& request) const {
     HttpResponse (Pages::*page)() const;
   };
   static constexpr std::array kRoutes{
-      Route{"/metrics", "GET", &Pages::metrics}, Route{"/", "GET", &Pages::landing}, Route{"/-/healthy", "GET", nullptr},
-      Route{"/-/ready", "GET", &Pages::ready},   Route{"/-/reload", "POST", &Pages::reload},
+      Route{"/metrics", "GET", &Pages::metrics},  Route{"/", "GET", &Pages::landing},
+      Route{"/-/healthy", "GET", nullptr},        Route{"/-/ready", "GET", &Pages::ready},
+      Route{"/-/reload", "POST", &Pages::reload},
   };
   for (const Route& route : kRoutes) {
     if (request.path != route.path) continue;

@@ -70,8 +70,8 @@ class PollLoop {
   std::function<void()> on_end_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool must_stop_ = false;              // guarded by mutex_
-  std::optional<Config> new_config_;    // guarded by mutex_
+  bool must_stop_ = false;            // guarded by mutex_
+  std::optional<Config> new_config_;  // guarded by mutex_
   std::thread thread_;
 };
 

@@ -142,7 +142,8 @@ void Poller::failed(Entry& entry, const Error& error, double seconds) {
 void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   if (entry.config.enabled == Switch::kOff || now_ns < entry.next_due_ns) return;
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
-  if (entry.config.interval) entry.next_due_ns = now_ns + entry.config.interval->count() - config_.poll.interval.count() / 10;
+  if (entry.config.interval)
+    entry.next_due_ns = now_ns + entry.config.interval->count() - config_.poll.interval.count() / 10;
   const std::int64_t begin_ns = clock_.monotonic_ns();
   Result<void> result = reader_.read(entry.polled, config_.poll.timeout);
   const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
@@ -176,10 +177,9 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   }
   if (Snapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
     builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot);
-    render_text({.tier = options_.everything ? Tier::kFull : config_.tier,
-                 .per_cpu = true,
-                 .size_classes = options_.everything},
-                *snapshot);
+    render_text(
+        {.tier = options_.everything ? Tier::kFull : config_.tier, .per_cpu = true, .size_classes = options_.everything},
+        *snapshot);
     metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9, snapshot->series);
     pool_.publish(snapshot);
   } else {

@@ -51,11 +51,15 @@ Result<void> copy_file(const std::string& from, int to, const std::string& to_pa
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelView>& view, const Config& config,
-                                                   const Clock& clock) {
+                                                   const Clock& clock, const CaptureManifest* replayed) {
   std::unique_ptr<Recorder> recorder(new Recorder);
-  RecordingOptions options{.folder = config.capture.record,
-                           .max_bytes = config.capture.max_bytes,
-                           .max_age_ns = config.capture.max_age.count()};
+  RecordingOptions options{
+      .folder = config.capture.record, .max_bytes = config.capture.max_bytes, .max_age_ns = config.capture.max_age.count()};
+  if (replayed != nullptr) {
+    options.release = replayed->release;
+    options.machine = replayed->machine;
+    if (!replayed->how.empty()) options.how = "Recorded again by memstatd while it replayed a capture: " + replayed->how;
+  }
   if (geteuid() == 0 && !config.user.empty()) {
     if (const passwd* account = getpwnam(config.user.c_str()); account != nullptr) {
       options.user = account->pw_uid;
@@ -66,7 +70,8 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelV
     recorder->archive_path_ = options.folder;
     recorder->archive_ = open(options.folder.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (recorder->archive_ < 0) {
-      return system_error(options.folder, errno, errno == EEXIST ? "a recording never overwrites a file: name another one" : "");
+      return system_error(options.folder, errno,
+                          errno == EEXIST ? "a recording never overwrites a file: name another one" : "");
     }
     std::string work = std::string(kWorkParent) + "/memstatd-recording-XXXXXX";
     if (mkdtemp(work.data()) == nullptr) return system_error(kWorkParent, errno, "no room to collect the recording in");

@@ -12,15 +12,16 @@
 
 namespace memstat {
 
-/// Owns what a recording needs from before privileges are dropped until the end. Thread safety: one thread at a time, but for
-/// the view, which is what KernelView says.
+/// Owns what a recording needs from before privileges are dropped until the end. Thread safety: one thread at a time, but
+/// for the view, which is what KernelView says.
 class Recorder {
  public:
   /// Starts the recording that `config.capture` asks for, of what `view` reads, with everything made for the account of
   /// `config.user` when we are root. An archive's file is created now, so that it can be written without privileges later;
   /// its polls are collected in a folder of /var/tmp. Errors: those of the file system, with the path.
+  /// `replayed`: what the capture says of its kernel when `view` is a replay, else nullptr; `clock` is then the capture's.
   static Result<std::unique_ptr<Recorder>> create(const std::shared_ptr<KernelView>& view, const Config& config,
-                                                  const Clock& clock);
+                                                  const Clock& clock, const CaptureManifest* replayed);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -40,25 +40,29 @@ struct SelfMetrics::Implementation {
   };
 
   prometheus::Registry registry;
-  Family<Gauge>& up = gauges(registry, "memstat_source_up", "1 when the last read of the source succeeded, 0 when it failed.");
-  Family<Histogram>& read_seconds =
-      prometheus::BuildHistogram()
-          .Name("memstat_source_read_seconds")
-          .Help("Time from asking for a read of the source to having its bytes.")
-          .Register(registry);
+  Family<Gauge>& up =
+      gauges(registry, "memstat_source_up", "1 when the last read of the source succeeded, 0 when it failed.");
+  Family<Histogram>& read_seconds = prometheus::BuildHistogram()
+                                        .Name("memstat_source_read_seconds")
+                                        .Help("Time from asking for a read of the source to having its bytes.")
+                                        .Register(registry);
   Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds",
                                        "Unix time of the last read of the source that succeeded.");
   Family<Counter>& errors = counters(registry, "memstat_source_errors_total", "Reads of the source that failed, by reason.");
   Family<Gauge>& types = gauges(registry, "memstat_source_types", "Memory types that the source named in its last read.");
   Gauge& poll_timestamp =
-      gauges(registry, "memstat_poll_timestamp_seconds", "Unix time of the last poll; every memory type is as of then.").Add({});
-  Counter& missed = counters(registry, "memstat_poll_missed_total", "Polls that were skipped because the one before took too long.")
-                        .Add({});
+      gauges(registry, "memstat_poll_timestamp_seconds", "Unix time of the last poll; every memory type is as of then.")
+          .Add({});
+  Counter& missed =
+      counters(registry, "memstat_poll_missed_total", "Polls that were skipped because the one before took too long.")
+          .Add({});
   Counter& skipped =
-      counters(registry, "memstat_snapshots_skipped_total", "Polls not shown because slow readers held every snapshot.").Add({});
+      counters(registry, "memstat_snapshots_skipped_total", "Polls not shown because slow readers held every snapshot.")
+          .Add({});
   Gauge& series = gauges(registry, "memstat_series", "Series of memory types on the page.").Add({});
   Gauge& dropped =
-      gauges(registry, "memstat_series_dropped", "Series left off the page by the limit on series (this version has none).").Add({});
+      gauges(registry, "memstat_series_dropped", "Series left off the page by the limit on series (this version has none).")
+          .Add({});
   Gauge& reloaded = gauges(registry, "memstat_config_last_reload_successful",
                            "1 when the last loading of the configuration succeeded, 0 when the one before it is in force.")
                         .Add({});
@@ -73,8 +77,8 @@ struct SelfMetrics::Implementation {
       counters(registry, "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.").Add({});
 
   std::mutex mutex;
-  std::map<std::string, Source, std::less<>> sources;            // guarded by mutex
-  std::unique_ptr<ProcessMeter> meter = make_process_meter();    // guarded by mutex
+  std::map<std::string, Source, std::less<>> sources;          // guarded by mutex
+  std::unique_ptr<ProcessMeter> meter = make_process_meter();  // guarded by mutex
 
   Source& source(std::string_view name) {
     const auto known = sources.find(name);
@@ -86,8 +90,8 @@ struct SelfMetrics::Implementation {
   }
   void observe(Source& entry, std::string_view name, double seconds) {
     if (entry.read_seconds == nullptr) {
-      entry.read_seconds = &read_seconds.Add({{"source", std::string(name)}},
-                                             Histogram::BucketBoundaries{0.0001, 0.001, 0.01, 0.1, 1.0});
+      entry.read_seconds =
+          &read_seconds.Add({{"source", std::string(name)}}, Histogram::BucketBoundaries{0.0001, 0.001, 0.01, 0.1, 1.0});
     }
     entry.read_seconds->Observe(seconds);
   }

@@ -20,14 +20,14 @@ struct PlainFigure {
   Figure figure;
 };
 constexpr PlainFigure kPlainFigures[] = {
-    {Field::kHeldBytes, Figure::kHeldBytes}, {Field::kFree, Figure::kFreeObjects},
+    {Field::kHeldBytes, Figure::kHeldBytes},      {Field::kFree, Figure::kFreeObjects},
     {Field::kZoneFree, Figure::kZoneFreeObjects}, {Field::kKegFree, Figure::kKegFreeObjects},
-    {Field::kSleepers, Figure::kSleepers}, {Field::kSize, Figure::kObjectSize},
-    {Field::kRSize, Figure::kFootprint}, {Field::kSizeMask, Figure::kSizeClasses},
+    {Field::kSleepers, Figure::kSleepers},        {Field::kSize, Figure::kObjectSize},
+    {Field::kRSize, Figure::kFootprint},          {Field::kSizeMask, Figure::kSizeClasses},
 };
 /// Figure of each of kTrackedCounters.
-constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees, Figure::kAllocatedBytes, Figure::kFreedBytes,
-                                     Figure::kFailures, Figure::kSleeps, Figure::kCrossDomainFrees};
+constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees,  Figure::kAllocatedBytes,  Figure::kFreedBytes,
+                                     Figure::kFailures,    Figure::kSleeps, Figure::kCrossDomainFrees};
 static_assert(kCounterFigures.size() == kTrackedCounters.size());
 
 struct CpuColumn {
@@ -37,7 +37,7 @@ struct CpuColumn {
 };
 constexpr CpuColumn kCpuColumns[] = {
     {CpuField::kMemAlloced, CpuFigure::kAllocatedBytes, true}, {CpuField::kMemFreed, CpuFigure::kFreedBytes, true},
-    {CpuField::kNumAllocs, CpuFigure::kAllocations, true}, {CpuField::kNumFrees, CpuFigure::kFrees, true},
+    {CpuField::kNumAllocs, CpuFigure::kAllocations, true},     {CpuField::kNumFrees, CpuFigure::kFrees, true},
     {CpuField::kFree, CpuFigure::kFreeObjects, false},
 };
 
@@ -147,8 +147,8 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
     block.figures |= bit(column.figure);
     std::uint64_t* values = &snapshot.cpu_values_[block.offset + static_cast<std::size_t>(column.figure) * block.cpu_count];
     for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
-      const std::uint64_t value = column.is_counter ? DeltaTracker::accumulated(type, cpu, column.field)
-                                                    : type.cpu_figure(column.field, cpu);
+      const std::uint64_t value =
+          column.is_counter ? DeltaTracker::accumulated(type, cpu, column.field) : type.cpu_figure(column.field, cpu);
       values[cpu] = (is_new ? 0 : values[cpu]) + value;
     }
   }

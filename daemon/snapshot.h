@@ -59,9 +59,9 @@ class Snapshot {
   struct Row {
     std::uint32_t label_offset = 0;
     std::uint32_t label_size = 0;
-    std::uint32_t figures = 0;   // set of Figure
-    std::uint32_t withheld = 0;  // figures that types of one name do not agree on
-    std::uint32_t cpu_block = 0; // its index + 1
+    std::uint32_t figures = 0;    // set of Figure
+    std::uint32_t withheld = 0;   // figures that types of one name do not agree on
+    std::uint32_t cpu_block = 0;  // its index + 1
   };
 
   std::vector<Row> rows_;

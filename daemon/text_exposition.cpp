@@ -77,8 +77,8 @@ class Family {
   std::size_t series = 0;
 
   void sample(std::string_view label, std::string_view more_label, std::uint64_t bits) {
-    writer_.need(2 * metric_.name.size() + metric_.help.size() + 64 + metric_.name.size() + label.size() + more_label.size() +
-                 kLongestNumber);
+    writer_.need(2 * metric_.name.size() + metric_.help.size() + 64 + metric_.name.size() + label.size() +
+                 more_label.size() + kLongestNumber);
     if (series++ == 0) header();
     writer_.put_padded(name_, metric_.name.size());
     writer_.put_padded(label.data(), label.size());

@@ -9,8 +9,8 @@ namespace memstat {
 /// Which metrics are rendered.
 struct RenderOptions {
   Tier tier = Tier::kDefault;
-  bool per_cpu = true;         ///< Those of scope kCpu, for the rows that have per-CPU figures.
-  bool size_classes = false;   ///< Those of scope kSizeClass.
+  bool per_cpu = true;        ///< Those of scope kCpu, for the rows that have per-CPU figures.
+  bool size_classes = false;  ///< Those of scope kSizeClass.
 };
 
 /// Renders into snapshot.text and sets snapshot.series. Families are contiguous, in the order of the catalogue; one without

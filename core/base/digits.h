@@ -12,7 +12,8 @@
 
 namespace memstat {
 
-/// Reads numbers forward from `at`, which lies within `[begin, end)`. Never reads outside of that. Thread safety: a plain value.
+/// Reads numbers forward from `at`, which lies within `[begin, end)`. Never reads outside of that. Thread safety: a plain
+/// value.
 class ColumnReader {
  public:
   ColumnReader(const char* begin, const char* at, const char* end) : begin_(begin), at_(at), end_(end) {}

@@ -67,6 +67,8 @@ class CapturedKernelView final : public KernelView {
 
 /// A capture in a folder. Errors: those of CapturedKernelView::open, and system_error. For archives see capture_archive.h.
 Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder);
+/// The same, read as a whole now (1 GiB at most), for a process that is about to give up the right to read the folder.
+Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder);
 
 /// Whether `name` is the name of a poll's folder: six digits, or more without a leading zero.
 bool is_poll_folder(std::string_view name);

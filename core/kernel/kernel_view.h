@@ -61,12 +61,12 @@ class KernelView {
 
 /// What this process uses itself, for the process_* series. Fields that the system does not tell are 0.
 struct ProcessUsage {
-  double cpu_seconds = 0;             ///< User and system time since start.
-  std::uint64_t resident_bytes = 0;   ///< Physical memory now.
-  std::uint64_t virtual_bytes = 0;    ///< Address space now.
-  std::uint64_t open_files = 0;       ///< Open descriptors now.
-  std::uint64_t max_files = 0;        ///< Limit on them.
-  double start_time_seconds = 0;      ///< Unix time.
+  double cpu_seconds = 0;            ///< User and system time since start.
+  std::uint64_t resident_bytes = 0;  ///< Physical memory now.
+  std::uint64_t virtual_bytes = 0;   ///< Address space now.
+  std::uint64_t open_files = 0;      ///< Open descriptors now.
+  std::uint64_t max_files = 0;       ///< Limit on them.
+  double start_time_seconds = 0;     ///< Unix time.
 };
 
 /// Reads ProcessUsage again and again; opens what it needs when it is made, before privileges are dropped.

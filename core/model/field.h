@@ -25,25 +25,25 @@ std::string_view to_string(Allocator allocator);
 /// One figure of a memory type. Amounts are now, counters are since boot; units as noted; 0 means 0 (a figure that the
 /// kernel does not have is not in the type's field mask).
 enum class Field : std::uint8_t {
-  kBytes,          ///< B in use, now
-  kCount,          ///< objects in use, now
-  kHeldBytes,      ///< B taken from the system including free objects and padding, now (not for secondary zones)
-  kFree,           ///< objects cached for reuse, now
-  kZoneFree,       ///< objects cached in the zone, now
-  kKegFree,        ///< objects free in the keg's slabs, now
-  kNumAllocs,      ///< allocations, cumulative
-  kNumFrees,       ///< frees, cumulative
-  kMemAlloced,     ///< B allocated, cumulative
-  kMemFreed,       ///< B freed, cumulative
-  kFailures,       ///< failed allocations, cumulative
-  kSleeps,         ///< waits at the limit, cumulative
-  kSleepers,       ///< threads waiting at the limit, now
-  kXDomain,        ///< frees that crossed NUMA domains, cumulative
-  kCountLimit,     ///< objects at most; absent when unlimited
-  kBytesLimit,     ///< B at most; absent when unlimited
-  kSize,           ///< B that a caller gets with one object
-  kRSize,          ///< B that one object takes (footprint)
-  kSizeMask,       ///< set of size classes that served the type: bit i = class i of the kernel's own table
+  kBytes,       ///< B in use, now
+  kCount,       ///< objects in use, now
+  kHeldBytes,   ///< B taken from the system including free objects and padding, now (not for secondary zones)
+  kFree,        ///< objects cached for reuse, now
+  kZoneFree,    ///< objects cached in the zone, now
+  kKegFree,     ///< objects free in the keg's slabs, now
+  kNumAllocs,   ///< allocations, cumulative
+  kNumFrees,    ///< frees, cumulative
+  kMemAlloced,  ///< B allocated, cumulative
+  kMemFreed,    ///< B freed, cumulative
+  kFailures,    ///< failed allocations, cumulative
+  kSleeps,      ///< waits at the limit, cumulative
+  kSleepers,    ///< threads waiting at the limit, now
+  kXDomain,     ///< frees that crossed NUMA domains, cumulative
+  kCountLimit,  ///< objects at most; absent when unlimited
+  kBytesLimit,  ///< B at most; absent when unlimited
+  kSize,        ///< B that a caller gets with one object
+  kRSize,       ///< B that one object takes (footprint)
+  kSizeMask,    ///< set of size classes that served the type: bit i = class i of the kernel's own table
 };
 inline constexpr std::size_t kFieldCount = 19;
 

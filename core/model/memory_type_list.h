@@ -22,7 +22,7 @@ namespace memstat {
 struct CommitScope {
   std::string_view source;  ///< Name of the source; must outlive the list (a string literal).
   Allocator allocator = Allocator::kUnknown;
-  bool is_roster = false;   ///< Creates types and retires those it no longer names; others only add figures.
+  bool is_roster = false;  ///< Creates types and retires those it no longer names; others only add figures.
   FieldMask fields;
   CpuFieldMask cpu_fields;
 };

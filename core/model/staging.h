@@ -18,7 +18,7 @@ namespace memstat {
 /// changed.
 struct StagedType {
   std::string_view name;
-  FieldMask fields;   ///< Which of `figures` the kernel gave for this type.
+  FieldMask fields;  ///< Which of `figures` the kernel gave for this type.
   Figures figures;
 };
 

@@ -76,7 +76,8 @@ Result<Layout> parse_header(std::string_view bytes) {
 }
 
 /// Sums the CPU blocks into `type`, whose counters hold what went past the per-CPU caches. Returns the items cached.
-std::uint64_t parse_blocks(std::string_view bytes, std::size_t blocks, Staging& staging, std::size_t index, Figures& figures) {
+std::uint64_t parse_blocks(std::string_view bytes, std::size_t blocks, Staging& staging, std::size_t index,
+                           Figures& figures) {
   std::uint64_t* allocs = staging.cpu_column(index, CpuField::kNumAllocs);
   std::uint64_t* frees = staging.cpu_column(index, CpuField::kNumFrees);
   std::uint64_t* free = staging.cpu_column(index, CpuField::kFree);

@@ -2,11 +2,12 @@
 // Linux slab caches, from /proc/slabinfo (mm/slab_common.c) and, for the size that callers ask for, from
 // /sys/kernel/slab/CACHE/object_size.
 //
-//   # name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables ... : slabdata <active_slabs> <num_slabs> ...
+//   # name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables ... : slabdata <active_slabs>
+//   <num_slabs> ...
 //
-// `objsize` is the slot that an object takes, with padding and debugging fields: the footprint. Columns are found by the names
-// in the header line. active_objs counts objects that lie free in per-CPU lists as used. Cache names are not unique, and one
-// read returns at most 4 KiB of the file, so caches may shift between two reads of one pass: a line may come twice.
+// `objsize` is the slot that an object takes, with padding and debugging fields: the footprint. Columns are found by the
+// names in the header line. active_objs counts objects that lie free in per-CPU lists as used. Cache names are not unique,
+// and one read returns at most 4 KiB of the file, so caches may shift between two reads of one pass: a line may come twice.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -86,16 +87,18 @@ Result<Columns> parse_header(std::string_view& rest, std::size_t size) {
     ++words;
     if (word == "<num_slabs>") columns.slabs_from_end = words;
   }
-  const std::size_t last = std::max({columns.active_objects, columns.all_objects, columns.object_size, columns.pages_per_slab});
+  const std::size_t last =
+      std::max({columns.active_objects, columns.all_objects, columns.object_size, columns.pages_per_slab});
   if (last >= columns.first_group || columns.first_group > kMostColumns || columns.slabs_from_end == 0) {
-    return data_error(kFile, offset, "a column is missing: active_objs, num_objs, objsize, pagesperslab and num_slabs are needed");
+    return data_error(kFile, offset,
+                      "a column is missing: active_objs, num_objs, objsize, pagesperslab and num_slabs are needed");
   }
   columns.slabs_from_end = words - columns.slabs_from_end + 1;
   return columns;
 }
 
-/// Splits a line into the cache's name, the numbers up to the first colon, and the rest from that colon on. Names with blanks
-/// exist: then the numbers are the last words before the colon.
+/// Splits a line into the cache's name, the numbers up to the first colon, and the rest from that colon on. Names with
+/// blanks exist: then the numbers are the last words before the colon.
 bool split_line(std::string_view line, const Columns& columns, std::string_view& name, std::uint64_t* numbers,
                 std::string_view& rest) {
   const auto take_group = [&](const char* at, const char* end) {
@@ -198,8 +201,9 @@ Result<void> parse_line(std::string_view line, std::size_t offset, const Columns
   std::uint64_t numbers[kMostColumns];
   std::string_view rest;
   if (!split_line(line, columns, name, numbers, rest)) {
-    return data_error(kFile, offset, "not a cache's line: a name and " + std::to_string(columns.first_group) +
-                                         " numbers of at most 64 bits are expected before the colon");
+    return data_error(kFile, offset,
+                      "not a cache's line: a name and " + std::to_string(columns.first_group) +
+                          " numbers of at most 64 bits are expected before the colon");
   }
   std::uint64_t slabs = 0;
   if (!take_slabs(rest, columns, slabs)) return data_error(kFile, offset, "the number of slabs is missing or no number");
@@ -234,7 +238,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) return data_error(kFile, offset, "ends within a line");
     if (end != 0) {
-      if (auto result = parse_line(rest.substr(0, end), offset, *columns, raw.page_size, sizes, staging); !result) return result;
+      if (auto result = parse_line(rest.substr(0, end), offset, *columns, raw.page_size, sizes, staging); !result)
+        return result;
     }
     rest.remove_prefix(end + 1);
   }
@@ -254,28 +259,42 @@ std::uint64_t read_object_size(KernelView& view, std::string_view name, Buffer& 
   return parse_u64(trim(scratch.view())).value_or(0);
 }
 
-/// Makes the table of object sizes for the caches of `raw`'s text. Each cache is asked once; what was known stays known, since
-/// after privileges are dropped it could not be read again.
+void append_size(Buffer& table, std::string_view name, std::uint64_t size) {
+  const auto length = static_cast<std::uint32_t>(name.size());
+  table.append({reinterpret_cast<const char*>(&size), sizeof size});
+  table.append({reinterpret_cast<const char*>(&length), sizeof length});
+  table.append(name);
+}
+
+/// Makes the table of object sizes for the caches of `raw`'s text. Each cache is asked once; what was known stays known,
+/// also of caches that are gone, since after privileges are dropped it could not be read again when they come back.
 void update_sizes(KernelView& view, RawBytes& raw) {
+  constexpr std::size_t kMostGone = 1024;
+  struct Known {
+    std::uint64_t size;
+    bool is_listed;
+  };
   std::string_view rest = raw.parts[kTextPart].view();
   const auto columns = parse_header(rest, rest.size());
   if (!columns) return;  // the parser will say so
-  std::unordered_map<std::string, std::uint64_t> known;
+  std::unordered_map<std::string, Known> known;
   std::string_view name;
   std::uint64_t size = 0;
-  for (SizeTable table(raw.parts[kSizesPart].view()); table.next(name, size);) known.emplace(name, size);
+  for (SizeTable table(raw.parts[kSizesPart].view()); table.next(name, size);) known.emplace(name, Known{size, false});
   Buffer sizes;
   std::string_view line;
   while (next_line(rest, line)) {
     std::uint64_t numbers[kMostColumns];
     std::string_view after_colon;
     if (!split_line(line, *columns, name, numbers, after_colon)) continue;
-    const auto [entry, is_new] = known.try_emplace(std::string(name), 0);
-    if (is_new) entry->second = read_object_size(view, name, raw.parts[kScratchPart]);
-    const auto length = static_cast<std::uint32_t>(name.size());
-    sizes.append({reinterpret_cast<const char*>(&entry->second), sizeof entry->second});
-    sizes.append({reinterpret_cast<const char*>(&length), sizeof length});
-    sizes.append(name);
+    const auto [entry, is_new] = known.try_emplace(std::string(name), Known{0, true});
+    if (is_new) entry->second.size = read_object_size(view, name, raw.parts[kScratchPart]);
+    entry->second.is_listed = true;
+    append_size(sizes, name, entry->second.size);
+  }
+  std::size_t gone = 0;  // these stand after all that are listed, where they are in nobody's way
+  for (const auto& [cache, entry] : known) {
+    if (!entry.is_listed && entry.size != 0 && ++gone <= kMostGone) append_size(sizes, cache, entry.size);
   }
   raw.parts[kSizesPart] = std::move(sizes);
 }
@@ -289,7 +308,8 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 Result<void> open(KernelView& view, RawBytes& raw) {
   if (auto result = view.keep_open(kFile); !result) {
     if (result.error().code == ErrorCode::kPermission) {
-      result.error().detail = "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
+      result.error().detail =
+          "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
     }
     return result;
   }

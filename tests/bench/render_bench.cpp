@@ -43,7 +43,8 @@ struct Data {
           type.figures[static_cast<Field>(field)] = (i * 2654435761U) >> (i % 28) | poll;
         }
       }
-      const CommitScope scope{.source = "bench", .allocator = Allocator::kSlab, .is_roster = true, .fields = kFields, .cpu_fields = {}};
+      const CommitScope scope{
+          .source = "bench", .allocator = Allocator::kSlab, .is_roster = true, .fields = kFields, .cpu_fields = {}};
       if (!list.commit(scope, staging, poll)) std::abort();
       tracker.track(list, live, {}, poll, static_cast<std::int64_t>(poll) * 10'000'000'000);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Our figures of real FreeBSD kernels equal what FreeBSD's own libmemstat computed from exactly the same bytes: every type in
-// its place, every accessor, every CPU, in every captured poll that has such a dump.
+// Our figures of real FreeBSD kernels equal what FreeBSD's own libmemstat computed from exactly the same bytes: every type
+// in its place, every accessor, every CPU, in every captured poll that has such a dump.
 #include <gtest/gtest.h>
 
 #include <iomanip>
@@ -18,15 +18,19 @@ namespace {
 
 /// The accessors of the dumps and the fields that they are.
 const std::map<std::string, Field, std::less<>> kFieldOf = {
-    {"countlimit", Field::kCountLimit}, {"byteslimit", Field::kBytesLimit}, {"sizemask", Field::kSizeMask},
-    {"size", Field::kSize},             {"rsize", Field::kRSize},           {"memalloced", Field::kMemAlloced},
-    {"memfreed", Field::kMemFreed},     {"numallocs", Field::kNumAllocs},   {"numfrees", Field::kNumFrees},
-    {"bytes", Field::kBytes},           {"count", Field::kCount},           {"free", Field::kFree},
-    {"failures", Field::kFailures},     {"sleeps", Field::kSleeps},         {"xdomain", Field::kXDomain},
-    {"kegfree", Field::kKegFree},       {"zonefree", Field::kZoneFree}};
+    {"countlimit", Field::kCountLimit}, {"byteslimit", Field::kBytesLimit},
+    {"sizemask", Field::kSizeMask},     {"size", Field::kSize},
+    {"rsize", Field::kRSize},           {"memalloced", Field::kMemAlloced},
+    {"memfreed", Field::kMemFreed},     {"numallocs", Field::kNumAllocs},
+    {"numfrees", Field::kNumFrees},     {"bytes", Field::kBytes},
+    {"count", Field::kCount},           {"free", Field::kFree},
+    {"failures", Field::kFailures},     {"sleeps", Field::kSleeps},
+    {"xdomain", Field::kXDomain},       {"kegfree", Field::kKegFree},
+    {"zonefree", Field::kZoneFree}};
 const std::map<std::string, CpuField, std::less<>> kCpuFieldOf = {
-    {"free", CpuField::kFree},           {"allocs", CpuField::kNumAllocs},     {"frees", CpuField::kNumFrees},
-    {"memalloced", CpuField::kMemAlloced}, {"memfreed", CpuField::kMemFreed}, {"sizemask", CpuField::kSizeMask}};
+    {"free", CpuField::kFree},         {"allocs", CpuField::kNumAllocs},
+    {"frees", CpuField::kNumFrees},    {"memalloced", CpuField::kMemAlloced},
+    {"memfreed", CpuField::kMemFreed}, {"sizemask", CpuField::kSizeMask}};
 
 std::string poll_folder(std::size_t index) {
   std::ostringstream name;
@@ -35,7 +39,8 @@ std::string poll_folder(std::size_t index) {
 }
 
 std::optional<std::vector<OracleType>> oracle_of(const std::string& capture, std::size_t poll, Allocator allocator) {
-  const auto text = read_beside_capture(capture, "oracle/" + poll_folder(poll) + "-libmemstat-" + std::string(to_string(allocator)) + ".txt");
+  const auto text = read_beside_capture(
+      capture, "oracle/" + poll_folder(poll) + "-libmemstat-" + std::string(to_string(allocator)) + ".txt");
   if (!text) return std::nullopt;
   auto types = parse_oracle(*text);
   EXPECT_TRUE(types) << (types ? "" : to_string(types.error()));
@@ -117,10 +122,8 @@ TEST_P(Oracle, AgreesWithAListThatHasOnlySeenThisPoll) {
 }
 
 std::vector<SourceCase> freebsd_cases() {
-  std::vector<SourceCase> cases;
-  for (SourceCase& value : all_source_cases()) {
-    if (value.source->os == OperatingSystem::kFreeBsd) cases.push_back(std::move(value));
-  }
+  std::vector<SourceCase> cases = all_source_cases();
+  std::erase_if(cases, [](const SourceCase& value) { return value.source->os != OperatingSystem::kFreeBsd; });
   return cases;
 }
 INSTANTIATE_TEST_SUITE_P(Sources, Oracle, testing::ValuesIn(freebsd_cases()),

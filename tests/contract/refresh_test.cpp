@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every source owes to the list: slots that survive, equal polls that give equal lists, and other allocators left alone.
+// What every source owes to the list: slots that survive, equal polls that give equal lists, and other allocators left
+// alone.
 #include <gtest/gtest.h>
 
 #include "core/kernel/read_all.h"
@@ -37,7 +38,9 @@ TEST_P(Refresh, KeepsAddressesAndSlotsThrough1000Refreshes) {
   const int rounds = is_sanitized() && is_large ? 100 : 1000;
   for (int round = 0; round < rounds; ++round) {
     ASSERT_TRUE(view_->select_poll(static_cast<std::size_t>(round) % view_->poll_count()));
-    if (!is_large || round % 20 == 0) ASSERT_TRUE(read_source(*reader_, *view_));
+    if (!is_large || round % 20 == 0) {
+      ASSERT_TRUE(read_source(*reader_, *view_));
+    }
     ASSERT_TRUE(commit_source(*reader_, list_, ++generation_));
   }
   // The same entries, each with exactly the values that fill_slots gave it.
@@ -78,7 +81,9 @@ TEST_P(Refresh, OfTheSamePollChangesNothing) {
     MemoryTypeList fresh;
     SourceReader reader(*GetParam().source);
     ASSERT_TRUE(refresh(reader, *view_, fresh, 1));
-    if (fresh.size() == list_.size()) EXPECT_EQ(first_difference(first, dump(fresh, {.identity = false})), "");
+    if (fresh.size() == list_.size()) {
+      EXPECT_EQ(first_difference(first, dump(fresh, {.identity = false})), "");
+    }
   }
 }
 
@@ -93,7 +98,9 @@ TEST_P(Refresh, NamesEachTypeOnceAndOnlyWithFiguresOfItsSource) {
     EXPECT_TRUE((type->fields() - source.fields).empty()) << type->name();
     EXPECT_EQ(type->cpu_fields(), source.cpu_fields) << type->name();
     EXPECT_LT(type->ordinal(), type->duplicates()) << type->name();
-    if (type->ordinal() == 0) EXPECT_EQ(list_.find(source.allocator, type->name())->name(), type->name());
+    const MemoryType* found = list_.find(source.allocator, type->name());
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->name(), type->name());
   }
   EXPECT_EQ(count, list_.size());
   EXPECT_EQ(count, reader_->staging.types().size());
@@ -144,7 +151,9 @@ TEST_P(Refresh, ReadsTheSame16BytesAtATime) {
   ASSERT_TRUE(open_source(reader, slow));
   ASSERT_TRUE(refresh(reader, slow, list, 1));
   EXPECT_EQ(first_difference(dump(list_, {.identity = false}), dump(list, {.identity = false})), "");
-  if (GetParam().source->os == OperatingSystem::kLinux) EXPECT_GT(slow.reads, 100U);
+  if (GetParam().source->os == OperatingSystem::kLinux) {
+    EXPECT_GT(slow.reads, 100U);
+  }
 }
 
 TEST_P(Refresh, LeavesTheTypesOfOtherAllocatorsAlone) {
@@ -152,7 +161,7 @@ TEST_P(Refresh, LeavesTheTypesOfOtherAllocatorsAlone) {
   std::uint64_t generation = 0;
   std::vector<std::unique_ptr<SourceReader>> readers;
   for (const SourceDescriptor* other : all_sources()) {
-    const auto view = open_fixture(captures_of_source(other->name).front());
+    const auto view = open_fixture(captures_of_source(std::string(other->name)).front());
     readers.push_back(std::make_unique<SourceReader>(*other));
     ASSERT_TRUE(refresh(*readers.back(), *view, list_, ++generation));
   }
@@ -171,7 +180,7 @@ TEST_P(Refresh, LeavesTheTypesOfOtherAllocatorsAlone) {
   refresh_once();
   EXPECT_EQ(first_difference(before, dump_others()), "");
   // The same when the roster shrinks to what another capture has, and when it is refused.
-  for (const std::string& capture : captures_of_source(GetParam().source->name)) {
+  for (const std::string& capture : captures_of_source(std::string(GetParam().source->name))) {
     view_ = open_fixture(capture);
     refresh_once();
   }

@@ -55,7 +55,7 @@ TEST(SourceTable, GivesEveryAllocatorAWordOfItsOwn) {
 
 TEST(SourceTable, HasCapturesThatShowEverySourceOnItsSystem) {
   for (const SourceDescriptor* source : all_sources()) {
-    const std::vector<std::string> captures = captures_of_source(source->name);
+    const std::vector<std::string> captures = captures_of_source(std::string(source->name));
     EXPECT_FALSE(captures.empty()) << source->name;
     for (const std::string& capture : captures) EXPECT_EQ(open_fixture(capture)->os(), source->os) << capture;
   }

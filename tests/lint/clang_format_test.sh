@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every C++ file is laid out as clang-format 14 does it with .clang-format. To mend: clang-format-14 -i FILE.
+# Every C++ file is laid out as clang-format 14 does it with .clang-format.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 if ! command -v clang-format-14 >/dev/null; then
@@ -20,4 +20,8 @@ mapfile -d '' -t files < <(cd "$root" && find core config daemon tests -name fix
   \( -name '*.h' -o -name '*.cpp' -o -name '*.c' \) -print0)
 [ ${#files[@]} -gt 20 ] || { echo "only ${#files[@]} files found"; exit 1; }
 cd "$root"
-clang-format-14 --dry-run -Werror "${files[@]}"
+if ! clang-format-14 --dry-run -Werror "${files[@]}" 2>"$bad"; then
+  echo "not laid out as .clang-format says; mend with: clang-format-14 -i"
+  sed -n 's/:[0-9]*:[0-9]*: error:.*//p' "$bad" | sort -u
+  exit 1
+fi

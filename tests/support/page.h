@@ -37,8 +37,8 @@ inline std::optional<std::string> type_value(std::string_view page, std::string_
   return value_of(page, series);
 }
 
-/// What is wrong with the order of a page, "" when nothing: families that are not contiguous, HELP or TYPE that are not there
-/// exactly once and before the samples, series that are there twice.
+/// What is wrong with the order of a page, "" when nothing: families that are not contiguous, HELP or TYPE that are not
+/// there exactly once and before the samples, series that are there twice.
 inline std::string problem_of(std::string_view page) {
   std::set<std::string> families;
   std::set<std::string> series;

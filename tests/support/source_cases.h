@@ -24,7 +24,7 @@ inline void PrintTo(const SourceCase& value, std::ostream* out) { *out << value.
 inline std::vector<SourceCase> all_source_cases() {
   std::vector<SourceCase> cases;
   for (const SourceDescriptor* source : all_sources()) {
-    for (const std::string& capture : captures_of_source(source->name)) cases.push_back({source, capture});
+    for (const std::string& capture : captures_of_source(std::string(source->name))) cases.push_back({source, capture});
   }
   return cases;
 }

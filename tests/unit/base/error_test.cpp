@@ -36,7 +36,8 @@ TEST(ErrorCode, EachHasAWordOfItsOwnThatFitsALabel) {
 }
 
 TEST(ErrorCode, ErrnoTellsAbsentFromForbiddenFromBroken) {
-  for (const int absent : {ENOENT, ENOTDIR, ENODEV, ENXIO, EOPNOTSUPP}) EXPECT_EQ(code_of_errno(absent), ErrorCode::kNotPresent);
+  for (const int absent : {ENOENT, ENOTDIR, ENODEV, ENXIO, EOPNOTSUPP})
+    EXPECT_EQ(code_of_errno(absent), ErrorCode::kNotPresent);
   for (const int denied : {EACCES, EPERM}) EXPECT_EQ(code_of_errno(denied), ErrorCode::kPermission);
   EXPECT_EQ(code_of_errno(ENOMEM), ErrorCode::kNoMemory);
   EXPECT_EQ(code_of_errno(ETIMEDOUT), ErrorCode::kTimeout);

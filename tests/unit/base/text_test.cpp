@@ -53,9 +53,19 @@ TEST(Trim, CutsBothSides) {
 TEST(Utf8, RefusesWhatRfc3629Refuses) {
   const std::vector<std::string> good = {"", "abc", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"};
   for (const std::string& text : good) EXPECT_TRUE(is_valid_label_text(text)) << text;
-  const std::vector<std::string> bad = {
-      "\x80",          "\xC0\x80",         "\xC1\xBF", "\xC3",  "\xE0\x80\x80", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x80\x80\x80",
-      "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF",     "a\xE2\x82", std::string("a\0b", 3)};
+  const std::vector<std::string> bad = {"\x80",
+                                        "\xC0\x80",
+                                        "\xC1\xBF",
+                                        "\xC3",
+                                        "\xE0\x80\x80",
+                                        "\xE0\x9F\xBF",
+                                        "\xED\xA0\x80",
+                                        "\xF0\x80\x80\x80",
+                                        "\xF4\x90\x80\x80",
+                                        "\xF5\x80\x80\x80",
+                                        "\xFF",
+                                        "a\xE2\x82",
+                                        std::string("a\0b", 3)};
   for (const std::string& text : bad) EXPECT_FALSE(is_valid_label_text(text)) << testing::PrintToString(text);
 }
 
@@ -63,7 +73,9 @@ TEST(Utf8, RepairReplacesEachBadByteAndKeepsTheRest) {
   EXPECT_EQ(make_valid_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
   EXPECT_EQ(make_valid_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
   EXPECT_EQ(make_valid_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
-  EXPECT_EQ(make_valid_utf8(std::string_view("a\0b", 3)), "a\xEF\xBF\xBD" "b");
+  EXPECT_EQ(make_valid_utf8(std::string_view("a\0b", 3)),
+            "a\xEF\xBF\xBD"
+            "b");
 }
 
 TEST(Utf8, RepairedTextIsAlwaysValid) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "tests/support/tracked_list.h"
 
@@ -108,10 +109,14 @@ TEST_F(CounterTest, SeveralCountersThatFallAtOnceAreOneReset) {
 TEST_F(CounterTest, EveryTrackedCounterHasItsOwnSlots) {
   for (std::uint64_t poll_number = 1; poll_number <= 3; ++poll_number) {
     StagingBuilder staging;
-    staging.type("x", {{Field::kNumAllocs, 1 * poll_number}, {Field::kNumFrees, 2 * poll_number},
-                       {Field::kMemAlloced, 3 * poll_number}, {Field::kMemFreed, 4 * poll_number},
-                       {Field::kFailures, 5 * poll_number}, {Field::kSleeps, 6 * poll_number},
-                       {Field::kXDomain, 7 * poll_number}, {Field::kBytes, 1000}});
+    staging.type("x", {{Field::kNumAllocs, 1 * poll_number},
+                       {Field::kNumFrees, 2 * poll_number},
+                       {Field::kMemAlloced, 3 * poll_number},
+                       {Field::kMemFreed, 4 * poll_number},
+                       {Field::kFailures, 5 * poll_number},
+                       {Field::kSleeps, 6 * poll_number},
+                       {Field::kXDomain, 7 * poll_number},
+                       {Field::kBytes, 1000}});
     types_.poll(staging);
   }
   for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
@@ -156,7 +161,7 @@ TEST_F(CounterTest, AFailedSourceLeavesEverythingAndNothingIsCountedTwice) {
 /// Types "x" whose members have these raw values, newest first.
 class DuplicatesTest : public testing::Test {
  protected:
-  void poll(std::initializer_list<std::uint64_t> raw) {
+  void poll(const std::vector<std::uint64_t>& raw) {
     StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs), 2);
     for (const std::uint64_t value : raw) {
       staging.type("x", {{Field::kNumAllocs, value}}, {{CpuField::kNumAllocs, {value / 2, value - value / 2}}});
@@ -223,10 +228,11 @@ TEST_F(DuplicatesTest, TheTotalIsTheLargerOfWhatWasShownAndTheKernelsSum) {
 TEST_F(DuplicatesTest, TheTotalNeverFallsHoweverTheyComeAndGo) {
   std::uint64_t before = 0;
   std::uint64_t cpu_before[2] = {0, 0};
-  for (const auto& raw : {std::initializer_list<std::uint64_t>{10'000}, {500, 20'000}, {501, 20'001}, {700}, {800, 900, 1000},
-                          {900, 1000}, {}, {1000}, {2000, 1}, {5000, 2}}) {
+  const std::vector<std::vector<std::uint64_t>> polls{
+      {10'000}, {500, 20'000}, {501, 20'001}, {700}, {800, 900, 1000}, {900, 1000}, {}, {1000}, {2000, 1}, {5000, 2}};
+  for (const std::vector<std::uint64_t>& raw : polls) {
     poll(raw);
-    if (raw.size() == 0) continue;
+    if (raw.empty()) continue;
     EXPECT_GE(shown(), before);
     before = shown();
     for (const std::uint32_t cpu : {0U, 1U}) {
@@ -249,7 +255,9 @@ TEST_F(DuplicatesTest, WhatAVanishedOneCountedOnACpuIsKept) {
 TEST_F(DuplicatesTest, ResetsOfAVanishedOneStayCounted) {
   poll({100'000, 1});
   poll({1, 1});  // the younger one fell
-  const auto resets = [&] { return types_.tracked("x", 0).resets + (types_.type("x", 1).is_present() ? types_.tracked("x", 1).resets : 0); };
+  const auto resets = [&] {
+    return types_.tracked("x", 0).resets + (types_.type("x", 1).is_present() ? types_.tracked("x", 1).resets : 0);
+  };
   ASSERT_EQ(resets(), 1U);
   poll({1});
   EXPECT_EQ(resets(), 1U);
@@ -261,7 +269,8 @@ TEST_F(DuplicatesTest, ResetsOfAVanishedOneStayCounted) {
 class CpuCounterTest : public testing::Test {
  protected:
   void poll(const std::vector<std::uint64_t>& allocs) {
-    StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kNumFrees), static_cast<std::uint32_t>(allocs.size()));
+    StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kNumFrees),
+                           static_cast<std::uint32_t>(allocs.size()));
     staging.type("x", {{Field::kBytes, 1}}, {{CpuField::kNumAllocs, allocs}});
     types_.poll(staging);
   }

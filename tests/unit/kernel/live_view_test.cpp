@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -135,17 +137,45 @@ TEST(PosixFiles, AKeptFileOutlivesItsNameAndIsTheOneThatWasOpened) {
   EXPECT_EQ(out.view(), "old");
 }
 
-TEST(PosixFiles, AKeptFileIsReadableAfterPermissionWasTaken) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything; the privilege tests of the daemon drop to nobody";
+// In a child, because root has to become somebody else for good.
+TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {
   const TemporaryFolder folder;
-  write_text(folder.file("kept"), "content");
-  PosixFiles files;
-  ASSERT_TRUE(files.keep_open(folder.file("kept")));
-  std::filesystem::permissions(folder.file("kept"), std::filesystem::perms::none);
-  Buffer out;
-  EXPECT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));
-  PosixFiles without;
-  EXPECT_EQ(without.read_file(folder.file("kept"), out, ReadManner::kToTheEnd).error().code, ErrorCode::kPermission);
+  const std::string path = folder.file("kept");
+  write_text(path, "content");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    PosixFiles files;
+    Buffer out;
+    if (!files.keep_open(path)) ::_exit(1);
+    if (::chmod(path.c_str(), 0) != 0) ::_exit(2);
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
+    if (!files.read_file(path, out, ReadManner::kToTheEnd) || out.view() != "content") ::_exit(4);
+    const auto denied = PosixFiles().read_file(path, out, ReadManner::kToTheEnd);
+    ::_exit(!denied && denied.error().code == ErrorCode::kPermission ? 0 : 5);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
+}
+
+TEST(ProcessMeter, GoesOnAfterPrivilegesAreGone) {
+  if (!live_view()) GTEST_SKIP() << "this system has no live view";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has privileges to drop";
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto meter = make_process_meter();
+    const ProcessUsage before = meter->read();
+    if (::setuid(65534) != 0) ::_exit(1);
+    const ProcessUsage after = meter->read();
+    ::_exit(after.resident_bytes > 0 && after.open_files == before.open_files && after.start_time_seconds > 0 ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(PosixFiles, RefusesPathsThatNoCallCanTake) {

@@ -74,8 +74,10 @@ class CommitFailureTest : public testing::Test {
 
 TEST_F(CommitFailureTest, OfNewTypesMoreDuplicatesAndMoreCpusLeavesEverythingAsItWas) {
   StagingBuilder staging(CpuFieldMask(CpuField::kFree, CpuField::kNumAllocs), 5);
-  for (int i = 0; i < 20; ++i) staging.type("a new type with a long name, number " + std::to_string(i), {{Field::kBytes, 5}});
-  staging.type("twice").type("twice").type("twice").type("old", {{Field::kBytes, 9}}, {{CpuField::kNumAllocs, {1, 2, 3, 4, 5}}});
+  for (int i = 0; i < 20; ++i)
+    staging.type("a new type with a long name, number " + std::to_string(i), {{Field::kBytes, 5}});
+  staging.type("twice").type("twice").type("twice").type("old", {{Field::kBytes, 9}},
+                                                         {{CpuField::kNumAllocs, {1, 2, 3, 4, 5}}});
   EXPECT_GT(fail_every_allocation(list_, roster_of(Allocator::kUma), staging.staging(), 2), 20);
   EXPECT_EQ(list_.size(), 24U);
   EXPECT_EQ(list_.find(std::nullopt, "old")->figure(Field::kBytes), 9U);
@@ -83,8 +85,11 @@ TEST_F(CommitFailureTest, OfNewTypesMoreDuplicatesAndMoreCpusLeavesEverythingAsI
 }
 
 TEST_F(CommitFailureTest, OfASourceThatIsNoRosterLeavesEverythingAsItWas) {
-  const CommitScope scope{.source = "other", .allocator = Allocator::kUma, .is_roster = false,
-                          .fields = FieldMask(Field::kFailures), .cpu_fields = CpuFieldMask(CpuField::kNumFrees)};
+  const CommitScope scope{.source = "other",
+                          .allocator = Allocator::kUma,
+                          .is_roster = false,
+                          .fields = FieldMask(Field::kFailures),
+                          .cpu_fields = CpuFieldMask(CpuField::kNumFrees)};
   StagingBuilder staging(CpuFieldMask(CpuField::kNumFrees), 3);
   staging.type("old", {{Field::kFailures, 1}}).type("twice", {{Field::kFailures, 2}}).type("stranger");
   EXPECT_GT(fail_every_allocation(list_, scope, staging.staging(), 1), 2);

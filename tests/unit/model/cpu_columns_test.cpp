@@ -63,7 +63,10 @@ TEST_F(CpuColumnsTest, AreZeroForACpuThatIsGone) {
 
 TEST_F(CpuColumnsTest, OfOneSourceStayWhenAnotherAddsAFigureOnMoreCpus) {
   poll({1, 2}, {3, 4});
-  const CommitScope other{.source = "other", .allocator = Allocator::kUma, .is_roster = false, .fields = {},
+  const CommitScope other{.source = "other",
+                          .allocator = Allocator::kUma,
+                          .is_roster = false,
+                          .fields = {},
                           .cpu_fields = CpuFieldMask(CpuField::kNumFrees)};
   // It also names a figure that it does not own.
   StagingBuilder staging(CpuFieldMask(CpuField::kNumFrees, CpuField::kFree), 3);

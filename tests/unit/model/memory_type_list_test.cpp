@@ -220,8 +220,11 @@ TEST_F(MemoryTypeListTest, AFigureThatTheKernelNoLongerGivesLeavesTheMask) {
 TEST_F(MemoryTypeListTest, AContributorAddsFiguresAndNeverCreatesOrRetires) {
   CommitScope roster = roster_of(Allocator::kSlab, "slab");
   roster.fields = FieldMask(Field::kBytes);
-  const CommitScope other{.source = "other", .allocator = Allocator::kSlab, .is_roster = false,
-                          .fields = FieldMask(Field::kFailures), .cpu_fields = {}};
+  const CommitScope other{.source = "other",
+                          .allocator = Allocator::kSlab,
+                          .is_roster = false,
+                          .fields = FieldMask(Field::kFailures),
+                          .cpu_fields = {}};
   StagingBuilder types;
   types.type("a", {{Field::kBytes, 1}}).type("b", {{Field::kBytes, 2}});
   StagingBuilder figures;
@@ -242,8 +245,11 @@ TEST_F(MemoryTypeListTest, AContributorAddsFiguresAndNeverCreatesOrRetires) {
 }
 
 TEST_F(MemoryTypeListTest, AContributorFindsItsTypesAgainAfterOneWasEvictedAndReturned) {
-  const CommitScope other{.source = "other", .allocator = Allocator::kSlab, .is_roster = false,
-                          .fields = FieldMask(Field::kFailures), .cpu_fields = {}};
+  const CommitScope other{.source = "other",
+                          .allocator = Allocator::kSlab,
+                          .is_roster = false,
+                          .fields = FieldMask(Field::kFailures),
+                          .cpu_fields = {}};
   StagingBuilder figures;
   figures.type("a", {{Field::kFailures, 1}}).type("b", {{Field::kFailures, 2}});
   poll({"a", "b"});

@@ -32,10 +32,11 @@ class FreebsdMalloc : public testing::Test {
 };
 
 TEST_F(FreebsdMalloc, SumsTheSlotsOfEveryCpuAndKeepsThem) {
-  const std::string bytes = MallocStream(4)
-                                .add("solaris", {{0, {4096, 1024, 10, 3, 0x5}}, {1, {100, 0, 1, 0, 0x10}}, {3, {7, 2, 5, 4, 0x1}}})
-                                .add("temp", {{2, {64, 64, 1, 1, 0x4}}})
-                                .bytes();
+  const std::string bytes =
+      MallocStream(4)
+          .add("solaris", {{0, {4096, 1024, 10, 3, 0x5}}, {1, {100, 0, 1, 0, 0x10}}, {3, {7, 2, 5, 4, 0x1}}})
+          .add("temp", {{2, {64, 64, 1, 1, 0x4}}})
+          .bytes();
   ASSERT_TRUE(parse(bytes, 4));
   ASSERT_EQ(staging_.types().size(), 2U);
   EXPECT_EQ(staging_.types()[0].name, "solaris");

@@ -43,7 +43,8 @@ class LinuxSlabinfo : public testing::Test {
 };
 
 TEST_F(LinuxSlabinfo, DerivesBytesFromObjectsAndHeldBytesFromSlabs) {
-  ASSERT_TRUE(parse(slabinfo_header() + slabinfo_line("dentry", 900, 1000, 192, 2, 48) + slabinfo_line("idle", 0, 0, 64, 1, 0)));
+  ASSERT_TRUE(
+      parse(slabinfo_header() + slabinfo_line("dentry", 900, 1000, 192, 2, 48) + slabinfo_line("idle", 0, 0, 64, 1, 0)));
   EXPECT_EQ(figure("dentry", Field::kCount), 900U);
   EXPECT_EQ(figure("dentry", Field::kFree), 100U);
   EXPECT_EQ(figure("dentry", Field::kRSize), 192U);
@@ -73,10 +74,12 @@ TEST_F(LinuxSlabinfo, TakesMoreActiveThanAllObjectsAsNoneFree) {
 TEST_F(LinuxSlabinfo, FindsColumnsByTheirNames) {
   const std::string text =
       "slabinfo - version: 3.0\n"
-      "# name <new_thing> <pagesperslab> <objsize> <num_objs> <objperslab> <active_objs> : slabdata <num_slabs> <active_slabs> "
+      "# name <new_thing> <pagesperslab> <objsize> <num_objs> <objperslab> <active_objs> : slabdata <num_slabs> "
+      "<active_slabs> "
       "<other> : tunables <limit>\n"
       "kmalloc-8 77 2 8 600 512 500 : slabdata 5 4 1 : tunables 9\n";
-  ASSERT_TRUE(parse(text));
+  const auto result = parse(text);
+  ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_EQ(figure("kmalloc-8", Field::kCount), 500U);
   EXPECT_EQ(figure("kmalloc-8", Field::kFree), 100U);
   EXPECT_EQ(figure("kmalloc-8", Field::kRSize), 8U);
@@ -123,7 +126,8 @@ TEST_F(LinuxSlabinfo, TakesNamesLongerThanTheirColumn) {
 }
 
 TEST_F(LinuxSlabinfo, TakesNamesWithBlanksDigitsAndColons) {
-  for (const std::string name : {"TCP v6 sockets", "a : b", "kmalloc 64", "1 2 3", "12345", "x:y", "dm_bio 7 : tun", "(8:1)io"}) {
+  for (const std::string name :
+       {"TCP v6 sockets", "a : b", "kmalloc 64", "1 2 3", "12345", "x:y", "dm_bio 7 : tun", "(8:1)io"}) {
     ASSERT_TRUE(parse(slabinfo_header() + slabinfo_line(name, 11, 12, 64, 1, 5))) << name;
     EXPECT_EQ(staging_.types()[0].name, name);
     EXPECT_EQ(figure(name, Field::kCount), 11U) << name;
@@ -153,8 +157,8 @@ TEST_F(LinuxSlabinfo, TakesNumbersUpTo64BitsAndRefusesLargerOnes) {
   ASSERT_TRUE(parse(text("00000000000000000000000000000000000000007")));
   EXPECT_EQ(figure("a", Field::kCount), 7U);
   const std::size_t offset = slabinfo_header().size();
-  for (const std::string number : {"18446744073709551616", "99999999999999999999", "36893488147419103233", "-1", "+1", "1.5", "0x10",
-                                   "1e3", "one", "9999999999999999999999999999999999999999"}) {
+  for (const std::string number : {"18446744073709551616", "99999999999999999999", "36893488147419103233", "-1", "+1", "1.5",
+                                   "0x10", "1e3", "one", "9999999999999999999999999999999999999999"}) {
     expect_refused(text(number), offset);
   }
 }
@@ -166,16 +170,18 @@ TEST_F(LinuxSlabinfo, RefusesProductsBeyond64Bits) {
   expect_refused(slabinfo_header() + slabinfo_line("a", 1, 1, 1, std::uint64_t{1} << 60U, 1), offset);
   expect_refused(slabinfo_header() + slabinfo_line("a", 1, 1, 1, kLarge, kLarge), offset);
   // One below is fine.
-  ASSERT_TRUE(parse(slabinfo_header() + slabinfo_line("a", (std::uint64_t{1} << 32U) - 1, 0, std::uint64_t{1} << 32U, 1, 1)));
+  ASSERT_TRUE(
+      parse(slabinfo_header() + slabinfo_line("a", (std::uint64_t{1} << 32U) - 1, 0, std::uint64_t{1} << 32U, 1, 1)));
   EXPECT_EQ(figure("a", Field::kBytes), 0xFFFFFFFF00000000U);
 }
 
 TEST_F(LinuxSlabinfo, SaysAtWhichByteALineIsWrong) {
   const std::string good = slabinfo_header() + slabinfo_line("first", 1, 1, 8, 1, 1);
-  for (const std::string line : {"lonely\n", " leading 1 1 8 1 1 : tunables 0 0 0 : slabdata 1 1 0\n", "few 1 1 8 1 : tunables\n",
-                                 "many 1 1 8 1 1 1 : tunables 0 0 0 : slabdata 1 1 0\n",  // would be a name with a number in it
-                                 "nocolon 1 1 8 1 1 tunables 0 0 0\n", ": : :\n", "a\t1\t1\t8\t1\t1\t:\n",
-                                 "slabs 1 1 8 1 1 : tunables 0 0 0 : slabdata 1 x 0\n", "end 1 1 8 1 1 :\n"}) {
+  for (const std::string line :
+       {"lonely\n", " leading 1 1 8 1 1 : tunables 0 0 0 : slabdata 1 1 0\n", "few 1 1 8 1 : tunables\n",
+        "many 1 1 8 1 1 1 : tunables 0 0 0 : slabdata 1 1 0\n",  // would be a name with a number in it
+        "nocolon 1 1 8 1 1 tunables 0 0 0\n", ": : :\n", "a\t1\t1\t8\t1\t1\t:\n",
+        "slabs 1 1 8 1 1 : tunables 0 0 0 : slabdata 1 x 0\n", "end 1 1 8 1 1 :\n"}) {
     if (line.starts_with("many")) {
       ASSERT_TRUE(parse(good + line));
       EXPECT_EQ(figure("many 1", Field::kCount), 1U);
@@ -218,7 +224,8 @@ TEST_F(LinuxSlabinfo, ReadsNumbersOfEveryLengthWhereverTheyStand) {
     if (name.front() == ' ' || name.back() == ' ') continue;
     // Mostly the kernel's own widths, sometimes any.
     const auto width = [&](std::size_t usual) { return random() % 8 == 0 ? random() % 12 : usual; };
-    const std::uint64_t active = number(9), all = number(9), size = number(8), per_slab = number(4), pages = number(3), slabs = number(7);
+    const std::uint64_t active = number(9), all = number(9), size = number(8), per_slab = number(4), pages = number(3),
+                        slabs = number(7);
     std::string line = name + std::string(name.size() < 17 ? 17 - name.size() : 0, ' ');
     line += column(active, width(6)) + column(all, width(6)) + column(size, width(6)) + column(per_slab, width(4)) +
             column(pages, width(4)) + " : tunables" + column(number(4), 4) + column(number(4), 4) + column(number(4), 4) +
@@ -234,7 +241,8 @@ TEST_F(LinuxSlabinfo, ReadsNumbersOfEveryLengthWhereverTheyStand) {
   }
 }
 
-// ---- object sizes, which need privileges that go away ---------------------------------------------------------------------
+// ---- object sizes, which need privileges that go away
+// ---------------------------------------------------------------------
 
 class ObjectSizes : public testing::Test {
  protected:
@@ -302,8 +310,14 @@ TEST_F(ObjectSizes, StayKnownWhenThePermissionIsLost) {
   EXPECT_EQ(size_of("b"), 48U);
   EXPECT_EQ(size_of("c"), 0U);
   set_caches({"b"});
-  poll();
+  for (int i = 0; i < 3; ++i) poll();
   EXPECT_EQ(size_of("b"), 48U);
+  set_caches({"a", "b"});  // a cache that went away and came back
+  for (int i = 0; i < 3; ++i) {
+    poll();
+    EXPECT_EQ(size_of("a"), 56U);
+    EXPECT_EQ(size_of("b"), 48U);
+  }
 }
 
 TEST_F(ObjectSizes, AreThoseOfTheRightCacheWhenCachesSwapOrShareAName) {
@@ -331,8 +345,8 @@ TEST_F(ObjectSizes, AreSoughtUnderTheNameThatSysfsGivesTheCache) {
 TEST_F(ObjectSizes, AreNeverSoughtOutsideTheFolder) {
   set_caches({"..", ".", "../../../etc"});
   poll();
-  for (const auto& name : {"/sys/kernel/slab/../object_size", "/sys/kernel/slab/./object_size",
-                           "/sys/kernel/slab/../../../etc/object_size"}) {
+  for (const auto& name :
+       {"/sys/kernel/slab/../object_size", "/sys/kernel/slab/./object_size", "/sys/kernel/slab/../../../etc/object_size"}) {
     EXPECT_EQ(view_.reads_of(name), 0U) << name;
   }
 }
@@ -357,7 +371,8 @@ TEST(LinuxSlabinfoPermission, SaysWhatToDoWhenTheFileCannotBeOpened) {
   EXPECT_NE(result.error().detail.find("root"), std::string::npos);
 }
 
-// ---- captured kernels -------------------------------------------------------------------------------------------------------
+// ---- captured kernels
+// -------------------------------------------------------------------------------------------------------
 
 class CapturedSlabinfo : public testing::TestWithParam<std::string> {};
 
@@ -416,7 +431,8 @@ TEST_P(CapturedSlabinfo, EqualsWhatAnIndependentReaderFinds) {
 INSTANTIATE_TEST_SUITE_P(Captures, CapturedSlabinfo, testing::ValuesIn(captures_of_source("linux_slabinfo")),
                          [](const auto& parameter) {
                            std::string name = parameter.param;
-                           std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           std::replace_if(
+                               name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
                            return name;
                          });
 

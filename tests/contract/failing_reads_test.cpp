@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The Nth call into the kernel fails, for N = 1, 2, ... until none does any more: each time a typed error that names the
+// source and what it read, or a list that is just as complete without that read; never a changed list on an error.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "core/query.h"
+#include "tests/support/faulty_kernel_view.h"
+#include "tests/support/list_dump.h"
+#include "tests/support/source_cases.h"
+
+namespace memstat {
+namespace {
+
+struct Fault {
+  int system_errno;
+  bool is_sticky;  ///< This call and all later ones, or this one only.
+};
+constexpr Fault kFaults[] = {{EACCES, false}, {EIO, false}, {ENOENT, false}, {EACCES, true}, {EIO, true}, {ENOENT, true}};
+
+class FailingReads : public testing::TestWithParam<SourceCase> {
+ protected:
+  void SetUp() override {
+    view_ = open_fixture(GetParam().capture);
+    faulty_.emplace(*view_);
+    SourceReader reader(*GetParam().source);
+    const auto result = refresh(reader, *view_, list_, 1);
+    ASSERT_TRUE(result) << to_string(result.error());
+    type_count_ = list_.size();
+    fill_slots(list_, 9);
+  }
+  void inject(std::size_t nth, const Fault& fault) {
+    faulty_->clear_faults();
+    faulty_->reset_calls();
+    if (fault.is_sticky) {
+      faulty_->fail_from(nth, fault.system_errno);
+    } else {
+      faulty_->fail_call(nth, fault.system_errno);
+    }
+  }
+  void expect_typed(const Error& error, const Fault& fault) const {
+    EXPECT_EQ(error.code, code_of_errno(fault.system_errno)) << to_string(error);
+    EXPECT_EQ(error.system_errno, fault.system_errno);
+    EXPECT_EQ(error.source, GetParam().source->name);
+    EXPECT_FALSE(error.path.empty());
+    EXPECT_TRUE(GetParam().source->origin.ends_with(error.path)) << error.path;
+    const std::string text = to_string(error);
+    EXPECT_TRUE(text.starts_with(std::string(GetParam().source->name) + ": " + error.path)) << text;
+  }
+  /// The types and slots of the list, without figures that an optional read contributes.
+  std::string before() const { return dump(list_); }
+
+  std::unique_ptr<CapturedKernelView> view_;
+  std::optional<FaultyKernelView> faulty_;
+  MemoryTypeList list_;
+  std::size_t type_count_ = 0;
+  std::uint64_t generation_ = 1;
+};
+
+TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
+  for (const Fault& fault : kFaults) {
+    std::size_t failed = 0;
+    for (std::size_t nth = 1;; ++nth) {
+      SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));
+      ASSERT_LT(nth, 100000U);
+      inject(nth, fault);
+      SourceReader reader(*GetParam().source);
+      const std::string all = before();
+      const auto opened = open_source(reader, *faulty_);
+      if (!opened) expect_typed(opened.error(), fault);
+      const auto refreshed = refresh(reader, *faulty_, list_, ++generation_);
+      if (refreshed) {
+        EXPECT_EQ(list_.size(), type_count_);
+        EXPECT_EQ(reader.staging.types().size(), type_count_);
+      } else {
+        ++failed;
+        expect_typed(refreshed.error(), fault);
+        EXPECT_EQ(first_difference(all, before()), "");
+      }
+      // The fault gone, the same reader works again.
+      if (!refreshed) {
+        faulty_->clear_faults();
+        const auto again = refresh(reader, *faulty_, list_, ++generation_);
+        ASSERT_TRUE(again) << to_string(again.error());
+      }
+      if (HasFailure()) return;
+      if (faulty_->call_count() < nth) break;
+    }
+    EXPECT_GT(failed, 0U) << "no failed call was ever reported";
+  }
+  EXPECT_EQ(list_.size(), type_count_);
+}
+
+TEST_P(FailingReads, OfASourceThatWasReadBefore) {
+  SourceReader reader(*GetParam().source);
+  ASSERT_TRUE(open_source(reader, *view_));
+  ASSERT_TRUE(refresh(reader, *view_, list_, ++generation_));
+  const std::string good = dump(list_, {.identity = false});
+  for (const Fault& fault : kFaults) {
+    for (std::size_t nth = 1;; ++nth) {
+      SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));
+      ASSERT_LT(nth, 100000U);
+      inject(nth, fault);
+      const std::string all = before();
+      const auto refreshed = refresh(reader, *faulty_, list_, ++generation_);
+      if (faulty_->call_count() < nth) {
+        ASSERT_TRUE(refreshed);
+        break;
+      }
+      if (refreshed) continue;
+      expect_typed(refreshed.error(), fault);
+      EXPECT_EQ(first_difference(all, before()), "");
+      faulty_->clear_faults();
+      ASSERT_TRUE(refresh(reader, *faulty_, list_, ++generation_));
+      EXPECT_EQ(first_difference(good, dump(list_, {.identity = false})), "");
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(FailingReads, ThatLastKeepEveryTypeItsFiguresAndItsSlots) {
+  const std::string all = before();
+  SourceReader reader(*GetParam().source);
+  faulty_->fail_from(1, EIO);
+  for (int poll = 0; poll < 100; ++poll) ASSERT_FALSE(refresh(reader, *faulty_, list_, ++generation_));
+  EXPECT_EQ(first_difference(all, before()), "");
+  faulty_->clear_faults();
+  ASSERT_TRUE(refresh(reader, *faulty_, list_, ++generation_));
+  const std::string slots_only_changed_by_us = dump(list_, {.identity = false});
+  MemoryTypeList other;
+  SourceReader fresh(*GetParam().source);
+  ASSERT_TRUE(refresh(fresh, *view_, other, 1));
+  fill_slots(other, 9);
+  EXPECT_EQ(first_difference(slots_only_changed_by_us, dump(other, {.identity = false})), "");
+}
+
+TEST_P(FailingReads, OnAKernelThatDoesNotHaveTheInterfaceAreNotPresentNotFailed) {
+  faulty_->fail_from(1, ENOENT);
+  SourceReader reader(*GetParam().source);
+  const auto result = refresh(reader, *faulty_, list_, ++generation_);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, FailingReads, testing::ValuesIn(all_source_cases()),
+                         [](const auto& parameter) { return name_of_case(parameter.param); });
+
+}  // namespace
+}  // namespace memstat

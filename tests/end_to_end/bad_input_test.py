@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Garbage, truncated and lying kernel data, and reads that fail: the source is down and says why, all else goes on."""
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import page  # noqa: E402
+import program  # noqa: E402
+
+SLABINFO = "fs/proc/slabinfo"
+MALLOC = "sysctl/kern.malloc_stats"
+UMA = "sysctl/vm.zone_stats"
+TWO_CPUS = {0: (1000, 200, 10, 2), 1: (500, 100, 5, 1)}
+GOOD_MALLOC = captures.malloc_stats([("devbuf", TWO_CPUS), ("temp", TWO_CPUS)])
+GOOD_UMA = captures.zone_stats([{"name": "mbuf", "size": 256, "rsize": 256, "pages": 3, "allocs": 40, "frees": 10},
+                                {"name": "socket", "size": 960, "rsize": 960, "pages": 2, "allocs": 7, "fails": 3}])
+LINE = captures.slabinfo_line("dentry", 10, 20, 192, 1, 2)
+HEADER_BYTES = len(captures.SLABINFO_HEADER)
+TOO_LARGE = b"99999999999999999999"  # 20 digits, beyond 2^64
+
+# What is wrong, the bytes, the reason that is counted and the words of the log line behind "linux_slabinfo: /proc/slabinfo: ".
+BAD_SLABINFO = [
+    ("empty", b"", "version", "offset 0"),
+    ("garbage", bytes(range(256)) * 40, "version", "offset 0"),
+    ("another version", b"slabinfo version 3\n" + LINE, "version", "offset 0"),
+    ("no column names", b"slabinfo - version: 2.1\n" + LINE, "data", "offset 24"),
+    ("a column that is missing", captures.slabinfo(LINE).replace(b"<num_slabs>", b"<slabs>"), "data", "num_slabs"),
+    ("no cache", captures.slabinfo(), "data", f"offset {HEADER_BYTES}"),
+    ("cut within a line", captures.slabinfo(LINE, LINE)[:-30], "data", f"offset {HEADER_BYTES + len(LINE)}"),
+    ("cut within a number", captures.slabinfo(LINE)[:-2], "data", f"offset {HEADER_BYTES}"),
+    ("a number of 20 digits", captures.slabinfo(LINE, LINE.replace(b" 192 ", TOO_LARGE.join((b" ", b" ")))), "data",
+     f"offset {HEADER_BYTES + len(LINE)}"),
+    ("a negative number", captures.slabinfo(LINE.replace(b" 20 ", b" -1 ")), "data", f"offset {HEADER_BYTES}"),
+    ("letters for numbers", captures.slabinfo(LINE.replace(b" 192 ", b" 19x ")), "data", f"offset {HEADER_BYTES}"),
+    ("more bytes than there are", captures.slabinfo(captures.slabinfo_line("a", 1 << 40, 1 << 40, 1 << 40)), "data", "2^64"),
+    ("a line without a name", captures.slabinfo(b" " * 20 + b"1 2 3 4 5 : tunables 0 0 0 : slabdata 0 0 0\n"), "data", "offset"),
+    ("NULs", captures.slabinfo(bytes(100) + b"\n"), "data", f"offset {HEADER_BYTES}"),
+]
+
+
+def bad_streams(name, good, records):
+    """The same for a FreeBSD stream. `records` makes one with other words in its header."""
+    return [
+        ("empty", b"", "data", "offset 0"),
+        ("cut within the header", good[:10], "version", "offset 10"),
+        ("garbage", b"\xff" * 4096, "version", "offset 0"),
+        ("another version", records(version=2), "version", "offset 0"),
+        ("no CPU", records(says_slots=0), "data", "offset 4"),
+        ("more CPUs than can be", records(says_slots=0xFFFFFFFF), "data", "offset 4"),
+        ("no record", records(says_count=0), "data", "offset 8"),
+        ("more records than there are", records(says_count=3), "data", f"offset {len(good)}"),
+        ("as many records as can be", records(says_count=0xFFFFFFFF), "data", f"offset {len(good)}"),
+        ("more CPU slots than there are", records(says_slots=5), "data", f"offset {len(good)}"),
+        ("one byte short", good[:-1], "data", f"offset {len(good) - 1}"),
+        ("a name without its end", good[:16] + b"x" * 32 + good[48:], "data", "offset 16"),
+    ]
+
+
+BAD_MALLOC = bad_streams("kern.malloc_stats", GOOD_MALLOC,
+                         lambda **lies: captures.malloc_stats([("devbuf", TWO_CPUS), ("temp", TWO_CPUS)], **lies))
+BAD_UMA = bad_streams("vm.zone_stats", GOOD_UMA, lambda **lies: captures.zone_stats([{"name": "a"}, {"name": "b"}], **lies))
+BAD_UMA = [case if len(case[1]) != 0 else case for case in BAD_UMA]
+# errno of the captured system, and the reason that it is counted as. ENOENT has a test of its own.
+ERRNOS = {13: "permission", 1: "permission", 5: "io", 12: "no_memory", 110: "timeout"}
+
+
+class BadInput(unittest.TestCase):
+    maxDiff = 4000
+
+    def setUp(self):
+        folder = program.temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
+        self.captures = 0
+
+    def capture(self, polls, system):
+        self.captures += 1
+        return captures.write_capture(os.path.join(self.folder, str(self.captures)), polls, system)
+
+    def once(self, polls, system="linux", status=0):
+        """(page, log) after the last of these polls; the page is without fault."""
+        done = program.run("--once", "--replay", self.capture(polls, system))
+        self.assertEqual(done.returncode, status, done.stderr)
+        read, problems = page.check(done.stdout)
+        self.assertEqual(problems, [])
+        return read, done.stderr
+
+    def assert_down(self, read, log, source, path, reason, words, count=1):
+        self.assertEqual(read.number("memstat_source_up", source=source), 0)
+        self.assertEqual([(sample.labels["reason"], sample.text) for sample in
+                          read.series("memstat_source_errors_total", source=source)], [(reason, str(count))])
+        lines = [line for line in log.splitlines() if f" error: {source}: " in line]
+        self.assertEqual(len(lines), 1, log)  # once, however often it fails in the same way
+        self.assertIn(f"error: {source}: {path}: ", lines[0])
+        self.assertIn(f": {reason}: ", lines[0])
+        self.assertRegex(lines[0], re.escape(words) + r"(?!\d)")
+
+    def test_bad_slabinfo(self):
+        for name, content, reason, words in BAD_SLABINFO:
+            with self.subTest(name):
+                read, log = self.once([{SLABINFO: content}], status=1)
+                self.assert_down(read, log, "linux_slabinfo", "/proc/slabinfo", reason, words)
+                self.assertFalse(read.series("memstat_type_bytes"))
+
+    def test_bad_freebsd_streams_take_only_their_own_types_down(self):
+        for kind, cases, source, bad, good in (
+                ("malloc", BAD_MALLOC, "freebsd_malloc", MALLOC, {UMA: GOOD_UMA}),
+                ("uma", BAD_UMA, "freebsd_uma", UMA, {MALLOC: GOOD_MALLOC})):
+            other = "uma" if kind == "malloc" else "malloc"
+            alone = self.once([good], "freebsd")[0].by_type("memstat_type_bytes", other)
+            self.assertEqual(len(alone), 2)
+            for name, content, reason, words in cases:
+                with self.subTest(source=source, case=name):
+                    read, log = self.once([{bad: content, **good}], "freebsd")
+                    self.assert_down(read, log, source, bad.split("/")[1], reason, words)
+                    self.assertEqual(read.by_type("memstat_type_bytes", kind), {})
+                    self.assertEqual(read.by_type("memstat_type_bytes", other), alone)
+                    self.assertEqual(read.number("memstat_source_up", source=f"freebsd_{other}"), 1)
+
+    def test_a_stream_cut_anywhere_is_an_error_and_never_half_a_list(self):
+        polls = [{MALLOC: GOOD_MALLOC[:size], UMA: GOOD_UMA} for size in range(0, len(GOOD_MALLOC), 7)]
+        read, log = self.once(polls, "freebsd")
+        counted = {sample.labels["reason"]: int(sample.text) for sample in read.series("memstat_source_errors_total")}
+        self.assertEqual(sum(counted.values()), len(polls))
+        self.assertEqual(set(counted), {"version", "data"})
+        self.assertFalse(read.by_type("memstat_type_bytes", "malloc"))
+        self.assertEqual(len(read.by_type("memstat_type_bytes", "uma")), 2)
+
+    def test_reads_that_fail_are_counted_by_reason(self):
+        for number, reason in ERRNOS.items():
+            with self.subTest(number):
+                errors = f"- {{path: /proc/slabinfo, errno: {number}}}\n"
+                read, log = self.once([{"errors.yaml": errors, SLABINFO: captures.slabinfo(LINE)}], status=1)
+                self.assertEqual(read.number("memstat_source_up", source="linux_slabinfo"), 0)
+                self.assertEqual(read.number("memstat_source_errors_total", source="linux_slabinfo", reason=reason), 1)
+                self.assertRegex(log, rf"linux_slabinfo: /proc/slabinfo: {reason}: .*\(errno {number}\)")
+                errors = f"- {{sysctl: vm.zone_stats, errno: {number}}}\n"
+                read, log = self.once([{"errors.yaml": errors, MALLOC: GOOD_MALLOC}], "freebsd")
+                self.assertEqual(read.number("memstat_source_errors_total", source="freebsd_uma", reason=reason), 1)
+                self.assertRegex(log, rf"freebsd_uma: vm.zone_stats: {reason}: .*\(errno {number}\)")
+                self.assertEqual(len(read.by_type("memstat_type_bytes", "malloc")), 2)
+
+    def test_what_was_never_there_is_absent_and_what_was_there_is_down(self):
+        read, log = self.once([{MALLOC: GOOD_MALLOC}] * 2, "freebsd")
+        self.assertFalse(read.series("memstat_source_up", source="freebsd_uma"))
+        self.assertFalse(read.series("memstat_source_errors_total"))
+        self.assertEqual(log, "")
+        read, log = self.once([{MALLOC: GOOD_MALLOC, UMA: GOOD_UMA}] + [{MALLOC: GOOD_MALLOC}] * 2, "freebsd")
+        self.assert_down(read, log, "freebsd_uma", "vm.zone_stats", "not_present", "not_present", 2)
+        config = os.path.join(self.folder, "memstatd.yaml")
+        captures.write_file(config, "sources: {freebsd_uma: {enabled: on}}\n")
+        done = program.run("--once", "--config", config, "--replay", self.capture([{MALLOC: GOOD_MALLOC}], "freebsd"))
+        self.assertEqual(page.check(done.stdout)[0].number("memstat_source_up", source="freebsd_uma"), 0)
+
+    def test_names_that_are_not_text_become_text(self):
+        names = [b"a\xff\xfeb", b'quote"d', b"back\\slash", b"\xe2\x82", b"\xed\xa0\x80", b"caf\xc3\xa9", b"{x=\"y\"}", b"\xc0\x80",
+                 b"tab\tbed", b"\x7f\x1b[31m"]
+        for system, poll in (("linux", {SLABINFO: captures.slabinfo(*(captures.slabinfo_line(name) for name in names))}),
+                             ("freebsd", {MALLOC: captures.malloc_stats([(name, TWO_CPUS) for name in names])})):
+            with self.subTest(system):
+                read, _ = self.once([poll], system)
+                shown = [sample.labels["type"] for sample in read.series("memstat_type_bytes")]
+                self.assertEqual(len(shown), len(names))
+                for name in (b'quote"d', b"back\\slash", b"caf\xc3\xa9", b'{x="y"}', b"tab\tbed"):
+                    self.assertIn(name.decode(), shown)
+        blank = captures.slabinfo(captures.slabinfo_line("two words"), captures.slabinfo_line("a : tunables b"),
+                                  captures.slabinfo_line("n" * 200))
+        shown = self.once([{SLABINFO: blank}])[0].by_type("memstat_type_objects", "slab")
+        self.assertEqual(shown.get("two words"), "10")
+        self.assertEqual(shown.get("n" * 200), "10")
+        line_end = captures.malloc_stats([("two\nlines", TWO_CPUS)])
+        self.assertEqual(list(self.once([{MALLOC: line_end}], "freebsd")[0].by_type("memstat_type_bytes", "malloc")), ["two\nlines"])
+
+    def test_numbers_up_to_the_largest_are_exact(self):
+        largest = (1 << 64) - 1
+        text = captures.slabinfo(captures.slabinfo_line("all", largest, largest, 1, 1, 1), captures.slabinfo_line("none", 0, 0, 0, 0, 0),
+                                 captures.slabinfo_line("lies", 9, 3, 8, 1, 1))
+        read, _ = self.once([{SLABINFO: text}])
+        self.assertEqual(read.text("memstat_type_objects", type="all"), str(largest))
+        self.assertEqual(read.text("memstat_type_bytes", type="all"), str(largest))
+        self.assertEqual(read.text("memstat_type_bytes", type="none"), "0")
+        self.assertEqual(read.text("memstat_type_free_objects", type="lies"), "0")  # more in use than there are
+        # More freed than allocated: counters that the kernel does not lock. The page shows 0 and not 2^64 - 8.
+        read, _ = self.once([{MALLOC: captures.malloc_stats([("racy", {0: (8, 16, 1, 2)})])}], "freebsd")
+        self.assertEqual(read.text("memstat_type_bytes", type="racy"), "0")
+        self.assertEqual(read.text("memstat_type_objects", type="racy"), "0")
+
+    def test_duplicates_are_one_series(self):
+        text = captures.slabinfo(captures.slabinfo_line("twin", 10, 20, 64, 1, 1), captures.slabinfo_line("other"),
+                                 captures.slabinfo_line("twin", 5, 5, 128, 1, 1))
+        read, _ = self.once([{SLABINFO: text}])
+        self.assertEqual(read.number("memstat_type_objects", type="twin"), 15)
+        self.assertEqual(read.number("memstat_type_bytes", type="twin"), 10 * 64 + 5 * 128)
+        self.assertIsNone(read.number("memstat_type_object_footprint_bytes", type="twin"))  # they differ
+        self.assertEqual(read.number("memstat_type_object_footprint_bytes", type="other"), 64)
+        zones = [{"name": "twin", "size": 64, "limit": 10, "allocs": 3}, {"name": "twin", "size": 64, "allocs": 4}]
+        read, _ = self.once([{UMA: captures.zone_stats(zones)}], "freebsd")
+        self.assertEqual(read.number("memstat_type_allocations_total", type="twin"), 7)
+        self.assertEqual(read.number("memstat_type_object_size_bytes", type="twin"), 64)
+        self.assertIsNone(read.number("memstat_type_limit_objects", type="twin"))  # one is unlimited
+
+    def test_figures_of_cpus_that_should_not_be_there_count(self):
+        read, _ = self.once([{MALLOC: captures.malloc_stats([("a", {0: (10, 0, 1, 0), 3: (20, 0, 2, 0)})])}], "freebsd")
+        self.assertEqual(read.number("memstat_type_bytes", type="a"), 30)
+        shown = {sample.labels["cpu"]: sample.text for sample in read.series("memstat_cpu_allocations_total", type="a")}
+        self.assertEqual(shown, {"0": "1", "1": "0", "2": "0", "3": "2"})
+
+    def test_nothing_is_lost_over_failures(self):
+        def poll(allocations):
+            stream = captures.malloc_stats([("a", {0: (100 * allocations, 0, allocations, 0)})])
+            return {MALLOC: stream if allocations else b"garbage", UMA: GOOD_UMA}
+        for values, total, delta, resets, failures in (
+                ((100, 0, 150), 150, 5000, 0, 1),                 # goes on where it was
+                ((100, 0, 0, 150, 0, 170), 170, 2000, 0, 3),
+                ((100, *[0] * 10, 150), 150, 5000, 0, 10),        # however long it takes: it has not vanished
+                ((500_000, 0, 20), 500_020, None, 1, 1)):         # the kernel's counter began again
+            with self.subTest(values):
+                read, log = self.once([poll(value) for value in values], "freebsd")
+                self.assertEqual(read.number("memstat_type_allocations_total", type="a"), total)
+                self.assertEqual(read.number("memstat_type_resets_total", type="a"), resets)
+                if delta is not None:
+                    self.assertEqual(read.number("memstat_type_delta_bytes", type="a"), delta)
+                self.assertEqual(read.number("memstat_source_errors_total", source="freebsd_malloc"), failures)
+                self.assertEqual(read.number("memstat_source_up", source="freebsd_malloc"), 1)
+                self.assertIn("freebsd_malloc: is up again", log)
+
+    def test_a_type_that_vanishes_and_returns_loses_nothing_until_it_is_forgotten(self):
+        def poll(allocations):
+            types = [("b", TWO_CPUS)] + ([("a", {0: (8, 0, allocations, 0)})] if allocations else [])
+            return {MALLOC: captures.malloc_stats(types)}
+        gone = self.once([poll(100), poll(0)], "freebsd")[0]
+        self.assertEqual(list(gone.by_type("memstat_type_bytes", "malloc")), ["b"])
+        self.assertEqual(gone.number("memstat_source_up", source="freebsd_malloc"), 1)
+        back = self.once([poll(100), poll(0), poll(0), poll(30)], "freebsd")[0]
+        self.assertGreaterEqual(back.number("memstat_type_allocations_total", type="a"), 100)  # never less than was counted
+        late = self.once([poll(100), *[poll(0)] * 12, poll(30)], "freebsd")[0]
+        self.assertEqual(late.number("memstat_type_allocations_total", type="a"), 30)
+        self.assertFalse(late.series("memstat_type_delta_bytes", type="a"))  # seen for the first time
+
+    def test_a_link_out_of_the_capture_is_not_followed(self):
+        secret = os.path.join(self.folder, "secret")
+        captures.write_file(secret, captures.slabinfo(captures.slabinfo_line("stolen")))
+        for target in (secret, "../../../../secret"):
+            capture = self.capture([{"fs/proc/version": "Linux"}], "linux")
+            os.symlink(target, os.path.join(capture, "000000", "fs", "proc", "slabinfo"))
+            done = program.run("--once", "--replay", capture)
+            self.assertEqual(done.returncode, 1)
+            self.assertNotIn(b"stolen", done.stdout)
+            self.assertIn("out of the capture", done.stderr)
+
+    def test_a_pipe_in_a_capture_is_refused_and_not_waited_for(self):
+        capture = self.capture([{"fs/proc/version": "Linux"}], "linux")
+        os.mkfifo(os.path.join(capture, "000000", "fs", "proc", "slabinfo"))
+        done = program.run("--once", "--replay", capture)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/proc/slabinfo", done.stderr)
+
+    def test_bad_files_of_the_capture_itself_are_named_with_their_line(self):
+        for name, content, words in (("errors.yaml", "- {path: /proc/slabinfo, errno: many}\n", "errors.yaml"),
+                                     ("errors.yaml", b"\xff\xfe\n", "errors.yaml")):
+            done = program.run("--once", "--replay", self.capture([{name: content, SLABINFO: captures.slabinfo(LINE)}], "linux"))
+            self.assertEqual((done.returncode, done.stdout), (1, b""))
+            self.assertIn(words, done.stderr)
+            self.assertIn("line 1", done.stderr)
+        capture = self.capture([{SLABINFO: captures.slabinfo(LINE)}, {SLABINFO: b"garbage"}], "linux")
+        os.remove(os.path.join(capture, "000001", "poll.yaml"))  # a poll is whole or absent
+        self.assertEqual(program.run("--once", "--replay", capture).returncode, 0)
+
+    def test_it_is_served_while_a_source_is_down(self):
+        good = {MALLOC: GOOD_MALLOC, UMA: GOOD_UMA}
+        capture = self.capture([good, {MALLOC: GOOD_MALLOC, UMA: b"garbage"}], "freebsd")
+        with program.Daemon("--replay", capture, "--replay-speed", "1000") as daemon:
+            daemon.wait_log("the replay is at its end")
+            read = daemon.page()
+            self.assert_down(read, daemon.log, "freebsd_uma", "vm.zone_stats", "version", "offset 0")
+            self.assertEqual(set(read.by_type("memstat_type_bytes", "malloc")), {"devbuf", "temp"})
+            self.assertFalse(read.by_type("memstat_type_bytes", "uma"))
+            self.assertEqual(daemon.request("/-/ready")[0], 200)  # a source is up
+            landing = daemon.request("/")[2].decode()
+            self.assertRegex(landing, r"freebsd_uma.*down.*offset 0")
+
+    def test_five_thousand_types_are_served(self):
+        lines = [captures.slabinfo_line(f"cache-{number}", number) for number in range(5000)]
+        capture = self.capture([{SLABINFO: captures.slabinfo(*lines)}] * 2, "linux")
+        with program.Daemon("--replay", capture, "--replay-speed", "1000") as daemon:
+            daemon.wait_log("the replay is at its end")
+            self.assertEqual(len(daemon.page().by_type("memstat_type_bytes", "slab")), 5000)
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line of memstatd, as people and scripts use it: what is printed where, and the exit status."""
+import json
+import os
+import re
+import socket
+import stat
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import page  # noqa: E402
+import program  # noqa: E402
+
+FLAGS = ("--config --check-config --listen --interval --once --replay --replay-speed --replay-loop --polls --record --list-metrics "
+         "--list-sources --no-sandbox --log-level --version --help").split()
+# Arguments that are wrong, and what the message must name.
+WRONG_USAGE = [
+    (["--nope"], "--nope"), (["stray"], "stray"), (["--interval"], "--interval"), (["--interval", "5"], "5s"),
+    (["--interval", "1ms"], "100ms"), (["--interval", "-1s"], "--interval"), (["--interval", "9999d"], "--interval"),
+    (["--listen", "nonsense"], "nonsense"), (["--listen", "127.0.0.1:65536"], "65535"), (["--listen", "127.0.0.1"], "port"),
+    (["--listen", "[::1]:8947"], "IPv6"), (["--listen", ""], "--listen"), (["--polls", "0"], "--polls"),
+    (["--polls", "-1"], "--polls"), (["--polls", "many"], "--polls"), (["--polls", "1", "--polls", "2"], "--polls"),
+    (["--replay-speed", "2"], "--replay"), (["--replay-loop"], "--replay"), (["--replay", "x", "--replay-speed", "0"], "speed"),
+    (["--replay", "x", "--replay-speed", "-3"], "speed"), (["--replay", "x", "--replay-speed", "nan"], "speed"),
+    (["--replay", "x", "--replay-speed", "fast"], "speed"), (["--replay", ""], "--replay"), (["--record", ""], "--record"),
+    (["--config", ""], "--config"), (["--log-level", "loud"], "warning"), (["--list-metrics", "--nope"], "--nope"),
+    (["--listen", "0.0.0.0:0"], "allow"), (["--once", "--listen", "192.0.2.1:8947"], "allow"),
+]
+# Configurations that are wrong: line, column and key that the message must name.
+WRONG_CONFIGURATIONS = [
+    ("poll: {interval: 1x}\n", "1:18", "poll.interval"), ("tier: big\n", "1:7", "tier"), ("\n\nnope: 1\n", "3:1", "nope"),
+    ("poll:\n  timeout: never\n", "2:12", "poll.timeout"), ("tier: full\ntier: full\n", "2:1", "tier"),
+    ("listen: [\"0.0.0.0:8947\"]\n", "1:10", "listen[0]"), ("per_cpu: {allocators: [\"(\"]}\n", "1:24", "per_cpu.allocators[0]"),
+    ("sources: {no_such: {}}\n", "1:11", "sources.no_such"), ("lock_memory: maybe\n", "1:14", "lock_memory"),
+]
+
+
+def one_slab():
+    return {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry"), captures.slabinfo_line("inode", 3))}
+
+
+def type_lines(content):
+    """The lines about memory types, which is what two looks at the same kernel data have in common."""
+    return [line for line in content.decode().splitlines() if re.match(r"(# \w+ )?memstat_(type|cpu)_", line)]
+
+
+class CommandLine(unittest.TestCase):
+    def assert_refused(self, done, status, *words):
+        self.assertEqual((done.returncode, done.stdout), (status, b""), done.stderr)
+        self.assertTrue(done.stderr.endswith("\n"))
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_help_names_every_flag(self):
+        for flag in ("--help", "-h"):
+            done = program.run(flag)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for name in FLAGS:
+                self.assertRegex(done.stdout.decode(), rf"(?m)^\s+(-\w,)?{name}\b")
+
+    def test_version(self):
+        done = program.run("--version")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout.decode(), r"\Amemstatd \d+\.\d+\.\d+\n\Z")
+
+    def test_wrong_usage_is_told_on_standard_error_with_status_2(self):
+        for arguments, word in WRONG_USAGE:
+            with self.subTest(arguments):
+                self.assert_refused(program.run(*arguments), 2, "memstatd: ", word)
+
+    def test_check_config_takes_a_good_file_and_starts_nothing(self):
+        shipped = os.path.join(program.SOURCE_DIR, "config", "memstatd.yaml")
+        done = program.run("--config", shipped, "--check-config")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(shipped, done.stdout.decode())
+        self.assertEqual(program.run("--check-config").returncode, 0)
+
+    def test_wrong_configurations_are_told_by_line_column_and_key_with_status_2(self):
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "memstatd.yaml")
+            for text, place, key in WRONG_CONFIGURATIONS:
+                for more in (["--check-config"], [], ["--once"]):
+                    with self.subTest(text=text, more=more):
+                        captures.write_file(path, text)
+                        done = program.run("--config", path, *more)
+                        self.assert_refused(done, 2, f"{path}:{place}: {key}: ")
+                        self.assertEqual(len(done.stderr.splitlines()), 1)
+            captures.write_file(path, "".join(f"{key}: 1\n" for key in ("nope", "neither")))
+            self.assertEqual(len(program.run("--config", path, "--check-config").stderr.splitlines()), 2)  # all, not the first
+            os.remove(path)
+            self.assert_refused(program.run("--config", path), 2, path)
+            self.assert_refused(program.run("--config", folder), 2, folder)
+
+    def test_lists_are_tables_with_a_header(self):
+        tables = {}
+        for flag, first in (("--list-metrics", "memstat_type_bytes"), ("--list-sources", "freebsd_malloc")):
+            done = program.run(flag)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            rows = [line.split("\t") for line in done.stdout.decode().splitlines()]
+            self.assertEqual(rows[0][0], "name")
+            self.assertEqual(rows[1][0], first)
+            self.assertEqual({len(row) for row in rows}, {len(rows[0])})
+            self.assertFalse([row for row in rows if not all(cell.strip() for cell in row)])
+            tables[flag] = [dict(zip(rows[0], row)) for row in rows[1:]]
+        self.assertLessEqual({"freebsd_malloc", "freebsd_uma", "linux_slabinfo"},
+                             {row["name"] for row in tables["--list-sources"]})
+        # What the list says of a metric is what its family says on a page.
+        listed = {row["name"]: row for row in tables["--list-metrics"]}
+        read = page.check(program.run("--once", "--replay", captures.fixtures()["freebsd-15.0-amd64-4cpu"]).stdout)[0]
+        shown = {name: family for name, family in read.families.items() if re.match(r"memstat_(type|cpu)_", name)}
+        self.assertGreater(len(shown), 20)
+        for name, family in shown.items():
+            self.assertEqual((listed[name]["type"], listed[name]["help"]), (family.type, family.help))
+
+    def test_once_says_by_its_status_whether_a_source_was_up(self):
+        with program.temporary_folder() as folder:
+            good = captures.write_capture(os.path.join(folder, "good"), [one_slab()])
+            bare = captures.write_capture(os.path.join(folder, "bare"), [{"fs/proc/version": "Linux"}])
+            bad = captures.write_capture(os.path.join(folder, "bad"), [one_slab(), {"fs/proc/slabinfo": "garbage"}])
+            done = program.run("--once", "--replay", good)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for capture in (bare, bad):
+                done = program.run("--once", "--replay", capture)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("no source is up", done.stderr)
+                read, problems = page.check(done.stdout)
+                self.assertEqual(problems, [])
+                self.assertFalse(read.series("memstat_type_bytes"))
+            done = program.run("--once", "--replay", bad, "--polls", "1")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    @program.needs_slabinfo
+    def test_once_prints_every_metric_of_the_live_kernel(self):
+        done = program.run("--once")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        read, problems = page.check(done.stdout)
+        self.assertEqual(problems, [])
+        self.assertGreater(len(read.by_type("memstat_type_bytes", "slab")), 20)
+        self.assertTrue(read.series("memstat_type_peak_bytes"))  # of the full tier
+        self.assertFalse(read.series("memstat_type_delta_bytes"))  # nothing to compare the first poll with
+        again = page.check(program.run("--once", "--polls", "2", "--interval", "100ms").stdout)[0]
+        self.assertTrue(again.series("memstat_type_delta_bytes"))
+        self.assertEqual(again.number("memstat_source_read_seconds_count", source="linux_slabinfo"), 2)
+
+    def test_polls_ends_a_replay_at_that_poll(self):
+        path = captures.fixtures()["freebsd-15.0-amd64-4cpu"]
+        pages = [page.check(program.run("--once", "--replay", path, "--polls", str(polls)).stdout)[0] for polls in (1, 2, 3, 99)]
+        reads = [read.number("memstat_source_read_seconds_count", source="freebsd_uma") for read in pages]
+        self.assertEqual(reads, [1, 2, 3, 3])
+        self.assertNotEqual(pages[0].by_type("memstat_type_bytes", "uma"), pages[1].by_type("memstat_type_bytes", "uma"))
+        with program.Daemon("--replay", path, "--replay-speed", "1000", "--polls", "2") as daemon:
+            daemon.wait_log("the replay is at its end")
+            self.assertEqual(daemon.page().by_type("memstat_type_bytes", "uma"), pages[1].by_type("memstat_type_bytes", "uma"))
+
+    @program.needs_slabinfo
+    def test_polls_ends_a_live_memstatd(self):
+        done = program.run("--polls", "2", "--interval", "100ms", "--listen", "127.0.0.1:0")
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        self.assertIn("stopped", done.stderr)
+
+    def test_replay_loop_starts_over_with_nothing_remembered(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(folder, [{"sysctl/kern.malloc_stats": captures.malloc_stats([("a", {0: (4096 * n, 0, n, 0)})])}
+                                            for n in (5, 9)], system="freebsd")
+            with program.Daemon("--replay", folder, "--replay-speed", "50", "--replay-loop") as daemon:
+                reads = "memstat_source_read_seconds_count"
+                daemon.wait_page(lambda now: now.number(reads, source="freebsd_malloc") > 6, "the third round")
+                values = set()
+                for wanted in (5, 9):
+                    now = daemon.wait_page(lambda now, wanted=wanted: now.number(
+                        "memstat_type_allocations_total", type="a") == wanted, f"{wanted} allocations")
+                    values.add(bool(now.series("memstat_type_delta_bytes")))
+                self.assertEqual(values, {False, True})  # first sight again, then a change
+                self.assertNotIn("at its end", daemon.log)
+
+    def test_what_is_no_capture_is_told_with_status_1(self):
+        with program.temporary_folder() as folder:
+            paths = {"garbage": b"garbage", "garbage.tar.zst": b"garbage", "empty.tar": b"", "short.tar.zst": None}
+            with open(captures.fixtures()["linux-5.10-2cpu"], "rb") as file:
+                paths["short.tar.zst"] = file.read()[:5000]
+            for name, content in paths.items():
+                captures.write_file(os.path.join(folder, name), content)
+            os.mkdir(os.path.join(folder, "empty"))
+            captures.write_capture(os.path.join(folder, "no-polls"), [])
+            captures.write_capture(os.path.join(folder, "other-format"), [one_slab()])
+            captures.write_file(os.path.join(folder, "other-format", "manifest.yaml"), "format: 2\nos: linux\n")
+            for name in [*paths, "empty", "no-polls", "other-format", "absent"]:
+                for more in ([], ["--once"]):
+                    with self.subTest(name=name, more=more):
+                        self.assert_refused(program.run("--replay", os.path.join(folder, name), *more), 1, name)
+
+    def test_a_port_that_is_taken_is_told_with_its_address_and_status_1(self):
+        with program.temporary_folder() as folder, socket.socket() as other:
+            captures.write_capture(folder, [one_slab()])
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            self.assert_refused(program.run("--replay", folder, "--listen", address), 1, address, "in use")
+            # The second of two as well, and then the first is not served either.
+            done = program.run("--replay", folder, "--listen", "127.0.0.1:0", "--listen", address)
+            self.assert_refused(done, 1, address)
+            self.assertNotIn("listening", done.stderr)
+
+    def test_each_listener_serves(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(folder, [one_slab()])
+            with program.Daemon("--replay", folder, "--listen", "127.0.0.1:0") as daemon:
+                second = daemon.wait_log(r"listening on http://127.0.0.1:(\d+)/", 2)
+                ports = {daemon.port, int(second.group(1))}
+                self.assertEqual(len(ports), 2)
+                for daemon.port in ports:
+                    daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+
+    def test_log_level_and_format(self):
+        with program.temporary_folder() as folder:
+            capture = captures.write_capture(os.path.join(folder, "capture"), [one_slab(), {"fs/proc/slabinfo": b"garbage"}, one_slab()])
+            for level, expected in (("trace", ["error", "info"]), ("info", ["error", "info"]), ("error", ["error"])):
+                done = program.run("--once", "--replay", capture, "--log-level", level)
+                self.assertEqual(re.findall(r" (\w+): linux_slabinfo: ", done.stderr), expected)
+            path = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(path, "log: {level: info, format: json}\n")
+            done = program.run("--once", "--replay", capture, "--config", path)
+            levels = [json.loads(line)["level"] for line in done.stderr.splitlines()]
+            self.assertEqual(levels, ["error", "info"])
+            done = program.run("--once", "--replay", capture, "--config", path, "--log-level", "error")  # the flag beats the key
+            self.assertEqual([json.loads(line)["level"] for line in done.stderr.splitlines()], ["error"])
+
+
+class Recordings(unittest.TestCase):
+    def replayed(self, recording):
+        done = program.run("--once", "--replay", recording)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return type_lines(done.stdout)
+
+    def assert_private(self, path):
+        if os.path.isdir(path):
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
+            for name in os.listdir(path):
+                self.assert_private(os.path.join(path, name))
+        else:
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600, path)
+
+    def test_a_recorded_replay_gives_the_same_page(self):
+        for name in ("freebsd-15.0-amd64-2cpu-limits", "linux-6.1-4cpu-2nodes"):
+            for ending in ("", ".tar", ".tar.zst"):
+                with self.subTest(name=name, ending=ending), program.temporary_folder() as folder:
+                    recording = os.path.join(folder, "recording" + ending)
+                    done = program.run("--once", "--replay", captures.fixtures()[name], "--record", recording)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertEqual(self.replayed(recording), type_lines(done.stdout))
+                    self.assert_private(recording)
+                    if ending:  # never overwritten
+                        again = program.run("--once", "--replay", captures.fixtures()[name], "--record", recording)
+                        self.assertEqual((again.returncode, again.stdout), (1, b""))
+                        self.assertIn(recording, again.stderr)
+
+    @program.needs_slabinfo
+    def test_a_recorded_live_kernel_gives_the_same_page(self):
+        with program.temporary_folder() as folder:
+            for ending in ("", ".tar.zst"):
+                recording = os.path.join(folder, "recording" + ending)
+                done = program.run("--once", "--record", recording)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(self.replayed(recording), type_lines(done.stdout))
+
+    @program.needs_slabinfo
+    def test_a_daemon_records_while_it_serves(self):
+        with program.temporary_folder() as folder:
+            os.chmod(folder, 0o777)  # memstatd makes the recording as root or as we are, and writes it as the account it drops to
+            for ending in ("", ".tar.zst"):
+                with self.subTest(ending):
+                    recording = os.path.join(folder, "recording" + ending)
+                    with program.Daemon("--record", recording, "--interval", "100ms") as daemon:
+                        daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count") > 2, "a third poll")
+                        self.assertEqual(daemon.terminate()[0], 0)
+                        self.assertNotRegex(daemon.log, r" (warning|error): ")
+                    done = program.run("--once", "--replay", recording)
+                    read, problems = page.check(done.stdout)
+                    self.assertEqual((done.returncode, done.stderr, problems), (0, "", []))
+                    self.assertGreater(read.number("memstat_source_read_seconds_count"), 2)
+                    self.assertTrue(read.series("memstat_type_delta_bytes"))
+
+    def test_a_recording_that_cannot_be_made_is_told_with_status_1(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(os.path.join(folder, "capture"), [one_slab()])
+            captures.write_file(os.path.join(folder, "file"), b"text")
+            for name in ("absent/recording", "absent/recording.tar.zst", "file", "file/recording"):
+                for more in ([], ["--once"]):
+                    path = os.path.join(folder, name)
+                    done = program.run("--replay", os.path.join(folder, "capture"), "--record", path, *more)
+                    self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+                    self.assertIn(path, done.stderr)
+
+
+if __name__ == "__main__":
+    program.main()

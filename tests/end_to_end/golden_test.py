@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each captured kernel through the real program: its page equals the golden one, printed and served, and is true.
+
+UPDATE_GOLDEN=1 writes golden/NAME.prom instead of comparing; read the difference before you commit it. Pages above
+PLAIN_BYTES are kept as NAME.prom.gz (`zcat` shows them): a FreeBSD page with every type on every CPU is near 1 MB.
+"""
+import difflib
+import gzip
+import os
+import re
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import page  # noqa: E402
+import program  # noqa: E402
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
+PLAIN_BYTES = 400_000
+TOTAL_BYTES = 3_000_000
+# The families that differ from run to run, and so have no place in a golden page.
+VOLATILE = re.compile("|".join((
+    r"process_.*",                     # this process
+    r".*_timestamp_seconds",           # times of day
+    r"memstat_source_read_seconds.*",  # how long reads took
+    r"memstat_build_info",             # changes with every release
+)))
+
+
+def stable_part(text):
+    """The lines of a page without those of volatile families."""
+    kept = []
+    for line in text.splitlines(keepends=True):
+        name = line.split()[2] if line.startswith("# ") else re.match(r"\w*", line).group()
+        if not VOLATILE.fullmatch(name):
+            kept.append(line)
+    return "".join(kept)
+
+
+def golden_paths(name):
+    return os.path.join(GOLDEN, name + ".prom"), os.path.join(GOLDEN, name + ".prom.gz")
+
+
+def read_golden(name):
+    plain, packed = golden_paths(name)
+    if os.path.exists(packed):
+        with gzip.open(packed, "rt", encoding="utf-8", newline="") as file:
+            return file.read()
+    with open(plain, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def write_golden(name, text):
+    plain, packed = golden_paths(name)
+    for path in (plain, packed):
+        if os.path.exists(path):
+            os.remove(path)
+    content = text.encode()
+    os.makedirs(GOLDEN, exist_ok=True)
+    with open(plain if len(content) <= PLAIN_BYTES else packed, "wb") as file:
+        file.write(content if len(content) <= PLAIN_BYTES else gzip.compress(content, 9, mtime=0))
+
+
+def default_tier():
+    """Names of the metrics that a page has without being asked for more."""
+    rows = [line.split("\t") for line in program.run("--list-metrics").stdout.decode().splitlines()]
+    columns = {title: index for index, title in enumerate(rows[0])}
+    return {row[columns["name"]] for row in rows[1:]
+            if row[columns["scope"]] == "type" and row[columns["tier"]] in ("minimal", "default")}
+
+
+def type_families(text, names):
+    """The lines of these families, headers included."""
+    lines = []
+    for line in text.splitlines():
+        name = line.split()[2] if line.startswith("# ") else re.match(r"\w*", line).group()
+        if name in names:
+            lines.append(line)
+    return lines
+
+
+def once(path, *more):
+    done = program.run("--once", "--replay", path, *more)
+    if done.returncode != 0 or done.stderr:
+        raise AssertionError(f"{path}: exit status {done.returncode}\n{done.stderr}")
+    read, problems = page.check(done.stdout)
+    if problems:
+        raise AssertionError(f"{path}:\n" + "\n".join(problems[:20]))
+    return done.stdout.decode(), read
+
+
+class GoldenPages(unittest.TestCase):
+    maxDiff = None
+
+    def compare(self, expected, found, what):
+        if expected != found:
+            difference = list(difflib.unified_diff(expected, found, "golden", "found", lineterm="", n=0))
+            self.fail(f"{what} differs in {len(difference)} lines of difference (UPDATE_GOLDEN=1 accepts them):\n" +
+                      "\n".join(line[:300] for line in difference[:40]))
+
+    def test_the_printed_page_is_the_golden_one(self):
+        for name, path in captures.fixtures().items():
+            with self.subTest(name):
+                text = stable_part(once(path)[0])
+                if os.environ.get("UPDATE_GOLDEN") == "1":
+                    write_golden(name, text)
+                self.compare(read_golden(name).splitlines(), text.splitlines(), name)
+
+    def test_the_served_page_is_the_golden_one_s_default_tier(self):
+        names = default_tier()
+        for name, path in captures.fixtures().items():
+            with self.subTest(name), program.Daemon("--replay", path, "--replay-speed", "1000") as daemon:
+                daemon.wait_log("the replay is at its end")
+                body = daemon.scrape()
+                self.assertEqual(page.check(body)[1], [])
+                shown = body.decode()
+                self.compare(type_families(read_golden(name), names), shown.splitlines()[:shown[:shown.find(
+                    "# HELP memstat_poll_missed_total")].count("\n")], f"{name}, served")
+                status, headers, body = daemon.request("/metrics", "HEAD")
+                self.assertEqual((status, headers["content-type"], body), (200, program.TEXT_FORMAT, b""))
+                self.assertGreater(int(headers["content-length"]), len(shown) - 1000)
+
+    def test_golden_pages_are_few_enough_bytes_and_all_in_use(self):
+        files = sorted(os.listdir(GOLDEN))
+        self.assertEqual(sorted(file.split(".prom")[0] for file in files), sorted(captures.fixtures()))
+        self.assertLess(sum(os.path.getsize(os.path.join(GOLDEN, file)) for file in files), TOTAL_BYTES)
+
+
+@unittest.skipUnless(shutil.which("zstd"), "zstd is not installed: captures cannot be unpacked")
+class TruePages(unittest.TestCase):
+    """The figures are those of the kernel, as decoded a second time by other code."""
+
+    def assert_figures(self, read, allocator, expected):
+        for metric, figures in expected.items():
+            shown = {name: int(text) for name, text in read.by_type(metric, allocator).items()}
+            self.assertEqual(shown, figures, metric)
+
+    def test_slab_caches_are_those_of_the_captured_slabinfo(self):
+        count = 0
+        for name, path in captures.fixtures().items():
+            files = captures.read_fixture(path)
+            if "000000/fs/proc/slabinfo" not in files:
+                continue
+            count += 1
+            with self.subTest(name):
+                expected = captures.decode_slabinfo(files["000000/fs/proc/slabinfo"], captures.slab_object_sizes(files),
+                                                    int(captures.manifest_value(files, "page_size")))
+                self.assertGreater(len(expected["memstat_type_object_size_bytes"]), 50)
+                self.assertGreater(len(expected["memstat_type_bytes"]), 50)
+                self.assert_figures(once(path, "--polls", "1")[1], "slab", expected)
+        self.assertGreater(count, 3)
+
+    # What the original library's accessors are on the page.
+    GAUGES = {"bytes": "memstat_type_bytes", "count": "memstat_type_objects", "free": "memstat_type_free_objects",
+              "zonefree": "memstat_type_zone_free_objects", "kegfree": "memstat_type_keg_free_objects"}
+    COUNTERS = {"numallocs": "memstat_type_allocations_total", "numfrees": "memstat_type_frees_total",
+                "memalloced": "memstat_type_allocated_bytes_total", "memfreed": "memstat_type_freed_bytes_total",
+                "failures": "memstat_type_failures_total", "sleeps": "memstat_type_sleeps_total",
+                "xdomain": "memstat_type_cross_domain_frees_total"}
+    LIMITS = {"countlimit": "memstat_type_limit_objects", "byteslimit": "memstat_type_limit_bytes"}
+    SIZES = {"size": "memstat_type_object_size_bytes", "rsize": "memstat_type_object_footprint_bytes"}
+    CPU = {"malloc": {"pcpu_memalloced": "memstat_cpu_allocated_bytes_total", "pcpu_memfreed": "memstat_cpu_freed_bytes_total",
+                      "pcpu_allocs": "memstat_cpu_allocations_total", "pcpu_frees": "memstat_cpu_frees_total"},
+           "uma": {"pcpu_free": "memstat_cpu_free_objects"}}
+
+    @staticmethod
+    def read_dump(text):
+        """{name: [{accessor: text}]} of one dump of the original library."""
+        types = {}
+        for line in text.decode().splitlines():
+            if line.startswith("T\t"):
+                _, name, figures = line.split("\t")
+                types.setdefault(name, []).append(dict(figure.split("=") for figure in figures.split(" ")))
+        return types
+
+    def compare_with_dump(self, read, allocator, types):
+        shows = {metric: read.by_type(metric, allocator) for metrics in (self.GAUGES, self.COUNTERS, self.LIMITS, self.SIZES)
+                 for metric in metrics.values()}
+        self.assertEqual(set(shows["memstat_type_bytes"]), set(types))
+        compared = 0
+        for name, members in types.items():
+            for accessors, is_sum in ((self.GAUGES, True), (self.COUNTERS, True), (self.LIMITS, False), (self.SIZES, False)):
+                for accessor, metric in accessors.items():
+                    figures = [int(member[accessor]) for member in members]
+                    figures = [0 if accessor in ("bytes", "count") and figure >= 1 << 63 else figure for figure in figures]
+                    shown = shows[metric].get(name)
+                    if is_sum:
+                        wanted = sum(figures)
+                    elif accessors is self.LIMITS:
+                        wanted = sum(figures) if all(figures) else None  # 0: unlimited
+                    else:
+                        wanted = figures[0] if len(set(figures)) == 1 else None
+                    if shown is None:
+                        # Fields that the allocator does not have: the library says 0, or makes them up (bytes of zones).
+                        made_up = allocator == "uma" and accessor in ("memalloced", "memfreed")
+                        self.assertFalse(wanted and not made_up, f"{metric} of {name} is missing")
+                    else:
+                        self.assertEqual(int(shown), wanted, f"{metric} of {name}")
+                        compared += 1
+        for accessor, metric in self.CPU[allocator].items():
+            shown = {(sample.labels["type"], int(sample.labels["cpu"])): int(sample.text)
+                     for sample in read.series(metric, allocator=allocator)}
+            wanted = {}
+            for name, members in types.items():
+                for cpu, figures in enumerate(zip(*(member[accessor].split(",") for member in members))):
+                    wanted[name, cpu] = sum(int(figure) for figure in figures)
+            self.assertEqual(shown, wanted, metric)
+            compared += len(wanted)
+        return compared
+
+    def test_freebsd_types_are_those_that_the_original_library_computed(self):
+        compared = 0
+        for name, path in captures.fixtures().items():
+            files = captures.read_fixture(path)
+            polls = {}
+            for file, content in files.items():
+                dump = re.fullmatch(r"oracle/(\d{6})-libmemstat-(malloc|uma)\.txt", file)
+                if dump:
+                    polls.setdefault(int(dump.group(1)), {})[dump.group(2)] = self.read_dump(content)
+            for poll, dumps in sorted(polls.items()):
+                with self.subTest(f"{name}, poll {poll}"):
+                    # A capture of the poll alone, so that counters are the kernel's own and not what has accumulated.
+                    with program.temporary_folder() as folder:
+                        prefix = f"{poll:06d}/"
+                        for file, content in files.items():
+                            if file == "manifest.yaml":
+                                captures.write_file(os.path.join(folder, file), content)
+                            elif file.startswith(prefix):
+                                captures.write_file(os.path.join(folder, "000000", file[len(prefix):]), content)
+                        read = once(folder)[1]
+                    for allocator, types in dumps.items():
+                        compared += self.compare_with_dump(read, allocator, types)
+        self.assertGreater(compared, 10_000)
+
+    def test_counters_that_accumulate_over_polls_end_where_the_kernel_s_do(self):
+        for name, path in captures.fixtures().items():
+            files = captures.read_fixture(path)
+            dumps = [file for file in sorted(files) if re.fullmatch(r"oracle/\d{6}-libmemstat-malloc\.txt", file)]
+            if len(dumps) < 2:
+                continue
+            with self.subTest(name):
+                read = once(path)[1]
+                totals = {}  # the first value, and every rise since
+                before = {}
+                for dump in dumps:
+                    for kind, members in self.read_dump(files[dump]).items():
+                        if len(members) > 1:
+                            continue
+                        now = int(members[0]["numallocs"])
+                        totals[kind] = totals.get(kind, now) + max(now - before.get(kind, now), 0)
+                        before[kind] = now
+                shown = read.by_type("memstat_type_allocations_total", "malloc")
+                self.assertEqual({kind: int(shown[kind]) for kind in totals}, totals)
+                self.assertTrue(any(int(text) for text in read.by_type("memstat_type_delta_bytes", "malloc").values()))
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's real Prometheus scrapes the real memstatd on this machine's kernel, and promtool finds no fault with any page."""
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import unittest
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import page  # noqa: E402
+import program  # noqa: E402
+
+needs_promtool = unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian package prometheus)")
+needs_prometheus = unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed (Debian package prometheus)")
+CONFIG = """global:
+  scrape_interval: 1s
+  scrape_timeout: 1s
+scrape_configs:
+  - job_name: memstatd
+    static_configs:
+      - targets: ["{target}"]
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Prometheus:
+    """A Prometheus server on loopback that keeps its data in `folder`."""
+
+    def __init__(self, folder, target):
+        self.log_path = os.path.join(folder, "prometheus.log")
+        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(target=target))
+        for _ in range(5):  # another program may take the port between our looking and its binding
+            self.address = f"127.0.0.1:{free_port()}"
+            with open(self.log_path, "wb") as log:
+                self.process = subprocess.Popen(
+                    ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                     f"--web.listen-address={self.address}", "--web.max-connections=16"],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
+            try:
+                program.wait_until(lambda: self.process.poll() is not None or self.is_ready(), self.log)
+            except BaseException:
+                self.stop()
+                raise
+            if self.process.poll() is None:
+                return
+        raise AssertionError("prometheus does not start:\n" + self.log())
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return "the log of prometheus:\n" + file.read()[-8000:]
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=program.PATIENCE) as response:
+            return response.read()
+
+    def is_ready(self):
+        try:
+            return bool(self.get("/-/ready"))
+        except OSError:
+            return False
+
+    def api(self, path, **parameters):
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        answer = json.loads(self.get(f"/api/v1/{path}{query}"))
+        if answer["status"] != "success":
+            raise AssertionError(answer)
+        return answer["data"]
+
+    def query(self, expression):
+        """[(labels, value)] of an instant query."""
+        return [(entry["metric"], float(entry["value"][1])) for entry in self.api("query", query=expression)["result"]]
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                return self.process.wait(program.PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        return self.process.wait()
+
+
+@contextlib.contextmanager
+def prometheus(folder, target):
+    server = Prometheus(folder, target)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def live_slabs():
+    with open("/proc/slabinfo", "rb") as file:
+        return captures.decode_slabinfo(file.read(), page_size=os.sysconf("SC_PAGE_SIZE"))
+
+
+def is_near(shown, before, after):
+    """Whether a figure that changes all the time is one that could be seen between two looks, or shortly before."""
+    low, high = sorted((before, after))
+    slack = max(64, high // 4)
+    return low - slack <= shown <= high + slack
+
+
+@needs_prometheus
+@program.needs_slabinfo
+class ScrapedByPrometheus(unittest.TestCase):
+    def test_its_query_api_returns_this_kernel_s_types(self):
+        with program.temporary_folder() as folder, program.Daemon("--interval", "1s") as daemon:
+            with prometheus(folder, f"127.0.0.1:{daemon.port}") as server:
+                self.check(daemon, server)
+                self.assertEqual(server.stop(), 0, server.log())
+            self.assertNotRegex(daemon.log, r" (warning|error): ")
+
+    def check(self, daemon, server):
+        def types_are_those_of_the_kernel():
+            wanted = live_slabs()["memstat_type_bytes"]
+            found = server.query('memstat_type_bytes{allocator="slab"}')
+            return {labels["type"] for labels, _ in found} == set(wanted) and found
+        found = program.wait_until(types_are_those_of_the_kernel, lambda: server.log() + daemon.log)
+        self.assertGreater(len(found), 20)
+        for labels, _ in found:
+            self.assertEqual(set(labels), {"__name__", "instance", "job", "allocator", "type"})
+
+        # No fault in any scrape: it is up, every sample was taken, and as many as the page has.
+        target = server.api("targets")["activeTargets"][0]
+        self.assertEqual((target["health"], target["lastError"]), ("up", ""))
+        self.assertEqual([value for _, value in server.query('up{job="memstatd"}')], [1])
+        self.assertEqual([value for _, value in server.query('min_over_time(up{job="memstatd"}[1h])')], [1])
+
+        def every_series_was_stored():  # waits since the page of before the second poll has no changes yet
+            series = len(daemon.page().samples())
+            counts = [server.query(f'{name}{{job="memstatd"}}') for name in
+                      ("scrape_samples_scraped", "scrape_samples_post_metric_relabeling")]
+            stored = server.query('count({job="memstatd",__name__!~"up|scrape_.*"})')
+            return [int(entry[0][1]) for entry in (*counts, stored) if entry] == [series] * 3
+        program.wait_until(every_series_was_stored, lambda: server.log() + daemon.log)
+
+        # The figures are the kernel's: those that do not change exactly, the others nearly.
+        def figures_are_near():
+            before = live_slabs()
+            shown = {metric: {labels["type"]: value for labels, value in server.query(f'{metric}{{allocator="slab"}}')}
+                     for metric in before}
+            after = live_slabs()
+            sizes = "memstat_type_object_footprint_bytes"
+            if before[sizes] != after[sizes] or shown[sizes] != after[sizes]:
+                return False
+            near = total = 0
+            for metric in ("memstat_type_objects", "memstat_type_bytes", "memstat_type_held_bytes"):
+                for name, value in shown[metric].items():
+                    unit = 1 if metric.endswith("objects") else after[sizes].get(name, 1)
+                    total += 1
+                    near += is_near(value // unit, before[metric].get(name, 0) // unit, after[metric].get(name, 0) // unit)
+            return total > 60 and near >= 0.9 * total
+        program.wait_until(figures_are_near, lambda: server.log() + daemon.log)
+        for labels, value in server.query("memstat_type_object_size_bytes > memstat_type_object_footprint_bytes"):
+            self.fail(f"{labels}: callers get {value} B, more than an object takes")
+        up = server.query("memstat_source_up")
+        self.assertEqual([(labels["source"], value) for labels, value in up], [("linux_slabinfo", 1)])
+        timestamps = server.api("query", query="time() - memstat_poll_timestamp_seconds")["result"]
+        self.assertLess(float(timestamps[0]["value"][1]), program.PATIENCE)
+
+        # What Prometheus holds to be the metrics' help and types is what the page says.
+        known = {entry["metric"]: entry for entry in server.api("targets/metadata")}
+        for family in daemon.page().families.values():
+            self.assertEqual((known[family.name]["type"], known[family.name]["help"]), (family.type, family.help))
+
+
+@needs_promtool
+class FoundGoodByPromtool(unittest.TestCase):
+    def lint(self, content, what):
+        done = subprocess.run(["promtool", "check", "metrics"], input=content, capture_output=True, timeout=program.PATIENCE,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""), what)
+
+    def test_promtool_would_find_a_fault(self):
+        with self.assertRaises(AssertionError):
+            self.lint(b"# HELP a_total A.\n# TYPE a_total gauge\na_total 1\n", "a fault")
+
+    def test_every_captured_kernel_s_whole_page(self):
+        for name, path in captures.fixtures().items():
+            with self.subTest(name):
+                self.lint(program.run("--once", "--replay", path).stdout, name)
+
+    @program.needs_slabinfo
+    def test_the_live_page(self):
+        self.lint(program.run("--once").stdout, "printed")
+        with program.Daemon("--interval", "100ms") as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_delta_bytes"), "a second poll")
+            self.lint(daemon.scrape(), "served")
+
+    def test_a_page_with_failures(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))},
+                                            {"fs/proc/slabinfo": b"garbage"}])
+            content = program.run("--once", "--replay", folder).stdout
+            self.assertIn(b"memstat_source_errors_total{", content)
+            self.assertEqual(page.check(content)[1], [])
+            self.lint(content, "a page with failures")
+
+
+if __name__ == "__main__":
+    program.main()

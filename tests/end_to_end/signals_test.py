@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What happens to a memstatd that runs: reloads, its other pages, stopping, the privileges it has left, a source that hangs."""
+import glob
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+
+STOP_SECONDS = 10.0 if program.SANITIZER else 2.0
+RELOADED = "memstat_config_last_reload_successful"
+READS = "memstat_source_read_seconds_count"
+
+
+def is_full(page):
+    return bool(page.series("memstat_type_peak_bytes"))
+
+
+class WithReplay(unittest.TestCase):
+    """A memstatd with a configuration that replays three polls over and over, a tenth of a second apart."""
+
+    def setUp(self):
+        folder = program.temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
+        self.config = os.path.join(self.folder, "memstatd.yaml")
+        self.capture = captures.write_capture(os.path.join(self.folder, "capture"), [
+            {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry", active), captures.slabinfo_line("inode"))}
+            for active in (10, 11, 12)])
+
+    def configure(self, text):
+        with open(self.config, "w", encoding="utf-8") as file:  # in place: the same file, as an editor may leave it
+            file.write(text)
+
+    def daemon(self, *more):
+        return program.Daemon("--config", self.config, "--replay", self.capture, "--replay-speed", "100", "--replay-loop", *more)
+
+
+class Reload(WithReplay):
+    def test_hangup_brings_a_good_configuration_into_force(self):
+        self.configure("tier: minimal\n")
+        with self.daemon() as daemon:
+            first = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            self.assertFalse(first.series("memstat_type_held_bytes"))
+            self.configure("tier: full\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            now = daemon.wait_page(is_full, "the tier full")
+            self.assertEqual(now.number(RELOADED), 1)
+            daemon.wait_log("configuration was reloaded")
+
+    def test_hangup_with_a_bad_configuration_changes_nothing_and_says_where_it_is_bad(self):
+        self.configure("tier: full\n")
+        with self.daemon() as daemon:
+            daemon.wait_page(is_full, "a poll")
+            self.configure("log: {level: info}\npoll:\n  interval: soon\ntier: minimal\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            now = daemon.wait_page(lambda now: now.number(RELOADED) == 0, "the failed reload")
+            daemon.wait_log(re.escape(self.config) + r":3:13: poll\.interval: ")
+            self.assertTrue(is_full(now))
+            reads = now.number(READS)
+            self.assertTrue(is_full(daemon.wait_page(lambda now: now.number(READS) > reads + 2, "more polls")))
+            os.remove(self.config)
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_log("not_present: cannot open the configuration")
+            self.configure("tier: minimal\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_page(lambda now: now.number(RELOADED) == 1, "the good reload")
+            daemon.wait_page(lambda now: not is_full(now) and now.series("memstat_type_bytes"), "the tier minimal")
+
+    def test_a_source_can_be_turned_off_and_on(self):
+        self.configure("")
+        with self.daemon() as daemon:
+            daemon.wait_page(lambda now: now.number("memstat_source_up") == 1, "a poll")
+            self.configure("sources: {linux_slabinfo: {enabled: off}}\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            now = daemon.wait_page(lambda now: not now.series("memstat_type_bytes"), "no types")
+            self.assertFalse(now.series("memstat_source_up"))  # off is not down
+            self.configure("sources: {linux_slabinfo: {enabled: on}}\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            now = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "types again")
+            self.assertEqual(now.number("memstat_source_up"), 1)
+
+    @program.needs_slabinfo
+    def test_a_new_interval_is_in_force_at_once(self):
+        self.configure("poll: {interval: 1h}\n")
+        with program.Daemon("--config", self.config) as daemon:
+            daemon.wait_page(lambda now: now.number(READS) == 1, "the first poll")
+            self.configure("poll: {interval: 100ms}\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_page(lambda now: now.number(READS) > 3, "more polls")
+
+    def test_two_hundred_hangups_during_scrapes(self):
+        self.configure("tier: minimal\n")
+        with self.daemon() as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            is_over = threading.Event()
+            failures, scrapes = [], []
+
+            def scrape():
+                try:
+                    while not is_over.is_set():
+                        daemon.page()
+                        scrapes.append(1)
+                except Exception as error:  # whatever it is, the test must hear of it
+                    failures.append(error)
+            threads = [threading.Thread(target=scrape) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            try:
+                for count in range(200):
+                    self.configure(("tier: full\n", "tier: minimal\n", "tier: [\n")[count % 3])
+                    daemon.process.send_signal(signal.SIGHUP)
+                    if count % 20 == 0:  # so that not all of them become one
+                        reloads = len(re.findall("configuration was (?:not )?reloaded", daemon.log))
+                        program.wait_until(lambda: len(re.findall("configuration was (?:not )?reloaded", daemon.log)) > reloads,
+                                           "a reload")
+            finally:
+                is_over.set()
+                for thread in threads:
+                    thread.join()
+            self.assertEqual(failures, [])
+            self.assertGreater(len(scrapes), 10)
+            self.configure("tier: full\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_page(lambda now: is_full(now) and now.number(RELOADED) == 1, "the last configuration")
+
+    def test_reload_over_http_when_it_is_on(self):
+        self.configure("enable_reload: true\ntier: minimal\n")
+        with self.daemon() as daemon:
+            self.configure("enable_reload: true\ntier: full\n")
+            self.assertEqual(daemon.request("/-/reload", "POST")[0], 200)
+            daemon.wait_page(is_full, "the tier full")
+            self.configure("tier: nothing\n")
+            status, _, body = daemon.request("/-/reload", "POST")
+            self.assertEqual(status, 500)
+            self.assertIn(f"{self.config}:1:7: tier: ", body.decode())
+            self.assertEqual(daemon.page().number(RELOADED), 0)
+            status, headers, _ = daemon.request("/-/reload")
+            self.assertEqual((status, headers["allow"]), (405, "POST"))
+
+    def test_reload_over_http_is_off_unless_asked_for(self):
+        self.configure("tier: minimal\n")
+        with self.daemon() as daemon:
+            self.configure("tier: full\n")
+            self.assertEqual(daemon.request("/-/reload", "POST")[0], 404)
+            daemon.wait_page(lambda now: now.number(READS) > 3, "more polls")
+            self.assertFalse(is_full(daemon.page()))
+            self.assertNotIn("reloaded", daemon.log)
+
+    @program.needs_root
+    def test_a_configuration_that_only_root_may_read_is_read_again_after_the_drop(self):
+        self.configure("tier: minimal\n")
+        os.chmod(self.config, 0o600)
+        with self.daemon() as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            self.configure("tier: full\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.wait_page(is_full, "the tier full")
+
+
+class Pages(WithReplay):
+    def test_health_and_readiness(self):
+        self.configure("")
+        with self.daemon() as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            for path in ("/-/healthy", "/-/ready"):
+                self.assertEqual(daemon.request(path)[0], 200)
+                status, _, body = daemon.request(path, "HEAD")
+                self.assertEqual((status, body), (200, b""))
+
+    def test_not_ready_without_a_source_but_healthy(self):
+        for content, word in ((b"garbage", "offset 0"), (None, "not present")):
+            polls = [{"fs/proc/slabinfo": content} if content else {"fs/proc/version": "Linux"}]
+            capture = captures.write_capture(os.path.join(self.folder, f"capture-{word}"), polls)
+            with program.Daemon("--replay", capture) as daemon:
+                daemon.wait_log("the replay is at its end")
+                status, _, body = daemon.request("/-/ready")
+                self.assertEqual(status, 503)
+                self.assertIn(word, body.decode())
+                self.assertEqual(daemon.request("/-/healthy")[0], 200)
+                self.assertFalse(daemon.page().series("memstat_type_bytes"))
+
+    def test_the_landing_page_lists_the_sources_and_where_to_go(self):
+        self.configure("")
+        with self.daemon() as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            status, headers, body = daemon.request("/")
+            self.assertEqual((status, headers["content-type"]), (200, "text/html; charset=utf-8"))
+            for words in ("linux_slabinfo", "/proc/slabinfo", "up", 'href="/metrics"', "dentry"):
+                self.assertIn(words, body.decode())
+
+    def test_other_paths_and_methods_are_refused(self):
+        self.configure("")
+        with self.daemon() as daemon:
+            for path in ("/nope", "/metrics/", "/metricsx", "/-/", "/../etc/passwd", "/%2e%2e/etc/passwd", "/-/reload/x"):
+                self.assertEqual(daemon.request(path)[0], 404, path)
+            for path in ("/", "/metrics", "/-/healthy", "/-/ready"):
+                for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+                    status, headers, _ = daemon.request(path, method)
+                    self.assertEqual((status, headers.get("allow")), (405, "GET, HEAD"), f"{method} {path}")
+            self.assertEqual(daemon.request("/metrics", headers={"Host": "attacker.example"})[0], 403)
+
+
+class Stop(WithReplay):
+    def assert_stops(self, daemon, how=signal.SIGTERM):
+        status, seconds = daemon.terminate(how)
+        self.assertEqual((status, daemon.printed), (0, ""), daemon.log)
+        self.assertLess(seconds, STOP_SECONDS, daemon.log)
+        self.assertIn("stopped", daemon.log)
+
+    def test_it_stops_at_once_when_asked_to(self):
+        self.configure("")
+        for how in (signal.SIGTERM, signal.SIGINT):
+            with self.daemon() as daemon:
+                self.assert_stops(daemon, how)
+
+    def test_it_stops_at_once_with_clients_that_do_nothing_half_ask_and_do_not_read(self):
+        self.configure("tier: full\n")
+        with self.daemon() as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            clients = []
+            for sent in (b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: local", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n") * 3:
+                client = socket.socket()
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                client.connect((daemon.host, daemon.port))
+                client.sendall(sent)
+                clients.append(client)
+            daemon.page()
+            self.assert_stops(daemon)
+            for client in clients:
+                client.close()
+
+    def test_a_second_memstatd_takes_the_port_after_it(self):
+        self.configure("")
+        with self.daemon() as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            self.assert_stops(daemon)
+        with program.Daemon("--config", self.config, "--replay", self.capture, "--listen", f"127.0.0.1:{daemon.port}",
+                            listen=False) as second:
+            self.assertEqual(second.port, daemon.port)
+
+
+class Hang:
+    """Makes reads of /proc/slabinfo in a memstatd started with `environment` hang, and go on."""
+
+    def __init__(self, folder):
+        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
+        if not compiler:
+            raise unittest.SkipTest("no C compiler, which makes a source hang")
+        library = os.path.join(folder, "hanging_read.so")
+        source = os.path.join(program.SOURCE_DIR, "tests", "support", "hanging_read.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        self.switch = os.path.join(folder, "hang")
+        self.turn(False)
+        # A sanitizer's library must come first, or it refuses to work.
+        linked = subprocess.run(["ldd", program.MEMSTATD], stdout=subprocess.PIPE, text=True, check=False).stdout
+        sanitizers = re.findall(r"=> (\S*/lib[at]san\.so\S*)", linked)
+        self.environment = {"LD_PRELOAD": ":".join([*sanitizers, library]), "MEMSTAT_TEST_HANG": self.switch}
+
+    def turn(self, on):
+        if not os.path.exists(self.switch):
+            captures.write_file(self.switch, bytes(4096))
+        with open(self.switch, "r+b") as file:
+            file.write(struct.pack("I", on))
+
+
+@program.needs_slabinfo
+class SourceThatHangs(unittest.TestCase):
+    def test_it_is_down_with_reason_timeout_until_it_answers_and_does_not_keep_memstatd_from_stopping(self):
+        with program.temporary_folder() as folder:
+            hang = Hang(folder)
+            config = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(config, "poll: {interval: 100ms, timeout: 300ms}\n")
+            with program.Daemon("--config", config, environment=hang.environment) as daemon:
+                daemon.wait_page(lambda now: now.number("memstat_source_up") == 1, "a poll")
+                for turn in range(2):
+                    hang.turn(True)
+                    now = daemon.wait_page(lambda now: now.number("memstat_source_up") == 0, "the source to be down")
+                    self.assertFalse(now.series("memstat_type_bytes"))
+                    counted = now.number("memstat_source_errors_total", reason="timeout")
+                    self.assertGreaterEqual(counted, 1)
+                    daemon.wait_log(r"error: linux_slabinfo: /proc/slabinfo: timeout: no answer within 300 ms", turn + 1)
+                    # It is served as before, and counts on.
+                    daemon.wait_page(lambda now: now.number("memstat_source_errors_total", reason="timeout") > counted + 2,
+                                     "more polls")
+                    self.assertEqual(daemon.request("/-/healthy")[0], 200)
+                    if turn == 0:
+                        hang.turn(False)
+                        now = daemon.wait_page(lambda now: now.number("memstat_source_up") == 1, "the source to be up again")
+                        self.assertGreater(len(now.series("memstat_type_bytes")), 20)
+                        daemon.wait_log("linux_slabinfo: is up again")
+                status, seconds = daemon.terminate()
+                self.assertEqual(status, 0, daemon.log)
+                self.assertLess(seconds, STOP_SECONDS, daemon.log)
+
+
+class Privileges(unittest.TestCase):
+    @staticmethod
+    def statuses(process):
+        """What /proc says of each thread: {key: value}."""
+        for path in glob.glob(f"/proc/{process.pid}/task/*/status"):
+            with open(path, encoding="ascii", errors="replace") as file:
+                yield dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+    def check(self, daemon):
+        nobody = pwd.getpwnam("nobody")
+        threads = list(self.statuses(daemon.process))
+        self.assertGreater(len(threads), 2)
+        for status in threads:
+            self.assertEqual(status["Uid"].split(), [str(nobody.pw_uid)] * 4)
+            self.assertEqual(status["Gid"].split(), [str(nobody.pw_gid)] * 4)
+            self.assertEqual(status["Groups"].split(), [])
+            for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                self.assertEqual(int(status[capabilities], 16), 0, capabilities)
+            self.assertEqual(status["NoNewPrivs"], "1")
+            if not program.SANITIZER:
+                self.assertEqual(status["Seccomp"], "2")
+
+    @program.needs_root
+    @program.needs_slabinfo
+    def test_nothing_is_left_of_root_and_the_slab_caches_are_read_on(self):
+        with program.Daemon("--interval", "100ms") as daemon:
+            daemon.wait_page(lambda now: now.number(READS) > 2, "polls after the drop")
+            self.check(daemon)
+            # New objects are seen: those of pipes and files, of which some cache has to grow.
+            pipes = []
+            try:
+                before = sum(int(sample.text) for sample in daemon.page().series("memstat_type_objects"))
+
+                def has_grown(now):
+                    pipes.extend(os.pipe() for _ in range(20) if len(pipes) < 400)
+                    return (sum(int(sample.text) for sample in now.series("memstat_type_objects")) != before and
+                            any(int(sample.text) for sample in now.series("memstat_type_delta_bytes")))
+                now = daemon.wait_page(has_grown, "other figures")
+            finally:
+                for pair in pipes:
+                    for descriptor in pair:
+                        os.close(descriptor)
+            self.assertEqual(now.number("memstat_source_up"), 1)
+            self.assertFalse(now.series("memstat_source_errors_total"))
+            if program.SANITIZER:
+                print("the seccomp filter was not looked at: memstatd has none under a sanitizer")
+
+    @program.needs_root
+    def test_no_sandbox_drops_root_all_the_same(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
+            with program.Daemon("--replay", folder, "--no-sandbox") as daemon:
+                daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+                for status in self.statuses(daemon.process):
+                    self.assertEqual((status["Seccomp"], int(status["CapEff"], 16)), ("0", 0))
+                    self.assertNotIn("0", status["Uid"].split())
+
+    @program.needs_root
+    def test_an_account_that_does_not_exist_is_told_and_nothing_is_started(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
+            config = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(config, "user: no-such-account\n")
+            done = program.run("--config", config, "--replay", folder, "--listen", "127.0.0.1:0")
+            self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+            self.assertIn("no-such-account", done.stderr)
+            self.assertNotIn("listening", done.stderr)
+
+    @program.needs_root
+    def test_a_normal_user_is_told_what_is_missing_and_served_the_rest(self):
+        nobody = pwd.getpwnam("nobody")
+        with tempfile.TemporaryFile() as log:
+            process = subprocess.Popen([program.MEMSTATD, "--once"], user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+            content = process.communicate(timeout=program.PATIENCE)[0]
+            log.seek(0)
+            said = log.read().decode()
+        self.assertEqual(process.returncode, 1)
+        if program.can_read_slabinfo():
+            self.assertIn("/proc/slabinfo: permission", said)
+            self.assertIn("start memstatd as root", said)
+            self.assertIn(b'memstat_source_up{source="linux_slabinfo"} 0\n', content)
+            self.assertIn(b'reason="permission"', content)
+
+
+if __name__ == "__main__":
+    program.main()

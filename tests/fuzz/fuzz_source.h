@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What every source's fuzzer does with what it made of its bytes: parse, commit twice, and abort when a promise is broken.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/text.h"
+#include "core/query.h"
+
+namespace memstat {
+
+#define MEMSTAT_FUZZ_REQUIRE(condition)                                            \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
+      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                \
+    }                                                                              \
+  } while (false)
+
+/// An error of a parser says what is wrong where.
+inline void require_typed(const Error& error, const SourceReader& reader) {
+  MEMSTAT_FUZZ_REQUIRE(error.code == ErrorCode::kData || error.code == ErrorCode::kVersion);
+  MEMSTAT_FUZZ_REQUIRE(error.source == reader.descriptor->name && !error.path.empty() && !error.detail.empty());
+  MEMSTAT_FUZZ_REQUIRE(error.offset.has_value() && *error.offset <= reader.raw.parts[0].size());
+}
+
+/// Every type of a list that only this source wrote is well-formed. Returns a sum over all figures.
+inline std::uint64_t require_sane(const MemoryTypeList& list, const SourceDescriptor& source) {
+  std::uint64_t sum = 0;
+  std::size_t count = 0;
+  for (const MemoryType* type = list.first(); type != nullptr; type = type->next(), ++count) {
+    MEMSTAT_FUZZ_REQUIRE(type->allocator() == source.allocator && type->is_present());
+    MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(type->name()));
+    MEMSTAT_FUZZ_REQUIRE((type->fields() - source.fields).empty());
+    MEMSTAT_FUZZ_REQUIRE(type->ordinal() < type->duplicates());
+    for (std::size_t i = 0; i < kFieldCount; ++i) sum = sum * 31 + type->figure(static_cast<Field>(i));
+    for (std::uint32_t cpu = 0; cpu < type->cpu_count(); ++cpu) {
+      for (std::size_t i = 0; i < kCpuFieldCount; ++i) sum = sum * 31 + type->cpu_figure(static_cast<CpuField>(i), cpu);
+    }
+  }
+  MEMSTAT_FUZZ_REQUIRE(count == list.size());
+  return sum;
+}
+
+/// Parses and commits `reader.raw`, twice where it is good: the second time must change nothing.
+inline void fuzz_commit(SourceReader& reader) {
+  MemoryTypeList list;
+  const Result<void> first = commit_source(reader, list, 1);
+  if (!first) {
+    require_typed(first.error(), reader);
+    MEMSTAT_FUZZ_REQUIRE(list.size() == 0);
+    return;
+  }
+  MEMSTAT_FUZZ_REQUIRE(list.size() == reader.staging.types().size() && list.size() > 0);
+  const std::uint64_t sum = require_sane(list, *reader.descriptor);
+  MEMSTAT_FUZZ_REQUIRE(commit_source(reader, list, 2).has_value());
+  MEMSTAT_FUZZ_REQUIRE(require_sane(list, *reader.descriptor) == sum);
+}
+
+/// The same for a FreeBSD stream, and once more with a header that fits the bytes, since a fuzzer hardly guesses one.
+inline void fuzz_stream(const char* source, std::size_t type_size, std::string_view bytes) {
+  SourceReader reader(*find_source(source));
+  reader.raw.page_size = 4096;
+  reader.raw.cpu_count = 1 + static_cast<std::uint32_t>(bytes.size() % 5);
+  reader.raw.parts[0].assign(bytes);
+  fuzz_commit(reader);
+
+  constexpr std::size_t kHeaderSize = 16;
+  if (bytes.size() < kHeaderSize) return;
+  const std::uint32_t maxcpus = 1 + load<std::uint32_t>(bytes, 4) % 8;
+  const std::size_t record_size = type_size + 64 * std::size_t{maxcpus};
+  const std::uint32_t header[4] = {1, maxcpus, static_cast<std::uint32_t>((bytes.size() - kHeaderSize) / record_size), 0};
+  std::memcpy(reader.raw.parts[0].data(), header, sizeof header);
+  fuzz_commit(reader);
+}
+
+}  // namespace memstat

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Captures for the end-to-end tests: reads the fixtures, makes new ones, and decodes kernel data a second, independent time."""
+import functools
+import io
+import os
+import re
+import struct
+import subprocess
+import tarfile
+
+import program
+
+FOLDER = os.path.join(program.SOURCE_DIR, "tests", "fixtures", "captures")
+POLL_NS = 10_000_000_000
+
+
+def fixtures():
+    """{name: path} of every captured kernel of the tree."""
+    ending = ".tar.zst"
+    found = {name[:-len(ending)]: os.path.join(FOLDER, name) for name in sorted(os.listdir(FOLDER)) if name.endswith(ending)}
+    if len(found) < 3:
+        raise AssertionError(f"{FOLDER} has hardly any capture")
+    return found
+
+
+@functools.lru_cache(maxsize=2)
+def read_fixture(path):
+    """{path below the capture's top folder: bytes} of a .tar.zst, where a symbolic link stands as {path: target, a str}.
+    Python 3.11 cannot read Zstandard, so zstd(1) does."""
+    unpacked = subprocess.run(["zstd", "-dc", path], check=True, stdout=subprocess.PIPE).stdout
+    files = {}
+    with tarfile.open(fileobj=io.BytesIO(unpacked)) as archive:
+        for member in archive:
+            name = (member.name[2:] if member.name.startswith("./") else member.name).partition("/")[2]
+            if member.isfile():
+                files[name] = archive.extractfile(member).read()
+            elif member.issym():
+                files[name] = member.linkname
+    return files
+
+
+def slab_object_sizes(files, poll="000000"):
+    """{cache: object_size} of /sys/kernel/slab; most caches there are links to another one that they were merged with."""
+    folder = f"{poll}/fs/sys/kernel/slab/"
+    sizes = {}
+    for name in {file[len(folder):].split("/")[0] for file in files if file.startswith(folder)}:
+        link = files.get(folder + name)
+        content = files.get(f"{folder}{link if isinstance(link, str) else name}/object_size")
+        if content is not None:
+            sizes[name] = int(content)
+    return sizes
+
+
+def manifest_value(files, key):
+    return re.search(rf'^{key}: "?([^"\n]*)', files["manifest.yaml"].decode(), re.MULTILINE).group(1)
+
+
+# ---- what /proc/slabinfo says -------------------------------------------------------------------------------------------
+
+def decode_slabinfo(text, object_sizes=None, page_size=4096):
+    """{metric: {type: figure}} as the page must show it: caches of one name are one type, sizes only where they agree."""
+    lines = text.decode("utf-8", "backslashreplace").splitlines()
+    if not lines[0].startswith("slabinfo - version: 2."):
+        raise AssertionError(f"not a slabinfo that this test knows: {lines[0]}")
+    caches = {}
+    for line in lines[2:]:
+        match = re.match(r"(.*\S)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s*:\s*tunables .*:\s*slabdata\s+(\d+)\s+(\d+)\s+(\d+)", line)
+        name, *numbers = match.groups()
+        caches.setdefault(name, []).append([int(number) for number in numbers])
+    page = {f"memstat_type_{figure}": {} for figure in
+            ("bytes", "objects", "held_bytes", "free_objects", "object_footprint_bytes", "object_size_bytes")}
+    for name, rows in caches.items():
+        page["memstat_type_bytes"][name] = sum(row[0] * row[2] for row in rows)
+        page["memstat_type_objects"][name] = sum(row[0] for row in rows)
+        page["memstat_type_held_bytes"][name] = sum(row[6] * row[4] * page_size for row in rows)
+        page["memstat_type_free_objects"][name] = sum(max(row[1] - row[0], 0) for row in rows)
+        if len({row[2] for row in rows}) == 1:
+            page["memstat_type_object_footprint_bytes"][name] = rows[0][2]
+        if object_sizes and name.replace("/", "!") in object_sizes:
+            page["memstat_type_object_size_bytes"][name] = object_sizes[name.replace("/", "!")]
+    return page
+
+
+# ---- captures made by hand ----------------------------------------------------------------------------------------------
+
+def write_file(path, content):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def write_capture(folder, polls, system="linux", cpus="0-1", page_size=4096):
+    """Makes a capture. Each poll is {path: content}: "fs/proc/slabinfo", "sysctl/vm.zone_stats", "errors.yaml"; polls are 10 s
+    apart. Gives back the folder."""
+    write_file(os.path.join(folder, "manifest.yaml"),
+               f'format: 1\nos: {system}\nrelease: "test"\nmachine: x86_64\npage_size: {page_size}\ncpus_present: "{cpus}"\n'
+               "nodes: 1\nhow: made by an end-to-end test\nedits: all of it\n")
+    for index, files in enumerate(polls):
+        poll = os.path.join(folder, f"{index:06d}")
+        for path, content in files.items():
+            write_file(os.path.join(poll, path), content)
+        write_file(os.path.join(poll, "poll.yaml"),
+                   f"label: poll {index}\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: {(index + 10) * POLL_NS}\n")
+    return folder
+
+
+SLABINFO_HEADER = ("slabinfo - version: 2.1\n"
+                   "# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> "
+                   "<batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n")
+
+
+def slabinfo_line(name, active=10, objects=20, size=64, pages=1, slabs=1):
+    name = name if isinstance(name, bytes) else name.encode()
+    return name.ljust(17) + (f" {active:6} {objects:6} {size:6} {20:4} {pages:4} : tunables    0    0    0 : slabdata "
+                             f"{slabs:6} {slabs:6}      0\n").encode()
+
+
+def slabinfo(*lines):
+    return SLABINFO_HEADER.encode() + b"".join(lines)
+
+
+def malloc_stats(types, slots=4, version=1, says_slots=None, says_count=None):
+    """kern.malloc_stats: types is a list of (name, {cpu: (memalloced, memfreed, numallocs, numfrees)})."""
+    stream = struct.pack("<4I", version, slots if says_slots is None else says_slots,
+                         len(types) if says_count is None else says_count, 0)
+    for name, cpus in types:
+        stream += (name if isinstance(name, bytes) else name.encode())[:32].ljust(32, b"\0")
+        for cpu in range(slots):
+            stream += struct.pack("<8Q", *cpus.get(cpu, (0, 0, 0, 0)), 0, 0, 0, 0)
+    return stream
+
+
+def zone_stats(zones, slots=4, version=1, says_slots=None, says_count=None):
+    """vm.zone_stats: zones is a list of dicts with name and what differs from 0: size, rsize, limit, pages, allocs, fails..."""
+    stream = struct.pack("<4I", version, slots if says_slots is None else says_slots,
+                         len(zones) if says_count is None else says_count, 0)
+    for zone in zones:
+        name = zone["name"]
+        stream += (name if isinstance(name, bytes) else name.encode())[:32].ljust(32, b"\0")
+        stream += struct.pack("<10I", 7, zone.get("size", 64), zone.get("rsize", 64), 0, zone.get("limit", 0),
+                              zone.get("pages", 0), zone.get("keg_free", 0), zone.get("zone_free", 0), 0, 0)
+        stream += struct.pack("<6Q", *(zone.get(key, 0) for key in ("allocs", "frees", "fails", "sleeps", "xdomain")), 0)
+        stream += bytes(64) * slots
+    return stream

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the real memstatd for the end-to-end tests: once, or as a server that is waited for by condition and never by time."""
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import page
+
+SOURCE_DIR = os.environ.get("SOURCE_DIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MEMSTATD = os.environ.get("MEMSTATD") or os.path.join(SOURCE_DIR, "build", "bin", "memstatd")
+SANITIZER = os.environ.get("MEMSTAT_SANITIZER", "")
+PATIENCE = 120.0 if SANITIZER else 40.0  # seconds that anything may take before it counts as hung
+TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
+REPORTS = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error: |terminate called")
+
+
+def can_read_slabinfo():
+    try:
+        with open("/proc/slabinfo", "rb") as file:
+            file.read(1)
+    except OSError:
+        return False
+    return True
+
+
+NO_SLABINFO = "/proc/slabinfo cannot be read here: it needs root, and a kernel that has it"
+needs_slabinfo = unittest.skipUnless(can_read_slabinfo(), NO_SLABINFO)
+needs_root = unittest.skipUnless(os.geteuid() == 0, "needs root: there is no privilege to drop")
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    """A folder that the account memstatd drops to may read, unlike what tempfile makes."""
+    folder = tempfile.mkdtemp(prefix="memstat-e2e-")
+    os.chmod(folder, 0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wait_until(condition, what, patience=PATIENCE):
+    """Asks until the answer is true and gives it back; AssertionError when it takes longer than `patience` seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {patience:.0f} s in vain for: {what() if callable(what) else what}")
+        time.sleep(0.01)
+
+
+def check_no_report(text):
+    found = REPORTS.search(text)
+    if found:
+        raise AssertionError("memstatd was found doing wrong:\n" + text[max(0, found.start() - 200):][:8000])
+
+
+def run(*arguments, environment=None, **options):
+    """Runs memstatd to its end: a CompletedProcess with bytes in stdout and text in stderr."""
+    done = subprocess.run([MEMSTATD, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False,
+                          env={**os.environ, **(environment or {})}, **options)
+    done.stderr = done.stderr.decode("utf-8", "backslashreplace")
+    check_no_report(done.stderr)
+    if done.returncode not in (0, 1, 2):
+        raise AssertionError(f"memstatd {arguments} ended with {done.returncode}:\n{done.stderr}")
+    return done
+
+
+class Daemon:
+    """A memstatd that serves on a port of its own. As a context manager it ends with the block, cleanly or not at all."""
+
+    def __init__(self, *arguments, listen=True, environment=None):
+        command = [MEMSTATD, *arguments] + (["--listen", "127.0.0.1:0"] if listen else [])
+        self._lines = []
+        self._changed = threading.Condition()
+        self._ended = False
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env={**os.environ, **(environment or {})})
+        self._readers = [threading.Thread(target=self._read, args=(self.process.stderr, True), daemon=True),
+                         threading.Thread(target=self._read, args=(self.process.stdout, False), daemon=True)]
+        self._printed = []
+        for reader in self._readers:
+            reader.start()
+        try:
+            address = self.wait_log(r"listening on http://([\d.]+):(\d+)/")
+            self.host, self.port = address.group(1), int(address.group(2))
+        except BaseException:
+            self.kill()
+            raise
+
+    def _read(self, stream, is_log):
+        for line in stream:
+            with self._changed:
+                (self._lines if is_log else self._printed).append(line.decode("utf-8", "backslashreplace"))
+                self._changed.notify_all()
+        with self._changed:
+            self._ended = self._ended or is_log
+            self._changed.notify_all()
+
+    @property
+    def log(self):
+        with self._changed:
+            return "".join(self._lines)
+
+    @property
+    def printed(self):
+        with self._changed:
+            return "".join(self._printed)
+
+    def wait_log(self, pattern, count=1):
+        """The `count`-th line of the log, from 1, that the pattern matches, as its match."""
+        def find():
+            matches = [match for match in (re.search(pattern, line) for line in self._lines) if match]
+            return matches[count - 1] if len(matches) >= count else None
+        deadline = time.monotonic() + PATIENCE
+        with self._changed:
+            while True:
+                found = find()
+                if found:
+                    return found
+                left = deadline - time.monotonic()
+                if self._ended or left <= 0:
+                    log = "".join(self._lines)
+                    raise AssertionError(f"no line of the log matches {pattern!r}" + (" before it ended" if self._ended else "") +
+                                         f":\n{log}")
+                self._changed.wait(left)
+
+    def request(self, path, method="GET", headers=None):
+        """(status, headers with names in lower case, body) of one request on a connection of its own."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, headers=headers or {})
+            response = connection.getresponse()
+            return response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
+        finally:
+            connection.close()
+
+    def scrape(self):
+        """The bytes of /metrics; it must be there, with the right type."""
+        status, headers, body = self.request("/metrics")
+        if status != 200 or headers.get("content-type") != TEXT_FORMAT:
+            raise AssertionError(f"/metrics: status {status}, headers {headers}, {body[:500]!r}")
+        return body
+
+    def page(self):
+        """The page as it is now, which must be without fault."""
+        read, problems = page.check(self.scrape())
+        if problems:
+            raise AssertionError("the page has faults:\n" + "\n".join(problems[:20]))
+        return read
+
+    def wait_page(self, condition, what):
+        """Scrapes until condition(page) holds and gives back that page. Before the first poll there is no page."""
+        def ask():
+            if self.process.poll() is not None:
+                raise AssertionError(f"memstatd ended with {self.process.returncode}:\n{self.log}")
+            if self.request("/metrics")[0] == 503:
+                return None
+            now = self.page()
+            return now if condition(now) else None
+        return wait_until(ask, lambda: f"{what}\nthe log:\n{self.log}")
+
+    def terminate(self, how=signal.SIGTERM):
+        """Asks it to stop: (exit status, seconds that it took)."""
+        begin = time.monotonic()
+        self.process.send_signal(how)
+        try:
+            status = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            log = self.log
+            self.kill()
+            raise AssertionError(f"memstatd does not stop:\n{log}") from None
+        taken = time.monotonic() - begin
+        self._join()
+        check_no_report(self.log)
+        return status, taken
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._join()
+
+    def _join(self):
+        for reader in self._readers:
+            reader.join(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.process.returncode is not None:
+            return
+        if kind is not None:
+            self.kill()
+            print(f"the log of memstatd:\n{self.log}", file=sys.stderr)
+            return
+        status, _ = self.terminate()
+        if status != 0 or self.printed:
+            raise AssertionError(f"memstatd ended with {status} and printed {self.printed!r}:\n{self.log}")
+
+
+def main():
+    """unittest.main for ctest: what was skipped is told with its reason, and when all was skipped the exit status is 77."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    sys.stderr.flush()
+    for test, reason in result.skipped:
+        print(f"skipped: {test}: {reason}")
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun == 0 or len(result.skipped) == result.testsRun:
+        print("; ".join(sorted({reason for _, reason in result.skipped})) or "no test was run")
+        sys.exit(77)

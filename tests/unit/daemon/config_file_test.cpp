@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/config_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace memstat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// While it lives, this process is not root (if it was and the system lets it).
+class WithoutRoot {
+ public:
+  WithoutRoot() : is_without_(!was_root_ || seteuid(65534) == 0) {}
+  ~WithoutRoot() {
+    if (was_root_ && seteuid(0) != 0) std::abort();
+  }
+  [[nodiscard]] bool succeeded() const { return is_without_; }
+  WithoutRoot(const WithoutRoot&) = delete;
+  WithoutRoot& operator=(const WithoutRoot&) = delete;
+
+ private:
+  bool was_root_ = geteuid() == 0;
+  bool is_without_;
+};
+constexpr const char* kStaysRoot = "this root cannot become another user (a user namespace without user 65534?)";
+
+class ConfigFileTest : public testing::Test {
+ protected:
+  ConfigFileTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "memstat-config-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data()) != nullptr ? pattern : "";
+    chmod(folder_.c_str(), 0755);
+    path_ = folder_ + "/memstatd.yaml";
+  }
+  ~ConfigFileTest() override { std::filesystem::remove_all(folder_); }
+  static void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::trunc) << text; }
+  /// Only who owned it when it was opened can read it now.
+  static void close_to_others(const std::string& path) { ASSERT_EQ(chmod(path.c_str(), 0), 0); }
+
+  std::string folder_;
+  std::string path_;
+};
+
+TEST_F(ConfigFileTest, NoFileMeansTheDefaults) {
+  ConfigFile file("");
+  const ConfigResult loaded = file.load();
+  ASSERT_TRUE(loaded);
+  EXPECT_TRUE(*loaded == Config{});
+}
+
+TEST_F(ConfigFileTest, IsReadAnewAtEachLoad) {
+  write(path_, "retention: 3\n");
+  ConfigFile file(path_);
+  EXPECT_EQ(file.path(), path_);
+  EXPECT_EQ(file.load()->retention, 3U);
+  write(path_, "retention: 4\n");
+  EXPECT_EQ(file.load()->retention, 4U);
+  const std::string fresh = folder_ + "/fresh";
+  write(fresh, "retention: 5\n");
+  std::filesystem::rename(fresh, path_);
+  EXPECT_EQ(file.load()->retention, 5U);
+}
+
+TEST_F(ConfigFileTest, ProblemsNameFileLineAndKey) {
+  write(path_, "retention: 3\nno_such_key: 1\n");
+  ConfigFile file(path_);
+  const ConfigResult loaded = file.load();
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.problems(), ElementsAre(StartsWith(path_ + ":2:1: no_such_key: ")));
+}
+
+TEST_F(ConfigFileTest, KnowsTheSourcesOfThisBuild) {
+  write(path_, "sources: {linux_slabinfo: {enabled: off}}\n");
+  ConfigFile file(path_);
+  const ConfigResult loaded = file.load();
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->sources.at("linux_slabinfo").enabled, Switch::kOff);
+  write(path_, "sources: {linux_nonsense: {enabled: off}}\n");
+  EXPECT_FALSE(file.load());
+}
+
+TEST_F(ConfigFileTest, AFileThatIsNotThereIsAProblem) {
+  ConfigFile file(path_);
+  const ConfigResult loaded = file.load();
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.problems(), ElementsAre(HasSubstr(path_)));
+}
+
+TEST_F(ConfigFileTest, AFileThatWentAwayIsAProblemAndNotReadFromMemory) {
+  write(path_, "retention: 3\n");
+  ConfigFile file(path_);
+  ASSERT_TRUE(file.load());
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(file.load());
+}
+
+TEST_F(ConfigFileTest, WhatItMayNotReadAnyMoreIsReadThroughTheDescriptorThatWasKept) {
+  write(path_, "retention: 3\n");
+  ConfigFile file(path_);
+  ASSERT_TRUE(file.load());
+  write(path_, "retention: 4\n");
+  close_to_others(path_);
+  const WithoutRoot without_root;
+  if (!without_root.succeeded()) GTEST_SKIP() << kStaysRoot;
+  const ConfigResult loaded = file.load();
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->retention, 4U) << "changed in place";
+}
+
+TEST_F(ConfigFileTest, AReplacedFileThatItMayNotReadIsAProblemThatSaysWhatToDo) {
+  for (const bool keep_the_old_one : {false, true}) {
+    write(path_, "retention: 3\n");
+    ConfigFile file(path_);
+    ASSERT_TRUE(file.load());
+    if (keep_the_old_one) std::filesystem::rename(path_, folder_ + "/old");
+    const std::string fresh = folder_ + "/fresh";
+    write(fresh, "retention: 4\n");
+    close_to_others(fresh);
+    std::filesystem::rename(fresh, path_);
+    {
+      const WithoutRoot without_root;
+      if (!without_root.succeeded()) GTEST_SKIP() << kStaysRoot;
+      const ConfigResult loaded = file.load();
+      ASSERT_FALSE(loaded) << (keep_the_old_one ? "the old file still has a name" : "the old file has no name");
+      EXPECT_THAT(loaded.problems(), ElementsAre(HasSubstr("readable for the account of the key user")));
+    }
+    std::filesystem::remove(path_);
+  }
+}
+
+}  // namespace
+}  // namespace memstat

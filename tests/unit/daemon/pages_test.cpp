@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "tests/support/polled_daemon.h"
+
+namespace memstat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class PagesTest : public testing::Test {
+ protected:
+  PagesTest() { daemon_.view->set(kSlabinfo, slabinfo({{"dentry", 1'000'000}, {"filp", 3}})); }
+  [[nodiscard]] Pages pages(Pages::Options options = {.version = "1.2.3", .enable_reload = false, .reload = {}}) const {
+    return {daemon_.pool, daemon_.metrics, *daemon_.poller, std::move(options)};
+  }
+  [[nodiscard]] HttpResponse get(std::string_view path, std::string_view method = "GET", std::string_view query = {}) const {
+    return pages().respond({.method = method, .path = path, .query = query, .host = {}, .remote_address = "127.0.0.1"});
+  }
+  static std::string body(const HttpResponse& response) {
+    std::string text;
+    for (const std::string_view piece : response.pieces) text += piece;
+    return text + response.text;
+  }
+  static std::optional<std::string> allow(const HttpResponse& response) {
+    for (const auto& [name, value] : response.headers) {
+      if (name == "Allow") return value;
+    }
+    return std::nullopt;
+  }
+  PolledDaemon daemon_{OperatingSystem::kLinux};
+};
+
+TEST_F(PagesTest, MetricsAre503BeforeTheFirstPoll) {
+  const HttpResponse response = get("/metrics");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(body(response), HasSubstr("No poll has finished yet"));
+}
+
+TEST_F(PagesTest, MetricsAreTheTypesAndTheDaemonsOwn) {
+  daemon_.poll();
+  const HttpResponse response = get("/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(type_value(body(response), "objects", "slab", "dentry"), "1000000");
+  EXPECT_EQ(value_of(body(response), "memstat_source_up{source=\"linux_slabinfo\"}"), "1");
+  EXPECT_THAT(body(response), HasSubstr("memstat_build_info{version=\"1.2.3\"} 1\n"));
+}
+
+TEST_F(PagesTest, AnAnswerKeepsItsSnapshotWhileLaterPollsGoOn) {
+  daemon_.poll();
+  const HttpResponse response = get("/metrics");
+  const std::string before = body(response);
+  for (int i = 0; i < 10; ++i) {
+    daemon_.view->set(kSlabinfo, slabinfo({{"other", 5}}));
+    daemon_.poll();
+  }
+  EXPECT_EQ(body(response), before);
+  EXPECT_EQ(type_value(body(get("/metrics")), "objects", "slab", "other"), "5");
+}
+
+TEST_F(PagesTest, MetricsStayServedWhileASourceIsDown) {
+  daemon_.poll();
+  daemon_.view->fail(kSlabinfo, EIO);
+  daemon_.poll();
+  const HttpResponse response = get("/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(value_of(body(response), "memstat_source_up{source=\"linux_slabinfo\"}"), "0");
+  EXPECT_THAT(body(response), Not(HasSubstr("memstat_type_")));
+}
+
+TEST_F(PagesTest, HealthyFromTheStartReadyOnceASourceIsUp) {
+  EXPECT_EQ(get("/-/healthy").status, 200);
+  const HttpResponse early = get("/-/ready");
+  EXPECT_EQ(early.status, 503);
+  EXPECT_THAT(body(early), HasSubstr("linux_slabinfo: not read yet"));
+  daemon_.poll();
+  EXPECT_EQ(get("/-/ready").status, 200);
+  daemon_.view->fail(kSlabinfo, EIO);
+  daemon_.poll();
+  const HttpResponse down = get("/-/ready");
+  EXPECT_EQ(down.status, 503);
+  EXPECT_THAT(body(down), HasSubstr("linux_slabinfo: down: "));
+  EXPECT_EQ(get("/-/healthy").status, 200);
+}
+
+TEST_F(PagesTest, AllElseIsNotFound) {
+  for (const char* path : {"/metricsx", "/metrics/", "/-/", "/index.html", "/..", "//metrics", "/METRICS", "/-/quit"}) {
+    EXPECT_EQ(get(path).status, 404) << path;
+    EXPECT_EQ(get(path, "DELETE").status, 404) << path;
+  }
+}
+
+TEST_F(PagesTest, OtherMethodsAreRefusedWithWhatIsAllowed) {
+  for (const char* path : {"/", "/metrics", "/-/healthy", "/-/ready"}) {
+    for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
+      const HttpResponse response = get(path, method);
+      EXPECT_EQ(response.status, 405) << method << ' ' << path;
+      EXPECT_EQ(allow(response), "GET, HEAD") << method << ' ' << path;
+    }
+  }
+  const HttpResponse reload = get("/-/reload");
+  EXPECT_EQ(reload.status, 405);
+  EXPECT_EQ(allow(reload), "POST");
+}
+
+TEST_F(PagesTest, ReloadIsNotThereUnlessEnabled) {
+  bool was_called = false;
+  const auto reload = [&] {
+    was_called = true;
+    return std::vector<std::string>();
+  };
+  const HttpRequest post{.method = "POST", .path = "/-/reload", .query = {}, .host = {}, .remote_address = {}};
+  EXPECT_EQ(pages({.version = {}, .enable_reload = false, .reload = reload}).respond(post).status, 404);
+  EXPECT_FALSE(was_called);
+  EXPECT_EQ(pages({.version = {}, .enable_reload = true, .reload = reload}).respond(post).status, 200);
+  EXPECT_TRUE(was_called);
+}
+
+TEST_F(PagesTest, AReloadThatFailsSaysWhy) {
+  const HttpRequest post{.method = "POST", .path = "/-/reload", .query = {}, .host = {}, .remote_address = {}};
+  const auto reload = [] { return std::vector<std::string>{"a.yaml:1:1: tier: no", "a.yaml:2:1: user: no"}; };
+  const HttpResponse response = pages({.version = {}, .enable_reload = true, .reload = reload}).respond(post);
+  EXPECT_EQ(response.status, 500);
+  EXPECT_THAT(body(response), HasSubstr("a.yaml:1:1: tier: no\na.yaml:2:1: user: no\n"));
+}
+
+TEST_F(PagesTest, TheLandingPageShowsSourcesAndTheLargestTypes) {
+  EXPECT_EQ(get("/").status, 200) << "also before the first poll";
+  EXPECT_THAT(body(get("/")), HasSubstr("not read yet"));
+  daemon_.poll();
+  const HttpResponse response = get("/");
+  EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
+  const std::string html = body(response);
+  EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, HasSubstr("1.2.3"));
+  EXPECT_THAT(html, HasSubstr("/proc/slabinfo"));
+  EXPECT_THAT(html, HasSubstr("61.0 MiB"));
+  EXPECT_LT(html.find("dentry"), html.find("filp")) << "largest first";
+}
+
+TEST_F(PagesTest, TheLandingPageShowsFifteenTypesAtMost) {
+  std::string text = slabinfo_header();
+  for (int i = 0; i < 100; ++i)
+    text += slabinfo_line("cache-" + std::to_string(i), static_cast<std::uint64_t>(i), 200, 64, 1, 4);
+  daemon_.view->set(kSlabinfo, text);
+  daemon_.poll();
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("cache-99"));
+  EXPECT_THAT(html, HasSubstr("cache-85"));
+  EXPECT_THAT(html, Not(HasSubstr("cache-84")));
+}
+
+TEST_F(PagesTest, NamesAndErrorsAreEscapedInHtml) {
+  daemon_.view->set(kSlabinfo, slabinfo({{"<script>alert(1)</script>&\"", 1}}));
+  daemon_.poll();
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&amp;"));
+  EXPECT_THAT(html, Not(HasSubstr("<script>")));
+  daemon_.view->set(kSlabinfo, "<b>not a slabinfo</b>\n");
+  daemon_.poll();
+  EXPECT_THAT(body(get("/")), HasSubstr("down: "));
+  EXPECT_THAT(body(get("/")), Not(HasSubstr("<b>")));
+}
+
+}  // namespace
+}  // namespace memstat

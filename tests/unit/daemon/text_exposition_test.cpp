@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/text_exposition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "tests/support/page.h"
+#include "tests/support/tracked_list.h"
+
+namespace memstat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class TextExpositionTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::optional<std::string> value(std::string_view metric, std::string_view type) {
+    return type_value(types_.page(), metric, "uma", type);
+  }
+  TrackedList types_{{.limit_of = {}, .wants_cpus = [](const MemoryType&) { return true; }}};
+};
+
+TEST_F(TextExpositionTest, AnEmptySnapshotIsAnEmptyPage) {
+  types_.poll(StagingBuilder());
+  EXPECT_EQ(types_.page(), "");
+  EXPECT_EQ(types_.snapshot.series, 0U);
+}
+
+TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
+  StagingBuilder staging;
+  staging.type("b", {{Field::kNumFrees, 5}}).type("a", {{Field::kNumFrees, 0}});
+  types_.poll(staging);
+  EXPECT_EQ(types_.page({.tier = Tier::kDefault}),
+            "# HELP memstat_type_frees_total Frees since boot (malloc: mts_numfrees; uma: uth_frees + ups_frees).\n"
+            "# TYPE memstat_type_frees_total counter\n"
+            "memstat_type_frees_total{allocator=\"uma\",type=\"a\"} 0\n"
+            "memstat_type_frees_total{allocator=\"uma\",type=\"b\"} 5\n");
+  EXPECT_EQ(types_.snapshot.series, 2U);
+}
+
+TEST_F(TextExpositionTest, LabelValuesAreEscaped) {
+  StagingBuilder staging;
+  staging.type("back\\slash", {{Field::kBytes, 1}})
+      .type("quo\"te", {{Field::kBytes, 2}})
+      .type("line\nfeed", {{Field::kBytes, 3}})
+      .type("tab\tr\xC3\xA9", {{Field::kBytes, 4}})
+      .type("bad\xFF", {{Field::kBytes, 5}});
+  types_.poll(staging);
+  EXPECT_EQ(value("bytes", "back\\\\slash"), "1");
+  EXPECT_EQ(value("bytes", "quo\\\"te"), "2");
+  EXPECT_EQ(value("bytes", "line\\nfeed"), "3");
+  EXPECT_EQ(value("bytes", "tab\tr\xC3\xA9"), "4");
+  EXPECT_EQ(value("bytes", "bad\xEF\xBF\xBD"), "5");
+  EXPECT_EQ(problem_of(types_.page()), "");
+}
+
+TEST_F(TextExpositionTest, NamesOfAnyLengthAreWhole) {
+  StagingBuilder staging;
+  for (std::size_t length = 0; length < 100; ++length) staging.type(std::string(length, 'n'), {{Field::kBytes, length}});
+  staging.type(std::string(100'000, 'n'), {{Field::kBytes, 7}});
+  types_.poll(staging);
+  for (std::size_t length = 0; length < 100; ++length) {
+    EXPECT_EQ(value("bytes", std::string(length, 'n')), std::to_string(length));
+  }
+  EXPECT_EQ(value("bytes", std::string(100'000, 'n')), "7");
+}
+
+TEST_F(TextExpositionTest, NumbersAreExact) {
+  const std::uint64_t max = ~std::uint64_t{0};
+  StagingBuilder first;
+  first.type("a", {{Field::kBytes, 1000}, {Field::kNumAllocs, max}, {Field::kCount, std::uint64_t{1} << 62U}});
+  StagingBuilder second;
+  second.type("a", {{Field::kBytes, 1}, {Field::kNumAllocs, max}, {Field::kCount, 0}});
+  types_.poll(first);
+  types_.poll(second);
+  EXPECT_EQ(value("allocations_total", "a"), "18446744073709551615");
+  EXPECT_EQ(value("delta_bytes", "a"), "-999");
+  EXPECT_EQ(value("delta_objects", "a"), "-4611686018427387904");
+  EXPECT_EQ(value("bytes", "a"), "1");
+}
+
+/// What is shown of a growth of `bytes` in `milliseconds`.
+std::string growth_text(std::int64_t bytes, int milliseconds) {
+  constexpr std::uint64_t kBase = std::uint64_t{1} << 62U;
+  TrackedList types;
+  StagingBuilder first;
+  first.type("a", {{Field::kBytes, kBase}});
+  StagingBuilder second;
+  second.type("a", {{Field::kBytes, kBase + static_cast<std::uint64_t>(bytes)}});
+  types.poll(first);
+  types.poll(second, std::chrono::milliseconds(milliseconds));
+  return type_value(types.page(), "growth_bytes_per_second", "uma", "a").value_or("not there");
+}
+
+TEST_F(TextExpositionTest, GrowthHasAtMostThreeDecimalsRounded) {
+  EXPECT_EQ(growth_text(0, 1000), "0");
+  EXPECT_EQ(growth_text(7, 1000), "7");
+  EXPECT_EQ(growth_text(-7, 1000), "-7");
+  EXPECT_EQ(growth_text(1, 2000), "0.5");
+  EXPECT_EQ(growth_text(-1, 4000), "-0.25");
+  EXPECT_EQ(growth_text(1, 8000), "0.125");
+  EXPECT_EQ(growth_text(2, 3000), "0.667");
+  EXPECT_EQ(growth_text(-2, 3000), "-0.667");
+  EXPECT_EQ(growth_text(9996, 10'000'000), "1") << "0.9996";
+  EXPECT_EQ(growth_text(-9996, 10'000'000), "-1");
+  EXPECT_EQ(growth_text(1, 100'000), "0.01");
+  EXPECT_EQ(growth_text(1, 1'000'000), "0.001");
+  EXPECT_EQ(growth_text(1005, 1'000'000), "1.005");
+  EXPECT_EQ(growth_text(1050, 1'000'000), "1.05");
+}
+
+TEST_F(TextExpositionTest, GrowthTooSmallToShowIsZeroWithoutASign) {
+  EXPECT_EQ(growth_text(1, 10'000'000), "0");
+  EXPECT_EQ(growth_text(-1, 10'000'000), "0");
+}
+
+TEST_F(TextExpositionTest, GrowthOfAnySizeIsANumber) {
+  for (const std::int64_t bytes : {std::int64_t{1} << 53, std::int64_t{1} << 61, -(std::int64_t{1} << 61)}) {
+    const std::string text = growth_text(bytes, 1);
+    EXPECT_DOUBLE_EQ(std::strtod(text.c_str(), nullptr), static_cast<double>(bytes) * 1000) << text;
+  }
+}
+
+TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
+  for (int i = 0; i < 2; ++i) {
+    StagingBuilder staging(kEveryCpuField, 1);
+    staging.type("a", {{Field::kBytes, 1},
+                       {Field::kCount, 1},
+                       {Field::kHeldBytes, 1},
+                       {Field::kFree, 1},
+                       {Field::kZoneFree, 1},
+                       {Field::kKegFree, 1},
+                       {Field::kNumAllocs, 1},
+                       {Field::kNumFrees, 1},
+                       {Field::kMemAlloced, 1},
+                       {Field::kMemFreed, 1},
+                       {Field::kFailures, 1},
+                       {Field::kSleeps, 1},
+                       {Field::kSleepers, 1},
+                       {Field::kXDomain, 1},
+                       {Field::kCountLimit, 9},
+                       {Field::kBytesLimit, 9},
+                       {Field::kSize, 1},
+                       {Field::kRSize, 1},
+                       {Field::kSizeMask, 1}});
+    types_.size_classes = {16};
+    types_.poll(staging);
+  }
+  for (const Tier tier : {Tier::kMinimal, Tier::kDefault, Tier::kFull}) {
+    const std::string page(types_.page({.tier = tier, .per_cpu = false, .size_classes = false}));
+    std::size_t expected = 0;
+    for (const MetricDescriptor& metric : metric_catalogue()) {
+      const bool shown = metric.scope == MetricScope::kType && metric.tier <= tier;
+      expected += shown ? 1 : 0;
+      EXPECT_EQ(page.find("# TYPE " + std::string(metric.name) + " ") != std::string::npos, shown)
+          << metric.name << " at " << to_string(tier);
+    }
+    EXPECT_EQ(types_.snapshot.series, expected);
+  }
+  const std::string all(types_.page());
+  for (const MetricDescriptor& metric : metric_catalogue()) EXPECT_THAT(all, HasSubstr(std::string(metric.name) + "{"));
+}
+
+TEST_F(TextExpositionTest, CpuSeriesAreOneACpuAndOnlyWhereAskedFor) {
+  types_.tracker.reconfigure({.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name() == "a"; }});
+  StagingBuilder staging(CpuFieldMask(CpuField::kMemFreed, CpuField::kFree), 11);
+  for (const char* name : {"a", "b"}) {
+    staging.type(name, {{Field::kBytes, 1}},
+                 {{CpuField::kMemFreed, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}, {CpuField::kFree, {5}}});
+  }
+  types_.poll(staging);
+  const std::string page(types_.page({.tier = Tier::kMinimal}));
+  EXPECT_EQ(value_of(page, "memstat_cpu_freed_bytes_total{allocator=\"uma\",type=\"a\",cpu=\"10\"}"), "10");
+  EXPECT_EQ(value_of(page, "memstat_cpu_freed_bytes_total{allocator=\"uma\",type=\"a\",cpu=\"0\"}"), "0");
+  EXPECT_EQ(value_of(page, "memstat_cpu_free_objects{allocator=\"uma\",type=\"a\",cpu=\"0\"}"), "5");
+  EXPECT_THAT(page, Not(HasSubstr("type=\"b\",cpu=")));
+  EXPECT_THAT(page, Not(HasSubstr("memstat_cpu_allocations_total")));
+  EXPECT_EQ(types_.snapshot.series, 2U + 2 * 11U);
+  EXPECT_EQ(problem_of(page), "");
+  EXPECT_THAT(std::string(types_.page({.tier = Tier::kFull, .per_cpu = false})), Not(HasSubstr("cpu=")));
+}
+
+TEST_F(TextExpositionTest, SizeClassesAreOneSeriesABitWithTheKernelsSizes) {
+  types_.size_classes = {16, 32, 48, 65536};
+  StagingBuilder staging;
+  staging.type("a", {{Field::kSizeMask, 0b11001}}).type("none", {{Field::kSizeMask, 0}});
+  types_.poll(staging);
+  const std::string page(types_.page());
+  EXPECT_EQ(value_of(page, "memstat_type_size_class_used{allocator=\"uma\",type=\"a\",size=\"16\"}"), "1");
+  EXPECT_EQ(value_of(page, "memstat_type_size_class_used{allocator=\"uma\",type=\"a\",size=\"65536\"}"), "1");
+  EXPECT_EQ(types_.snapshot.series, 2U) << "bit 4 has no size that the kernel told";
+  EXPECT_EQ(types_.page({.tier = Tier::kFull, .per_cpu = true, .size_classes = false}), "");
+}
+
+/// What prometheus-cpp writes of the same snapshot; `names` are the types by row.
+std::string prometheus_text(const Snapshot& snapshot, const std::vector<std::string>& names) {
+  std::vector<prometheus::MetricFamily> families;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    prometheus::MetricFamily family;
+    family.name = metric.name;
+    family.help = metric.help;
+    family.type = metric.kind == MetricKind::kCounter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+    const auto add = [&](std::size_t row, double value, std::vector<prometheus::ClientMetric::Label> more) {
+      prometheus::ClientMetric sample;
+      sample.label = {{"allocator", "uma"}, {"type", names[row]}};
+      sample.label.insert(sample.label.end(), more.begin(), more.end());
+      sample.counter.value = value;
+      sample.gauge.value = value;
+      family.metric.push_back(sample);
+    };
+    const auto number = [&](std::uint64_t bits) {
+      switch (metric.format) {
+        case FigureFormat::kSigned: return static_cast<double>(static_cast<std::int64_t>(bits));
+        case FigureFormat::kDouble: return std::bit_cast<double>(bits);
+        case FigureFormat::kUnsigned: break;
+      }
+      return static_cast<double>(bits);
+    };
+    const auto figure = static_cast<Figure>(metric.figure);
+    for (std::size_t row = 0; metric.scope != MetricScope::kCpu && row < snapshot.row_count(); ++row) {
+      if (!snapshot.has(figure, row)) continue;
+      if (metric.scope == MetricScope::kType) add(row, number(snapshot.value(figure, row)), {});
+      for (std::size_t i = 0; metric.scope == MetricScope::kSizeClass && i < snapshot.size_classes().size(); ++i) {
+        if ((snapshot.value(figure, row) >> i & 1U) != 0)
+          add(row, 1, {{"size", std::to_string(snapshot.size_classes()[i])}});
+      }
+    }
+    for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
+      if (metric.scope != MetricScope::kCpu || (block.figures >> metric.figure & 1U) == 0) continue;
+      for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+        add(block.row, number(snapshot.cpu_values(block, static_cast<CpuFigure>(metric.figure))[cpu]),
+            {{"cpu", std::to_string(cpu)}});
+      }
+    }
+    if (!family.metric.empty()) families.push_back(family);
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
+  const std::vector<std::string> names{"plain", "back\\slash", "quo\"te", "line\nfeed", "", "r\xC3\xA9sum\xC3\xA9"};
+  for (std::uint64_t poll = 0; poll < 3; ++poll) {
+    StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), 3);
+    std::uint64_t i = 10;
+    for (auto name = names.rbegin(); name != names.rend(); ++name, --i) {  // the last record is the first row
+      staging.type(*name,
+                   {{Field::kBytes, i * 100'000 + 1000 - poll * 10 * i},
+                    {Field::kCount, 5 * i + poll},
+                    {Field::kNumAllocs, i + poll},
+                    {Field::kFailures, i << 40U},
+                    {Field::kRSize, 64},
+                    {Field::kSizeMask, i},
+                    {Field::kCountLimit, 1000}},
+                   {{CpuField::kNumAllocs, {i, 2 * i, 3 * i}}, {CpuField::kFree, {i, 0, 1}}});
+    }
+    types_.size_classes = {16, 32, 64, 128};
+    types_.poll(staging);
+  }
+  std::vector<std::string> ours = lines_of(types_.page());
+  std::vector<std::string> theirs = lines_of(prometheus_text(types_.snapshot, names));
+  EXPECT_EQ(types_.snapshot.series, static_cast<std::size_t>(std::count_if(
+                                        ours.begin(), ours.end(), [](const auto& line) { return line[0] != '#'; })));
+  EXPECT_GT(types_.snapshot.series, 100U);
+  EXPECT_EQ(problem_of(types_.page()), "");
+  std::sort(ours.begin(), ours.end());
+  std::sort(theirs.begin(), theirs.end());
+  EXPECT_EQ(ours, theirs);
+}
+
+TEST_F(TextExpositionTest, RenderingAgainGivesTheSamePage) {
+  StagingBuilder staging;
+  staging.type("a", {{Field::kBytes, 1}});
+  types_.poll(staging);
+  const std::string once(types_.page());
+  EXPECT_EQ(types_.page(), once);
+}
+
+}  // namespace
+}  // namespace memstat

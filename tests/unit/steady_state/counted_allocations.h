@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Counts every heap allocation of this program, in all its threads and libraries, by standing in for malloc and its kin; to
+// be included by exactly one file. operator new comes here too, since libstdc++ makes it of malloc.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMSTAT_HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define MEMSTAT_HAS_SANITIZER 1
+#endif
+#endif
+
+#if defined(__GLIBC__) && !defined(MEMSTAT_HAS_SANITIZER)
+#define MEMSTAT_COUNTS_ALLOCATIONS 1
+#include <execinfo.h>
+#include <malloc.h>
+#include <unistd.h>
+#endif
+
+namespace memstat {
+
+/// What was allocated since the program began. Thread safety: safe.
+inline std::atomic<std::uint64_t> allocation_count{0};
+inline std::atomic<std::int64_t> live_bytes{0};  ///< Allocated and not freed, as the allocator rounds them.
+
+/// While set, the first allocation leaves its stack here, for the message of a test that wanted none.
+inline std::atomic<bool> wants_stack{false};
+inline void* stack[32];
+inline std::atomic<int> stack_depth{0};
+
+#ifdef MEMSTAT_COUNTS_ALLOCATIONS
+inline constexpr bool kCountsAllocations = true;
+
+inline void* note_allocation(void* memory) {
+  if (memory == nullptr) return nullptr;
+  allocation_count.fetch_add(1, std::memory_order_relaxed);
+  live_bytes.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  if (wants_stack.load(std::memory_order_relaxed) && wants_stack.exchange(false)) stack_depth = backtrace(stack, 32);
+  return memory;
+}
+inline void note_free(void* memory) {
+  if (memory != nullptr) {
+    live_bytes.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  }
+}
+inline void print_stack() { backtrace_symbols_fd(stack, stack_depth, STDERR_FILENO); }
+inline void prepare_stack() { backtrace(stack, 2); }  // its first call loads a library, which allocates
+#else
+inline constexpr bool kCountsAllocations = false;
+inline void print_stack() {}
+inline void prepare_stack() {}
+#endif
+
+}  // namespace memstat
+
+#ifdef MEMSTAT_COUNTS_ALLOCATIONS
+extern "C" {
+void* __libc_malloc(std::size_t size);                           // NOLINT(bugprone-reserved-identifier)
+void* __libc_calloc(std::size_t count, std::size_t size);        // NOLINT(bugprone-reserved-identifier)
+void* __libc_realloc(void* memory, std::size_t size);            // NOLINT(bugprone-reserved-identifier)
+void* __libc_memalign(std::size_t alignment, std::size_t size);  // NOLINT(bugprone-reserved-identifier)
+void __libc_free(void* memory);                                  // NOLINT(bugprone-reserved-identifier)
+
+void* malloc(std::size_t size) noexcept { return memstat::note_allocation(__libc_malloc(size)); }
+void* calloc(std::size_t count, std::size_t size) noexcept { return memstat::note_allocation(__libc_calloc(count, size)); }
+void* realloc(void* memory, std::size_t size) noexcept {
+  memstat::note_free(memory);
+  return memstat::note_allocation(__libc_realloc(memory, size));
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  return memstat::note_allocation(__libc_memalign(alignment, size));
+}
+void* memalign(std::size_t alignment, std::size_t size) noexcept {
+  return memstat::note_allocation(__libc_memalign(alignment, size));
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
+  *memory = memstat::note_allocation(__libc_memalign(alignment, size));
+  return *memory == nullptr ? 12 : 0;  // ENOMEM
+}
+void free(void* memory) noexcept {
+  memstat::note_free(memory);
+  __libc_free(memory);
+}
+}
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A poll that finds what the poll before found allocates nothing from the heap, in any thread, from reading the kernel to
+// the rendered page; and what the list keeps is small.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "core/query.h"
+#include "daemon/poller.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/stream_builder.h"
+#include "tests/unit/steady_state/counted_allocations.h"
+
+namespace memstat {
+namespace {
+
+#define MEMSTAT_SKIP_UNLESS_COUNTING()                                                                                   \
+  do {                                                                                                                   \
+    if (!kCountsAllocations) GTEST_SKIP() << "allocations cannot be counted here: a sanitizer, or no glibc, has malloc"; \
+  } while (false)
+
+/// How many allocations `body` makes, in all threads.
+std::uint64_t allocations_of(const std::function<void()>& body) {
+  const std::uint64_t before = allocation_count.load();
+  wants_stack = true;
+  body();
+  wants_stack = false;
+  return allocation_count.load() - before;
+}
+
+TEST(CountedAllocations, AreCountedInEveryThreadAndOfEveryKind) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  prepare_stack();
+  static void* volatile kept = nullptr;
+  const auto count = [&](const std::function<void*()>& allocate) { return allocations_of([&] { kept = allocate(); }); };
+  EXPECT_EQ(count([] { return std::malloc(100); }), 1U);
+  std::free(kept);
+  EXPECT_EQ(count([] { return std::calloc(10, 10); }), 1U);
+  EXPECT_EQ(count([] { return std::realloc(kept, 5000); }), 1U);
+  std::free(kept);
+  EXPECT_EQ(count([] { return ::operator new(100); }), 1U);
+  ::operator delete(kept);
+  EXPECT_EQ(count([] { return ::operator new(128, std::align_val_t(64)); }), 1U);
+  ::operator delete(kept, std::align_val_t(64));
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    step.wait(0);
+    kept = std::malloc(100);
+    std::free(kept);
+    step = 2;
+    step.notify_all();
+  });
+  EXPECT_GE(allocations_of([&] {
+              step = 1;
+              step.notify_all();
+              step.wait(1);
+            }),
+            1U);
+  other.join();
+  EXPECT_EQ(allocations_of([] {}), 0U);
+}
+
+/// Snapshots take turns in two arenas while nobody reads them. The page of poll 1 has no deltas yet, so the arena that it
+/// was made in still grows when poll 3 comes back to it; from here on nothing may.
+constexpr int kFirstSteadyPoll = 4;
+
+/// What the steady ones of some polls allocated.
+struct Outcome {
+  std::uint64_t allocations = 0;
+  int poll = 0;  ///< The first one that allocated.
+  std::size_t series = 0;
+};
+
+/// Polls so many times. `before_poll` gets the kernel to where the poll shall find it.
+Outcome run_polls(const std::shared_ptr<KernelView>& view, int last_poll, bool everything,
+                  const std::function<void(int)>& before_poll) {
+  const SystemClock clock;
+  SelfMetrics metrics("test");
+  SnapshotPool pool;
+  const Config config;
+  Poller poller(view, clock, metrics, pool, config, {.everything = everything, .log = {}});
+  poller.open_sources();
+  prepare_stack();
+  Outcome run;
+  for (int poll = 1; poll <= last_poll; ++poll) {
+    before_poll(poll);
+    const std::int64_t now_ns = std::int64_t{poll} * 10'000'000'000;
+    bool any_up = false;
+    const std::uint64_t count = allocations_of([&] { any_up = poller.poll(now_ns); });
+    EXPECT_TRUE(any_up) << "poll " << poll;
+    if (poll < kFirstSteadyPoll || count == 0) continue;
+    if (run.allocations == 0) run.poll = poll;
+    run.allocations += count;
+  }
+  const std::shared_ptr<const Snapshot> snapshot = pool.current();
+  EXPECT_NE(snapshot, nullptr);
+  run.series = snapshot == nullptr ? 0 : snapshot->series;
+  return run;
+}
+
+void expect_no_allocation(const Outcome& run) {
+  EXPECT_EQ(run.allocations, 0U) << "the first in poll " << run.poll;
+  if (run.allocations != 0) print_stack();
+  EXPECT_GT(run.series, 100U);
+}
+
+/// All that the sources of that system read in a capture, a version a poll.
+std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
+  const auto captured = open_fixture(capture);
+  auto view = std::make_shared<PreparedKernelView>(captured->os(), captured->cpu_count(), captured->page_size());
+  std::vector<std::string> once = {"vm.malloc.zone_sizes"};
+  std::vector<std::string> caches;
+  if (captured->list_directory("/sys/kernel/slab", caches)) {
+    for (const std::string& cache : caches) once.push_back("/sys/kernel/slab/" + cache + "/object_size");
+  }
+  view->copy_from(*captured, once);
+  for (std::size_t poll = 0; poll < captured->poll_count(); ++poll) {
+    EXPECT_TRUE(captured->select_poll(poll));
+    view->copy_from(*captured, {"/proc/slabinfo", "kern.malloc_stats", "vm.zone_stats"});
+  }
+  return view;
+}
+
+/// A version of slabinfo with other figures for the same caches. Returns how many versions there are then.
+std::size_t add_changed_version(PreparedKernelView& view) {
+  std::vector<std::string>& versions = view.contents["/proc/slabinfo"];
+  if (versions.empty()) return 0;
+  std::string text = versions.back();
+  bool is_name = false;
+  for (std::size_t i = text.find("\n", text.find('\n') + 1); i < text.size(); ++i) {
+    if (text[i] == '\n') is_name = true;
+    if (text[i] == ' ') is_name = false;
+    if (!is_name && text[i] >= '1' && text[i] <= '8') ++text[i];
+  }
+  versions.push_back(text);
+  return versions.size();
+}
+
+std::vector<std::string> all_captures() {
+  std::vector<std::string> captures;
+  for (const SourceCase& value : all_source_cases()) captures.push_back(value.capture);
+  std::sort(captures.begin(), captures.end());
+  captures.erase(std::unique(captures.begin(), captures.end()), captures.end());
+  return captures;
+}
+
+class SteadyPoll : public testing::TestWithParam<std::string> {};
+
+TEST_P(SteadyPoll, OfACapturedKernelAllocatesNothing) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  const auto view = prepare(GetParam());
+  expect_no_allocation(run_polls(view, 20, false, [](int) {}));
+}
+
+TEST_P(SteadyPoll, AllocatesNothingWhileFiguresChangeAndTheGrowthWindowMovesOn) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  const auto view = prepare(GetParam());
+  const std::size_t versions = std::max(add_changed_version(*view), view->contents["vm.zone_stats"].size());
+  const auto next_version = [&](int poll) { view->version = static_cast<std::size_t>(poll) % versions; };
+  // More polls of 10 s than the growth window of an hour has, where a poll does not copy 21 MB.
+  const bool is_large = view->os() == OperatingSystem::kFreeBsd;
+  expect_no_allocation(run_polls(view, is_large ? 60 : 500, false, next_version));
+}
+
+TEST_P(SteadyPoll, AllocatesNothingWithEverySeriesThereIs) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  const auto view = prepare(GetParam());
+  expect_no_allocation(run_polls(view, 20, true, [](int) {}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, SteadyPoll, testing::ValuesIn(all_captures()),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(SteadyPollLive, OfThisKernelAllocatesNothing) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  auto live = make_live_kernel_view();
+  if (!live) GTEST_SKIP() << "no view of this system: " << to_string(live.error());
+  Buffer bytes;
+  if ((*live)->os() == OperatingSystem::kLinux) {
+    if (const auto readable = (*live)->read_file("/proc/slabinfo", bytes); !readable) {
+      GTEST_SKIP() << to_string(readable.error());
+    }
+  }
+  // A cache that appears between two polls is no steady state, and this kernel is in use by others: a quiet run out of five.
+  Outcome run;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    auto fresh = make_live_kernel_view();
+    ASSERT_TRUE(fresh);
+    run = run_polls(std::shared_ptr<KernelView>(std::move(*fresh)), 20, false, [](int) {});
+    if (run.allocations == 0) break;
+  }
+  expect_no_allocation(run);
+}
+
+TEST(ListMemory, Of330TypesOn4CpusWith1024SlotsIsBelow2MB) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  MallocStream stream(1024);
+  for (int i = 0; i < 330; ++i) {
+    stream.add("type number " + std::to_string(i), {{0, {4096, 64, 9, 1, 3}}, {3, {100, 0, 1, 0, 1}}});
+  }
+  SourceReader reader(*find_source("freebsd_malloc"));
+  reader.raw.parts[0].assign(stream.bytes());
+  reader.raw.cpu_count = 4;
+  ASSERT_GT(reader.raw.parts[0].size(), 21'000'000U);
+  const std::int64_t before = live_bytes.load();
+  MemoryTypeList list;
+  ASSERT_TRUE(commit_source(reader, list, 1));
+  const std::int64_t with_staging = live_bytes.load() - before;
+  EXPECT_EQ(list.size(), 330U);
+  EXPECT_LT(with_staging, 2'000'000) << "list and staging together";
+  EXPECT_GT(with_staging, 330 * 4 * 5 * 8) << "the figures must be somewhere";
+  // The delta tracker's slots: all 16 integers and two pointers a type.
+  for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) type->set_caller_uint64(slot, 1);
+    type->set_caller_pointer(0, type);
+    type->set_caller_pointer(1, type);
+  }
+  EXPECT_LT(live_bytes.load() - before, 2'000'000) << "with the caller slots";
+}
+
+}  // namespace
+}  // namespace memstat
