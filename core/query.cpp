@@ -13,14 +13,14 @@ Result<void> of_source(const SourceReader& reader, Step step) {
   try {
     result = step();
   } catch (const std::bad_alloc&) {
-    result = Error{.code = ErrorCode::kNoMemory,
-                   .source = {},
-                   .path = std::string(reader.descriptor->origin),
-                   .system_errno = 0,
-                   .offset = {},
-                   .detail = "no memory to read it into"};
+    Error error;  // without any text: there is no memory for it
+    error.code = ErrorCode::kNoMemory;
+    result = std::move(error);
   }
-  if (!result) result.error().source = reader.descriptor->name;
+  try {
+    if (!result) result.error().source = reader.descriptor->name;
+  } catch (const std::bad_alloc&) {  // then the error goes without the name
+  }
   return result;
 }
 

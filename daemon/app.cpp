@@ -33,6 +33,7 @@ void complain(std::string_view message) {
 }
 
 bool print(std::string_view text) {
+  if (text.empty()) return true;  // a page without types may be no memory at all, which fwrite does not take
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
 }
 

@@ -13,6 +13,7 @@
 namespace memstat {
 
 /// What an archive may hold, in bytes unpacked; a small file can claim to hold anything.
+/// Thread safety: a plain value; both functions below are safe.
 struct ArchiveLimits {
   std::uint64_t member_bytes = 1ULL << 30;
   std::uint64_t total_bytes = 4ULL << 30;  ///< Counts members that are no part of the capture as well.

@@ -73,8 +73,8 @@ class MemoryFiles final : public CaptureFiles {
   std::map<std::string, Node, std::less<>> nodes_;  // by whole path; the capture itself is ""
 };
 
-/// All of `from` in memory, for a process that is about to give up the right to read it. Errors: those of reading; kData when
-/// it is more than `max_bytes`.
+/// All of `from` in memory, for a process that is about to give up the right to read it. Errors: those of reading; kData
+/// when it is more than `max_bytes`.
 Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes);
 
 /// Whether a link at `link_path` ("sys/kernel/slab/x", relative to the folder it must not leave) with this target stays

@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// What one call of a kernel view returned.
+/// What one call of a kernel view returned. Thread safety: a plain value.
 struct PollRecord {
   enum class Kind : std::uint8_t { kFile, kLink, kListing, kSysctl, kFileError, kSysctlError };
   Kind kind = Kind::kFile;
@@ -26,6 +26,7 @@ struct PollRecord {
 };
 
 /// The files of one poll, by their path below its folder. Holds views into the records that it was made from.
+/// Thread safety: a plain value.
 struct PollPlan {
   std::map<std::string, std::string_view> files;
   std::map<std::string, std::string> links;

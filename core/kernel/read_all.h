@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// How to read. All in bytes; none may be 0.
+/// How to read. All in bytes; none may be 0. Thread safety: a plain value.
 struct ReadLimits {
   std::size_t first_capacity = 64UL << 10;  ///< Room for a buffer that has none yet.
   std::size_t max_chunk = 1UL << 20;        ///< The most that one call asks for.

@@ -198,12 +198,9 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   }
   return {};
 } catch (const std::bad_alloc&) {
-  return Error{.code = ErrorCode::kNoMemory,
-               .source = std::string(scope.source),
-               .path = {},
-               .system_errno = 0,
-               .offset = {},
-               .detail = "no memory for the memory types; what was known before is kept"};
+  Error error;  // without any text: there is no memory for it
+  error.code = ErrorCode::kNoMemory;
+  return error;
 }
 
 void MemoryTypeList::erase(MemoryType* type) noexcept {

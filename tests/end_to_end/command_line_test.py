@@ -14,8 +14,8 @@ import captures  # noqa: E402
 import page  # noqa: E402
 import program  # noqa: E402
 
-FLAGS = ("--config --check-config --listen --interval --once --replay --replay-speed --replay-loop --polls --record --list-metrics "
-         "--list-sources --no-sandbox --log-level --version --help").split()
+FLAGS = ("--config --check-config --listen --interval --once --replay --replay-speed --replay-loop --polls --record "
+         "--list-metrics --list-sources --no-sandbox --log-level --version --help").split()
 # Arguments that are wrong, and what the message must name.
 WRONG_USAGE = [
     (["--nope"], "--nope"), (["stray"], "stray"), (["--interval"], "--interval"), (["--interval", "5"], "5s"),
@@ -216,7 +216,8 @@ class CommandLine(unittest.TestCase):
 
     def test_log_level_and_format(self):
         with program.temporary_folder() as folder:
-            capture = captures.write_capture(os.path.join(folder, "capture"), [one_slab(), {"fs/proc/slabinfo": b"garbage"}, one_slab()])
+            capture = captures.write_capture(os.path.join(folder, "capture"),
+                                             [one_slab(), {"fs/proc/slabinfo": b"garbage"}, one_slab()])
             for level, expected in (("trace", ["error", "info"]), ("info", ["error", "info"]), ("error", ["error"])):
                 done = program.run("--once", "--replay", capture, "--log-level", level)
                 self.assertEqual(re.findall(r" (\w+): linux_slabinfo: ", done.stderr), expected)

@@ -64,7 +64,7 @@ def decode_slabinfo(text, object_sizes=None, page_size=4096):
         raise AssertionError(f"not a slabinfo that this test knows: {lines[0]}")
     caches = {}
     for line in lines[2:]:
-        match = re.match(r"(.*\S)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s*:\s*tunables .*:\s*slabdata\s+(\d+)\s+(\d+)\s+(\d+)", line)
+        match = re.match(r"(.*\S)" + r"\s+(\d+)" * 5 + r"\s*:\s*tunables .*:\s*slabdata" + r"\s+(\d+)" * 3, line)
         name, *numbers = match.groups()
         caches.setdefault(name, []).append([int(number) for number in numbers])
     page = {f"memstat_type_{figure}": {} for figure in

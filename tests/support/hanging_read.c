@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with a byte that is not 0, reads of
- * /proc/slabinfo do not return, as those of a kernel that waits for a lock do not. */
+ * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with a number that is not 0,
+ * reads of /proc/slabinfo do not return, as those of a kernel that waits for a lock do not. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,26 +12,26 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile unsigned *hang;
+static volatile unsigned* hang;
 static struct stat slabinfo;
 
 __attribute__((constructor)) static void prepare(void) {
-  const char *path = getenv("MEMSTAT_TEST_HANG");
+  const char* path = getenv("MEMSTAT_TEST_HANG");
   if (path == NULL || stat("/proc/slabinfo", &slabinfo) != 0) return;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  void *map = mmap(NULL, sizeof *hang, PROT_READ, MAP_SHARED, fd, 0);
+  void* map = mmap(NULL, sizeof *hang, PROT_READ, MAP_SHARED, fd, 0);
   if (map != MAP_FAILED) hang = map;
   close(fd);
 }
 
-ssize_t read(int fd, void *buffer, size_t size) {
+ssize_t read(int fd, void* buffer, size_t size) {
   struct stat about;
   if (hang != NULL && fstat(fd, &about) == 0 && about.st_dev == slabinfo.st_dev && about.st_ino == slabinfo.st_ino) {
     /* A system call that the sandbox allows to every program with threads. */
     const struct timespec moment = {0, 20 * 1000 * 1000};
     for (unsigned now = *hang; now != 0; now = *hang) syscall(SYS_futex, hang, FUTEX_WAIT, now, &moment, NULL, 0);
   }
-  ssize_t (*next)(int, void *, size_t) = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+  ssize_t (*next)(int, void*, size_t) = (ssize_t(*)(int, void*, size_t))dlsym(RTLD_NEXT, "read");
   return next(fd, buffer, size);
 }
