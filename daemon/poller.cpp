@@ -7,6 +7,14 @@
 
 namespace memstat {
 
+/// What came of reading a source in this poll.
+struct Poller::Outcome {
+  enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent };
+  Kind kind = Kind::kNone;
+  SourceReport report = {};
+  ErrorCode code = ErrorCode::kUndefined;  // of a failure
+};
+
 struct Poller::Entry {
   explicit Entry(const SourceDescriptor& source) : descriptor(&source), polled(std::make_shared<PolledSource>(source)) {}
 
@@ -14,6 +22,7 @@ struct Poller::Entry {
   std::shared_ptr<PolledSource> polled;
   SourceConfig config;
   std::int64_t next_due_ns = INT64_MIN;
+  Outcome outcome;      // not yet told to the metrics
   bool was_up = false;  // so its absence is a failure
 
   // Written by the poller under status_mutex_.
@@ -120,10 +129,10 @@ void Poller::succeeded(Entry& entry, double seconds) {
   const Staging& staging = entry.polled->reader.staging;
   entry.was_up = true;
   if (!staging.size_classes().empty()) size_classes_ = staging.size_classes();
-  metrics_.source_succeeded(entry.descriptor->name,
-                            {.read_seconds = seconds,
-                             .types = staging.types().size(),
-                             .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9});
+  entry.outcome = {.kind = Outcome::Kind::kSucceeded,
+                   .report = {.read_seconds = seconds,
+                              .types = staging.types().size(),
+                              .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
   set_state(entry, SourceState::kUp, {});
   const std::lock_guard lock(status_mutex_);
   entry.types = staging.types().size();
@@ -131,12 +140,24 @@ void Poller::succeeded(Entry& entry, double seconds) {
 
 void Poller::failed(Entry& entry, const Error& error, double seconds) {
   if (error.code == ErrorCode::kNotPresent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
-    metrics_.source_absent(entry.descriptor->name);
+    entry.outcome = {.kind = Outcome::Kind::kAbsent};
     set_state(entry, SourceState::kAbsent, {});
     return;
   }
-  metrics_.source_failed(entry.descriptor->name, error.code, seconds);
+  entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
   set_state(entry, SourceState::kDown, to_string(error));
+}
+
+void Poller::tell_metrics(Entry& entry) {
+  const Outcome outcome = std::exchange(entry.outcome, Outcome{});
+  switch (outcome.kind) {
+    case Outcome::Kind::kNone: break;
+    case Outcome::Kind::kSucceeded: metrics_.source_succeeded(entry.descriptor->name, outcome.report); break;
+    case Outcome::Kind::kFailed:
+      metrics_.source_failed(entry.descriptor->name, outcome.code, outcome.report.read_seconds);
+      break;
+    case Outcome::Kind::kAbsent: metrics_.source_absent(entry.descriptor->name); break;
+  }
 }
 
 void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
@@ -185,6 +206,8 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   } else {
     metrics_.snapshot_skipped();
   }
+  // Only now, so that a scrape does not see what this poll says of a source beside the types of the poll before.
+  for (const std::unique_ptr<Entry>& entry : entries_) tell_metrics(*entry);
   return any_up;
 }
 

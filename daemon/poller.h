@@ -77,11 +77,13 @@ class Poller {
   [[nodiscard]] std::vector<SourceStatus> statuses() const;
 
  private:
+  struct Outcome;
   struct Entry;
 
   void read_and_commit(Entry& entry, std::int64_t now_ns);
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds);
+  void tell_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);

@@ -120,7 +120,7 @@ void lock_memory(PrivilegeReport& report) {
   if (!infinite && (limit.rlim_cur < kSmallestFiniteLimitBytes || used > limit.rlim_cur - kHeadroomBytes)) {
     const std::string have = std::to_string(limit.rlim_cur / 1024) + " KiB";
     report.notes.push_back("lock_memory: the limit RLIMIT_MEMLOCK of " + have +
-                           " is too small; raise it (systemd: LimitMEMLOCK=infinity) or start as root");
+                           " is too small; raise it (systemd: LimitMEMLOCK=infinity; root needs CAP_SYS_RESOURCE for it)");
     return;
   }
   if (mlockall(MCL_CURRENT | MCL_ONFAULT | (infinite ? MCL_FUTURE : 0)) != 0) {

@@ -198,8 +198,12 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   }
   return {};
 } catch (const std::bad_alloc&) {
-  Error error;  // without any text: there is no memory for it
+  Error error;  // without a detail: there is no memory for it
   error.code = ErrorCode::kNoMemory;
+  try {
+    error.source = scope.source;
+  } catch (const std::bad_alloc&) {  // not even for a long name
+  }
   return error;
 }
 

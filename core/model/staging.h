@@ -44,10 +44,10 @@ class Staging {
   /// One field of type `index` for every CPU: `cpu_count()` values. Requires the field to be in cpu_fields().
   /// The pointer lives until the next add.
   [[nodiscard]] std::uint64_t* cpu_column(std::size_t index, CpuField field) {
-    return &cpu_figures_[(index * cpu_fields_.size() + cpu_fields_.rank(field)) * cpu_count_];
+    return cpu_figures_.data() + (index * cpu_fields_.size() + cpu_fields_.rank(field)) * cpu_count_;
   }
   [[nodiscard]] const std::uint64_t* cpu_column(std::size_t index, CpuField field) const {
-    return &cpu_figures_[(index * cpu_fields_.size() + cpu_fields_.rank(field)) * cpu_count_];
+    return cpu_figures_.data() + (index * cpu_fields_.size() + cpu_fields_.rank(field)) * cpu_count_;
   }
 
   /// Whether the parser missed something that the source keeps from poll to poll, so that it has to be read again.
