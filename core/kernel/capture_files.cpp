@@ -135,7 +135,7 @@ Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string 
       parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole of it
       if (is_last) {
         found->second.kind = kind;
-        found->second.bytes = std::move(bytes);
+        found->second.bytes = std::move(bytes);  // NOLINT(bugprone-use-after-move): the loop ends with this round
       }
     }
     if (is_last) return {};

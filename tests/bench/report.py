@@ -52,8 +52,10 @@ def rows(folder):
     cpu = scrape["cpu_us_per_scrape"]
     yield ("CPU of a scrape: node_exporter (slabinfo only) / memstatd", scrape["times_less_than_node_exporter"], ">=", 15,
            f"{cpu['node_exporter']:,.0f} us / {cpu['memstatd']:,.0f} us")
-    yield ("the same, ten a second, memstatd polling for each", scrape["times_less_with_a_poll_each"], ">=", 8,
-           f"{cpu['node_exporter_paced']:,.0f} us / {cpu['memstatd_with_poll']:,.0f} us")
+    yield ("the same, memstatd making a poll of its own for each", scrape["times_less_with_a_poll_each"], ">=", 8,
+           f"{cpu['node_exporter']:,.0f} us / {cpu['memstatd_with_poll']:,.0f} us")
+    yield ("the same, ten a second: caches are cold", scrape["times_less_with_a_poll_each_paced"], "", None,
+           f"{cpu['node_exporter_paced']:,.0f} us / {cpu['memstatd_with_poll_paced']:,.0f} us")
     yield ("peak resident memory, MB", scrape["peak_resident_kib"]["memstatd"] * 1024 / 1e6, "<=", 12,
            f"node_exporter {scrape['peak_resident_kib']['node_exporter'] * 1024 / 1e6:.1f} MB")
 

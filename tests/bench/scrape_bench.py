@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """CPU of one scrape of this machine's slab caches: memstatd against Debian's prometheus-node-exporter with only its slabinfo
-collector, in one run, interleaved. Usage: scrape_bench.py MEMSTATD [ROUNDS]. Needs root and the package
+collector, in one run, interleaved. Usage: scrape_bench.py MEMSTATD POLLING_SERVER [ROUNDS]. Needs root and the package
 prometheus-node-exporter. Prints one JSON object.
+
+POLLING_SERVER is polling_server_bench: memstatd with a poll of its own for every scrape. Beside the scrapes in a tight loop there
+are scrapes ten a second, which find the caches of the processor cold; there the kernel's own walk over its slabs, which all
+have to pay, is most of the cost.
 
 CPU is the sum over a server's threads of the time on a processor (/proc/PID/task/*/schedstat), which does not depend on what
 else the machine does. Scrapes go over one kept connection, uncompressed.
@@ -20,7 +24,7 @@ import sys
 import time
 
 SCRAPES = 200
-POLL_INTERVAL = 0.1
+PACE = 0.1
 
 
 def cpu_seconds(pid):
@@ -89,39 +93,42 @@ class Server:
 
 
 def cpu_of_paced_scrapes(server, count):
-    """One scrape every POLL_INTERVAL. A memstatd that polls at that interval makes as many polls, so each scrape pays for
-    one; both servers are woken with caches as cold as in real life."""
+    """One scrape every PACE seconds: the server is woken with caches as cold as in real life."""
     before = cpu_seconds(server.process.pid)
     begin = time.monotonic()
     for i in range(count):
         server.scrape()
-        time.sleep(max(0.0, begin + (i + 1) * POLL_INTERVAL - time.monotonic()))
+        time.sleep(max(0.0, begin + (i + 1) * PACE - time.monotonic()))
     return (cpu_seconds(server.process.pid) - before) / count * 1e6
 
 
 def main():
-    memstatd, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    memstatd, polling_server, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 5
     exporter = shutil.which("prometheus-node-exporter")
     if exporter is None or os.geteuid() != 0:
         print("skipped: needs root and Debian's package prometheus-node-exporter", file=sys.stderr)
         sys.exit(77)
     ports = [free_port() for _ in range(3)]
     ours = Server([memstatd, "--listen", f"127.0.0.1:{ports[0]}", "--interval", "1h"], ports[0])
-    polling = Server([memstatd, "--listen", f"127.0.0.1:{ports[1]}", "--interval", "100ms"], ports[1])
+    polling = Server([polling_server, str(ports[1])], ports[1])
     theirs = Server([exporter, "--collector.disable-defaults", "--collector.slabinfo",
                      f"--web.listen-address=127.0.0.1:{ports[2]}"], ports[2])
     try:
-        figures = {"memstatd": [], "memstatd_with_poll": [], "node_exporter": [], "node_exporter_paced": []}
+        figures = {"memstatd": [], "memstatd_with_poll": [], "node_exporter": [], "memstatd_with_poll_paced": [],
+                   "node_exporter_paced": []}
         for _ in range(rounds):
             figures["memstatd"].append(ours.cpu_of_scrapes(SCRAPES))
             figures["node_exporter"].append(theirs.cpu_of_scrapes(SCRAPES))
-            figures["memstatd_with_poll"].append(cpu_of_paced_scrapes(polling, 50))
+            figures["memstatd_with_poll"].append(polling.cpu_of_scrapes(SCRAPES))
+            figures["memstatd_with_poll_paced"].append(cpu_of_paced_scrapes(polling, 50))
             figures["node_exporter_paced"].append(cpu_of_paced_scrapes(theirs, 50))
         medians = {name: statistics.median(values) for name, values in figures.items()}
         print(json.dumps({
             "cpu_us_per_scrape": {name: round(value, 1) for name, value in medians.items()},
             "times_less_than_node_exporter": round(medians["node_exporter"] / medians["memstatd"], 1),
-            "times_less_with_a_poll_each": round(medians["node_exporter_paced"] / medians["memstatd_with_poll"], 1),
+            "times_less_with_a_poll_each": round(medians["node_exporter"] / medians["memstatd_with_poll"], 1),
+            "times_less_with_a_poll_each_paced": round(medians["node_exporter_paced"] /
+                                                       medians["memstatd_with_poll_paced"], 1),
             "series": {"memstatd": ours.series(), "node_exporter": theirs.series()},
             "peak_resident_kib": {"memstatd": peak_resident_kib(ours.process.pid),
                                   "memstatd_with_poll": peak_resident_kib(polling.process.pid),

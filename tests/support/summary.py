@@ -18,7 +18,7 @@ def skip_reason(output):
     for line, following in zip(lines, lines[1:] + [""]):
         if re.search(r":\d+: Skipped$", line):
             return following if not following.startswith("[") else "no reason given"
-    return lines[-1] if lines else "no reason given"
+    return re.sub(r"^skip(ped)?: *", "", lines[-1], flags=re.IGNORECASE) if lines else "no reason given"
 
 
 def read_results(path):

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// memstatd's poller, pages and HTTP server with one difference: every scrape of /metrics makes a poll of its own first, the
+// hand-over to the reader thread included. scrape_bench.py starts it and measures what such a scrape costs.
+// Usage: polling_server_bench PORT. Needs root. Ends with SIGTERM.
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "daemon/http_server.h"
+#include "daemon/pages.h"
+
+int main(int argc, char** argv) {
+  using namespace memstat;
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: polling_server_bench PORT\n");
+    return 2;
+  }
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+
+  auto view = make_live_kernel_view();
+  if (!view) return 1;
+  const SystemClock clock;
+  SelfMetrics metrics("bench");
+  SnapshotPool pool;
+  Poller poller(*std::move(view), clock, metrics, pool, Config{}, {});
+  poller.open_sources();
+  const Pages pages(pool, metrics, poller, {});
+  std::mutex one_poll_at_a_time;
+  HttpServerOptions options;
+  options.listen = {"127.0.0.1:" + std::string(argv[1])};
+  auto server = HttpServer::start(options, [&](const HttpRequest& request) {
+    {
+      const std::lock_guard lock(one_poll_at_a_time);
+      poller.poll(clock.monotonic_ns());
+    }
+    return pages.respond(request);
+  });
+  if (!server) {
+    std::fprintf(stderr, "%s\n", to_string(server.error()).c_str());
+    return 1;
+  }
+  int signal = 0;
+  sigwait(&signals, &signal);
+  (*server)->stop();
+  return 0;
+}
