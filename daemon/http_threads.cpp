@@ -5,14 +5,7 @@
 
 #include <initializer_list>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MEMSTAT_UNDER_SANITIZER
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEMSTAT_UNDER_SANITIZER
-#endif
+#include "core/base/sanitizer.h"
 
 namespace memstat {
 
@@ -21,7 +14,7 @@ ThreadBirth::ThreadBirth() {
   sigfillset(&blocked);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&blocked, fault);
   pthread_sigmask(SIG_SETMASK, &blocked, &old_mask_);
-#if defined(__GLIBC__) && !defined(MEMSTAT_UNDER_SANITIZER)
+#if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
   if (pthread_getattr_default_np(&old_attributes_) == 0) {
     pthread_attr_t small;
     pthread_attr_init(&small);

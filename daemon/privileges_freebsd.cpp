@@ -15,16 +15,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/base/sanitizer.h"
 #include "daemon/privileges.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define MEMSTAT_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEMSTAT_SANITIZED 1
-#endif
 
 namespace memstat {
 namespace {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/statistics_stream.h"
 #include "core/base/text.h"
 #include "core/source.h"
 
@@ -22,10 +23,7 @@ constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
 constexpr std::size_t kStreamPart = 0;
 constexpr std::size_t kSizesPart = 1;  // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
 
-constexpr std::size_t kHeaderSize = 16;
-constexpr std::size_t kNameSize = 32;
-constexpr std::size_t kBlockSize = 64;
-constexpr std::uint32_t kMostCpus = 65536;  // far above every MAXCPU; keeps the products below from overflowing
+constexpr std::size_t kRecordHeader = 32;  // the name alone
 
 constexpr CpuFieldMask kCpuFields{CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees,
                                   CpuField::kSizeMask};
@@ -53,45 +51,13 @@ std::size_t first_nonzero(const char* bytes, std::size_t from, std::size_t to) {
   return to;
 }
 
-struct Layout {
-  std::uint32_t maxcpus;
-  std::uint32_t count;
-  [[nodiscard]] std::size_t record_size() const { return kNameSize + kBlockSize * std::size_t{maxcpus}; }
-  [[nodiscard]] std::size_t record(std::size_t index) const { return kHeaderSize + index * record_size(); }
-};
-
-Result<Layout> parse_header(std::string_view bytes) {
-  if (bytes.size() < kHeaderSize) {
-    Error error = data_error(kStream, bytes.size(), "the stream ends within its header of 16 bytes");
-    error.code = bytes.empty() ? ErrorCode::kData : ErrorCode::kVersion;
-    return error;
-  }
-  if (const auto version = load<std::uint32_t>(bytes, 0); version != 1) {
-    Error error = data_error(kStream, 0, "version " + std::to_string(version) + " where 1 is known");
-    error.code = ErrorCode::kVersion;
-    return error;
-  }
-  const Layout layout{.maxcpus = load<std::uint32_t>(bytes, 4), .count = load<std::uint32_t>(bytes, 8)};
-  if (layout.maxcpus == 0 || layout.maxcpus > kMostCpus) {
-    return data_error(kStream, 4, "says that the kernel has room for " + std::to_string(layout.maxcpus) + " CPUs");
-  }
-  if (layout.count == 0) return data_error(kStream, 8, "no memory type at all");
-  if ((bytes.size() - kHeaderSize) / layout.record_size() < layout.count) {
-    return data_error(kStream, bytes.size(),
-                      "ends within record " + std::to_string((bytes.size() - kHeaderSize) / layout.record_size()) + " of " +
-                          std::to_string(layout.count) + " with " + std::to_string(layout.maxcpus) + " CPU slots each");
-  }
-  return layout;
-}
-
 /// One more than the highest CPU that any record has figures for, at least `known`.
-std::uint32_t cpus_with_figures(std::string_view bytes, const Layout& layout, std::uint32_t known) {
-  for (std::size_t index = 0; index < layout.count; ++index) {
-    const std::size_t blocks = layout.record(index) + kNameSize;
-    const std::size_t end = blocks + kBlockSize * layout.maxcpus;
-    for (std::size_t at = blocks + kBlockSize * known; (at = first_nonzero(bytes.data(), at, end)) < end;) {
-      known = static_cast<std::uint32_t>((at - blocks) / kBlockSize) + 1;
-      at = blocks + kBlockSize * known;
+std::uint32_t cpus_with_figures(std::string_view bytes, const StatisticsStream& stream, std::uint32_t known) {
+  for (std::size_t index = 0; index < stream.count(); ++index) {
+    const std::size_t end = stream.block(index, stream.cpu_slots());
+    for (std::size_t at = stream.block(index, known); (at = first_nonzero(bytes.data(), at, end)) < end;) {
+      known = static_cast<std::uint32_t>((at - stream.block(index, 0)) / StatisticsStream::kBlockSize) + 1;
+      at = stream.block(index, known);
     }
   }
   return known;
@@ -106,7 +72,7 @@ void parse_record(std::string_view bytes, std::size_t blocks, Staging& staging, 
   std::uint64_t sums[5] = {};
   for (std::uint32_t cpu = 0; cpu < staging.cpu_count(); ++cpu) {
     std::uint64_t block[5];
-    std::memcpy(block, bytes.data() + blocks + kBlockSize * cpu, sizeof block);
+    std::memcpy(block, bytes.data() + blocks + StatisticsStream::kBlockSize * cpu, sizeof block);
     sums[0] += alloced[cpu] = block[0];
     sums[1] += freed[cpu] = block[1];
     sums[2] += allocs[cpu] = block[2];
@@ -134,30 +100,27 @@ void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& size
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bytes = raw.parts[kStreamPart].view();
   staging.reset(kCpuFields, 0);
-  const auto layout = parse_header(bytes);
-  if (!layout) return layout.error();
+  const auto stream = StatisticsStream::open(kStream, bytes, kRecordHeader);
+  if (!stream) return stream.error();
 
   // Slots beyond the highest CPU are zeros in every kernel; should one not be, the columns become wider (once) rather than
   // the figures wrong.
-  std::uint32_t cpu_count = std::clamp(raw.cpu_count, 1U, layout->maxcpus);
+  std::uint32_t cpu_count = std::clamp(raw.cpu_count, 1U, stream->cpu_slots());
   staging.reset(kCpuFields, cpu_count);
-  staging.reserve(layout->count);
-  for (std::size_t index = 0; index < layout->count; ++index) {
-    const std::size_t record = layout->record(index);
-    const std::size_t blocks = record + kNameSize;
-    const std::size_t end = blocks + kBlockSize * layout->maxcpus;
-    if (first_nonzero(bytes.data(), blocks + kBlockSize * cpu_count, end) != end) {
-      cpu_count = cpus_with_figures(bytes, *layout, cpu_count);
+  staging.reserve(stream->count());
+  for (std::size_t index = 0; index < stream->count(); ++index) {
+    const std::size_t end = stream->block(index, stream->cpu_slots());
+    if (first_nonzero(bytes.data(), stream->block(index, cpu_count), end) != end) {
+      cpu_count = cpus_with_figures(bytes, *stream, cpu_count);
       staging.reset(kCpuFields, cpu_count);
       index = static_cast<std::size_t>(-1);  // start again
       continue;
     }
-    const std::string_view field = bytes.substr(record, kNameSize);
-    const std::size_t length = field.find('\0');
-    if (length == std::string_view::npos) return data_error(kStream, record, "a type name of 32 bytes without its NUL");
-    StagedType& type = staging.add(field.substr(0, length));
+    const auto name = stream->record_name(index);
+    if (!name) return name.error();
+    StagedType& type = staging.add(*name);
     type.fields = kFields;
-    parse_record(bytes, blocks, staging, index, type.figures);
+    parse_record(bytes, stream->block(index, 0), staging, index, type.figures);
   }
   parse_size_classes(raw.parts[kSizesPart].view(), staging.size_classes());
   return {};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/statistics_stream.h"
 #include "core/base/text.h"
 #include "core/source.h"
 
@@ -16,11 +17,7 @@ namespace {
 constexpr std::string_view kStream = "vm.zone_stats";
 constexpr std::size_t kStreamPart = 0;
 
-constexpr std::size_t kHeaderSize = 16;
-constexpr std::size_t kNameSize = 32;
-constexpr std::size_t kTypeSize = 120;
-constexpr std::size_t kBlockSize = 64;
-constexpr std::uint32_t kMostCpus = 65536;
+constexpr std::size_t kRecordHeader = 120;
 
 // Offsets in a record (struct uma_type_header).
 constexpr std::size_t kSizeAt = 36;
@@ -44,37 +41,6 @@ constexpr FieldMask kSometimes{Field::kHeldBytes, Field::kKegFree, Field::kCount
 // Count times size: what libmemstat's accessors return, but no figure of the kernel's, so it is in no type's mask.
 constexpr FieldMask kSynthesised{Field::kMemAlloced, Field::kMemFreed};
 
-struct Layout {
-  std::uint32_t maxcpus;
-  std::uint32_t count;
-  [[nodiscard]] std::size_t record_size() const { return kTypeSize + kBlockSize * std::size_t{maxcpus}; }
-  [[nodiscard]] std::size_t record(std::size_t index) const { return kHeaderSize + index * record_size(); }
-};
-
-Result<Layout> parse_header(std::string_view bytes) {
-  if (bytes.size() < kHeaderSize) {
-    Error error = data_error(kStream, bytes.size(), "the stream ends within its header of 16 bytes");
-    error.code = bytes.empty() ? ErrorCode::kData : ErrorCode::kVersion;
-    return error;
-  }
-  if (const auto version = load<std::uint32_t>(bytes, 0); version != 1) {
-    Error error = data_error(kStream, 0, "version " + std::to_string(version) + " where 1 is known");
-    error.code = ErrorCode::kVersion;
-    return error;
-  }
-  const Layout layout{.maxcpus = load<std::uint32_t>(bytes, 4), .count = load<std::uint32_t>(bytes, 8)};
-  if (layout.maxcpus == 0 || layout.maxcpus > kMostCpus) {
-    return data_error(kStream, 4, "says that the kernel has " + std::to_string(layout.maxcpus) + " CPUs");
-  }
-  if (layout.count == 0) return data_error(kStream, 8, "no zone at all");
-  if ((bytes.size() - kHeaderSize) / layout.record_size() < layout.count) {
-    return data_error(kStream, bytes.size(),
-                      "ends within record " + std::to_string((bytes.size() - kHeaderSize) / layout.record_size()) + " of " +
-                          std::to_string(layout.count) + " with " + std::to_string(layout.maxcpus) + " CPU slots each");
-  }
-  return layout;
-}
-
 /// Sums the CPU blocks into `type`, whose counters hold what went past the per-CPU caches. Returns the items cached.
 std::uint64_t parse_blocks(std::string_view bytes, std::size_t blocks, Staging& staging, std::size_t index,
                            Figures& figures) {
@@ -84,7 +50,7 @@ std::uint64_t parse_blocks(std::string_view bytes, std::size_t blocks, Staging& 
   std::uint64_t cached = 0;
   for (std::uint32_t cpu = 0; cpu < staging.cpu_count(); ++cpu) {
     std::uint64_t block[3];
-    std::memcpy(block, bytes.data() + blocks + kBlockSize * cpu, sizeof block);
+    std::memcpy(block, bytes.data() + blocks + StatisticsStream::kBlockSize * cpu, sizeof block);
     figures[Field::kNumAllocs] += allocs[cpu] = block[0];
     figures[Field::kNumFrees] += frees[cpu] = block[1];
     cached += free[cpu] = block[2];
@@ -99,7 +65,7 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
   Figures& figures = zone.figures;
   figures[Field::kNumAllocs] = u64(kAllocsAt);
   figures[Field::kNumFrees] = u64(kFreesAt);
-  const std::uint64_t cached = parse_blocks(bytes, record + kTypeSize, staging, index, figures);
+  const std::uint64_t cached = parse_blocks(bytes, record + kRecordHeader, staging, index, figures);
 
   const std::uint64_t size = u32(kSizeAt);
   // The counters are not read under one lock (FreeBSD 13.0 and later clamp in the same way).
@@ -133,17 +99,14 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bytes = raw.parts[kStreamPart].view();
   staging.reset(kCpuFields, 0);
-  const auto layout = parse_header(bytes);
-  if (!layout) return layout.error();
-  staging.reset(kCpuFields, layout->maxcpus);
-  staging.reserve(layout->count);
-  for (std::size_t index = 0; index < layout->count; ++index) {
-    const std::size_t record = layout->record(index);
-    const std::string_view field = bytes.substr(record, kNameSize);
-    const std::size_t length = field.find('\0');
-    if (length == std::string_view::npos) return data_error(kStream, record, "a zone name of 32 bytes without its NUL");
-    StagedType& zone = staging.add(field.substr(0, length));
-    parse_zone(bytes, record, raw.page_size, staging, index, zone);
+  const auto stream = StatisticsStream::open(kStream, bytes, kRecordHeader);
+  if (!stream) return stream.error();
+  staging.reset(kCpuFields, stream->cpu_slots());
+  staging.reserve(stream->count());
+  for (std::size_t index = 0; index < stream->count(); ++index) {
+    const auto name = stream->record_name(index);
+    if (!name) return name.error();
+    parse_zone(bytes, stream->record(index), raw.page_size, staging, index, staging.add(*name));
   }
   return {};
 }

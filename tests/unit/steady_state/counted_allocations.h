@@ -8,15 +8,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEMSTAT_HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define MEMSTAT_HAS_SANITIZER 1
-#endif
-#endif
+#include "core/base/sanitizer.h"
 
-#if defined(__GLIBC__) && !defined(MEMSTAT_HAS_SANITIZER)
+#if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
 #define MEMSTAT_COUNTS_ALLOCATIONS 1
 #include <execinfo.h>
 #include <malloc.h>
