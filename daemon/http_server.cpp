@@ -11,10 +11,14 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <ctime>
 #include <exception>
 #include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "core/base/text.h"
 #include "daemon/access_list.h"
@@ -263,6 +267,7 @@ class HttpServer::Impl {
 
   Result<void> start(Checkout checkout);
   void stop();
+  void stop_civetweb();
   [[nodiscard]] std::vector<std::string> addresses() const;
   [[nodiscard]] std::size_t evictions() const { return workers_.evictions(); }
 
@@ -377,13 +382,38 @@ Result<void> HttpServer::Impl::start(Checkout checkout) {
   return {};
 }
 
+void HttpServer::Impl::stop_civetweb() {
+  // civetweb's threads look at its stop flag every 2 s; a socket that is shut down wakes them at once. This covers the
+  // listeners, connections that no worker has taken yet and those whose descriptor was not known. Again and again, because a
+  // connection may be accepted while the others are being shut down.
+  const auto shut_down_all = [this] {
+    for (const int descriptor : find_descriptors_of(endpoints_)) ::shutdown(descriptor, SHUT_RDWR);
+  };
+  shut_down_all();
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool stopped = false;  // guarded by mutex
+  std::thread waker;
+  try {
+    waker = std::thread([&] {
+      std::unique_lock lock(mutex);
+      while (!wake.wait_for(lock, std::chrono::milliseconds(20), [&] { return stopped; })) shut_down_all();
+    });
+  } catch (const std::system_error&) {  // no thread to be had: then it may take civetweb's 2 s
+  }
+  mg_stop(context_);
+  {
+    const std::lock_guard lock(mutex);
+    stopped = true;
+  }
+  wake.notify_all();
+  if (waker.joinable()) waker.join();
+}
+
 void HttpServer::Impl::stop() {
   workers_.stop();
   if (context_ != nullptr) {
-    // civetweb's threads look at its stop flag every 2 s; a socket that is shut down wakes them at once. This covers the
-    // listeners, connections that no worker has taken yet and those whose descriptor was not known.
-    for (const int descriptor : find_descriptors_of(endpoints_)) ::shutdown(descriptor, SHUT_RDWR);
-    mg_stop(context_);
+    stop_civetweb();
     context_ = nullptr;
     // Connections still in civetweb's queue: it forgets them without closing.
     for (const int descriptor : find_descriptors_of(endpoints_)) ::close(descriptor);
