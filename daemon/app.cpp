@@ -32,6 +32,13 @@ void complain(std::string_view message) {
   std::fprintf(stderr, "memstatd: %.*s\n", static_cast<int>(message.size()), message.data());
 }
 
+sigset_t handled_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
 bool print(std::string_view text) {
   if (text.empty()) return true;  // a page without types may be no memory at all, which fwrite does not take
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
@@ -83,15 +90,6 @@ Result<void> App::open_kernel() {
     if (!capture) return capture.error();
     capture_ = capture->get();
     view_ = *std::move(capture);
-    if (capture_->poll_count() == 0) {
-      return Error{.code = ErrorCode::kData,
-                   .source = {},
-                   .path = options_.replay,
-                   .system_errno = 0,
-                   .offset = {},
-                   .detail = "the capture has no whole poll"};
-    }
-    if (auto selected = capture_->select_poll(0); !selected) return selected;
   } else {
     auto live = make_live_kernel_view();
     if (!live) return live.error();
@@ -199,9 +197,7 @@ std::vector<std::string> App::reload(PollLoop& loop) {
 }
 
 int App::wait_for_signals(PollLoop& loop) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  const sigset_t signals = handled_signals();
   while (true) {
     int signal = 0;
     if (sigwait(&signals, &signal) != 0) continue;
@@ -216,9 +212,7 @@ int App::serve() {
     return kCouldNotRun;
   }
   // Blocked before any thread exists, so that only the main thread takes them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  const sigset_t signals = handled_signals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   if (const Result<void> dropped = give_up_privileges(); !dropped) {
     complain(to_string(dropped.error()));

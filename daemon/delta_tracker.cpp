@@ -34,8 +34,6 @@ std::uint64_t clamp_negative(std::uint64_t value) { return static_cast<std::int6
 
 std::uint64_t cpus_of(const MemoryType& type) { return std::max(type.cpu_count(), 1U); }
 
-TrackedType* state_of(MemoryType& type) { return static_cast<TrackedType*>(type.caller_pointer(kTrackerPointerSlot)); }
-
 /// Makes the kernel's figures the CPU totals of `type`, and adds what it had counted beyond them to `eldest`. For eldest
 /// itself, which comes last: what others left there stays if it makes the sum larger. Differences are modulo 2^64.
 void hand_over_cpu_totals(MemoryType& type, MemoryType& eldest) {
@@ -72,38 +70,16 @@ std::uint64_t DeltaTracker::accumulated(const MemoryType& type, std::uint32_t cp
   return type.cpu_caller_uint64(cpu, kCpuAccumulatedSlot + static_cast<std::size_t>(at - kTrackedCpuCounters.begin()));
 }
 
-TrackedType& DeltaTracker::tracked_or_new(MemoryType& type) {
-  if (void* state = type.caller_pointer(kTrackerPointerSlot); state != nullptr) return *static_cast<TrackedType*>(state);
-  TrackedType* state = nullptr;
-  if (free_states_.empty()) {
-    state = &states_.emplace_back();
-    free_states_.reserve(states_.size());  // so that forget() cannot fail
-  } else {
-    state = free_states_.back();
-    free_states_.pop_back();
-    *state = TrackedType{};
-  }
-  type.set_caller_pointer(kTrackerPointerSlot, state);
-  return *state;
-}
-
-void DeltaTracker::forget(MemoryType& type) {
-  if (void* state = type.caller_pointer(kTrackerPointerSlot); state != nullptr) {
-    free_states_.push_back(static_cast<TrackedType*>(state));
-    type.set_caller_pointer(kTrackerPointerSlot, nullptr);
-  }
-}
-
 void DeltaTracker::keep_totals_of_changed_names(MemoryTypeList& list, std::uint64_t generation) {
   for (MemoryType* eldest = list.first(); eldest != nullptr; eldest = eldest->next()) {
     if (eldest->sighted_generation() != generation || eldest->ordinal() != 0) continue;
     if (eldest->caller_uint64(kGenerationSlot) == 0) continue;  // a name never seen before
     std::array<std::uint64_t, kTrackedCounters.size()> surplus{};
-    TrackedType* state = state_of(*eldest);
+    TrackedType* state = States::of(*eldest);
     for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
       if (&type->eldest() != eldest) continue;
       if (type != eldest && state->wants_cpus) hand_over_cpu_totals(*type, *eldest);
-      if (TrackedType* gone = state_of(*type); gone != nullptr && !type->is_present()) {
+      if (TrackedType* gone = States::of(*type); gone != nullptr && !type->is_present()) {
         state->resets += std::exchange(gone->resets, 0);
         state->limit_hits += std::exchange(gone->limit_hits, 0);
       }
@@ -250,7 +226,7 @@ void DeltaTracker::track(MemoryTypeList& list, const std::array<FieldMask, kAllo
     const auto allocator = static_cast<std::size_t>(type->allocator());
     const FieldMask fields = type->fields() & live[allocator];
     if (fields.empty()) continue;
-    TrackedType& state = tracked_or_new(*type);
+    TrackedType& state = states_.of_or_new(*type, [](TrackedType&) {});
     look_up(*type, state);
     track_type(*type, state, fields, generation);
     if (state.wants_cpus) track_cpus(*type, type->cpu_fields() & live_cpu[allocator]);

@@ -11,11 +11,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <vector>
 
 #include "core/model/memory_type_list.h"
+#include "daemon/kept_with_types.h"
 
 namespace memstat {
 
@@ -70,6 +69,8 @@ struct TrackedType {
 /// Updates the caller slots once a poll. Steady state: no allocation.
 /// Thread safety: none; confined to the poller's thread, like the list.
 class DeltaTracker {
+  using States = KeptWithTypes<TrackedType, kTrackerPointerSlot>;
+
  public:
   struct Options {
     std::int64_t growth_window_ns = 3'600'000'000'000;
@@ -92,19 +93,16 @@ class DeltaTracker {
              const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation, std::int64_t now_ns);
 
   /// What is kept with a type; nullptr when it was never tracked.
-  [[nodiscard]] static const TrackedType* tracked(const MemoryType& type) {
-    return static_cast<const TrackedType*>(type.caller_pointer(kTrackerPointerSlot));
-  }
+  [[nodiscard]] static const TrackedType* tracked(const MemoryType& type) { return States::of(type); }
   /// Accumulated total of a counter that is in kTrackedCounters, in the field's unit; 0 for one that is not.
   [[nodiscard]] static std::uint64_t accumulated(const MemoryType& type, Field counter);
   /// The same on one CPU.
   [[nodiscard]] static std::uint64_t accumulated(const MemoryType& type, std::uint32_t cpu, CpuField counter);
 
   /// Gives back what is kept with a type that is about to be evicted.
-  void forget(MemoryType& type);
+  void forget(MemoryType& type) { states_.give_back(type); }
 
  private:
-  TrackedType& tracked_or_new(MemoryType& type);
   static void keep_totals_of_changed_names(MemoryTypeList& list, std::uint64_t generation);
   void look_up(const MemoryType& type, TrackedType& state) const;
   void track_type(MemoryType& type, TrackedType& state, FieldMask fields, std::uint64_t generation);
@@ -116,8 +114,7 @@ class DeltaTracker {
 
   Options options_;
   std::uint64_t epoch_ = 1;
-  std::deque<TrackedType> states_;
-  std::vector<TrackedType*> free_states_;
+  States states_;
   // Growth samples are taken at the same times for all types.
   std::array<std::int64_t, TrackedType::kGrowthSamples> sample_times_ns_{};
   std::uint64_t sample_count_ = 0;

@@ -102,31 +102,12 @@ void append_escaped_label_value(std::string& out, std::string_view text) {
   }
 }
 
-SnapshotBuilder::Label& SnapshotBuilder::label_or_new(MemoryType& type) {
-  if (void* label = type.caller_pointer(kLabelPointerSlot); label != nullptr) return *static_cast<Label*>(label);
-  Label* label = nullptr;
-  if (free_labels_.empty()) {
-    label = &labels_.emplace_back();
-    free_labels_.reserve(labels_.size());  // so that forget() cannot fail
-  } else {
-    label = free_labels_.back();
-    free_labels_.pop_back();
-    *label = Label{};
-  }
-  label->text = "{allocator=\"";
-  label->text += to_string(type.allocator());
-  label->text += "\",type=\"";
-  append_escaped_label_value(label->text, type.name());
-  label->text += '"';
-  type.set_caller_pointer(kLabelPointerSlot, label);
-  return *label;
-}
-
-void SnapshotBuilder::forget(MemoryType& type) {
-  if (void* label = type.caller_pointer(kLabelPointerSlot); label != nullptr) {
-    free_labels_.push_back(static_cast<Label*>(label));
-    type.set_caller_pointer(kLabelPointerSlot, nullptr);
-  }
+void SnapshotBuilder::render_label(const MemoryType& type, Label& label) {
+  label.text = "{allocator=\"";
+  label.text += to_string(type.allocator());
+  label.text += "\",type=\"";
+  append_escaped_label_value(label.text, type.name());
+  label.text += '"';
 }
 
 void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot) {
@@ -178,7 +159,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     if (!type->is_present() || fields.empty() || tracked == nullptr) continue;
     TypeFigures figures;
     collect(*type, *tracked, fields, figures);
-    Label& label = label_or_new(type->eldest());
+    Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, fresh); });
     if (label.build != builds_) {
       label.build = builds_;
       label.row = static_cast<std::uint32_t>(snapshot.rows_.size());

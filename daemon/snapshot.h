@@ -5,13 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/buffer.h"
 #include "core/model/memory_type_list.h"
+#include "daemon/delta_tracker.h"
+#include "daemon/kept_with_types.h"
 #include "daemon/metric_catalogue.h"
 
 namespace memstat {
@@ -86,7 +87,7 @@ class SnapshotBuilder {
              const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot);
 
   /// Gives back what is kept with a type that is about to be evicted.
-  void forget(MemoryType& type);
+  void forget(MemoryType& type) { labels_.give_back(type); }
 
  private:
   struct Label {
@@ -94,11 +95,10 @@ class SnapshotBuilder {
     std::uint64_t build = 0;  // number of the one in which `row` is this name's
     std::uint32_t row = 0;
   };
-  Label& label_or_new(MemoryType& type);
+  static void render_label(const MemoryType& type, Label& label);
   void add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot);
 
-  std::deque<Label> labels_;
-  std::vector<Label*> free_labels_;
+  KeptWithTypes<Label, kLabelPointerSlot> labels_;
   std::uint64_t builds_ = 0;
 };
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Objects kept with memory types through a caller pointer slot, in room that is used again when a type is evicted.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "core/model/memory_type.h"
+
+namespace memstat {
+
+/// One T a type, reached through caller pointer slot `kSlot`. The objects live as long as this, or until given back.
+/// Thread safety: none; confined to the thread of the list.
+template <typename T, std::size_t kSlot>
+class KeptWithTypes {
+ public:
+  /// The type's object, nullptr when it has none.
+  [[nodiscard]] static T* of(const MemoryType& type) { return static_cast<T*>(type.caller_pointer(kSlot)); }
+
+  /// The type's object; `fill(T&)` completes a new one. When that throws, the type has none and nothing is lost.
+  template <typename Fill>
+  T& of_or_new(MemoryType& type, Fill fill) {
+    if (T* kept = of(type); kept != nullptr) return *kept;
+    T made{};
+    fill(made);
+    if (free_.empty()) {
+      objects_.emplace_back();
+      free_.reserve(objects_.size());  // so that giving back cannot fail
+      free_.push_back(&objects_.back());
+    }
+    type.set_caller_pointer(kSlot, free_.back());
+    T& kept = *free_.back();
+    free_.pop_back();
+    kept = std::move(made);
+    return kept;
+  }
+
+  /// Takes the type's object back, if it has one.
+  void give_back(MemoryType& type) {
+    T* kept = of(type);
+    if (kept == nullptr) return;
+    free_.push_back(kept);
+    type.set_caller_pointer(kSlot, nullptr);
+  }
+
+ private:
+  std::deque<T> objects_;  // a deque: objects keep their address
+  std::vector<T*> free_;
+};
+
+}  // namespace memstat
