@@ -38,11 +38,12 @@ Result<void> read_source(SourceReader& reader, KernelView& view) {
   });
 }
 
-Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation) {
+Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation, Duplicates duplicates) {
   const SourceDescriptor& source = *reader.descriptor;
   return of_source(reader, [&]() -> Result<void> {
     if (auto result = source.parse(reader.raw, reader.staging); !result) return result;
     reader.raw.is_stale = reader.staging.is_incomplete();
+    if (duplicates == Duplicates::kFolded) reader.staging.fold_duplicates();
     const CommitScope scope{.source = source.name,
                             .allocator = source.allocator,
                             .is_roster = source.is_roster,

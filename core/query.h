@@ -28,8 +28,15 @@ Result<void> open_source(SourceReader& reader, KernelView& view);
 /// Reads the source; may block for as long as the kernel does. The list is not touched.
 Result<void> read_source(SourceReader& reader, KernelView& view);
 
+/// What to do with several types of one name.
+enum class Duplicates {
+  kEach,   ///< Each is a type of its own.
+  kFolded  ///< libmemstat's way of a second query, see Staging::fold_duplicates.
+};
+
 /// Parses what was read and commits it. On an error the list and all caller slots are as before.
-Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation);
+Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation,
+                           Duplicates duplicates = Duplicates::kEach);
 
 /// All three steps but the opening, for callers that do not mind blocking.
 Result<void> refresh(SourceReader& reader, KernelView& view, MemoryTypeList& list, std::uint64_t generation);

@@ -33,9 +33,13 @@ class Staging {
   /// Room for so many types and their per-CPU figures; only a hint.
   void reserve(std::size_t type_count);
 
-  /// Adds a type; its per-CPU figures are 0 until written. Bytes of `name` that are not UTF-8 are replaced.
-  /// The reference lives until the next add.
-  StagedType& add(std::string_view name);
+  /// Adds a type; its per-CPU figures are 0 until written. Bytes of `name` that are not UTF-8 are replaced, by something
+  /// longer; a name that this makes longer than `longest` bytes is cut. The reference lives until the next add.
+  StagedType& add(std::string_view name, std::size_t longest = std::string_view::npos);
+
+  /// What libmemstat makes of several types of one name when it meets them again: one type in the place of the first, with
+  /// the figures of the last. Throws std::bad_alloc.
+  void fold_duplicates();
 
   [[nodiscard]] const std::vector<StagedType>& types() const { return types_; }
   [[nodiscard]] CpuFieldMask cpu_fields() const { return cpu_fields_; }

@@ -11,19 +11,22 @@
 
 #include "core/base/statistics_stream.h"
 #include "core/base/text.h"
+#include "core/kernel/sysctl_stream.h"
 #include "core/source.h"
 
 namespace memstat::sources {
 namespace {
 
-constexpr std::string_view kStream = "kern.malloc_stats";
+constexpr std::string_view kStream = kMallocStream.name;
 constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
+constexpr std::string_view kSizeCount = "vm.malloc.zone_count";
 
 // Parts of RawBytes.
 constexpr std::size_t kStreamPart = 0;
-constexpr std::size_t kSizesPart = 1;  // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
+constexpr std::size_t kSizesPart = 1;    // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
+constexpr std::size_t kScratchPart = 2;  // an integer
 
-constexpr std::size_t kRecordHeader = 32;  // the name alone
+constexpr std::size_t kLongestName = 31;
 
 constexpr CpuFieldMask kCpuFields{CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees,
                                   CpuField::kSizeMask};
@@ -100,7 +103,7 @@ void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& size
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bytes = raw.parts[kStreamPart].view();
   staging.reset(kCpuFields, 0);
-  const auto stream = StatisticsStream::open(kStream, bytes, kRecordHeader);
+  const auto stream = StatisticsStream::open(kStream, bytes, kMallocStream.record_header);
   if (!stream) return stream.error();
 
   // Slots beyond the highest CPU are zeros in every kernel; should one not be, the columns become wider (once) rather than
@@ -118,7 +121,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     }
     const auto name = stream->record_name(index);
     if (!name) return name.error();
-    StagedType& type = staging.add(*name);
+    StagedType& type = staging.add(*name, kLongestName);
     type.fields = kFields;
     parse_record(bytes, stream->block(index, 0), staging, index, type.figures);
   }
@@ -127,13 +130,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 Result<void> read(KernelView& view, RawBytes& raw) {
-  // The size of the stream is known from the last time; the view asks the kernel when this is the first.
-  if (auto result = view.read_sysctl(kStream, raw.parts[kStreamPart], raw.parts[kStreamPart].size()); !result) return result;
+  Buffer& scratch = raw.parts[kScratchPart];
+  if (auto result = read_sysctl_stream(view, kMallocStream, raw.parts[kStreamPart], scratch); !result) return result;
   // FreeBSD 13.0 (10cb3979a9bd) brought vm.malloc.zone_sizes; before it the classes are powers of two from 16.
   // Shown by the captures of freebsd-15.0, which have it; a capture without it yields no size classes.
-  if (raw.parts[kSizesPart].empty()) {
-    if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
-  }
+  // It never changes, but is read every time so that each poll of a recording is whole; for the same reason the count is,
+  // which libmemstat wants (core/c_api_list.cpp).
+  if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
+  if (auto result = read_sysctl_u32(view, kSizeCount, scratch); !result) scratch.clear();
   return {};
 }
 

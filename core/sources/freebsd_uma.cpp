@@ -9,15 +9,20 @@
 
 #include "core/base/statistics_stream.h"
 #include "core/base/text.h"
+#include "core/kernel/sysctl_stream.h"
 #include "core/source.h"
 
 namespace memstat::sources {
 namespace {
 
-constexpr std::string_view kStream = "vm.zone_stats";
-constexpr std::size_t kStreamPart = 0;
+constexpr std::string_view kStream = kZoneStream.name;
 
-constexpr std::size_t kRecordHeader = 120;
+// Parts of RawBytes.
+constexpr std::size_t kStreamPart = 0;
+constexpr std::size_t kScratchPart = 1;  // an integer
+
+constexpr std::size_t kRecordHeader = kZoneStream.record_header;
+constexpr std::size_t kLongestName = 31;
 
 // Offsets in a record (struct uma_type_header).
 constexpr std::size_t kSizeAt = 36;
@@ -106,13 +111,13 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   for (std::size_t index = 0; index < stream->count(); ++index) {
     const auto name = stream->record_name(index);
     if (!name) return name.error();
-    parse_zone(bytes, stream->record(index), raw.page_size, staging, index, staging.add(*name));
+    parse_zone(bytes, stream->record(index), raw.page_size, staging, index, staging.add(*name, kLongestName));
   }
   return {};
 }
 
 Result<void> read(KernelView& view, RawBytes& raw) {
-  return view.read_sysctl(kStream, raw.parts[kStreamPart], raw.parts[kStreamPart].size());
+  return read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], raw.parts[kScratchPart]);
 }
 
 Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened

@@ -111,7 +111,8 @@ void expect_no_allocation(const Outcome& run) {
 std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
   const auto captured = open_fixture(capture);
   auto view = std::make_shared<PreparedKernelView>(captured->os(), captured->cpu_count(), captured->page_size());
-  std::vector<std::string> once = {"vm.malloc.zone_sizes"};
+  std::vector<std::string> once = {"vm.malloc.zone_sizes", "vm.malloc.zone_count", "kern.smp.maxcpus",
+                                   "kern.malloc_count",    "kern.smp.maxid",       "vm.zone_count"};
   std::vector<std::string> caches;
   if (captured->list_directory("/sys/kernel/slab", caches)) {
     for (const std::string& cache : caches) once.push_back("/sys/kernel/slab/" + cache + "/object_size");

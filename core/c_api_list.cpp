@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/c_api_list.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/kernel/capture_archive.h"
+#include "core/kernel/capture_reference.h"
+#include "core/kernel/sysctl_stream.h"
+#include "core/source.h"
+
+namespace memstat {
+namespace malloc_sizes {
+namespace {
+
+// One table a process, as upstream has it. Readers may see it while it is replaced: each size by itself is always right for
+// some kernel.
+std::atomic<std::size_t> known_count{0};
+std::array<std::atomic<std::uint64_t>, kMost> known_sizes{};
+
+template <typename SizeAt>
+void publish(std::size_t count, SizeAt size_at) {
+  for (std::size_t i = 0; i < kMost; ++i) known_sizes[i].store(i < count ? size_at(i) : 0, std::memory_order_relaxed);
+  known_count.store(count, std::memory_order_release);
+}
+
+}  // namespace
+
+std::size_t count() { return known_count.load(std::memory_order_acquire); }
+std::uint64_t size(std::size_t index) { return known_sizes[index].load(std::memory_order_relaxed); }
+
+}  // namespace malloc_sizes
+
+namespace {
+
+Error with_code(Error error, ErrorCode code) {
+  error.code = code;
+  return error;
+}
+
+/// How upstream reports a sysctl that could not be read: `otherwise` for all but missing permission, missing memory, and
+/// data that came but is wrong.
+Error upstream_error(Error error, ErrorCode otherwise) {
+  switch (error.code) {
+    case ErrorCode::kPermission:
+    case ErrorCode::kNoMemory:
+    case ErrorCode::kVersion:
+    case ErrorCode::kData: return error;
+    default: return with_code(std::move(error), otherwise);
+  }
+}
+
+/// The integers that upstream reads before a stream: without them it does not try.
+Result<void> check_integers(KernelView& view, const SysctlStream& stream, Buffer& scratch) {
+  if (auto cpus = read_sysctl_u32(view, stream.cpus, scratch); !cpus) {
+    return upstream_error(std::move(cpus.error()), ErrorCode::kData);
+  }
+  if (auto count = read_sysctl_u32(view, stream.count, scratch); !count) {
+    return upstream_error(std::move(count.error()), ErrorCode::kVersion);
+  }
+  return {};
+}
+
+/// Learns the size classes. A kernel without both sysctls is one before FreeBSD 13.0 (10cb3979a9bd), whose classes are the
+/// powers of two from 16 to 65536; every other failure is VERSION, as upstream has it.
+Result<void> load_size_classes(KernelView& view, Buffer& scratch) {
+  constexpr std::string_view kCount = "vm.malloc.zone_count";
+  constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
+  constexpr std::size_t kOldCount = 14;
+  auto count = read_sysctl_u32(view, kCount, scratch);
+  const bool has_count = count.has_value() || count.error().code != ErrorCode::kNotPresent;
+  if (has_count && !count) {
+    const bool is_wrong_size = count.error().code == ErrorCode::kData;
+    return with_code(std::move(count.error()), is_wrong_size ? ErrorCode::kData : ErrorCode::kVersion);
+  }
+  auto sizes = view.read_sysctl(kSizes, scratch, 4 * malloc_sizes::kMost);
+  if (!has_count && !sizes && sizes.error().code == ErrorCode::kNotPresent) {
+    malloc_sizes::publish(kOldCount, [](std::size_t i) { return i + 1 < kOldCount ? std::uint64_t{16} << i : 0; });
+    return {};
+  }
+  if (!has_count) return with_code(std::move(count.error()), ErrorCode::kVersion);
+  if (!sizes) return with_code(std::move(sizes.error()), ErrorCode::kVersion);
+  if (*count > malloc_sizes::kMost) {
+    Error error = data_error(kCount, 0, "names " + std::to_string(*count) + " size classes; at most 32 are known");
+    return with_code(std::move(error), ErrorCode::kVersion);
+  }
+  const std::string_view bytes = scratch.view();
+  malloc_sizes::publish(*count, [bytes](std::size_t i) -> std::uint64_t {
+    return (i + 1) * 4 <= bytes.size() ? load<std::uint32_t>(bytes, i * 4) : 0;
+  });
+  return {};
+}
+
+Result<void> check_malloc(KernelView& view) {
+  Buffer scratch;
+  if (auto result = check_integers(view, kMallocStream, scratch); !result) return result;
+  return load_size_classes(view, scratch);
+}
+
+Result<void> check_uma(KernelView& view) {
+  Buffer scratch;
+  return check_integers(view, kZoneStream, scratch);
+}
+
+/// A stream without a byte or without a record is a success that changes nothing (the daemon calls it a failure: a kernel
+/// always has some types).
+bool names_nothing(std::string_view stream) {
+  constexpr std::size_t kHeader = 16;
+  constexpr std::size_t kCountAt = 8;
+  return stream.empty() ||
+         (stream.size() >= kHeader && load<std::uint32_t>(stream, 0) == 1 && load<std::uint32_t>(stream, kCountAt) == 0);
+}
+
+Error not_present(std::string path, std::string_view detail) {
+  Error error;
+  error.code = ErrorCode::kNotPresent;
+  error.path = std::move(path);
+  error.detail = detail;
+  return error;
+}
+
+/// MEMSTAT_CAPTURE, "" when there is none. Ignored in programs with more rights than their user's: it names files to read.
+std::string capture_of_environment() {
+  if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) return {};
+  const char* const reference = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
+  return reference == nullptr ? "" : reference;
+}
+
+}  // namespace
+
+bool QueriedList::fail(Error error) noexcept {
+  error_ = error.code;
+  try {
+    message_ = to_string(error);
+  } catch (const std::bad_alloc&) {
+    message_.clear();
+  }
+  return false;
+}
+
+bool QueriedList::fail(ErrorCode code, std::string_view detail) noexcept {
+  Error error;
+  error.code = code;
+  try {
+    error.detail = detail;
+  } catch (const std::bad_alloc&) {  // then without words
+  }
+  return fail(std::move(error));
+}
+
+Result<std::shared_ptr<KernelView>> QueriedList::open_capture_view(const std::string& reference) {
+  const CaptureReference parsed = parse_capture_reference(reference);
+  auto capture = open_capture(parsed.path);
+  if (!capture) return std::move(capture.error());
+  if (auto result = select_poll(**capture, parsed); !result) return std::move(result.error());
+  return std::shared_ptr<KernelView>(std::move(*capture));
+}
+
+bool QueriedList::set_capture(const char* reference) {
+  Opened opened;
+  const bool is_named = reference != nullptr && *reference != '\0';
+  if (is_named) {
+    opened.reference = reference;
+    auto view = open_capture_view(opened.reference);
+    if (!view) return fail(std::move(view.error()));
+    opened.view = std::move(*view);
+  }
+  set_ = std::move(opened);
+  ignores_environment_ = reference != nullptr && !is_named;
+  return true;
+}
+
+/// The view to read a kernel of that system through.
+Result<std::shared_ptr<KernelView>> QueriedList::view_of(OperatingSystem os) {
+  std::shared_ptr<KernelView> capture = fixed_ != nullptr ? fixed_ : set_.view;
+  std::string reference = set_.reference;
+  if (capture == nullptr) {
+    if (!ignores_environment_) reference = capture_of_environment();
+    if (reference.empty()) {
+      environment_ = {};
+    } else if (environment_.view == nullptr || environment_.reference != reference) {
+      auto view = open_capture_view(reference);
+      if (!view) return std::move(view.error());
+      environment_ = {.reference = reference, .view = std::move(*view)};
+    }
+    capture = environment_.view;
+  }
+  if (capture != nullptr && capture->os() == os) return capture;
+  // A capture of another system is no reason not to look at a Linux kernel that is there; a FreeBSD consumer that was
+  // pointed to the wrong capture should hear of it.
+  if (live_ == nullptr) {
+    if (auto live = make_live_kernel_view(); live) live_ = std::move(*live);
+  }
+  if (fixed_ == nullptr && (capture == nullptr || os == OperatingSystem::kLinux) && live_ != nullptr && live_->os() == os) {
+    return live_;
+  }
+  const std::string wanted = os == OperatingSystem::kFreeBsd ? "FreeBSD" : "Linux";
+  if (capture != nullptr) return not_present(std::move(reference), "is not a capture of a " + wanted + " kernel");
+  return not_present({},
+                     "this is not a " + wanted +
+                         " kernel; name a capture of one in the environment variable MEMSTAT_CAPTURE (PATH or PATH@POLL)");
+}
+
+QueriedList::Entry& QueriedList::entry_of(const SourceDescriptor& source) {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry->reader.descriptor == &source; });
+  if (found != entries_.end()) return **found;
+  return *entries_.emplace_back(std::make_unique<Entry>(Entry{.reader = SourceReader(source)}));
+}
+
+Result<void> QueriedList::refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view, Duplicates duplicates) {
+  SourceReader& reader = entry.reader;
+  if (entry.view != view) {
+    entry.view = nullptr;
+    reader.raw = RawBytes{};
+    if (auto result = open_source(reader, *view); !result) return result;
+    entry.view = view;
+  }
+  if (auto result = read_source(reader, *view); !result) return result;
+  return commit_source(reader, list_, ++generation_, duplicates);
+}
+
+bool QueriedList::query_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&)) {
+  auto view = view_of(OperatingSystem::kFreeBsd);
+  if (!view) return fail(std::move(view.error()));
+  if (auto checked = check(**view); !checked) return fail(std::move(checked.error()));
+  Entry& entry = entry_of(source);
+  const bool folds = is_folding_ && list_.size() != 0;
+  auto result = refresh_entry(entry, *view, folds ? Duplicates::kFolded : Duplicates::kEach);
+  const bool is_empty =
+      !result && result.error().code == ErrorCode::kData && names_nothing(entry.reader.raw.parts[0].view());
+  entry.reader.raw = RawBytes{};  // a stream is many times larger than the list: it does not stay
+  if (result || is_empty) return true;
+  return fail(upstream_error(std::move(result.error()), ErrorCode::kVersion));
+}
+
+bool QueriedList::query_malloc() { return query_stream(*find_source("freebsd_malloc"), check_malloc); }
+
+bool QueriedList::query_uma() { return query_stream(*find_source("freebsd_uma"), check_uma); }
+
+bool QueriedList::query_linux(Allocator allocator) {
+  auto view = view_of(OperatingSystem::kLinux);
+  if (!view) return fail(std::move(view.error()));
+  Result<void> outcome = not_present({}, "this kernel has none of the sources asked for");
+  bool is_any_up = false;
+  for (const bool is_roster : {true, false}) {  // rosters first: the others only add to types that are there
+    for (const SourceDescriptor* source : all_sources()) {
+      const bool is_wanted = allocator == Allocator::kUnknown || source->allocator == allocator;
+      if (source->os != OperatingSystem::kLinux || source->is_roster != is_roster || !is_wanted) continue;
+      auto result = refresh_entry(entry_of(*source), *view, Duplicates::kEach);
+      is_any_up = is_any_up || result.has_value();
+      if (result || result.error().code == ErrorCode::kNotPresent) continue;
+      if (outcome.error().code == ErrorCode::kNotPresent) outcome = std::move(result);
+    }
+  }
+  if (is_any_up && outcome.error().code == ErrorCode::kNotPresent) return true;
+  return fail(std::move(outcome.error()));
+}
+
+bool QueriedList::query_source(std::string_view name) {
+  const SourceDescriptor* source = find_source(name);
+  if (source == nullptr) return fail(ErrorCode::kNotPresent, "there is no source of this name");
+  if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_malloc") return query_malloc();
+  if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_uma") return query_uma();
+  auto view = view_of(source->os);
+  if (!view) return fail(std::move(view.error()));
+  auto result = refresh_entry(entry_of(*source), *view, Duplicates::kEach);
+  return result ? true : fail(std::move(result.error()));
+}
+
+}  // namespace memstat

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FreeBSD's statistics streams (kern.malloc_stats, vm.zone_stats) and the integers that go with them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/text.h"
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// One sysctl that is an int or u_int of 4 bytes. `scratch` is overwritten.
+/// Errors: those of KernelView::read_sysctl; kData when it has another size.
+inline Result<std::uint32_t> read_sysctl_u32(KernelView& view, std::string_view name, Buffer& scratch) {
+  if (auto result = view.read_sysctl(name, scratch, sizeof(std::uint32_t)); !result) return result.error();
+  if (scratch.size() != sizeof(std::uint32_t)) {
+    return data_error(name, scratch.size(), "has " + std::to_string(scratch.size()) + " bytes where an integer has 4");
+  }
+  return load<std::uint32_t>(scratch.view(), 0);
+}
+
+/// One of the two streams, and the sysctls that say how large it is.
+struct SysctlStream {
+  std::string_view name;
+  std::string_view count;     ///< Records in it.
+  std::string_view cpus;      ///< Blocks a record, or one less, see cpus_is_highest.
+  bool cpus_is_highest;       ///< `cpus` is the highest CPU number rather than a number of CPUs.
+  std::size_t record_header;  ///< Bytes of a record before its blocks of 64 bytes.
+};
+inline constexpr SysctlStream kMallocStream{"kern.malloc_stats", "kern.malloc_count", "kern.smp.maxcpus", false, 32};
+inline constexpr SysctlStream kZoneStream{"vm.zone_stats", "vm.zone_count", "kern.smp.maxid", true, 120};
+
+/// Reads the stream into `out` with room for one record more than the kernel counts. To ask for the size instead would make
+/// the kernel walk everything twice, under the lock of its list. `scratch` is overwritten. Errors: those of
+/// KernelView::read_sysctl for the stream itself; without the integers the kernel is asked for the size after all.
+inline Result<void> read_sysctl_stream(KernelView& view, const SysctlStream& stream, Buffer& out, Buffer& scratch) {
+  constexpr std::uint64_t kMostRoom = std::uint64_t{1} << 30;
+  std::uint64_t room = out.size();  // what it took the last time
+  const auto cpus = read_sysctl_u32(view, stream.cpus, scratch);
+  const auto count = read_sysctl_u32(view, stream.count, scratch);
+  if (cpus && count) {
+    const std::uint64_t record = stream.record_header + 64 * (std::uint64_t{*cpus} + (stream.cpus_is_highest ? 1 : 0));
+    room = std::max(room, std::min((std::uint64_t{*count} + 1) * record, kMostRoom));
+  }
+  return view.read_sysctl(stream.name, out, static_cast<std::size_t>(room));
+}
+
+}  // namespace memstat
