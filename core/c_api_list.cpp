@@ -236,7 +236,7 @@ bool QueriedList::query_stream(const SourceDescriptor& source, Result<void> (*ch
   auto result = refresh_entry(entry, *view, folds ? Duplicates::kFolded : Duplicates::kEach);
   const bool is_empty =
       !result && result.error().code == ErrorCode::kData && names_nothing(entry.reader.raw.parts[0].view());
-  entry.reader.raw = RawBytes{};  // a stream is many times larger than the list: it does not stay
+  entry.reader.raw.parts = {};  // a stream is many times larger than the list: it does not stay
   if (result || is_empty) return true;
   return fail(upstream_error(std::move(result.error()), ErrorCode::kVersion));
 }

@@ -43,6 +43,8 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
   return of_source(reader, [&]() -> Result<void> {
     if (auto result = source.parse(reader.raw, reader.staging); !result) return result;
     reader.raw.is_stale = reader.staging.is_incomplete();
+    reader.raw.parsed_cpu_count = reader.staging.cpu_count();
+    ++reader.raw.parse_count;
     if (duplicates == Duplicates::kFolded) reader.staging.fold_duplicates();
     const CommitScope scope{.source = source.name,
                             .allocator = source.allocator,

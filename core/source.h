@@ -31,6 +31,8 @@ struct RawBytes {
   std::uint64_t page_size = 0;           ///< B, of the kernel read.
   std::uint32_t cpu_count = 0;           ///< One more than the highest CPU present; see KernelView::cpu_count.
   bool is_stale = true;                  ///< The last parse missed something in the kept parts: read them again.
+  std::uint32_t parsed_cpu_count = 0;    ///< CPUs that the last parse found; 0: there was none.
+  std::uint32_t parse_count = 0;         ///< Parses so far, modulo 2^32.
 };
 
 /// Facts about one source, known before it is read.

@@ -3,9 +3,10 @@
 //
 // A 16-byte header (version, maxcpus, count), then `count` records: a 32-byte name and `maxcpus` blocks of 64 bytes, one a
 // CPU. `maxcpus` is the kernel's compile-time MAXCPU (1024 on amd64 since 14), not the number of CPUs, so a stream of 20 MB
-// is nearly all zeros; it is read at the speed of memory by skipping zero blocks without taking them apart.
-// Totals are sums over the blocks; bytes and count are differences of counters that the kernel does not lock, so a racy
-// snapshot may yield values just below 2^64: kept as they are here (libmemstat's arithmetic), clamped where they are shown.
+// is nearly all zeros. The kernel promises zeros beyond its highest CPU: the first parse checks that, at the speed of
+// memory, and each later one a sixteenth of the records in turn. Totals are sums over the blocks; bytes and count are
+// differences of counters that the kernel does not lock, so a racy snapshot may yield values just below 2^64: kept as they
+// are here (libmemstat's arithmetic), clamped where they are shown.
 #include <algorithm>
 #include <cstring>
 
@@ -27,6 +28,7 @@ constexpr std::size_t kSizesPart = 1;    // u32 a size class, ended by 0; empty 
 constexpr std::size_t kScratchPart = 2;  // an integer
 
 constexpr std::size_t kLongestName = 31;
+constexpr std::size_t kCheckTurns = 16;  // parses after which every record's unused slots were looked at again
 
 constexpr CpuFieldMask kCpuFields{CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees,
                                   CpuField::kSizeMask};
@@ -106,14 +108,16 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const auto stream = StatisticsStream::open(kStream, bytes, kMallocStream.record_header);
   if (!stream) return stream.error();
 
-  // Slots beyond the highest CPU are zeros in every kernel; should one not be, the columns become wider (once) rather than
-  // the figures wrong.
-  std::uint32_t cpu_count = std::clamp(raw.cpu_count, 1U, stream->cpu_slots());
+  // Should a slot beyond the highest CPU not be zero, the columns become wider (once, and for good) rather than the figures
+  // wrong.
+  std::uint32_t cpu_count = std::clamp(std::max(raw.cpu_count, raw.parsed_cpu_count), 1U, stream->cpu_slots());
+  const bool checks_all = raw.parsed_cpu_count == 0;
   staging.reset(kCpuFields, cpu_count);
   staging.reserve(stream->count());
   for (std::size_t index = 0; index < stream->count(); ++index) {
     const std::size_t end = stream->block(index, stream->cpu_slots());
-    if (first_nonzero(bytes.data(), stream->block(index, cpu_count), end) != end) {
+    const bool checks = checks_all || index % kCheckTurns == raw.parse_count % kCheckTurns;
+    if (checks && first_nonzero(bytes.data(), stream->block(index, cpu_count), end) != end) {
       cpu_count = cpus_with_figures(bytes, *stream, cpu_count);
       staging.reset(kCpuFields, cpu_count);
       index = static_cast<std::size_t>(-1);  // start again

@@ -21,6 +21,12 @@ def cpu_times(folder, name):
     return times
 
 
+def counter(folder, name, key):
+    """The largest value of a counter."""
+    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+        return max(run[key] for run in json.load(file)["benchmarks"] if key in run)
+
+
 def ratio(times, above, below):
     return statistics.median(times[above]) / statistics.median(times[below])
 
@@ -33,6 +39,14 @@ def rows(folder):
     decode = cpu_times(folder, "decode")
     yield ("decode 21 MB kern.malloc_stats / checksum of the same bytes", ratio(decode, "decode", "checksum"), "<=", 1.5,
            f"{micro(decode, 'decode')} / {micro(decode, 'checksum')}")
+    api = cpu_times(folder, "c_api")
+    yield ("original libmemstat / ours, from the streams (21 MB + 52 KB) to the list", ratio(api, "original_algorithm", "our_algorithm"),
+           ">=", 10, f"{micro(api, 'original_algorithm')} / {micro(api, 'our_algorithm')}")
+    yield ("the same, a whole memstat_sysctl_all with the kernel's copy", ratio(api, "original", "ours"), "", None,
+           f"{micro(api, 'original')} / {micro(api, 'ours')}, copying alone {micro(api, 'copying_only')}")
+    yield ("the same on a fresh list", ratio(api, "original_fresh", "ours_fresh"), "", None,
+           f"{micro(api, 'original_fresh')} / {micro(api, 'ours_fresh')}")
+    yield ("heap of a list of 465 types, 330 of them with 1024 CPU slots in the stream, MB", counter(folder, "c_api", "list_bytes") / 1e6, "<=", 2, "4 CPUs")
     render = cpu_times(folder, "render")
     yield ("prometheus-cpp / our renderer, 100 000 series", ratio(render, "prometheus_cpp", "ours"), ">=", 50,
            f"{micro(render, 'prometheus_cpp')} / {micro(render, 'ours')}")

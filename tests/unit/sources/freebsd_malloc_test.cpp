@@ -213,6 +213,27 @@ TEST_F(FreebsdMalloc, SurvivesACpuCountThatIsWrong) {
   }
 }
 
+TEST_F(FreebsdMalloc, FindsAFigureBeyondTheHighestCpuWithinSixteenParses) {
+  PreparedKernelView view(OperatingSystem::kFreeBsd, 2);
+  MallocStream quiet(8);
+  MallocStream loud(8);
+  for (int i = 0; i < 20; ++i) {
+    quiet.add("type " + std::to_string(i), {{1, {8, 0, 1, 0, 0}}});
+    loud.add("type " + std::to_string(i), {{i == 7 ? 5U : 1U, {8, 0, 1, 0, 0}}});
+  }
+  view.contents["kern.malloc_stats"] = {quiet.bytes(), loud.bytes()};
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, view, list, 1));
+  EXPECT_EQ(list.find(Allocator::kMalloc, "type 7")->cpu_count(), 2U);
+  view.version = 1;
+  for (std::uint64_t generation = 2; generation <= 17; ++generation) ASSERT_TRUE(refresh(reader, view, list, generation));
+  EXPECT_EQ(list.find(Allocator::kMalloc, "type 7")->cpu_figure(CpuField::kMemAlloced, 5), 8U);
+  EXPECT_EQ(list.find(Allocator::kMalloc, "type 7")->figure(Field::kBytes), 8U);
+  ASSERT_TRUE(refresh(reader, view, list, 18)) << "and keeps them";
+  EXPECT_EQ(list.find(Allocator::kMalloc, "type 7")->figure(Field::kBytes), 8U);
+}
+
 TEST_F(FreebsdMalloc, TakesTheSizeClassesFromTheKernel) {
   PreparedKernelView view(OperatingSystem::kFreeBsd, 2);
   view.contents["kern.malloc_stats"] = {MallocStream(4).add("a").bytes()};
