@@ -10,8 +10,8 @@ using enum DuplicateRule;
 
 constexpr MetricDescriptor type_metric(std::string_view name, std::string_view unit, MetricKind kind, Tier tier,
                                        Figure figure, std::string_view help, FigureFormat format = kUnsigned,
-                                       DuplicateRule duplicates = kSum) {
-  return {name, help, unit, kind, MetricScope::kType, tier, format, duplicates, static_cast<std::uint8_t>(figure)};
+                                       DuplicateRule duplicates = kSum, CountedSince since = CountedSince::kBoot) {
+  return {name, help, unit, kind, MetricScope::kType, tier, format, duplicates, static_cast<std::uint8_t>(figure), since};
 }
 
 constexpr MetricDescriptor cpu_metric(std::string_view name, std::string_view unit, MetricKind kind, CpuFigure figure,
@@ -36,7 +36,8 @@ constexpr MetricDescriptor kCatalogue[] = {
     type_metric(
         "memstat_type_limit_hits_total", "", kCounter, Tier::kMinimal, Figure::kLimitHits,
         "Times that the limit was felt since memstatd started: waits and failures, or upward crossings where the kernel "
-        "counts neither."),
+        "counts neither.",
+        kUnsigned, kSum, CountedSince::kFirstSight),
     type_metric("memstat_type_held_bytes", "bytes", kGauge, Tier::kDefault, Figure::kHeldBytes,
                 "Bytes taken from the system now, free objects and padding included (uma: uth_pages x page size; slab: "
                 "num_slabs x pagesperslab x page size)."),
@@ -76,7 +77,8 @@ constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_peak_bytes", "bytes", kGauge, Tier::kFull, Figure::kPeakBytes,
                 "Most bytes in use seen at any poll since memstatd first saw the type."),
     type_metric("memstat_type_resets_total", "", kCounter, Tier::kFull, Figure::kResets,
-                "Times that a counter of the type fell by more than unlocked reading explains, since memstatd started."),
+                "Times that a counter of the type fell by more than unlocked reading explains, since memstatd started.",
+                kUnsigned, kSum, CountedSince::kFirstSight),
     {"memstat_type_size_class_used",
      "1 for each size class that ever served the type, by its size in bytes (malloc: mts_size, vm.malloc.zone_sizes).", "",
      kGauge, MetricScope::kSizeClass, Tier::kFull, kUnsigned, kSum, static_cast<std::uint8_t>(Figure::kSizeClasses)},

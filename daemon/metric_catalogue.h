@@ -58,6 +58,9 @@ enum class DuplicateRule : std::uint8_t {
   kSameOrNone  ///< absent when they differ (a size)
 };
 
+/// What a counter counts from: the kernel's own were 0 at boot, memstatd's when it first saw the type.
+enum class CountedSince : std::uint8_t { kBoot, kFirstSight };
+
 /// One metric. Texts are one line, without characters that a format would have to escape.
 struct MetricDescriptor {
   std::string_view name;
@@ -68,7 +71,8 @@ struct MetricDescriptor {
   Tier tier;  ///< The smallest tier that shows it.
   FigureFormat format;
   DuplicateRule duplicates;
-  std::uint8_t figure;  ///< A Figure or, for scope kCpu, a CpuFigure.
+  std::uint8_t figure;                               ///< A Figure or, for scope kCpu, a CpuFigure.
+  CountedSince counted_since = CountedSince::kBoot;  ///< Of counters only.
 };
 
 /// All of them, in the order of the page.

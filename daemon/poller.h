@@ -14,10 +14,10 @@
 #include "config/config.h"
 #include "core/base/clock.h"
 #include "daemon/delta_tracker.h"
+#include "daemon/exposition/exposition.h"
 #include "daemon/reader_thread.h"
 #include "daemon/self_metrics.h"
 #include "daemon/snapshot_pool.h"
-#include "daemon/text_exposition.h"
 
 namespace memstat {
 

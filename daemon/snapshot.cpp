@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/snapshot.h"
 
+#include <array>
 #include <bit>
+#include <cmath>
 
 #include "daemon/delta_tracker.h"
 
@@ -9,9 +11,6 @@ namespace memstat {
 namespace {
 
 constexpr std::uint32_t bit(Figure figure) { return 1U << static_cast<unsigned>(figure); }
-/// Bytes that may be read after any label.
-constexpr std::size_t kLabelPadding = 15;
-
 constexpr std::uint32_t bit(CpuFigure figure) { return 1U << static_cast<unsigned>(figure); }
 
 /// Field of the model that is a figure as it is.
@@ -50,6 +49,13 @@ std::uint32_t figures_with(DuplicateRule rule) {
   return figures;
 }
 
+/// The bits of a rate, rounded to thousandths: nobody needs more, and they are the same figure in every format.
+std::uint64_t rate_bits(double rate) {
+  const double thousandths = std::round(rate * 1000);
+  if (std::abs(thousandths) < 9e15) rate = thousandths / 1000 + 0.0;  // + 0.0: no negative zero
+  return std::bit_cast<std::uint64_t>(rate);
+}
+
 /// The figures of one type, before it meets others of its name.
 struct TypeFigures {
   std::uint32_t present = 0;
@@ -66,7 +72,7 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
     figures.put(Figure::kBytes, tracked.bytes);
     figures.put(Figure::kPeakBytes, type.caller_uint64(kPeakSlot));
     if (tracked.has_delta) figures.put(Figure::kDeltaBytes, static_cast<std::uint64_t>(tracked.delta_bytes));
-    if (tracked.has_growth) figures.put(Figure::kGrowth, std::bit_cast<std::uint64_t>(tracked.growth_bytes_per_second));
+    if (tracked.has_growth) figures.put(Figure::kGrowth, rate_bits(tracked.growth_bytes_per_second));
   }
   if (fields.has(Field::kCount)) {
     figures.put(Figure::kObjects, tracked.objects);
@@ -102,7 +108,9 @@ void append_escaped_label_value(std::string& out, std::string_view text) {
   }
 }
 
-void SnapshotBuilder::render_label(const MemoryType& type, Label& label) {
+void SnapshotBuilder::render_label(const MemoryType& type, std::int64_t now_ns, Label& label) {
+  label.first_seen_ns = now_ns;
+  label.is_escaped = type.name().find_first_of("\\\"\n") != std::string::npos;
   label.text = "{allocator=\"";
   label.text += to_string(type.allocator());
   label.text += "\",type=\"";
@@ -137,9 +145,11 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
 
 void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
                             const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
-                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot) {
+                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times) {
   ++builds_;
   snapshot.generation_ = generation;
+  snapshot.boot_time_ns_ = times.boot_ns;
+  for (LazyPage& page : snapshot.lazy_pages_) page.forget();
   snapshot.rows_.clear();
   snapshot.labels_.clear();
   snapshot.cpu_blocks_.clear();
@@ -159,7 +169,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     if (!type->is_present() || fields.empty() || tracked == nullptr) continue;
     TypeFigures figures;
     collect(*type, *tracked, fields, figures);
-    Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, fresh); });
+    Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, times.now_ns, fresh); });
     if (label.build != builds_) {
       label.build = builds_;
       label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
@@ -167,7 +177,10 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
                                 .label_size = static_cast<std::uint32_t>(label.text.size()),
                                 .figures = figures.present,
                                 .withheld = 0,
-                                .cpu_block = 0});
+                                .cpu_block = 0,
+                                .allocator_size = static_cast<std::uint8_t>(to_string(type->allocator()).size()),
+                                .is_escaped = label.is_escaped,
+                                .first_seen_ns = label.first_seen_ns});
       snapshot.labels_.append(label.text);
       for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
@@ -187,7 +200,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
         } else if (figure == static_cast<std::size_t>(Figure::kSizeClasses)) {
           value |= figures.values[figure];
         } else if (figure == static_cast<std::size_t>(Figure::kGrowth)) {
-          value = std::bit_cast<std::uint64_t>(std::bit_cast<double>(value) + std::bit_cast<double>(figures.values[figure]));
+          value = rate_bits(std::bit_cast<double>(value) + std::bit_cast<double>(figures.values[figure]));
         } else {
           value += figures.values[figure];
         }
@@ -197,7 +210,8 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     if (tracked->wants_cpus) add_cpus(*type, type->cpu_fields() & live_cpu[allocator], label.row, snapshot);
   }
   for (Snapshot::Row& row : snapshot.rows_) row.figures &= ~row.withheld;
-  snapshot.labels_.append(std::string_view("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", kLabelPadding));
+  static constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
+  snapshot.labels_.append({kPadding.data(), kPadding.size()});
 }
 
 }  // namespace memstat

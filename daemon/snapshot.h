@@ -12,27 +12,74 @@
 #include "core/base/buffer.h"
 #include "core/model/memory_type_list.h"
 #include "daemon/delta_tracker.h"
+#include "daemon/exposition/format.h"
 #include "daemon/kept_with_types.h"
 #include "daemon/metric_catalogue.h"
 
 namespace memstat {
 
-/// Figures of all types as of one poll, and the text page made of them. Types of the same name are one row.
-/// Room is kept when it is built again. Thread safety: immutable once published; until then its builder's.
+/// The labels of one row.
+struct RowLabels {
+  std::string_view text;           ///< `{allocator="slab",type="dentry"`, escaped for the text formats, without the brace
+  std::size_t allocator_size = 0;  ///< Bytes of the allocator's name.
+  bool is_escaped = false;         ///< Whether the type's name has anything that is escaped.
+
+  [[nodiscard]] std::string_view allocator() const { return {text.data() + kBefore, allocator_size}; }
+  [[nodiscard]] std::string_view escaped_type() const {
+    const std::size_t begin = kBefore + allocator_size + kBetween;
+    return {text.data() + begin, text.size() - begin - 1};
+  }
+
+ private:
+  static constexpr std::size_t kBefore = std::string_view("{allocator=\"").size();
+  static constexpr std::size_t kBetween = std::string_view("\",type=\"").size();
+};
+
+/// When things began, in nanoseconds since 1970; 0: not known.
+struct SnapshotTimes {
+  std::int64_t boot_ns = 0;  ///< When the kernel started, and its counters with it.
+  std::int64_t now_ns = 0;   ///< When the poll was made.
+};
+
+/// Figures of all types as of one poll, and the pages made of them. Types of the same name are one row.
+/// Room is kept when it is built again. Thread safety: immutable once published (lazy pages lock for themselves); until then
+/// its builder's.
 class Snapshot {
  public:
+  /// Bytes that can be read after any label, so that it may be copied in large pieces.
+  static constexpr std::size_t kLabelPadding = 48;
+
+  /// What is known of one row beside its values.
+  struct Row {
+    std::uint32_t label_offset = 0;
+    std::uint32_t label_size = 0;
+    std::uint32_t figures = 0;        ///< set of Figure
+    std::uint32_t withheld = 0;       ///< figures that types of one name do not agree on
+    std::uint32_t cpu_block = 0;      ///< its index + 1
+    std::uint8_t allocator_size = 0;  ///< as in RowLabels
+    bool is_escaped = false;          ///< as in RowLabels
+    std::int64_t first_seen_ns = 0;   ///< since 1970; 0: not known
+
+    /// `labels`: the snapshot's label_bytes().
+    [[nodiscard]] RowLabels labels(const char* labels) const {
+      return {.text = {labels + label_offset, label_size}, .allocator_size = allocator_size, .is_escaped = is_escaped};
+    }
+  };
+
   [[nodiscard]] std::size_t row_count() const { return rows_.size(); }
-  /// `{allocator="slab",type="dentry"`, escaped for the text formats, without the closing brace. 15 bytes after it can be
-  /// read, so that it may be copied in pieces of 16.
-  [[nodiscard]] std::string_view label(std::size_t row) const {
-    return labels_.view().substr(rows_[row].label_offset, rows_[row].label_size);
-  }
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  /// The label texts of all rows, and padding after them.
+  [[nodiscard]] std::string_view label_bytes() const { return labels_.view(); }
+  /// `{allocator="slab",type="dentry"`, escaped for the text formats, without the closing brace.
+  [[nodiscard]] std::string_view label(std::size_t row) const { return rows_[row].labels(labels_.data()).text; }
   [[nodiscard]] bool has(Figure figure, std::size_t row) const {
     return (rows_[row].figures >> static_cast<unsigned>(figure) & 1U) != 0;
   }
   /// The figure's bits, to be read as the catalogue says. Requires has().
-  [[nodiscard]] std::uint64_t value(Figure figure, std::size_t row) const {
-    return values_[static_cast<std::size_t>(figure) * stride_ + row];
+  [[nodiscard]] std::uint64_t value(Figure figure, std::size_t row) const { return values(figure)[row]; }
+  /// The bits of one figure of all rows; of those that do not have it, anything.
+  [[nodiscard]] const std::uint64_t* values(Figure figure) const {
+    return values_.data() + static_cast<std::size_t>(figure) * stride_;
   }
 
   /// Per-CPU figures of one row, for the rows that were asked for.
@@ -51,19 +98,19 @@ class Snapshot {
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
-  /// The text page and how many series it has; set by the renderer.
+  /// When the kernel started, in nanoseconds since 1970; 0: not known.
+  [[nodiscard]] std::int64_t boot_time_ns() const { return boot_time_ns_; }
+
+  /// The text page, how many series it has, and what it was rendered with; set by the renderer.
   Buffer text;
   std::size_t series = 0;
+  RenderOptions options;
+
+  /// Where page_of() (daemon/exposition/exposition.h) keeps the page in a format other than text.
+  [[nodiscard]] LazyPage& lazy_page(ExpositionFormat format) const { return lazy_pages_[static_cast<std::size_t>(format)]; }
 
  private:
   friend class SnapshotBuilder;
-  struct Row {
-    std::uint32_t label_offset = 0;
-    std::uint32_t label_size = 0;
-    std::uint32_t figures = 0;    // set of Figure
-    std::uint32_t withheld = 0;   // figures that types of one name do not agree on
-    std::uint32_t cpu_block = 0;  // its index + 1
-  };
 
   std::vector<Row> rows_;
   Buffer labels_;
@@ -73,6 +120,8 @@ class Snapshot {
   std::vector<std::uint64_t> cpu_values_;
   std::vector<std::uint64_t> size_classes_;
   std::uint64_t generation_ = 0;
+  std::int64_t boot_time_ns_ = 0;
+  mutable std::array<LazyPage, kExpositionFormatCount> lazy_pages_;
 };
 
 /// Makes snapshots from the list and the tracker's slots. Renders the label text of a type once and keeps it in a caller
@@ -84,7 +133,7 @@ class SnapshotBuilder {
   /// are up; the others are left out. `size_classes`: the bytes of each size class of malloc.
   void build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
              const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
-             const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot);
+             const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times = {});
 
   /// Gives back what is kept with a type that is about to be evicted.
   void forget(MemoryType& type) { labels_.give_back(type); }
@@ -92,10 +141,12 @@ class SnapshotBuilder {
  private:
   struct Label {
     std::string text;
+    std::int64_t first_seen_ns = 0;
+    bool is_escaped = false;
     std::uint64_t build = 0;  // number of the one in which `row` is this name's
     std::uint32_t row = 0;
   };
-  static void render_label(const MemoryType& type, Label& label);
+  static void render_label(const MemoryType& type, std::int64_t now_ns, Label& label);
   void add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot);
 
   KeptWithTypes<Label, kLabelPointerSlot> labels_;

@@ -7,7 +7,7 @@
 
 #include "core/query.h"
 #include "daemon/delta_tracker.h"
-#include "daemon/text_exposition.h"
+#include "daemon/exposition/exposition.h"
 
 namespace memstat {
 namespace {

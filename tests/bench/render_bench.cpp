@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/delta_tracker.h"
-#include "daemon/text_exposition.h"
+#include "daemon/exposition/exposition.h"
 
 namespace memstat {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "daemon/delta_tracker.h"
+#include "daemon/exposition/exposition.h"
 #include "daemon/snapshot.h"
-#include "daemon/text_exposition.h"
 #include "tests/support/staging_builder.h"
 
 namespace memstat {

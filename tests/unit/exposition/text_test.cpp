@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/text_exposition.h"
+#include "daemon/exposition/exposition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

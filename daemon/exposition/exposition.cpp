@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/exposition/exposition.h"
+
+#include <array>
+
+#include "daemon/exposition/all_formats.h"
+#include "daemon/exposition/page_walk.h"
+
+namespace memstat {
+namespace {
+
+/// By ExpositionFormat.
+constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{&kTextFormat, &kOpenMetricsFormat,
+                                                                               &kProtobufFormat};
+
+const FormatDescriptor& descriptor(ExpositionFormat format) { return *kFormats[static_cast<std::size_t>(format)]; }
+
+}  // namespace
+
+std::string_view to_string(ExpositionFormat format) { return descriptor(format).name; }
+
+std::optional<ExpositionFormat> parse_exposition_format(std::string_view name) {
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    if (kFormats[i]->name == name) return static_cast<ExpositionFormat>(i);
+  }
+  return std::nullopt;
+}
+
+std::string_view content_type(ExpositionFormat format) { return descriptor(format).content_type; }
+
+std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out) {
+  out.clear();
+  return descriptor(format).write_types(options, snapshot, out);
+}
+
+void render_text(const RenderOptions& options, Snapshot& snapshot) {
+  snapshot.options = options;
+  snapshot.series = render(ExpositionFormat::kText, options, snapshot, snapshot.text);
+}
+
+std::string_view page_of(const Snapshot& snapshot, ExpositionFormat format) {
+  if (format == ExpositionFormat::kText) return snapshot.text.view();
+  return snapshot.lazy_page(format).of([&](Buffer& out) { render(format, snapshot.options, snapshot, out); });
+}
+
+void render_own(ExpositionFormat format, const RenderOptions& options, const OwnMetrics& own, Buffer& out) {
+  out.clear();
+  descriptor(format).write_own(options, own, out);
+}
+
+}  // namespace memstat

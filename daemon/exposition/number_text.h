@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Decimal text of numbers, without a branch on how many digits there are: on a page the lengths follow no pattern, and a
+// mispredicted branch costs more than converting sixteen digits.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace memstat {
+
+/// Bytes that must be there for a number, whatever its value: up to so many are written, those behind its end being garbage.
+inline constexpr std::size_t kNumberRoom = 32;
+
+/// How many decimal digits a number has; 0 has one.
+inline unsigned digit_count(std::uint64_t value) {
+  constexpr std::array<std::uint64_t, 20> kPowers = [] {
+    std::array<std::uint64_t, 20> powers{};
+    std::uint64_t power = 1;
+    for (std::uint64_t& one : powers) {
+      one = power;
+      power *= 10;
+    }
+    return powers;
+  }();
+  const std::uint64_t at_least_one = value | 1U;
+  const auto logarithm = static_cast<unsigned>(std::bit_width(at_least_one)) * 1233U >> 12U;  // 1233 / 4096: log10(2)
+  return logarithm + (at_least_one >= kPowers[logarithm] ? 1 : 0);
+}
+
+/// Eight digits with leading zeros of a number below 10^8, the first one in the lowest byte.
+inline std::uint64_t eight_digits(std::uint64_t value) {
+  // Two lanes of four digits, four of two, eight of one. The multiplications divide by 100 and by 10.
+  const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32U;
+  const std::uint64_t upper_twos = (fours * 10'486U) >> 20U & 0x0000007F'0000007FU;
+  const std::uint64_t twos = upper_twos | (fours - 100 * upper_twos) << 16U;
+  const std::uint64_t upper_ones = (twos * 103U) >> 10U & 0x000F000F'000F000FU;
+  return (upper_ones | (twos - 10 * upper_ones) << 8U) + 0x30303030'30303030U;
+}
+
+/// Writes a number at `at`, where kNumberRoom bytes are. Returns the end of its text.
+inline char* write_number(char* at, std::uint64_t value) {
+  if constexpr (std::endian::native == std::endian::little) {
+    if (value < 10'000'000'000'000'000U) {
+      const unsigned digits = digit_count(value);
+      const unsigned upper = digits > 8 ? digits - 8 : 0;
+      const unsigned lower = digits > 8 ? 8 : digits;
+      const std::uint64_t upper_value = value / 100'000'000U;
+      // Without upper digits the first store is garbage, and the second one overwrites it.
+      const std::uint64_t upper_text = eight_digits(upper_value) >> ((64 - 8 * upper) & 63U);
+      const std::uint64_t lower_text = eight_digits(value - upper_value * 100'000'000U) >> (64 - 8 * lower);
+      std::memcpy(at, &upper_text, 8);
+      std::memcpy(at + upper, &lower_text, 8);
+      return at + digits;
+    }
+  }
+  return std::to_chars(at, at + kNumberRoom, value).ptr;
+}
+
+inline char* write_number(char* at, std::int64_t value) {
+  const bool is_negative = value < 0;
+  const auto bits = static_cast<std::uint64_t>(value);
+  *at = '-';
+  return write_number(at + (is_negative ? 1 : 0), is_negative ? 0 - bits : bits);
+}
+
+/// Text that reads back as the same double: "NaN", "+Inf", "-Inf", or a number, without an exponent where that is usual.
+inline char* write_number(char* at, double value) {
+  const double scaled = value * 1000;
+  if (std::abs(scaled) < 9e15) {
+    // Whole numbers and up to three decimals, which is what there is on a page, much faster than the general way.
+    const auto thousandths = static_cast<std::int64_t>(scaled + (scaled < 0 ? -0.5 : 0.5));
+    if (static_cast<double>(thousandths) / 1000 == value) {
+      const bool is_negative = thousandths < 0;
+      const auto amount = static_cast<std::uint64_t>(is_negative ? -thousandths : thousandths);
+      *at = '-';
+      at = write_number(at + (is_negative ? 1 : 0), amount / 1000);
+      const auto decimals = static_cast<std::uint32_t>(amount % 1000);
+      at[0] = '.';
+      at[1] = static_cast<char>('0' + decimals / 100);
+      at[2] = static_cast<char>('0' + decimals / 10 % 10);
+      at[3] = static_cast<char>('0' + decimals % 10);
+      return at + (decimals == 0 ? 0 : decimals % 100 == 0 ? 2 : decimals % 10 == 0 ? 3 : 4);
+    }
+  }
+  if (std::isnan(value) || std::isinf(value)) {
+    std::memcpy(at, std::isnan(value) ? "NaN " : value > 0 ? "+Inf" : "-Inf", 4);
+    return at + (std::isnan(value) ? 3 : 4);
+  }
+  const bool is_usual = std::abs(value) >= 1e-5 && std::abs(value) < 1e15;
+  return is_usual ? std::to_chars(at, at + kNumberRoom, value, std::chars_format::fixed).ptr
+                  : std::to_chars(at, at + kNumberRoom, value).ptr;
+}
+
+/// Nanoseconds since 1970 as seconds with up to nine decimals. Requires `nanoseconds` >= 0.
+inline char* write_seconds(char* at, std::int64_t nanoseconds) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const auto time = static_cast<std::uint64_t>(nanoseconds);
+  at = write_number(at, time / kSecond);
+  if (time % kSecond == 0) return at;
+  char* end = write_number(at, time % kSecond + kSecond);  // the digit 1, then nine
+  *at = '.';
+  while (end[-1] == '0') --end;
+  return end;
+}
+
+}  // namespace memstat

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The one walk over catalogue and snapshot, and over the daemon's own figures, that every format's pages come from; and what
+// a format has to bring for it: a Writer.
+//
+//   explicit Writer(Buffer&, const RenderOptions&)       writes at the end of the buffer
+//   begin_family(FamilyHeader, samples, label_bytes)     about how many samples, and bytes of their rows' label texts
+//   end_family()
+//   end_document()
+//   most_bytes(samples, label_bytes)                     room that row_sample needs for so many samples, whose rows' label
+//                                                        texts have so many bytes together
+//   row_sample<FigureFormat>(at, labels, extra, bits, created_ns) -> end
+//                                                        one sample of a snapshot's row: the hot one, without a check of
+//                                                        room
+//   own_sample(labels, value, created_ns)                one gauge or counter of the daemon
+//   own_histogram(labels, data)
+//
+// A format is one file: its Writer, and a FormatDescriptor made with describe_format().
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/exposition/exposition.h"
+#include "daemon/metric_catalogue.h"
+#include "daemon/snapshot.h"
+
+namespace memstat {
+
+enum class FamilyKind : std::uint8_t { kGauge, kCounter, kHistogram };
+
+/// What a family says of itself before its samples.
+struct FamilyHeader {
+  std::string_view name;
+  std::string_view help;
+  std::string_view unit;  ///< "" when there is none, or when it is not the end of the name (but for `_total`).
+  FamilyKind kind = FamilyKind::kGauge;
+};
+
+/// One more label of a row's sample. No name: none.
+struct ExtraLabel {
+  std::string_view name;
+  std::uint64_t number = 0;
+};
+
+using OwnLabels = std::vector<std::pair<std::string, std::string>>;
+
+/// A format's entry in the table of exposition.cpp.
+struct FormatDescriptor {
+  std::string_view name;
+  std::string_view content_type;
+  std::size_t (*write_types)(const RenderOptions&, const Snapshot&, Buffer&);
+  void (*write_own)(const RenderOptions&, const OwnMetrics&, Buffer&);
+};
+
+/// Appends to a buffer through a pointer that the caller keeps, since a store of a character could change a member.
+class PageCursor {
+ public:
+  explicit PageCursor(Buffer& out) : out_(out) {}
+
+  /// The end of the page, where `size` bytes may be written.
+  char* need(std::size_t size) {
+    if (out_.size() + size > out_.capacity()) out_.reserve((out_.size() + size) * 5 / 4);
+    return out_.data() + out_.size();
+  }
+  /// What was written up to `end` becomes part of the page.
+  void written(const char* end) { out_.resize(static_cast<std::size_t>(end - out_.data())); }
+  void put(std::string_view text) {
+    if (text.empty()) return;
+    char* at = need(text.size());
+    std::memcpy(at, text.data(), text.size());
+    written(at + text.size());
+  }
+
+ protected:
+  Buffer& out_;
+};
+
+/// Bytes that may be read after a text given to copy_padded, and written after where its copy goes.
+inline constexpr std::size_t kCopyPadding = Snapshot::kLabelPadding;
+
+/// Copies a text in pieces of 16 bytes, three of them without asking. A call of memcpy would cost more than all of it.
+[[gnu::always_inline]] inline char* copy_padded(char* at, const char* text, std::size_t size) {
+  std::memcpy(at, text, 16);
+  std::memcpy(at + 16, text + 16, 16);
+  std::memcpy(at + 32, text + 32, 16);
+  for (std::size_t i = 48; i < size; i += 16) std::memcpy(at + i, text + i, 16);
+  return at + size;
+}
+
+/// A figure's bits as a double; exact up to 2^53.
+template <FigureFormat kFormat>
+double figure_value(std::uint64_t bits) {
+  if constexpr (kFormat == FigureFormat::kSigned) return static_cast<double>(static_cast<std::int64_t>(bits));
+  if constexpr (kFormat == FigureFormat::kDouble) return std::bit_cast<double>(bits);
+  return static_cast<double>(bits);
+}
+
+namespace page_walk {
+
+inline constexpr std::string_view kTotal = "_total";
+
+/// `unit` where the standard lets a family of that name have it, "" otherwise.
+inline std::string_view unit_of(std::string_view name, std::string_view unit) {
+  if (name.ends_with(kTotal)) name.remove_suffix(kTotal.size());
+  const bool is_its_end =
+      !unit.empty() && name.size() > unit.size() && name.ends_with(unit) && name[name.size() - unit.size() - 1] == '_';
+  return is_its_end ? unit : std::string_view();
+}
+
+/// The unit that the name of one of the daemon's own families ends with: the registry keeps none.
+inline std::string_view unit_of(std::string_view name) {
+  for (const std::string_view unit : {std::string_view("seconds"), std::string_view("bytes")}) {
+    if (const std::string_view found = unit_of(name, unit); !found.empty()) return found;
+  }
+  return {};
+}
+
+inline FamilyHeader header_of(const MetricDescriptor& metric) {
+  return {.name = metric.name,
+          .help = metric.help,
+          .unit = unit_of(metric.name, metric.unit),
+          .kind = metric.kind == MetricKind::kCounter ? FamilyKind::kCounter : FamilyKind::kGauge};
+}
+
+/// When the counters of a metric began, by row; 0: not known, or no counter.
+struct Beginning {
+  bool is_of_row = false;
+  std::int64_t common_ns = 0;
+
+  Beginning(const MetricDescriptor& metric, const Snapshot& snapshot) {
+    if (metric.kind != MetricKind::kCounter) return;
+    is_of_row = metric.counted_since == CountedSince::kFirstSight;
+    if (!is_of_row) common_ns = snapshot.boot_time_ns();
+  }
+  [[nodiscard]] std::int64_t of(const Snapshot::Row& row) const { return is_of_row ? row.first_seen_ns : common_ns; }
+};
+
+template <FigureFormat kFormat, typename Writer>
+std::size_t write_rows(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const std::uint32_t bit = 1U << metric.figure;
+  const Snapshot::Row* row = snapshot.rows().data();
+  const Snapshot::Row* const end = row + snapshot.rows().size();
+  while (row != end && (row->figures & bit) == 0) ++row;
+  if (row == end) return 0;
+  const char* const labels = snapshot.label_bytes().data();
+  const std::uint64_t* value = snapshot.values(static_cast<Figure>(metric.figure)) + (row - snapshot.rows().data());
+  const Beginning beginning(metric, snapshot);
+  // One check of room for the whole family.
+  const auto most = static_cast<std::size_t>(end - row);
+  writer.begin_family(header_of(metric), most, snapshot.label_bytes().size());
+  std::size_t series = 0;
+  char* at = writer.need(writer.most_bytes(most, snapshot.label_bytes().size()));
+  for (; row != end; ++row, ++value) {
+    if ((row->figures & bit) == 0) continue;
+    at = writer.template row_sample<kFormat>(at, row->labels(labels), ExtraLabel{}, *value, beginning.of(*row));
+    ++series;
+  }
+  writer.written(at);
+  writer.end_family();
+  return series;
+}
+
+template <typename Writer>
+std::size_t write_types(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  switch (metric.format) {
+    case FigureFormat::kUnsigned: return write_rows<FigureFormat::kUnsigned>(metric, snapshot, writer);
+    case FigureFormat::kSigned: return write_rows<FigureFormat::kSigned>(metric, snapshot, writer);
+    case FigureFormat::kDouble: return write_rows<FigureFormat::kDouble>(metric, snapshot, writer);
+  }
+  return 0;
+}
+
+template <typename Writer>
+std::size_t write_size_classes(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const std::vector<std::uint64_t>& sizes = snapshot.size_classes();
+  const std::uint64_t known = sizes.size() >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << sizes.size()) - 1;
+  std::size_t series = 0;
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    if (!snapshot.has(Figure::kSizeClasses, row)) continue;
+    std::uint64_t used = snapshot.value(Figure::kSizeClasses, row) & known;
+    if (used == 0) continue;
+    const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
+    const auto count = static_cast<std::size_t>(std::popcount(used));
+    if (series == 0) writer.begin_family(header_of(metric), count * snapshot.row_count(), snapshot.label_bytes().size());
+    char* at = writer.need(writer.most_bytes(count, count * labels.text.size()));
+    for (; used != 0; used &= used - 1) {
+      const ExtraLabel size{.name = "size", .number = sizes[static_cast<std::size_t>(std::countr_zero(used))]};
+      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, size, 1, 0);
+    }
+    writer.written(at);
+    series += count;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Writer>
+std::size_t write_cpus(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const auto figure = static_cast<CpuFigure>(metric.figure);
+  const Beginning beginning(metric, snapshot);
+  std::size_t series = 0;
+  for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
+    if ((block.figures >> metric.figure & 1U) == 0 || block.cpu_count == 0) continue;
+    const std::uint64_t* values = snapshot.cpu_values(block, figure);
+    const Snapshot::Row& row = snapshot.rows()[block.row];
+    const RowLabels labels = row.labels(snapshot.label_bytes().data());
+    const std::size_t label_bytes = block.cpu_count * labels.text.size();
+    if (series == 0) {
+      const std::size_t blocks = snapshot.cpu_blocks().size();
+      writer.begin_family(header_of(metric), block.cpu_count * blocks, label_bytes * blocks);
+    }
+    char* at = writer.need(writer.most_bytes(block.cpu_count, label_bytes));
+    for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{.name = "cpu", .number = cpu},
+                                                               values[cpu], beginning.of(row));
+    }
+    writer.written(at);
+    series += block.cpu_count;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Writer>
+std::size_t write_snapshot(const RenderOptions& options, const Snapshot& snapshot, Buffer& out) {
+  Writer writer(out, options);
+  std::size_t series = 0;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    switch (metric.scope) {
+      case MetricScope::kType:
+        if (metric.tier <= options.tier) series += write_types(metric, snapshot, writer);
+        break;
+      case MetricScope::kSizeClass:
+        if (options.size_classes) series += write_size_classes(metric, snapshot, writer);
+        break;
+      case MetricScope::kCpu:
+        if (options.per_cpu) series += write_cpus(metric, snapshot, writer);
+        break;
+    }
+  }
+  return series;
+}
+
+/// A histogram of the registry, which has classic buckets only.
+inline HistogramData classic_data(const prometheus::ClientMetric::Histogram& histogram, std::int64_t created_ns) {
+  HistogramData data;
+  data.count = histogram.sample_count;
+  data.sum = histogram.sample_sum;
+  data.created_ns = created_ns;
+  for (const auto& bucket : histogram.bucket) {
+    if (std::isinf(bucket.upper_bound)) continue;
+    data.buckets.push_back({.upper_bound = bucket.upper_bound, .cumulative = bucket.cumulative_count});
+  }
+  return data;
+}
+
+template <typename Writer>
+void write_registry_family(const prometheus::MetricFamily& family, std::int64_t created_ns, Writer& writer) {
+  using prometheus::MetricType;
+  const bool is_counter = family.type == MetricType::Counter;
+  const bool is_histogram = family.type == MetricType::Histogram;
+  if ((!is_counter && !is_histogram && family.type != MetricType::Gauge) || family.metric.empty()) return;
+  writer.begin_family({.name = family.name,
+                       .help = family.help,
+                       .unit = unit_of(family.name),
+                       .kind = is_counter     ? FamilyKind::kCounter
+                               : is_histogram ? FamilyKind::kHistogram
+                                              : FamilyKind::kGauge},
+                      family.metric.size(), 0);
+  for (const prometheus::ClientMetric& metric : family.metric) {
+    OwnLabels labels;
+    for (const auto& label : metric.label) labels.emplace_back(label.name, label.value);
+    if (is_histogram) {
+      writer.own_histogram(labels, classic_data(metric.histogram, created_ns));
+    } else {
+      writer.own_sample(labels, is_counter ? metric.counter.value : metric.gauge.value, is_counter ? created_ns : 0);
+    }
+  }
+  writer.end_family();
+}
+
+template <typename Writer>
+void write_own_metrics(const RenderOptions& options, const OwnMetrics& own, Buffer& out) {
+  Writer writer(out, options);
+  for (const prometheus::MetricFamily& family : own.families) write_registry_family(family, own.created_ns, writer);
+  for (const HistogramFamily::Data& family : own.histograms) {
+    if (family.members.empty()) continue;
+    writer.begin_family(
+        {.name = family.name, .help = family.help, .unit = unit_of(family.name), .kind = FamilyKind::kHistogram},
+        family.members.size() * 32, 0);
+    for (const auto& [labels, data] : family.members) writer.own_histogram(labels, data);
+    writer.end_family();
+  }
+  writer.end_document();
+}
+
+}  // namespace page_walk
+
+template <typename Writer>
+constexpr FormatDescriptor describe_format(std::string_view name, std::string_view content_type) {
+  return {.name = name,
+          .content_type = content_type,
+          .write_types = &page_walk::write_snapshot<Writer>,
+          .write_own = &page_walk::write_own_metrics<Writer>};
+}
+
+}  // namespace memstat

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Delimited protobuf: messages io.prometheus.client.MetricFamily (tests/support/metrics.proto has their fields), each after
+// its length as a varint. The numbers of fields stand in the code where they are written.
+#include <array>
+#include <limits>
+
+#include "daemon/exposition/all_formats.h"
+#include "daemon/exposition/number_text.h"
+#include "daemon/exposition/page_walk.h"
+#include "daemon/exposition/protobuf_wire.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr char kMetric = bytes_tag(4);    // of MetricFamily
+constexpr char kLabel = bytes_tag(1);     // of Metric
+constexpr char kName = bytes_tag(1);      // of LabelPair
+constexpr char kValue = bytes_tag(2);     // of LabelPair
+constexpr char kGauge = bytes_tag(2);     // of Metric
+constexpr char kCounter = bytes_tag(3);   // of Metric
+constexpr unsigned kHistogramField = 7;   // of Metric
+constexpr char kNumber = fixed64_tag(1);  // of Gauge and of Counter
+
+unsigned type_number(FamilyKind kind) {
+  switch (kind) {
+    case FamilyKind::kCounter: return 0;
+    case FamilyKind::kGauge: return 1;
+    case FamilyKind::kHistogram: return 4;
+  }
+  return 3;  // untyped
+}
+
+/// The fields of a google.protobuf.Timestamp, at most 17 bytes.
+char* write_timestamp(char* at, std::int64_t nanoseconds) {
+  const auto time = static_cast<std::uint64_t>(nanoseconds);
+  *at++ = varint_tag(1);
+  at = write_varint(at, time / kSecond);
+  if (time % kSecond == 0) return at;
+  *at++ = varint_tag(2);
+  return write_varint(at, time % kSecond);
+}
+
+void add_timestamp(ProtobufMessage& message, unsigned field, std::int64_t nanoseconds) {
+  if (nanoseconds <= 0) return;
+  std::array<char, 24> bytes;
+  message.bytes(field, {bytes.data(), static_cast<std::size_t>(write_timestamp(bytes.data(), nanoseconds) - bytes.data())});
+}
+
+class ProtobufWriter : public PageCursor {
+ public:
+  ProtobufWriter(Buffer& out, const RenderOptions&) : PageCursor(out) {}
+
+  void begin_family(const FamilyHeader& header, std::size_t samples, std::size_t label_bytes) {
+    unit_ = header.unit;
+    value_tag_ = header.kind == FamilyKind::kCounter ? kCounter : kGauge;
+    // The length comes before the message and is not known yet: as many bytes are left for it as it will likely need.
+    begin_ = out_.size();
+    length_size_ = varint_size(header.name.size() + header.help.size() + samples * 40 + label_bytes);
+    written(need(length_size_) + length_size_);
+    put_text(1, header.name);
+    put_text(2, header.help);
+    char* at = need(2);
+    *at++ = varint_tag(3);
+    *at++ = static_cast<char>(type_number(header.kind));
+    written(at);
+  }
+
+  void end_family() {
+    if (!unit_.empty()) put_text(5, unit_);
+    const std::size_t size = out_.size() - begin_ - length_size_;
+    const std::size_t wanted = varint_size(size);
+    if (wanted != length_size_) {
+      char* end = need(wanted);
+      char* message = out_.data() + begin_;
+      std::memmove(message + wanted, message + length_size_, size);
+      written(end + wanted - length_size_);
+    }
+    write_varint(out_.data() + begin_, size);
+  }
+
+  void end_document() {}
+
+  static std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) {
+    // Tags, lengths and the name of an extra label, its number, the value and its beginning, beyond the text of the row's
+    // labels.
+    constexpr std::size_t kOthers = 112;
+    return samples * kOthers + label_bytes + kCopyPadding + kNumberRoom;
+  }
+
+  template <FigureFormat kFormat>
+  [[gnu::always_inline]] char* row_sample(char* at, const RowLabels& labels, const ExtraLabel& extra, std::uint64_t bits,
+                                          std::int64_t created_ns) {
+    if (created_ns != created_ns_) encode_created(created_ns);
+    const std::size_t allocator_size = labels.allocator().size();
+    const std::string_view type = labels.escaped_type();
+    const std::size_t type_size = labels.is_escaped ? unescaped_size(type) : type.size();
+    const std::size_t allocator_pair = pair_size(kAllocator.size(), allocator_size);
+    const std::size_t type_pair = pair_size(kType.size(), type_size);
+    const std::size_t value = 9 + created_size_;
+    std::size_t metric = field_size(allocator_pair) + field_size(type_pair) + field_size(value);
+    unsigned digits = 0;
+    if (!extra.name.empty()) {
+      digits = digit_count(extra.number);
+      metric += field_size(pair_size(extra.name.size(), digits));
+    }
+    *at++ = kMetric;
+    at = write_varint(at, metric);
+    at = begin_pair(at, allocator_pair, kAllocator, allocator_size);
+    at = copy_padded(at, labels.allocator().data(), allocator_size);
+    at = begin_pair(at, type_pair, kType, type_size);
+    at = labels.is_escaped ? unescape(at, type) : copy_padded(at, type.data(), type.size());
+    if (!extra.name.empty()) {
+      at = begin_pair(at, pair_size(extra.name.size(), digits), extra.name, digits);
+      at = write_number(at, extra.number);
+    }
+    *at++ = value_tag_;
+    *at++ = static_cast<char>(value);  // less than 128: a Timestamp has at most 17 bytes
+    *at++ = kNumber;
+    at = write_fixed64(at, figure_value<kFormat>(bits));
+    std::memcpy(at, created_.data(), created_.size());
+    return at + created_size_;
+  }
+
+  void own_sample(const OwnLabels& labels, double value, std::int64_t created_ns) {
+    ProtobufMessage figure;
+    figure.fixed(1, value);
+    add_timestamp(figure, 3, created_ns);
+    ProtobufMessage metric = labelled(labels);
+    metric.bytes(value_tag_ == kCounter ? 3 : 2, figure.view());
+    put(ProtobufMessage().bytes(4, metric.view()).view());
+  }
+
+  void own_histogram(const OwnLabels& labels, const HistogramData& data) {
+    ProtobufMessage histogram;
+    histogram.varint(1, data.count).fixed(2, data.sum);
+    for (const HistogramData::Bucket& bucket : data.buckets) {
+      histogram.bytes(3, ProtobufMessage().varint(1, bucket.cumulative).fixed(2, bucket.upper_bound).view());
+    }
+    histogram.bytes(3, ProtobufMessage().varint(1, data.count).fixed(2, std::numeric_limits<double>::infinity()).view());
+    if (data.has_native) {
+      histogram.varint(5, zigzag(data.schema)).fixed(6, data.zero_threshold).varint(7, data.zero_count);
+      for (const HistogramData::Span& span : data.spans) {
+        histogram.bytes(12, ProtobufMessage().varint(1, zigzag(span.offset)).varint(2, span.length).view());
+      }
+      for (const std::int64_t delta : data.deltas) histogram.varint(13, zigzag(delta));
+    }
+    add_timestamp(histogram, 15, data.created_ns);
+    ProtobufMessage metric = labelled(labels);
+    metric.bytes(kHistogramField, histogram.view());
+    put(ProtobufMessage().bytes(4, metric.view()).view());
+  }
+
+ private:
+  static constexpr std::string_view kAllocator = "allocator";
+  static constexpr std::string_view kType = "type";
+
+  /// Bytes of a LabelPair whose name is short.
+  static std::size_t pair_size(std::size_t name, std::size_t value) { return 2 + name + 1 + varint_size(value) + value; }
+  /// The same with its tag and length, as a field.
+  static std::size_t field_size(std::size_t size) { return 1 + varint_size(size) + size; }
+
+  /// A LabelPair up to its value.
+  static char* begin_pair(char* at, std::size_t size, std::string_view name, std::size_t value_size) {
+    *at++ = kLabel;
+    at = write_varint(at, size);
+    *at++ = kName;
+    *at++ = static_cast<char>(name.size());
+    std::memcpy(at, name.data(), name.size());
+    at += name.size();
+    *at++ = kValue;
+    return write_varint(at, value_size);
+  }
+  static std::size_t unescaped_size(std::string_view text) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < text.size(); ++i, ++size) i += text[i] == '\\' ? 1 : 0;
+    return size;
+  }
+  static char* unescape(char* at, std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool is_escape = text[i] == '\\';
+      if (is_escape) ++i;
+      *at++ = is_escape && text[i] == 'n' ? '\n' : text[i];
+    }
+    return at;
+  }
+  static ProtobufMessage labelled(const OwnLabels& labels) {
+    ProtobufMessage metric;
+    for (const auto& [name, value] : labels) metric.bytes(1, ProtobufMessage().bytes(1, name).bytes(2, value).view());
+    return metric;
+  }
+  void put_text(unsigned field, std::string_view text) {
+    char* at = need(1 + kVarintRoom);
+    *at++ = bytes_tag(field);
+    written(write_varint(at, text.size()));
+    put(text);
+  }
+  /// The field created_timestamp of a Counter. Not inlined: neighbouring samples mostly have the same beginning.
+  [[gnu::noinline]] void encode_created(std::int64_t created_ns) {
+    created_ns_ = created_ns;
+    created_size_ = 0;
+    if (created_ns <= 0) return;
+    char* at = created_.data();
+    *at++ = bytes_tag(3);
+    ++at;  // the size, which is below 128
+    at = write_timestamp(at, created_ns);
+    created_size_ = static_cast<std::size_t>(at - created_.data());
+    created_[1] = static_cast<char>(created_size_ - 2);
+  }
+
+  std::string_view unit_;
+  std::size_t begin_ = 0;        // where the length of the family is
+  std::size_t length_size_ = 0;  // bytes left for it
+  char value_tag_ = kGauge;
+  std::int64_t created_ns_ = 0;
+  std::array<char, 24> created_{};  // the field for it
+  std::size_t created_size_ = 0;    // 0: not known
+};
+
+}  // namespace
+
+constinit const FormatDescriptor kProtobufFormat = describe_format<ProtobufWriter>(
+    "protobuf", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited");
+
+}  // namespace memstat

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The writer of both text formats. A Dialect says in what they differ:
+//   kIsOpenMetrics   families of counters are named without `_total`, units and beginnings are told, `# EOF` ends the page
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "daemon/exposition/number_text.h"
+#include "daemon/exposition/page_walk.h"
+
+namespace memstat {
+
+template <bool kIsOpenMetrics>
+class TextWriter : public PageCursor {
+ public:
+  TextWriter(Buffer& out, const RenderOptions& options)
+      : PageCursor(out), tells_created_(kIsOpenMetrics && options.created) {}
+
+  void begin_family(const FamilyHeader& header, std::size_t, std::size_t) {
+    name_size_ = std::min(header.name.size(), kLongestName);
+    std::memcpy(name_.data(), header.name.data(), name_size_);
+    std::string_view family = name();
+    if (kIsOpenMetrics && header.kind == FamilyKind::kCounter && family.ends_with(page_walk::kTotal)) {
+      family.remove_suffix(page_walk::kTotal.size());
+    }
+    family_size_ = family.size();
+    put("# HELP ");
+    put(family);
+    put(" ");
+    put_help(header.help);
+    put("\n# TYPE ");
+    put(family);
+    put(header.kind == FamilyKind::kCounter     ? " counter\n"
+        : header.kind == FamilyKind::kHistogram ? " histogram\n"
+                                                : " gauge\n");
+    if (kIsOpenMetrics && !header.unit.empty()) {
+      put("# UNIT ");
+      put(family);
+      put(" ");
+      put(header.unit);
+      put("\n");
+    }
+  }
+  void end_family() {}
+  void end_document() {
+    if constexpr (kIsOpenMetrics) put("# EOF\n");
+  }
+
+  [[nodiscard]] std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) const {
+    // `} `, the value, the line feed; an extra label with its number; `_created`, which is longer than `_total`
+    constexpr std::size_t kOthers = 3 + 25 + 32 + 8;
+    return (tells_created_ ? 2 : 1) * (samples * (name_size_ + kOthers) + label_bytes) + kCopyPadding + kNumberRoom;
+  }
+
+  template <FigureFormat kFormat>
+  [[gnu::always_inline]] char* row_sample(char* at, const RowLabels& labels, const ExtraLabel& extra, std::uint64_t bits,
+                                          std::int64_t created_ns) const {
+    at = row_series(copy_padded(at, name_.data(), name_size_), labels, extra);
+    if constexpr (kFormat == FigureFormat::kUnsigned) at = write_number(at, bits);
+    if constexpr (kFormat == FigureFormat::kSigned) at = write_number(at, static_cast<std::int64_t>(bits));
+    if constexpr (kFormat == FigureFormat::kDouble) at = write_number(at, std::bit_cast<double>(bits));
+    *at++ = '\n';
+    if constexpr (kIsOpenMetrics) {
+      if (tells_created_ && created_ns > 0) {
+        std::memcpy(at, name_.data(), family_size_);
+        at = row_series(put_at(at + family_size_, kCreated), labels, extra);
+        at = write_seconds(at, created_ns);
+        *at++ = '\n';
+      }
+    }
+    return at;
+  }
+
+  void own_sample(const OwnLabels& labels, double value, std::int64_t created_ns) {
+    put_series(name(), "", labels, "");
+    put_number(value);
+    put_created(labels, created_ns);
+  }
+
+  void own_histogram(const OwnLabels& labels, const HistogramData& data) {
+    for (const HistogramData::Bucket& bucket : data.buckets) {
+      std::array<char, kNumberRoom + 2> text;
+      put_series(name(), "_bucket", labels, bound_text(bucket.upper_bound, text));
+      put_number(bucket.cumulative);
+    }
+    put_series(name(), "_bucket", labels, "+Inf");
+    put_number(data.count);
+    put_series(name(), "_sum", labels, "");
+    put_number(data.sum);
+    put_series(name(), "_count", labels, "");
+    put_number(data.count);
+    put_created(labels, data.created_ns);
+  }
+
+ private:
+  static constexpr std::size_t kLongestName = 96;
+  static constexpr std::string_view kCreated = "_created";
+
+  [[nodiscard]] std::string_view name() const { return {name_.data(), name_size_}; }
+
+  static char* put_at(char* at, std::string_view text) {
+    std::memcpy(at, text.data(), text.size());
+    return at + text.size();
+  }
+  /// The labels of a row's series and the blank before its value.
+  [[gnu::always_inline]] static char* row_series(char* at, const RowLabels& labels, const ExtraLabel& extra) {
+    at = copy_padded(at, labels.text.data(), labels.text.size());
+    if (!extra.name.empty()) {
+      *at++ = ',';
+      at = put_at(put_at(at, extra.name), "=\"");
+      at = write_number(at, extra.number);
+      *at++ = '"';
+    }
+    return put_at(at, "} ");
+  }
+  void put_help(std::string_view help) {
+    for (const char c : help) {
+      switch (c) {
+        case '\\': put("\\\\"); break;
+        case '\n': put("\\n"); break;
+        case '"': put(kIsOpenMetrics ? "\\\"" : "\""); break;
+        default: put({&c, 1});
+      }
+    }
+  }
+  /// OpenMetrics wants a bound to look like a floating-point number.
+  static std::string_view bound_text(double bound, std::array<char, kNumberRoom + 2>& text) {
+    char* end = write_number(text.data(), bound);
+    const std::string_view plain(text.data(), static_cast<std::size_t>(end - text.data()));
+    if (kIsOpenMetrics && plain.find_first_not_of("-0123456789") == std::string_view::npos) end = put_at(end, ".0");
+    return {text.data(), static_cast<std::size_t>(end - text.data())};
+  }
+  /// A series and the blank before its value; `bound`: of a bucket, or "".
+  void put_series(std::string_view family, std::string_view suffix, const OwnLabels& labels, std::string_view bound) {
+    put(family);
+    put(suffix);
+    std::string_view separator = "{";
+    for (const auto& [label, value] : labels) {
+      put(separator);
+      put(label);
+      put("=\"");
+      std::string escaped;
+      append_escaped_label_value(escaped, value);
+      put(escaped);
+      put("\"");
+      separator = ",";
+    }
+    if (!bound.empty()) {
+      put(separator);
+      put("le=\"");
+      put(bound);
+      put("\"");
+    }
+    put(labels.empty() && bound.empty() ? " " : "} ");
+  }
+  template <typename Number>
+  void put_number(Number number) {
+    char* at = write_number(need(kNumberRoom + 1), number);
+    *at++ = '\n';
+    written(at);
+  }
+  void put_created(const OwnLabels& labels, std::int64_t created_ns) {
+    if (!tells_created_ || created_ns <= 0) return;
+    put_series(name().substr(0, family_size_), kCreated, labels, "");
+    char* at = write_seconds(need(2 * kNumberRoom), created_ns);
+    *at++ = '\n';
+    written(at);
+  }
+
+  std::array<char, kLongestName + kCopyPadding> name_{};
+  std::size_t name_size_ = 0;
+  std::size_t family_size_ = 0;  // of the name, what HELP and TYPE call the family
+  const bool tells_created_;
+};
+
+}  // namespace memstat
