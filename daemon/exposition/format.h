@@ -14,7 +14,8 @@
 
 namespace memstat {
 
-/// Every format has a file of its own in this folder and a line in exposition.cpp.
+/// Every format has a file of its own in this folder and a line in exposition.cpp. The numbers index tables, the one in
+/// negotiation.cpp too.
 enum class ExpositionFormat : std::uint8_t {
   kText,         ///< Prometheus text 0.0.4, the one to fall back to
   kOpenMetrics,  ///< OpenMetrics text 1.0.0

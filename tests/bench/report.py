@@ -16,7 +16,7 @@ def cpu_times(folder, name):
     unit = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
     times = {}
     for run in runs:
-        if run.get("run_type") == "iteration":
+        if run.get("run_type") == "iteration" and not run.get("error_occurred"):
             times.setdefault(run["run_name"], []).append(run["cpu_time"] * unit[run["time_unit"]])
     return times
 
@@ -52,6 +52,12 @@ def rows(folder):
            f"{micro(render, 'prometheus_cpp')} / {micro(render, 'ours')}")
     yield ("our renderer / copying the page, 100 000 series", ratio(render, "ours", "copy"), "", None,
            f"{micro(render, 'ours')} / {micro(render, 'copy')}")
+    gzip = cpu_times(folder, "compression")
+    for series in ("1200", "100000"):
+        if f"ours/{series}" in gzip:  # not in a build without gzip
+            yield (f"zlib at level 1 / our gzip, {series} series",
+                   ratio(gzip, f"zlib/{series}/1", f"ours/{series}"), ">=", 2.5,
+                   f"{micro(gzip, f'zlib/{series}/1')} / {micro(gzip, f'ours/{series}')}")
     try:
         poll = cpu_times(folder, "poll")
         yield ("poll of the live slab caches / reading /proc/slabinfo", ratio(poll, "poll", "read_only"), "<=", 1.2,

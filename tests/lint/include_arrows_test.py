@@ -34,6 +34,7 @@ THIRD_PARTIES = [
     (r"spdlog/.*", r"daemon/log\.cpp"),
     (r"CLI/.*", r"daemon/(options|ctl/.*)\.cpp"),
     (r"civetweb\.h", r"daemon/http_server\.cpp"),
+    (r"isa-l(/.*)?\.h", r"daemon/compression\.cpp"),
     (r"seccomp\.h", r"daemon/.*_linux\.cpp"),
 ]
 

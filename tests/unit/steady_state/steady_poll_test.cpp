@@ -3,11 +3,14 @@
 // the rendered page; and what the list keeps is small.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <thread>
 
 #include "core/query.h"
+#include "daemon/compression.h"
+#include "daemon/negotiation.h"
 #include "daemon/poller.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
@@ -194,6 +197,26 @@ TEST(SteadyPollLive, OfThisKernelAllocatesNothing) {
     if (run.allocations == 0) break;
   }
   expect_no_allocation(run);
+}
+
+TEST(SteadyAnswer, NegotiatesAndCompressesWithoutAllocating) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  prepare_stack();
+  const std::string text(200'000, 'x');
+  const std::array pieces = {std::string_view(text), std::string_view("memstat_poll_timestamp_seconds 1\n")};
+  const std::array headers = {HttpHeader{"Accept", "application/openmetrics-text;version=\"1.0.0\";q=0.5,*/*;q=x"},
+                              HttpHeader{"Accept-Encoding", "gzip, identity;q=0.5"}};
+  GzipCompressor gzip;
+  Buffer out;
+  const auto answer = [&] {
+    EXPECT_EQ(negotiate_format(headers), ExpositionFormat::kOpenMetrics);
+    EXPECT_EQ(negotiate_coding(headers), ContentCoding::kGzip);
+    EXPECT_EQ(gzip.compress(pieces, out), can_gzip());
+  };
+  answer();
+  const std::uint64_t allocations = allocations_of(answer);
+  EXPECT_EQ(allocations, 0U);
+  if (allocations != 0) print_stack();
 }
 
 TEST(ListMemory, Of330TypesOn4CpusWith1024SlotsIsBelow2MB) {

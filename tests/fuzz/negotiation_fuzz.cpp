@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: any lines as those of Accept and of Accept-Encoding. Aborts when saying the same in other words changes
+// the answer, or when a clear last word does not. A quadratic reader would run into the time limit at 64 KiB.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/negotiation.h"
+#include "tests/fuzz/fuzz_source.h"
+#include "tests/support/header_lists.h"
+
+namespace memstat {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+template <typename Accepted>
+auto answer(const Lines& lines) {
+  Accepted accepted;
+  for (const std::string& line : lines) {
+    // A block of just that size, so that the address sanitizer sees a byte too much.
+    const std::unique_ptr<char[]> exact(new char[line.size()]);
+    std::copy(line.begin(), line.end(), exact.get());
+    accepted.add({exact.get(), line.size()});
+  }
+  return accepted.choose();
+}
+
+template <typename Accepted>
+void require_same_in_other_words(const Lines& lines) {
+  const auto wanted = answer<Accepted>(lines);
+  Lines reversed = lines;
+  std::ranges::reverse(reversed);
+  MEMSTAT_FUZZ_REQUIRE(answer<Accepted>(reversed) == wanted);
+
+  Lines spaced;
+  Lines elements;
+  for (const std::string& line : lines) {
+    spaced.push_back(list_with_separator(line, " ,,\t, "));
+    for (std::string& element : list_elements(line)) elements.push_back(std::move(element));
+  }
+  MEMSTAT_FUZZ_REQUIRE(answer<Accepted>(spaced) == wanted);
+  MEMSTAT_FUZZ_REQUIRE(answer<Accepted>(elements) == wanted);
+  std::ranges::reverse(elements);
+  MEMSTAT_FUZZ_REQUIRE(answer<Accepted>(elements) == wanted);
+}
+
+}  // namespace
+}  // namespace memstat
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using memstat::AcceptedCodings, memstat::AcceptedFormats, memstat::Lines;
+  Lines lines(1);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (data[i] == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += static_cast<char>(data[i]);
+    }
+  }
+  memstat::require_same_in_other_words<AcceptedFormats>(lines);
+  memstat::require_same_in_other_words<AcceptedCodings>(lines);
+
+  Lines upper = lines;
+  for (std::string& line : upper) {
+    for (char& c : line) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  MEMSTAT_FUZZ_REQUIRE(memstat::answer<AcceptedCodings>(upper) == memstat::answer<AcceptedCodings>(lines));
+
+  lines.emplace_back(content_type(memstat::ExpositionFormat::kProtobuf));
+  MEMSTAT_FUZZ_REQUIRE(memstat::answer<AcceptedFormats>(lines) == memstat::ExpositionFormat::kProtobuf);
+  lines.back() = "x-gzip;q=0";
+  MEMSTAT_FUZZ_REQUIRE(memstat::answer<AcceptedCodings>(lines) == memstat::ContentCoding::kIdentity);
+  return 0;
+}
