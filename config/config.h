@@ -19,6 +19,8 @@ namespace memstat {
 struct PollConfig {
   std::chrono::nanoseconds interval = std::chrono::seconds(10);  ///< Between two polls; kMinPollInterval and up.
   std::chrono::nanoseconds timeout = std::chrono::seconds(2);    ///< For one read of one source; never 0.
+  /// A scrape has the kernel polled when the last poll is older than this; absent ("off"): scrapes never touch the kernel.
+  std::optional<std::chrono::nanoseconds> on_scrape = {};
 
   bool operator==(const PollConfig&) const = default;
 };
@@ -82,6 +84,7 @@ struct Config {
   std::chrono::nanoseconds growth_window = std::chrono::hours(1);  ///< Key growth.window; at least poll.interval.
   std::uint32_t retention = 6;                                     ///< Polls a vanished type keeps its slots; never 0.
   CaptureConfig capture;
+  std::string textfile;  ///< Where the text page is written after each poll; "": nowhere.
   LogConfig log;
   bool sandbox = true;      ///< Filter system calls and file access after start.
   bool lock_memory = true;  ///< Lock our memory where the limit allows.

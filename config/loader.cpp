@@ -40,9 +40,8 @@ struct ReservedKey {
   std::string_view default_text;
 };
 constexpr ReservedKey kReservedKeys[] = {
-    {"basic_auth", "{}"},        {"poll.on_scrape", "off"}, {"filters.include", "[]"},
-    {"filters.exclude", "[]"},   {"min_bytes", "0"},        {"series_limit", "20000"},
-    {"events.mode", "failures"}, {"events.budget", "1%"},   {"textfile", "\"\""},
+    {"basic_auth", "{}"},      {"filters.include", "[]"},   {"filters.exclude", "[]"}, {"min_bytes", "0"},
+    {"series_limit", "20000"}, {"events.mode", "failures"}, {"events.budget", "1%"},
 };
 
 constexpr std::string_view kNoAnchors = "uses a YAML anchor or alias (& or *); write the value itself, or quote it";
@@ -468,7 +467,13 @@ void Loader::read(const Node& root) {
       {"user", [this](const Node& node, const std::string& path) { read_user(node, path); }},
       {"enable_reload", boolean(c.enable_reload)},
       {"poll", map({{"interval", duration(c.poll.interval, kMinPollInterval, kMaxPollInterval, "10s")},
-                    {"timeout", duration(c.poll.timeout, std::chrono::milliseconds(1), std::chrono::hours(1), "2s")}})},
+                    {"timeout", duration(c.poll.timeout, std::chrono::milliseconds(1), std::chrono::hours(1), "2s")},
+                    {"on_scrape",
+                     [this](const Node& node, const std::string& path) {
+                       config_.poll.on_scrape.reset();
+                       if (node.kind == Node::Kind::kScalar && !node.is_quoted && node.text == "off") return;
+                       duration(config_.poll.on_scrape, std::chrono::milliseconds(1), kMaxPollInterval, "off, or 1s")(node, path);
+                     }}})},
       {"tier", parsed(parse_tier, c.tier, "minimal, default or full", "default")},
       {"per_cpu", map({{"allocators", patterns(c.per_cpu.allocators)}, {"types", patterns(c.per_cpu.types)}})},
       {"sources",
@@ -488,6 +493,16 @@ void Loader::read(const Node& root) {
                         }},
                        {"max_bytes", size(c.capture.max_bytes, "1GiB")},
                        {"max_age", duration(c.capture.max_age, std::chrono::seconds(1), nanoseconds::max(), "24h")}})},
+      {"textfile",
+       [this](const Node& node, const std::string& path) {
+         if (!is_text(node, path, "a path", "\"\" for none")) return;
+         if (node.text.empty() || (node.text.front() == '/' && node.text.back() != '/')) {
+           config_.textfile = node.text;
+         } else {
+           problem(node, path, quoted(node.text) + " is not the absolute path of a file; write one such as "
+                                   "/var/lib/memstatd/memstat.prom");
+         }
+       }},
       {"log", map({{"level", parsed(parse_log_level, c.log.level, "the name of a level", "info")},
                    {"format", parsed(parse_log_format, c.log.format, "text or json", "text")}})},
       {"sandbox", boolean(c.sandbox)},

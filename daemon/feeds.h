@@ -42,6 +42,8 @@ class LiveFeed final : public PollFeed {
   std::optional<std::int64_t> next_due_ns() override;
   std::int64_t begin() override;
   void finish() override;
+  [[nodiscard]] bool can_poll_between() const override { return true; }
+  void finish_between() override { recorder_.finish(); }
   void configure(const Config& config) override;
 
  private:

@@ -108,6 +108,8 @@ const ChangedKey kChangedKeys[] = {
               c.limits[1].bytes == 1U && c.limits[1].type.matches("nf_conntrack");
      }},
     {"  window: 1h", "  window: 24h", [](const Config& c) { return c.growth_window == 24h; }},
+    {"  on_scrape: off", "  on_scrape: 1s", [](const Config& c) { return c.poll.on_scrape == 1s; }},
+    {"textfile: \"\"", "textfile: /tmp/memstat.prom", [](const Config& c) { return c.textfile == "/tmp/memstat.prom"; }},
     {"retention: 6", "retention: 100000", [](const Config& c) { return c.retention == 100000; }},
     {"  record: \"\"", "  record: /var/db/memstatd/x.tar.zst",
      [](const Config& c) { return c.capture.record == "/var/db/memstatd/x.tar.zst"; }},
@@ -167,11 +169,17 @@ TEST(Loader, EveryActiveLineOfTheShippedFileIsTested) {
 TEST(Loader, TheShippedFileNamesTheKeysOfLaterVersionsWithTheirDefaults) {
   std::string text = shipped();
   for (const char* key : {"basic_auth: {}", "filters: {include: [], exclude: []}", "min_bytes: 0", "series_limit: 20000",
-                          "events: {mode: failures, budget: 1%}", "textfile: \"\""}) {
+                          "events: {mode: failures, budget: 1%}"}) {
     text = replace_line(text, std::string("#") + key, key);
   }
-  text = replace_line(text, "  interval: 10s", "  interval: 10s\n  on_scrape: off");
   EXPECT_EQ(good(text), Config());
+}
+
+TEST(Loader, TakesAnAgeAtWhichAScrapePollsAndAFileForThePage) {
+  EXPECT_FALSE(good("poll: {on_scrape: off}\n").poll.on_scrape);
+  EXPECT_EQ(good("poll: {on_scrape: 1s500ms}\n").poll.on_scrape, std::chrono::milliseconds(1500));
+  EXPECT_EQ(good("textfile: /var/lib/memstatd/memstat.prom\n").textfile, "/var/lib/memstatd/memstat.prom");
+  EXPECT_EQ(good("textfile: \"\"\n").textfile, "");
 }
 
 TEST(Loader, ANonLoopbackListenerIsFineWithAnAccessList) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
+#include <vector>
 
 #include "tests/support/polled_daemon.h"
 
@@ -54,7 +56,11 @@ class FakeFeed final : public PollFeed {
   std::int64_t begin() override { return ++begun; }
   void finish() override { ++finished; }
   void configure(const Config& config) override { interval_ns = config.poll.interval.count(); }
+  [[nodiscard]] bool can_poll_between() const override { return polls_between; }
+  void finish_between() override { ++finished_between; }
 
+  bool polls_between = true;
+  std::atomic<int> finished_between = 0;
   std::atomic<int> begun = 0;
   std::atomic<int> finished = 0;
   std::atomic<std::int64_t> interval_ns = 0;
@@ -132,6 +138,86 @@ TEST_F(PollLoopTest, NeedNotBeStarted) {
   FakeFeed feed(1);
   { PollLoop loop(*daemon_.poller, feed, {}); }
   EXPECT_EQ(feed.begun, 0);
+}
+
+using std::chrono::steady_clock;
+constexpr std::chrono::minutes kLong{10};
+
+TEST_F(PollLoopTest, AScrapeThatFindsAYoungPollDoesNotTouchTheKernel) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(loop.refresh(kLong, steady_clock::now() + kLong)) << "waits for the first one at most";
+  const int begun = feed.begun;
+  EXPECT_TRUE(loop.refresh(kLong, steady_clock::now()));
+  EXPECT_EQ(feed.begun, begun);
+}
+
+TEST_F(PollLoopTest, AScrapeThatFindsAnOldPollHasTheKernelPolledAndTheBeatStays) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  EXPECT_TRUE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong));
+  EXPECT_EQ(feed.begun, 2);
+  EXPECT_EQ(feed.finished, 1) << "none that was due";
+  EXPECT_EQ(feed.finished_between, 1);
+}
+
+TEST_F(PollLoopTest, ScrapesThatWaitShareOnePollAndNoneWaitsBeyondItsDeadline) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  daemon_.view->block(kSlabinfo);
+  std::vector<std::thread> scrapes;
+  std::atomic<int> refreshed = 0;
+  for (int i = 0; i < 8; ++i) {
+    scrapes.emplace_back(
+        [&] { refreshed += loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong) ? 1 : 0; });
+  }
+  ASSERT_TRUE(eventually([&] { return feed.begun == 2; }));
+  EXPECT_FALSE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + std::chrono::milliseconds(20)));
+  daemon_.view->release(kSlabinfo);
+  for (std::thread& scrape : scrapes) scrape.join();
+  EXPECT_EQ(refreshed, 8);
+  EXPECT_LE(feed.begun, 3) << "those that asked while the first one was under way may share a second one";
+}
+
+TEST_F(PollLoopTest, AReplayIsNotPolledForAScrape) {
+  FakeFeed feed(1, kMuchLater);
+  feed.polls_between = false;
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  EXPECT_FALSE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong));
+  EXPECT_EQ(feed.begun, 1);
+}
+
+TEST_F(PollLoopTest, StoppingEndsTheWaitOfScrapes) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  daemon_.view->block(kSlabinfo);
+  std::atomic<bool> returned = false;
+  std::thread scrape([&] {
+    loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong);
+    returned = true;
+  });
+  ASSERT_TRUE(eventually([&] { return feed.begun == 2; }));
+  loop.stop();
+  scrape.join();
+  EXPECT_TRUE(returned);
+  daemon_.view->release(kSlabinfo);
+}
+
+TEST_F(PollLoopTest, SaysAfterEachPollThatThereWasOne) {
+  FakeFeed feed(3);
+  std::atomic<int> polls = 0;
+  PollLoop loop(*daemon_.poller, feed, {}, [&] { ++polls; });
+  loop.start();
+  EXPECT_TRUE(eventually([&] { return polls == 3; }));
 }
 
 }  // namespace
