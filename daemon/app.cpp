@@ -128,7 +128,7 @@ int App::once() {
   }
   const std::shared_ptr<const Snapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return kCouldNotRun;
-  if (!print(snapshot->text.view()) || !print(metrics_.text())) {
+  if (!print(page_of(*snapshot, options_.format)) || !print(metrics_.page(options_.format))) {
     complain("cannot write the page to standard output");
     return kCouldNotRun;
   }

@@ -27,6 +27,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   std::vector<std::string> listen;
   std::string interval;
   std::string log_level;
+  std::string format;
   std::uint64_t polls = 0;
 
   CLI::App app(
@@ -46,8 +47,14 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
       ->check(check(parse_listen_address, "ADDR:PORT"));
   app.add_option("--interval", interval, "Time between two polls, such as 10s")
       ->check(check(parse_poll_interval, "DURATION"));
-  app.add_flag("--once", options.once,
-               "Print the page with every metric after one poll (or the last one of a replay) and exit");
+  CLI::Option* once = app.add_flag("--once", options.once,
+                                   "Print the page with every metric after one poll (or the last one of a replay) and exit");
+  app.add_option("--format", format, "What --once prints: text, openmetrics or protobuf")
+      ->type_name("FORMAT")
+      ->needs(once)
+      ->check([](const std::string& text) {
+        return parse_exposition_format(text) ? std::string() : "must be text, openmetrics or protobuf";
+      });
   CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a folder, .tar or .tar.zst")
                             ->type_name("CAPTURE")
                             ->check(not_empty);
@@ -91,6 +98,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   }
   for (const std::string& address : listen) options.listen.push_back(*parse_listen_address(address));
   if (!interval.empty()) options.interval = *parse_poll_interval(interval);
+  if (!format.empty()) options.format = *parse_exposition_format(format);
   if (!log_level.empty()) options.log_level = *parse_log_level(log_level);
   if (poll_count->count() > 0) options.polls = polls;
   return parsed;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "daemon/exposition/format.h"
 
 namespace memstat {
 
@@ -21,7 +22,8 @@ struct CommandLine {
   std::optional<LogLevel> log_level;
   bool no_sandbox = false;
   bool once = false;
-  std::string replay;  ///< Capture to replay; "": the live kernel.
+  ExpositionFormat format = ExpositionFormat::kText;  ///< Of the page that `once` prints.
+  std::string replay;                                 ///< Capture to replay; "": the live kernel.
   double replay_speed = 1;
   bool replay_loop = false;
   std::optional<std::uint64_t> polls;

@@ -8,7 +8,6 @@
 namespace memstat {
 namespace {
 
-constexpr std::string_view kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 constexpr std::size_t kTypesShown = 15;
 
 HttpResponse plain(int status, std::string text) {
@@ -110,9 +109,10 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
 HttpResponse Pages::metrics() const {
   std::shared_ptr<const Snapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return plain(503, "No poll has finished yet; try again in a moment.\n");
-  HttpResponse response{.content_type = std::string(kTextFormat)};
-  response.pieces.push_back(snapshot->text.view());
-  response.text = metrics_.text();
+  constexpr ExpositionFormat kFormat = ExpositionFormat::kText;
+  HttpResponse response{.content_type = std::string(content_type(kFormat))};
+  response.pieces.push_back(page_of(*snapshot, kFormat));
+  response.text = metrics_.page(kFormat);
   response.owner = std::move(snapshot);
   return response;
 }

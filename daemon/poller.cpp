@@ -5,6 +5,8 @@
 #include <exception>
 #include <mutex>
 
+#include "core/kernel/boot_time.h"
+
 namespace memstat {
 
 /// What came of reading a source in this poll.
@@ -102,6 +104,7 @@ void Poller::configure(const Config& config) {
 }
 
 void Poller::open_sources() {
+  boot_time_ns_ = boot_time_ns(*view_);
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->config.enabled == Switch::kOff) continue;
     const Result<void> opened = open_source(entry->polled->reader, *view_);
@@ -197,7 +200,8 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     });
   }
   if (Snapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
-    builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot);
+    builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
+                    {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()});
     render_text(
         {.tier = options_.everything ? Tier::kFull : config_.tier, .per_cpu = true, .size_classes = options_.everything},
         *snapshot);

@@ -54,7 +54,7 @@ class Poller {
          const Config& config, Options options);
   ~Poller();
 
-  /// Opens every source, while privileges last. Call once, before the first poll.
+  /// Opens every source and asks when the kernel started, while privileges last. Call once, before the first poll.
   void open_sources();
 
   /// A new configuration; takes effect with the next poll. What was counted stays.
@@ -102,6 +102,7 @@ class Poller {
   std::unique_ptr<SnapshotBuilder> builder_;
   std::vector<std::uint64_t> size_classes_;  // of malloc, B
   std::uint64_t generation_ = 0;
+  std::int64_t boot_time_ns_ = 0;  // 0: not known
 };
 
 }  // namespace memstat

@@ -3,14 +3,15 @@
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
 #include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
 
+#include <chrono>
 #include <map>
 #include <mutex>
 
 #include "core/kernel/kernel_view.h"
+#include "daemon/exposition/exposition.h"
+#include "daemon/native_histogram.h"
 
 namespace memstat {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
-using prometheus::Histogram;
 
 Family<Gauge>& gauges(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
@@ -28,6 +28,11 @@ Family<Counter>& counters(prometheus::Registry& registry, const char* name, cons
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
 
+/// Nanoseconds since 1970.
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace
 
 struct SelfMetrics::Implementation {
@@ -35,17 +40,17 @@ struct SelfMetrics::Implementation {
     Gauge* up = nullptr;
     Gauge* types = nullptr;
     Gauge* last_success = nullptr;
-    Histogram* read_seconds = nullptr;
+    NativeHistogram* read_seconds = nullptr;
     std::map<ErrorCode, Counter*> errors;
   };
 
   prometheus::Registry registry;
   Family<Gauge>& up =
       gauges(registry, "memstat_source_up", "1 when the last read of the source succeeded, 0 when it failed.");
-  Family<Histogram>& read_seconds = prometheus::BuildHistogram()
-                                        .Name("memstat_source_read_seconds")
-                                        .Help("Time from asking for a read of the source to having its bytes.")
-                                        .Register(registry);
+  HistogramFamily read_seconds{"memstat_source_read_seconds",
+                               "Time from asking for a read of the source to having its bytes.",
+                               {0.0001, 0.001, 0.01, 0.1, 1.0}};
+  const std::int64_t created_ns = now_ns();  // when the counters began
   Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds",
                                        "Unix time of the last read of the source that succeeded.");
   Family<Counter>& errors = counters(registry, "memstat_source_errors_total", "Reads of the source that failed, by reason.");
@@ -89,11 +94,8 @@ struct SelfMetrics::Implementation {
     entry.up->Set(value);
   }
   void observe(Source& entry, std::string_view name, double seconds) {
-    if (entry.read_seconds == nullptr) {
-      entry.read_seconds =
-          &read_seconds.Add({{"source", std::string(name)}}, Histogram::BucketBoundaries{0.0001, 0.001, 0.01, 0.1, 1.0});
-    }
-    entry.read_seconds->Observe(seconds);
+    if (entry.read_seconds == nullptr) entry.read_seconds = &read_seconds.add({{"source", std::string(name)}}, now_ns());
+    entry.read_seconds->observe(seconds);
   }
   template <typename Metric>
   static void drop(Family<Metric>& family, Metric*& metric) {
@@ -144,7 +146,8 @@ void SelfMetrics::source_absent(std::string_view source) {
   Implementation::drop(implementation_->up, entry.up);
   Implementation::drop(implementation_->types, entry.types);
   Implementation::drop(implementation_->last_success, entry.last_success);
-  Implementation::drop(implementation_->read_seconds, entry.read_seconds);
+  if (entry.read_seconds != nullptr) implementation_->read_seconds.remove(*entry.read_seconds);
+  entry.read_seconds = nullptr;
 }
 
 void SelfMetrics::poll_finished(double timestamp_seconds, std::size_t series) {
@@ -160,7 +163,7 @@ void SelfMetrics::config_reloaded(bool successful) { implementation_->reloaded.S
 
 void SelfMetrics::memory_locked(bool locked) { implementation_->locked.Set(locked ? 1 : 0); }
 
-std::string SelfMetrics::text() const {
+std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options) const {
   {
     const std::lock_guard lock(implementation_->mutex);
     const ProcessUsage usage = implementation_->meter->read();
@@ -172,7 +175,13 @@ std::string SelfMetrics::text() const {
     const double more = usage.cpu_seconds - implementation_->cpu_seconds.Value();
     if (more > 0) implementation_->cpu_seconds.Increment(more);
   }
-  return prometheus::TextSerializer().Serialize(implementation_->registry.Collect());
+  Buffer page;
+  render_own(format, options,
+             {.families = implementation_->registry.Collect(),
+              .histograms = {implementation_->read_seconds.data()},
+              .created_ns = implementation_->created_ns},
+             page);
+  return std::string(page.view());
 }
 
 }  // namespace memstat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's own figures, in a prometheus-cpp registry.
+// The daemon's own figures: in a prometheus-cpp registry, durations in histograms of our own.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "daemon/exposition/format.h"
 
 namespace memstat {
 
@@ -38,8 +39,10 @@ class SelfMetrics {
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
 
-  /// All series in the text format 0.0.4, process_* as of now.
-  [[nodiscard]] std::string text() const;
+  /// All series in that format, process_* as of now; what follows the memory types on a page, and its end. `options`: only
+  /// what it says of the manner counts. Allocates.
+  [[nodiscard]] std::string page(ExpositionFormat format, const RenderOptions& options = {}) const;
+  [[nodiscard]] std::string text() const { return page(ExpositionFormat::kText); }
 
  private:
   struct Implementation;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Decimal text of numbers, without a branch on how many digits there are: on a page the lengths follow no pattern, and a
-// mispredicted branch costs more than converting sixteen digits.
+// Decimal text of numbers, hardly with a branch on how many digits there are: on a page the lengths follow no pattern, and a
+// mispredicted branch costs as much as eight digits.
 #pragma once
 
 #include <array>
@@ -32,29 +32,39 @@ inline unsigned digit_count(std::uint64_t value) {
   return logarithm + (at_least_one >= kPowers[logarithm] ? 1 : 0);
 }
 
+/// The four digits of each number below 10 000, the first one in the lowest byte. 40 kB that stay in the second cache: half
+/// the instructions of dividing down to single digits.
+inline constexpr std::array<std::uint32_t, 10'000> kFourDigits = [] {
+  std::array<std::uint32_t, 10'000> texts{};
+  for (std::uint32_t i = 0; i < texts.size(); ++i) {
+    texts[i] = 0x30303030U + (i / 1000 | i / 100 % 10 << 8U | i / 10 % 10 << 16U | i % 10 << 24U);
+  }
+  return texts;
+}();
+
 /// Eight digits with leading zeros of a number below 10^8, the first one in the lowest byte.
-inline std::uint64_t eight_digits(std::uint64_t value) {
-  // Two lanes of four digits, four of two, eight of one. The multiplications divide by 100 and by 10.
-  const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32U;
-  const std::uint64_t upper_twos = (fours * 10'486U) >> 20U & 0x0000007F'0000007FU;
-  const std::uint64_t twos = upper_twos | (fours - 100 * upper_twos) << 16U;
-  const std::uint64_t upper_ones = (twos * 103U) >> 10U & 0x000F000F'000F000FU;
-  return (upper_ones | (twos - 10 * upper_ones) << 8U) + 0x30303030'30303030U;
+inline std::uint64_t eight_digits(std::uint32_t value) {
+  const std::uint32_t upper = value / 10'000;
+  return kFourDigits[upper] | std::uint64_t{kFourDigits[value - upper * 10'000]} << 32U;
 }
 
 /// Writes a number at `at`, where kNumberRoom bytes are. Returns the end of its text.
 inline char* write_number(char* at, std::uint64_t value) {
+  constexpr std::uint64_t kEightDigits = 100'000'000;
   if constexpr (std::endian::native == std::endian::little) {
-    if (value < 10'000'000'000'000'000U) {
-      const unsigned digits = digit_count(value);
-      const unsigned upper = digits > 8 ? digits - 8 : 0;
-      const unsigned lower = digits > 8 ? 8 : digits;
-      const std::uint64_t upper_value = value / 100'000'000U;
-      // Without upper digits the first store is garbage, and the second one overwrites it.
-      const std::uint64_t upper_text = eight_digits(upper_value) >> ((64 - 8 * upper) & 63U);
-      const std::uint64_t lower_text = eight_digits(value - upper_value * 100'000'000U) >> (64 - 8 * lower);
+    // Whole words are written, shifted so that the leading zeros fall off.
+    const unsigned digits = digit_count(value);
+    if (value < kEightDigits) {
+      const std::uint64_t text = eight_digits(static_cast<std::uint32_t>(value)) >> (64 - 8 * digits);
+      std::memcpy(at, &text, 8);
+      return at + digits;
+    }
+    if (value < kEightDigits * kEightDigits) {
+      const std::uint64_t upper = value / kEightDigits;
+      const std::uint64_t upper_text = eight_digits(static_cast<std::uint32_t>(upper)) >> (128 - 8 * digits);
+      const std::uint64_t lower_text = eight_digits(static_cast<std::uint32_t>(value - upper * kEightDigits));
       std::memcpy(at, &upper_text, 8);
-      std::memcpy(at + upper, &lower_text, 8);
+      std::memcpy(at + digits - 8, &lower_text, 8);
       return at + digits;
     }
   }
