@@ -48,7 +48,9 @@ bool print(std::string_view text) {
 class App {
  public:
   App(CommandLine options, ConfigFile& file, Config config)
-      : options_(std::move(options)), file_(file), config_(std::move(config)), log_(config_.log) {}
+      : options_(std::move(options)), file_(file), config_(std::move(config)), log_(config_.log) {
+    scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
+  }
 
   int run();
 
@@ -79,6 +81,7 @@ class App {
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;
+  std::atomic<std::int64_t> scrape_age_ns_{0};  // key poll.on_scrape; 0: off
 };
 
 Result<void> App::open_kernel() {
@@ -191,6 +194,7 @@ std::vector<std::string> App::reload(PollLoop& loop) {
   log_.configure(config.log);
   loop.configure(config);
   config_ = std::move(config);
+  scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
   metrics_.config_reloaded(true);
   log_.info("the configuration was reloaded");
   return {};
@@ -232,8 +236,15 @@ int App::serve() {
     on_end = [] { kill(getpid(), SIGTERM); };
   }
   PollLoop loop(*poller_, *feed, on_end);
-  Pages pages(pool_, metrics_, *poller_,
-              {.version = MEMSTAT_VERSION, .enable_reload = config_.enable_reload, .reload = [&] { return reload(loop); }});
+  Pages pages(pool_, metrics_, *poller_, clock_,
+              {.version = MEMSTAT_VERSION,
+               .enable_reload = config_.enable_reload,
+               .reload = [&] { return reload(loop); },
+               .refresh =
+                   [this, &loop](std::chrono::steady_clock::time_point deadline) {
+                     const std::int64_t age = scrape_age_ns_;
+                     if (age != 0) loop.refresh(std::chrono::nanoseconds(age), deadline);
+                   }});
   if (const Result<void> started = start_server(pages); !started) {
     complain(to_string(started.error()));
     return kCouldNotRun;

@@ -105,6 +105,7 @@ class Snapshot {
   Buffer text;
   std::size_t series = 0;
   RenderOptions options;
+  std::int64_t polled_ns = 0;  ///< Monotonic time at which its poll began; set by the poller.
 
   /// Where page_of() (daemon/exposition/exposition.h) keeps the page in a format other than text.
   [[nodiscard]] LazyPage& lazy_page(ExpositionFormat format) const { return lazy_pages_[static_cast<std::size_t>(format)]; }
