@@ -44,6 +44,7 @@ TEST(Options, WithoutFlagsEverythingHasItsDefault) {
   EXPECT_FALSE(options.check_config || options.no_sandbox || options.once || options.replay_loop || options.list_metrics ||
                options.list_sources);
   EXPECT_EQ(options.replay_speed, 1);
+  EXPECT_EQ(options.format, ExpositionFormat::kText);
   EXPECT_EQ(outcome.out + outcome.err, "");
   Config config;
   apply(options, config);
@@ -61,6 +62,8 @@ TEST(Options, EachFlagIsTaken) {
                                  "--interval",
                                  "1m30s",
                                  "--once",
+                                 "--format",
+                                 "protobuf",
                                  "--replay",
                                  "capture.tar",
                                  "--replay-speed",
@@ -77,6 +80,7 @@ TEST(Options, EachFlagIsTaken) {
                                  "debug"});
   ASSERT_FALSE(outcome.parsed.exit_status) << outcome.err;
   const CommandLine& options = outcome.parsed.options;
+  EXPECT_EQ(options.format, ExpositionFormat::kProtobuf);
   EXPECT_EQ(options.config_file, "/etc/m.yaml");
   EXPECT_TRUE(options.check_config);
   ASSERT_EQ(options.listen.size(), 2U);
