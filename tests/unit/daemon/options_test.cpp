@@ -142,7 +142,9 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<const char*>{"--replay", "c", "--replay-speed", "nan"},
                     std::vector<const char*>{"--replay", "c", "--replay-speed", "fast"},
                     std::vector<const char*>{"--log-level", "loud"}, std::vector<const char*>{"--log-level", ""},
-                    std::vector<const char*>{"--once", "--once=maybe"}));
+                    std::vector<const char*>{"--once", "--once=maybe"}, std::vector<const char*>{"--format", "text"},
+                    std::vector<const char*>{"--once", "--format", "json"},
+                    std::vector<const char*>{"--once", "--format", ""}));
 
 TEST(Options, AMistakesMessageNamesTheOptionAndWhatWouldBeRight) {
   EXPECT_THAT(parse({"--interval", "10"}).err, HasSubstr("--interval"));
@@ -162,9 +164,9 @@ TEST(Options, HelpNamesEveryFlagOfThisVersion) {
   const Outcome outcome = parse({"--help"});
   EXPECT_EQ(outcome.parsed.exit_status, 0);
   EXPECT_THAT(outcome.err, IsEmpty());
-  for (const char* flag :
-       {"--config", "--check-config", "--listen", "--interval", "--once", "--replay", "--replay-speed", "--replay-loop",
-        "--polls", "--record", "--list-metrics", "--list-sources", "--no-sandbox", "--log-level", "--version", "--help"}) {
+  for (const char* flag : {"--config", "--check-config", "--listen", "--interval", "--once", "--replay", "--replay-speed",
+                           "--replay-loop", "--polls", "--record", "--format", "--list-metrics", "--list-sources",
+                           "--no-sandbox", "--log-level", "--version", "--help"}) {
     EXPECT_THAT(outcome.out, HasSubstr(flag));
   }
 }
