@@ -122,20 +122,20 @@ inline ProtobufHistogram read_histogram(ProtobufReader reader, std::optional<std
       case 1 << 3: histogram.sample_count = reader.varint(); break;
       case 2 << 3 | 1: histogram.sample_sum = reader.fixed(); break;
       case 3 << 3 | 2: {
-        auto& [bound, count] = histogram.buckets.emplace_back();
+        auto& one = histogram.buckets.emplace_back();
         read_pair(
-            ProtobufReader(reader.bytes()), 1 << 3, [&](ProtobufReader& from) { count = from.varint(); }, 2 << 3 | 1,
-            [&](ProtobufReader& from) { bound = from.fixed(); });
+            ProtobufReader(reader.bytes()), 1 << 3, [&](ProtobufReader& from) { one.second = from.varint(); }, 2 << 3 | 1,
+            [&](ProtobufReader& from) { one.first = from.fixed(); });
         break;
       }
       case 5 << 3: histogram.schema = reader.zigzag(); break;
       case 6 << 3 | 1: histogram.zero_threshold = reader.fixed(); break;
       case 7 << 3: histogram.zero_count = reader.varint(); break;
       case 12 << 3 | 2: {
-        auto& [offset, length] = histogram.spans.emplace_back();
+        auto& one = histogram.spans.emplace_back();
         read_pair(
-            ProtobufReader(reader.bytes()), 1 << 3, [&](ProtobufReader& from) { offset = from.zigzag(); }, 2 << 3,
-            [&](ProtobufReader& from) { length = from.varint(); });
+            ProtobufReader(reader.bytes()), 1 << 3, [&](ProtobufReader& from) { one.first = from.zigzag(); }, 2 << 3,
+            [&](ProtobufReader& from) { one.second = from.varint(); });
         break;
       }
       case 13 << 3: histogram.deltas.push_back(reader.zigzag()); break;
@@ -156,10 +156,10 @@ inline ProtobufMetric read_metric(ProtobufReader reader) {
     }
     ProtobufReader part(reader.bytes());
     if (tag == (1 << 3 | 2)) {
-      auto& [name, value] = metric.labels.emplace_back();
+      auto& label = metric.labels.emplace_back();
       read_pair(
-          part, 1 << 3 | 2, [&](ProtobufReader& from) { name = from.bytes(); }, 2 << 3 | 2,
-          [&](ProtobufReader& from) { value = from.bytes(); });
+          part, 1 << 3 | 2, [&](ProtobufReader& from) { label.first = from.bytes(); }, 2 << 3 | 2,
+          [&](ProtobufReader& from) { label.second = from.bytes(); });
     } else if (tag == (2 << 3 | 2) || tag == (3 << 3 | 2)) {
       std::optional<double>& value = tag >> 3 == 2 ? metric.gauge : metric.counter;
       read_pair(
