@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <fstream>
-#include <regex>
+#include <sstream>
 #include <string>
 
 namespace memstat::ctl {
@@ -12,15 +13,17 @@ namespace {
 
 TEST(TypesReport, EveryAllocatorOfTheApiHasAName) {
   std::ifstream header(MEMSTAT_SOURCE_DIR "/core/include/memstat.h");
-  const std::regex definition(R"(#define ALLOCATOR_([A-Z0-9]+) (\d+).*)");
+  const std::string prefix = "ALLOCATOR_";
   int found = 0;
   for (std::string line; std::getline(header, line);) {
-    std::smatch match;
-    if (!std::regex_match(line, match, definition)) continue;
-    const int number = std::stoi(match[2]);
+    std::istringstream words(line);
+    std::string define;
+    std::string macro;
+    int number = 0;
+    if (!(words >> define >> macro >> number) || define != "#define" || macro.rfind(prefix, 0) != 0) continue;
     if (number == ALLOCATOR_UNKNOWN || number == ALLOCATOR_ANY) continue;
     ++found;
-    std::string name = match[1];
+    std::string name = macro.substr(prefix.size());
     for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     EXPECT_EQ(allocator_name(number), name);
   }
