@@ -22,6 +22,8 @@
  * good through all queries.
  * Threads: a list and its types belong to one thread at a time. Different lists may be used by different threads at once.
  * The table of size classes (memstat_malloc_zone_*) is one for the whole process and may be read at any time.
+ * NULL: a list or a type that is NULL reads as empty, 0, NULL or "", setting something of it does nothing, and a query of it
+ * is -1 with errno EINVAL.
  * Capture: the environment variable MEMSTAT_CAPTURE (PATH or PATH@POLL, polls counting from 0, the last by default) or
  * memstat_mtl_set_capture names a recording that is read in place of the kernel. The variable is ignored in programs that
  * run with more rights than their user's (set-user-ID, set-group-ID).
@@ -231,7 +233,7 @@ MEMSTAT_EXPORT int memstat_mtl_set_capture(struct memory_type_list *list, const 
 /*
  * Non-zero: what upstream does with types of one name. A query of a list that is not empty writes all records of a name onto
  * one entry, the one nearest to the head, so that the last record's figures stay, and others of that name keep stale figures.
- * Zero (the default): each is an entry of its own, on every query.
+ * Zero (the default): each is an entry of its own, on every query. To be chosen before the first query.
  */
 MEMSTAT_EXPORT void memstat_mtl_set_folding(struct memory_type_list *list, int folding);
 
