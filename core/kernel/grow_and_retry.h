@@ -51,9 +51,7 @@ Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size
       room = std::max(with_margin(room), needed < kMost ? with_margin(needed) : kMost);
     }
   } catch (const std::bad_alloc&) {
-    Error error = system_error(name, ENOMEM, "no memory for " + std::to_string(room) + " bytes");
-    error.system_errno = 0;  // no call failed
-    return error;
+    return no_memory_error(name, "no memory for " + std::to_string(room) + " bytes");
   }
   return system_error(name, ENOMEM,
                       "the kernel still had no room after " + std::to_string(kMaxRetries) + " retries, at " +
