@@ -78,6 +78,17 @@ TEST_F(SysctlStreamTest, AsksForNoLessThanTheLastTimeAndNoMoreThan1GiB) {
   }
 }
 
+TEST_F(SysctlStreamTest, AProductBeyond64BitsIsNotTakenForALittle) {
+  // Chosen so that (count + 1) x record is just above a multiple of 2^64.
+  view_.set("kern.smp.maxcpus", 3621446541U);
+  view_.set("kern.malloc_count", 79589846U);
+  EXPECT_EQ(room_of(kMallocStream), 1U << 30);
+  out_.clear();
+  view_.set("kern.smp.maxid", 1126576717U);
+  view_.set("vm.zone_count", 255846202U);
+  EXPECT_EQ(room_of(kZoneStream), 1U << 30);
+}
+
 TEST_F(SysctlStreamTest, PassesOnWhyTheStreamCouldNotBeRead) {
   view_.failures["vm.zone_stats"] = EPERM;
   const auto result = read_sysctl_stream(view_, kZoneStream, out_, scratch_);
