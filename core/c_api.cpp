@@ -6,13 +6,9 @@
 #include <new>
 #include <string>
 
-#include "core/c_api_list.h"
+#include "core/c_api_handle.h"
 #include "core/include/memstat.h"
 #include "core/source.h"
-
-struct memory_type_list final : memstat::QueriedList {
-  using QueriedList::QueriedList;
-};
 
 namespace {
 
@@ -39,11 +35,11 @@ memory_type* to_c(MemoryType* type) { return reinterpret_cast<memory_type*>(type
 const MemoryType& type_of(const memory_type* type) { return *reinterpret_cast<const MemoryType*>(type); }
 MemoryType& type_of(memory_type* type) { return *reinterpret_cast<MemoryType*>(type); }
 
-std::uint64_t figure(const memory_type* type, Field field) { return type_of(type).figure(field); }
+std::uint64_t figure(const memory_type* type, Field field) { return type == nullptr ? 0 : type_of(type).figure(field); }
 
 /// Per-CPU counts of zones are in the model; upstream's accessors are 0 for them.
 std::uint64_t malloc_cpu_figure(const memory_type* type, CpuField field, int cpu) {
-  if (cpu < 0 || type_of(type).allocator() == Allocator::kUma) return 0;
+  if (type == nullptr || cpu < 0 || type_of(type).allocator() == Allocator::kUma) return 0;
   return type_of(type).cpu_figure(field, static_cast<std::uint32_t>(cpu));
 }
 
@@ -53,9 +49,10 @@ std::uint32_t cpu_of(int cpu) { return static_cast<std::uint32_t>(cpu); }
 
 /// Runs a setter; lack of memory is told through errno, since setters return nothing.
 template <typename Set>
-void store(Set set) noexcept {
+void store(memory_type* type, Set set) noexcept {
+  if (type == nullptr) return;
   try {
-    set();
+    set(type_of(type));
   } catch (const std::bad_alloc&) {
     errno = ENOMEM;
   }
@@ -64,6 +61,10 @@ void store(Set set) noexcept {
 /// Runs a query: 0 or -1.
 template <typename Query>
 int run(memory_type_list* list, Query query) noexcept {
+  if (list == nullptr) {
+    errno = EINVAL;
+    return -1;
+  }
   try {
     return query(*list) ? 0 : -1;
   } catch (const std::bad_alloc&) {
@@ -113,22 +114,18 @@ memory_type_list* memstat_mtl_alloc(void) {
   }
 }
 
-memory_type* memstat_mtl_first(memory_type_list* list) { return to_c(list->types().first()); }
-memory_type* memstat_mtl_next(memory_type* mtp) { return to_c(type_of(mtp).next()); }
+memory_type* memstat_mtl_first(memory_type_list* list) { return list == nullptr ? nullptr : to_c(list->types().first()); }
+memory_type* memstat_mtl_next(memory_type* mtp) { return mtp == nullptr ? nullptr : to_c(type_of(mtp).next()); }
 
 memory_type* memstat_mtl_find(memory_type_list* list, int allocator, const char* name) {
-  try {
-    if (allocator == ALLOCATOR_ANY) return to_c(list->types().find(std::nullopt, name));
-    if (allocator <= ALLOCATOR_UNKNOWN || allocator >= static_cast<int>(memstat::kAllocatorCount)) return nullptr;
-    return to_c(list->types().find(static_cast<Allocator>(allocator), name));
-  } catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (list == nullptr || name == nullptr) return nullptr;
+  if (allocator == ALLOCATOR_ANY) return to_c(list->types().find(std::nullopt, name));
+  if (allocator <= ALLOCATOR_UNKNOWN || allocator >= static_cast<int>(memstat::kAllocatorCount)) return nullptr;
+  return to_c(list->types().find(static_cast<Allocator>(allocator), name));
 }
 
 void memstat_mtl_free(memory_type_list* list) { delete list; }
-int memstat_mtl_geterror(memory_type_list* list) { return list->error(); }
+int memstat_mtl_geterror(memory_type_list* list) { return list == nullptr ? MEMSTAT_ERROR_UNDEFINED : list->error(); }
 
 int memstat_sysctl_all(memory_type_list* list, int) {
   return run(list, [](memory_type_list& self) { return self.query_malloc() && self.query_uma(); });
@@ -152,8 +149,10 @@ int memstat_malloc_zone_used(const memory_type* mtp, size_t n) {
   return n < memstat::malloc_sizes::kMost && (figure(mtp, Field::kSizeMask) >> n & 1U) != 0 ? 1 : 0;
 }
 
-const char* memstat_get_name(const memory_type* mtp) { return type_of(mtp).name().c_str(); }
-int memstat_get_allocator(const memory_type* mtp) { return static_cast<int>(type_of(mtp).allocator()); }
+const char* memstat_get_name(const memory_type* mtp) { return mtp == nullptr ? "" : type_of(mtp).name().c_str(); }
+int memstat_get_allocator(const memory_type* mtp) {
+  return mtp == nullptr ? ALLOCATOR_UNKNOWN : static_cast<int>(type_of(mtp).allocator());
+}
 
 uint64_t memstat_get_countlimit(const memory_type* mtp) { return figure(mtp, Field::kCountLimit); }
 uint64_t memstat_get_byteslimit(const memory_type* mtp) { return figure(mtp, Field::kBytesLimit); }
@@ -173,13 +172,17 @@ uint64_t memstat_get_xdomain(const memory_type* mtp) { return figure(mtp, Field:
 uint64_t memstat_get_zonefree(const memory_type* mtp) { return figure(mtp, Field::kZoneFree); }
 uint64_t memstat_get_kegfree(const memory_type* mtp) { return figure(mtp, Field::kKegFree); }
 
-void* memstat_get_caller_pointer(const memory_type* mtp, int index) { return type_of(mtp).caller_pointer(slot_of(index)); }
-void memstat_set_caller_pointer(memory_type* mtp, int index, void* value) {
-  store([&] { type_of(mtp).set_caller_pointer(slot_of(index), value); });
+void* memstat_get_caller_pointer(const memory_type* mtp, int index) {
+  return mtp == nullptr ? nullptr : type_of(mtp).caller_pointer(slot_of(index));
 }
-uint64_t memstat_get_caller_uint64(const memory_type* mtp, int index) { return type_of(mtp).caller_uint64(slot_of(index)); }
+void memstat_set_caller_pointer(memory_type* mtp, int index, void* value) {
+  store(mtp, [&](MemoryType& type) { type.set_caller_pointer(slot_of(index), value); });
+}
+uint64_t memstat_get_caller_uint64(const memory_type* mtp, int index) {
+  return mtp == nullptr ? 0 : type_of(mtp).caller_uint64(slot_of(index));
+}
 void memstat_set_caller_uint64(memory_type* mtp, int index, uint64_t value) {
-  store([&] { type_of(mtp).set_caller_uint64(slot_of(index), value); });
+  store(mtp, [&](MemoryType& type) { type.set_caller_uint64(slot_of(index), value); });
 }
 
 uint64_t memstat_get_percpu_memalloced(const memory_type* mtp, int cpu) {
@@ -198,31 +201,32 @@ uint64_t memstat_get_percpu_sizemask(const memory_type* mtp, int cpu) {
   return malloc_cpu_figure(mtp, CpuField::kSizeMask, cpu);
 }
 uint64_t memstat_get_percpu_free(const memory_type* mtp, int cpu) {
-  return cpu < 0 ? 0 : type_of(mtp).cpu_figure(CpuField::kFree, cpu_of(cpu));
+  return mtp == nullptr || cpu < 0 ? 0 : type_of(mtp).cpu_figure(CpuField::kFree, cpu_of(cpu));
 }
 
 void* memstat_get_percpu_caller_pointer(const memory_type* mtp, int cpu, int index) {
-  return type_of(mtp).cpu_caller_pointer(cpu_of(cpu), slot_of(index));
+  return mtp == nullptr ? nullptr : type_of(mtp).cpu_caller_pointer(cpu_of(cpu), slot_of(index));
 }
 void memstat_set_percpu_caller_pointer(memory_type* mtp, int cpu, int index, void* value) {
-  store([&] { type_of(mtp).set_cpu_caller_pointer(cpu_of(cpu), slot_of(index), value); });
+  store(mtp, [&](MemoryType& type) { type.set_cpu_caller_pointer(cpu_of(cpu), slot_of(index), value); });
 }
 uint64_t memstat_get_percpu_caller_uint64(const memory_type* mtp, int cpu, int index) {
-  return type_of(mtp).cpu_caller_uint64(cpu_of(cpu), slot_of(index));
+  return mtp == nullptr ? 0 : type_of(mtp).cpu_caller_uint64(cpu_of(cpu), slot_of(index));
 }
 void memstat_set_percpu_caller_uint64(memory_type* mtp, int cpu, int index, uint64_t value) {
-  store([&] { type_of(mtp).set_cpu_caller_uint64(cpu_of(cpu), slot_of(index), value); });
+  store(mtp, [&](MemoryType& type) { type.set_cpu_caller_uint64(cpu_of(cpu), slot_of(index), value); });
 }
 
-// ---- additions
-// ------------------------------------------------------------------------------------------------------------
+// ---- additions -----------------------------------------------------------------------------------------------------------
 
 int memstat_mtl_set_capture(memory_type_list* list, const char* reference) {
   return run(list, [&](memory_type_list& self) { return self.set_capture(reference); });
 }
-void memstat_mtl_set_folding(memory_type_list* list, int folding) { list->set_folding(folding != 0); }
-size_t memstat_mtl_get_count(const memory_type_list* list) { return list->types().size(); }
-const char* memstat_mtl_get_message(const memory_type_list* list) { return list->message(); }
+void memstat_mtl_set_folding(memory_type_list* list, int folding) {
+  if (list != nullptr) list->set_folding(folding != 0);
+}
+size_t memstat_mtl_get_count(const memory_type_list* list) { return list == nullptr ? 0 : list->types().size(); }
+const char* memstat_mtl_get_message(const memory_type_list* list) { return list == nullptr ? "" : list->message(); }
 
 int memstat_linux_all(memory_type_list* list, int) {
   return run(list, [](memory_type_list& self) { return self.query_linux(); });
@@ -236,14 +240,14 @@ const char* memstat_source_get_name(size_t n) {
   return n < memstat::all_sources().size() ? memstat::all_sources()[n]->name.data() : nullptr;  // of a string literal
 }
 int memstat_source_query(memory_type_list* list, const char* name, int) {
-  return run(list, [&](memory_type_list& self) { return self.query_source(name); });
+  return run(list, [&](memory_type_list& self) { return self.query_source(name == nullptr ? "" : name); });
 }
 
-int memstat_get_cpu_count(const memory_type* mtp) { return int_of(type_of(mtp).cpu_count()); }
-int memstat_get_ordinal(const memory_type* mtp) { return int_of(type_of(mtp).ordinal()); }
-int memstat_get_duplicates(const memory_type* mtp) { return int_of(type_of(mtp).duplicates()); }
-int memstat_is_present(const memory_type* mtp) { return type_of(mtp).is_present() ? 1 : 0; }
+int memstat_get_cpu_count(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).cpu_count()); }
+int memstat_get_ordinal(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).ordinal()); }
+int memstat_get_duplicates(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).duplicates()); }
+int memstat_is_present(const memory_type* mtp) { return mtp != nullptr && type_of(mtp).is_present() ? 1 : 0; }
 uint64_t memstat_get_held_bytes(const memory_type* mtp) { return figure(mtp, Field::kHeldBytes); }
-uint32_t memstat_get_figures(const memory_type* mtp) { return type_of(mtp).fields().bits(); }
+uint32_t memstat_get_figures(const memory_type* mtp) { return mtp == nullptr ? 0 : type_of(mtp).fields().bits(); }
 
 }  // extern "C"

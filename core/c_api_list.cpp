@@ -57,13 +57,27 @@ Error upstream_error(Error error, ErrorCode otherwise) {
   }
 }
 
+/// Whether it was us who had no memory, and not the kernel.
+bool is_our_lack_of_memory(const Error& error) { return error.code == ErrorCode::kNoMemory && error.system_errno == 0; }
+
+/// The same for the integers, for which a kernel without memory is like any other failure.
+Error integer_error(Error error, ErrorCode otherwise) {
+  if (error.code == ErrorCode::kNoMemory && !is_our_lack_of_memory(error)) return with_code(std::move(error), otherwise);
+  return upstream_error(std::move(error), otherwise);
+}
+
+/// The same for vm.malloc.zone_*, whose every failure is VERSION.
+Error zone_error(Error error) {
+  return is_our_lack_of_memory(error) ? error : with_code(std::move(error), ErrorCode::kVersion);
+}
+
 /// The integers that upstream reads before a stream: without them it does not try.
 Result<void> check_integers(KernelView& view, const SysctlStream& stream, Buffer& scratch) {
   if (auto cpus = read_sysctl_u32(view, stream.cpus, scratch); !cpus) {
-    return upstream_error(std::move(cpus.error()), ErrorCode::kData);
+    return integer_error(std::move(cpus.error()), ErrorCode::kData);
   }
   if (auto count = read_sysctl_u32(view, stream.count, scratch); !count) {
-    return upstream_error(std::move(count.error()), ErrorCode::kVersion);
+    return integer_error(std::move(count.error()), ErrorCode::kVersion);
   }
   return {};
 }
@@ -78,15 +92,15 @@ Result<void> load_size_classes(KernelView& view, Buffer& scratch) {
   const bool has_count = count.has_value() || count.error().code != ErrorCode::kNotPresent;
   if (has_count && !count) {
     const bool is_wrong_size = count.error().code == ErrorCode::kData;
-    return with_code(std::move(count.error()), is_wrong_size ? ErrorCode::kData : ErrorCode::kVersion);
+    return is_wrong_size ? std::move(count.error()) : zone_error(std::move(count.error()));
   }
   auto sizes = view.read_sysctl(kSizes, scratch, 4 * malloc_sizes::kMost);
   if (!has_count && !sizes && sizes.error().code == ErrorCode::kNotPresent) {
     malloc_sizes::publish(kOldCount, [](std::size_t i) { return i + 1 < kOldCount ? std::uint64_t{16} << i : 0; });
     return {};
   }
-  if (!has_count) return with_code(std::move(count.error()), ErrorCode::kVersion);
-  if (!sizes) return with_code(std::move(sizes.error()), ErrorCode::kVersion);
+  if (!has_count) return zone_error(std::move(count.error()));
+  if (!sizes) return zone_error(std::move(sizes.error()));
   if (*count > malloc_sizes::kMost) {
     Error error = data_error(kCount, 0, "names " + std::to_string(*count) + " size classes; at most 32 are known");
     return with_code(std::move(error), ErrorCode::kVersion);
@@ -215,7 +229,7 @@ QueriedList::Entry& QueriedList::entry_of(const SourceDescriptor& source) {
   return *entries_.emplace_back(std::make_unique<Entry>(Entry{.reader = SourceReader(source)}));
 }
 
-Result<void> QueriedList::refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view, Duplicates duplicates) {
+Result<void> QueriedList::read_entry(Entry& entry, const std::shared_ptr<KernelView>& view) {
   SourceReader& reader = entry.reader;
   if (entry.view != view) {
     entry.view = nullptr;
@@ -223,8 +237,12 @@ Result<void> QueriedList::refresh_entry(Entry& entry, const std::shared_ptr<Kern
     if (auto result = open_source(reader, *view); !result) return result;
     entry.view = view;
   }
-  if (auto result = read_source(reader, *view); !result) return result;
-  return commit_source(reader, list_, ++generation_, duplicates);
+  return read_source(reader, *view);
+}
+
+Result<void> QueriedList::refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view) {
+  if (auto result = read_entry(entry, view); !result) return result;
+  return commit_source(entry.reader, list_, ++generation_);
 }
 
 bool QueriedList::query_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&)) {
@@ -233,11 +251,12 @@ bool QueriedList::query_stream(const SourceDescriptor& source, Result<void> (*ch
   if (auto checked = check(**view); !checked) return fail(std::move(checked.error()));
   Entry& entry = entry_of(source);
   const bool folds = is_folding_ && list_.size() != 0;
-  auto result = refresh_entry(entry, *view, folds ? Duplicates::kFolded : Duplicates::kEach);
-  const bool is_empty =
-      !result && result.error().code == ErrorCode::kData && names_nothing(entry.reader.raw.parts[0].view());
+  auto result = read_entry(entry, *view);
+  if (result && !names_nothing(entry.reader.raw.parts[0].view())) {
+    result = commit_source(entry.reader, list_, ++generation_, folds ? Duplicates::kFolded : Duplicates::kEach);
+  }
   entry.reader.raw.parts = {};  // a stream is many times larger than the list: it does not stay
-  if (result || is_empty) return true;
+  if (result) return true;
   return fail(upstream_error(std::move(result.error()), ErrorCode::kVersion));
 }
 
@@ -254,7 +273,7 @@ bool QueriedList::query_linux(Allocator allocator) {
     for (const SourceDescriptor* source : all_sources()) {
       const bool is_wanted = allocator == Allocator::kUnknown || source->allocator == allocator;
       if (source->os != OperatingSystem::kLinux || source->is_roster != is_roster || !is_wanted) continue;
-      auto result = refresh_entry(entry_of(*source), *view, Duplicates::kEach);
+      auto result = refresh_entry(entry_of(*source), *view);
       is_any_up = is_any_up || result.has_value();
       if (result || result.error().code == ErrorCode::kNotPresent) continue;
       if (outcome.error().code == ErrorCode::kNotPresent) outcome = std::move(result);
@@ -271,7 +290,7 @@ bool QueriedList::query_source(std::string_view name) {
   if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_uma") return query_uma();
   auto view = view_of(source->os);
   if (!view) return fail(std::move(view.error()));
-  auto result = refresh_entry(entry_of(*source), *view, Duplicates::kEach);
+  auto result = refresh_entry(entry_of(*source), *view);
   return result ? true : fail(std::move(result.error()));
 }
 

@@ -61,7 +61,8 @@ class QueriedList {
   Result<std::shared_ptr<KernelView>> view_of(OperatingSystem os);
   Entry& entry_of(const SourceDescriptor& source);
   bool query_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&));
-  Result<void> refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view, Duplicates duplicates);
+  static Result<void> read_entry(Entry& entry, const std::shared_ptr<KernelView>& view);
+  Result<void> refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view);
 
   MemoryTypeList list_;
   std::uint64_t generation_ = 0;

@@ -66,6 +66,12 @@ Error system_error(std::string_view path, int system_errno, std::string_view det
                .detail = std::string(detail)};
 }
 
+Error no_memory_error(std::string_view path, std::string_view detail) {
+  Error error = system_error(path, 0, detail);
+  error.code = ErrorCode::kNoMemory;
+  return error;
+}
+
 Error data_error(std::string_view path, std::uint64_t offset, std::string_view detail) {
   return Error{.code = ErrorCode::kData,
                .source = {},

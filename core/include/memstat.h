@@ -22,6 +22,8 @@
  * good through all queries.
  * Threads: a list and its types belong to one thread at a time. Different lists may be used by different threads at once.
  * The table of size classes (memstat_malloc_zone_*) is one for the whole process and may be read at any time.
+ * NULL: a list or a type that is NULL reads as empty, 0, NULL or "", setting something of it does nothing, and a query of it
+ * is -1 with errno EINVAL.
  * Capture: the environment variable MEMSTAT_CAPTURE (PATH or PATH@POLL, polls counting from 0, the last by default) or
  * memstat_mtl_set_capture names a recording that is read in place of the kernel. The variable is ignored in programs that
  * run with more rights than their user's (set-user-ID, set-group-ID).
@@ -74,61 +76,62 @@ struct memory_type;
 struct memory_type_list;
 
 /* A few words for an error number, in English, without a full stop. Static, never NULL; any number is accepted. */
-MEMSTAT_EXPORT const char *memstat_strerror(int error);
+MEMSTAT_EXPORT const char* memstat_strerror(int error);
 
-/* ---- The list ------------------------------------------------------------------------------------------------------- */
+/* ---- The list ---------------------------------------------------------------------------------------------------- */
 
 /* A new, empty list whose error is MEMSTAT_ERROR_UNDEFINED. NULL with errno ENOMEM when there is no memory. */
-MEMSTAT_EXPORT struct memory_type_list *memstat_mtl_alloc(void);
+MEMSTAT_EXPORT struct memory_type_list* memstat_mtl_alloc(void);
 
 /*
  * The first type, NULL when the list is empty, and the one after a type, NULL after the last. New types are inserted at the
  * head and never move: kernels name the newest first, so each allocator's types come oldest first, and after
  * memstat_sysctl_all the UMA zones come before the malloc types. Types that vanished from the kernel stay in their place.
  */
-MEMSTAT_EXPORT struct memory_type *memstat_mtl_first(struct memory_type_list *list);
-MEMSTAT_EXPORT struct memory_type *memstat_mtl_next(struct memory_type *mtp);
+MEMSTAT_EXPORT struct memory_type* memstat_mtl_first(struct memory_type_list* list);
+MEMSTAT_EXPORT struct memory_type* memstat_mtl_next(struct memory_type* mtp);
 
 /*
  * The type nearest to the head with that allocator (ALLOCATOR_ANY: with any) and exactly that name, NULL when there is none.
  * The list's error stays as it is.
  */
-MEMSTAT_EXPORT struct memory_type *memstat_mtl_find(struct memory_type_list *list, int allocator, const char *name);
+MEMSTAT_EXPORT struct memory_type* memstat_mtl_find(struct memory_type_list* list, int allocator, const char* name);
 
 /* Frees the list and all its types; what pointer slots lead to is the caller's. NULL: nothing happens. */
-MEMSTAT_EXPORT void memstat_mtl_free(struct memory_type_list *list);
+MEMSTAT_EXPORT void memstat_mtl_free(struct memory_type_list* list);
 
 /* The error of the last query that failed, MEMSTAT_ERROR_*; a query that succeeds does not clear it. */
-MEMSTAT_EXPORT int memstat_mtl_geterror(struct memory_type_list *list);
+MEMSTAT_EXPORT int memstat_mtl_geterror(struct memory_type_list* list);
 
-/* ---- Queries -------------------------------------------------------------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Refresh the list from FreeBSD's kernel: the sysctls kern.malloc_stats (malloc) and vm.zone_stats (uma); all is malloc, then
- * uma, and stops at the first failure with malloc's figures refreshed. Types already listed get new figures and keep their
- * address and slots; new ones are added. `flags` is ignored; pass 0. No privilege is needed.
- * 0 on success (also for an empty stream, which changes nothing); -1 with the list's error set, and the list as it was:
- *   PERMISSION  EACCES or EPERM from any sysctl but vm.malloc.zone_*
- *   DATAERROR   kern.smp.maxcpus or kern.smp.maxid cannot be read, an integer has another size than 4, or a stream is cut
- *               short or has a name without its NUL
- *   VERSION     kern.malloc_count, vm.zone_count or a stream cannot be read, vm.malloc.zone_* cannot be read or names more
- *               than 32 sizes, or a stream has another version than 1 or less than its header of 16 bytes
- *   NOMEMORY    no memory, or the kernel still had no room after 8 retries
- *   NOTPRESENT  (ours) no FreeBSD kernel here, and no capture of one is named; IO, DATAERROR: the capture is unreadable
+ * Refresh the list from FreeBSD's kernel: the sysctls kern.malloc_stats (malloc) and vm.zone_stats (uma); all is malloc,
+ * then uma, and stops at the first failure with malloc's figures refreshed. Types already listed get new figures and keep
+ * their address and slots; new ones are added. `flags` is ignored; pass 0. No privilege is needed. 0 on success (also for an
+ * empty stream, which changes nothing); -1 with the list's error set, and the list as it was:
+ *
+ * - PERMISSION: EACCES or EPERM from any sysctl but vm.malloc.zone_*.
+ * - DATAERROR: kern.smp.maxcpus or kern.smp.maxid cannot be read, an integer has another size than 4, or a stream is cut
+ *   short or has a name without its NUL.
+ * - VERSION: kern.malloc_count, vm.zone_count or a stream cannot be read, vm.malloc.zone_* cannot be read or names more than
+ *   32 sizes, or a stream has another version than 1 or less than its header of 16 bytes.
+ * - NOMEMORY: no memory, or the kernel still had no room for a stream after 8 retries.
+ * - NOTPRESENT (ours): no FreeBSD kernel here, and no capture of one is named; IO, DATAERROR: the capture is unreadable.
  */
-MEMSTAT_EXPORT int memstat_sysctl_all(struct memory_type_list *list, int flags);
-MEMSTAT_EXPORT int memstat_sysctl_malloc(struct memory_type_list *list, int flags);
-MEMSTAT_EXPORT int memstat_sysctl_uma(struct memory_type_list *list, int flags);
+MEMSTAT_EXPORT int memstat_sysctl_all(struct memory_type_list* list, int flags);
+MEMSTAT_EXPORT int memstat_sysctl_malloc(struct memory_type_list* list, int flags);
+MEMSTAT_EXPORT int memstat_sysctl_uma(struct memory_type_list* list, int flags);
 
 /*
  * Refresh the list from a crash dump or /dev/mem (`kvm_handle` is a kvm_t *). This build cannot read them: -1 with
  * MEMSTAT_ERROR_KVM, and the list as it was.
  */
-MEMSTAT_EXPORT int memstat_kvm_all(struct memory_type_list *list, void *kvm_handle);
-MEMSTAT_EXPORT int memstat_kvm_malloc(struct memory_type_list *list, void *kvm_handle);
-MEMSTAT_EXPORT int memstat_kvm_uma(struct memory_type_list *list, void *kvm_handle);
+MEMSTAT_EXPORT int memstat_kvm_all(struct memory_type_list* list, void* kvm_handle);
+MEMSTAT_EXPORT int memstat_kvm_malloc(struct memory_type_list* list, void* kvm_handle);
+MEMSTAT_EXPORT int memstat_kvm_uma(struct memory_type_list* list, void* kvm_handle);
 
-/* ---- Size classes of malloc(9) ---------------------------------------------------------------------------------------- */
+/* ---- Size classes of malloc(9) ----------------------------------------------------------------------------------- */
 
 /*
  * The kernel's size classes as the last malloc query of this process learned them (vm.malloc.zone_sizes; before FreeBSD 13
@@ -140,85 +143,85 @@ MEMSTAT_EXPORT int memstat_kvm_uma(struct memory_type_list *list, void *kvm_hand
  */
 MEMSTAT_EXPORT size_t memstat_malloc_zone_get_count(void);
 MEMSTAT_EXPORT size_t memstat_malloc_zone_get_size(size_t n);
-MEMSTAT_EXPORT int memstat_malloc_zone_used(const struct memory_type *mtp, size_t n);
+MEMSTAT_EXPORT int memstat_malloc_zone_used(const struct memory_type* mtp, size_t n);
 
-/* ---- What a type is --------------------------------------------------------------------------------------------------- */
+/* ---- What a type is ---------------------------------------------------------------------------------------------- */
 
 /* Its name, as valid UTF-8: at most 31 bytes for FreeBSD's types (mth_name, uth_name), of any length for Linux's. */
-MEMSTAT_EXPORT const char *memstat_get_name(const struct memory_type *mtp);
+MEMSTAT_EXPORT const char* memstat_get_name(const struct memory_type* mtp);
 /* ALLOCATOR_* */
-MEMSTAT_EXPORT int memstat_get_allocator(const struct memory_type *mtp);
+MEMSTAT_EXPORT int memstat_get_allocator(const struct memory_type* mtp);
 
-/* ---- Its figures, as of the last successful query that named it --------------------------------------------------------- */
+/* ---- Its figures, as of the last successful query that named it -------------------------------------------------- */
 
 /* Objects allowed at most, those in caches included; 0: no limit. UMA (uth_limit). */
-MEMSTAT_EXPORT uint64_t memstat_get_countlimit(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_countlimit(const struct memory_type* mtp);
 /* Bytes allowed at most: countlimit x size, in 64 bits; 0: no limit. UMA. */
-MEMSTAT_EXPORT uint64_t memstat_get_byteslimit(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_byteslimit(const struct memory_type* mtp);
 /* Size classes used so far, bit n for class n (see memstat_malloc_zone_used). malloc (mts_size). */
-MEMSTAT_EXPORT uint64_t memstat_get_sizemask(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_sizemask(const struct memory_type* mtp);
 /* Bytes that a caller gets with one object. UMA (uth_size), slab (object_size of /sys/kernel/slab). */
-MEMSTAT_EXPORT uint64_t memstat_get_size(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_size(const struct memory_type* mtp);
 /* Bytes that one object takes, padding included. UMA (uth_rsize; 0 for cache zones), slab (objsize of slabinfo). */
-MEMSTAT_EXPORT uint64_t memstat_get_rsize(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_rsize(const struct memory_type* mtp);
 /* Bytes allocated and freed, counters. malloc: real bytes, rounded up to size classes (mts_memalloced, mts_memfreed). UMA:
  * the counts x size. */
-MEMSTAT_EXPORT uint64_t memstat_get_memalloced(const struct memory_type *mtp);
-MEMSTAT_EXPORT uint64_t memstat_get_memfreed(const struct memory_type *mtp);
-/* Allocations and frees, counters. malloc (mts_numallocs, mts_numfrees), UMA (uth_allocs + every CPU's ups_allocs, uth_frees +
- * ups_frees; allocations are never below frees). */
-MEMSTAT_EXPORT uint64_t memstat_get_numallocs(const struct memory_type *mtp);
-MEMSTAT_EXPORT uint64_t memstat_get_numfrees(const struct memory_type *mtp);
-/* Bytes in use, an amount. malloc: memalloced - memfreed, modulo 2^64 (a racy sample may be just below 2^64); UMA: count x size
- * (less than what is held: see memstat_get_held_bytes); slab: active_objs x objsize. */
-MEMSTAT_EXPORT uint64_t memstat_get_bytes(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_memalloced(const struct memory_type* mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_memfreed(const struct memory_type* mtp);
+/* Allocations and frees, counters. malloc (mts_numallocs, mts_numfrees), UMA (uth_allocs + every CPU's ups_allocs, uth_frees
+ * + ups_frees; allocations are never below frees). */
+MEMSTAT_EXPORT uint64_t memstat_get_numallocs(const struct memory_type* mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_numfrees(const struct memory_type* mtp);
+/* Bytes in use, an amount. malloc: memalloced - memfreed, modulo 2^64 (a racy sample may be just below 2^64); UMA: count x
+ * size (less than what is held: see memstat_get_held_bytes); slab: active_objs x objsize. */
+MEMSTAT_EXPORT uint64_t memstat_get_bytes(const struct memory_type* mtp);
 /* Objects in use, an amount. malloc: numallocs - numfrees, modulo 2^64; UMA: the same, never negative; slab: active_objs. */
-MEMSTAT_EXPORT uint64_t memstat_get_count(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_count(const struct memory_type* mtp);
 /* Objects cached for reuse, an amount. UMA: all CPUs' caches + zonefree + kegfree; slab: num_objs - active_objs. */
-MEMSTAT_EXPORT uint64_t memstat_get_free(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_free(const struct memory_type* mtp);
 /* Allocations that failed, a counter. UMA (uth_fails); the bucket zones fail routinely. */
-MEMSTAT_EXPORT uint64_t memstat_get_failures(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_failures(const struct memory_type* mtp);
 /* Waits at the limit, a counter. UMA (uth_sleeps). */
-MEMSTAT_EXPORT uint64_t memstat_get_sleeps(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_sleeps(const struct memory_type* mtp);
 /* Frees on another NUMA domain than the allocation's, a counter. UMA (uth_xdomain). */
-MEMSTAT_EXPORT uint64_t memstat_get_xdomain(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_xdomain(const struct memory_type* mtp);
 /* Objects cached in the zone, CPU caches not included, an amount. UMA (uth_zone_free). */
-MEMSTAT_EXPORT uint64_t memstat_get_zonefree(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_zonefree(const struct memory_type* mtp);
 /* Objects free in the keg's slabs, an amount; 0 for secondary zones, whose keg is another's. UMA (uth_keg_free). */
-MEMSTAT_EXPORT uint64_t memstat_get_kegfree(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_kegfree(const struct memory_type* mtp);
 
-/* ---- The caller's slots ------------------------------------------------------------------------------------------------- */
+/* ---- The caller's slots ------------------------------------------------------------------------------------------ */
 
 /*
  * 16 integers and 16 pointers a type: 0 and NULL until set, kept through all queries, never looked at by the library.
  * Setters store nothing when `index` is out of range, or (with errno ENOMEM) when the first use of a slot finds no memory.
  */
-MEMSTAT_EXPORT void *memstat_get_caller_pointer(const struct memory_type *mtp, int index);
-MEMSTAT_EXPORT void memstat_set_caller_pointer(struct memory_type *mtp, int index, void *value);
-MEMSTAT_EXPORT uint64_t memstat_get_caller_uint64(const struct memory_type *mtp, int index);
-MEMSTAT_EXPORT void memstat_set_caller_uint64(struct memory_type *mtp, int index, uint64_t value);
+MEMSTAT_EXPORT void* memstat_get_caller_pointer(const struct memory_type* mtp, int index);
+MEMSTAT_EXPORT void memstat_set_caller_pointer(struct memory_type* mtp, int index, void* value);
+MEMSTAT_EXPORT uint64_t memstat_get_caller_uint64(const struct memory_type* mtp, int index);
+MEMSTAT_EXPORT void memstat_set_caller_uint64(struct memory_type* mtp, int index, uint64_t value);
 
-/* ---- Figures on one CPU --------------------------------------------------------------------------------------------------- */
+/* ---- Figures on one CPU ------------------------------------------------------------------------------------------ */
 
 /*
- * `cpu` is the kernel's CPU number; absent CPUs read as 0 (see memstat_get_cpu_count). Frees count where they happen, so only
- * the sum over all CPUs of allocations minus frees means anything.
- * memalloced, memfreed (bytes), numallocs, numfrees, sizemask: counters, malloc only; as upstream they are 0 for UMA, whose
- * per-CPU counts are part of memstat_get_numallocs. free: objects cached by the CPU, an amount, UMA only (ups_cache_free).
+ * `cpu` is the kernel's CPU number; absent CPUs read as 0 (see memstat_get_cpu_count). Frees count where they happen, so
+ * only the sum over all CPUs of allocations minus frees means anything. memalloced, memfreed (bytes), numallocs, numfrees,
+ * sizemask: counters, malloc only; as upstream they are 0 for UMA, whose per-CPU counts are part of memstat_get_numallocs.
+ * free: objects cached by the CPU, an amount, UMA only (ups_cache_free).
  */
-MEMSTAT_EXPORT uint64_t memstat_get_percpu_memalloced(const struct memory_type *mtp, int cpu);
-MEMSTAT_EXPORT uint64_t memstat_get_percpu_memfreed(const struct memory_type *mtp, int cpu);
-MEMSTAT_EXPORT uint64_t memstat_get_percpu_numallocs(const struct memory_type *mtp, int cpu);
-MEMSTAT_EXPORT uint64_t memstat_get_percpu_numfrees(const struct memory_type *mtp, int cpu);
-MEMSTAT_EXPORT uint64_t memstat_get_percpu_sizemask(const struct memory_type *mtp, int cpu);
-MEMSTAT_EXPORT uint64_t memstat_get_percpu_free(const struct memory_type *mtp, int cpu);
+MEMSTAT_EXPORT uint64_t memstat_get_percpu_memalloced(const struct memory_type* mtp, int cpu);
+MEMSTAT_EXPORT uint64_t memstat_get_percpu_memfreed(const struct memory_type* mtp, int cpu);
+MEMSTAT_EXPORT uint64_t memstat_get_percpu_numallocs(const struct memory_type* mtp, int cpu);
+MEMSTAT_EXPORT uint64_t memstat_get_percpu_numfrees(const struct memory_type* mtp, int cpu);
+MEMSTAT_EXPORT uint64_t memstat_get_percpu_sizemask(const struct memory_type* mtp, int cpu);
+MEMSTAT_EXPORT uint64_t memstat_get_percpu_free(const struct memory_type* mtp, int cpu);
 /* 16 integers and 16 pointers a type and CPU, as above; CPUs from memstat_get_cpu_count on have none. */
-MEMSTAT_EXPORT void *memstat_get_percpu_caller_pointer(const struct memory_type *mtp, int cpu, int index);
-MEMSTAT_EXPORT void memstat_set_percpu_caller_pointer(struct memory_type *mtp, int cpu, int index, void *value);
-MEMSTAT_EXPORT uint64_t memstat_get_percpu_caller_uint64(const struct memory_type *mtp, int cpu, int index);
-MEMSTAT_EXPORT void memstat_set_percpu_caller_uint64(struct memory_type *mtp, int cpu, int index, uint64_t value);
+MEMSTAT_EXPORT void* memstat_get_percpu_caller_pointer(const struct memory_type* mtp, int cpu, int index);
+MEMSTAT_EXPORT void memstat_set_percpu_caller_pointer(struct memory_type* mtp, int cpu, int index, void* value);
+MEMSTAT_EXPORT uint64_t memstat_get_percpu_caller_uint64(const struct memory_type* mtp, int cpu, int index);
+MEMSTAT_EXPORT void memstat_set_percpu_caller_uint64(struct memory_type* mtp, int cpu, int index, uint64_t value);
 
-/* ==== Additions: what follows is not in FreeBSD's <memstat.h> ================================================================ */
+/* ==== Additions: what follows is not in FreeBSD's <memstat.h> ===================================================== */
 
 /*
  * Reads the capture at `reference` (a folder, .tar or .tar.zst; PATH or PATH@POLL) instead of the kernel from the next query
@@ -226,51 +229,52 @@ MEMSTAT_EXPORT void memstat_set_percpu_caller_uint64(struct memory_type *mtp, in
  * MEMSTAT_CAPTURE, or the kernel when it is not set. Types listed so far stay.
  * 0, or -1 with the list's error set (NOTPRESENT, PERMISSION, DATAERROR, VERSION, IO, NOMEMORY) and everything as it was.
  */
-MEMSTAT_EXPORT int memstat_mtl_set_capture(struct memory_type_list *list, const char *reference);
+MEMSTAT_EXPORT int memstat_mtl_set_capture(struct memory_type_list* list, const char* reference);
 
 /*
  * Non-zero: what upstream does with types of one name. A query of a list that is not empty writes all records of a name onto
- * one entry, the one nearest to the head, so that the last record's figures stay, and others of that name keep stale figures.
- * Zero (the default): each is an entry of its own, on every query.
+ * one entry, the one nearest to the head, so that the last record's figures stay, and others of that name keep stale
+ * figures. Zero (the default): each is an entry of its own, on every query. To be chosen before the first query.
  */
-MEMSTAT_EXPORT void memstat_mtl_set_folding(struct memory_type_list *list, int folding);
+MEMSTAT_EXPORT void memstat_mtl_set_folding(struct memory_type_list* list, int folding);
 
 /* How many types the list holds, vanished ones included. */
-MEMSTAT_EXPORT size_t memstat_mtl_get_count(const struct memory_type_list *list);
+MEMSTAT_EXPORT size_t memstat_mtl_get_count(const struct memory_type_list* list);
 
-/* The last failure as one line for people: source, path or sysctl, what is wrong. "" before any. Lives until the next query. */
-MEMSTAT_EXPORT const char *memstat_mtl_get_message(const struct memory_type_list *list);
+/* The last failure as one line for people: source, path or sysctl, what is wrong; "" before any. Lives until the next query
+ */
+MEMSTAT_EXPORT const char* memstat_mtl_get_message(const struct memory_type_list* list);
 
 /*
- * Refresh the list from a Linux kernel: the capture when it is of one, else the kernel of this machine. Every source that the
- * kernel has is read (linux_slab: slab caches from /proc/slabinfo, which only root may read); `flags` is ignored, pass 0.
- * 0, or -1 with the list's error set. linux_all reads on after a failure, and reports the first; NOTPRESENT when there is no
- * source at all.
+ * Refresh the list from a Linux kernel: the capture when it is of one, else the kernel of this machine. Every source that
+ * the kernel has is read (linux_slab: slab caches from /proc/slabinfo, which only root may read). `flags` is ignored.
+ * Returns 0, or -1 with the list's error set; linux_all reads on after a failure, and reports the first; NOTPRESENT when
+ * there is no source at all.
  */
-MEMSTAT_EXPORT int memstat_linux_all(struct memory_type_list *list, int flags);
-MEMSTAT_EXPORT int memstat_linux_slab(struct memory_type_list *list, int flags);
+MEMSTAT_EXPORT int memstat_linux_all(struct memory_type_list* list, int flags);
+MEMSTAT_EXPORT int memstat_linux_slab(struct memory_type_list* list, int flags);
 
 /*
  * Sources by name, as memstatd's configuration and `memstatd --list-sources` write them. get_name: NULL for n >= get_count.
  * query: refresh the list from that source alone; NOTPRESENT also for a name that there is not.
  */
 MEMSTAT_EXPORT size_t memstat_source_get_count(void);
-MEMSTAT_EXPORT const char *memstat_source_get_name(size_t n);
-MEMSTAT_EXPORT int memstat_source_query(struct memory_type_list *list, const char *name, int flags);
+MEMSTAT_EXPORT const char* memstat_source_get_name(size_t n);
+MEMSTAT_EXPORT int memstat_source_query(struct memory_type_list* list, const char* name, int flags);
 
 /* One more than the highest CPU with figures for this type; 0 when it has none per CPU. CPU numbers may have holes. */
-MEMSTAT_EXPORT int memstat_get_cpu_count(const struct memory_type *mtp);
+MEMSTAT_EXPORT int memstat_get_cpu_count(const struct memory_type* mtp);
 
 /* Which of the types of this allocator and name this is, 0 for the oldest, and how many of them the kernel last named. */
-MEMSTAT_EXPORT int memstat_get_ordinal(const struct memory_type *mtp);
-MEMSTAT_EXPORT int memstat_get_duplicates(const struct memory_type *mtp);
+MEMSTAT_EXPORT int memstat_get_ordinal(const struct memory_type* mtp);
+MEMSTAT_EXPORT int memstat_get_duplicates(const struct memory_type* mtp);
 
 /* 1 when the last query of its allocator named the type, 0 when it has vanished and shows its last figures. */
-MEMSTAT_EXPORT int memstat_is_present(const struct memory_type *mtp);
+MEMSTAT_EXPORT int memstat_is_present(const struct memory_type* mtp);
 
-/* Bytes taken from the system, free objects and padding included, an amount; 0 for secondary zones, whose memory is another's.
- * UMA (uth_pages x page size), slab (num_slabs x pagesperslab x page size). */
-MEMSTAT_EXPORT uint64_t memstat_get_held_bytes(const struct memory_type *mtp);
+/* Bytes taken from the system, free objects and padding included, an amount; 0 for secondary zones, whose memory is
+ * another's. UMA (uth_pages x page size), slab (num_slabs x pagesperslab x page size). */
+MEMSTAT_EXPORT uint64_t memstat_get_held_bytes(const struct memory_type* mtp);
 
 /* Which figures the kernel really has for the type: a set of MEMSTAT_FIGURE_*. A limit is in it only where there is one. */
 #define MEMSTAT_FIGURE_BYTES (1u << 0)
@@ -291,7 +295,7 @@ MEMSTAT_EXPORT uint64_t memstat_get_held_bytes(const struct memory_type *mtp);
 #define MEMSTAT_FIGURE_SIZE (1u << 16)
 #define MEMSTAT_FIGURE_RSIZE (1u << 17)
 #define MEMSTAT_FIGURE_SIZEMASK (1u << 18)
-MEMSTAT_EXPORT uint32_t memstat_get_figures(const struct memory_type *mtp);
+MEMSTAT_EXPORT uint32_t memstat_get_figures(const struct memory_type* mtp);
 
 #ifdef __cplusplus
 }

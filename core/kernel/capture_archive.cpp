@@ -348,7 +348,7 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
   try {
     return open_archive(path, fd.get(), limits);
   } catch (const std::bad_alloc&) {
-    return system_error(path, ENOMEM, "no memory to unpack the archive");
+    return no_memory_error(path, "no memory to unpack the archive");
   }
 #else
   (void)limits;

@@ -19,7 +19,8 @@ namespace memstat {
 /// entry and the bytes stored on return; with `to` null it returns the room that the kernel thinks is needed.
 /// `size_hint` in bytes, 0: ask the kernel first. After ENOMEM the room grows by at least an eighth, at most 8 times.
 /// Allocates nothing when `out` has grown before. Asks for no more room than needed, because the kernel wires all of it.
-/// Errors: kNoMemory when it stays too small, kData when the kernel claims more than it had room for, system_error.
+/// Errors: kNoMemory when it stays too small (ENOMEM) or we have no memory (errno 0), kData when the kernel claims more than
+/// it had room for, system_error.
 template <typename Call>
 Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size_hint, Call&& call) {
   constexpr int kMaxRetries = 8;
@@ -50,7 +51,7 @@ Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size
       room = std::max(with_margin(room), needed < kMost ? with_margin(needed) : kMost);
     }
   } catch (const std::bad_alloc&) {
-    return system_error(name, ENOMEM, "no memory for " + std::to_string(room) + " bytes");
+    return no_memory_error(name, "no memory for " + std::to_string(room) + " bytes");
   }
   return system_error(name, ENOMEM,
                       "the kernel still had no room after " + std::to_string(kMaxRetries) + " retries, at " +

@@ -46,7 +46,7 @@ Result<void> read_all(std::string_view path, Buffer& out, const ReadLimits& limi
       }
     }
   } catch (const std::bad_alloc&) {
-    return system_error(path, ENOMEM, "no memory for " + std::to_string(out.size()) + " bytes and more");
+    return no_memory_error(path, "no memory for " + std::to_string(out.size()) + " bytes and more");
   }
 }
 
@@ -73,7 +73,7 @@ Result<void> read_in_one(std::string_view path, Buffer& out, Read&& read) {
       }
     }
   } catch (const std::bad_alloc&) {
-    return system_error(path, ENOMEM);
+    return no_memory_error(path);
   }
   return too_long_error(path, kMost);
 }

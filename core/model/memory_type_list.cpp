@@ -19,12 +19,11 @@ void for_each(FieldSet<E> set, Visit visit) {
 
 MemoryTypeList::~MemoryTypeList() = default;
 
-MemoryType* MemoryTypeList::find(std::optional<Allocator> allocator, std::string_view name) const {
-  const std::string key(name);
+MemoryType* MemoryTypeList::find(std::optional<Allocator> allocator, std::string_view name) const noexcept {
   MemoryType* nearest = nullptr;
   for (std::size_t i = 0; i < kAllocatorCount; ++i) {
     if (allocator && static_cast<std::size_t>(*allocator) != i) continue;
-    const auto group = groups_[i].find(key);
+    const auto group = groups_[i].find(name);
     if (group == groups_[i].end()) continue;
     for (MemoryType* type : group->second.members) {
       if (nearest == nullptr || type->insertion_ > nearest->insertion_) nearest = type;
@@ -61,7 +60,7 @@ void MemoryTypeList::match(const CommitScope& scope, const Staging& staging, std
   for (std::size_t i = staged.size(); i-- > 0;) {
     const std::uint32_t ordinal = counts[staged[i].name]++;
     if (!scope.is_roster) {
-      const auto group = groups.find(std::string(staged[i].name));
+      const auto group = groups.find(staged[i].name);
       if (group != groups.end() && ordinal < group->second.members.size()) order[i] = group->second.members[ordinal];
       continue;
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,7 @@ class MemoryTypeList {
   [[nodiscard]] std::uint64_t last_sighting() const { return last_sighting_; }
 
   /// The type of that name nearest to the head, of one allocator or (no allocator) of any; nullptr when there is none.
-  [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const;
+  [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const noexcept;
 
   /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
   /// same types in the same order. Types that a roster no longer names become vanished.
@@ -83,7 +84,12 @@ class MemoryTypeList {
     std::vector<MemoryType*> members;
     std::uint32_t last_count = 0;  // how many of them the last roster that named any held
   };
-  using Groups = std::unordered_map<std::string, Group>;
+  /// Lets a name be looked up without a copy of it, so that find() needs no memory.
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
+  };
+  using Groups = std::unordered_map<std::string, Group, NameHash, std::equal_to<>>;
   /// What a source's last commit matched, record by record: in the steady state the next one matches the same.
   struct Cursor {
     std::string_view source;

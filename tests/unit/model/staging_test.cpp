@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/base/text.h"
@@ -66,6 +67,85 @@ TEST(Staging, NamesAreMadeValidUtf8AndStayValidWhileMoreAreAdded) {
   EXPECT_EQ(staging.types()[0].name, "bad\xEF\xBF\xBDname");
   for (const StagedType& type : staging.types()) EXPECT_TRUE(is_valid_label_text(type.name));
   EXPECT_EQ(staging.types()[1000].name, "\xEF\xBF\xBD(999");
+}
+
+TEST(Staging, ANameThatRepairMadeTooLongIsCutBetweenCharacters) {
+  const std::string mark = "\xEF\xBF\xBD";  // what stands for a byte that is not UTF-8
+  for (std::size_t bad = 1; bad <= 31; ++bad) {
+    for (std::size_t longest = 0; longest <= 33; ++longest) {
+      Staging staging;
+      staging.reset({}, 0);
+      const std::string_view name = staging.add(std::string(31 - bad, 'x') + std::string(bad, '\xFF'), longest).name;
+      ASSERT_TRUE(is_valid_label_text(name)) << bad << ' ' << longest;
+      ASSERT_LE(name.size(), longest);
+      ASSERT_GE(name.size() + 2, std::min(longest, 31 - bad + 3 * bad)) << "no more is cut than has to be";
+      std::string whole(31 - bad, 'x');
+      for (std::size_t i = 0; i < bad; ++i) whole += mark;
+      ASSERT_TRUE(whole.starts_with(name));
+    }
+  }
+}
+
+TEST(Staging, AValidNameIsNotCut) {
+  Staging staging;
+  staging.reset({}, 0);
+  const std::string name(200, 'n');
+  EXPECT_EQ(staging.add(name, 31).name, name) << "a name of the kernel's is as long as it is";
+}
+
+/// name=bytes(free on CPU 0, on CPU 1) of every type.
+std::string words_of(const Staging& staging) {
+  std::string words;
+  for (std::size_t i = 0; i < staging.types().size(); ++i) {
+    const StagedType& type = staging.types()[i];
+    words += std::string(type.name) + "=" + std::to_string(type.figures[Field::kBytes]);
+    for (const CpuField field : {CpuField::kNumAllocs, CpuField::kFree}) {
+      if (!staging.cpu_fields().has(field)) continue;
+      const std::uint64_t* column = staging.cpu_column(i, field);
+      words += "(" + std::to_string(column[0]) + "," + std::to_string(column[1]) + ")";
+    }
+    words += " ";
+  }
+  return words;
+}
+
+std::string folded(std::string_view letters, CpuFieldMask cpu_fields) {
+  Staging staging;
+  staging.reset(cpu_fields, 2);
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    staging.add(letters.substr(i, 1)).figures[Field::kBytes] = i + 1;
+    if (cpu_fields.empty()) continue;
+    staging.cpu_column(i, CpuField::kNumAllocs)[0] = 10 * (i + 1);
+    staging.cpu_column(i, CpuField::kFree)[1] = 10 * (i + 1) + 1;
+  }
+  staging.fold_duplicates();
+  return words_of(staging);
+}
+
+TEST(Staging, FoldingKeepsThePlaceOfTheFirstAndTheFiguresOfTheLast) {
+  const CpuFieldMask none;
+  EXPECT_EQ(folded("", none), "");
+  EXPECT_EQ(folded("abc", none), "a=1 b=2 c=3 ");
+  EXPECT_EQ(folded("aa", none), "a=2 ");
+  EXPECT_EQ(folded("aaaa", none), "a=4 ");
+  EXPECT_EQ(folded("aba", none), "a=3 b=2 ");
+  EXPECT_EQ(folded("aab", none), "a=2 b=3 ");
+  EXPECT_EQ(folded("abbcabdc", none), "a=5 b=6 c=8 d=7 ");
+}
+
+TEST(Staging, FoldingMovesTheColumnsOfTheCpusToo) {
+  const CpuFieldMask both(CpuField::kNumAllocs, CpuField::kFree);
+  EXPECT_EQ(folded("abacb", both), "a=3(30,0)(0,31) b=5(50,0)(0,51) c=4(40,0)(0,41) ");
+}
+
+TEST(Staging, AFoldedOneCanBeUsedAgain) {
+  Staging staging;
+  staging.reset(CpuFieldMask(CpuField::kFree), 2);
+  for (const char* name : {"a", "a", "b"}) staging.add(name);
+  for (std::size_t i = 0; i < 3; ++i) staging.cpu_column(i, CpuField::kFree)[1] = 7;
+  staging.fold_duplicates();
+  staging.add("c");
+  EXPECT_EQ(words_of(staging), "a=0(0,7) b=0(0,7) c=0(0,0) ");
 }
 
 }  // namespace

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What memstat.h's `struct memory_type_list` is. Not installed: for c_api.cpp, and for tests that read a kernel of their
+// own.
+#pragma once
+
+#include "core/c_api_list.h"
+
+/// Thread safety: that of memstat::QueriedList.
+struct memory_type_list final : memstat::QueriedList {
+  using QueriedList::QueriedList;
+};

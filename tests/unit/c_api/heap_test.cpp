@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A list is small although the kernel's stream is large, and stays so.
+#include <gtest/gtest.h>
+
+#include "tests/support/c_list.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/unit/steady_state/counted_allocations.h"
+
+namespace memstat {
+namespace {
+
+TEST(CApiHeap, OfTheRealStreamsOf21MBIsBelow2MB) {
+  if (!kCountsAllocations) GTEST_SKIP() << "allocations cannot be counted here: a sanitizer, or no glibc, has malloc";
+  const auto view = std::make_shared<PreparedKernelView>(OperatingSystem::kFreeBsd, 4);
+  {
+    const auto captured = open_fixture("freebsd-15.0-amd64-4cpu.tar.zst");
+    view->copy_from(*captured, {"kern.malloc_stats", "vm.zone_stats", "kern.smp.maxcpus", "kern.malloc_count",
+                                "kern.smp.maxid", "vm.zone_count", "vm.malloc.zone_sizes", "vm.malloc.zone_count"});
+  }
+  ASSERT_GT(view->contents["kern.malloc_stats"].front().size(), 15'000'000U);
+  ASSERT_EQ(memstat_sysctl_all(make_list(view).get(), 0), 0);  // what the process allocates once
+  const std::int64_t before = live_bytes.load();
+  const ListPtr list = make_list(view);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0) << memstat_mtl_get_message(list.get());
+    const std::int64_t used = live_bytes.load() - before;
+    EXPECT_LT(used, 2'000'000) << "after query " << i;
+    EXPECT_GT(used, 300 * 4 * 5 * 8) << "the figures must be somewhere";
+    RecordProperty("bytes_in_use", std::to_string(used));
+  }
+  EXPECT_GT(memstat_mtl_get_count(list.get()), 400U);
+  fill_slots(list.get());
+  EXPECT_LT(live_bytes.load() - before, 3'000'000) << "with every slot of every CPU";
+}
+
+TEST(CApiHeap, IsGivenBackWhole) {
+  if (!kCountsAllocations) GTEST_SKIP() << "allocations cannot be counted here: a sanitizer, or no glibc, has malloc";
+  const auto kernel = make_kernel(MallocStream(64).add("m").bytes(), UmaStream(64).add({.name = "z"}).bytes(), 64);
+  ASSERT_EQ(memstat_sysctl_all(make_list(kernel).get(), 0), 0);
+  const std::int64_t before = live_bytes.load();
+  for (int i = 0; i < 10; ++i) {
+    const ListPtr list = make_list(kernel);
+    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+    fill_slots(list.get());
+    EXPECT_EQ(memstat_mtl_set_capture(list.get(), "/nothing/here"), -1);
+    EXPECT_GT(live_bytes.load(), before);
+  }
+  EXPECT_EQ(live_bytes.load(), before);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The list as libmemstat's callers know it: order, search, what a repeated query keeps, names that are not unique.
+#include <gtest/gtest.h>
+
+#include <climits>
+
+#include "tests/support/c_list.h"
+
+namespace memstat {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string malloc_of(const Names& names, std::uint64_t scale = 1) {
+  MallocStream stream(2);
+  std::uint64_t value = scale;
+  for (const std::string& name : names) stream.add(name, {{0, {16 * value, 0, value, 0, 1}}}), ++value;
+  return stream.bytes();
+}
+/// The n-th of them has `scale` + n allocations.
+std::string uma_of(const Names& names, std::uint64_t scale = 1) {
+  UmaStream stream(2);
+  std::uint64_t value = scale;
+  for (const std::string& name : names) stream.add({.name = name, .size = 8, .rsize = 8, .allocs = value++});
+  return stream.bytes();
+}
+std::vector<std::uint64_t> allocations_of(memory_type_list* list) {
+  std::vector<std::uint64_t> all;
+  for (memory_type* type = memstat_mtl_first(list); type != nullptr; type = memstat_mtl_next(type)) {
+    all.push_back(memstat_get_numallocs(type));
+  }
+  return all;
+}
+using Numbers = std::vector<std::uint64_t>;
+
+TEST(CApiList, ANewOneIsEmptyWithoutAnError) {
+  const ListPtr list = make_list();
+  ASSERT_NE(list, nullptr);
+  EXPECT_EQ(memstat_mtl_first(list.get()), nullptr);
+  EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_ANY, "temp"), nullptr);
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_UNDEFINED);
+  EXPECT_STREQ(memstat_mtl_get_message(list.get()), "");
+  EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U);
+}
+
+TEST(CApiList, ShowsTheOldestFirstAndZonesBeforeMallocTypes) {
+  const auto kernel = make_kernel(malloc_of({"m3", "m2", "m1"}), uma_of({"z2", "z1", "cache2", "cache1"}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  EXPECT_EQ(order_of(list.get()), (Names{"2:cache1", "2:cache2", "2:z1", "2:z2", "1:m1", "1:m2", "1:m3"}));
+  const ListPtr other = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_uma(other.get(), 0), 0);
+  ASSERT_EQ(memstat_sysctl_malloc(other.get(), 0), 0);
+  EXPECT_EQ(order_of(other.get()), (Names{"1:m1", "1:m2", "1:m3", "2:cache1", "2:cache2", "2:z1", "2:z2"}));
+}
+
+TEST(CApiList, FindsByAllocatorAndExactName) {
+  const auto kernel = make_kernel(malloc_of({"temp", "mbuf_tag"}), uma_of({"temp", "mbuf"}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  const auto find = [&](int allocator, const char* name) { return memstat_mtl_find(list.get(), allocator, name); };
+  EXPECT_EQ(memstat_get_allocator(find(ALLOCATOR_MALLOC, "temp")), ALLOCATOR_MALLOC);
+  EXPECT_EQ(memstat_get_allocator(find(ALLOCATOR_UMA, "temp")), ALLOCATOR_UMA);
+  EXPECT_EQ(find(ALLOCATOR_ANY, "temp"), find(ALLOCATOR_UMA, "temp")) << "nearer to the head";
+  EXPECT_EQ(find(ALLOCATOR_ANY, "mbuf_tag"), find(ALLOCATOR_MALLOC, "mbuf_tag"));
+  EXPECT_NE(find(ALLOCATOR_ANY, "mbuf"), nullptr);
+  EXPECT_EQ(find(ALLOCATOR_UMA, "mbuf_tag"), nullptr) << "of the other allocator";
+  for (const char* name : {"", "tem", "temp ", "Temp", "mbuf_"}) EXPECT_EQ(find(ALLOCATOR_ANY, name), nullptr) << name;
+  for (const int allocator : {ALLOCATOR_UNKNOWN, ALLOCATOR_SLAB, 4, 17, 254, 256, 257, 511, -1, INT_MIN, INT_MAX}) {
+    EXPECT_EQ(find(allocator, "temp"), nullptr) << allocator;
+  }
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_UNDEFINED);
+}
+
+TEST(CApiList, PrefersWhatWasInsertedLastWhenAnyAllocatorWillDo) {
+  const auto kernel = make_kernel(malloc_of({"temp"}), uma_of({"temp"}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
+  EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_ANY, "temp"), memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "temp"));
+}
+
+TEST(CApiList, FindsNamesOf31BytesAndNeverLongerOnes) {
+  const std::string longest(31, 'n');
+  const auto kernel = make_kernel(malloc_of({longest}), uma_of({longest}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  for (const int allocator : {ALLOCATOR_MALLOC, ALLOCATOR_UMA, ALLOCATOR_ANY}) {
+    EXPECT_NE(memstat_mtl_find(list.get(), allocator, longest.c_str()), nullptr);
+    EXPECT_EQ(memstat_mtl_find(list.get(), allocator, (longest + "n").c_str()), nullptr);
+    EXPECT_EQ(memstat_mtl_find(list.get(), allocator, std::string(5000, 'n').c_str()), nullptr);
+  }
+}
+
+TEST(CApiList, GivesNamesThatFitTheirRoomWhateverTheKernelSays) {
+  const auto kernel = make_kernel(malloc_of({std::string(31, '\xFF'), "caf\xE9"}), uma_of({std::string(30, 'x') + "\xC3"}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  for (memory_type* type = memstat_mtl_first(list.get()); type != nullptr; type = memstat_mtl_next(type)) {
+    EXPECT_LT(std::strlen(memstat_get_name(type)), std::size_t{MEMTYPE_MAXNAME}) << memstat_get_name(type);
+    EXPECT_NE(memstat_mtl_find(list.get(), memstat_get_allocator(type), memstat_get_name(type)), nullptr);
+  }
+}
+
+TEST(CApiRepeatedQuery, KeepsPointersNamesAndSlotsAndRenewsFigures) {
+  const auto kernel = make_kernel(malloc_of({"m2", "m1"}), uma_of({"z2", "z1"}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  fill_slots(list.get());
+  memory_type* type = memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "m1");
+  const char* const name = memstat_get_name(type);
+  const std::string before = everything(list.get());
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  EXPECT_EQ(everything(list.get()), before) << "the same kernel gives the same list";
+  set_malloc(*kernel, malloc_of({"m2", "m1"}, 100));
+  set_uma(*kernel, uma_of({"z2", "z1"}, 100));
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  EXPECT_EQ(order_of(list.get()), (Names{"2:z1", "2:z2", "1:m1", "1:m2"}));
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{101, 100, 101, 100}));
+  EXPECT_EQ(memstat_get_name(type), name);
+  EXPECT_EQ(memstat_get_caller_uint64(type, 15) != 0 && memstat_get_percpu_caller_uint64(type, 1, 15) != 0, true);
+  set_malloc(*kernel, malloc_of({"m2", "m1"}));
+  set_uma(*kernel, uma_of({"z2", "z1"}));
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  EXPECT_EQ(everything(list.get()), before) << "the slots too";
+}
+
+TEST(CApiRepeatedQuery, PutsNewTypesAtTheHeadAndNeverMovesOthers) {
+  const auto kernel = make_kernel(malloc_of({"m2", "m1"}), uma_of({"z1"}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  set_malloc(*kernel, malloc_of({"m4", "m2", "m3", "m1"}));  // the kernel's own order is not kept
+  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
+  EXPECT_EQ(order_of(list.get()), (Names{"1:m3", "1:m4", "2:z1", "1:m1", "1:m2"}));
+  set_malloc(*kernel, malloc_of({"m1", "m2", "m3", "m4"}));
+  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
+  EXPECT_EQ(order_of(list.get()), (Names{"1:m3", "1:m4", "2:z1", "1:m1", "1:m2"}));
+}
+
+TEST(CApiRepeatedQuery, KeepsVanishedTypesInTheirPlaceWithTheirLastFiguresForEver) {
+  const auto kernel = make_kernel(malloc_of({"m3", "m2", "m1"}), uma_of({"z1"}));
+  const ListPtr list = make_list(kernel);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  fill_slots(list.get());
+  memory_type* const gone = memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "m2");
+  const std::uint64_t slot = memstat_get_percpu_caller_uint64(gone, 1, 7);
+  for (int i = 0; i < 100; ++i) {
+    set_malloc(*kernel, malloc_of({"m3", "m1"}, 10 + static_cast<std::uint64_t>(i)));
+    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  }
+  EXPECT_EQ(order_of(list.get()), (Names{"2:z1", "1:m1", "1:m2", "1:m3"}));
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{1, 110, 2, 109}));
+  EXPECT_EQ(memstat_is_present(gone), 0);
+  EXPECT_EQ(memstat_get_bytes(gone), 32U);
+  EXPECT_EQ(memstat_get_percpu_memalloced(gone, 0), 32U);
+  EXPECT_EQ(memstat_get_percpu_caller_uint64(gone, 1, 7), slot);
+  EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "m2"), gone);
+  set_malloc(*kernel, malloc_of({"m3", "m2", "m1"}, 50));
+  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
+  EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "m2"), gone) << "it came back as itself";
+  EXPECT_EQ(memstat_get_numallocs(gone), 51U);
+  EXPECT_EQ(memstat_is_present(gone), 1);
+  EXPECT_EQ(memstat_get_percpu_caller_uint64(gone, 1, 7), slot);
+}
+
+TEST(CApiDuplicates, AreShownEachOnEveryQuery) {
+  const auto kernel = make_kernel(malloc_of({"m", "m"}), uma_of({"z", "malloc-16", "malloc-16", "malloc-16"}));
+  const ListPtr list = make_list(kernel);
+  for (const std::uint64_t scale : {1U, 10U, 20U}) {
+    set_malloc(*kernel, malloc_of({"m", "m"}, scale));
+    set_uma(*kernel, uma_of({"z", "malloc-16", "malloc-16", "malloc-16"}, scale));
+    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+    EXPECT_EQ(order_of(list.get()), (Names{"2:malloc-16", "2:malloc-16", "2:malloc-16", "2:z", "1:m", "1:m"}));
+    EXPECT_EQ(allocations_of(list.get()), (Numbers{scale + 3, scale + 2, scale + 1, scale, scale + 1, scale}));
+  }
+  memory_type* type = memstat_mtl_find(list.get(), ALLOCATOR_UMA, "malloc-16");
+  EXPECT_EQ(type, memstat_mtl_first(list.get())) << "the nearest to the head";
+  for (int ordinal = 0; ordinal < 3; ++ordinal, type = memstat_mtl_next(type)) {
+    EXPECT_EQ(memstat_get_ordinal(type), ordinal) << "from the oldest";
+    EXPECT_EQ(memstat_get_duplicates(type), 3);
+  }
+}
+
+TEST(CApiFolding, LeavesTheFirstQueryOfAFreshListAlone) {
+  const auto kernel = make_kernel(malloc_of({"m"}), uma_of({"z", "twice", "twice"}));
+  const ListPtr list = make_list(kernel);
+  memstat_mtl_set_folding(list.get(), 1);
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  EXPECT_EQ(order_of(list.get()), (Names{"2:twice", "2:twice", "2:z"}));
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{3, 2, 1}));
+}
+
+TEST(CApiFolding, WritesAllOntoTheFirstMatchInASecondQueryAndLeavesTheOthersStale) {
+  const auto kernel = make_kernel(malloc_of({"m"}), uma_of({"z", "twice", "twice"}));
+  const ListPtr list = make_list(kernel);
+  memstat_mtl_set_folding(list.get(), 1);
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  set_uma(*kernel, uma_of({"z", "twice", "twice"}, 10));
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  EXPECT_EQ(order_of(list.get()), (Names{"2:twice", "2:twice", "2:z"}));
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{12, 2, 10})) << "the stream's last; the figure of the first query";
+  set_uma(*kernel, uma_of({"twice", "twice", "twice", "z"}, 20));
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{22, 2, 23})) << "a third of the name makes no entry";
+}
+
+TEST(CApiFolding, AlreadyFoldsZonesInTheFirstQueryOfAllBecauseMallocFilledTheList) {
+  const auto kernel = make_kernel(malloc_of({"m", "m"}), uma_of({"twice", "z", "twice", "y"}));
+  const ListPtr list = make_list(kernel);
+  memstat_mtl_set_folding(list.get(), 1);
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  EXPECT_EQ(order_of(list.get()), (Names{"2:y", "2:z", "2:twice", "1:m", "1:m"}))
+      << "in the place of the first record, while malloc's own pass found the list empty";
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{4, 2, 3, 2, 1}));
+  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{4, 2, 3, 2, 1})) << "the stale m is the older figure of the same record";
+  const ListPtr zones_only = make_list(kernel);
+  memstat_mtl_set_folding(zones_only.get(), 1);
+  ASSERT_EQ(memstat_sysctl_uma(zones_only.get(), 0), 0);
+  EXPECT_EQ(memstat_mtl_get_count(zones_only.get()), 4U) << "uma alone and all differ, as upstream";
+}
+
+TEST(CApiFolding, FoldsWhatOneCpuSaysToo) {
+  const auto twice = [](std::uint64_t scale) {
+    return UmaStream(2)
+        .add({.name = "twice", .size = 8, .blocks = {{0, {1, 0, 5 * scale}}}})
+        .add({.name = "twice", .size = 8, .blocks = {{1, {1, 0, 7 * scale}}}})
+        .bytes();
+  };
+  const auto kernel = make_kernel(malloc_of({"m"}), twice(1));
+  const ListPtr list = make_list(kernel);
+  memstat_mtl_set_folding(list.get(), 7);
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  set_uma(*kernel, twice(10));
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  const memory_type* first = memstat_mtl_first(list.get());
+  EXPECT_EQ(memstat_get_percpu_free(first, 0), 0U);
+  EXPECT_EQ(memstat_get_percpu_free(first, 1), 70U);
+  EXPECT_EQ(memstat_get_free(first), 70U);
+  const memory_type* stale = memstat_mtl_next(memstat_mtl_first(list.get()));
+  EXPECT_EQ(memstat_get_percpu_free(stale, 0), 5U);
+}
+
+TEST(CApiFolding, CanBeTurnedOffAgain) {
+  const auto kernel = make_kernel(malloc_of({"m"}), uma_of({"twice", "twice"}));
+  const ListPtr list = make_list(kernel);
+  memstat_mtl_set_folding(list.get(), 1);
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  memstat_mtl_set_folding(list.get(), 0);
+  set_uma(*kernel, uma_of({"twice", "twice"}, 10));
+  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
+  EXPECT_EQ(allocations_of(list.get()), (Numbers{11, 10}));
+}
+
+}  // namespace
+}  // namespace memstat
