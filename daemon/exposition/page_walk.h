@@ -229,13 +229,33 @@ std::size_t write_cpus(const MetricDescriptor& metric, const Snapshot& snapshot,
 }
 
 template <typename Writer>
+std::size_t write_allocators(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const auto figure = static_cast<AllocatorFigure>(metric.figure);
+  std::size_t series = 0;
+  for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+    const auto allocator = static_cast<Allocator>(i);
+    if (!snapshot.has(figure, allocator)) continue;
+    const RowLabels labels = allocator_labels(allocator);
+    if (series++ == 0) writer.begin_family(header_of(metric), kAllocatorCount, kAllocatorCount * labels.text.size());
+    char* at = writer.need(writer.most_bytes(1, labels.text.size()));
+    writer.written(
+        writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{}, snapshot.value(figure, allocator), 0));
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Writer>
 std::size_t write_snapshot(const RenderOptions& options, const Snapshot& snapshot, Buffer& out) {
   Writer writer(out, options);
   std::size_t series = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
     switch (metric.scope) {
       case MetricScope::kType:
-        if (metric.tier <= options.tier) series += write_types(metric, snapshot, writer);
+        if (options.types && metric.tier <= options.tier) series += write_types(metric, snapshot, writer);
+        break;
+      case MetricScope::kAllocator:
+        if (options.types && metric.tier <= options.tier) series += write_allocators(metric, snapshot, writer);
         break;
       case MetricScope::kSizeClass:
         if (options.size_classes) series += write_size_classes(metric, snapshot, writer);
