@@ -103,7 +103,7 @@ struct LogConfig {
 struct Config {
   std::vector<ListenAddress> listen = {{"127.0.0.1", 8947, "127.0.0.1:8947"}};  ///< Never empty after loading.
   std::vector<std::string> allow;  ///< IPv4 networks "a.b.c.d/n" whose bits beyond n are 0; empty: nobody is refused.
-  std::string user = "nobody";     ///< Whom the daemon becomes after it has opened what needs privileges.
+  std::string user = "nobody";     ///< Whom the daemon becomes after it has opened what needs privileges; "": nobody else.
   bool enable_reload = false;      ///< Serve POST /-/reload.
   PollConfig poll;
   Tier tier = Tier::kDefault;

@@ -268,7 +268,8 @@ void Loader::read_listen(const Node& node, const std::string& path) {
 void Loader::read_user(const Node& node, const std::string& path) {
   if (!is_text(node, path, "the name of a user", "nobody")) return;
   const auto is_bad = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ':' || c == '/' || c == '\x7F'; };
-  if (node.text.empty() || node.text.front() == '-' || std::any_of(node.text.begin(), node.text.end(), is_bad)) {
+  const bool is_dash_first = !node.text.empty() && node.text.front() == '-';
+  if (is_dash_first || std::any_of(node.text.begin(), node.text.end(), is_bad)) {
     return problem(node, path, quoted(node.text) + " is not the name of a user; write one such as nobody");
   }
   config_.user = node.text;

@@ -20,6 +20,7 @@
 #include "daemon/pages.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
+#include "daemon/textfile.h"
 
 namespace memstat {
 namespace {
@@ -48,7 +49,9 @@ bool print(std::string_view text) {
 class App {
  public:
   App(CommandLine options, ConfigFile& file, Config config)
-      : options_(std::move(options)), file_(file), config_(std::move(config)), log_(config_.log) {}
+      : options_(std::move(options)), file_(file), config_(std::move(config)), log_(config_.log) {
+    scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
+  }
 
   int run();
 
@@ -75,10 +78,13 @@ class App {
   CapturedKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
   std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
+  std::optional<Textfile> textfile_;
+  std::unique_ptr<TextfileWriter> textfile_writer_;
   std::shared_ptr<KernelView> view_;
   std::unique_ptr<Poller> poller_;
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;
+  std::atomic<std::int64_t> scrape_age_ns_{0};  // key poll.on_scrape; 0: off
 };
 
 Result<void> App::open_kernel() {
@@ -94,6 +100,11 @@ Result<void> App::open_kernel() {
     auto live = make_live_kernel_view();
     if (!live) return live.error();
     view_ = *std::move(live);
+  }
+  if (!config_.textfile.empty()) {
+    auto textfile = Textfile::open(config_.textfile);
+    if (!textfile) return textfile.error();
+    textfile_ = *std::move(textfile);
   }
   if (!config_.capture.record.empty()) {
     auto recorder = capture_ == nullptr
@@ -135,6 +146,12 @@ int App::once() {
     complain("cannot write the page to standard output");
     return kCouldNotRun;
   }
+  if (textfile_) {
+    if (const Result<void> written = textfile_->write(textfile_page(*snapshot, metrics_)); !written) {
+      complain(to_string(written.error()));
+      return kCouldNotRun;
+    }
+  }
   if (!any_up) complain("no source is up; the log lines above say why");
   return any_up ? kDone : kCouldNotRun;
 }
@@ -160,9 +177,13 @@ Result<void> App::give_up_privileges() {
   }
   if (!options_.replay.empty()) options.readable_paths.push_back(options_.replay);
   if (recorder_) options.writable_paths = recorder_->writable_paths();
+  if (textfile_) options.writable_paths.push_back(textfile_->folder());
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
   for (const std::string& note : report->notes) log_.info(note);
+  if (textfile_) {
+    if (Result<void> writable = textfile_->check(); !writable) return writable;
+  }
   metrics_.memory_locked(report->memory_locked);
   return {};
 }
@@ -187,13 +208,15 @@ std::vector<std::string> App::reload(PollLoop& loop) {
   Config config = *std::move(loaded);
   apply(options_, config);
   if (config.listen != config_.listen || config.allow != config_.allow || config.user != config_.user ||
-      config.capture != config_.capture || config.sandbox != config_.sandbox || config.lock_memory != config_.lock_memory ||
-      config.enable_reload != config_.enable_reload) {
-    log_.warning("listen, allow, user, capture, sandbox, lock_memory and enable_reload change with a restart only");
+      config.capture != config_.capture || config.textfile != config_.textfile || config.sandbox != config_.sandbox ||
+      config.lock_memory != config_.lock_memory || config.enable_reload != config_.enable_reload) {
+    log_.warning(
+        "listen, allow, user, capture, textfile, sandbox, lock_memory and enable_reload change with a restart only");
   }
   log_.configure(config.log);
   loop.configure(config);
   config_ = std::move(config);
+  scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
   metrics_.config_reloaded(true);
   log_.info("the configuration was reloaded");
   return {};
@@ -234,9 +257,19 @@ int App::serve() {
     feed = std::make_unique<LiveFeed>(clock_, metrics_, recorder, config_, options_.polls);
     on_end = [] { kill(getpid(), SIGTERM); };
   }
-  PollLoop loop(*poller_, *feed, on_end);
-  Pages pages(pool_, metrics_, *poller_,
-              {.version = MEMSTAT_VERSION, .enable_reload = config_.enable_reload, .reload = [&] { return reload(loop); }});
+  if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
+  PollLoop loop(*poller_, *feed, on_end, [this] {
+    if (textfile_writer_) textfile_writer_->notify();
+  });
+  Pages pages(pool_, metrics_, *poller_, clock_,
+              {.version = MEMSTAT_VERSION,
+               .enable_reload = config_.enable_reload,
+               .reload = [&] { return reload(loop); },
+               .refresh =
+                   [this, &loop](std::chrono::steady_clock::time_point deadline) {
+                     const std::int64_t age = scrape_age_ns_;
+                     if (age != 0) loop.refresh(std::chrono::nanoseconds(age), deadline);
+                   }});
   if (const Result<void> started = start_server(pages); !started) {
     complain(to_string(started.error()));
     return kCouldNotRun;
@@ -247,6 +280,7 @@ int App::serve() {
   log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   server_->stop();
   loop.stop();
+  textfile_writer_.reset();
   int status = kDone;
   if (recorder_) {
     if (const Result<void> finished = recorder_->finish(); !finished) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #ifdef MEMSTAT_HAVE_ISAL
+#include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 #endif
 
@@ -29,13 +30,15 @@ struct GzipCompressor::State {
   isal_zstream stream;                                         // set up by each call
   std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_room;  // not cleared: ISA-L does what is needed
 
-  void begin() {
+  /// A member of its own, or blocks that others follow.
+  enum class Frame { kMember, kPart };
+  void begin(Frame frame = Frame::kMember) {
     isal_deflate_init(&stream);
     stream.level = 1;
     stream.level_buf = level_room.data();
     stream.level_buf_size = static_cast<std::uint32_t>(level_room.size());
-    stream.gzip_flag = IGZIP_GZIP;
-    stream.flush = NO_FLUSH;
+    stream.gzip_flag = frame == Frame::kMember ? IGZIP_GZIP : IGZIP_DEFLATE;
+    stream.flush = frame == Frame::kMember ? NO_FLUSH : FULL_FLUSH;
   }
 
   /// Compresses `bytes` onto the end of `out`, as much as ISA-L gives at once, which is all when `last`.
@@ -105,9 +108,35 @@ bool GzipCompressor::compress(std::span<const std::string_view> pieces, Buffer& 
   return true;
 }
 
+bool GzipCompressor::compress_part(std::string_view plain, GzipPart& part) {
+  part.crc = gzip_crc(0, plain);
+  part.size = plain.size();
+  part.bytes.clear();
+  part.bytes.reserve(plain.size() / kExpectedRatio + kLeastRoom);
+  Borrowed state(*this);
+  (*state).begin(State::Frame::kPart);
+  while (!plain.empty()) {
+    const std::string_view step = plain.substr(0, kMaxStep);
+    plain.remove_prefix(step.size());
+    (*state).add(step, false, part.bytes);
+  }
+  return true;
+}
+
+std::uint32_t gzip_crc(std::uint32_t before, std::string_view bytes) {
+  return crc32_gzip_refl(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
 #else
 
 struct GzipCompressor::State {};
+
+bool GzipCompressor::compress_part(std::string_view, GzipPart& part) {
+  part.bytes.clear();
+  return false;
+}
+
+std::uint32_t gzip_crc(std::uint32_t, std::string_view) { return 0; }
 
 bool can_gzip() { return false; }
 
@@ -117,6 +146,24 @@ bool GzipCompressor::compress(std::span<const std::string_view> /*pieces*/, Buff
 }
 
 #endif
+
+std::string_view gzip_header() {
+  using namespace std::string_view_literals;
+  // Deflate, no flags, no time, nothing known of level and system (RFC 1952).
+  return "\x1f\x8b\x08\0\0\0\0\0\0\xff"sv;
+}
+
+void append_gzip_end(std::string& out, std::string_view last, std::uint32_t crc, std::uint64_t size) {
+  const auto put = [&out](std::uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
+  };
+  put(1, 1);  // last block, stored
+  put(last.size(), 2);
+  put(~last.size() & 0xFFFFU, 2);
+  out += last;
+  put(gzip_crc(crc, last), 4);
+  put((size + last.size()) & 0xFFFFFFFFU, 4);
+}
 
 GzipCompressor::GzipCompressor() = default;
 GzipCompressor::~GzipCompressor() = default;

@@ -79,6 +79,9 @@ struct MetricDescriptor {
   CountedSince counted_since = CountedSince::kBoot;  ///< Of counters only.
 };
 
+/// Names are no longer than this, here and among the daemon's own metrics; the text writers have so much room for them.
+inline constexpr std::size_t kLongestMetricName = 96;
+
 /// All of them, in the order of the page.
 std::span<const MetricDescriptor> metric_catalogue();
 

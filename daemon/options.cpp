@@ -80,6 +80,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   app.add_option("--record", options.record, "Record what the kernel says: a new folder, .tar or .tar.zst")
       ->type_name("CAPTURE")
       ->check(not_empty);
+  app.add_option("--textfile", options.textfile, "Write the text page to this file after each poll, for node_exporter")
+      ->type_name("PATH")
+      ->check(not_empty);
   app.add_flag("--list-metrics", options.list_metrics, "Print the metrics, tab-separated, and exit");
   app.add_flag("--list-sources", options.list_sources, "Print the sources, tab-separated, and exit");
   app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");
@@ -114,6 +117,7 @@ void apply(const CommandLine& options, Config& config) {
   if (options.tier) config.tier = *options.tier;
   if (options.log_level) config.log.level = *options.log_level;
   if (!options.record.empty()) config.capture.record = options.record;
+  if (!options.textfile.empty()) config.textfile = options.textfile;
   if (options.no_sandbox) config.sandbox = false;
 }
 

@@ -28,7 +28,8 @@ struct CommandLine {
   double replay_speed = 1;
   bool replay_loop = false;
   std::optional<std::uint64_t> polls;
-  std::string record;  ///< "": as configured.
+  std::string record;    ///< "": as configured.
+  std::string textfile;  ///< "": as configured.
   bool list_metrics = false;
   bool list_sources = false;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 
 namespace memstat {
@@ -104,20 +105,33 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
   html += "</table>\n<p class=quiet>Memory of one allocator is often another's: never add up different allocators.</p>\n";
 }
 
-}  // namespace
-
-HttpResponse Pages::metrics() const {
-  std::shared_ptr<const Snapshot> snapshot = pool_.current();
-  if (snapshot == nullptr) return plain(503, "No poll has finished yet; try again in a moment.\n");
-  constexpr ExpositionFormat kFormat = ExpositionFormat::kText;
-  HttpResponse response{.content_type = std::string(content_type(kFormat))};
-  response.pieces.push_back(page_of(*snapshot, kFormat));
-  response.text = metrics_.page(kFormat);
-  response.owner = std::move(snapshot);
-  return response;
+/// Until when a scraper waits: what it says of its patience, less what sending takes.
+std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request) {
+  constexpr double kReserveSeconds = 0.25;
+  constexpr double kUsualSeconds = 10;  // Prometheus's default
+  constexpr double kMostSeconds = 60;
+  double seconds = kUsualSeconds;
+  if (const auto header = request.header("X-Prometheus-Scrape-Timeout-Seconds")) {
+    double said = 0;
+    const auto [rest, failure] = std::from_chars(header->data(), header->data() + header->size(), said);
+    if (failure == std::errc() && rest == header->data() + header->size() && said >= 0) seconds = said;
+  }
+  const double patience = std::clamp(seconds - kReserveSeconds, 0.0, kMostSeconds);
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(patience));
 }
 
-HttpResponse Pages::ready() const {
+}  // namespace
+
+HttpResponse Pages::metrics(const HttpRequest& request) {
+  if (options_.refresh) options_.refresh(scrape_deadline(request));
+  const ContentCoding coding = can_gzip() ? negotiate_coding(request.headers) : ContentCoding::kIdentity;
+  return cache_.page(negotiate_format(request.headers), coding);
+}
+
+HttpResponse Pages::healthy(const HttpRequest&) { return plain(200, "memstatd is healthy.\n"); }
+
+HttpResponse Pages::ready(const HttpRequest&) {
   for (const SourceStatus& source : poller_.statuses()) {
     if (source.state == SourceState::kUp) return plain(200, "memstatd is ready.\n");
   }
@@ -129,7 +143,7 @@ HttpResponse Pages::ready() const {
   return plain(503, text);
 }
 
-HttpResponse Pages::landing() const {
+HttpResponse Pages::landing(const HttpRequest&) {
   std::string html(kHead);
   html += "<h1>memstatd <span class=quiet>";
   append_html(html, options_.version);
@@ -142,7 +156,7 @@ HttpResponse Pages::landing() const {
   return {.content_type = "text/html; charset=utf-8", .text = std::move(html)};
 }
 
-HttpResponse Pages::reload() const {
+HttpResponse Pages::reload(const HttpRequest&) {
   if (!options_.enable_reload) {
     return plain(404, "Reloading over HTTP is off; set enable_reload: true, or send SIGHUP, which always works.\n");
   }
@@ -153,15 +167,15 @@ HttpResponse Pages::reload() const {
   return plain(500, text);
 }
 
-HttpResponse Pages::respond(const HttpRequest& request) const {
+HttpResponse Pages::respond(const HttpRequest& request) {
   struct Route {
     std::string_view path;
     std::string_view method;
-    HttpResponse (Pages::*page)() const;
+    HttpResponse (Pages::*page)(const HttpRequest& request);
   };
   static constexpr std::array kRoutes{
-      Route{"/metrics", "GET", &Pages::metrics},  Route{"/", "GET", &Pages::landing},
-      Route{"/-/healthy", "GET", nullptr},        Route{"/-/ready", "GET", &Pages::ready},
+      Route{"/metrics", "GET", &Pages::metrics},   Route{"/", "GET", &Pages::landing},
+      Route{"/-/healthy", "GET", &Pages::healthy}, Route{"/-/ready", "GET", &Pages::ready},
       Route{"/-/reload", "POST", &Pages::reload},
   };
   for (const Route& route : kRoutes) {
@@ -172,7 +186,7 @@ HttpResponse Pages::respond(const HttpRequest& request) const {
       response.headers.emplace_back("Allow", allowed);
       return response;
     }
-    return route.page == nullptr ? plain(200, "memstatd is healthy.\n") : (this->*route.page)();
+    return (this->*route.page)(request);
   }
   return plain(404, "Nothing here. There are /, /metrics, /-/healthy and /-/ready.\n");
 }

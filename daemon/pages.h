@@ -2,19 +2,21 @@
 // What is served at which path.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "daemon/http_server.h"
+#include "daemon/page_cache.h"
 #include "daemon/poller.h"
 #include "daemon/self_metrics.h"
 #include "daemon/snapshot_pool.h"
 
 namespace memstat {
 
-/// Answers requests from the published snapshot. Never touches the kernel. Thread safety: safe; respond() runs on several
-/// threads at once.
+/// Answers requests from the published snapshot. Touches the kernel only through Options::refresh, where scrapes may.
+/// Thread safety: safe; respond() runs on several threads at once.
 class Pages {
  public:
   struct Options {
@@ -22,24 +24,28 @@ class Pages {
     bool enable_reload = false;
     /// Reloads the configuration and says what was wrong with it: empty when nothing. Called on an HTTP thread.
     std::function<std::vector<std::string>()> reload;
+    /// Has the kernel polled when the last poll is too old, and waits for it, at most until the deadline. Empty: scrapes
+    /// never touch the kernel.
+    std::function<void(std::chrono::steady_clock::time_point)> refresh = {};
   };
 
   /// All must outlive the server that calls respond().
-  Pages(const SnapshotPool& pool, const SelfMetrics& metrics, const Poller& poller, Options options)
-      : pool_(pool), metrics_(metrics), poller_(poller), options_(std::move(options)) {}
+  Pages(const SnapshotPool& pool, const SelfMetrics& metrics, const Poller& poller, const Clock& clock, Options options)
+      : pool_(pool), poller_(poller), options_(std::move(options)), cache_(pool, metrics, clock) {}
 
-  [[nodiscard]] HttpResponse respond(const HttpRequest& request) const;
+  [[nodiscard]] HttpResponse respond(const HttpRequest& request);
 
  private:
-  [[nodiscard]] HttpResponse metrics() const;
-  [[nodiscard]] HttpResponse ready() const;
-  [[nodiscard]] HttpResponse landing() const;
-  [[nodiscard]] HttpResponse reload() const;
+  HttpResponse metrics(const HttpRequest& request);
+  HttpResponse healthy(const HttpRequest& request);
+  HttpResponse ready(const HttpRequest& request);
+  HttpResponse landing(const HttpRequest& request);
+  HttpResponse reload(const HttpRequest& request);
 
   const SnapshotPool& pool_;
-  const SelfMetrics& metrics_;
   const Poller& poller_;
   Options options_;
+  PageCache cache_;
 };
 
 }  // namespace memstat

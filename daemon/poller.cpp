@@ -138,10 +138,13 @@ void Poller::set_state(Entry& entry, SourceState state, std::string error) {
 
 void Poller::succeeded(Entry& entry, double seconds) {
   const Staging& staging = entry.polled->reader.staging;
+  std::uint64_t bytes = 0;
+  for (const Buffer& part : entry.polled->reader.raw.parts) bytes += part.size();
   entry.was_up = true;
   if (!staging.size_classes().empty()) size_classes_ = staging.size_classes();
   entry.outcome = {.kind = Outcome::Kind::kSucceeded,
                    .report = {.read_seconds = seconds,
+                              .read_bytes = bytes,
                               .types = staging.types().size(),
                               .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
   set_state(entry, SourceState::kUp, {});
@@ -189,6 +192,7 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
 
 bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
+  const std::int64_t begin_ns = clock_.monotonic_ns();
   for (const std::unique_ptr<Entry>& entry : entries_) read_and_commit(*entry, now_ns);
   std::array<FieldMask, kAllocatorCount> live{};
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
@@ -214,7 +218,10 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
         .tier = options_.everything ? Tier::kFull : config_.tier, .per_cpu = true, .size_classes = options_.everything};
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     render_text(rendered, *snapshot);
-    metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9, snapshot->series, snapshot->series_dropped);
+    snapshot->polled_ns = begin_ns;
+    metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9,
+                           static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9, snapshot->series,
+                           snapshot->series_dropped);
     pool_.publish(snapshot);
   } else {
     metrics_.snapshot_skipped();

@@ -5,6 +5,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -40,6 +41,7 @@ struct SelfMetrics::Implementation {
     Gauge* up = nullptr;
     Gauge* types = nullptr;
     Gauge* last_success = nullptr;
+    Gauge* read_bytes = nullptr;
     NativeHistogram* read_seconds = nullptr;
     std::map<ErrorCode, Counter*> errors;
   };
@@ -50,7 +52,13 @@ struct SelfMetrics::Implementation {
   HistogramFamily read_seconds{"memstat_source_read_seconds",
                                "Time from asking for a read of the source to having its bytes.",
                                {0.0001, 0.001, 0.01, 0.1, 1.0}};
+  HistogramFamily poll_seconds{"memstat_poll_duration_seconds",
+                               "Time of a whole poll: reading all sources, committing, tracking, rendering.",
+                               {0.001, 0.01, 0.1, 1.0, 10.0}};
   const std::int64_t created_ns = now_ns();  // when the counters began
+  NativeHistogram& poll_duration = poll_seconds.add({}, created_ns);
+  Family<Gauge>& read_bytes =
+      gauges(registry, "memstat_source_read_bytes", "Bytes that the kernel gave in the last read of the source.");
   Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds",
                                        "Unix time of the last read of the source that succeeded.");
   Family<Counter>& errors = counters(registry, "memstat_source_errors_total", "Reads of the source that failed, by reason.");
@@ -80,6 +88,7 @@ struct SelfMetrics::Implementation {
   Counter& cpu_seconds =
       counters(registry, "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.").Add({});
 
+  std::atomic<std::uint64_t> version{1};
   std::mutex mutex;
   std::map<std::string, Source, std::less<>> sources;          // guarded by mutex
   std::unique_ptr<ProcessMeter> meter = make_process_meter();  // guarded by mutex
@@ -120,9 +129,12 @@ void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& 
   if (entry.types == nullptr) {
     entry.types = &implementation_->types.Add({{"source", std::string(source)}});
     entry.last_success = &implementation_->last_success.Add({{"source", std::string(source)}});
+    entry.read_bytes = &implementation_->read_bytes.Add({{"source", std::string(source)}});
   }
   entry.types->Set(static_cast<double>(report.types));
   entry.last_success->Set(report.success_timestamp_seconds);
+  entry.read_bytes->Set(static_cast<double>(report.read_bytes));
+  ++implementation_->version;
 }
 
 void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double read_seconds) {
@@ -135,6 +147,7 @@ void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double 
     errors = &implementation_->errors.Add({{"source", std::string(source)}, {"reason", std::string(reason(code))}});
   }
   errors->Increment();
+  ++implementation_->version;
 }
 
 void SelfMetrics::source_absent(std::string_view source) {
@@ -145,25 +158,44 @@ void SelfMetrics::source_absent(std::string_view source) {
   Implementation::drop(implementation_->up, entry.up);
   Implementation::drop(implementation_->types, entry.types);
   Implementation::drop(implementation_->last_success, entry.last_success);
+  Implementation::drop(implementation_->read_bytes, entry.read_bytes);
+  ++implementation_->version;
   if (entry.read_seconds != nullptr) implementation_->read_seconds.remove(*entry.read_seconds);
   entry.read_seconds = nullptr;
 }
 
-void SelfMetrics::poll_finished(double timestamp_seconds, std::size_t series, std::uint64_t series_dropped) {
+void SelfMetrics::poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,
+                                std::uint64_t series_dropped) {
+  implementation_->poll_duration.observe(duration_seconds);
   implementation_->poll_timestamp.Set(timestamp_seconds);
   implementation_->series.Set(static_cast<double>(series));
   implementation_->dropped.Set(static_cast<double>(series_dropped));
+  ++implementation_->version;
 }
 
-void SelfMetrics::polls_missed(std::size_t count) { implementation_->missed.Increment(static_cast<double>(count)); }
+void SelfMetrics::polls_missed(std::size_t count) {
+  implementation_->missed.Increment(static_cast<double>(count));
+  ++implementation_->version;
+}
 
-void SelfMetrics::snapshot_skipped() { implementation_->skipped.Increment(); }
+void SelfMetrics::snapshot_skipped() {
+  implementation_->skipped.Increment();
+  ++implementation_->version;
+}
 
-void SelfMetrics::config_reloaded(bool successful) { implementation_->reloaded.Set(successful ? 1 : 0); }
+void SelfMetrics::config_reloaded(bool successful) {
+  implementation_->reloaded.Set(successful ? 1 : 0);
+  ++implementation_->version;
+}
 
-void SelfMetrics::memory_locked(bool locked) { implementation_->locked.Set(locked ? 1 : 0); }
+void SelfMetrics::memory_locked(bool locked) {
+  implementation_->locked.Set(locked ? 1 : 0);
+  ++implementation_->version;
+}
 
-std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options) const {
+std::uint64_t SelfMetrics::version() const { return implementation_->version; }
+
+std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options, Process process) const {
   {
     const std::lock_guard lock(implementation_->mutex);
     const ProcessUsage usage = implementation_->meter->read();
@@ -175,10 +207,14 @@ std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& opti
     const double more = usage.cpu_seconds - implementation_->cpu_seconds.Value();
     if (more > 0) implementation_->cpu_seconds.Increment(more);
   }
+  std::vector<prometheus::MetricFamily> families = implementation_->registry.Collect();
+  if (process == Process::kWithout) {
+    std::erase_if(families, [](const prometheus::MetricFamily& family) { return family.name.starts_with("process_"); });
+  }
   Buffer page;
   render_own(format, options,
-             {.families = implementation_->registry.Collect(),
-              .histograms = {implementation_->read_seconds.data()},
+             {.families = std::move(families),
+              .histograms = {implementation_->read_seconds.data(), implementation_->poll_seconds.data()},
               .created_ns = implementation_->created_ns},
              page);
   return std::string(page.view());

@@ -16,6 +16,7 @@ namespace memstat {
 /// What is known of one source's last read.
 struct SourceReport {
   double read_seconds = 0;
+  std::uint64_t read_bytes = 0;  ///< B that the read brought
   std::size_t types = 0;
   double success_timestamp_seconds = 0;  ///< Unix time
 };
@@ -35,15 +36,22 @@ class SelfMetrics {
   void source_absent(std::string_view source);
 
   /// `series`: of memory types on the page; `series_dropped`: that series_limit keeps off it.
-  void poll_finished(double timestamp_seconds, std::size_t series, std::uint64_t series_dropped = 0);
+  void poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,
+                     std::uint64_t series_dropped = 0);
   void polls_missed(std::size_t count);
   void snapshot_skipped();
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
 
+  /// Grows with every change of a figure (process_* are none of them), so that a page made of them can be kept.
+  [[nodiscard]] std::uint64_t version() const;
+
+  /// Whether process_* are on the page: another exporter that passes it on has such of its own.
+  enum class Process { kWith, kWithout };
   /// All series in that format, process_* as of now; what follows the memory types on a page, and its end. `options`: only
   /// what it says of the manner counts. Allocates.
-  [[nodiscard]] std::string page(ExpositionFormat format, const RenderOptions& options = {}) const;
+  [[nodiscard]] std::string page(ExpositionFormat format, const RenderOptions& options = {},
+                                 Process process = Process::kWith) const;
   [[nodiscard]] std::string text() const { return page(ExpositionFormat::kText); }
 
  private:

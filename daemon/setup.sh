@@ -96,15 +96,16 @@ configure() {
   cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >&2
 }
 
-# build DIR [TARGET]: builds the target, or everything. What root builds is given to the owner of the tree, who would
+# build DIR [TARGET...]: builds the targets, or everything. What root builds is given to the owner of the tree, who would
 # otherwise be locked out of it by one `sudo daemon/run`.
 build() {
   may_write "$1" || return 1
   say "building $1"
   # Going on after an error shows all of them at once.
-  local status=0 keep_going=-k0
-  [ -e "$1/build.ninja" ] || keep_going=-k
-  "${build_prefix[@]}" cmake --build "$1" -j "$(build_jobs)" ${2:+--target "$2"} -- $keep_going >&2 || status=$?
+  local status=0 keep_going=-k0 directory=$1
+  shift
+  [ -e "$directory/build.ninja" ] || keep_going=-k
+  "${build_prefix[@]}" cmake --build "$directory" -j "$(build_jobs)" ${1:+--target "$@"} -- $keep_going >&2 || status=$?
   [ "$(id -u)" != 0 ] || chown -R --reference="$root" "$root/build"
   return $status
 }

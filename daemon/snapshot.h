@@ -136,6 +136,7 @@ class Snapshot {
   Buffer text;
   std::size_t series = 0;
   RenderOptions options;
+  std::int64_t polled_ns = 0;  ///< Monotonic time at which its poll began; set by the poller.
   /// Series that the limit on series keeps off the page; set by the selection.
   std::uint64_t series_dropped = 0;
 

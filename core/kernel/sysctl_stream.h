@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// One sysctl that is an int or u_int of 4 bytes. `scratch` is overwritten.
+/// One sysctl that is an int or u_int of 4 bytes. `scratch` is overwritten. Thread safety of both functions: the view's.
 /// Errors: those of KernelView::read_sysctl; kData when it has another size.
 inline Result<std::uint32_t> read_sysctl_u32(KernelView& view, std::string_view name, Buffer& scratch) {
   if (auto result = view.read_sysctl(name, scratch, sizeof(std::uint32_t)); !result) return result.error();
@@ -23,7 +23,7 @@ inline Result<std::uint32_t> read_sysctl_u32(KernelView& view, std::string_view 
   return load<std::uint32_t>(scratch.view(), 0);
 }
 
-/// One of the two streams, and the sysctls that say how large it is.
+/// One of the two streams, and the sysctls that say how large it is. Thread safety: a plain value.
 struct SysctlStream {
   std::string_view name;
   std::string_view count;     ///< Records in it.

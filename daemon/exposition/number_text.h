@@ -3,6 +3,7 @@
 // mispredicted branch costs as much as eight digits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace memstat {
 
@@ -97,9 +99,9 @@ inline char* write_number(char* at, double value) {
       return at + (decimals == 0 ? 0 : decimals % 100 == 0 ? 2 : decimals % 10 == 0 ? 3 : 4);
     }
   }
-  if (std::isnan(value) || std::isinf(value)) {
-    std::memcpy(at, std::isnan(value) ? "NaN " : value > 0 ? "+Inf" : "-Inf", 4);
-    return at + (std::isnan(value) ? 3 : 4);
+  if (!std::isfinite(value)) {
+    const std::string_view name = std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+    return std::copy(name.begin(), name.end(), at);
   }
   const bool is_usual = std::abs(value) >= 1e-5 && std::abs(value) < 1e15;
   return is_usual ? std::to_chars(at, at + kNumberRoom, value, std::chars_format::fixed).ptr

@@ -19,7 +19,7 @@ class TextWriter : public PageCursor {
       : PageCursor(out), tells_created_(kIsOpenMetrics && options.created) {}
 
   void begin_family(const FamilyHeader& header, std::size_t, std::size_t) {
-    name_size_ = std::min(header.name.size(), kLongestName);
+    name_size_ = std::min(header.name.size(), kLongestMetricName);
     std::memcpy(name_.data(), header.name.data(), name_size_);
     std::string_view family = name();
     if (kIsOpenMetrics && header.kind == FamilyKind::kCounter && family.ends_with(page_walk::kTotal)) {
@@ -95,7 +95,6 @@ class TextWriter : public PageCursor {
   }
 
  private:
-  static constexpr std::size_t kLongestName = 96;
   static constexpr std::string_view kCreated = "_created";
 
   [[nodiscard]] std::string_view name() const { return {name_.data(), name_size_}; }
@@ -169,7 +168,7 @@ class TextWriter : public PageCursor {
     written(at);
   }
 
-  std::array<char, kLongestName + kCopyPadding> name_{};
+  std::array<char, kLongestMetricName + kCopyPadding> name_{};
   std::size_t name_size_ = 0;
   std::size_t family_size_ = 0;  // of the name, what HELP and TYPE call the family
   const bool tells_created_;

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   SnapshotPool pool;
   Poller poller(*std::move(view), clock, metrics, pool, Config{}, {});
   poller.open_sources();
-  const Pages pages(pool, metrics, poller, {});
+  Pages pages(pool, metrics, poller, clock, {});
   std::mutex one_poll_at_a_time;
   HttpServerOptions options;
   options.listen = {"127.0.0.1:" + std::string(argv[1])};

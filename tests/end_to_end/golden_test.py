@@ -26,6 +26,7 @@ VOLATILE = re.compile("|".join((
     r"process_.*",                     # this process
     r".*_timestamp_seconds",           # times of day
     r"memstat_source_read_seconds.*",  # how long reads took
+    r"memstat_poll_duration_seconds.*",
     r"memstat_build_info",             # changes with every release
 )))
 

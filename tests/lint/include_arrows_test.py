@@ -22,6 +22,7 @@ LAYERS = [
     (r"core/c_api.*", [r"core/(include|model|kernel|base)/.*", r"core/(query|source|c_api)[a-z_]*\.h"]),
     (r"core/(events|counters|postmortem)/(.*)", [r"core/(model|kernel|base)/.*", r"core/source\.h", r"core/\1/.*"]),
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/model/field\.h"]),
+    (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/memstat\.h"]),
     (r"daemon/.*", [r"daemon/.*", r"config/.*", r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
     (r"tests/.*", [r"(core|config|daemon|tests)/.*"]),
 ]
@@ -95,11 +96,15 @@ def check_self():
            ("daemon/a.cpp", '"tests/support/a.h"'), ("daemon/a.cpp", '"a.h"'), ("core/base/a.cpp", "<spdlog/spdlog.h>"),
            ("core/kernel/a.cpp", "<archive.h>"), ("daemon/a.cpp", "<civetweb.h>"), ("core/kernel/a.cpp", "<linux/fs.h>"),
            ("core/kernel/a_linux.cpp", "<sys/sysctl.h>"), ("core/base/a.cpp", "<boost/any.hpp>"), ("elsewhere/a.h", '"core/source.h"'),
-           ("core/events/a.cpp", '"core/counters/b.h"')]
+           ("core/events/a.cpp", '"core/counters/b.h"'), ("daemon/ctl/a.cpp", '"core/model/field.h"'),
+           ("daemon/ctl/a.cpp", '"core/c_api_list.h"'), ("daemon/ctl/a.cpp", '"daemon/options.h"'),
+           ("daemon/ctl/a.cpp", '"config/config.h"'), ("daemon/ctl/a.cpp", "<spdlog/spdlog.h>")]
     good = [("core/base/a.h", '"core/base/error.h"'), ("core/sources/a.cpp", '"core/source.h"'), ("core/sources/a.cpp", "<cstdint>"),
             ("core/query.cpp", '"core/model/memory_type_list.h"'), ("daemon/a.cpp", '"config/config.h"'),
             ("core/kernel/capture_archive.cpp", "<archive.h>"), ("core/kernel/a_linux.cpp", "<linux/fs.h>"),
-            ("core/events/a.cpp", '"core/events/b.h"'), ("tests/unit/a_test.cpp", '"daemon/app.h"')]
+            ("core/events/a.cpp", '"core/events/b.h"'), ("tests/unit/a_test.cpp", '"daemon/app.h"'),
+            ("daemon/ctl/a.cpp", '"daemon/ctl/b.h"'), ("daemon/ctl/a.cpp", '"core/include/memstat.h"'),
+            ("daemon/ctl/a.cpp", "<CLI/CLI.hpp>")]
     for wanted, table in ((True, bad), (False, good)):
         for file, include in table:
             found = problem(file, include[1:-1], include[0] == '"')

@@ -120,13 +120,15 @@ def slabinfo(*lines):
 
 
 def malloc_stats(types, slots=4, version=1, says_slots=None, says_count=None):
-    """kern.malloc_stats: types is a list of (name, {cpu: (memalloced, memfreed, numallocs, numfrees)})."""
+    """kern.malloc_stats: types is a list of (name, {cpu: (memalloced, memfreed, numallocs, numfrees)}), with the mask of
+    size classes as a fifth figure or without."""
     stream = struct.pack("<4I", version, slots if says_slots is None else says_slots,
                          len(types) if says_count is None else says_count, 0)
     for name, cpus in types:
         stream += (name if isinstance(name, bytes) else name.encode())[:32].ljust(32, b"\0")
         for cpu in range(slots):
-            stream += struct.pack("<8Q", *cpus.get(cpu, (0, 0, 0, 0)), 0, 0, 0, 0)
+            figures = tuple(cpus.get(cpu, ()))
+            stream += struct.pack("<8Q", *figures, *(0,) * (8 - len(figures)))
     return stream
 
 

@@ -75,6 +75,7 @@ class TrackedList {
   std::array<FieldMask, kAllocatorCount> live{};
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
   std::vector<std::uint64_t> size_classes;
+  SnapshotTimes times;
   std::uint64_t generation = 0;
   std::int64_t now_ns = 0;
 
@@ -82,7 +83,7 @@ class TrackedList {
   void finish_poll(std::chrono::nanoseconds after) {
     now_ns += generation == 1 ? 0 : after.count();
     tracker.track(list, live, live_cpu, generation, now_ns);
-    builder.build(list, live, live_cpu, generation, size_classes, snapshot);
+    builder.build(list, live, live_cpu, generation, size_classes, snapshot, times);
   }
 };
 

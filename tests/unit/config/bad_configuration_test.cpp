@@ -122,7 +122,7 @@ const BadConfiguration kBadConfigurations[] = {
      {"1:9: allow[0]: \"::1/128\" is an IPv6 network, which the HTTP server (Debian's civetweb) does not know; write an "
       "IPv4 network, such as 10.0.0.0/8"}},
     {"allow: [\"office\"]\n", {"1:9: allow[0]: \"office\" is not an IPv4 network; write one such as 10.0.0.0/8"}},
-    {"user: \"\"\n", {"1:7: user: \"\" is not the name of a user; write one such as nobody"}},
+    {"user: -x\n", {"1:7: user: \"-x\" is not the name of a user; write one such as nobody"}},
     {"user: \"a b\"\n", {"1:7: user: \"a b\" is not the name of a user; write one such as nobody"}},
     {"enable_reload: yes\n", {"1:16: enable_reload: \"yes\" is not a truth value; write true or false, without quotes"}},
     {"enable_reload: \"true\"\n",

@@ -186,6 +186,8 @@ TEST(Loader, TheShippedFileNamesTheKeysOfLaterVersionsWithTheirDefaults) {
   EXPECT_EQ(good(text), Config());
 }
 
+TEST(Loader, AnEmptyUserMeansThatNobodyElseIsBecome) { EXPECT_EQ(good("user: \"\"\n").user, ""); }
+
 TEST(Loader, TakesAnAgeAtWhichAScrapePollsAndAFileForThePage) {
   EXPECT_FALSE(good("poll: {on_scrape: off}\n").poll.on_scrape);
   EXPECT_EQ(good("poll: {on_scrape: 1s500ms}\n").poll.on_scrape, std::chrono::milliseconds(1500));

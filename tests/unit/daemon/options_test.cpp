@@ -44,6 +44,7 @@ TEST(Options, WithoutFlagsEverythingHasItsDefault) {
   EXPECT_FALSE(options.check_config || options.no_sandbox || options.once || options.replay_loop || options.list_metrics ||
                options.list_sources);
   EXPECT_EQ(options.replay_speed, 1);
+  EXPECT_EQ(options.format, ExpositionFormat::kText);
   EXPECT_EQ(outcome.out + outcome.err, "");
   Config config;
   apply(options, config);
@@ -61,6 +62,8 @@ TEST(Options, EachFlagIsTaken) {
                                  "--interval",
                                  "1m30s",
                                  "--once",
+                                 "--format",
+                                 "protobuf",
                                  "--replay",
                                  "capture.tar",
                                  "--replay-speed",
@@ -79,6 +82,7 @@ TEST(Options, EachFlagIsTaken) {
                                  "debug"});
   ASSERT_FALSE(outcome.parsed.exit_status) << outcome.err;
   const CommandLine& options = outcome.parsed.options;
+  EXPECT_EQ(options.format, ExpositionFormat::kProtobuf);
   EXPECT_EQ(options.config_file, "/etc/m.yaml");
   EXPECT_TRUE(options.check_config);
   ASSERT_EQ(options.listen.size(), 2U);
@@ -143,7 +147,9 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<const char*>{"--replay", "c", "--replay-speed", "fast"},
                     std::vector<const char*>{"--tier", "big"}, std::vector<const char*>{"--tier", ""},
                     std::vector<const char*>{"--log-level", "loud"}, std::vector<const char*>{"--log-level", ""},
-                    std::vector<const char*>{"--once", "--once=maybe"}));
+                    std::vector<const char*>{"--once", "--once=maybe"}, std::vector<const char*>{"--format", "text"},
+                    std::vector<const char*>{"--once", "--format", "json"},
+                    std::vector<const char*>{"--once", "--format", ""}));
 
 TEST(Options, AMistakesMessageNamesTheOptionAndWhatWouldBeRight) {
   EXPECT_THAT(parse({"--interval", "10"}).err, HasSubstr("--interval"));
@@ -165,8 +171,8 @@ TEST(Options, HelpNamesEveryFlagOfThisVersion) {
   EXPECT_EQ(outcome.parsed.exit_status, 0);
   EXPECT_THAT(outcome.err, IsEmpty());
   for (const char* flag : {"--config", "--check-config", "--listen", "--interval", "--once", "--replay", "--replay-speed",
-                           "--replay-loop", "--polls", "--record", "--list-metrics", "--list-sources", "--no-sandbox",
-                           "--tier", "--log-level", "--version", "--help"}) {
+                           "--replay-loop", "--polls", "--record", "--format", "--list-metrics", "--list-sources",
+                           "--no-sandbox", "--tier", "--log-level", "--version", "--help"}) {
     EXPECT_THAT(outcome.out, HasSubstr(flag));
   }
 }

@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/support/polled_daemon.h"
 
@@ -19,8 +21,9 @@ using testing::StartsWith;
 class PagesTest : public testing::Test {
  protected:
   PagesTest() { daemon_.view->set(kSlabinfo, slabinfo({{"dentry", 1'000'000}, {"filp", 3}})); }
-  [[nodiscard]] Pages pages(Pages::Options options = {.version = "1.2.3", .enable_reload = false, .reload = {}}) const {
-    return {daemon_.pool, daemon_.metrics, *daemon_.poller, std::move(options)};
+  [[nodiscard]] Pages pages(Pages::Options options = {
+                                .version = "1.2.3", .enable_reload = false, .reload = {}, .refresh = {}}) const {
+    return {daemon_.pool, daemon_.metrics, *daemon_.poller, daemon_.clock, std::move(options)};
   }
   [[nodiscard]] HttpResponse get(std::string_view path, std::string_view method = "GET", std::string_view query = {}) const {
     return pages().respond({.method = method, .path = path, .query = query, .host = {}, .remote_address = "127.0.0.1"});
@@ -169,6 +172,113 @@ TEST_F(PagesTest, NamesAndErrorsAreEscapedInHtml) {
   daemon_.poll();
   EXPECT_THAT(body(get("/")), HasSubstr("down: "));
   EXPECT_THAT(body(get("/")), Not(HasSubstr("<b>")));
+}
+
+/// What a client reads of a gzip body: one member, whole.
+std::string gunzip(const std::string& bytes) {
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  std::string plain(64UL << 20, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+  stream.avail_out = static_cast<uInt>(plain.size());
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  EXPECT_EQ(stream.avail_in, 0U) << "nothing after the member";
+  plain.resize(stream.total_out);
+  inflateEnd(&stream);
+  return plain;
+}
+
+std::optional<std::string> header(const HttpResponse& response, std::string_view wanted) {
+  for (const auto& [name, value] : response.headers) {
+    if (name == wanted) return value;
+  }
+  return std::nullopt;
+}
+
+class ScrapeTest : public PagesTest {
+ protected:
+  HttpResponse scrape(std::string_view accept, std::string_view encoding = {}) {
+    const std::vector<HttpHeader> headers = {{"Accept", accept}, {"Accept-Encoding", encoding}};
+    return pages_.respond(
+        {.method = "GET", .path = "/metrics", .query = {}, .host = {}, .remote_address = "127.0.0.1", .headers = headers});
+  }
+  Pages pages_{daemon_.pool, daemon_.metrics, *daemon_.poller, daemon_.clock, {.version = "1", .reload = {}}};
+};
+
+TEST_F(ScrapeTest, EveryFormatIsServedPlainAndCompressedWithTheSameBytes) {
+  if (!can_gzip()) GTEST_SKIP() << "built without gzip";
+  daemon_.poll();
+  const std::pair<std::string, std::string> formats[] = {
+      {"text/plain", "text/plain; version=0.0.4; charset=utf-8"},
+      {"application/openmetrics-text; version=1.0.0", "application/openmetrics-text; version=1.0.0; charset=utf-8"},
+      {"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
+       "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"}};
+  for (const auto& [accept, content_type] : formats) {
+    const HttpResponse plain = scrape(accept);
+    EXPECT_EQ(plain.content_type, content_type);
+    EXPECT_EQ(header(plain, "Content-Encoding"), std::nullopt);
+    EXPECT_EQ(header(plain, "Vary"), "Accept, Accept-Encoding");
+    const HttpResponse compressed = scrape(accept, "gzip");
+    EXPECT_EQ(compressed.content_type, content_type);
+    EXPECT_EQ(header(compressed, "Content-Encoding"), "gzip");
+    EXPECT_EQ(gunzip(body(compressed)), body(plain));
+    EXPECT_THAT(body(plain), HasSubstr("memstat_poll_age_seconds"));
+    EXPECT_THAT(body(plain), HasSubstr("dentry"));
+  }
+}
+
+TEST_F(ScrapeTest, TheAgeIsOfTheMomentAndTheRestIsKept) {
+  daemon_.poll();
+  const std::string young = body(scrape("text/plain"));
+  EXPECT_EQ(value_of(young, "memstat_poll_age_seconds"), "0");
+  daemon_.clock.advance(std::chrono::milliseconds(2500));
+  const std::string old = body(scrape("text/plain"));
+  EXPECT_EQ(value_of(old, "memstat_poll_age_seconds"), "2.5");
+  EXPECT_EQ(old.substr(0, old.find("# HELP memstat_poll_age")), young.substr(0, young.find("# HELP memstat_poll_age")));
+  EXPECT_THAT(body(scrape("application/openmetrics-text; version=1.0.0")),
+              testing::EndsWith("memstat_poll_age_seconds 2.5\n# EOF\n"));
+}
+
+TEST_F(ScrapeTest, TypesAreCompressedOnceASnapshotAndOwnFiguresWhenTheyChange) {
+  if (!can_gzip()) GTEST_SKIP() << "built without gzip";
+  daemon_.poll();
+  const HttpResponse first = scrape("text/plain", "gzip");
+  const HttpResponse second = scrape("text/plain", "gzip");
+  EXPECT_EQ(first.pieces.at(1).data(), second.pieces.at(1).data()) << "the same bytes, not made again";
+  EXPECT_EQ(first.pieces.at(2).data(), second.pieces.at(2).data());
+  daemon_.metrics.config_reloaded(false);
+  const HttpResponse third = scrape("text/plain", "gzip");
+  EXPECT_EQ(first.pieces.at(1).data(), third.pieces.at(1).data());
+  EXPECT_EQ(value_of(gunzip(body(third)), "memstat_config_last_reload_successful"), "0");
+  EXPECT_EQ(value_of(gunzip(body(first)), "memstat_config_last_reload_successful"), "1") << "an answer does not change";
+  daemon_.view->set(kSlabinfo, slabinfo({{"other", 5}}));
+  daemon_.poll();
+  EXPECT_THAT(gunzip(body(scrape("text/plain", "gzip"))), Not(HasSubstr("dentry")));
+  EXPECT_THAT(gunzip(body(first)), HasSubstr("dentry"));
+}
+
+TEST_F(PagesTest, AScrapeSaysHowLongItWaitsForAPoll) {
+  daemon_.poll();
+  std::chrono::steady_clock::time_point deadline;
+  Pages served = pages({.version = "1", .reload = {}, .refresh = [&](auto until) { deadline = until; }});
+  const auto patience = [&](std::string_view header) {
+    const std::vector<HttpHeader> headers = {{"X-Prometheus-Scrape-Timeout-Seconds", header}};
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_EQ(
+        served
+            .respond(
+                {.method = "GET", .path = "/metrics", .query = {}, .host = {}, .remote_address = {}, .headers = headers})
+            .status,
+        200);
+    return std::chrono::duration<double>(deadline - before).count();
+  };
+  EXPECT_NEAR(patience("5"), 4.75, 0.2);
+  EXPECT_NEAR(patience("1.5"), 1.25, 0.2);
+  EXPECT_NEAR(patience("0.1"), 0, 0.2) << "nothing is left to wait";
+  EXPECT_NEAR(patience("1e300"), 60, 0.2);
+  for (const std::string_view bad : {"", "-1", "nan", "abc", "5s"}) EXPECT_NEAR(patience(bad), 9.75, 0.2) << bad;
 }
 
 }  // namespace

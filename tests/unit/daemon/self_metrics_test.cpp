@@ -48,7 +48,7 @@ TEST_F(SelfMetricsTest, CountersAddAndGaugesSet) {
   metrics_.snapshot_skipped();
   metrics_.config_reloaded(false);
   metrics_.memory_locked(true);
-  metrics_.poll_finished(1700000000.5, 1234);
+  metrics_.poll_finished(1700000000.5, 0.25, 1234);
   EXPECT_EQ(value("memstat_poll_missed_total"), "5");
   EXPECT_EQ(value("memstat_snapshots_skipped_total"), "1");
   EXPECT_EQ(value("memstat_config_last_reload_successful"), "0");

@@ -3,15 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <vector>
 
 #include "tests/support/page.h"
+#include "tests/support/prometheus_page.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
@@ -202,51 +200,6 @@ TEST_F(TextExpositionTest, SizeClassesAreOneSeriesABitWithTheKernelsSizes) {
   EXPECT_EQ(types_.page({.tier = Tier::kFull, .per_cpu = true, .size_classes = false}), "");
 }
 
-/// What prometheus-cpp writes of the same snapshot; `names` are the types by row.
-std::string prometheus_text(const Snapshot& snapshot, const std::vector<std::string>& names) {
-  std::vector<prometheus::MetricFamily> families;
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    prometheus::MetricFamily family;
-    family.name = metric.name;
-    family.help = metric.help;
-    family.type = metric.kind == MetricKind::kCounter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
-    const auto add = [&](std::size_t row, double value, std::vector<prometheus::ClientMetric::Label> more) {
-      prometheus::ClientMetric sample;
-      sample.label = {{"allocator", "uma"}, {"type", names[row]}};
-      sample.label.insert(sample.label.end(), more.begin(), more.end());
-      sample.counter.value = value;
-      sample.gauge.value = value;
-      family.metric.push_back(sample);
-    };
-    const auto number = [&](std::uint64_t bits) {
-      switch (metric.format) {
-        case FigureFormat::kSigned: return static_cast<double>(static_cast<std::int64_t>(bits));
-        case FigureFormat::kDouble: return std::bit_cast<double>(bits);
-        case FigureFormat::kUnsigned: break;
-      }
-      return static_cast<double>(bits);
-    };
-    const auto figure = static_cast<Figure>(metric.figure);
-    for (std::size_t row = 0; metric.scope != MetricScope::kCpu && row < snapshot.row_count(); ++row) {
-      if (!snapshot.has(figure, row)) continue;
-      if (metric.scope == MetricScope::kType) add(row, number(snapshot.value(figure, row)), {});
-      for (std::size_t i = 0; metric.scope == MetricScope::kSizeClass && i < snapshot.size_classes().size(); ++i) {
-        if ((snapshot.value(figure, row) >> i & 1U) != 0)
-          add(row, 1, {{"size", std::to_string(snapshot.size_classes()[i])}});
-      }
-    }
-    for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
-      if (metric.scope != MetricScope::kCpu || (block.figures >> metric.figure & 1U) == 0) continue;
-      for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
-        add(block.row, number(snapshot.cpu_values(block, static_cast<CpuFigure>(metric.figure))[cpu]),
-            {{"cpu", std::to_string(cpu)}});
-      }
-    }
-    if (!family.metric.empty()) families.push_back(family);
-  }
-  return prometheus::TextSerializer().Serialize(families);
-}
-
 TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
   const std::vector<std::string> names{"plain", "back\\slash", "quo\"te", "line\nfeed", "", "r\xC3\xA9sum\xC3\xA9"};
   for (std::uint64_t poll = 0; poll < 3; ++poll) {
@@ -267,7 +220,7 @@ TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
     types_.poll(staging);
   }
   std::vector<std::string> ours = lines_of(types_.page());
-  std::vector<std::string> theirs = lines_of(prometheus_text(types_.snapshot, names));
+  std::vector<std::string> theirs = lines_of(prometheus_text(types_.snapshot));
   EXPECT_EQ(types_.snapshot.series, static_cast<std::size_t>(std::count_if(
                                         ours.begin(), ours.end(), [](const auto& line) { return line[0] != '#'; })));
   EXPECT_GT(types_.snapshot.series, 100U);

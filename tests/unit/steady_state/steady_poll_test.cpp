@@ -109,6 +109,30 @@ void expect_no_allocation(const Outcome& run) {
   EXPECT_GT(run.series, 100U);
 }
 
+TEST(SteadyRendering, InEveryFormatAllocatesNothingOnceThePageHasRoom) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  const auto view = open_fixture("freebsd-15.0-amd64-2cpu-limits.tar.zst");
+  const SystemClock clock;
+  SelfMetrics metrics("test");
+  SnapshotPool pool;
+  Poller poller(std::shared_ptr<KernelView>(view.get(), [](KernelView*) {}), clock, metrics, pool, Config{},
+                {.everything = true, .log = {}});
+  poller.open_sources();
+  ASSERT_TRUE(poller.poll(1));
+  const std::shared_ptr<const Snapshot> snapshot = pool.current();
+  ASSERT_NE(snapshot, nullptr);
+  prepare_stack();
+  for (const ExpositionFormat format :
+       {ExpositionFormat::kText, ExpositionFormat::kOpenMetrics, ExpositionFormat::kProtobuf}) {
+    RenderOptions options = snapshot->options;
+    options.created = true;
+    Buffer page;
+    const std::size_t series = render(format, options, *snapshot, page);
+    EXPECT_EQ(series, snapshot->series);
+    EXPECT_EQ(allocations_of([&] { render(format, options, *snapshot, page); }), 0U) << to_string(format);
+  }
+}
+
 /// All that the sources of that system read in a capture, a version a poll.
 std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
   const auto captured = open_fixture(capture);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What memstatctl prints, and its exit statuses.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace memstat::ctl {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+
+/// What a command prints on standard output, and why that is not all, or nothing ("" when it is all).
+struct Report {
+  std::string output;
+  std::string problem;
+};
+
+/// Writes all of it to standard output. kExitDone, or kExitFailed after saying on standard error why it could not be
+/// written.
+int print(std::string_view text);
+
+}  // namespace memstat::ctl

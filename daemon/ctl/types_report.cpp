@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/types_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "daemon/ctl/cells.h"
+#include "daemon/ctl/humanize.h"
+#include "daemon/ctl/json_writer.h"
+
+namespace memstat::ctl {
+namespace {
+
+struct Column {
+  const char* title;
+  const char* key;
+  std::uint32_t figure;  // MEMSTAT_FIGURE_*
+  std::uint64_t (*get)(const memory_type*);
+  bool is_bytes;
+};
+
+constexpr std::array<Column, 6> kColumns{{
+    {"BYTES", "bytes", MEMSTAT_FIGURE_BYTES, memstat_get_bytes, true},
+    {"OBJECTS", "objects", MEMSTAT_FIGURE_COUNT, memstat_get_count, false},
+    {"HELD", "held", MEMSTAT_FIGURE_HELD_BYTES, memstat_get_held_bytes, true},
+    {"FREE", "free", MEMSTAT_FIGURE_FREE, memstat_get_free, false},
+    {"FAILURES", "failures", MEMSTAT_FIGURE_FAILURES, memstat_get_failures, false},
+    {"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, memstat_get_countlimit, false},
+}};
+
+bool has(const memory_type* type, const Column& column) { return (memstat_get_figures(type) & column.figure) != 0; }
+
+std::uint64_t figure_of(const memory_type* type, const Column& column) {
+  const std::uint64_t value = column.get(type);
+  return value >> 63U == 0 ? value : 0;
+}
+
+/// Largest first; equals in a fixed order, so that two reports can be compared.
+std::vector<const memory_type*> sorted(memory_type_list* list) {
+  std::vector<const memory_type*> types;
+  for (memory_type* type = memstat_mtl_first(list); type != nullptr; type = memstat_mtl_next(type)) types.push_back(type);
+  const auto key = [](const memory_type* type) {
+    return std::tuple(~figure_of(type, kColumns[0]), memstat_get_allocator(type), std::string(memstat_get_name(type)),
+                      memstat_get_ordinal(type));
+  };
+  std::sort(types.begin(), types.end(), [&](const memory_type* a, const memory_type* b) { return key(a) < key(b); });
+  return types;
+}
+
+std::string cell(const memory_type* type, const Column& column, bool is_human) {
+  if (!has(type, column)) return "-";
+  const std::uint64_t value = figure_of(type, column);
+  return is_human && column.is_bytes ? humanize(value, Base::k1024, true) : std::to_string(value);
+}
+
+}  // namespace
+
+std::string allocator_name(int allocator) {
+  switch (allocator) {
+    case ALLOCATOR_MALLOC: return "malloc";
+    case ALLOCATOR_UMA: return "uma";
+    case ALLOCATOR_SLAB: return "slab";
+    default: return "allocator-" + std::to_string(allocator);
+  }
+}
+
+std::string types_text(memory_type_list* list, bool is_human) {
+  constexpr std::size_t kNames = 2;  // the columns of text, which are on the left
+  using Row = std::array<std::string, kNames + kColumns.size()>;
+  std::vector<Row> rows(1);
+  rows[0][0] = "ALLOCATOR";
+  rows[0][1] = "TYPE";
+  for (std::size_t i = 0; i < kColumns.size(); ++i) rows[0][kNames + i] = kColumns[i].title;
+  for (const memory_type* type : sorted(list)) {
+    Row& row = rows.emplace_back();
+    row[0] = allocator_name(memstat_get_allocator(type));
+    row[1] = printable(memstat_get_name(type));
+    for (std::size_t i = 0; i < kColumns.size(); ++i) row[kNames + i] = cell(type, kColumns[i], is_human);
+  }
+  std::array<std::size_t, std::tuple_size_v<Row>> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "" : "  ";
+      text += i < kNames ? to_left(row[i], widths[i]) : to_right(row[i], widths[i]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string types_json(memory_type_list* list) {
+  JsonWriter json("1");
+  json.open_list("types");
+  for (const memory_type* type : sorted(list)) {
+    json.open_object({});
+    json.field("allocator", allocator_name(memstat_get_allocator(type)));
+    json.field("type", memstat_get_name(type));
+    for (const Column& column : kColumns) {
+      if (has(type, column)) json.field(column.key, figure_of(type, column));
+    }
+    json.close();
+  }
+  return json.finish();
+}
+
+}  // namespace memstat::ctl

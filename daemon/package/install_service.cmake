@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Part of `cmake --install`: the service file and the default configuration. At install time and not before, because only then
+# is the prefix known (`cmake --install --prefix`), which both the places and the paths in the service file follow from.
+#
+# In: MEMSTAT_SOURCE (the tree), MEMSTAT_SYSTEM (Linux, FreeBSD, ...), MEMSTAT_BINDIR and MEMSTAT_SYSCONFDIR (absolute or below
+# CMAKE_INSTALL_PREFIX). The environment's DESTDIR stands before every path that is written, and in none that a file names.
+
+set(prefix ${CMAKE_INSTALL_PREFIX})
+cmake_path(ABSOLUTE_PATH prefix NORMALIZE)
+if(prefix STREQUAL "/usr" AND MEMSTAT_SYSCONFDIR STREQUAL "etc")
+  set(MEMSTAT_SYSCONFDIR "/etc")  # as GNUInstallDirs has it: there is no /usr/etc
+endif()
+cmake_path(ABSOLUTE_PATH MEMSTAT_BINDIR BASE_DIRECTORY "${prefix}" NORMALIZE)
+cmake_path(ABSOLUTE_PATH MEMSTAT_SYSCONFDIR BASE_DIRECTORY "${prefix}" NORMALIZE)
+set(configuration "${MEMSTAT_SYSCONFDIR}/memstatd/memstatd.yaml")
+
+# install_with_paths(FILE FOLDER PERMISSIONS FROM TO...): FILE with each FROM in it replaced by TO.
+function(install_with_paths file folder permissions)
+  cmake_path(GET file FILENAME name)
+  file(INSTALL DESTINATION "${folder}" TYPE FILE PERMISSIONS ${${permissions}} FILES "${file}")
+  file(READ "${file}" text)
+  set(replacements ${ARGN})
+  while(replacements)
+    list(POP_FRONT replacements from to)
+    string(FIND "${text}" "${from}" place)
+    if(place EQUAL -1)
+      message(FATAL_ERROR "${file} no longer names ${from}: mend daemon/package/install_service.cmake")
+    endif()
+    string(REPLACE "${from}" "${to}" text "${text}")
+  endwhile()
+  file(WRITE "$ENV{DESTDIR}${folder}/${name}" "${text}")
+endfunction()
+set(readable OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+set(runnable OWNER_READ OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
+if(MEMSTAT_SYSTEM STREQUAL "FreeBSD")
+  install_with_paths("${MEMSTAT_SOURCE}/rc.d/memstatd" "${MEMSTAT_SYSCONFDIR}/rc.d" runnable
+                     "/usr/local/etc/rc.d/" "${MEMSTAT_SYSCONFDIR}/rc.d/"
+                     "/usr/local/etc/memstatd/memstatd.yaml" "${configuration}"
+                     "/usr/local/bin/memstatd" "${MEMSTAT_BINDIR}/memstatd")
+elseif(MEMSTAT_SYSTEM STREQUAL "Linux")
+  install_with_paths("${MEMSTAT_SOURCE}/rc.d/memstatd.service" "${prefix}/lib/systemd/system" readable
+                     "/usr/lib/systemd/system/" "${prefix}/lib/systemd/system/"
+                     "/etc/memstatd/memstatd.yaml" "${configuration}"
+                     "/usr/bin/memstatd" "${MEMSTAT_BINDIR}/memstatd")
+endif()
+
+# A configuration that somebody has edited is theirs.
+set(name memstatd.yaml)
+if(EXISTS "$ENV{DESTDIR}${configuration}")
+  file(READ "$ENV{DESTDIR}${configuration}" there)
+  file(READ "${MEMSTAT_SOURCE}/config/memstatd.yaml" shipped)
+  if(NOT there STREQUAL shipped)
+    set(name memstatd.yaml.new)
+    message(STATUS "Kept ${configuration}; the default is beside it as ${name}")
+  endif()
+endif()
+file(INSTALL DESTINATION "${MEMSTAT_SYSCONFDIR}/memstatd" TYPE FILE PERMISSIONS ${readable} RENAME ${name}
+     FILES "${MEMSTAT_SOURCE}/config/memstatd.yaml")

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Run by `cpack -G DEB` when the trees of all packages are laid out: what Debian's policy asks for on top of what `cmake --install`
+# does. Manual pages are compressed, each package has its change log, and folders are open whatever the umask is.
+foreach(part daemon library development)
+  execute_process(COMMAND find "${CPACK_TEMPORARY_DIRECTORY}/${part}" -type d -exec chmod 755 {} + COMMAND_ERROR_IS_FATAL ANY)
+  set(tree "${CPACK_TEMPORARY_DIRECTORY}/${part}/usr")
+  string(TOUPPER ${part} upper)
+  set(documents "${tree}/share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
+  file(COPY_FILE "${CPACK_MEMSTAT_CHANGELOG}" "${documents}/changelog.Debian")
+  file(CHMOD "${documents}/changelog.Debian" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  file(GLOB pages "${tree}/share/man/man*/*.[1-9]")
+  execute_process(COMMAND gzip -9nf ${pages} "${documents}/changelog.Debian" COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

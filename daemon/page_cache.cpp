@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/page_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "daemon/exposition/exposition.h"
+#include "daemon/exposition/number_text.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kEndOfOpenMetrics = "# EOF\n";
+/// A value that stands for the age while its place is looked for; written the same by every format, and found nowhere else.
+constexpr double kPlaceholder = 987654321.0;
+constexpr std::string_view kPlaceholderText = "987654321";
+
+/// What a part shared with others is held by while it is sent.
+struct Held {
+  std::shared_ptr<const Snapshot> snapshot;
+  std::shared_ptr<const void> own;
+  std::shared_ptr<const void> types;
+};
+
+void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding coding) {
+  response.content_type = content_type(format);
+  response.headers.emplace_back("Vary", "Accept, Accept-Encoding");
+  if (coding == ContentCoding::kGzip) response.headers.emplace_back("Content-Encoding", "gzip");
+}
+
+}  // namespace
+
+PageCache::PageCache(const SnapshotPool& pool, const SelfMetrics& metrics, const Clock& clock)
+    : pool_(pool), metrics_(metrics), clock_(clock) {
+  for (std::size_t i = 0; i < kExpositionFormatCount; ++i) find_place_of_age(static_cast<ExpositionFormat>(i));
+}
+
+/// Renders the family once with a placeholder, and remembers what stands around it.
+void PageCache::find_place_of_age(ExpositionFormat format) {
+  prometheus::MetricFamily age;
+  age.name = "memstat_poll_age_seconds";
+  age.help = "Seconds since the poll began that this page is of, at the moment of the scrape.";
+  age.type = prometheus::MetricType::Gauge;
+  age.metric.emplace_back().gauge.value = kPlaceholder;
+  Buffer rendered;
+  render_own(format, {}, {.families = {age}, .histograms = {}, .created_ns = 0}, rendered);
+  std::string placeholder(kPlaceholderText);
+  if (format == ExpositionFormat::kProtobuf) {
+    placeholder.resize(sizeof kPlaceholder);
+    std::memcpy(placeholder.data(), &kPlaceholder, sizeof kPlaceholder);
+  }
+  const std::size_t place = rendered.view().find(placeholder);
+  Format& entry = formats_[static_cast<std::size_t>(format)];
+  entry.before_age = rendered.view().substr(0, place);
+  if (place != std::string_view::npos) entry.after_age = rendered.view().substr(place + placeholder.size());
+}
+
+void PageCache::append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out) {
+  const Format& entry = formats_[static_cast<std::size_t>(format)];
+  const double age = static_cast<double>(std::max<std::int64_t>(clock_.monotonic_ns() - polled_ns, 0)) / 1e9;
+  out += entry.before_age;
+  std::array<char, 40> text{};
+  if (format == ExpositionFormat::kProtobuf) {
+    std::memcpy(text.data(), &age, sizeof age);
+    out.append(text.data(), sizeof age);
+  } else {
+    char* const end = write_number(text.data(), age);
+    out.append(text.data(), static_cast<std::size_t>(end - text.data()));
+  }
+  out += entry.after_age;
+}
+
+std::shared_ptr<PageCache::Own> PageCache::own_of(Format& entry, ExpositionFormat format, const RenderOptions& options,
+                                                  bool compressed) {
+  const std::uint64_t version = metrics_.version();
+  if (entry.own == nullptr || entry.own->version != version) {
+    auto own = std::make_shared<Own>();
+    own->version = version;
+    own->text = metrics_.page(format, options);
+    if (own->text.ends_with(kEndOfOpenMetrics) && format == ExpositionFormat::kOpenMetrics) {
+      own->text.resize(own->text.size() - kEndOfOpenMetrics.size());
+    }
+    entry.own = std::move(own);
+  }
+  if (compressed && !entry.own->is_compressed) {
+    compressor_.compress_part(entry.own->text, entry.own->gzip);
+    entry.own->is_compressed = true;
+  }
+  return entry.own;
+}
+
+std::shared_ptr<PageCache::Types> PageCache::types_of(Format& entry, ExpositionFormat format, const Snapshot& snapshot) {
+  if (entry.types != nullptr && entry.types->generation == snapshot.generation()) return entry.types;
+  auto types = std::make_shared<Types>();
+  types->generation = snapshot.generation();
+  compressor_.compress_part(page_of(snapshot, format), types->gzip);
+  entry.types = std::move(types);
+  return entry.types;
+}
+
+HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
+  Held held{.snapshot = pool_.current(), .own = {}, .types = {}};
+  if (held.snapshot == nullptr) {
+    return {.status = 503,
+            .content_type = "text/plain; charset=utf-8",
+            .text = "No poll has finished yet; try again in a moment.\n"};
+  }
+  const Snapshot& snapshot = *held.snapshot;
+  HttpResponse response;
+  add_headers(response, format, coding);
+  Format& entry = formats_[static_cast<std::size_t>(format)];
+  response.pieces.reserve(3);
+  if (coding == ContentCoding::kIdentity) {
+    response.pieces.push_back(page_of(snapshot, format));
+    {
+      const std::lock_guard lock(entry.mutex);
+      auto own = own_of(entry, format, snapshot.options, false);
+      response.pieces.emplace_back(own->text);
+      held.own = std::move(own);
+    }
+    append_age(format, snapshot.polled_ns, response.text);
+  } else {
+    std::shared_ptr<Own> own;
+    std::shared_ptr<Types> types;
+    {
+      const std::lock_guard lock(entry.mutex);
+      own = own_of(entry, format, snapshot.options, true);
+      types = types_of(entry, format, snapshot);
+    }
+    response.pieces = {gzip_header(), types->gzip.bytes.view(), own->gzip.bytes.view()};
+    std::string age;
+    append_age(format, snapshot.polled_ns, age);
+    append_gzip_end(response.text, age, gzip_crc(types->gzip.crc, own->text), types->gzip.size + own->gzip.size);
+    held.own = std::move(own);
+    held.types = std::move(types);
+    held.snapshot = nullptr;  // compressed bytes are copies: the snapshot can be built anew
+  }
+  response.owner = std::make_shared<const Held>(std::move(held));
+  return response;
+}
+
+HttpResponse PageCache::answer(ExpositionFormat format, ContentCoding coding, std::string body) {
+  HttpResponse response;
+  add_headers(response, format, coding);
+  if (coding == ContentCoding::kIdentity) {
+    response.text = std::move(body);
+    return response;
+  }
+  const auto compressed = std::make_shared<Buffer>();
+  const std::array<std::string_view, 1> pieces{body};
+  compressor_.compress(pieces, *compressed);
+  response.pieces.push_back(compressed->view());
+  response.owner = compressed;
+  return response;
+}
+
+}  // namespace memstat

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The bytes of /metrics, ready to be sent: made at most once a snapshot, format and coding, however many scrape.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "daemon/compression.h"
+#include "daemon/http_server.h"
+#include "daemon/negotiation.h"
+#include "daemon/self_metrics.h"
+#include "daemon/snapshot_pool.h"
+
+namespace memstat {
+
+/// Puts the page together from three parts: the memory types (rendered with the snapshot, or when first asked for), the
+/// daemon's own figures (rendered again when one of them changed), and the age of the poll, which is of the moment.
+/// The first two are compressed when first asked for; the third, a few hundred bytes, follows uncompressed in the same gzip
+/// member. Thread safety: safe.
+class PageCache {
+ public:
+  /// All must outlive this.
+  PageCache(const SnapshotPool& pool, const SelfMetrics& metrics, const Clock& clock);
+
+  /// The whole page. Status 503 before the first poll. Throws std::bad_alloc.
+  [[nodiscard]] HttpResponse page(ExpositionFormat format, ContentCoding coding);
+
+  /// `body` as an answer of its own, compressed if so wished.
+  [[nodiscard]] HttpResponse answer(ExpositionFormat format, ContentCoding coding, std::string body);
+
+ private:
+  /// The own figures as of one change of them.
+  struct Own {
+    std::uint64_t version = 0;
+    std::string text;  // without the document's end
+    GzipPart gzip;
+    bool is_compressed = false;
+  };
+  struct Types {
+    std::uint64_t generation = 0;  // of the snapshot; 0: none
+    GzipPart gzip;
+  };
+  struct Format {
+    std::mutex mutex;
+    std::shared_ptr<Own> own;      // guarded by mutex; what it points to does not change while others hold it
+    std::shared_ptr<Types> types;  // likewise
+    // The last part with a place for the age.
+    std::string before_age;
+    std::string after_age;
+  };
+
+  void find_place_of_age(ExpositionFormat format);
+  void append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out);
+  std::shared_ptr<Own> own_of(Format& entry, ExpositionFormat format, const RenderOptions& options, bool compressed);
+  std::shared_ptr<Types> types_of(Format& entry, ExpositionFormat format, const Snapshot& snapshot);
+
+  const SnapshotPool& pool_;
+  const SelfMetrics& metrics_;
+  const Clock& clock_;
+  GzipCompressor compressor_;
+  std::array<Format, kExpositionFormatCount> formats_;
+};
+
+}  // namespace memstat

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl as people and scripts use it: its own report, the command line, what is printed where, and the exit status."""
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+from ctl import MEMSTATCTL, capture_of, integer, library_dump, on_terminal, output, run  # noqa: E402
+
+LIMITS = "freebsd-15.0-amd64-2cpu-limits"
+
+
+class Types(unittest.TestCase):
+    def check_table(self, text):
+        lines = text.splitlines()
+        self.assertEqual(lines[0].split(), ["ALLOCATOR", "TYPE", "BYTES", "OBJECTS", "HELD", "FREE", "FAILURES", "LIMIT"])
+        self.assertEqual({len(line) for line in lines}, {len(lines[0])}, "columns are not aligned")
+        return lines[1:]
+
+    def test_linux_caches_are_slabinfos_largest_first(self):
+        path = captures.fixtures()["linux-6.12-4cpu"]
+        files = captures.read_fixture(path)
+        poll = max(re.match(r"\d{6}", file).group() for file in files if re.match(r"\d{6}/", file))
+        wanted = captures.decode_slabinfo(files[f"{poll}/fs/proc/slabinfo"])
+        rows = json.loads(output("types", "--json", "--from", path))["types"]
+        self.assertEqual([row["bytes"] for row in rows], sorted((row["bytes"] for row in rows), reverse=True))
+        for key, metric in (("bytes", "bytes"), ("objects", "objects"), ("held", "held_bytes"), ("free", "free_objects")):
+            sums = {}
+            for row in rows:
+                self.assertEqual(row["allocator"], "slab")
+                sums[row["type"]] = sums.get(row["type"], 0) + row[key]
+            self.assertEqual(sums, wanted[f"memstat_type_{metric}"], key)
+        self.assertTrue(all("failures" not in row and "limit" not in row for row in rows), "slabinfo has neither")
+        exact = self.check_table(output("types", "--no-human", "--from", path))
+        self.assertEqual([line.split()[-6:] for line in exact],
+                         [[str(row["bytes"]), str(row["objects"]), str(row["held"]), str(row["free"]), "-", "-"] for row in rows])
+        human = self.check_table(output("types", "--from", path))
+        self.assertRegex(human[0].split()[-6], r"^[0-9.]+[KMG]$")
+
+    def test_freebsd_types_of_both_allocators(self):
+        path = captures.fixtures()[LIMITS]
+        rows = json.loads(output("types", "--json", "--from", path + "@1"))["types"]
+        files = captures.read_fixture(path)
+        wanted = sorted((entry["bytes"], entry["name"]) for allocator in ("malloc", "uma")
+                        for entry in library_dump(files, "000001", allocator))
+        self.assertEqual(sorted((row["bytes"], row["type"]) for row in rows), wanted)
+        self.assertEqual({row["allocator"] for row in rows}, {"malloc", "uma"})
+        cluster = next(row for row in rows if row["type"] == "mbuf_cluster")
+        self.assertEqual((cluster["limit"], cluster["objects"], cluster["failures"]), (2200, 2200, 0))
+        self.assertNotIn("failures", next(row for row in rows if row["allocator"] == "malloc"))
+
+    def test_amounts_below_zero_are_zero_and_names_cannot_steer_the_terminal(self):
+        with program.temporary_folder() as folder:
+            capture_of(folder, malloc=[("a\x1b[2Jb", 1, 64, 1, 0)], zones=[{"name": "z"}])
+            rows = self.check_table(output("types", "--from", folder))
+            self.assertEqual(rows[0].split()[:3], ["malloc", "a?[2Jb", "64"])
+            self.assertIn("a?[2Jb", output("malloc", "--from", folder))
+            self.assertEqual(json.loads(output("types", "--json", "--from", folder))["types"][0]["type"], "a\x1b[2Jb")
+        with program.temporary_folder() as folder:
+            poll = {"sysctl/kern.smp.maxcpus": integer(4), "sysctl/kern.smp.maxid": integer(3), "sysctl/hw.pagesize": integer(4096),
+                    "sysctl/kern.malloc_count": integer(1), "sysctl/vm.zone_count": integer(1),
+                    "sysctl/kern.malloc_stats": captures.malloc_stats([("racy", {0: (10, 74, 1, 2)})]),
+                    "sysctl/vm.zone_stats": captures.zone_stats([{"name": "z"}])}
+            captures.write_capture(folder, [poll], system="freebsd", cpus="0-3")
+            row = next(row for row in json.loads(output("types", "--json", "--from", folder))["types"] if row["type"] == "racy")
+            self.assertEqual((row["bytes"], row["objects"]), (0, 0))
+            self.assertIn(f" {2**64 - 1} {2**64 - 64}    1 ", output("malloc", "--from", folder), "upstream's arithmetic")
+
+    def test_what_can_be_read_is_shown_when_one_half_is_damaged(self):
+        with program.temporary_folder() as folder:
+            capture_of(folder, malloc=[("fine", 1, 64, 1, 0)], zones=[{"name": "z"}])
+            captures.write_file(os.path.join(folder, "000000", "sysctl", "vm.zone_stats"), captures.zone_stats([{"name": "z"}])[:100])
+            done = run("types", "--json", "--from", folder)
+            self.assertEqual((done.returncode, [row["type"] for row in json.loads(done.stdout)["types"]]), (1, ["fine"]))
+            self.assertIn("vm.zone_stats", done.stderr)
+
+    @unittest.skipUnless(sys.platform == "linux" and program.can_read_slabinfo(), program.NO_SLABINFO)
+    def test_live_linux_kernel(self):
+        for environment in ({}, {"MEMSTAT_CAPTURE": captures.fixtures()[LIMITS]}):
+            text = output("types", "--from", "live", environment=environment)
+            self.assertRegex(text, r"(?m)^slab +dentry +[0-9.]+[KMG] ", environment)
+
+
+class CommandLine(unittest.TestCase):
+    def assert_fails(self, status, arguments, *words, **options):
+        done = run(*arguments, **options)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), (arguments, done.stderr))
+        self.assertTrue(done.stderr.startswith("memstatctl: ") and done.stderr.endswith("\n"), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr, arguments)
+
+    def test_figures_are_for_people_on_a_terminal_as_with_vmstat(self):
+        with program.temporary_folder() as folder:
+            capture_of(folder, malloc=[("acpica", 2295, 267680, 88105, 0b1000011)], classes=[16, 32, 64, 128, 256, 384, 8192])
+            whole = "            Type  Use Memory Req Size(s)\n          acpica 2295 267680 88105 16,32,8192\n"
+            short = "            Type  Use Memory Req Size(s)\n          acpica 2.3k  261K  88k 16,32,8K\n"
+            self.assertEqual(output("malloc", "--from", folder), whole)
+            self.assertEqual(output("malloc", "--human", "--from", folder), short)
+            self.assertEqual(on_terminal("malloc", "--from", folder), short)
+            self.assertEqual(on_terminal("malloc", "--no-human", "--from", folder), whole)
+            self.assertNotIn("2.3k", on_terminal("malloc", "--format", "freebsd-13", "--from", folder))
+            self.assertEqual(on_terminal("malloc", "--json", "--from", folder), output("malloc", "--json", "--from", folder))
+
+    def test_wrong_usage(self):
+        capture = captures.fixtures()[LIMITS]
+        for arguments, word in (
+                ([], "malloc, zones, mbufs or types"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
+                (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
+                (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
+                (["malloc", "--human", "--no-human"], "--no-human"), (["zones", "--json", "--format", "freebsd-10"], "JSON"),
+                (["malloc", "--human", "--format", "freebsd-13"], "--human")):
+            self.assert_fails(2, arguments, word, "--help")
+        for command in ("malloc", "zones", "mbufs", "types"):
+            for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):
+                self.assert_fails(2, [command, "--from", url], url, "URL", "CAPTURE@POLL")
+
+    def test_captures_that_cannot_be_read(self):
+        capture = captures.fixtures()[LIMITS]
+        with program.temporary_folder() as folder:
+            broken = os.path.join(folder, "broken.tar.zst")
+            with open(capture, "rb") as file:
+                captures.write_file(broken, file.read(20000))
+            for command in ("malloc", "zones", "mbufs", "types"):
+                for arguments in ([], ["--json"]):
+                    self.assert_fails(1, [command, *arguments, "--from", "/no/such"], "/no/such")
+                    self.assert_fails(1, [command, *arguments, "--from", folder], folder, "manifest")
+                    self.assert_fails(1, [command, *arguments, "--from", broken], broken)
+                    self.assert_fails(1, [command, *arguments, "--from", f"{capture}@3"], "no poll 3", "0 to 2")
+                    self.assert_fails(1, [command, *arguments], "/no/such", environment={"MEMSTAT_CAPTURE": "/no/such"})
+
+    def test_damaged_streams_print_no_half_report(self):
+        with program.temporary_folder() as folder:
+            capture_of(folder, malloc=[("one", 1, 64, 1, 1), ("two", 2, 128, 2, 1)], zones=[{"name": "z"}, {"name": "y"}])
+            for name, commands in (("kern.malloc_stats", ("malloc", "mbufs")), ("vm.zone_stats", ("zones", "mbufs"))):
+                path = os.path.join(folder, "000000", "sysctl", name)
+                with open(path, "rb") as file:
+                    whole = file.read()
+                captures.write_file(path, whole[:-1])
+                for command in commands:
+                    for arguments in ([], ["--json"]):
+                        self.assert_fails(1, [command, *arguments, "--from", folder], name)
+                captures.write_file(path, whole)
+
+    def test_a_kernel_of_another_system_is_told_with_what_to_do(self):
+        linux = captures.fixtures()["linux-6.12-4cpu"]
+        for command in ("malloc", "zones", "mbufs"):
+            self.assert_fails(1, [command, "--from", linux], linux, "--from CAPTURE", "memstatctl types")
+            if sys.platform == "linux":
+                self.assert_fails(1, [command], "--from CAPTURE", "memstatctl types")
+                self.assert_fails(1, [command, "--from", "live"], "--from CAPTURE",
+                                  environment={"MEMSTAT_CAPTURE": captures.fixtures()[LIMITS]})
+
+    def test_memstat_capture_is_read_unless_from_is_given(self):
+        capture = captures.fixtures()[LIMITS]
+        environment = {"MEMSTAT_CAPTURE": f"{capture}@0"}
+        for command in ("malloc", "zones", "mbufs", "types"):
+            first, last = output(command, "--from", f"{capture}@0"), output(command, "--from", capture)
+            self.assertNotEqual(first, last)
+            self.assertEqual(output(command, environment=environment), first)
+            self.assertEqual(output(command, "--from", capture, environment=environment), last)
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        capture = captures.fixtures()[LIMITS]
+        for arguments in (["zones", "--from", capture], ["types", "--json", "--from", capture], ["--help"], ["--version"]):
+            with open("/dev/full", "wb") as full:
+                self.assert_fails(1, arguments, "standard output", "space", stdout=full)
+            reader, writer = os.pipe()
+            os.close(reader)
+            with os.fdopen(writer, "wb") as closed:
+                self.assert_fails(1, arguments, "standard output", "pipe", stdout=closed)
+
+    def test_help_and_version(self):
+        text = output("--help")
+        for word in ("malloc", "zones", "mbufs", "types", "sendfile", "MEMSTAT_CAPTURE", "Exit status"):
+            self.assertIn(word, text)
+        for command, words in (("malloc", "--human --no-human --format"), ("zones", "--format"), ("mbufs", "--format"),
+                               ("types", "--human --no-human")):
+            text = output(command, "--help")
+            for word in f"--from --json --help {words}".split():
+                self.assertIn(word, text, command)
+            self.assertLessEqual(max(map(len, text.splitlines())), 110, "too wide for a terminal")
+        self.assertRegex(output("--version"), r"^memstatctl \d+\.\d+\.\d+\n$")
+
+
+    def test_readme_shows_what_is_printed(self):
+        with open(os.path.join(program.SOURCE_DIR, "README.md"), encoding="utf-8") as file:
+            block = re.search(r"^## memstatctl\n.*?^```console\n(.*?)^```", file.read(), re.S | re.M).group(1)
+        examples = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)
+        self.assertGreaterEqual(len(examples), 3)
+        path = {"PATH": os.path.dirname(os.path.abspath(MEMSTATCTL)) + ":" + os.environ["PATH"]}
+        for command, shown in examples:
+            done = subprocess.run(["bash", "-c", command], cwd=program.SOURCE_DIR, env={**os.environ, **path}, check=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=program.PATIENCE)
+            self.assertEqual(done.stdout.decode().rstrip("\n"), shown.rstrip("\n"), command)
+
+
+if __name__ == "__main__":
+    program.main()

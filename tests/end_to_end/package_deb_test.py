@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Debian packages, installed into a temporary root: files, service, upgrades that keep the configuration, removal, purge."""
+import contextlib
+import glob
+import os
+import re
+import shutil
+import stat
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import package  # noqa: E402
+import page  # noqa: E402
+import program  # noqa: E402
+
+CONFIGURATION = "etc/memstatd/memstatd.yaml"
+UNIT = "usr/lib/systemd/system/memstatd.service"
+WANTED_BY = "etc/systemd/system/multi-user.target.wants/memstatd.service"
+EDITED = b"tier: minimal  # mine\n"
+NEWER = b"# the defaults of another version\n"
+SCRIPTS = os.path.join(program.SOURCE_DIR, "daemon", "package", "memstatd")
+NAMES = ("memstatd", "libmemstat3", "libmemstat-dev")
+as_root = [] if os.geteuid() == 0 else ["fakeroot"]
+
+
+def read(*path):
+    with open(os.path.join(*path), "rb") as file:
+        return file.read()
+
+
+def write(data, *path):
+    with open(os.path.join(*path), "wb") as file:
+        file.write(data)
+
+
+class Root:
+    """An empty root that dpkg installs into. Its scripts run outside of it, told by DPKG_ROOT, so that no libc is needed in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("info", "updates", "triggers"):
+            os.makedirs(os.path.join(folder, "var/lib/dpkg", name))
+        for name in ("status", "available"):
+            write(b"", folder, "var/lib/dpkg", name)
+
+    def dpkg(self, *arguments):
+        # What the packages depend on is this machine's: its own root has none of it. A container's dpkg may leave documents out.
+        return package.command(*as_root, "dpkg", f"--root={self.folder}", "--force-script-chrootless", "--force-depends",
+                               "--log=/dev/null", "--path-include=/*", *arguments)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def has(self, name):
+        return os.path.lexists(self.path(name))
+
+    def files(self):
+        found = package.tree(self.folder)
+        return {path: mode for path, mode in found.items() if not path.startswith("var/lib/")}
+
+    def status(self, name):
+        text = read(self.folder, "var/lib/dpkg/status").decode()
+        found = re.search(rf"^Package: {name}\nStatus: (.*)$", text, re.MULTILINE)
+        return found.group(1) if found else "not known"
+
+
+class Packages(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        stack = contextlib.ExitStack()
+        cls.addClassCleanup(stack.close)
+        cls.folder = stack.enter_context(program.temporary_folder())
+        package.command("cpack", "--config", os.path.join(package.BUILD_DIR, "CPackConfig.cmake"), "-G", "DEB", "-B", cls.folder)
+        cls.debs = {os.path.basename(path).split("_")[0]: path for path in glob.glob(os.path.join(cls.folder, "*.deb"))}
+        cls.host_before = os.path.lexists("/" + WANTED_BY)
+
+    def setUp(self):
+        folder = program.temporary_folder()
+        self.root = Root(folder.__enter__())
+        self.addCleanup(folder.__exit__, None, None, None)
+
+    def field(self, name, field):
+        return package.command("dpkg-deb", "-f", self.debs[name], field).strip()
+
+    def other_version(self, version, configuration=None):
+        """memstatd's package once more, under another version and maybe with another default configuration."""
+        tree = os.path.join(self.root.folder + "-tree")
+        self.addCleanup(shutil.rmtree, tree, True)
+        shutil.rmtree(tree, ignore_errors=True)
+        package.command("dpkg-deb", "-R", self.debs["memstatd"], tree)
+        control = os.path.join(tree, "DEBIAN/control")
+        write(re.sub(rb"(?m)^Version: .*$", b"Version: " + version.encode(), read(control)), control)
+        if configuration is not None:
+            write(configuration, tree, CONFIGURATION)
+        made = os.path.join(tree, "memstatd.deb")
+        package.command("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", tree, made)
+        return made
+
+    def test_three_packages_and_what_they_need(self):
+        self.assertEqual(sorted(self.debs), sorted(NAMES))
+        version = package.command(program.MEMSTATD, "--version").split()[1]
+        for name in NAMES:
+            self.assertEqual(self.field(name, "Version"), f"{version}-1")
+            control = package.command("dpkg-deb", "-I", self.debs[name], "control")
+            self.assertRegex(control, r"\nDescription: kernel memory statistics\b.*\n [A-Za-z]")
+            self.assertRegex(control, r"\nMaintainer: .+ <.+@.+>\n")
+        # From the program itself: what it is linked with, in at least the version that has the symbols.
+        for needed in ("libc6 (>= ", "libstdc++6 (>= ", "libyaml-cpp", "libprometheus-cpp-core", "libcivetweb", "libspdlog"):
+            self.assertIn(needed, self.field("memstatd", "Depends"))
+        self.assertNotIn("libmemstat", self.field("memstatd", "Depends"))
+        self.assertIn("libc6 (>= ", self.field("libmemstat3", "Depends"))
+        self.assertIn(f"libmemstat3 (= {version}-1)", self.field("libmemstat-dev", "Depends"))
+        self.assertEqual(package.command("dpkg-deb", "-I", self.debs["memstatd"], "conffiles"), f"/{CONFIGURATION}\n")
+        self.assertEqual(package.command("dpkg-deb", "-I", self.debs["libmemstat3"], "triggers"), "activate-noawait ldconfig\n")
+        self.assertEqual(package.command("dpkg-deb", "-I", self.debs["libmemstat3"], "shlibs"), "libmemstat 3 libmemstat3\n")
+
+    def test_what_is_installed(self):
+        self.root.dpkg("-i", *self.debs.values())
+        for name in NAMES:
+            self.assertEqual(self.root.status(name), "install ok installed")
+        # Together they are what `cmake --install` puts in place, but for what Debian wants compressed or adds.
+        with program.temporary_folder() as folder:
+            umask = os.umask(0o022)
+            package.install("/usr", folder)
+            os.umask(umask)
+            wanted = package.tree(folder)
+        wanted = {path + ".gz" if "/share/man/" in path else path: mode for path, mode in wanted.items()}
+        wanted.update({f"usr/share/doc/{name}/changelog.Debian.gz": "644" for name in NAMES})
+        wanted[WANTED_BY] = "/" + UNIT
+        found = self.root.files()
+        self.assertEqual({path: mode for path, mode in found.items() if path != WANTED_BY},
+                         {path: mode for path, mode in wanted.items() if path != WANTED_BY})
+        self.assertIn(found[WANTED_BY], ("/" + UNIT, "/" + UNIT[4:]))
+        for line in package.command("dpkg-deb", "-c", self.debs["memstatd"]).splitlines():
+            self.assertIn(" root/root ", line)
+            self.assertRegex(line, r"^(drwxr-xr-x|-rw-r--r--|-rwxr-xr-x) ")
+        self.assertEqual(read(self.root.path(CONFIGURATION)), read(program.SOURCE_DIR, "config/memstatd.yaml"))
+        self.assertEqual(os.path.lexists("/" + WANTED_BY), self.host_before)  # this machine is not touched
+
+    def test_the_installed_program_runs(self):
+        self.root.dpkg("-i", self.debs["memstatd"])
+        installed = self.root.path("usr/bin/memstatd")
+        self.assertEqual(package.command(installed, "--version"), package.command(program.MEMSTATD, "--version"))
+        package.command(installed, "--check-config", "--config", self.root.path(CONFIGURATION))
+        capture = captures.fixtures()["freebsd-15.0-amd64-4cpu"]
+        environment = program.MEMSTATD
+        try:
+            program.MEMSTATD = installed
+            read_page, problems = page.check(program.run("--once", "--replay", capture).stdout)
+        finally:
+            program.MEMSTATD = environment
+        self.assertEqual(problems, [])
+        self.assertGreater(len(read_page.by_type("memstat_type_bytes", "uma")), 100)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_the_unit_is_one_that_systemd_accepts(self):
+        self.root.dpkg("-i", self.debs["memstatd"])
+        installed = self.root.path("usr/bin/memstatd").encode()
+        text = read(self.root.path(UNIT))
+        self.assertEqual(text.count(b"/usr/bin/memstatd"), 3)
+        os.mkdir(self.root.path("verify"))
+        write(text.replace(b"/usr/bin/memstatd", installed), self.root.path("verify/memstatd.service"))
+        said = package.command("systemd-analyze", "verify", "--man=no", self.root.path("verify/memstatd.service"))
+        self.assertNotIn("memstatd", said)
+
+    def test_an_upgrade_keeps_an_edited_configuration(self):
+        self.root.dpkg("-i", self.debs["memstatd"])
+        write(EDITED, self.root.path(CONFIGURATION))
+        # A version with the same defaults does not even ask.
+        self.root.dpkg("-i", self.other_version("0.1.1-1"))
+        self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
+        self.assertEqual(os.listdir(self.root.path("etc/memstatd")), ["memstatd.yaml"])
+        # One with others would; unattended, the user's file stays and the new defaults are put beside it.
+        self.root.dpkg("--force-confdef", "--force-confold", "-i", self.other_version("0.2.0-1", NEWER))
+        self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
+        self.assertEqual(read(self.root.path(CONFIGURATION + ".dpkg-dist")), NEWER)
+        self.assertEqual(self.root.status("memstatd"), "install ok installed")
+        self.assertIn("\nVersion: 0.2.0-1\n", read(self.root.path("var/lib/dpkg/status")).decode())
+
+    def test_an_upgrade_replaces_a_configuration_that_nobody_edited(self):
+        self.root.dpkg("-i", self.debs["memstatd"])
+        self.root.dpkg("-i", self.other_version("0.2.0-1", NEWER))
+        self.assertEqual(read(self.root.path(CONFIGURATION)), NEWER)
+
+    def test_an_upgrade_leaves_a_service_alone_that_was_disabled(self):
+        self.root.dpkg("-i", self.debs["memstatd"])
+        os.remove(self.root.path(WANTED_BY))
+        self.root.dpkg("-i", self.other_version("0.1.1-1"))
+        self.assertFalse(self.root.has(WANTED_BY))
+
+    def test_removal_keeps_the_configuration_and_purge_takes_it(self):
+        self.root.dpkg("-i", self.debs["memstatd"])
+        write(EDITED, self.root.path(CONFIGURATION))
+        recordings = self.root.path("var/lib/private/memstatd")
+        os.makedirs(recordings)
+        write(b"recorded", recordings, "capture.tar.zst")
+        os.symlink("private/memstatd", self.root.path("var/lib/memstatd"))
+
+        self.root.dpkg("-r", "memstatd")
+        self.assertEqual(self.root.status("memstatd"), "deinstall ok config-files")
+        self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
+        self.assertTrue(os.path.exists(os.path.join(recordings, "capture.tar.zst")))
+        self.assertFalse(self.root.has("usr/bin/memstatd") or self.root.has(UNIT))
+
+        self.root.dpkg("-P", "memstatd")
+        self.assertEqual(self.root.files(), {})
+        self.assertFalse(os.path.exists(recordings) or self.root.has("var/lib/memstatd"))
+        self.assertTrue(self.root.has("var/lib/private"))
+
+    @unittest.skipUnless(shutil.which("lintian"), "lintian is not installed")
+    def test_lintian_finds_no_mistake(self):
+        # Known: there is no bug to close, and libmemstat3's scripts only keep CMake's own out.
+        said = package.command("lintian", "--fail-on", "none", "--suppress-tags",
+                               "initial-upload-closes-no-bugs,maintainer-script-empty", *self.debs.values())
+        manual = os.path.exists(os.path.join(program.SOURCE_DIR, "daemon", "man", "memstatd.8"))
+        found = [line for line in said.splitlines() if line[:2] in ("E:", "W:") and (manual or "no-manual-page" not in line)]
+        self.assertEqual(found, [])
+
+
+class Scripts(unittest.TestCase):
+    """The maintainer scripts on a machine where systemd runs, with stand-ins that write down how they are called."""
+
+    def setUp(self):
+        folder = program.temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
+        os.mkdir(os.path.join(self.folder, "running"))
+        for name in ("systemctl", "deb-systemd-invoke", "deb-systemd-helper"):
+            status = "exit 3" if name == "deb-systemd-invoke" else "exit ${HELPER_STATUS:-0}"  # a service that fails to start
+            self.script(name, f'#!/bin/sh\necho "{name} $*" >>"{self.folder}/calls"\n{status}\n')
+
+    def script(self, name, text):
+        write(text.encode(), self.folder, name)
+        os.chmod(os.path.join(self.folder, name), stat.S_IRWXU)
+
+    def calls(self, name, *arguments, running=True, environment=None):
+        """What the script calls; it must succeed."""
+        text = read(SCRIPTS, name).decode()
+        self.assertIn("-d /run/systemd/system", text)
+        self.script("under-test", text.replace("/run/systemd/system", self.folder + ("/running" if running else "/absent")))
+        write(b"", self.folder, "calls")
+        path = self.folder + ":" + package.ENVIRONMENT["PATH"]
+        package.command(os.path.join(self.folder, "under-test"), *arguments,
+                        environment={"PATH": path, "DPKG_ROOT": self.folder + "/root", **(environment or {})})
+        return [line.replace("--quiet ", "") for line in read(self.folder, "calls").decode().splitlines()]
+
+    def test_installation_enables_and_starts(self):
+        self.assertEqual(self.calls("postinst", "configure", "", environment={"DPKG_ROOT": ""}),
+                         ["deb-systemd-helper was-enabled memstatd.service", "deb-systemd-helper enable memstatd.service",
+                          "systemctl --system daemon-reload", "deb-systemd-invoke start memstatd.service"])
+
+    def test_upgrade_restarts_and_does_not_enable_what_was_disabled(self):
+        self.assertEqual(self.calls("postinst", "configure", "0.0.9-1", environment={"DPKG_ROOT": "", "HELPER_STATUS": "1"}),
+                         ["deb-systemd-helper was-enabled memstatd.service", "deb-systemd-helper update-state memstatd.service",
+                          "systemctl --system daemon-reload", "deb-systemd-invoke restart memstatd.service"])
+        self.assertEqual(self.calls("prerm", "upgrade", "0.2.0-1", environment={"DPKG_ROOT": ""}), [])
+        self.assertEqual(self.calls("postrm", "upgrade", "0.2.0-1", environment={"DPKG_ROOT": ""}),
+                         ["systemctl --system daemon-reload"])
+
+    def test_removal_stops(self):
+        self.assertEqual(self.calls("prerm", "remove", environment={"DPKG_ROOT": ""}),
+                         ["deb-systemd-invoke stop memstatd.service"])
+        self.assertEqual(self.calls("postrm", "remove", environment={"DPKG_ROOT": ""}), ["systemctl --system daemon-reload"])
+
+    def test_another_root_and_a_machine_without_systemd_start_and_stop_nothing(self):
+        for running, root in ((True, self.folder + "/root"), (False, "")):
+            for name, action in (("postinst", "configure"), ("prerm", "remove"), ("postrm", "remove")):
+                called = self.calls(name, action, "", running=running, environment={"DPKG_ROOT": root})
+                self.assertEqual([line for line in called if not line.startswith("deb-systemd-helper ")], [], (name, root))
+
+
+if __name__ == "__main__":
+    for command in ("dpkg", "dpkg-deb", "dpkg-shlibdeps", "deb-systemd-helper", *as_root):
+        if not shutil.which(command, path=package.ENVIRONMENT["PATH"]):
+            package.skip_all(f"{command} is not installed: no Debian package is made here")
+    unittest.main()

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cmake --install`: everything in its place, and outside projects build against it and get the right figures."""
+import os
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import package  # noqa: E402
+import page  # noqa: E402
+import program  # noqa: E402
+
+LIBDIR = package.setting("CMAKE_INSTALL_LIBDIR")
+CAPTURE = captures.fixtures()["freebsd-15.0-amd64-4cpu"]
+SERVICE_SCRIPT = os.path.join(program.SOURCE_DIR, "daemon", "package", "install_service.cmake")
+
+
+def source(path):
+    with open(os.path.join(program.SOURCE_DIR, path), encoding="ascii") as file:
+        return file.read()
+
+
+def content(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def install_service(system, prefix, destdir):
+    """Only the service file and the configuration, as another system would get them."""
+    return package.command("cmake", f"-DMEMSTAT_SOURCE={program.SOURCE_DIR}", f"-DMEMSTAT_SYSTEM={system}",
+                           "-DMEMSTAT_BINDIR=bin", "-DMEMSTAT_SYSCONFDIR=etc", f"-DCMAKE_INSTALL_PREFIX={prefix}",
+                           "-P", SERVICE_SCRIPT, environment={"DESTDIR": destdir})
+
+
+class InFolder(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = program.temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+
+class Places(InFolder):
+    def test_files_and_their_permissions(self):
+        umask = os.umask(0o022)
+        try:
+            package.install("/usr", self.folder)
+        finally:
+            os.umask(umask)
+        wanted = {
+            f"usr/{LIBDIR}/libmemstat.so": "libmemstat.so.3", f"usr/{LIBDIR}/libmemstat.so.3": "libmemstat.so.3.0",
+            f"usr/{LIBDIR}/libmemstat.so.3.0": None, f"usr/{LIBDIR}/libmemstat.a": "644",
+            "usr/include/memstat.h": "644", "usr/bin/memstatd": "755", "etc/memstatd/memstatd.yaml": "644",
+            f"usr/{LIBDIR}/pkgconfig/memstat.pc": "644",
+            "usr/share/memstatd/dashboards/README.md": "644",
+        }
+        for name in ("config", "config-version", "targets", "static-targets"):
+            wanted[f"usr/{LIBDIR}/cmake/memstat/memstat-{name}.cmake"] = "644"
+        for part in ("memstatd", "libmemstat3", "libmemstat-dev"):
+            wanted[f"usr/share/doc/{part}/copyright"] = "644"
+        for manual in ("core/man/memstat.3", "daemon/man/memstatd.8", "daemon/man/memstatctl.8", "config/man/memstatd.yaml.5"):
+            if os.path.exists(os.path.join(program.SOURCE_DIR, manual)):
+                wanted[f"usr/share/man/man{manual[-1]}/{os.path.basename(manual)}"] = "644"
+        if os.path.exists(os.path.join(package.BUILD_DIR, "bin", "memstatctl")):
+            wanted["usr/bin/memstatctl"] = "755"
+        if sys.platform == "linux":
+            wanted["usr/lib/systemd/system/memstatd.service"] = "644"
+        found = package.tree(self.folder)
+        for path, mode in wanted.items():
+            self.assertIn(path, found)
+            if mode:
+                self.assertEqual(found[path], mode, path)
+        strange = [path for path in found if path not in wanted and "/dashboards/" not in path
+                   and not (path.startswith(f"usr/{LIBDIR}/cmake/memstat/memstat-") and path.endswith("targets-release.cmake"))]
+        self.assertEqual(strange, [])
+        for where, folders, _ in os.walk(self.folder):
+            for name in folders:
+                self.assertEqual(os.stat(os.path.join(where, name)).st_mode & 0o777, 0o755, os.path.join(where, name))
+
+    def test_nothing_installed_names_the_source_or_the_build(self):
+        package.install(self.path("prefix"))
+        for path in package.tree(self.folder):
+            with open(self.path(path), "rb") as file:
+                data = file.read()
+            if path.endswith((".cmake", ".pc", ".h", ".service", ".yaml")):
+                self.assertNotIn(program.SOURCE_DIR.encode(), data, path)
+                self.assertNotIn(package.BUILD_DIR.encode(), data, path)
+            if path.endswith((".cmake", ".pc")):
+                self.assertNotIn(self.folder.encode(), data, path)
+
+    def test_an_edited_configuration_is_kept(self):
+        edited = self.path("etc", "memstatd", "memstatd.yaml")
+        install_service("Linux", "/usr", self.folder)
+        self.assertEqual(content(edited), source("config/memstatd.yaml"))
+        install_service("Linux", "/usr", self.folder)
+        self.assertFalse(os.path.exists(edited + ".new"))
+        with open(edited, "w", encoding="ascii") as file:
+            file.write("tier: minimal\n")
+        self.assertIn("Kept /etc/memstatd/memstatd.yaml", install_service("Linux", "/usr", self.folder))
+        self.assertEqual(content(edited), "tier: minimal\n")
+        self.assertEqual(content(edited + ".new"), source("config/memstatd.yaml"))
+
+    def test_service_files_name_the_paths_of_the_prefix(self):
+        install_service("Linux", "/usr", self.path("a"))
+        self.assertEqual(content(self.path("a/usr/lib/systemd/system/memstatd.service")), source("rc.d/memstatd.service"))
+        install_service("Linux", "/opt/mem", self.path("b"))
+        unit = content(self.path("b/opt/mem/lib/systemd/system/memstatd.service"))
+        self.assertIn("ExecStart=/opt/mem/bin/memstatd --config /opt/mem/etc/memstatd/memstatd.yaml\n", unit)
+        self.assertNotIn("/usr/bin/memstatd", unit)
+        self.assertNotIn(" /etc/memstatd", unit)
+        self.assertTrue(os.path.exists(self.path("b/opt/mem/etc/memstatd/memstatd.yaml")))
+
+        install_service("FreeBSD", "/usr/local", self.path("c"))
+        script = self.path("c/usr/local/etc/rc.d/memstatd")
+        self.assertEqual(content(script), source("rc.d/memstatd"))
+        self.assertEqual(os.stat(script).st_mode & 0o777, 0o555)
+        install_service("FreeBSD", "/opt/mem", self.path("d"))
+        text = content(self.path("d/opt/mem/etc/rc.d/memstatd"))
+        self.assertIn(': "${memstatd_bin:="/opt/mem/bin/memstatd"}"\n', text)
+        self.assertIn(': "${memstatd_config:="/opt/mem/etc/memstatd/memstatd.yaml"}"\n', text)
+        self.assertNotIn("/usr/local/bin", text)
+        self.assertFalse(os.path.exists(self.path("d/opt/mem/lib")))
+        self.assertTrue(os.path.exists(self.path("d/opt/mem/etc/memstatd/memstatd.yaml")))
+
+
+class Consumers(InFolder):
+    """Each outside project is built with the shared and with the static library, and run on a capture of a FreeBSD kernel."""
+
+    @classmethod
+    def setUpClass(cls):
+        done = program.run("--once", "--replay", CAPTURE)
+        cls.page = page.check(done.stdout)[0]
+
+    def setUp(self):
+        super().setUp()
+        package.install(self.path("prefix"))
+        self.prefix = self.path("prefix")
+
+    def build_with_cmake(self, name):
+        build = self.path(f"build-{name}")
+        compiler = package.setting("CMAKE_C_COMPILER", "cc")
+        arguments = [f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_C_COMPILER={compiler}",
+                     f"-DCMAKE_CXX_COMPILER={package.setting('CMAKE_CXX_COMPILER')}", "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF",
+                     "-G", package.setting("CMAKE_GENERATOR"), "--no-warn-unused-cli"]
+        package.command("cmake", "-S", os.path.join(package.CONSUMERS, name), "-B", build, *arguments)
+        package.command("cmake", "--build", build)
+        return build
+
+    def build_with_make(self):
+        for needed in ("make", "pkg-config"):
+            if not shutil.which(needed):
+                self.skipTest(f"{needed} is not installed")
+        build = shutil.copytree(os.path.join(package.CONSUMERS, "freebsd"), self.path("build-freebsd"))
+        package.command("make", "-C", build, f"CC={package.setting('CMAKE_C_COMPILER', 'cc')}",
+                        environment={"PKG_CONFIG_PATH": os.path.join(self.prefix, LIBDIR, "pkgconfig")})
+        return build
+
+    def run_both(self, build, name):
+        """What the program prints, the same with both libraries, as rows of columns."""
+        printed = []
+        for kind in ("shared", "static"):
+            path = os.path.join(build, f"{name}_{kind}")
+            needed = "[libmemstat.so.3]" in package.command("readelf", "-d", path)
+            self.assertEqual(needed, kind == "shared", path)
+            printed.append(package.command(path, environment={"MEMSTAT_CAPTURE": CAPTURE,
+                                                              "LD_LIBRARY_PATH": os.path.join(self.prefix, LIBDIR)}))
+        self.assertEqual(printed[0], printed[1])
+        return [line.split("|") for line in printed[0].splitlines()]
+
+    def check_types(self, rows):
+        """ALLOCATOR|NAME|BYTES|COUNT of all types against memstatd's page, where types of one name are one."""
+        for number, allocator in (("1", "malloc"), ("2", "uma")):
+            counted, summed = {}, {}
+            for row in rows:
+                if row[0] == number:
+                    counted[row[1]] = counted.get(row[1], 0) + int(row[3])
+                    summed[row[1]] = summed.get(row[1], 0) + int(row[2])
+            self.assertGreater(len(counted), 100)
+            self.assertEqual(counted, self.integers("memstat_type_objects", allocator))
+            self.assertEqual(summed, self.integers("memstat_type_bytes", allocator))
+
+    def integers(self, metric, allocator):
+        return {name: int(value) for name, value in self.page.by_type(metric, allocator).items()}
+
+    def check_zones(self, rows):
+        """NAME|SIZE|LIMIT|USED|FREE|REQUESTS|FAILURES|... of the zones that have a name of their own."""
+        names = [row[0] for row in rows]
+        own = [row for row in rows if names.count(row[0]) == 1]
+        self.assertGreater(len(own), 100)
+        metrics = {1: "memstat_type_object_size_bytes", 3: "memstat_type_objects", 4: "memstat_type_free_objects",
+                   5: "memstat_type_allocations_total", 6: "memstat_type_failures_total"}
+        for column, metric in metrics.items():
+            wanted = self.integers(metric, "uma")
+            self.assertEqual({row[0]: int(row[column]) for row in own},
+                             {name: wanted[name] for name in wanted if names.count(name) == 1}, metric)
+        limits = self.integers("memstat_type_limit_objects", "uma")
+        self.assertEqual({row[0]: int(row[2]) for row in own if row[2] != "0"},
+                         {name: limit for name, limit in limits.items() if names.count(name) == 1})
+
+    def test_a_cpp_project_through_find_package(self):
+        self.check_types(self.run_both(self.build_with_cmake("cmake_cpp"), "types"))
+
+    def test_a_program_written_for_freebsd_through_pkg_config(self):
+        self.check_zones(self.run_both(self.build_with_make(), "zones"))
+
+    def test_a_c11_project_and_the_freebsd_program_when_the_installed_tree_was_moved(self):
+        self.prefix = shutil.move(self.prefix, self.path("elsewhere"))
+        self.check_types(self.run_both(self.build_with_cmake("c11"), "types"))
+        self.check_zones(self.run_both(self.build_with_make(), "zones"))
+
+
+if __name__ == "__main__":
+    unittest.main()

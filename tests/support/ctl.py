@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the real memstatctl for the end-to-end tests, and makes captures of FreeBSD kernels for it."""
+import os
+import pty
+import struct
+import subprocess
+
+import captures
+import program
+
+MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(program.SOURCE_DIR, "build", "bin", "memstatctl")
+
+
+def run(*arguments, environment=None, **options):
+    """Runs memstatctl: a CompletedProcess with text in stdout and stderr. MEMSTAT_CAPTURE is set only by `environment`."""
+    inherited = {name: value for name, value in os.environ.items() if name != "MEMSTAT_CAPTURE"}
+    options.setdefault("stdout", subprocess.PIPE)
+    done = subprocess.run([MEMSTATCTL, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=program.PATIENCE,
+                          check=False, env={**inherited, **(environment or {})}, **options)
+    done.stdout = (done.stdout or b"").decode("utf-8", "backslashreplace")
+    done.stderr = done.stderr.decode("utf-8", "backslashreplace")
+    program.check_no_report(done.stderr)
+    return done
+
+
+def output(*arguments, **options):
+    done = run(*arguments, **options)
+    if done.returncode != 0 or done.stderr:
+        raise AssertionError(f"memstatctl {arguments} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def on_terminal(*arguments):
+    """What memstatctl prints on a terminal."""
+    leader, follower = pty.openpty()
+    with open(leader, "rb", buffering=0) as screen:
+        child = subprocess.Popen([MEMSTATCTL, *arguments], stdin=subprocess.DEVNULL, stdout=follower, stderr=subprocess.PIPE)
+        os.close(follower)
+        text = b""
+        try:
+            while part := screen.read(4096):
+                text += part
+        except OSError:  # Linux's way to say that the other end is closed
+            pass
+        errors = child.communicate(timeout=program.PATIENCE)[1]
+    if child.returncode != 0:
+        raise AssertionError(f"memstatctl {arguments} on a terminal ended with {child.returncode}: {errors}")
+    return text.decode().replace("\r\n", "\n")
+
+
+def integer(value):
+    return struct.pack("<I", value)
+
+
+def capture_of(folder, malloc=(), zones=(), classes=None):
+    """A capture with these types; each is (name, in use, bytes, requests, mask) or a zone for captures.zone_stats. The kernel
+    names the newest first, so they are turned around."""
+    types = [(name, {1: (memory, 0, requests, (requests - used) % 2**64, mask)}) for name, used, memory, requests, mask in malloc]
+    poll = {"sysctl/kern.smp.maxcpus": integer(4), "sysctl/kern.smp.maxid": integer(3), "sysctl/hw.pagesize": integer(4096),
+            "sysctl/kern.malloc_count": integer(len(types)), "sysctl/vm.zone_count": integer(len(zones)),
+            "sysctl/kern.malloc_stats": captures.malloc_stats(types[::-1]),
+            "sysctl/vm.zone_stats": captures.zone_stats(list(zones)[::-1])}
+    if classes:
+        poll["sysctl/vm.malloc.zone_count"] = integer(len(classes) + 1)
+        poll["sysctl/vm.malloc.zone_sizes"] = struct.pack(f"<{len(classes) + 1}I", *classes, 0)
+    return captures.write_capture(folder, [poll], system="freebsd", cpus="0-3")
+
+
+def library_dump(files, poll, allocator):
+    """What upstream's library said of the poll: a list of dicts, in its order."""
+    types = []
+    for line in files[f"oracle/{poll}-libmemstat-{allocator}.txt"].decode().splitlines():
+        if line.startswith("T\t"):
+            _, name, figures = line.split("\t")
+            values = dict(figure.split("=") for figure in figures.split(" "))
+            types.append({"name": name, **{key: int(value) for key, value in values.items() if value.isdigit()}})
+    assert len(types) > 50
+    return types

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What prometheus-cpp writes of a snapshot: the oracle of our own writers.
+#pragma once
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <bit>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/snapshot.h"
+
+namespace memstat {
+
+/// A label value without the escapes of the text formats.
+inline std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 1 < text.size();
+    if (is_escape) ++i;
+    plain += is_escape && text[i] == 'n' ? '\n' : text[i];
+  }
+  return plain;
+}
+
+inline double figure_of(FigureFormat format, std::uint64_t bits) {
+  switch (format) {
+    case FigureFormat::kSigned: return static_cast<double>(static_cast<std::int64_t>(bits));
+    case FigureFormat::kDouble: return std::bit_cast<double>(bits);
+    case FigureFormat::kUnsigned: break;
+  }
+  return static_cast<double>(bits);
+}
+
+/// Every metric of every row as families of prometheus-cpp.
+inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot& snapshot) {
+  std::vector<prometheus::MetricFamily> families;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    prometheus::MetricFamily family;
+    family.name = metric.name;
+    family.help = metric.help;
+    family.type = metric.kind == MetricKind::kCounter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+    const auto add = [&](std::size_t row, double value, const std::vector<prometheus::ClientMetric::Label>& more) {
+      const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
+      prometheus::ClientMetric sample;
+      sample.label = {{"allocator", std::string(labels.allocator())}, {"type", unescaped(labels.escaped_type())}};
+      sample.label.insert(sample.label.end(), more.begin(), more.end());
+      sample.counter.value = value;
+      sample.gauge.value = value;
+      family.metric.push_back(sample);
+    };
+    const auto figure = static_cast<Figure>(metric.figure);
+    for (std::size_t row = 0; metric.scope != MetricScope::kCpu && row < snapshot.row_count(); ++row) {
+      if (!snapshot.has(figure, row)) continue;
+      if (metric.scope == MetricScope::kType) add(row, figure_of(metric.format, snapshot.value(figure, row)), {});
+      for (std::size_t i = 0; metric.scope == MetricScope::kSizeClass && i < snapshot.size_classes().size(); ++i) {
+        if ((snapshot.value(figure, row) >> i & 1U) != 0) {
+          add(row, 1, {{"size", std::to_string(snapshot.size_classes()[i])}});
+        }
+      }
+    }
+    for (std::size_t i = 0; metric.scope == MetricScope::kAllocator && i < kAllocatorCount; ++i) {
+      const auto allocator = static_cast<Allocator>(i);
+      const auto sum = static_cast<AllocatorFigure>(metric.figure);
+      if (!snapshot.has(sum, allocator)) continue;
+      prometheus::ClientMetric sample;
+      sample.label = {{"allocator", std::string(to_string(allocator))}};
+      sample.gauge.value = figure_of(metric.format, snapshot.value(sum, allocator));
+      family.metric.push_back(sample);
+    }
+    for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
+      if (metric.scope != MetricScope::kCpu || (block.figures >> metric.figure & 1U) == 0) continue;
+      for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+        add(block.row, figure_of(metric.format, snapshot.cpu_values(block, static_cast<CpuFigure>(metric.figure))[cpu]),
+            {{"cpu", std::to_string(cpu)}});
+      }
+    }
+    if (!family.metric.empty()) families.push_back(family);
+  }
+  return families;
+}
+
+inline std::string prometheus_text(const Snapshot& snapshot) {
+  return prometheus::TextSerializer().Serialize(prometheus_families(snapshot));
+}
+
+}  // namespace memstat

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/cells.h"
+
+#include <gtest/gtest.h>
+
+namespace memstat::ctl {
+namespace {
+
+TEST(Cells, ArePaddedToTheirWidthAndNeverCut) {
+  EXPECT_EQ(to_right("ab", 4), "  ab");
+  EXPECT_EQ(to_left("ab", 4), "ab  ");
+  EXPECT_EQ(to_right("abcde", 4), "abcde");
+  EXPECT_EQ(to_left("abcde", 4), "abcde");
+  EXPECT_EQ(to_right(std::uint64_t{7}, 3), "  7");
+  EXPECT_EQ(to_right(~std::uint64_t{0}, 3), "18446744073709551615");
+}
+
+TEST(Cells, CountCharactersAndNotBytes) {
+  EXPECT_EQ(width_of("\xC3\xA4\xE2\x82\xAC"), 2U);
+  EXPECT_EQ(to_right("\xC3\xA4", 3), "  \xC3\xA4");
+}
+
+TEST(Cells, NamesCannotSteerTheTerminal) {
+  EXPECT_EQ(printable("plain \xC3\xA4 name"), "plain \xC3\xA4 name");
+  EXPECT_EQ(printable("a\x1B[2Jb\nc\x7F"), "a?[2Jb?c?");
+  EXPECT_EQ(printable("a\xC2\x9B"
+                      "2Jb\xC2\xA0"),
+            "a?2Jb\xC2\xA0");
+}
+
+}  // namespace
+}  // namespace memstat::ctl

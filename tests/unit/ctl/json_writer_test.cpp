@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/json_writer.h"
+
+#include <gtest/gtest.h>
+
+namespace memstat::ctl {
+namespace {
+
+TEST(JsonWriter, LaysOutAsLibxoDoes) {
+  JsonWriter json("2");
+  json.open_object("top");
+  json.open_list("rows");
+  json.open_object({});
+  json.field("name", "a");
+  json.field("count", std::uint64_t{18446744073709551615U});
+  json.open_list("empty");
+  json.close();
+  json.open_list("sizes");
+  json.member(16);
+  json.member(32);
+  json.close();
+  json.close();
+  json.open_object({});
+  json.close();
+  EXPECT_EQ(
+      json.finish(),
+      "{\n  \"__version\": \"2\", \n  \"top\": {\n    \"rows\": [\n      {\n        \"name\": \"a\",\n"
+      "        \"count\": 18446744073709551615,\n        \"empty\": [\n        ],\n        \"sizes\": [\n          16,\n"
+      "          32\n        ]\n      },\n      {\n      }\n    ]\n  }\n}\n");
+}
+
+TEST(JsonWriter, EscapesWhatJsonDoesNotTake) {
+  JsonWriter json("");
+  json.field("k", "\"q\" \\ / \n \r \t \x1B \xC3\xA4");
+  EXPECT_EQ(json.finish(), "{\n  \"k\": \"\\\"q\\\" \\\\ / \\n \\r \\u0009 \\u001b \xC3\xA4\"\n}\n");
+}
+
+}  // namespace
+}  // namespace memstat::ctl

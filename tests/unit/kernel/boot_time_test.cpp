@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/boot_time.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <ctime>
+#include <string>
+
+#include "tests/support/prepared_kernel_view.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kStat = "cpu  1 2 3\ncpu0 1 2 3\nintr 1 2 3\nctxt 4\nbtime 1700000000\nprocesses 5\n";
+
+std::string timeval(std::int64_t seconds, std::int64_t microseconds) {
+  std::string bytes(16, '\0');
+  std::memcpy(bytes.data(), &seconds, 8);
+  std::memcpy(bytes.data() + 8, &microseconds, 8);
+  return bytes;
+}
+
+TEST(BootTime, IsTheLineBtimeOfProcStat) {
+  EXPECT_EQ(parse_btime(kStat), 1'700'000'000'000'000'000);
+  EXPECT_EQ(parse_btime("btime 1"), 1'000'000'000);
+}
+
+TEST(BootTime, WhatCannotBeIsNotKnown) {
+  for (const char* text : {"", "btime", "btime \n", "btime x\n", "btime 0\n", "btime -5\n", "btime 1x\n", "xbtime 5\n",
+                           "btime 9223372036854775807\n", "btime 99999999999999999999\n", "cpu 5\n"}) {
+    EXPECT_FALSE(parse_btime(text)) << text;
+  }
+  EXPECT_FALSE(parse_boottime(timeval(0, 0)));
+  EXPECT_FALSE(parse_boottime(timeval(-1, 0)));
+  EXPECT_FALSE(parse_boottime(timeval(1, 1'000'000)));
+  EXPECT_FALSE(parse_boottime(timeval(1, -1)));
+  EXPECT_FALSE(parse_boottime(timeval(INT64_MAX, 0)));
+}
+
+TEST(BootTime, OfTextCutAnywhereIsTheWholeOneAShorterOneOrNone) {
+  const std::size_t digits = kStat.find("1700000000");
+  for (std::size_t size = 0; size <= kStat.size(); ++size) {
+    // A copy without a byte to spare, so that a sanitizer sees a read behind it.
+    const std::string cut(kStat.substr(0, size));
+    const auto time = parse_btime(cut);
+    EXPECT_EQ(time.has_value(), size > digits) << size;
+    if (size >= digits + 10) {
+      EXPECT_EQ(time, 1'700'000'000'000'000'000);
+    }
+  }
+}
+
+TEST(BootTime, OfASysctlCutAnywhereIsNotKnown) {
+  const std::string whole = timeval(1'700'000'000, 250'000);
+  EXPECT_EQ(parse_boottime(whole), 1'700'000'000'250'000'000);
+  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(parse_boottime(whole.substr(0, size))) << size;
+}
+
+TEST(BootTime, IsReadFromTheKernelShown) {
+  PreparedKernelView linux_view(OperatingSystem::kLinux);
+  EXPECT_EQ(boot_time_ns(linux_view), 0) << "no /proc/stat";
+  linux_view.contents["/proc/stat"] = {std::string(kStat)};
+  EXPECT_EQ(boot_time_ns(linux_view), 1'700'000'000'000'000'000);
+  linux_view.failures["/proc/stat"] = EACCES;
+  EXPECT_EQ(boot_time_ns(linux_view), 0);
+  PreparedKernelView freebsd_view(OperatingSystem::kFreeBsd);
+  EXPECT_EQ(boot_time_ns(freebsd_view), 0);
+  freebsd_view.contents["kern.boottime"] = {timeval(5, 1)};
+  EXPECT_EQ(boot_time_ns(freebsd_view), 5'000'001'000);
+  PreparedKernelView other(OperatingSystem::kOther);
+  EXPECT_EQ(boot_time_ns(other), 0);
+}
+
+TEST(BootTime, OfThisKernelIsInThePast) {
+  auto live = make_live_kernel_view();
+  if (!live) GTEST_SKIP() << "no view of this system: " << to_string(live.error());
+  const std::int64_t boot = boot_time_ns(**live);
+  if (boot == 0) GTEST_SKIP() << "this kernel does not tell when it started";
+  EXPECT_GT(boot, 0);
+  EXPECT_LT(boot / 1'000'000'000, static_cast<std::int64_t>(std::time(nullptr)));
+}
+
+}  // namespace
+}  // namespace memstat
