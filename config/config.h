@@ -3,11 +3,13 @@
 // config/memstatd.yaml; DESIGN section 8 is the list. Names here are the keys.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/name_pattern.h"
@@ -41,6 +43,33 @@ struct SourceConfig {
 
   bool operator==(const SourceConfig&) const = default;
 };
+
+/// One entry of the lists under key `filters`: the types whose allocator and name both match.
+struct TypePattern {
+  NamePattern allocator;
+  NamePattern type;
+
+  [[nodiscard]] bool matches(std::string_view allocator_name, std::string_view type_name) const {
+    return allocator.matches(allocator_name) && type.matches(type_name);
+  }
+  bool operator==(const TypePattern&) const = default;
+};
+
+/// Key `filters`: which types there are for the daemon's pages.
+struct FiltersConfig {
+  std::vector<TypePattern> include;  ///< Empty: all; otherwise those that one of these matches.
+  std::vector<TypePattern> exclude;  ///< And none of these.
+
+  [[nodiscard]] bool admit(std::string_view allocator_name, std::string_view type_name) const {
+    const auto matches = [&](const TypePattern& pattern) { return pattern.matches(allocator_name, type_name); };
+    return (include.empty() || std::any_of(include.begin(), include.end(), matches)) &&
+           std::none_of(exclude.begin(), exclude.end(), matches);
+  }
+  bool operator==(const FiltersConfig&) const = default;
+};
+
+/// Largest value of key `series_limit`.
+inline constexpr std::uint64_t kMaxSeriesLimit = 10'000'000;
 
 /// One entry of key `limits`: a limit for types whose kernel has none. At least one of the two limits is there; none is 0.
 struct LimitConfig {
@@ -79,8 +108,11 @@ struct Config {
   PollConfig poll;
   Tier tier = Tier::kDefault;
   PerCpuConfig per_cpu;
-  std::map<std::string, SourceConfig, std::less<>> sources;        ///< By source name; every name is a known one.
-  std::vector<LimitConfig> limits;                                 ///< In the file's order.
+  std::map<std::string, SourceConfig, std::less<>> sources;  ///< By source name; every name is a known one.
+  FiltersConfig filters;
+  std::vector<LimitConfig> limits;     ///< In the file's order.
+  std::uint64_t min_bytes = 0;         ///< B; types that stay below are shown as a sum only; 0: none.
+  std::uint64_t series_limit = 20000;  ///< Most series of memory types on a page; 1 to kMaxSeriesLimit.
   std::chrono::nanoseconds growth_window = std::chrono::hours(1);  ///< Key growth.window; at least poll.interval.
   std::uint32_t retention = 6;                                     ///< Polls a vanished type keeps its slots; never 0.
   CaptureConfig capture;

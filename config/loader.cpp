@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two steps. TreeBuilder turns the parser's events into a small tree of our own, because YAML::Node loses duplicate keys
-// and expands aliases. Loader walks the tree along one table of keys and collects problems instead of stopping at the first.
+// Two steps: yaml_tree.h makes a small tree; Loader walks it along one table of keys and collects problems instead of
+// stopping at the first.
 #include "config/loader.h"
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/mark.h>
-#include <yaml-cpp/parser.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,10 +12,10 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
+#include "config/yaml_tree.h"
 #include "core/base/text.h"
 
 namespace memstat {
@@ -27,11 +23,11 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kMaxDepth = 16;  // the deepest key needs 3
-constexpr std::size_t kMaxNodes = 20000;
 constexpr std::size_t kMaxListItems = 1000;
 constexpr std::size_t kMaxProblems = 50;
-constexpr std::string_view kFileKey = "(file)";
+constexpr std::string_view kFileKey = kYamlFileKey;
+using Node = YamlNode;
+using Problem = YamlProblem;
 
 /// Keys of the design that this version does not have: they may hold their default and nothing else. Whoever builds such
 /// a feature deletes its row and adds the key to Loader::read.
@@ -40,44 +36,9 @@ struct ReservedKey {
   std::string_view default_text;
 };
 constexpr ReservedKey kReservedKeys[] = {
-    {"basic_auth", "{}"},      {"filters.include", "[]"},   {"filters.exclude", "[]"}, {"min_bytes", "0"},
-    {"series_limit", "20000"}, {"events.mode", "failures"}, {"events.budget", "1%"},
-};
-
-constexpr std::string_view kNoAnchors = "uses a YAML anchor or alias (& or *); write the value itself, or quote it";
-
-std::string not_yaml(const std::string& why) {
-  return "is not valid YAML: " + why + "; check indentation (spaces, no tabs), quotes and brackets here and above";
-}
-
-/// Line and column from 1.
-struct Position {
-  int line = 1;
-  int column = 1;
-};
-
-struct Problem {
-  Position position;
-  std::string key;
-  std::string text;
-};
-
-Position position_of(const YAML::Mark& mark) { return {std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1}; }
-
-Position position_of(std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const std::size_t newline = before.rfind('\n');
-  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
-  return {static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1, static_cast<int>(offset - line_begin) + 1};
-}
-
-struct Node {
-  enum class Kind { kNull, kScalar, kList, kMap };
-  Kind kind = Kind::kNull;
-  bool is_quoted = false;      ///< A scalar in quotes or a block scalar: text, never a number or a boolean.
-  std::string text;            ///< Of a scalar.
-  Position position;           ///< Of nothing: where its key stands.
-  std::vector<Node> children;  ///< Of a list its items; of a map key, value, key, value...
+    {"basic_auth", "{}"},
+    {"events.mode", "failures"},
+    {"events.budget", "1%"},
 };
 
 std::string describe(const Node& node) {
@@ -88,106 +49,6 @@ std::string describe(const Node& node) {
     case Node::Kind::kMap: return "a map";
   }
   return {};
-}
-
-/// Makes the tree of the one document `text`. Throws a Problem through the parser for what makes going on pointless.
-class TreeBuilder final : public YAML::EventHandler {
- public:
-  explicit TreeBuilder(std::string_view text) : text_(text) {}
-
-  Node root;
-
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (has_document_) stop(mark, "holds a second YAML document; keep one and remove the line \"---\" before the other");
-    has_document_ = true;
-  }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, "?", anchor, Node::Kind::kNull); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { stop(mark, kNoAnchors); }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
-    if (value.find('\0') != std::string::npos) stop(mark, "holds a NUL byte in a text; remove \\0");
-    Node& node = add(mark, tag, anchor, Node::Kind::kScalar);
-    node.text = value;
-    node.is_quoted = tag == "!";
-    if (node.is_quoted && !is_closed(static_cast<std::size_t>(mark.pos)))
-      stop(mark, "has a quote that nothing closes; close it");
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    open(add(mark, tag, anchor, Node::Kind::kList), mark);
-  }
-  void OnSequenceEnd() override { open_.pop_back(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    open(add(mark, tag, anchor, Node::Kind::kMap), mark);
-  }
-  void OnMapEnd() override { open_.pop_back(); }
-
- private:
-  [[noreturn]] static void stop(const YAML::Mark& mark, std::string_view text) {
-    throw Problem{position_of(mark), std::string(kFileKey), std::string(text)};
-  }
-
-  /// The parser takes the end of the file for the end of the quotes, so a file cut short would pass.
-  bool is_closed(std::size_t begin) const {
-    const char quote = begin < text_.size() ? text_[begin] : '|';
-    if (quote != '"' && quote != '\'') return true;  // a block scalar
-    for (std::size_t i = begin + 1; i < text_.size(); ++i) {
-      const bool is_doubled = quote == '\'' && text_.substr(i, 2) == "''";
-      if (text_[i] == quote && !is_doubled) return true;
-      if (is_doubled || (quote == '"' && text_[i] == '\\')) ++i;
-    }
-    return false;
-  }
-
-  Node& add(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
-    if (anchor != YAML::NullAnchor) stop(mark, kNoAnchors);
-    if (!tag.empty() && tag != "?" && tag != "!") stop(mark, "uses a YAML tag (!); remove it, or quote the value");
-    if (++count_ > kMaxNodes) stop(mark, "holds more than 20000 values; shorten it");
-    Node* node = &root;
-    if (!open_.empty()) {
-      // Only the last child of each open node is being filled, so no pointer in open_ dangles when this one grows.
-      std::vector<Node>& siblings = open_.back()->children;
-      node = &siblings.emplace_back();
-    }
-    node->kind = kind;
-    node->position = position_of(mark);
-    if (kind == Node::Kind::kNull && !open_.empty()) {
-      // The parser puts an absent value where the next token stands.
-      const Node& parent = *open_.back();
-      const bool is_value = parent.kind == Node::Kind::kMap && parent.children.size() % 2 == 0;
-      node->position = is_value ? parent.children[parent.children.size() - 2].position : parent.position;
-    }
-    return *node;
-  }
-
-  void open(Node& node, const YAML::Mark& mark) {
-    if (open_.size() == kMaxDepth) stop(mark, "nests lists and maps too deeply; no key needs more than 3 levels");
-    open_.push_back(&node);
-  }
-
-  std::string_view text_;
-  std::vector<Node*> open_;
-  std::size_t count_ = 0;
-  bool has_document_ = false;
-};
-
-/// What the YAML parser would misread: it takes byte 4 for the end, guesses UTF-16, and passes broken UTF-8 on.
-std::optional<Problem> check_bytes(std::string_view text) {
-  if (text.size() > kMaxConfigBytes) {
-    return Problem{{}, std::string(kFileKey), "is larger than 1MiB; this is not a configuration of memstatd"};
-  }
-  const auto is_control = [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
-  };
-  const std::string valid = make_valid_utf8(text);
-  const auto control = std::find_if(text.begin(), text.end(), is_control);
-  const auto bad = std::mismatch(text.begin(), text.end(), valid.begin(), valid.end()).first;
-  const auto first = std::min(control, bad);
-  if (first == text.end()) return std::nullopt;
-  return Problem{position_of(text, static_cast<std::size_t>(first - text.begin())), std::string(kFileKey),
-                 "holds a byte that is no text; save it as UTF-8 without control characters"};
 }
 
 std::string join(const std::string& path, std::string_view key) {
@@ -381,6 +242,7 @@ class Loader {
   void read_user(const Node& node, const std::string& path);
   void read_source(const Node& key, const Node& node, const std::string& path);
   void read_limit(const Node& node, const std::string& path);
+  Reader type_patterns(std::vector<TypePattern>& place);
   void check_together();
 
   const ConfigContext& context_;
@@ -445,6 +307,22 @@ void Loader::read_limit(const Node& node, const std::string& path) {
   config_.limits.push_back(std::move(limit));
 }
 
+Loader::Reader Loader::type_patterns(std::vector<TypePattern>& place) {
+  return list("a list of filters", "[{allocator: slab, type: \"kmalloc-.*\"}]",
+              [this, &place](const Node& node, const std::string& path) {
+                TypePattern pattern;
+                const std::size_t problems_before = problems_.size();
+                map({{"allocator", parsed(NamePattern::compile, pattern.allocator, "a regular expression", "\".*\"")},
+                     {"type", parsed(NamePattern::compile, pattern.type, "a regular expression", "\".*\"")}})(node, path);
+                if (problems_.size() != problems_before) return;
+                if (!written_.contains(path + ".allocator") && !written_.contains(path + ".type")) {
+                  return problem(node, path,
+                                 "has neither allocator nor type; write one of them, such as type: \"kmalloc-.*\"");
+                }
+                place.push_back(std::move(pattern));
+              });
+}
+
 void Loader::read(const Node& root) {
   if (root.kind == Node::Kind::kNull) return;
   const nanoseconds day = std::chrono::hours(24);
@@ -484,8 +362,11 @@ void Loader::read(const Node& root) {
            read_source(key, value, key_path);
          });
        }},
+      {"filters", map({{"include", type_patterns(c.filters.include)}, {"exclude", type_patterns(c.filters.exclude)}})},
       {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]",
                       [this](const Node& node, const std::string& path) { read_limit(node, path); })},
+      {"min_bytes", parsed(parse_size, c.min_bytes, "a size", "1MiB, or 0 for none")},
+      {"series_limit", number(kMaxSeriesLimit, "20000", [&c](std::uint64_t value) { c.series_limit = value; })},
       {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
       {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
       {"capture", map({{"record",
@@ -565,21 +446,15 @@ ConfigResult Loader::finish(std::string_view file_name) {
 
 ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context) {
   Loader loader(context);
-  if (yaml.starts_with("\xEF\xBB\xBF")) yaml.remove_prefix(3);  // a byte order mark, which is no column
-  TreeBuilder tree(yaml);
+  Node root;
   try {
-    if (auto problem = check_bytes(yaml)) throw *std::move(problem);
-    std::istringstream stream{std::string(yaml)};
-    YAML::Parser parser(stream);
-    if (parser.HandleNextDocument(tree)) parser.HandleNextDocument(tree);
-    loader.read(tree.root);
-  } catch (Problem& problem) {
-    loader.add(std::move(problem));
-  } catch (const YAML::Exception& error) {
-    const bool is_anchor = error.msg.find("anchor") != std::string::npos || error.msg.find("alias") != std::string::npos;
-    loader.add({position_of(error.mark), std::string(kFileKey), is_anchor ? std::string(kNoAnchors) : not_yaml(error.msg)});
+    if (auto problem = read_yaml_tree(yaml, root)) {
+      loader.add(*std::move(problem));
+    } else {
+      loader.read(root);
+    }
   } catch (const std::exception& error) {
-    loader.add({{}, std::string(kFileKey), not_yaml(error.what())});
+    loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});
   }
   return loader.finish(file_name);
 }

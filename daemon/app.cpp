@@ -114,8 +114,11 @@ Result<void> App::open_kernel() {
     recorder_ = *std::move(recorder);
     view_ = recorder_->view();
   }
-  poller_ = std::make_unique<Poller>(view_, clock_, metrics_, pool_, config_,
-                                     Poller::Options{.everything = options_.once, .log = log_function()});
+  poller_ = std::make_unique<Poller>(
+      view_, clock_, metrics_, pool_, config_,
+      Poller::Options{.everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
+                      .unlimited = options_.once,
+                      .log = log_function()});
   poller_->open_sources();
   return {};
 }

@@ -119,6 +119,7 @@ void DeltaTracker::track_counters(MemoryType& type, TrackedType& state, FieldMas
     if (counter == Field::kFailures || counter == Field::kSleeps) waits_and_failures += step.added;
   }
   if (was_reset) ++state.resets;
+  if (waits_and_failures != 0) state.had_trouble = true;
   track_limits(type, state, fields, waits_and_failures, first_sight);
 }
 
@@ -135,7 +136,10 @@ void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, Fiel
   // Cached objects count against the limit.
   const std::uint64_t held_objects = state.objects + (fields.has(Field::kFree) ? type.figure(Field::kFree) : 0);
   const bool is_over = (objects != 0 && held_objects >= objects) || (bytes != 0 && state.bytes >= bytes);
-  if (is_over && !state.is_over_limit && !first_sight) ++state.limit_hits;
+  if (is_over && !state.is_over_limit && !first_sight) {
+    ++state.limit_hits;
+    state.had_trouble = true;
+  }
   state.is_over_limit = is_over;
 }
 
@@ -168,6 +172,7 @@ void DeltaTracker::look_up(const MemoryType& type, TrackedType& state) const {
   if (state.epoch == epoch_) return;
   state.epoch = epoch_;
   state.limit = options_.limit_of ? options_.limit_of(type) : ConfiguredLimit{};
+  state.is_filtered = options_.is_filtered && options_.is_filtered(type);
   state.wants_cpus = options_.wants_cpus && options_.wants_cpus(type);
 }
 

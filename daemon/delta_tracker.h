@@ -59,6 +59,8 @@ struct TrackedType {
   std::uint64_t resets = 0;            ///< times that a counter fell by more than skew explains
   std::uint64_t limit_hits = 0;
   ConfiguredLimit limit;           ///< from the configuration, looked up once
+  bool is_filtered = false;        ///< whether the configuration wants nothing of it on the page, looked up once
+  bool had_trouble = false;        ///< whether failures or sleeps grew or the limit was hit since first sight
   bool wants_cpus = false;         ///< whether per-CPU counters are followed and shown, looked up once
   std::uint64_t epoch = 0;         ///< which configuration that was
   std::uint64_t first_sample = 0;  ///< number of the first growth sample of this type
@@ -78,6 +80,8 @@ class DeltaTracker {
     std::function<ConfiguredLimit(const MemoryType&)> limit_of;
     /// Whether per-CPU counters of a type are followed. Empty: never.
     std::function<bool(const MemoryType&)> wants_cpus;
+    /// Whether the type is kept off all pages. Empty: none is.
+    std::function<bool(const MemoryType&)> is_filtered = {};
   };
   explicit DeltaTracker(Options options) : options_(std::move(options)) {}
   ~DeltaTracker() = default;

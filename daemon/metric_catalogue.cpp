@@ -23,6 +23,10 @@ constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_bytes", "bytes", kGauge, Tier::kMinimal, Figure::kBytes,
                 "Bytes in use now, as of the last poll (malloc: memalloced - memfreed; uma: items in use x requested size; "
                 "slab: active_objs x objsize)."),
+    {"memstat_unlisted_bytes",
+     "Bytes in use now of the types of the allocator that are not listed, because of min_bytes or series_limit.", "bytes",
+     kGauge, MetricScope::kAllocator, Tier::kMinimal, kUnsigned, kSum,
+     static_cast<std::uint8_t>(AllocatorFigure::kUnlistedBytes)},
     type_metric("memstat_type_objects", "", kGauge, Tier::kMinimal, Figure::kObjects,
                 "Objects in use now, as of the last poll (malloc, uma: allocations - frees; slab: active_objs)."),
     type_metric("memstat_type_failures_total", "", kCounter, Tier::kMinimal, Figure::kFailures,
@@ -105,6 +109,7 @@ std::string_view to_string(MetricScope scope) {
     case MetricScope::kType: return "type";
     case MetricScope::kCpu: return "cpu";
     case MetricScope::kSizeClass: return "size_class";
+    case MetricScope::kAllocator: return "allocator";
   }
   return "unknown";
 }

@@ -46,9 +46,13 @@ inline constexpr std::size_t kFigureCount = 25;
 enum class CpuFigure : std::uint8_t { kAllocatedBytes, kFreedBytes, kAllocations, kFrees, kFreeObjects };
 inline constexpr std::size_t kCpuFigureCount = 5;
 
+/// The same for an allocator as a whole. Which types are behind it is told by daemon/selection.h.
+enum class AllocatorFigure : std::uint8_t { kUnlistedBytes };
+inline constexpr std::size_t kAllocatorFigureCount = 1;
+
 enum class MetricKind : std::uint8_t { kGauge, kCounter };
-/// What one sample is about: a type, a type on one CPU, or one size class of a type.
-enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass };
+/// What one sample is about: a type, a type on one CPU, one size class of a type, or an allocator.
+enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator };
 /// How a figure's 64 bits are to be read.
 enum class FigureFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
 /// How the figures of types with the same name become one sample.
@@ -71,7 +75,7 @@ struct MetricDescriptor {
   Tier tier;  ///< The smallest tier that shows it.
   FigureFormat format;
   DuplicateRule duplicates;
-  std::uint8_t figure;                               ///< A Figure or, for scope kCpu, a CpuFigure.
+  std::uint8_t figure;  ///< A Figure; for scope kCpu a CpuFigure, for kAllocator an AllocatorFigure.
   CountedSince counted_since = CountedSince::kBoot;  ///< Of counters only.
 };
 
@@ -81,7 +85,7 @@ inline constexpr std::size_t kLongestMetricName = 96;
 /// All of them, in the order of the page.
 std::span<const MetricDescriptor> metric_catalogue();
 
-/// "gauge", "counter"; "type", "cpu", "size_class"; "minimal", "default", "full".
+/// "gauge", "counter"; "type", "cpu", "size_class", "allocator"; "minimal", "default", "full".
 std::string_view to_string(MetricKind kind);
 std::string_view to_string(MetricScope scope);
 std::string_view to_string(Tier tier);

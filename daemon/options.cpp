@@ -28,6 +28,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   std::string interval;
   std::string log_level;
   std::string format;
+  std::string tier;
   std::uint64_t polls = 0;
 
   CLI::App app(
@@ -55,6 +56,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
       ->check([](const std::string& text) {
         return parse_exposition_format(text) ? std::string() : "must be text, openmetrics or protobuf";
       });
+  app.add_option("--tier", tier, "How much to tell of each type: minimal, default or full (what --once prints otherwise)")
+      ->check(check(parse_tier, "TIER"));
   CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a folder, .tar or .tar.zst")
                             ->type_name("CAPTURE")
                             ->check(not_empty);
@@ -102,6 +105,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   for (const std::string& address : listen) options.listen.push_back(*parse_listen_address(address));
   if (!interval.empty()) options.interval = *parse_poll_interval(interval);
   if (!format.empty()) options.format = *parse_exposition_format(format);
+  if (!tier.empty()) options.tier = *parse_tier(tier);
   if (!log_level.empty()) options.log_level = *parse_log_level(log_level);
   if (poll_count->count() > 0) options.polls = polls;
   return parsed;
@@ -110,6 +114,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
 void apply(const CommandLine& options, Config& config) {
   if (!options.listen.empty()) config.listen = options.listen;
   if (options.interval) config.poll.interval = *options.interval;
+  if (options.tier) config.tier = *options.tier;
   if (options.log_level) config.log.level = *options.log_level;
   if (!options.record.empty()) config.capture.record = options.record;
   if (!options.textfile.empty()) config.textfile = options.textfile;

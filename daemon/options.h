@@ -19,6 +19,7 @@ struct CommandLine {
   bool check_config = false;
   std::vector<ListenAddress> listen;  ///< Empty: as configured.
   std::optional<std::chrono::nanoseconds> interval;
+  std::optional<Tier> tier;
   std::optional<LogLevel> log_level;
   bool no_sandbox = false;
   bool once = false;

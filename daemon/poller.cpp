@@ -79,7 +79,12 @@ DeltaTracker::Options Poller::tracker_options() const {
     }
     return ConfiguredLimit{};
   };
-  options.wants_cpus = [per_cpu = config_.per_cpu, all = options_.everything, any_matches](const MemoryType& type) {
+  options.is_filtered = [filters = config_.filters](const MemoryType& type) {
+    return !filters.admit(to_string(type.allocator()), type.name());
+  };
+  options.wants_cpus = [per_cpu = config_.per_cpu, all = options_.everything, any_matches,
+                        filters = config_.filters](const MemoryType& type) {
+    if (!filters.admit(to_string(type.allocator()), type.name())) return false;
     if (all) return true;
     if (per_cpu.allocators.empty() && per_cpu.types.empty()) return false;
     return any_matches(per_cpu.allocators, to_string(type.allocator())) && any_matches(per_cpu.types, type.name());
@@ -90,6 +95,9 @@ DeltaTracker::Options Poller::tracker_options() const {
 void Poller::configure(const Config& config) {
   config_ = config;
   tracker_->reconfigure(tracker_options());
+  const bool is_limited = !options_.everything && !options_.unlimited;
+  selection_.configure(is_limited ? Selection::Options{.min_bytes = config_.min_bytes, .series_limit = config_.series_limit}
+                                  : Selection::Options{});
   for (const std::unique_ptr<Entry>& entry : entries_) {
     const auto chosen = config_.sources.find(entry->descriptor->name);
     entry->config = chosen == config_.sources.end() ? SourceConfig{} : chosen->second;
@@ -206,12 +214,14 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   if (Snapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
     builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()});
-    render_text(
-        {.tier = options_.everything ? Tier::kFull : config_.tier, .per_cpu = true, .size_classes = options_.everything},
-        *snapshot);
+    const RenderOptions rendered{
+        .tier = options_.everything ? Tier::kFull : config_.tier, .per_cpu = true, .size_classes = options_.everything};
+    selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
+    render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
     metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9,
-                           static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9, snapshot->series);
+                           static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9, snapshot->series,
+                           snapshot->series_dropped);
     pool_.publish(snapshot);
   } else {
     metrics_.snapshot_skipped();

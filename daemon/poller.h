@@ -16,6 +16,7 @@
 #include "daemon/delta_tracker.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/reader_thread.h"
+#include "daemon/selection.h"
 #include "daemon/self_metrics.h"
 #include "daemon/snapshot_pool.h"
 
@@ -45,7 +46,8 @@ struct SourceStatus {
 class Poller {
  public:
   struct Options {
-    bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once).
+    bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
+    bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
     std::function<void(LogLevel, std::string_view)> log;
   };
@@ -100,6 +102,7 @@ class Poller {
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;
+  Selection selection_;
   std::vector<std::uint64_t> size_classes_;  // of malloc, B
   std::uint64_t generation_ = 0;
   std::int64_t boot_time_ns_ = 0;  // 0: not known

@@ -74,8 +74,7 @@ struct SelfMetrics::Implementation {
           .Add({});
   Gauge& series = gauges(registry, "memstat_series", "Series of memory types on the page.").Add({});
   Gauge& dropped =
-      gauges(registry, "memstat_series_dropped", "Series left off the page by the limit on series (this version has none).")
-          .Add({});
+      gauges(registry, "memstat_series_dropped", "Series of memory types that series_limit keeps off the page now.").Add({});
   Gauge& reloaded = gauges(registry, "memstat_config_last_reload_successful",
                            "1 when the last loading of the configuration succeeded, 0 when the one before it is in force.")
                         .Add({});
@@ -165,10 +164,12 @@ void SelfMetrics::source_absent(std::string_view source) {
   entry.read_seconds = nullptr;
 }
 
-void SelfMetrics::poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series) {
+void SelfMetrics::poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,
+                                std::uint64_t series_dropped) {
   implementation_->poll_duration.observe(duration_seconds);
   implementation_->poll_timestamp.Set(timestamp_seconds);
   implementation_->series.Set(static_cast<double>(series));
+  implementation_->dropped.Set(static_cast<double>(series_dropped));
   ++implementation_->version;
 }
 

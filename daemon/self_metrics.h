@@ -35,7 +35,9 @@ class SelfMetrics {
   /// The source is not on this kernel, or switched off: none of its series but the error counts.
   void source_absent(std::string_view source);
 
-  void poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series);
+  /// `series`: of memory types on the page; `series_dropped`: that series_limit keeps off it.
+  void poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,
+                     std::uint64_t series_dropped = 0);
   void polls_missed(std::size_t count);
   void snapshot_skipped();
   void config_reloaded(bool successful);

@@ -4,11 +4,14 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "daemon/delta_tracker.h"
 
 namespace memstat {
 namespace {
+
+constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
 
 constexpr std::uint32_t bit(Figure figure) { return 1U << static_cast<unsigned>(figure); }
 constexpr std::uint32_t bit(CpuFigure figure) { return 1U << static_cast<unsigned>(figure); }
@@ -44,7 +47,8 @@ constexpr CpuColumn kCpuColumns[] = {
 std::uint32_t figures_with(DuplicateRule rule) {
   std::uint32_t figures = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope != MetricScope::kCpu && metric.duplicates == rule) figures |= 1U << metric.figure;
+    if ((metric.scope == MetricScope::kType || metric.scope == MetricScope::kSizeClass) && metric.duplicates == rule)
+      figures |= 1U << metric.figure;
   }
   return figures;
 }
@@ -108,6 +112,52 @@ void append_escaped_label_value(std::string& out, std::string_view text) {
   }
 }
 
+RowLabels allocator_labels(Allocator allocator) {
+  static const std::array<std::string, kAllocatorCount> kTexts = [] {
+    std::array<std::string, kAllocatorCount> texts;
+    for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+      texts[i] = "{allocator=\"";
+      texts[i] += to_string(static_cast<Allocator>(i));
+      texts[i] += '"';
+      texts[i].append(Snapshot::kLabelPadding, '\0');
+    }
+    return texts;
+  }();
+  const std::string& text = kTexts[static_cast<std::size_t>(allocator)];
+  return {.text = std::string_view(text).substr(0, text.size() - Snapshot::kLabelPadding),
+          .allocator_size = to_string(allocator).size(),
+          .has_type = false};
+}
+
+void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
+  std::size_t blocks = 0;
+  for (const CpuBlock& block : cpu_blocks_) {
+    if (keep[block.row] == 0) continue;
+    cpu_blocks_[blocks++] = block;
+    rows_[block.row].cpu_block = static_cast<std::uint32_t>(blocks);
+  }
+  cpu_blocks_.resize(blocks);
+  std::size_t kept = 0;
+  std::size_t label_end = 0;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    if (keep[row] == 0) continue;
+    Row& entry = rows_[row];
+    // Labels are in the order of the rows, so none is overwritten before it has moved.
+    std::memmove(labels_.data() + label_end, labels_.data() + entry.label_offset, entry.label_size);
+    entry.label_offset = static_cast<std::uint32_t>(label_end);
+    label_end += entry.label_size;
+    if (entry.cpu_block != 0) cpu_blocks_[entry.cpu_block - 1].row = static_cast<std::uint32_t>(kept);
+    for (std::uint32_t left = entry.figures; left != 0; left &= left - 1) {
+      std::uint64_t* column = values_.data() + static_cast<std::size_t>(std::countr_zero(left)) * stride_;
+      column[kept] = column[row];
+    }
+    rows_[kept++] = entry;
+  }
+  rows_.resize(kept);
+  labels_.resize(label_end);
+  labels_.append({kPadding.data(), kPadding.size()});
+}
+
 void SnapshotBuilder::render_label(const MemoryType& type, std::int64_t now_ns, Label& label) {
   label.first_seen_ns = now_ns;
   label.is_escaped = type.name().find_first_of("\\\"\n") != std::string::npos;
@@ -151,6 +201,9 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   snapshot.boot_time_ns_ = times.boot_ns;
   for (LazyPage& page : snapshot.lazy_pages_) page.forget();
   snapshot.rows_.clear();
+  snapshot.allocator_figures_ = {};
+  snapshot.series_dropped = 0;
+  listings_.clear();
   snapshot.labels_.clear();
   snapshot.cpu_blocks_.clear();
   snapshot.cpu_values_.clear();
@@ -160,13 +213,14 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     snapshot.values_.resize(snapshot.stride_ * kFigureCount);
     snapshot.rows_.reserve(snapshot.stride_);
   }
+  listings_.reserve(snapshot.stride_);
   static const std::uint32_t kNeedAll = figures_with(DuplicateRule::kSumOfAll);
   static const std::uint32_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
   for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
     const auto allocator = static_cast<std::size_t>(type->allocator());
     const FieldMask fields = type->fields() & live[allocator];
     const TrackedType* tracked = DeltaTracker::tracked(*type);
-    if (!type->is_present() || fields.empty() || tracked == nullptr) continue;
+    if (!type->is_present() || fields.empty() || tracked == nullptr || tracked->is_filtered) continue;
     TypeFigures figures;
     collect(*type, *tracked, fields, figures);
     Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, times.now_ns, fresh); });
@@ -180,8 +234,10 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
                                 .cpu_block = 0,
                                 .allocator_size = static_cast<std::uint8_t>(to_string(type->allocator()).size()),
                                 .is_escaped = label.is_escaped,
+                                .allocator = type->allocator(),
                                 .first_seen_ns = label.first_seen_ns});
       snapshot.labels_.append(label.text);
+      listings_.push_back(&label.listing);
       for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
         snapshot.values_[figure * snapshot.stride_ + label.row] = figures.values[figure];
@@ -207,10 +263,10 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       }
       row.figures |= figures.present;
     }
+    if (tracked->had_trouble) label.listing.had_trouble = true;
     if (tracked->wants_cpus) add_cpus(*type, type->cpu_fields() & live_cpu[allocator], label.row, snapshot);
   }
   for (Snapshot::Row& row : snapshot.rows_) row.figures &= ~row.withheld;
-  static constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
   snapshot.labels_.append({kPadding.data(), kPadding.size()});
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct RowLabels {
   std::string_view text;           ///< `{allocator="slab",type="dentry"`, escaped for the text formats, without the brace
   std::size_t allocator_size = 0;  ///< Bytes of the allocator's name.
   bool is_escaped = false;         ///< Whether the type's name has anything that is escaped.
+  bool has_type = true;            ///< False: of an allocator as a whole, `{allocator="slab"`; no escaped_type() then.
 
   [[nodiscard]] std::string_view allocator() const { return {text.data() + kBefore, allocator_size}; }
   [[nodiscard]] std::string_view escaped_type() const {
@@ -33,6 +35,18 @@ struct RowLabels {
  private:
   static constexpr std::size_t kBefore = std::string_view("{allocator=\"").size();
   static constexpr std::size_t kBetween = std::string_view("\",type=\"").size();
+};
+
+/// The labels of an allocator as a whole, with padding after them as in a Snapshot. Lives as long as the program.
+RowLabels allocator_labels(Allocator allocator);
+
+/// What is remembered of a row from poll to poll for daemon/selection.h, which has the rules.
+struct Listing {
+  bool had_trouble = false;       ///< Waits, failures or limit hits were seen since memstatd first saw the type.
+  bool is_large = false;          ///< Not hidden by min_bytes.
+  bool is_listed = false;         ///< Was on the page when it was last there.
+  std::uint32_t epoch = 0;        ///< Configuration that is_large belongs to; 0: none yet.
+  std::int64_t last_high_ns = 0;  ///< When it last had half of min_bytes, monotonic.
 };
 
 /// When things began, in nanoseconds since 1970; 0: not known.
@@ -58,7 +72,8 @@ class Snapshot {
     std::uint32_t cpu_block = 0;      ///< its index + 1
     std::uint8_t allocator_size = 0;  ///< as in RowLabels
     bool is_escaped = false;          ///< as in RowLabels
-    std::int64_t first_seen_ns = 0;   ///< since 1970; 0: not known
+    Allocator allocator = Allocator::kUnknown;
+    std::int64_t first_seen_ns = 0;  ///< since 1970; 0: not known
 
     /// `labels`: the snapshot's label_bytes().
     [[nodiscard]] RowLabels labels(const char* labels) const {
@@ -94,6 +109,22 @@ class Snapshot {
     return &cpu_values_[block.offset + static_cast<std::size_t>(figure) * block.cpu_count];
   }
 
+  [[nodiscard]] bool has(AllocatorFigure figure, Allocator allocator) const {
+    return (allocator_figures_[static_cast<std::size_t>(allocator)] >> static_cast<unsigned>(figure) & 1U) != 0;
+  }
+  /// Requires has().
+  [[nodiscard]] std::uint64_t value(AllocatorFigure figure, Allocator allocator) const {
+    return allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)];
+  }
+  /// For who builds the snapshot.
+  void set(AllocatorFigure figure, Allocator allocator, std::uint64_t value) {
+    allocator_figures_[static_cast<std::size_t>(allocator)] |= 1U << static_cast<unsigned>(figure);
+    allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)] = value;
+  }
+
+  /// Takes out every row for which `keep` has a 0; what remains stays in order. For who builds the snapshot. No allocation.
+  void keep_rows(std::span<const std::uint8_t> keep);
+
   /// Size in bytes of each bit of Figure::kSizeClasses; empty when the kernel does not tell.
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
@@ -106,6 +137,8 @@ class Snapshot {
   std::size_t series = 0;
   RenderOptions options;
   std::int64_t polled_ns = 0;  ///< Monotonic time at which its poll began; set by the poller.
+  /// Series that the limit on series keeps off the page; set by the selection.
+  std::uint64_t series_dropped = 0;
 
   /// Where page_of() (daemon/exposition/exposition.h) keeps the page in a format other than text.
   [[nodiscard]] LazyPage& lazy_page(ExpositionFormat format) const { return lazy_pages_[static_cast<std::size_t>(format)]; }
@@ -120,6 +153,8 @@ class Snapshot {
   std::vector<CpuBlock> cpu_blocks_;
   std::vector<std::uint64_t> cpu_values_;
   std::vector<std::uint64_t> size_classes_;
+  std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // sets of AllocatorFigure
+  std::array<std::array<std::uint64_t, kAllocatorFigureCount>, kAllocatorCount> allocator_values_{};
   std::uint64_t generation_ = 0;
   std::int64_t boot_time_ns_ = 0;
   mutable std::array<LazyPage, kExpositionFormatCount> lazy_pages_;
@@ -130,11 +165,15 @@ class Snapshot {
 /// Thread safety: none; confined to the poller's thread, like the list.
 class SnapshotBuilder {
  public:
-  /// Fills `snapshot` with the present types. `live` and `live_cpu` say, by allocator, which figures came from sources that
-  /// are up; the others are left out. `size_classes`: the bytes of each size class of malloc.
+  /// Fills `snapshot` with the present types that the filters of the configuration admit. `live` and `live_cpu` say, by
+  /// allocator, which figures came from sources that are up; the others are left out. `size_classes`: the bytes of each size
+  /// class of malloc.
   void build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
              const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
              const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times = {});
+
+  /// What is remembered of each row of the snapshot built last. Valid until the next build() or forget().
+  [[nodiscard]] std::span<Listing* const> listings() const { return listings_; }
 
   /// Gives back what is kept with a type that is about to be evicted.
   void forget(MemoryType& type) { labels_.give_back(type); }
@@ -146,12 +185,14 @@ class SnapshotBuilder {
     bool is_escaped = false;
     std::uint64_t build = 0;  // number of the one in which `row` is this name's
     std::uint32_t row = 0;
+    Listing listing;
   };
   static void render_label(const MemoryType& type, std::int64_t now_ns, Label& label);
   void add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot);
 
   KeptWithTypes<Label, kLabelPointerSlot> labels_;
   std::uint64_t builds_ = 0;
+  std::vector<Listing*> listings_;
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.

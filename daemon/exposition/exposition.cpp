@@ -30,7 +30,13 @@ std::string_view content_type(ExpositionFormat format) { return descriptor(forma
 
 std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out) {
   out.clear();
-  return descriptor(format).write_types(options, snapshot, out);
+  return descriptor(format).write_types(options, nullptr, snapshot, out);
+}
+
+std::size_t render(ExpositionFormat format, const RenderOptions& options, const PageFilter& filter, const Snapshot& snapshot,
+                   Buffer& out) {
+  out.clear();
+  return descriptor(format).write_types(options, &filter, snapshot, out);
 }
 
 void render_text(const RenderOptions& options, Snapshot& snapshot) {

@@ -12,6 +12,7 @@
 
 #include "daemon/exposition/format.h"
 #include "daemon/native_histogram.h"
+#include "daemon/page_filter.h"
 #include "daemon/snapshot.h"
 
 namespace memstat {
@@ -20,6 +21,10 @@ namespace memstat {
 /// in the order of the catalogue; one without samples is left out. Steady state: no allocation.
 /// Thread safety: reads the snapshot only, and not its pages.
 std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out);
+
+/// The same, of what the filter shows. `filter`: made for this snapshot.
+std::size_t render(ExpositionFormat format, const RenderOptions& options, const PageFilter& filter, const Snapshot& snapshot,
+                   Buffer& out);
 
 /// Renders the text page of a new snapshot into it: `text`, `series` and `options`. For the thread that built it.
 void render_text(const RenderOptions& options, Snapshot& snapshot);

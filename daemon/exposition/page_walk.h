@@ -17,11 +17,13 @@
 // A format is one file: its Writer, and a FormatDescriptor made with describe_format().
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +57,7 @@ using OwnLabels = std::vector<std::pair<std::string, std::string>>;
 struct FormatDescriptor {
   std::string_view name;
   std::string_view content_type;
-  std::size_t (*write_types)(const RenderOptions&, const Snapshot&, Buffer&);
+  std::size_t (*write_types)(const RenderOptions&, const PageFilter*, const Snapshot&, Buffer&);
   void (*write_own)(const RenderOptions&, const OwnMetrics&, Buffer&);
 };
 
@@ -142,23 +144,45 @@ struct Beginning {
   [[nodiscard]] std::int64_t of(const Snapshot::Row& row) const { return is_of_row ? row.first_seen_ns : common_ns; }
 };
 
-template <FigureFormat kFormat, typename Writer>
-std::size_t write_rows(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+/// Which rows are shown: all of them, at no cost, or those of a filter.
+struct AllRows {
+  const Snapshot& snapshot;
+
+  [[nodiscard]] static bool shows(std::size_t) { return true; }
+  [[nodiscard]] static bool shows_metric(std::size_t) { return true; }
+  [[nodiscard]] static bool shows_allocator(Allocator) { return true; }
+  [[nodiscard]] std::size_t count() const { return snapshot.row_count(); }
+  [[nodiscard]] std::size_t label_bytes() const { return snapshot.label_bytes().size(); }
+};
+struct FilteredRows {
+  const PageFilter& filter;
+
+  [[nodiscard]] bool shows(std::size_t row) const { return filter.shows_row(row); }
+  [[nodiscard]] bool shows_metric(std::size_t metric) const { return filter.shows_metric(metric); }
+  [[nodiscard]] bool shows_allocator(Allocator allocator) const { return filter.shows_allocator(allocator); }
+  [[nodiscard]] std::size_t count() const { return filter.row_count(); }
+  [[nodiscard]] std::size_t label_bytes() const { return filter.label_bytes(); }
+};
+
+template <FigureFormat kFormat, typename Rows, typename Writer>
+std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   const std::uint32_t bit = 1U << metric.figure;
-  const Snapshot::Row* row = snapshot.rows().data();
+  const Snapshot::Row* const begin = snapshot.rows().data();
+  const Snapshot::Row* row = begin;
   const Snapshot::Row* const end = row + snapshot.rows().size();
-  while (row != end && (row->figures & bit) == 0) ++row;
+  const auto is_shown = [&] { return (row->figures & bit) != 0 && rows.shows(static_cast<std::size_t>(row - begin)); };
+  while (row != end && !is_shown()) ++row;
   if (row == end) return 0;
   const char* const labels = snapshot.label_bytes().data();
-  const std::uint64_t* value = snapshot.values(static_cast<Figure>(metric.figure)) + (row - snapshot.rows().data());
+  const std::uint64_t* value = snapshot.values(static_cast<Figure>(metric.figure)) + (row - begin);
   const Beginning beginning(metric, snapshot);
   // One check of room for the whole family.
-  const auto most = static_cast<std::size_t>(end - row);
-  writer.begin_family(header_of(metric), most, snapshot.label_bytes().size());
+  const std::size_t most = std::min(static_cast<std::size_t>(end - row), rows.count());
+  writer.begin_family(header_of(metric), most, rows.label_bytes());
   std::size_t series = 0;
-  char* at = writer.need(writer.most_bytes(most, snapshot.label_bytes().size()));
+  char* at = writer.need(writer.most_bytes(most, rows.label_bytes()));
   for (; row != end; ++row, ++value) {
-    if ((row->figures & bit) == 0) continue;
+    if (!is_shown()) continue;
     at = writer.template row_sample<kFormat>(at, row->labels(labels), ExtraLabel{}, *value, beginning.of(*row));
     ++series;
   }
@@ -167,28 +191,28 @@ std::size_t write_rows(const MetricDescriptor& metric, const Snapshot& snapshot,
   return series;
 }
 
-template <typename Writer>
-std::size_t write_types(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+template <typename Rows, typename Writer>
+std::size_t write_types(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   switch (metric.format) {
-    case FigureFormat::kUnsigned: return write_rows<FigureFormat::kUnsigned>(metric, snapshot, writer);
-    case FigureFormat::kSigned: return write_rows<FigureFormat::kSigned>(metric, snapshot, writer);
-    case FigureFormat::kDouble: return write_rows<FigureFormat::kDouble>(metric, snapshot, writer);
+    case FigureFormat::kUnsigned: return write_rows<FigureFormat::kUnsigned>(metric, rows, snapshot, writer);
+    case FigureFormat::kSigned: return write_rows<FigureFormat::kSigned>(metric, rows, snapshot, writer);
+    case FigureFormat::kDouble: return write_rows<FigureFormat::kDouble>(metric, rows, snapshot, writer);
   }
   return 0;
 }
 
-template <typename Writer>
-std::size_t write_size_classes(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+template <typename Rows, typename Writer>
+std::size_t write_size_classes(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   const std::vector<std::uint64_t>& sizes = snapshot.size_classes();
   const std::uint64_t known = sizes.size() >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << sizes.size()) - 1;
   std::size_t series = 0;
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
-    if (!snapshot.has(Figure::kSizeClasses, row)) continue;
+    if (!snapshot.has(Figure::kSizeClasses, row) || !rows.shows(row)) continue;
     std::uint64_t used = snapshot.value(Figure::kSizeClasses, row) & known;
     if (used == 0) continue;
     const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
     const auto count = static_cast<std::size_t>(std::popcount(used));
-    if (series == 0) writer.begin_family(header_of(metric), count * snapshot.row_count(), snapshot.label_bytes().size());
+    if (series == 0) writer.begin_family(header_of(metric), count * rows.count(), rows.label_bytes());
     char* at = writer.need(writer.most_bytes(count, count * labels.text.size()));
     for (; used != 0; used &= used - 1) {
       const ExtraLabel size{.name = "size", .number = sizes[static_cast<std::size_t>(std::countr_zero(used))]};
@@ -201,13 +225,13 @@ std::size_t write_size_classes(const MetricDescriptor& metric, const Snapshot& s
   return series;
 }
 
-template <typename Writer>
-std::size_t write_cpus(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+template <typename Rows, typename Writer>
+std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   const auto figure = static_cast<CpuFigure>(metric.figure);
   const Beginning beginning(metric, snapshot);
   std::size_t series = 0;
   for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
-    if ((block.figures >> metric.figure & 1U) == 0 || block.cpu_count == 0) continue;
+    if ((block.figures >> metric.figure & 1U) == 0 || block.cpu_count == 0 || !rows.shows(block.row)) continue;
     const std::uint64_t* values = snapshot.cpu_values(block, figure);
     const Snapshot::Row& row = snapshot.rows()[block.row];
     const RowLabels labels = row.labels(snapshot.label_bytes().data());
@@ -228,24 +252,53 @@ std::size_t write_cpus(const MetricDescriptor& metric, const Snapshot& snapshot,
   return series;
 }
 
-template <typename Writer>
-std::size_t write_snapshot(const RenderOptions& options, const Snapshot& snapshot, Buffer& out) {
+template <typename Rows, typename Writer>
+std::size_t write_allocators(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const auto figure = static_cast<AllocatorFigure>(metric.figure);
+  std::size_t series = 0;
+  for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+    const auto allocator = static_cast<Allocator>(i);
+    if (!snapshot.has(figure, allocator) || !rows.shows_allocator(allocator)) continue;
+    const RowLabels labels = allocator_labels(allocator);
+    if (series++ == 0) writer.begin_family(header_of(metric), kAllocatorCount, kAllocatorCount * labels.text.size());
+    char* at = writer.need(writer.most_bytes(1, labels.text.size()));
+    writer.written(
+        writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{}, snapshot.value(figure, allocator), 0));
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Writer, typename Rows>
+std::size_t write_shown(const RenderOptions& options, const Rows& rows, const Snapshot& snapshot, Buffer& out) {
   Writer writer(out, options);
   std::size_t series = 0;
-  for (const MetricDescriptor& metric : metric_catalogue()) {
+  const std::span<const MetricDescriptor> catalogue = metric_catalogue();
+  for (std::size_t i = 0; i < catalogue.size(); ++i) {
+    const MetricDescriptor& metric = catalogue[i];
+    if (!rows.shows_metric(i)) continue;
     switch (metric.scope) {
       case MetricScope::kType:
-        if (metric.tier <= options.tier) series += write_types(metric, snapshot, writer);
+        if (options.types && metric.tier <= options.tier) series += write_types(metric, rows, snapshot, writer);
+        break;
+      case MetricScope::kAllocator:
+        if (options.types && metric.tier <= options.tier) series += write_allocators(metric, rows, snapshot, writer);
         break;
       case MetricScope::kSizeClass:
-        if (options.size_classes) series += write_size_classes(metric, snapshot, writer);
+        if (options.size_classes) series += write_size_classes(metric, rows, snapshot, writer);
         break;
       case MetricScope::kCpu:
-        if (options.per_cpu) series += write_cpus(metric, snapshot, writer);
+        if (options.per_cpu) series += write_cpus(metric, rows, snapshot, writer);
         break;
     }
   }
   return series;
+}
+
+template <typename Writer>
+std::size_t write_snapshot(const RenderOptions& options, const PageFilter* filter, const Snapshot& snapshot, Buffer& out) {
+  if (filter == nullptr) return write_shown<Writer>(options, AllRows{snapshot}, snapshot, out);
+  return write_shown<Writer>(options, FilteredRows{*filter}, snapshot, out);
 }
 
 /// A histogram of the registry, which has classic buckets only.

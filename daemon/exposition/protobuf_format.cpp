@@ -93,12 +93,13 @@ class ProtobufWriter : public PageCursor {
                                           std::int64_t created_ns) {
     if (created_ns != created_ns_) encode_created(created_ns);
     const std::size_t allocator_size = labels.allocator().size();
-    const std::string_view type = labels.escaped_type();
+    const std::string_view type = labels.has_type ? labels.escaped_type() : std::string_view();
     const std::size_t type_size = labels.is_escaped ? unescaped_size(type) : type.size();
     const std::size_t allocator_pair = pair_size(kAllocator.size(), allocator_size);
     const std::size_t type_pair = pair_size(kType.size(), type_size);
     const std::size_t value = 9 + created_size_;
-    std::size_t metric = field_size(allocator_pair) + field_size(type_pair) + field_size(value);
+    std::size_t metric = field_size(allocator_pair) + field_size(value);
+    if (labels.has_type) metric += field_size(type_pair);
     unsigned digits = 0;
     if (!extra.name.empty()) {
       digits = digit_count(extra.number);
@@ -108,8 +109,10 @@ class ProtobufWriter : public PageCursor {
     at = write_varint(at, metric);
     at = begin_pair(at, allocator_pair, kAllocator, allocator_size);
     at = copy_padded(at, labels.allocator().data(), allocator_size);
-    at = begin_pair(at, type_pair, kType, type_size);
-    at = labels.is_escaped ? unescape(at, type) : copy_padded(at, type.data(), type.size());
+    if (labels.has_type) {
+      at = begin_pair(at, type_pair, kType, type_size);
+      at = labels.is_escaped ? unescape(at, type) : copy_padded(at, type.data(), type.size());
+    }
     if (!extra.name.empty()) {
       at = begin_pair(at, pair_size(extra.name.size(), digits), extra.name, digits);
       at = write_number(at, extra.number);

@@ -15,7 +15,7 @@ import page  # noqa: E402
 import program  # noqa: E402
 
 FLAGS = ("--config --check-config --listen --interval --once --replay --replay-speed --replay-loop --polls --record "
-         "--list-metrics --list-sources --no-sandbox --log-level --version --help").split()
+         "--list-metrics --list-sources --no-sandbox --tier --log-level --version --help").split()
 # Arguments that are wrong, and what the message must name.
 WRONG_USAGE = [
     (["--nope"], "--nope"), (["stray"], "stray"), (["--interval"], "--interval"), (["--interval", "5"], "5s"),
@@ -26,7 +26,8 @@ WRONG_USAGE = [
     (["--replay-speed", "2"], "--replay"), (["--replay-loop"], "--replay"), (["--replay", "x", "--replay-speed", "0"], "speed"),
     (["--replay", "x", "--replay-speed", "-3"], "speed"), (["--replay", "x", "--replay-speed", "nan"], "speed"),
     (["--replay", "x", "--replay-speed", "fast"], "speed"), (["--replay", ""], "--replay"), (["--record", ""], "--record"),
-    (["--config", ""], "--config"), (["--log-level", "loud"], "warning"), (["--list-metrics", "--nope"], "--nope"),
+    (["--config", ""], "--config"), (["--log-level", "loud"], "warning"), (["--tier", "big"], "minimal"),
+    (["--tier", ""], "--tier"), (["--list-metrics", "--nope"], "--nope"),
     (["--listen", "0.0.0.0:0"], "allow"), (["--once", "--listen", "192.0.2.1:8947"], "allow"),
 ]
 # Configurations that are wrong: line, column and key that the message must name.
@@ -35,6 +36,7 @@ WRONG_CONFIGURATIONS = [
     ("poll:\n  timeout: never\n", "2:12", "poll.timeout"), ("tier: full\ntier: full\n", "2:1", "tier"),
     ("listen: [\"0.0.0.0:8947\"]\n", "1:10", "listen[0]"), ("per_cpu: {allocators: [\"(\"]}\n", "1:24", "per_cpu.allocators[0]"),
     ("sources: {no_such: {}}\n", "1:11", "sources.no_such"), ("lock_memory: maybe\n", "1:14", "lock_memory"),
+    ("series_limit: 0\n", "1:15", "series_limit"), ("filters: {include: [{}]}\n", "1:21", "filters.include[0]"),
 ]
 
 

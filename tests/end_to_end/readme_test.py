@@ -20,8 +20,8 @@ def escaped(text):
 def metric_table():
     lines = ["| metric | type | tier | what it is |", "|---|---|---|---|"]
     for metric in printed("--list-metrics"):
-        tier = metric["tier"] if metric["scope"] == "type" else {"cpu": "`per_cpu`", "size_class": "`--once`"}[metric["scope"]]
-        labels = {"type": "", "cpu": "{cpu}", "size_class": "{size}"}[metric["scope"]]
+        tier = {"cpu": "`per_cpu`", "size_class": "`--once`"}.get(metric["scope"], metric["tier"])
+        labels = {"type": "", "cpu": "{cpu}", "size_class": "{size}", "allocator": "{allocator}"}[metric["scope"]]
         lines.append(f"| `{metric['name']}{labels}` | {metric['type']} | {tier} | {escaped(metric['help'])} |")
     return lines
 

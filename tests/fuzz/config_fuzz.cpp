@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const memstat::Config& config = *result;
   if (config.listen.empty() || config.retention == 0 || config.poll.interval < memstat::kMinPollInterval) std::abort();
   if (config.poll.timeout.count() <= 0 || config.growth_window < config.poll.interval) std::abort();
+  if (config.series_limit == 0 || config.series_limit > memstat::kMaxSeriesLimit) std::abort();
   for (const memstat::ListenAddress& address : config.listen) {
     if (!memstat::check_listen_address(address, !config.allow.empty())) std::abort();
   }

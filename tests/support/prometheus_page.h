@@ -61,6 +61,15 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
         }
       }
     }
+    for (std::size_t i = 0; metric.scope == MetricScope::kAllocator && i < kAllocatorCount; ++i) {
+      const auto allocator = static_cast<Allocator>(i);
+      const auto sum = static_cast<AllocatorFigure>(metric.figure);
+      if (!snapshot.has(sum, allocator)) continue;
+      prometheus::ClientMetric sample;
+      sample.label = {{"allocator", std::string(to_string(allocator))}};
+      sample.gauge.value = figure_of(metric.format, snapshot.value(sum, allocator));
+      family.metric.push_back(sample);
+    }
     for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
       if (metric.scope != MetricScope::kCpu || (block.figures >> metric.figure & 1U) == 0) continue;
       for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {

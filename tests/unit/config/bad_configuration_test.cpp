@@ -26,13 +26,15 @@ const BadConfiguration kBadConfigurations[] = {
     {"Poll: {interval: 5s}\n", {"1:1: Poll: is not a known key; did you mean poll?"}},
     {"quux: 1\n",
      {"1:1: quux: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "limits, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
+      "filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
     {"- tier: full\n",
      {"1:1: (file): must be a map of keys, not a list; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, limits, growth, retention, capture, textfile, log, sandbox, lock_memory)"}},
+      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, "
+      "sandbox, lock_memory)"}},
     {"tier\n",
      {"1:1: (file): must be a map of keys, not \"tier\"; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, limits, growth, retention, capture, textfile, log, sandbox, lock_memory)"}},
+      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, "
+      "sandbox, lock_memory)"}},
     {"tier: fast\n", {"1:7: tier: \"fast\" is not a known value; write minimal, default or full"}},
     {"tier: [full]\n", {"1:7: tier: must be minimal, default or full, not a list; write default"}},
     {"tier:\n", {"1:1: tier: has no value; write default, or remove the key"}},
@@ -236,13 +238,27 @@ const BadConfiguration kBadConfigurations[] = {
     {"poll: {on_scrape: 0s}\n", {"1:19: poll.on_scrape: \"0s\" is too short; write at least 1ms"}},
     {"poll: {on_scrape: true}\n",
      {"1:19: poll.on_scrape: \"true\" is not a duration; write a number and a unit, such as 10s"}},
-    {"filters: {include: [{type: a}]}\n",
-     {"1:20: filters.include: is not available in this version; remove the key or leave its default ([])"}},
     {"filters: {exclud: []}\n", {"1:11: filters.exclud: is not a known key; did you mean exclude?"}},
     {"filters: []\n", {"1:10: filters: must be a map of keys, not a list; write some of its keys (include, exclude)"}},
-    {"min_bytes: 1MiB\n", {"1:12: min_bytes: is not available in this version; remove the key or leave its default (0)"}},
-    {"series_limit: 100\n",
-     {"1:15: series_limit: is not available in this version; remove the key or leave its default (20000)"}},
+    {"filters: {include: slab}\n",
+     {"1:20: filters.include: must be a list of filters, not \"slab\"; write [{allocator: slab, type: \"kmalloc-.*\"}]"}},
+    {"filters: {include: [slab]}\n",
+     {"1:21: filters.include[0]: must be a map of keys, not \"slab\"; write some of its keys (allocator, type)"}},
+    {"filters: {exclude: [{}]}\n",
+     {"1:21: filters.exclude[0]: has neither allocator nor type; write one of them, such as type: \"kmalloc-.*\""}},
+    {"filters: {exclude: [{type: a}, {tipe: b}]}\n",
+     {"1:33: filters.exclude[1].tipe: is not a known key; did you mean type?"}},
+    {"filters: {include: [{type: \"(\"}]}\n",
+     {"1:28: filters.include[0].type: \"(\" is not a regular expression: it has \"(\" without \")\"; write POSIX extended "
+      "syntax "
+      "for the whole name, such as kmalloc-.*"}},
+    {"min_bytes: -1\n", {"1:12: min_bytes: \"-1\" is negative; write a size from 0 up, such as 64MiB"}},
+    {"min_bytes: []\n", {"1:12: min_bytes: must be a size, not a list; write 1MiB, or 0 for none"}},
+    {"series_limit: 0\n", {"1:15: series_limit: \"0\" is not a whole number from 1 to 10000000; write one such as 20000"}},
+    {"series_limit: 10000001\n",
+     {"1:15: series_limit: \"10000001\" is not a whole number from 1 to 10000000; write one such as 20000"}},
+    {"series_limit: unlimited\n",
+     {"1:15: series_limit: \"unlimited\" is not a whole number from 1 to 10000000; write one such as 20000"}},
     {"events: {mode: full}\n",
      {"1:16: events.mode: is not available in this version; remove the key or leave its default (failures)"}},
     {"events: {budget: 5%}\n",
@@ -260,7 +276,7 @@ const BadConfiguration kBadConfigurations[] = {
     {"user: *me\n", {"1:7: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it"}},
     {"<<: {tier: full}\n",
      {"1:1: <<: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "limits, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
+      "filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
     {"retention: !!int 6\n", {"1:12: (file): uses a YAML tag (!); remove it, or quote the value"}},
     {"[a]: 1\n", {"1:1: (file): has a list as a key; write a word"}},
     {"poll: {[a]: 1}\n", {"1:8: poll: has a list as a key; write a word"}},
@@ -285,7 +301,7 @@ const BadConfiguration kBadConfigurations[] = {
       "2:18: poll.interval: \"10\" has no unit; write 10s if seconds are meant",
       "2:31: poll.timeout: \"x\" is not a duration; write a number and a unit, such as 10s",
       "3:1: bogus: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "limits, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
+      "filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
 };
 
 TEST(BadConfiguration, IsRefusedWithTheMessage) {

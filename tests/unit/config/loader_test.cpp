@@ -57,6 +57,9 @@ TEST(Loader, TheDefaultsAreThoseOfTheDesign) {
   EXPECT_TRUE(config.per_cpu.types.empty());
   EXPECT_TRUE(config.sources.empty());
   EXPECT_TRUE(config.limits.empty());
+  EXPECT_TRUE(config.filters.include.empty() && config.filters.exclude.empty());
+  EXPECT_EQ(config.min_bytes, 0U);
+  EXPECT_EQ(config.series_limit, 20000U);
   EXPECT_EQ(config.growth_window, 1h);
   EXPECT_EQ(config.retention, 6U);
   EXPECT_EQ(config.capture.record, "");
@@ -107,6 +110,15 @@ const ChangedKey kChangedKeys[] = {
               c.limits[0].bytes == std::uint64_t{2} << 30 && !c.limits[0].objects && c.limits[1].objects == 7U &&
               c.limits[1].bytes == 1U && c.limits[1].type.matches("nf_conntrack");
      }},
+    {"  include: []", "  include: [{allocator: uma}, {type: \"mbuf.*\", allocator: malloc}]",
+     [](const Config& c) {
+       return c.filters.include.size() == 2 && c.filters.admit("uma", "x") && c.filters.admit("malloc", "mbuf_tag") &&
+              !c.filters.admit("malloc", "temp");
+     }},
+    {"  exclude: []", "  exclude: [{type: kmalloc-.*}]",
+     [](const Config& c) { return c.filters.exclude.size() == 1 && !c.filters.admit("slab", "kmalloc-64"); }},
+    {"min_bytes: 0", "min_bytes: 1MiB", [](const Config& c) { return c.min_bytes == 1U << 20U; }},
+    {"series_limit: 20000", "series_limit: 10000000", [](const Config& c) { return c.series_limit == 10'000'000; }},
     {"  window: 1h", "  window: 24h", [](const Config& c) { return c.growth_window == 24h; }},
     {"  on_scrape: off", "  on_scrape: 1s", [](const Config& c) { return c.poll.on_scrape == 1s; }},
     {"textfile: \"\"", "textfile: /tmp/memstat.prom", [](const Config& c) { return c.textfile == "/tmp/memstat.prom"; }},
@@ -168,8 +180,7 @@ TEST(Loader, EveryActiveLineOfTheShippedFileIsTested) {
 
 TEST(Loader, TheShippedFileNamesTheKeysOfLaterVersionsWithTheirDefaults) {
   std::string text = shipped();
-  for (const char* key : {"basic_auth: {}", "filters: {include: [], exclude: []}", "min_bytes: 0", "series_limit: 20000",
-                          "events: {mode: failures, budget: 1%}"}) {
+  for (const char* key : {"basic_auth: {}", "events: {mode: failures, budget: 1%}"}) {
     text = replace_line(text, std::string("#") + key, key);
   }
   EXPECT_EQ(good(text), Config());
@@ -182,6 +193,21 @@ TEST(Loader, TakesAnAgeAtWhichAScrapePollsAndAFileForThePage) {
   EXPECT_EQ(good("poll: {on_scrape: 1s500ms}\n").poll.on_scrape, std::chrono::milliseconds(1500));
   EXPECT_EQ(good("textfile: /var/lib/memstatd/memstat.prom\n").textfile, "/var/lib/memstatd/memstat.prom");
   EXPECT_EQ(good("textfile: \"\"\n").textfile, "");
+}
+
+TEST(Loader, FiltersShowWhatIsIncludedAndNotExcluded) {
+  EXPECT_TRUE(Config().filters.admit("slab", "dentry"));
+  const FiltersConfig filters =
+      good("filters: {include: [{allocator: slab}, {type: temp}], exclude: [{allocator: slab, type: kmalloc-.*}]}\n")
+          .filters;
+  EXPECT_TRUE(filters.admit("slab", "dentry"));
+  EXPECT_TRUE(filters.admit("malloc", "temp"));
+  EXPECT_TRUE(filters.admit("uma", "temp"));
+  EXPECT_FALSE(filters.admit("malloc", "devbuf")) << "not included";
+  EXPECT_FALSE(filters.admit("slab", "kmalloc-64")) << "exclude wins";
+  const FiltersConfig only_exclude = good("filters:\n  exclude: [{type: temp}]\n").filters;
+  EXPECT_FALSE(only_exclude.admit("malloc", "temp"));
+  EXPECT_TRUE(only_exclude.admit("malloc", "temporary")) << "the whole name must match";
 }
 
 TEST(Loader, ANonLoopbackListenerIsFineWithAnAccessList) {

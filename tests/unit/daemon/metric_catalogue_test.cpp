@@ -17,7 +17,10 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheussRules) {
     const std::string name(metric.name);
     EXPECT_TRUE(names.insert(name).second) << name;
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string::npos) << name;
-    EXPECT_TRUE(name.starts_with(metric.scope == MetricScope::kCpu ? "memstat_cpu_" : "memstat_type_")) << name;
+    const std::string prefix = metric.scope == MetricScope::kCpu         ? "memstat_cpu_"
+                               : metric.scope == MetricScope::kAllocator ? "memstat_"
+                                                                         : "memstat_type_";
+    EXPECT_TRUE(name.starts_with(prefix)) << name;
     EXPECT_LE(name.size(), 64U) << name << ": the renderer keeps so much room for a name";
     EXPECT_EQ(metric.kind == MetricKind::kCounter, name.ends_with("_total")) << name;
     for (const char* reserved : {"_count", "_sum", "_bucket", "_created", "_info"})
@@ -42,11 +45,17 @@ TEST(MetricCatalogue, HelpIsOneSentenceThatNeedsNoEscape) {
 TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
   std::multiset<std::size_t> figures;
   std::multiset<std::size_t> cpu_figures;
+  std::multiset<std::size_t> allocator_figures;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    (metric.scope == MetricScope::kCpu ? cpu_figures : figures).insert(metric.figure);
+    (metric.scope == MetricScope::kCpu         ? cpu_figures
+     : metric.scope == MetricScope::kAllocator ? allocator_figures
+                                               : figures)
+        .insert(metric.figure);
   }
   for (std::size_t i = 0; i < kFigureCount; ++i) EXPECT_EQ(figures.count(i), 1U) << i;
   for (std::size_t i = 0; i < kCpuFigureCount; ++i) EXPECT_EQ(cpu_figures.count(i), 1U) << i;
+  for (std::size_t i = 0; i < kAllocatorFigureCount; ++i) EXPECT_EQ(allocator_figures.count(i), 1U) << i;
+  EXPECT_EQ(allocator_figures.size(), kAllocatorFigureCount);
   EXPECT_EQ(figures.size(), kFigureCount);
   EXPECT_EQ(cpu_figures.size(), kCpuFigureCount);
 }
@@ -84,6 +93,7 @@ TEST(MetricCatalogue, HoldsEveryPromisedMetricInItsTier) {
       {"memstat_type_growth_bytes_per_second", Tier::kDefault},
       {"memstat_type_limit_hits_total", Tier::kMinimal},
       {"memstat_type_resets_total", Tier::kFull},
+      {"memstat_unlisted_bytes", Tier::kMinimal},
   };
   std::map<std::string, Tier> have;
   for (const MetricDescriptor& metric : metric_catalogue()) have.emplace(metric.name, metric.tier);
@@ -108,6 +118,7 @@ TEST(MetricCatalogue, WordsAreThoseOfTheFormatsAndOfTheConfiguration) {
   EXPECT_EQ(to_string(MetricKind::kCounter), "counter");
   EXPECT_EQ(to_string(MetricKind::kGauge), "gauge");
   EXPECT_EQ(to_string(MetricScope::kSizeClass), "size_class");
+  EXPECT_EQ(to_string(MetricScope::kAllocator), "allocator");
   for (const Tier tier : {Tier::kMinimal, Tier::kDefault, Tier::kFull}) EXPECT_EQ(*parse_tier(to_string(tier)), tier);
 }
 

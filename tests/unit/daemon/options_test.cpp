@@ -40,7 +40,7 @@ TEST(Options, WithoutFlagsEverythingHasItsDefault) {
   const CommandLine& options = outcome.parsed.options;
   EXPECT_EQ(options.config_file, "");
   EXPECT_TRUE(options.listen.empty());
-  EXPECT_FALSE(options.interval || options.log_level || options.polls);
+  EXPECT_FALSE(options.interval || options.tier || options.log_level || options.polls);
   EXPECT_FALSE(options.check_config || options.no_sandbox || options.once || options.replay_loop || options.list_metrics ||
                options.list_sources);
   EXPECT_EQ(options.replay_speed, 1);
@@ -76,6 +76,8 @@ TEST(Options, EachFlagIsTaken) {
                                  "--list-metrics",
                                  "--list-sources",
                                  "--no-sandbox",
+                                 "--tier",
+                                 "minimal",
                                  "--log-level",
                                  "debug"});
   ASSERT_FALSE(outcome.parsed.exit_status) << outcome.err;
@@ -96,12 +98,13 @@ TEST(Options, EachFlagIsTaken) {
   EXPECT_TRUE(options.list_metrics);
   EXPECT_TRUE(options.list_sources);
   EXPECT_TRUE(options.no_sandbox);
+  EXPECT_EQ(options.tier, Tier::kMinimal);
   EXPECT_EQ(options.log_level, LogLevel::kDebug);
 }
 
 TEST(Options, AFlagBeatsItsKey) {
-  const Outcome outcome =
-      parse({"--listen", "127.0.0.1:1", "--interval", "2s", "--record", "there", "--no-sandbox", "--log-level", "error"});
+  const Outcome outcome = parse({"--listen", "127.0.0.1:1", "--interval", "2s", "--record", "there", "--no-sandbox",
+                                 "--tier", "full", "--log-level", "error"});
   Config config;
   config.poll.timeout = std::chrono::seconds(7);
   config.capture.record = "elsewhere";
@@ -111,6 +114,7 @@ TEST(Options, AFlagBeatsItsKey) {
   EXPECT_EQ(config.poll.interval, std::chrono::seconds(2));
   EXPECT_EQ(config.poll.timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.capture.record, "there");
+  EXPECT_EQ(config.tier, Tier::kFull);
   EXPECT_EQ(config.log.level, LogLevel::kError);
   EXPECT_FALSE(config.sandbox);
 }
@@ -141,6 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<const char*>{"--replay", "c", "--replay-speed", "inf"},
                     std::vector<const char*>{"--replay", "c", "--replay-speed", "nan"},
                     std::vector<const char*>{"--replay", "c", "--replay-speed", "fast"},
+                    std::vector<const char*>{"--tier", "big"}, std::vector<const char*>{"--tier", ""},
                     std::vector<const char*>{"--log-level", "loud"}, std::vector<const char*>{"--log-level", ""},
                     std::vector<const char*>{"--once", "--once=maybe"}, std::vector<const char*>{"--format", "text"},
                     std::vector<const char*>{"--once", "--format", "json"},
@@ -149,6 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Options, AMistakesMessageNamesTheOptionAndWhatWouldBeRight) {
   EXPECT_THAT(parse({"--interval", "10"}).err, HasSubstr("--interval"));
   EXPECT_THAT(parse({"--log-level", "loud"}).err, HasSubstr("warning"));
+  EXPECT_THAT(parse({"--tier", "big"}).err, HasSubstr("minimal, default or full"));
   EXPECT_THAT(parse({"--listen", "localhost:1"}).err, HasSubstr("--listen"));
   EXPECT_THAT(parse({"--nonsense"}).err, HasSubstr("--nonsense"));
 }
@@ -166,7 +172,7 @@ TEST(Options, HelpNamesEveryFlagOfThisVersion) {
   EXPECT_THAT(outcome.err, IsEmpty());
   for (const char* flag : {"--config", "--check-config", "--listen", "--interval", "--once", "--replay", "--replay-speed",
                            "--replay-loop", "--polls", "--record", "--format", "--list-metrics", "--list-sources",
-                           "--no-sandbox", "--log-level", "--version", "--help"}) {
+                           "--no-sandbox", "--tier", "--log-level", "--version", "--help"}) {
     EXPECT_THAT(outcome.out, HasSubstr(flag));
   }
 }

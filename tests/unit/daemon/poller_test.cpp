@@ -210,6 +210,71 @@ TEST_F(LinuxPollerTest, ANewConfigurationTakesEffectWithTheNextPollAndNothingCou
   EXPECT_FALSE(shown("limit_objects", "dentry"));
 }
 
+TEST_F(LinuxPollerTest, TheSeriesLimitHoldsForAHostileNumberOfCachesAndIsTold) {
+  std::string text = slabinfo_header();
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < 30'000; ++i) {
+    const std::uint64_t active = i * 7919 % 30'011;
+    text += slabinfo_line("cache-" + std::to_string(i), active, active + 10, 64, 1, 4);
+    sum += active * 64;
+  }
+  for (const std::uint64_t limit : {20'000U, 100U, 7U}) {
+    Config config = patient();
+    config.series_limit = limit;
+    daemon_.poller->configure(config);
+    for (int poll = 0; poll < 3; ++poll) {
+      view().set(kSlabinfo, text);
+      EXPECT_TRUE(daemon_.poll());
+      const auto snapshot = daemon_.pool.current();
+      ASSERT_LE(snapshot->series, limit);
+      EXPECT_EQ(daemon_.own("memstat_series"), std::to_string(snapshot->series));
+      EXPECT_EQ(daemon_.own("memstat_series_dropped"), std::to_string(snapshot->series_dropped));
+      std::uint64_t listed = 0;
+      for (std::size_t row = 0; row < snapshot->row_count(); ++row) listed += snapshot->value(Figure::kBytes, row);
+      EXPECT_EQ(value_of(daemon_.page(), "memstat_unlisted_bytes{allocator=\"slab\"}"), std::to_string(sum - listed));
+      EXPECT_LT(snapshot->text.capacity(), 64U * 1024 * 1024);
+    }
+    EXPECT_EQ(problem_of(daemon_.page()), "");
+  }
+}
+
+TEST_F(LinuxPollerTest, FiltersAndBoundsOfANewConfigurationAreInForceWithTheNextPoll) {
+  const auto has = [&](std::string_view type) { return shown("bytes", type).has_value(); };
+  const auto unlisted = [&] { return value_of(daemon_.page(), "memstat_unlisted_bytes{allocator=\"slab\"}"); };
+  set({{"dentry", 100}, {"filp", 7}, {"inode", 50}});
+  daemon_.poll();
+  EXPECT_TRUE(has("dentry") && has("filp") && has("inode"));
+  EXPECT_EQ(unlisted(), "0");
+  Config config = patient();
+  config.filters.exclude.push_back({.allocator = {}, .type = *NamePattern::compile("dent.*")});
+  config.min_bytes = 1000;
+  daemon_.poller->configure(config);
+  daemon_.poll();
+  EXPECT_TRUE(!has("dentry") && !has("filp") && has("inode"));
+  EXPECT_EQ(unlisted(), "448") << "what is filtered out is not in the sum";
+  EXPECT_EQ(daemon_.own("memstat_source_types{source=\"linux_slabinfo\"}"), "3");
+  config.filters = {.include = {{.allocator = *NamePattern::compile("uma"), .type = {}}}, .exclude = {}};
+  daemon_.poller->configure(config);
+  daemon_.poll();
+  EXPECT_EQ(daemon_.page(), "");
+  daemon_.poller->configure(patient());
+  daemon_.poll();
+  EXPECT_TRUE(has("dentry") && has("filp") && has("inode"));
+  EXPECT_EQ(shown("delta_bytes", "dentry"), "0") << "it was followed all the time";
+}
+
+TEST_F(LinuxPollerTest, EverythingMeansEverythingButWhatIsFilteredOut) {
+  Config config = patient();
+  config.series_limit = 1;
+  config.min_bytes = 1'000'000;
+  config.filters.exclude.push_back({.allocator = {}, .type = *NamePattern::compile("filp")});
+  PolledDaemon once(OperatingSystem::kLinux, config, true);
+  once.view->set(kSlabinfo, slabinfo({{"dentry", 100}, {"filp", 7}, {"inode", 50}}));
+  once.poll();
+  EXPECT_EQ(once.pool.current()->row_count(), 2U);
+  EXPECT_EQ(once.own("memstat_series_dropped"), "0");
+}
+
 TEST_F(LinuxPollerTest, TheFirstMatchingLimitCounts) {
   Config config = patient();
   config.limits.push_back({.allocator = *NamePattern::compile("uma"), .type = {}, .bytes = 1, .objects = {}});

@@ -152,11 +152,13 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
     types_.size_classes = {16};
     types_.poll(staging);
   }
+  types_.snapshot.set(AllocatorFigure::kUnlistedBytes, Allocator::kUma, 1);
   for (const Tier tier : {Tier::kMinimal, Tier::kDefault, Tier::kFull}) {
     const std::string page(types_.page({.tier = tier, .per_cpu = false, .size_classes = false}));
     std::size_t expected = 0;
     for (const MetricDescriptor& metric : metric_catalogue()) {
-      const bool shown = metric.scope == MetricScope::kType && metric.tier <= tier;
+      const bool is_of_tier = metric.scope == MetricScope::kType || metric.scope == MetricScope::kAllocator;
+      const bool shown = is_of_tier && metric.tier <= tier;
       expected += shown ? 1 : 0;
       EXPECT_EQ(page.find("# TYPE " + std::string(metric.name) + " ") != std::string::npos, shown)
           << metric.name << " at " << to_string(tier);

@@ -79,11 +79,10 @@ struct Outcome {
 
 /// Polls so many times. `before_poll` gets the kernel to where the poll shall find it.
 Outcome run_polls(const std::shared_ptr<KernelView>& view, int last_poll, bool everything,
-                  const std::function<void(int)>& before_poll) {
+                  const std::function<void(int)>& before_poll, const Config& config = {}) {
   const SystemClock clock;
   SelfMetrics metrics("test");
   SnapshotPool pool;
-  const Config config;
   Poller poller(view, clock, metrics, pool, config, {.everything = everything, .log = {}});
   poller.open_sources();
   prepare_stack();
@@ -197,6 +196,21 @@ TEST_P(SteadyPoll, AllocatesNothingWithEverySeriesThereIs) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
   const auto view = prepare(GetParam());
   expect_no_allocation(run_polls(view, 20, true, [](int) {}));
+}
+
+TEST_P(SteadyPoll, AllocatesNothingWhileTypesAreDroppedAndHiddenAndFiguresChange) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  const auto view = prepare(GetParam());
+  const std::size_t versions = std::max(add_changed_version(*view), view->contents["vm.zone_stats"].size());
+  Config config;
+  config.min_bytes = 4096;
+  config.series_limit = 300;
+  config.filters.exclude.push_back({.allocator = {}, .type = *NamePattern::compile("dentry|devbuf")});
+  config.per_cpu.types = {*NamePattern::compile("mbuf.*")};
+  const auto next_version = [&](int poll) { view->version = static_cast<std::size_t>(poll) % versions; };
+  const Outcome run = run_polls(view, 30, false, next_version, config);
+  expect_no_allocation(run);
+  EXPECT_LE(run.series, 300U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Captures, SteadyPoll, testing::ValuesIn(all_captures()),

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/yaml_tree.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+#include <utility>
+
+#include "config/loader.h"
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::size_t kMaxDepth = 16;  // the deepest key needs 3
+constexpr std::size_t kMaxNodes = 20000;
+
+constexpr std::string_view kNoAnchors = "uses a YAML anchor or alias (& or *); write the value itself, or quote it";
+
+std::string not_yaml(const std::string& why) {
+  return "is not valid YAML: " + why + "; check indentation (spaces, no tabs), quotes and brackets here and above";
+}
+
+YamlPosition position_of(const YAML::Mark& mark) { return {std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1}; }
+
+YamlPosition position_of(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
+  return {static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1, static_cast<int>(offset - line_begin) + 1};
+}
+
+/// Makes the tree of the one document `text`. Throws a YamlProblem through the parser for what makes going on pointless.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::string_view text) : text_(text) {}
+
+  YamlNode root;
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (has_document_) stop(mark, "holds a second YAML document; keep one and remove the line \"---\" before the other");
+    has_document_ = true;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, "?", anchor, YamlNode::Kind::kNull); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { stop(mark, kNoAnchors); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+    if (value.find('\0') != std::string::npos) stop(mark, "holds a NUL byte in a text; remove \\0");
+    YamlNode& node = add(mark, tag, anchor, YamlNode::Kind::kScalar);
+    node.text = value;
+    node.is_quoted = tag == "!";
+    if (node.is_quoted && !is_closed(static_cast<std::size_t>(mark.pos)))
+      stop(mark, "has a quote that nothing closes; close it");
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(add(mark, tag, anchor, YamlNode::Kind::kList), mark);
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(add(mark, tag, anchor, YamlNode::Kind::kMap), mark);
+  }
+  void OnMapEnd() override { open_.pop_back(); }
+
+ private:
+  [[noreturn]] static void stop(const YAML::Mark& mark, std::string_view text) {
+    throw YamlProblem{position_of(mark), std::string(kYamlFileKey), std::string(text)};
+  }
+
+  /// The parser takes the end of the file for the end of the quotes, so a file cut short would pass.
+  bool is_closed(std::size_t begin) const {
+    const char quote = begin < text_.size() ? text_[begin] : '|';
+    if (quote != '"' && quote != '\'') return true;  // a block scalar
+    for (std::size_t i = begin + 1; i < text_.size(); ++i) {
+      const bool is_doubled = quote == '\'' && text_.substr(i, 2) == "''";
+      if (text_[i] == quote && !is_doubled) return true;
+      if (is_doubled || (quote == '"' && text_[i] == '\\')) ++i;
+    }
+    return false;
+  }
+
+  YamlNode& add(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
+    if (anchor != YAML::NullAnchor) stop(mark, kNoAnchors);
+    if (!tag.empty() && tag != "?" && tag != "!") stop(mark, "uses a YAML tag (!); remove it, or quote the value");
+    if (++count_ > kMaxNodes) stop(mark, "holds more than 20000 values; shorten it");
+    YamlNode* node = &root;
+    if (!open_.empty()) {
+      // Only the last child of each open node is being filled, so no pointer in open_ dangles when this one grows.
+      std::vector<YamlNode>& siblings = open_.back()->children;
+      node = &siblings.emplace_back();
+    }
+    node->kind = kind;
+    node->position = position_of(mark);
+    if (kind == YamlNode::Kind::kNull && !open_.empty()) {
+      // The parser puts an absent value where the next token stands.
+      const YamlNode& parent = *open_.back();
+      const bool is_value = parent.kind == YamlNode::Kind::kMap && parent.children.size() % 2 == 0;
+      node->position = is_value ? parent.children[parent.children.size() - 2].position : parent.position;
+    }
+    return *node;
+  }
+
+  void open(YamlNode& node, const YAML::Mark& mark) {
+    if (open_.size() == kMaxDepth) stop(mark, "nests lists and maps too deeply; no key needs more than 3 levels");
+    open_.push_back(&node);
+  }
+
+  std::string_view text_;
+  std::vector<YamlNode*> open_;
+  std::size_t count_ = 0;
+  bool has_document_ = false;
+};
+
+/// What the YAML parser would misread: it takes byte 4 for the end, guesses UTF-16, and passes broken UTF-8 on.
+std::optional<YamlProblem> check_bytes(std::string_view text) {
+  if (text.size() > kMaxConfigBytes) {
+    return YamlProblem{{}, std::string(kYamlFileKey), "is larger than 1MiB; this is not a configuration of memstatd"};
+  }
+  const auto is_control = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+  };
+  const std::string valid = make_valid_utf8(text);
+  const auto control = std::find_if(text.begin(), text.end(), is_control);
+  const auto bad = std::mismatch(text.begin(), text.end(), valid.begin(), valid.end()).first;
+  const auto first = std::min(control, bad);
+  if (first == text.end()) return std::nullopt;
+  return YamlProblem{position_of(text, static_cast<std::size_t>(first - text.begin())), std::string(kYamlFileKey),
+                     "holds a byte that is no text; save it as UTF-8 without control characters"};
+}
+
+}  // namespace
+
+std::optional<YamlProblem> read_yaml_tree(std::string_view text, YamlNode& root) {
+  const std::string file(kYamlFileKey);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, which is no column
+  TreeBuilder tree(text);
+  try {
+    if (auto problem = check_bytes(text)) return problem;
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    if (parser.HandleNextDocument(tree)) parser.HandleNextDocument(tree);
+  } catch (YamlProblem& problem) {
+    return std::move(problem);
+  } catch (const YAML::Exception& error) {
+    const bool is_anchor = error.msg.find("anchor") != std::string::npos || error.msg.find("alias") != std::string::npos;
+    return YamlProblem{position_of(error.mark), file, is_anchor ? std::string(kNoAnchors) : not_yaml(error.msg)};
+  } catch (const std::exception& error) {
+    return YamlProblem{{}, file, not_yaml(error.what())};
+  }
+  root = std::move(tree.root);
+  return std::nullopt;
+}
+
+}  // namespace memstat

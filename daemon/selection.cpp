@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/selection.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace memstat {
+namespace {
+
+/// A type goes for another one only when that is larger by this much.
+constexpr double kClearlyTimes = 1.25;
+constexpr double kClearlyBytes = 4096;
+
+/// The figures that a type has a series each for, by tier.
+constexpr std::size_t kTierCount = 3;
+std::array<std::uint32_t, kTierCount> figures_by_tier() {
+  std::array<std::uint32_t, kTierCount> figures{};
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope != MetricScope::kType) continue;
+    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier) figures[tier] |= 1U << metric.figure;
+  }
+  return figures;
+}
+
+}  // namespace
+
+std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, std::size_t row) {
+  static const std::array<std::uint32_t, kTierCount> kFigures = figures_by_tier();
+  const Snapshot::Row& entry = snapshot.rows()[row];
+  std::uint64_t series = 0;
+  if (options.types) {
+    series += static_cast<unsigned>(std::popcount(entry.figures & kFigures[static_cast<std::size_t>(options.tier)]));
+  }
+  if (options.size_classes && snapshot.has(Figure::kSizeClasses, row)) {
+    const std::size_t known = snapshot.size_classes().size();
+    const std::uint64_t mask = known >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << known) - 1;
+    series += static_cast<unsigned>(std::popcount(snapshot.value(Figure::kSizeClasses, row) & mask));
+  }
+  if (options.per_cpu && entry.cpu_block != 0) {
+    const Snapshot::CpuBlock& block = snapshot.cpu_blocks()[entry.cpu_block - 1];
+    series += std::uint64_t{block.cpu_count} * static_cast<unsigned>(std::popcount(block.figures));
+  }
+  return series;
+}
+
+void Selection::configure(const Options& options) {
+  if (options.min_bytes != options_.min_bytes) ++epoch_;
+  options_ = options;
+}
+
+bool Selection::is_large(const Snapshot& snapshot, std::size_t row, std::int64_t now_ns, Listing& listing) const {
+  if (options_.min_bytes == 0 || listing.had_trouble || !snapshot.has(Figure::kBytes, row)) return true;
+  if (listing.epoch != epoch_) {
+    listing.epoch = epoch_;
+    listing.is_large = false;
+  }
+  const std::uint64_t bytes = snapshot.value(Figure::kBytes, row);
+  if (bytes >= options_.min_bytes) listing.is_large = true;
+  // The half is rounded up: being below it is being below the half of an odd number, too.
+  if (bytes >= options_.min_bytes / 2 + options_.min_bytes % 2) listing.last_high_ns = now_ns;
+  if (listing.is_large && now_ns - listing.last_high_ns >= kStayNs) listing.is_large = false;
+  return listing.is_large;
+}
+
+/// Goes through the candidates from the heaviest to the lightest and keeps each that fits, without sorting them: of two
+/// halves mostly one is taken or left as a whole.
+void Selection::take_what_fits(const Snapshot& snapshot, std::span<Candidate> candidates, std::uint64_t& room) {
+  std::uint64_t all = 0;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const Candidate& candidate : candidates) {
+    all += candidate.series;
+    least = std::min(least, candidate.series);
+  }
+  if (candidates.empty() || least > room) return;
+  if (all <= room) {
+    for (const Candidate& candidate : candidates) keep_[candidate.row] = 1;
+    room -= all;
+    return;
+  }
+  // A single one has fitted or not by now.
+  const std::size_t half = candidates.size() / 2;
+  std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(half), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) {
+                     if (a.weight != b.weight) return a.weight > b.weight;
+                     if (a.was_listed != b.was_listed) return a.was_listed;
+                     return snapshot.label(a.row) < snapshot.label(b.row);
+                   });
+  take_what_fits(snapshot, candidates.first(half), room);
+  take_what_fits(snapshot, candidates.subspan(half), room);
+}
+
+void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::span<Listing* const> listings,
+                      Snapshot& snapshot) {
+  const std::size_t count = snapshot.row_count();
+  keep_.assign(count, 1);
+  series_.resize(count);
+  std::array<bool, kAllocatorCount> is_there{};
+  std::array<std::uint64_t, kAllocatorCount> unlisted{};
+  std::uint64_t wanted = 0;
+  bool hides_any = false;
+  for (std::size_t row = 0; row < count; ++row) {
+    if (snapshot.has(Figure::kBytes, row)) is_there[static_cast<std::size_t>(snapshot.rows()[row].allocator)] = true;
+    if (!is_large(snapshot, row, now_ns, *listings[row])) {
+      keep_[row] = 0;
+      hides_any = true;
+      continue;
+    }
+    series_[row] = series_of(rendered, snapshot, row);
+    wanted += series_[row];
+  }
+  // The sums of what is not listed are series, too. A limit that has no room even for them cuts them short.
+  std::uint64_t sums = static_cast<std::uint64_t>(std::count(is_there.begin(), is_there.end(), true));
+  sums = std::min(sums, options_.series_limit);
+  std::uint64_t room = options_.series_limit - sums;
+  const bool is_too_much = wanted > room;
+  if (is_too_much) {
+    candidates_.clear();
+    for (std::size_t row = 0; row < count; ++row) {
+      if (keep_[row] == 0 || series_[row] == 0) continue;  // what has no series takes no room
+      keep_[row] = 0;
+      const bool was_listed = listings[row]->is_listed;
+      double weight = snapshot.has(Figure::kBytes, row) ? static_cast<double>(snapshot.value(Figure::kBytes, row)) : 0;
+      if (was_listed) weight = weight * kClearlyTimes + kClearlyBytes;
+      candidates_.push_back(
+          {.weight = weight, .series = series_[row], .row = static_cast<std::uint32_t>(row), .was_listed = was_listed});
+    }
+    const std::uint64_t room_before = room;
+    take_what_fits(snapshot, candidates_, room);
+    snapshot.series_dropped = wanted - (room_before - room);
+    hides_any = true;
+  }
+  for (std::size_t row = 0; row < count; ++row) {
+    listings[row]->is_listed = keep_[row] != 0;
+    if (keep_[row] == 0 && snapshot.has(Figure::kBytes, row)) {
+      unlisted[static_cast<std::size_t>(snapshot.rows()[row].allocator)] += snapshot.value(Figure::kBytes, row);
+    }
+  }
+  for (std::size_t i = 0; i < kAllocatorCount && sums > 0; ++i) {
+    if (!is_there[i]) continue;
+    snapshot.set(AllocatorFigure::kUnlistedBytes, static_cast<Allocator>(i), unlisted[i]);
+    --sums;
+  }
+  if (hides_any) snapshot.keep_rows(keep_);
+}
+
+}  // namespace memstat

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Filters, the threshold in bytes, the limit on series and the tiers, through the real program on captured kernels."""
+import os
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import page  # noqa: E402
+import program  # noqa: E402
+
+FREEBSD = "freebsd-15.0-amd64-4cpu"
+LINUX = "linux-6.12-4cpu"
+BYTES = "memstat_type_bytes"
+
+
+def types_of(read):
+    return {(sample.labels["allocator"], sample.labels["type"]): int(sample.text) for sample in read.series(BYTES)}
+
+
+def type_series(read):
+    return [sample for sample in read.samples() if sample.name.startswith(("memstat_type_", "memstat_cpu_", "memstat_unlisted_"))]
+
+
+class Bounds(unittest.TestCase):
+    def assert_true(self, read, everything, limit):
+        """The page says of itself what is so: its size, and what it lacks."""
+        self.assertEqual(read.number("memstat_series"), len(type_series(read)))
+        self.assertLessEqual(read.number("memstat_series"), limit)
+        listed = types_of(read)
+        for allocator in {key[0] for key in everything}:
+            expected = sum(amount for key, amount in everything.items() if key[0] == allocator)
+            shown = sum(amount for key, amount in listed.items() if key[0] == allocator)
+            self.assertEqual(read.number("memstat_unlisted_bytes", allocator=allocator), expected - shown)
+
+    def test_every_reload_is_in_force_with_a_poll_and_the_page_never_exceeds_the_limit(self):
+        for name in (FREEBSD, LINUX):
+            capture = captures.fixtures()[name]
+            everything = types_of(page.check(program.run("--once", "--replay", capture, "--polls", "1").stdout)[0])
+            largest = max(everything, key=everything.get)
+            with self.subTest(name), program.temporary_folder() as folder:
+                path = os.path.join(folder, "memstatd.yaml")
+                captures.write_file(path, "series_limit: 50\nsources: {}\n")
+                # A replay of one poll, again and again: a poll after each reload.
+                with program.Daemon("--config", path, "--replay", capture, "--polls", "1", "--replay-loop",
+                                    "--replay-speed", "20") as daemon:
+                    def reload(text, condition, what, daemon=daemon, path=path):
+                        captures.write_file(path, text)
+                        daemon.process.send_signal(signal.SIGHUP)
+                        return daemon.wait_page(condition, what)
+
+                    now = daemon.wait_page(lambda now: now.series(BYTES), "a poll")
+                    self.assert_true(now, everything, 50)
+                    self.assertIn(largest, types_of(now))
+                    whole = now.number("memstat_series") + now.number("memstat_series_dropped")
+                    self.assertGreater(now.number("memstat_series_dropped"), 100)
+
+                    now = reload(f"series_limit: {whole}\n", lambda now: now.number("memstat_series_dropped") == 0, "room for all")
+                    self.assert_true(now, everything, whole)
+                    self.assertEqual(types_of(now), everything)
+
+                    now = reload("min_bytes: 64KiB\n", lambda now: len(types_of(now)) < len(everything), "the small ones to go")
+                    self.assert_true(now, everything, 20000)
+                    self.assertEqual(types_of(now), {key: amount for key, amount in everything.items() if amount >= 65536})
+                    self.assertEqual(now.number("memstat_series_dropped"), 0)
+
+                    kept = largest[1].replace(".", r"\\.")
+                    now = reload(f"filters: {{include: [{{type: \"{kept}\"}}]}}\n",
+                                 lambda now: {key[1] for key in types_of(now)} == {largest[1]}, "the one type")
+                    self.assertEqual({sample.text for sample in now.series("memstat_unlisted_bytes")}, {"0"})
+                    now = reload(f"tier: full\nfilters: {{exclude: [{{allocator: {largest[0]}}}]}}\n",
+                                 lambda now: largest not in types_of(now), "the allocator to go")
+                    self.assertNotIn(largest[0], {key[0] for key in types_of(now)})
+                    self.assertEqual(now.series("memstat_unlisted_bytes", allocator=largest[0]), [])
+
+    def test_a_wrong_bound_leaves_the_one_before_in_force(self):
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(path, "series_limit: 60\n")
+            with program.Daemon("--config", path, "--replay", captures.fixtures()[LINUX]) as daemon:
+                daemon.wait_page(lambda now: now.series(BYTES), "a poll")
+                captures.write_file(path, "series_limit: 0\n")
+                daemon.process.send_signal(signal.SIGHUP)
+                daemon.wait_log(r"memstatd.yaml:1:15: series_limit: .*from 1 to")
+                now = daemon.page()
+                self.assertEqual(now.number("memstat_config_last_reload_successful"), 0)
+                self.assertLessEqual(now.number("memstat_series"), 60)
+
+    def test_tiny_limits_hold_with_figures_of_each_cpu(self):
+        capture = captures.fixtures()[FREEBSD]
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "memstatd.yaml")
+            for limit in (1, 2, 3, 10, 33, 500):
+                captures.write_file(path, f"series_limit: {limit}\ntier: full\nper_cpu: {{types: [\".*\"]}}\n")
+                with program.Daemon("--config", path, "--replay", capture, "--replay-speed", "1000") as daemon:
+                    daemon.wait_log("the replay is at its end")
+                    now = daemon.page()
+                    self.assertEqual(now.number("memstat_series"), len(type_series(now)))
+                    self.assertLessEqual(now.number("memstat_series"), limit)
+                    self.assertGreater(now.number("memstat_series_dropped"), 1000)
+
+    def test_once_lists_all_types_at_the_tier_that_was_said(self):
+        capture = captures.fixtures()[FREEBSD]
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(path, "series_limit: 5\nmin_bytes: 1GiB\ntier: minimal\n")
+            pages = {}
+            for tier in ("", "full", "default", "minimal"):
+                done = program.run("--once", "--config", path, "--replay", capture, *(["--tier", tier] if tier else []))
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                read, problems = page.check(done.stdout)
+                self.assertEqual(problems, [])
+                self.assertEqual(read.number("memstat_series_dropped"), 0)
+                pages[tier] = read
+            self.assertEqual({tuple(types_of(read)) for read in pages.values()}, {tuple(types_of(pages["full"]))})
+            names = {tier: {sample.name for sample in type_series(read)} for tier, read in pages.items()}
+            self.assertEqual(names[""], names["full"])
+            self.assertLess(names["minimal"], names["default"])
+            self.assertLess(names["default"], names["full"])
+            self.assertIn("memstat_cpu_allocations_total", names["full"])
+            self.assertIn("memstat_type_size_class_used", names["full"])
+            self.assertIn("memstat_type_held_bytes", names["default"])
+            self.assertFalse([name for name in names["default"] if name.startswith("memstat_cpu_")])
+
+    def test_the_flag_tier_beats_the_key_also_after_a_reload(self):
+        reads = "memstat_source_read_seconds_count"
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(path, "tier: minimal\n")
+            with program.Daemon("--config", path, "--tier", "full", "--replay", captures.fixtures()[LINUX], "--polls", "1",
+                                "--replay-loop", "--replay-speed", "20") as daemon:
+                daemon.wait_page(lambda now: now.series("memstat_type_peak_bytes"), "a page of the full tier")
+                captures.write_file(path, "tier: default\n")
+                daemon.process.send_signal(signal.SIGHUP)
+                daemon.wait_log("the configuration was reloaded")
+                before = daemon.page().number(reads, source="linux_slabinfo")
+                now = daemon.wait_page(lambda now: now.number(reads, source="linux_slabinfo") > before + 1, "two more polls")
+                self.assertTrue(now.series("memstat_type_peak_bytes"))
+
+
+if __name__ == "__main__":
+    program.main()
