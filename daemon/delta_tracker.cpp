@@ -196,12 +196,12 @@ void DeltaTracker::track_type(MemoryType& type, TrackedType& state, FieldMask fi
 }
 
 void DeltaTracker::track_cpus(MemoryType& type, CpuFieldMask fields) {
-  for (std::size_t i = 0; i < kTrackedCpuCounters.size(); ++i) {
-    const std::uint64_t* column = fields.has(kTrackedCpuCounters[i]) ? type.cpu_column(kTrackedCpuCounters[i]) : nullptr;
-    if (column == nullptr) continue;
-    for (std::uint32_t cpu = 0; cpu < type.cpu_count(); ++cpu) {
+  for (std::uint32_t cpu = type.next_used_cpu(0); cpu < type.cpu_count(); cpu = type.next_used_cpu(cpu + 1)) {
+    for (std::size_t i = 0; i < kTrackedCpuCounters.size(); ++i) {
+      if (!fields.has(kTrackedCpuCounters[i])) continue;
+      const std::uint64_t raw = type.cpu_figure(kTrackedCpuCounters[i], cpu);
       // A CPU never seen has slots of 0, so its first raw value becomes its total, as for a type.
-      const CounterStep step = step_of(type.cpu_caller_uint64(cpu, kCpuPreviousSlot + i), column[cpu], 1);
+      const CounterStep step = step_of(type.cpu_caller_uint64(cpu, kCpuPreviousSlot + i), raw, 1);
       if (step.added == 0 && step.step != Step::kReset) continue;
       type.set_cpu_caller_uint64(cpu, kCpuAccumulatedSlot + i,
                                  type.cpu_caller_uint64(cpu, kCpuAccumulatedSlot + i) + step.added);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "core/kernel/fixed_path.h"
@@ -45,6 +46,15 @@ class FolderFiles final : public CaptureFiles {
     const auto fd = open(path, O_NONBLOCK);  // should a pipe stand there meanwhile
     if (!fd) return fd.error();
     const int raw_fd = fd->get();
+    // Room for all of it and one byte more, which shows the end: growing step by step would copy a stream of 500 MiB twice.
+    struct stat status {};
+    if (::fstat(raw_fd, &status) == 0 && status.st_size > 0 &&
+        static_cast<std::uint64_t>(status.st_size) <= ReadLimits{}.max_bytes) {
+      try {
+        out.reserve(static_cast<std::size_t>(status.st_size) + 1);
+      } catch (const std::bad_alloc&) {  // then read_all says so, or finds that the file is shorter by now
+      }
+    }
     auto result =
         read_all(path, out, ReadLimits{}, [raw_fd](char* to, std::size_t room) -> long { return ::read(raw_fd, to, room); });
     if (!result) result.error().path = full_name(path);

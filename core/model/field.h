@@ -84,6 +84,12 @@ class FieldSet {
   static constexpr std::uint32_t bit(E field) { return 1U << static_cast<unsigned>(field); }
   std::uint32_t bits_ = 0;
 };
+/// Calls `visit(field)` for each member.
+template <typename E, typename Visit>
+constexpr void for_each_of(FieldSet<E> set, Visit visit) {
+  for (std::uint32_t bits = set.bits(); bits != 0; bits &= bits - 1) visit(static_cast<E>(std::countr_zero(bits)));
+}
+
 using FieldMask = FieldSet<Field>;
 using CpuFieldMask = FieldSet<CpuField>;
 

@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "core/model/caller_slots.h"
+#include "core/model/cpu_figures.h"
 #include "core/model/field.h"
 
 namespace memstat {
@@ -46,14 +46,10 @@ class MemoryType {
   /// One more than the highest CPU for which there are per-CPU figures or slots; CPU numbers may have holes.
   [[nodiscard]] std::uint32_t cpu_count() const { return cpu_count_; }
   /// One figure on one CPU; 0 when the CPU or the figure is not there.
-  [[nodiscard]] std::uint64_t cpu_figure(CpuField field, std::uint32_t cpu) const {
-    const std::uint64_t* column = cpu_column(field);
-    return column != nullptr && cpu < cpu_count_ ? column[cpu] : 0;
-  }
-  /// One figure on all CPUs, cpu_count() values, or nullptr when the kernel does not have it. Valid until the next commit.
-  [[nodiscard]] const std::uint64_t* cpu_column(CpuField field) const {
-    return cpu_fields_.has(field) ? &cpu_figures_[cpu_fields_.rank(field) * cpu_capacity_] : nullptr;
-  }
+  [[nodiscard]] std::uint64_t cpu_figure(CpuField field, std::uint32_t cpu) const { return cpu_figures_.get(field, cpu); }
+  /// The first CPU from `cpu` on that has or had a figure that is not 0, or one near to such a CPU; cpu_count() when there
+  /// is none. For loops that need not look at thousands of idle CPUs. A CPU that was not skipped once never is.
+  [[nodiscard]] std::uint32_t next_used_cpu(std::uint32_t cpu) const { return cpu_figures_.next_held(cpu, cpu_count_); }
 
   /// Whether the last roster held this type. A vanished one keeps its last figures and its slots until it is evicted.
   [[nodiscard]] bool is_present() const { return is_present_; }
@@ -105,9 +101,8 @@ class MemoryType {
   bool is_present_ = false;
   Figures figures_;
   std::string name_;
-  std::unique_ptr<std::uint64_t[]> cpu_figures_;  // [field by rank][cpu_capacity_]
+  CpuFigures cpu_figures_;
   std::uint32_t cpu_count_ = 0;
-  std::uint32_t cpu_capacity_ = 0;
   std::uint64_t insertion_ = 0;  // grows with each insertion: the larger, the nearer to the head
   MemoryType* previous_ = nullptr;
 };

@@ -7,16 +7,6 @@
 #include <new>
 
 namespace memstat {
-namespace {
-
-/// Calls `visit(field)` for each member.
-template <typename E, typename Visit>
-void for_each(FieldSet<E> set, Visit visit) {
-  for (std::uint32_t bits = set.bits(); bits != 0; bits &= bits - 1) visit(static_cast<E>(std::countr_zero(bits)));
-}
-
-}  // namespace
-
 MemoryTypeList::~MemoryTypeList() = default;
 
 MemoryType* MemoryTypeList::find(std::optional<Allocator> allocator, std::string_view name) const noexcept {
@@ -82,22 +72,15 @@ void MemoryTypeList::match(const CommitScope& scope, const Staging& staging, std
   std::reverse(created.begin(), created.end());  // back to the order of the records
 }
 
-std::vector<MemoryTypeList::GrownCpuColumns> MemoryTypeList::prepare_cpu_columns(const CommitScope& scope,
+std::vector<MemoryTypeList::GrownCpuFigures> MemoryTypeList::prepare_cpu_figures(const CommitScope& scope,
                                                                                  const Staging& staging,
                                                                                  const std::vector<MemoryType*>& order) {
-  std::vector<GrownCpuColumns> all;
+  std::vector<GrownCpuFigures> all;
   const CpuFieldMask owned = staging.cpu_fields() & scope.cpu_fields;
   if (owned.empty()) return all;
-  for (MemoryType* type : order) {
-    if (type == nullptr) continue;
-    const CpuFieldMask fields = type->cpu_fields_ | owned;
-    if (fields == type->cpu_fields_ && staging.cpu_count() <= type->cpu_capacity_) continue;
-    const std::uint32_t capacity = std::max(staging.cpu_count(), type->cpu_capacity_);
-    std::unique_ptr<std::uint64_t[]> grown(new std::uint64_t[fields.size() * capacity]());
-    for_each(type->cpu_fields_, [&](CpuField field) {
-      std::copy_n(type->cpu_column(field), type->cpu_count_, &grown[fields.rank(field) * capacity]);
-    });
-    all.push_back({type, std::move(grown), fields, capacity});
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] == nullptr || order[i]->cpu_figures_.has_room_for(staging, i, owned)) continue;
+    all.push_back({order[i], order[i]->cpu_figures_.with_room_for(staging, i, owned)});
   }
   return all;
 }
@@ -152,14 +135,10 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   std::vector<std::unique_ptr<MemoryType>> created;
   if (!same_roster) match(scope, staging, order, created);
   const std::vector<MemoryType*>& matched = same_roster ? cursor.order : order;
-  std::vector<GrownCpuColumns> grown = prepare_cpu_columns(scope, staging, matched);
+  std::vector<GrownCpuFigures> grown = prepare_cpu_figures(scope, staging, matched);
 
   // Nothing below throws.
-  for (GrownCpuColumns& columns : grown) {
-    columns.type->cpu_figures_ = std::move(columns.figures);
-    columns.type->cpu_fields_ = columns.fields;
-    columns.type->cpu_capacity_ = columns.capacity;
-  }
+  for (GrownCpuFigures& more : grown) more.type->cpu_figures_ = std::move(more.figures);
   const std::vector<StagedType>& staged = staging.types();
   if (!created.empty()) {
     for (std::unique_ptr<MemoryType>& type : created) insert(std::move(type), generation);
@@ -177,15 +156,12 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   for (std::size_t i = 0; i < staged.size(); ++i) {
     MemoryType* type = matched[i];
     if (type == nullptr) continue;
-    for_each(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
+    for_each_of(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
     type->fields_ = (type->fields_ - scope.fields) | (staged[i].fields & scope.fields);
     if (owned_cpu_fields.empty()) continue;
     type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
-    for_each(owned_cpu_fields, [&](CpuField field) {
-      std::uint64_t* to = &type->cpu_figures_[type->cpu_fields_.rank(field) * type->cpu_capacity_];
-      std::copy_n(staging.cpu_column(i, field), staging.cpu_count(), to);
-      std::fill(to + staging.cpu_count(), to + type->cpu_count_, 0);
-    });
+    type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;
+    type->cpu_figures_.take(staging, i, owned_cpu_fields);
   }
   if (same_roster) {
     if (scope.is_roster) {

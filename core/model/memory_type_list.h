@@ -50,8 +50,8 @@ class MemoryTypeList {
   [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const noexcept;
 
   /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
-  /// same types in the same order. Types that a roster no longer names become vanished.
-  /// `generation` numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
+  /// same types in the same order and no further CPUs begin to use them. Types that a roster no longer names become
+  /// vanished. `generation` numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
   Result<void> commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation);
 
   /// Destroys the vanished types last seen before `generation`, after calling `on_evict` for each (so that the caller can
@@ -96,18 +96,16 @@ class MemoryTypeList {
     std::vector<MemoryType*> order;  // nullptr where a source that is no roster named an unknown type
   };
   /// Room for more CPUs or more of their figures, with the figures so far; made before anything of the type is changed.
-  struct GrownCpuColumns {
+  struct GrownCpuFigures {
     MemoryType* type;
-    std::unique_ptr<std::uint64_t[]> figures;
-    CpuFieldMask fields;
-    std::uint32_t capacity;
+    CpuFigures figures;
   };
 
   Cursor& cursor_of(std::string_view source);
   static bool cursor_matches(const Cursor& cursor, const Staging& staging);
   void match(const CommitScope& scope, const Staging& staging, std::vector<MemoryType*>& order,
              std::vector<std::unique_ptr<MemoryType>>& created);
-  static std::vector<GrownCpuColumns> prepare_cpu_columns(const CommitScope& scope, const Staging& staging,
+  static std::vector<GrownCpuFigures> prepare_cpu_figures(const CommitScope& scope, const Staging& staging,
                                                           const std::vector<MemoryType*>& order);
   void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;
   void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;

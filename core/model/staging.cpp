@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/staging.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "core/base/text.h"
@@ -9,18 +8,33 @@
 namespace memstat {
 
 void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count) {
+  CpuBlocks own;
+  own.block_size = cpu_fields.size() * sizeof(std::uint64_t);
+  for_each_of(cpu_fields, [&](CpuField field) {
+    own.offsets[static_cast<std::size_t>(field)] =
+        static_cast<std::uint16_t>(cpu_fields.rank(field) * sizeof(std::uint64_t));
+  });
+  reset(cpu_fields, cpu_count, own);
+  is_borrowing_ = false;
+}
+
+void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuBlocks& blocks) {
   types_.clear();
-  cpu_figures_.clear();
+  own_figures_.clear();
+  used_groups_.clear();
   size_classes_.clear();
   if (!repaired_names_.empty()) repaired_names_.clear();
   cpu_fields_ = cpu_fields;
-  cpu_count_ = cpu_count;
+  cpu_count_ = cpu_fields.empty() ? 0 : cpu_count;
+  blocks_ = blocks;
+  is_borrowing_ = true;
   is_incomplete_ = false;
 }
 
 void Staging::reserve(std::size_t type_count) {
   types_.reserve(type_count);
-  cpu_figures_.reserve(type_count * cpu_fields_.size() * cpu_count_);
+  used_groups_.reserve(type_count * group_words());
+  if (!is_borrowing_) own_figures_.reserve(type_count * cpu_fields_.size() * cpu_count_);
 }
 
 StagedType& Staging::add(std::string_view name, std::size_t longest) {
@@ -32,27 +46,33 @@ StagedType& Staging::add(std::string_view name, std::size_t longest) {
       name = name.substr(0, longest);
     }
   }
-  if (!cpu_fields_.empty()) cpu_figures_.resize(cpu_figures_.size() + cpu_fields_.size() * cpu_count_, 0);
   StagedType& type = types_.emplace_back();
   type.name = name;
+  type.cpu_groups_ = used_groups_.size();
+  used_groups_.resize(used_groups_.size() + group_words(), 0);
+  if (!is_borrowing_ && cpu_count_ != 0) {
+    type.cpu_blocks_ = own_figures_.size() * sizeof(std::uint64_t);
+    own_figures_.resize(own_figures_.size() + cpu_fields_.size() * cpu_count_, 0);
+  }
   return type;
 }
 
+void Staging::set_cpu_figure(std::size_t index, CpuField field, std::uint32_t cpu, std::uint64_t value) {
+  const StagedType& type = types_[index];
+  own_figures_[type.cpu_blocks_ / sizeof value + cpu * cpu_fields_.size() + cpu_fields_.rank(field)] = value;
+  const std::uint32_t group = cpu / kCpuGroup;
+  if (value != 0) used_groups_[type.cpu_groups_ + group / 64] |= std::uint64_t{1} << group % 64;
+}
+
 void Staging::fold_duplicates() {
-  const std::size_t cpu_figures = cpu_fields_.size() * cpu_count_;
   std::unordered_map<std::string_view, std::size_t> places;
   std::size_t kept = 0;
   for (std::size_t index = 0; index < types_.size(); ++index) {
     const std::size_t place = places.try_emplace(types_[index].name, kept).first->second;
-    if (place != index) {
-      types_[place] = types_[index];
-      const auto from = cpu_figures_.begin() + static_cast<std::ptrdiff_t>(index * cpu_figures);
-      std::copy_n(from, cpu_figures, cpu_figures_.begin() + static_cast<std::ptrdiff_t>(place * cpu_figures));
-    }
+    if (place != index) types_[place] = types_[index];  // which leads to its per-CPU figures, wherever they are
     kept += place == kept ? 1 : 0;
   }
   types_.resize(kept);
-  cpu_figures_.resize(kept * cpu_figures);
 }
 
 }  // namespace memstat

@@ -3,8 +3,11 @@
 // is how a failed source changes nothing.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -20,15 +23,43 @@ struct StagedType {
   std::string_view name;
   FieldMask fields;  ///< Which of `figures` the kernel gave for this type.
   Figures figures;
+
+ private:
+  friend class Staging;
+  std::size_t cpu_blocks_ = 0;  // where the block of CPU 0 begins
+  std::size_t cpu_groups_ = 0;  // its first word in the Staging's used_groups_
 };
 
-/// The types of one allocator in the order of the kernel's records, with their per-CPU figures as columns.
+/// Neighbouring CPUs that are looked at, and held, together. 32 are 2 KiB of a FreeBSD stream and 1280 B in the list.
+inline constexpr std::uint32_t kCpuGroup = 32;
+
+/// Where per-CPU figures stand in the raw bytes of a source: a block a CPU, one after the other, with the figures as
+/// unsigned 64-bit integers in host byte order.
+struct CpuBlocks {
+  std::string_view bytes;                                  ///< What all offsets count from. Borrowed.
+  std::size_t block_size = 0;                              ///< B
+  std::array<std::uint16_t, kCpuFieldCount> offsets = {};  ///< B from the begin of a block, by CpuField.
+};
+
+/// What the first N integers of all blocks of one type come to.
+template <std::size_t N>
+struct CpuTotals {
+  std::array<std::uint64_t, N> sums{};    ///< modulo 2^64
+  std::array<std::uint64_t, N> unions{};  ///< every bit that any of them has
+};
+
+/// The types of one allocator in the order of the kernel's records, with their per-CPU figures. On a machine with 4096 CPUs
+/// those are 500 MiB of raw bytes, so they are not copied: a Staging knows where they stand and who of the CPUs has any.
 /// Room is kept from one poll to the next, so that filling it again allocates nothing.
 /// Thread safety: none; one owner at a time.
 class Staging {
  public:
   /// Forgets all types. `cpu_fields` and `cpu_count` give the shape of the per-CPU figures to come; no CPU fields: none.
+  /// They are kept here, for set_cpu_figure().
   void reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count);
+  /// The same for per-CPU figures that stay where they are, for add_cpu_blocks(). `blocks` must not change for as long as
+  /// the figures are wanted.
+  void reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuBlocks& blocks);
 
   /// Room for so many types and their per-CPU figures; only a hint.
   void reserve(std::size_t type_count);
@@ -45,13 +76,37 @@ class Staging {
   [[nodiscard]] CpuFieldMask cpu_fields() const { return cpu_fields_; }
   [[nodiscard]] std::uint32_t cpu_count() const { return cpu_count_; }
 
-  /// One field of type `index` for every CPU: `cpu_count()` values. Requires the field to be in cpu_fields().
-  /// The pointer lives until the next add.
-  [[nodiscard]] std::uint64_t* cpu_column(std::size_t index, CpuField field) {
-    return cpu_figures_.data() + (index * cpu_fields_.size() + cpu_fields_.rank(field)) * cpu_count_;
+  /// Sets one figure of type `index`. Requires a field of cpu_fields(), a CPU below cpu_count(), and no borrowed blocks.
+  void set_cpu_figure(std::size_t index, CpuField field, std::uint32_t cpu, std::uint64_t value);
+  /// Says that the per-CPU figures of the type added last are the cpu_count() borrowed blocks from `offset` on, which must
+  /// lie within the bytes, and adds up the first N integers of each: one pass over the bytes. Every field must be one of
+  /// these N, so that a CPU without figures is known as such.
+  template <std::size_t N>
+  CpuTotals<N> add_cpu_blocks(std::size_t offset);
+
+  /// One figure of type `index` on one CPU. Requires a field of cpu_fields() and a CPU below cpu_count().
+  [[nodiscard]] std::uint64_t cpu_figure(std::size_t index, CpuField field, std::uint32_t cpu) const {
+    if (!is_cpu_group_used(index, cpu / kCpuGroup)) return 0;
+    std::uint64_t value;
+    std::memcpy(&value, cpu_block(index, cpu) + offset_in_cpu_block(field), sizeof value);
+    return value;
   }
-  [[nodiscard]] const std::uint64_t* cpu_column(std::size_t index, CpuField field) const {
-    return cpu_figures_.data() + (index * cpu_fields_.size() + cpu_fields_.rank(field)) * cpu_count_;
+
+  // How the list takes them over. A group of CPUs is unused when all its figures are 0, and beyond the last CPU.
+  [[nodiscard]] std::uint32_t cpu_group_count() const { return (cpu_count_ + kCpuGroup - 1) / kCpuGroup; }
+  [[nodiscard]] std::uint32_t cpu_group_width(std::uint32_t group) const {
+    return std::min(kCpuGroup, cpu_count_ - group * kCpuGroup);
+  }
+  [[nodiscard]] bool is_cpu_group_used(std::size_t index, std::uint32_t group) const {
+    return group < cpu_group_count() && (used_groups_[types_[index].cpu_groups_ + group / 64] >> group % 64 & 1U) != 0;
+  }
+  [[nodiscard]] const char* cpu_block(std::size_t index, std::uint32_t cpu) const {
+    return (is_borrowing_ ? blocks_.bytes.data() : reinterpret_cast<const char*>(own_figures_.data())) +
+           types_[index].cpu_blocks_ + cpu * blocks_.block_size;
+  }
+  [[nodiscard]] std::size_t cpu_block_size() const { return blocks_.block_size; }
+  [[nodiscard]] std::size_t offset_in_cpu_block(CpuField field) const {
+    return blocks_.offsets[static_cast<std::size_t>(field)];
   }
 
   /// Whether the parser missed something that the source keeps from poll to poll, so that it has to be read again.
@@ -63,13 +118,46 @@ class Staging {
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
 
  private:
+  [[nodiscard]] std::size_t group_words() const { return (cpu_group_count() + 63) / 64; }
+
   std::vector<std::uint64_t> size_classes_;
   std::vector<StagedType> types_;
-  std::vector<std::uint64_t> cpu_figures_;  // [type][field by rank][cpu]
+  CpuBlocks blocks_;
+  std::vector<std::uint64_t> own_figures_;  // [type][cpu][field by rank], unless borrowed
+  std::vector<std::uint64_t> used_groups_;  // a bit a group, whole words a type
   std::deque<std::string> repaired_names_;  // a deque: names keep their address
   CpuFieldMask cpu_fields_;
   std::uint32_t cpu_count_ = 0;
+  bool is_borrowing_ = false;
   bool is_incomplete_ = false;
 };
+
+template <std::size_t N>
+CpuTotals<N> Staging::add_cpu_blocks(std::size_t offset) {
+  types_.back().cpu_blocks_ = offset;
+  std::uint64_t* const used = used_groups_.data() + types_.back().cpu_groups_;
+  const char* at = blocks_.bytes.data() + offset;
+  const std::size_t stride = blocks_.block_size;
+  CpuTotals<N> totals;
+  for (std::uint32_t group = 0; group < cpu_group_count(); ++group) {
+    CpuTotals<N> part;  // of this group, so that it stays in registers
+    for (std::uint32_t left = cpu_group_width(group); left != 0; --left, at += stride) {
+      std::array<std::uint64_t, N> block;
+      std::memcpy(block.data(), at, sizeof block);
+      for (std::size_t i = 0; i < N; ++i) {
+        part.sums[i] += block[i];
+        part.unions[i] |= block[i];
+      }
+    }
+    std::uint64_t any = 0;
+    for (std::size_t i = 0; i < N; ++i) {
+      totals.sums[i] += part.sums[i];
+      totals.unions[i] |= part.unions[i];
+      any |= part.unions[i];
+    }
+    if (any != 0) used[group / 64] |= std::uint64_t{1} << group % 64;
+  }
+  return totals;
+}
 
 }  // namespace memstat

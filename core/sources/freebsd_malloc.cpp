@@ -9,6 +9,7 @@
 // are here (libmemstat's arithmetic), clamped where they are shown.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/statistics_stream.h"
 #include "core/base/text.h"
@@ -68,29 +69,26 @@ std::uint32_t cpus_with_figures(std::string_view bytes, const StatisticsStream& 
   return known;
 }
 
-void parse_record(std::string_view bytes, std::size_t blocks, Staging& staging, std::size_t index, Figures& totals) {
-  std::uint64_t* alloced = staging.cpu_column(index, CpuField::kMemAlloced);
-  std::uint64_t* freed = staging.cpu_column(index, CpuField::kMemFreed);
-  std::uint64_t* allocs = staging.cpu_column(index, CpuField::kNumAllocs);
-  std::uint64_t* frees = staging.cpu_column(index, CpuField::kNumFrees);
-  std::uint64_t* sizes = staging.cpu_column(index, CpuField::kSizeMask);
-  std::uint64_t sums[5] = {};
-  for (std::uint32_t cpu = 0; cpu < staging.cpu_count(); ++cpu) {
-    std::uint64_t block[5];
-    std::memcpy(block, bytes.data() + blocks + StatisticsStream::kBlockSize * cpu, sizeof block);
-    sums[0] += alloced[cpu] = block[0];
-    sums[1] += freed[cpu] = block[1];
-    sums[2] += allocs[cpu] = block[2];
-    sums[3] += frees[cpu] = block[3];
-    sums[4] |= sizes[cpu] = block[4];
+/// A CPU's block begins with five integers: memalloced, memfreed, numallocs, numfrees and the mask of size classes.
+constexpr std::size_t kIntegers = 5;
+CpuBlocks blocks_of(std::string_view bytes) {
+  CpuBlocks blocks{.bytes = bytes, .block_size = StatisticsStream::kBlockSize};
+  std::uint16_t offset = 0;
+  for (const CpuField field :
+       {CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kSizeMask}) {
+    blocks.offsets[static_cast<std::size_t>(field)] = std::exchange(offset, static_cast<std::uint16_t>(offset + 8));
   }
-  totals[Field::kMemAlloced] = sums[0];
-  totals[Field::kMemFreed] = sums[1];
-  totals[Field::kNumAllocs] = sums[2];
-  totals[Field::kNumFrees] = sums[3];
-  totals[Field::kSizeMask] = sums[4];
-  totals[Field::kBytes] = sums[0] - sums[1];
-  totals[Field::kCount] = sums[2] - sums[3];
+  return blocks;
+}
+
+void put_totals(const CpuTotals<kIntegers>& of, Figures& totals) {
+  totals[Field::kMemAlloced] = of.sums[0];
+  totals[Field::kMemFreed] = of.sums[1];
+  totals[Field::kNumAllocs] = of.sums[2];
+  totals[Field::kNumFrees] = of.sums[3];
+  totals[Field::kSizeMask] = of.unions[4];
+  totals[Field::kBytes] = of.sums[0] - of.sums[1];
+  totals[Field::kCount] = of.sums[2] - of.sums[3];
 }
 
 /// The sizes of vm.malloc.zone_sizes: as many as there are, at most the 64 that a mask has bits for, up to the closing 0.
@@ -108,18 +106,19 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const auto stream = StatisticsStream::open(kStream, bytes, kMallocStream.record_header);
   if (!stream) return stream.error();
 
-  // Should a slot beyond the highest CPU not be zero, the columns become wider (once, and for good) rather than the figures
+  // Should a slot beyond the highest CPU not be zero, there are more CPUs (once, and for good) rather than the figures
   // wrong.
   std::uint32_t cpu_count = std::clamp(std::max(raw.cpu_count, raw.parsed_cpu_count), 1U, stream->cpu_slots());
   const bool checks_all = raw.parsed_cpu_count == 0;
-  staging.reset(kCpuFields, cpu_count);
+  const CpuBlocks blocks = blocks_of(bytes);
+  staging.reset(kCpuFields, cpu_count, blocks);
   staging.reserve(stream->count());
   for (std::size_t index = 0; index < stream->count(); ++index) {
     const std::size_t end = stream->block(index, stream->cpu_slots());
     const bool checks = checks_all || index % kCheckTurns == raw.parse_count % kCheckTurns;
     if (checks && first_nonzero(bytes.data(), stream->block(index, cpu_count), end) != end) {
       cpu_count = cpus_with_figures(bytes, *stream, cpu_count);
-      staging.reset(kCpuFields, cpu_count);
+      staging.reset(kCpuFields, cpu_count, blocks);
       index = static_cast<std::size_t>(-1);  // start again
       continue;
     }
@@ -127,7 +126,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     if (!name) return name.error();
     StagedType& type = staging.add(*name, kLongestName);
     type.fields = kFields;
-    parse_record(bytes, stream->block(index, 0), staging, index, type.figures);
+    put_totals(staging.add_cpu_blocks<kIntegers>(stream->block(index, 0)), type.figures);
   }
   parse_size_classes(raw.parts[kSizesPart].view(), staging.size_classes());
   return {};

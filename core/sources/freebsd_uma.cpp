@@ -5,7 +5,6 @@
 // followed by `maxcpus` blocks of 64 bytes. Zone names are not unique. A secondary zone shares its keg (slabs) with another
 // zone, so it has no held bytes and no keg free items of its own; a cache zone has no keg at all and its footprint is 0.
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/statistics_stream.h"
 #include "core/base/text.h"
@@ -46,31 +45,24 @@ constexpr FieldMask kSometimes{Field::kHeldBytes, Field::kKegFree, Field::kCount
 // Count times size: what libmemstat's accessors return, but no figure of the kernel's, so it is in no type's mask.
 constexpr FieldMask kSynthesised{Field::kMemAlloced, Field::kMemFreed};
 
-/// Sums the CPU blocks into `type`, whose counters hold what went past the per-CPU caches. Returns the items cached.
-std::uint64_t parse_blocks(std::string_view bytes, std::size_t blocks, Staging& staging, std::size_t index,
-                           Figures& figures) {
-  std::uint64_t* allocs = staging.cpu_column(index, CpuField::kNumAllocs);
-  std::uint64_t* frees = staging.cpu_column(index, CpuField::kNumFrees);
-  std::uint64_t* free = staging.cpu_column(index, CpuField::kFree);
-  std::uint64_t cached = 0;
-  for (std::uint32_t cpu = 0; cpu < staging.cpu_count(); ++cpu) {
-    std::uint64_t block[3];
-    std::memcpy(block, bytes.data() + blocks + StatisticsStream::kBlockSize * cpu, sizeof block);
-    figures[Field::kNumAllocs] += allocs[cpu] = block[0];
-    figures[Field::kNumFrees] += frees[cpu] = block[1];
-    cached += free[cpu] = block[2];
-  }
-  return cached;
+/// A CPU's block begins with three integers: allocations, frees and the items in its cache.
+constexpr std::size_t kIntegers = 3;
+CpuBlocks blocks_of(std::string_view bytes) {
+  CpuBlocks blocks{.bytes = bytes, .block_size = StatisticsStream::kBlockSize};
+  blocks.offsets[static_cast<std::size_t>(CpuField::kNumAllocs)] = 0;
+  blocks.offsets[static_cast<std::size_t>(CpuField::kNumFrees)] = 8;
+  blocks.offsets[static_cast<std::size_t>(CpuField::kFree)] = 16;
+  return blocks;
 }
 
-void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_size, Staging& staging, std::size_t index,
-                StagedType& zone) {
+void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_size, Staging& staging, StagedType& zone) {
   const auto u32 = [&](std::size_t at) { return std::uint64_t{load<std::uint32_t>(bytes, record + at)}; };
   const auto u64 = [&](std::size_t at) { return load<std::uint64_t>(bytes, record + at); };
   Figures& figures = zone.figures;
-  figures[Field::kNumAllocs] = u64(kAllocsAt);
-  figures[Field::kNumFrees] = u64(kFreesAt);
-  const std::uint64_t cached = parse_blocks(bytes, record + kRecordHeader, staging, index, figures);
+  // The record's own counters hold what went past the per-CPU caches.
+  const CpuTotals<kIntegers> cpus = staging.add_cpu_blocks<kIntegers>(record + kRecordHeader);
+  figures[Field::kNumAllocs] = u64(kAllocsAt) + cpus.sums[0];
+  figures[Field::kNumFrees] = u64(kFreesAt) + cpus.sums[1];
 
   const std::uint64_t size = u32(kSizeAt);
   // The counters are not read under one lock (FreeBSD 13.0 and later clamp in the same way).
@@ -97,7 +89,7 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
     figures[Field::kHeldBytes] = u32(kPagesAt) * page_size;
     zone.fields = zone.fields | FieldMask(Field::kKegFree, Field::kHeldBytes);
   }
-  figures[Field::kFree] = cached + figures[Field::kZoneFree] + figures[Field::kKegFree];
+  figures[Field::kFree] = cpus.sums[2] + figures[Field::kZoneFree] + figures[Field::kKegFree];
   if (figures[Field::kCountLimit] != 0) zone.fields = zone.fields | FieldMask(Field::kCountLimit, Field::kBytesLimit);
 }
 
@@ -106,12 +98,12 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset(kCpuFields, 0);
   const auto stream = StatisticsStream::open(kStream, bytes, kRecordHeader);
   if (!stream) return stream.error();
-  staging.reset(kCpuFields, stream->cpu_slots());
+  staging.reset(kCpuFields, stream->cpu_slots(), blocks_of(bytes));
   staging.reserve(stream->count());
   for (std::size_t index = 0; index < stream->count(); ++index) {
     const auto name = stream->record_name(index);
     if (!name) return name.error();
-    parse_zone(bytes, stream->record(index), raw.page_size, staging, index, staging.add(*name, kLongestName));
+    parse_zone(bytes, stream->record(index), raw.page_size, staging, staging.add(*name, kLongestName));
   }
   return {};
 }

@@ -35,6 +35,29 @@ def micro(times, name):
     return f"{statistics.median(times[name]) / 1e3:,.0f} us"
 
 
+def scale_rows(folder):
+    """Huge machines, each in a process of its own; times are bounds by themselves, not ratios."""
+    with open(os.path.join(folder, "scale.json"), encoding="utf-8") as file:
+        machines = {name: {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+                    for name, runs in json.load(file).items()}
+    for name, what, most_ms in (("malloc_2000x1024", "2000 types x 1024 CPUs", 250), ("malloc_2000x4096", "2000 types x 4096 CPUs", 1000)):
+        of = machines[name]
+        yield (f"{what}, a stream of {of['stream_mb']:.0f} MB: decoded and committed, ms", of["first_commit_ms"], "<=", most_ms,
+               f"the first time; {of['commit_ms']:.0f} ms later, of which decoding {of['parse_ms']:.0f} ms")
+        if most_ms == 250:
+            yield (f"{what}: peak resident memory with the stream, MB", of["peak_mb"], "<=", 400, "every CPU uses every type")
+        else:
+            yield (f"{what}: memory beyond stream and staging, MB", of["beyond_stream_mb"], "<=", 400,
+                   "every CPU uses every type; the staging takes none")
+        yield (f"{what}: the default page, ms", of["page_ms"], "<=", 50, f"{of['series']} series, tracked, built and rendered")
+    sparse = machines["malloc_2000x4096_sparse"]
+    yield ("2000 types x 4096 CPUs, half of the types never used, the others by about 4 CPUs: memory beyond the stream, MB",
+           sparse["beyond_stream_mb"], "<=", 20, f"{sparse['first_commit_ms']:.0f} ms")
+    slab = machines["slab_20000"]
+    yield ("20 000 slab caches: decoded and committed, ms", slab["commit_ms"], "", None,
+           f"{slab['first_commit_ms']:.0f} ms the first time; the page {slab['page_ms']:.1f} ms, {slab['series']} series")
+
+
 def rows(folder):
     decode = cpu_times(folder, "decode")
     yield ("decode 21 MB kern.malloc_stats / checksum of the same bytes", ratio(decode, "decode", "checksum"), "<=", 1.5,
@@ -52,6 +75,7 @@ def rows(folder):
            f"{micro(render, 'prometheus_cpp')} / {micro(render, 'ours')}")
     yield ("our renderer / copying the page, 100 000 series", ratio(render, "ours", "copy"), "<=", 2,
            f"{micro(render, 'ours')} / {micro(render, 'copy')}")
+    yield from scale_rows(folder)
     gzip = cpu_times(folder, "compression")
     for series in ("1200", "100000"):
         if f"ours/{series}" in gzip:  # not in a build without gzip

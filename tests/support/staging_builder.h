@@ -36,8 +36,9 @@ class StagingBuilder {
       staged.figures[field] = value;
     }
     for (const auto& [field, values] : cpu_figures) {
-      std::uint64_t* column = staging_.cpu_column(staging_.types().size() - 1, field);
-      for (std::size_t cpu = 0; cpu < values.size() && cpu < staging_.cpu_count(); ++cpu) column[cpu] = values[cpu];
+      for (std::uint32_t cpu = 0; cpu < values.size() && cpu < staging_.cpu_count(); ++cpu) {
+        staging_.set_cpu_figure(staging_.types().size() - 1, field, cpu, values[cpu]);
+      }
     }
     return *this;
   }

@@ -27,7 +27,7 @@ std::string everything(const MemoryTypeList& list) {
       for (std::uint32_t cpu = 0; cpu < 8; ++cpu) text << ' ' << type->cpu_caller_uint64(cpu, slot);
     }
     for (std::size_t i = 0; i < kCpuFieldCount; ++i) {
-      for (std::uint32_t cpu = 0; cpu < 8; ++cpu) text << ' ' << type->cpu_figure(static_cast<CpuField>(i), cpu);
+      for (std::uint32_t cpu = 0; cpu < 80; ++cpu) text << ' ' << type->cpu_figure(static_cast<CpuField>(i), cpu);
     }
     text << '\n';
   }
@@ -94,6 +94,22 @@ TEST_F(CommitFailureTest, OfASourceThatIsNoRosterLeavesEverythingAsItWas) {
   staging.type("old", {{Field::kFailures, 1}}).type("twice", {{Field::kFailures, 2}}).type("stranger");
   EXPECT_GT(fail_every_allocation(list_, scope, staging.staging(), 1), 2);
   EXPECT_EQ(list_.find(std::nullopt, "old")->figure(Field::kFailures), 1U);
+}
+
+TEST_F(CommitFailureTest, OfKnownTypesThatFurtherCpusBeginToUseLeavesEverythingAsItWas) {
+  const CpuFieldMask free(CpuField::kFree);
+  std::vector<std::uint64_t> values(70);
+  values[0] = 1;
+  StagingBuilder before(free, 70);
+  before.type("old", {{Field::kBytes, 5}}, {{CpuField::kFree, values}}).types({"twice", "twice"});
+  ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), before.staging(), 2));
+  values[69] = 8;
+  StagingBuilder after(free, 70);
+  after.type("old", {{Field::kBytes, 6}}, {{CpuField::kFree, values}}).types({"twice", "twice"});
+  EXPECT_GT(fail_every_allocation(list_, roster_of(Allocator::kUma), after.staging(), 3), 2);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->figure(Field::kBytes), 6U);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->cpu_figure(CpuField::kFree, 69), 8U);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->cpu_figure(CpuField::kFree, 0), 1U);
 }
 
 TEST_F(CommitFailureTest, CannotHappenWhenTheKernelNamesTheSameTypesAgain) {

@@ -39,9 +39,6 @@ TEST_F(CpuColumnsTest, AreSizedByTheHighestCpuAndBoundsChecked) {
   EXPECT_EQ(type().cpu_figure(CpuField::kFree, 3), 0U);
   EXPECT_EQ(type().cpu_figure(CpuField::kFree, 0xFFFFFFFF), 0U);
   EXPECT_EQ(type().cpu_figure(CpuField::kMemFreed, 0), 0U);
-  EXPECT_EQ(type().cpu_column(CpuField::kMemFreed), nullptr);
-  ASSERT_NE(type().cpu_column(CpuField::kFree), nullptr);
-  EXPECT_EQ(type().cpu_column(CpuField::kFree)[2], 6U);
 }
 
 TEST_F(CpuColumnsTest, GrowWhenACpuAppears) {
@@ -79,6 +76,56 @@ TEST_F(CpuColumnsTest, OfOneSourceStayWhenAnotherAddsAFigureOnMoreCpus) {
   EXPECT_EQ(figures(CpuField::kNumAllocs), (Values{5, 6, 0}));
   EXPECT_EQ(figures(CpuField::kNumFrees), (Values{20, 21, 22}));
   EXPECT_EQ(figures(CpuField::kFree), (Values{7, 8, 0}));
+}
+
+/// 100 CPUs, of which one has a figure.
+std::vector<std::uint64_t> only(std::size_t cpu, std::uint64_t value) {
+  std::vector<std::uint64_t> values(100);
+  values.at(cpu) = value;
+  return values;
+}
+
+TEST_F(CpuColumnsTest, AreHeldNearTheCpusThatEverUsedTheType) {
+  const std::vector<std::uint64_t> none(100);
+  poll(none, none);
+  EXPECT_EQ(type().cpu_count(), 100U);
+  EXPECT_TRUE(type().cpu_fields() == kTwo) << "an idle type has the figures, they are 0";
+  EXPECT_EQ(type().next_used_cpu(0), 100U);
+  EXPECT_EQ(figures(CpuField::kFree), none);
+  poll(none, only(70, 5));
+  EXPECT_EQ(type().next_used_cpu(0), 64U);
+  EXPECT_EQ(type().next_used_cpu(70), 70U);
+  EXPECT_EQ(type().next_used_cpu(96), 100U);
+  EXPECT_EQ(figures(CpuField::kFree), only(70, 5));
+  EXPECT_EQ(figures(CpuField::kNumAllocs), none);
+  // The last group of 100 CPUs has four; the first lies before what is held already.
+  poll(only(99, 7), only(1, 6));
+  EXPECT_EQ(type().next_used_cpu(0), 0U);
+  EXPECT_EQ(type().next_used_cpu(32), 64U);
+  EXPECT_EQ(type().next_used_cpu(98), 98U);
+  EXPECT_EQ(type().next_used_cpu(100), 100U);
+  EXPECT_EQ(figures(CpuField::kFree), only(1, 6)) << "CPU 70 is back at 0";
+  EXPECT_EQ(figures(CpuField::kNumAllocs), only(99, 7));
+  poll(none, none);
+  EXPECT_EQ(figures(CpuField::kFree), none);
+  EXPECT_EQ(figures(CpuField::kNumAllocs), none);
+  EXPECT_EQ(type().next_used_cpu(0), 0U) << "what was held stays held";
+}
+
+TEST_F(CpuColumnsTest, StayRightWhenTheLastGroupGetsMoreCpusAndFewer) {
+  poll({1, 2, 3}, {4, 5, 6});
+  std::vector<std::uint64_t> many(100);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = 1000 + i;
+  poll(many, only(50, 1));
+  EXPECT_EQ(figures(CpuField::kNumAllocs), many);
+  EXPECT_EQ(figures(CpuField::kFree), only(50, 1));
+  many.resize(40);
+  poll(many, std::vector<std::uint64_t>(40, 9));
+  many.resize(100);
+  EXPECT_EQ(figures(CpuField::kNumAllocs), many);
+  std::vector<std::uint64_t> nines(40, 9);
+  nines.resize(100);
+  EXPECT_EQ(figures(CpuField::kFree), nines);
 }
 
 TEST_F(CpuColumnsTest, OfDifferentTypesDoNotMix) {

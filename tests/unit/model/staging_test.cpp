@@ -27,7 +27,7 @@ TEST(Staging, FiguresAreZeroUntilWrittenAlsoWhenItIsUsedAgain) {
   Staging staging;
   staging.reset(fields, 3);
   staging.add("a").figures[Field::kBytes] = 7;
-  staging.cpu_column(0, CpuField::kFree)[2] = 9;
+  staging.set_cpu_figure(0, CpuField::kFree, 2, 9);
   staging.size_classes().push_back(16);
   staging.reset(fields, 3);
   EXPECT_TRUE(staging.types().empty());
@@ -35,9 +35,9 @@ TEST(Staging, FiguresAreZeroUntilWrittenAlsoWhenItIsUsedAgain) {
   const StagedType& again = staging.add("a");
   EXPECT_EQ(again.figures[Field::kBytes], 0U);
   EXPECT_TRUE(again.fields.empty());
-  for (int cpu = 0; cpu < 3; ++cpu) {
-    EXPECT_EQ(staging.cpu_column(0, CpuField::kFree)[cpu], 0U);
-    EXPECT_EQ(staging.cpu_column(0, CpuField::kNumAllocs)[cpu], 0U);
+  for (std::uint32_t cpu = 0; cpu < 3; ++cpu) {
+    EXPECT_EQ(staging.cpu_figure(0, CpuField::kFree, cpu), 0U);
+    EXPECT_EQ(staging.cpu_figure(0, CpuField::kNumAllocs, cpu), 0U);
   }
 }
 
@@ -49,14 +49,14 @@ TEST(Staging, ColumnsOfTypesAndFieldsDoNotOverlap) {
   std::uint64_t next = 1;
   for (const std::size_t type : {0U, 1U}) {
     for (const CpuField field : {CpuField::kNumAllocs, CpuField::kFree}) {
-      for (int cpu = 0; cpu < 2; ++cpu) staging.cpu_column(type, field)[cpu] = next++;
+      for (std::uint32_t cpu = 0; cpu < 2; ++cpu) staging.set_cpu_figure(type, field, cpu, next++);
     }
   }
   const Staging& read = staging;
-  EXPECT_EQ(read.cpu_column(0, CpuField::kNumAllocs)[0], 1U);
-  EXPECT_EQ(read.cpu_column(0, CpuField::kFree)[1], 4U);
-  EXPECT_EQ(read.cpu_column(1, CpuField::kNumAllocs)[0], 5U);
-  EXPECT_EQ(read.cpu_column(1, CpuField::kFree)[1], 8U);
+  EXPECT_EQ(read.cpu_figure(0, CpuField::kNumAllocs, 0), 1U);
+  EXPECT_EQ(read.cpu_figure(0, CpuField::kFree, 1), 4U);
+  EXPECT_EQ(read.cpu_figure(1, CpuField::kNumAllocs, 0), 5U);
+  EXPECT_EQ(read.cpu_figure(1, CpuField::kFree, 1), 8U);
 }
 
 TEST(Staging, NamesAreMadeValidUtf8AndStayValidWhileMoreAreAdded) {

@@ -49,13 +49,14 @@ TEST_F(FreebsdMalloc, SumsTheSlotsOfEveryCpuAndKeepsThem) {
   EXPECT_EQ(total("solaris", Field::kSizeMask), 0x15U);
   ASSERT_EQ(staging_.cpu_count(), 4U);
   // CPU 2 is a hole for this type: zeros, and CPU 3 keeps its number.
-  const std::uint64_t* alloced = staging_.cpu_column(0, CpuField::kMemAlloced);
-  EXPECT_EQ(std::vector<std::uint64_t>(alloced, alloced + 4), (std::vector<std::uint64_t>{4096, 100, 0, 7}));
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kMemFreed)[3], 2U);
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kNumAllocs)[3], 5U);
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kNumFrees)[3], 4U);
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kSizeMask)[3], 1U);
-  EXPECT_EQ(staging_.cpu_column(1, CpuField::kNumAllocs)[2], 1U);
+  std::vector<std::uint64_t> alloced;
+  for (std::uint32_t cpu = 0; cpu < 4; ++cpu) alloced.push_back(staging_.cpu_figure(0, CpuField::kMemAlloced, cpu));
+  EXPECT_EQ(alloced, (std::vector<std::uint64_t>{4096, 100, 0, 7}));
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kMemFreed, 3), 2U);
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kNumAllocs, 3), 5U);
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kNumFrees, 3), 4U);
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kSizeMask, 3), 1U);
+  EXPECT_EQ(staging_.cpu_figure(1, CpuField::kNumAllocs, 2), 1U);
 }
 
 TEST_F(FreebsdMalloc, ReadsEveryNumberOfSlotsThatKernelsAreBuiltWith) {
@@ -91,8 +92,8 @@ TEST_F(FreebsdMalloc, CountsAFigureAboveTheHighestCpuAndWidensTheColumnsOfAllTyp
   EXPECT_EQ(total("a", Field::kBytes), 8U);
   EXPECT_EQ(total("b", Field::kBytes), 16U);
   EXPECT_EQ(total("c", Field::kSizeMask), 4U);
-  EXPECT_EQ(staging_.cpu_column(1, CpuField::kNumAllocs)[700], 3U);
-  EXPECT_EQ(staging_.cpu_column(2, CpuField::kSizeMask)[900], 4U);
+  EXPECT_EQ(staging_.cpu_figure(1, CpuField::kNumAllocs, 700), 3U);
+  EXPECT_EQ(staging_.cpu_figure(2, CpuField::kSizeMask, 900), 4U);
 }
 
 TEST_F(FreebsdMalloc, SeesASingleByteInAnySlotAboveTheHighestCpu) {

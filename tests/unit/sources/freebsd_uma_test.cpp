@@ -62,10 +62,10 @@ TEST_F(FreebsdUma, AddsTheCpuCachesToTheZonesOwnCounters) {
   EXPECT_EQ(type.figures[Field::kSize], 100U);
   EXPECT_EQ(type.figures[Field::kRSize], 128U);
   ASSERT_EQ(staging_.cpu_count(), 4U);
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kNumAllocs)[3], 20U);
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kNumFrees)[3], 8U);
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kFree)[3], 2U);
-  EXPECT_EQ(staging_.cpu_column(0, CpuField::kFree)[1], 0U);  // the hole
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kNumAllocs, 3), 20U);
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kNumFrees, 3), 8U);
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kFree, 3), 2U);
+  EXPECT_EQ(staging_.cpu_figure(0, CpuField::kFree, 1), 0U);  // the hole
 }
 
 TEST_F(FreebsdUma, ReadsEveryNumberOfCpus) {
@@ -75,7 +75,7 @@ TEST_F(FreebsdUma, ReadsEveryNumberOfCpus) {
     const StagedType& type = parse_zone(zone, maxcpus);
     EXPECT_EQ(type.figures[Field::kCount], 8U);
     EXPECT_EQ(staging_.cpu_count(), maxcpus);
-    EXPECT_EQ(staging_.cpu_column(0, CpuField::kFree)[maxcpus - 1], 3U);
+    EXPECT_EQ(staging_.cpu_figure(0, CpuField::kFree, maxcpus - 1), 3U);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counts every heap allocation of this program, in all its threads and libraries, by standing in for malloc and its kin; to
-// be included by exactly one file. operator new comes here too, since libstdc++ makes it of malloc.
+// Counts every heap allocation of this program, in all its threads and libraries, by standing in for malloc and its kin, in
+// the one file that defines MEMSTAT_REPLACE_MALLOC before. operator new comes here too, since libstdc++ makes it of malloc.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,12 @@ inline void prepare_stack() {}
 
 }  // namespace memstat
 
-#ifdef MEMSTAT_COUNTS_ALLOCATIONS
+#define MEMSTAT_SKIP_UNLESS_COUNTING()                                                                                   \
+  do {                                                                                                                   \
+    if (!kCountsAllocations) GTEST_SKIP() << "allocations cannot be counted here: a sanitizer, or no glibc, has malloc"; \
+  } while (false)
+
+#if defined(MEMSTAT_COUNTS_ALLOCATIONS) && defined(MEMSTAT_REPLACE_MALLOC)
 extern "C" {
 void* __libc_malloc(std::size_t size);                           // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(std::size_t count, std::size_t size);        // NOLINT(bugprone-reserved-identifier)

@@ -15,15 +15,11 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
+#define MEMSTAT_REPLACE_MALLOC
 #include "tests/unit/steady_state/counted_allocations.h"
 
 namespace memstat {
 namespace {
-
-#define MEMSTAT_SKIP_UNLESS_COUNTING()                                                                                   \
-  do {                                                                                                                   \
-    if (!kCountsAllocations) GTEST_SKIP() << "allocations cannot be counted here: a sanitizer, or no glibc, has malloc"; \
-  } while (false)
 
 /// How many allocations `body` makes, in all threads.
 std::uint64_t allocations_of(const std::function<void()>& body) {

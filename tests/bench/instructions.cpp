@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What tests/bench/instructions.py counts the instructions of: N times the same step of the daemon, on a capture in a
+// folder, without socket, timer and real clock. `poll` is a whole poll with the page; `scrape` is making the answer to GET
+// /metrics. Usage: instructions poll|scrape FOLDER N
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "core/kernel/capture_archive.h"
+#include "daemon/pages.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/prepared_kernel_view.h"
+
+namespace memstat {
+namespace {
+
+constexpr int kWarmUp = 6;  // polls until every arena has its size
+
+/// The bytes of the first poll, so that reading them costs a copy and no system call.
+std::shared_ptr<PreparedKernelView> prepare(const char* folder) {
+  auto capture = open_capture(folder);
+  if (!capture) {
+    std::fprintf(stderr, "%s\n", to_string(capture.error()).c_str());
+    return nullptr;
+  }
+  auto view = std::make_shared<PreparedKernelView>((*capture)->os(), (*capture)->cpu_count(), (*capture)->page_size());
+  std::vector<std::string> names = {"/proc/slabinfo",       "kern.malloc_stats",    "kern.malloc_count",
+                                    "kern.smp.maxcpus",     "vm.zone_stats",        "vm.zone_count",
+                                    "vm.malloc.zone_sizes", "vm.malloc.zone_count", "kern.smp.maxid"};
+  std::vector<std::string> caches;
+  if ((*capture)->list_directory("/sys/kernel/slab", caches)) {
+    for (const std::string& cache : caches) names.push_back("/sys/kernel/slab/" + cache + "/object_size");
+  }
+  view->copy_from(**capture, names);
+  return view;
+}
+
+int count(const std::string& step, const char* folder, int times) {
+  const std::shared_ptr<PreparedKernelView> view = prepare(folder);
+  if (view == nullptr) return 1;
+  ManualClock clock;
+  SelfMetrics metrics("count");
+  SnapshotPool pool;
+  const Config config;
+  Poller poller(view, clock, metrics, pool, config, {});
+  poller.open_sources();
+  const auto poll = [&] {
+    clock.advance(std::chrono::seconds(10));
+    return poller.poll(clock.monotonic_ns());
+  };
+  bool is_good = true;
+  for (int i = 0; i < kWarmUp; ++i) is_good = poll() && is_good;
+  if (step == "poll") {
+    for (int i = 0; i < times; ++i) is_good = poll() && is_good;
+  } else {
+    const Pages pages(pool, metrics, poller, {});
+    HttpRequest request;
+    request.method = "GET";
+    request.path = "/metrics";
+    request.host = "localhost";
+    for (int i = 0; i < times; ++i) is_good = pages.respond(request).status == 200 && is_good;
+  }
+  return is_good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace memstat
+
+int main(int argc, char** argv) {
+  if (argc != 4 || (std::string(argv[1]) != "poll" && std::string(argv[1]) != "scrape")) {
+    std::fprintf(stderr, "usage: instructions poll|scrape FOLDER N\n");
+    return 2;
+  }
+  return memstat::count(argv[1], argv[2], std::atoi(argv[3]));
+}

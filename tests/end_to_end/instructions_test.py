@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A poll and a scrape take no more than 5 % more instructions than tests/bench/instructions.txt says. UPDATE_GOLDEN=1 rewrites
+it; a growth that is worth it is recorded so, and its commit says why."""
+import os
+import shutil
+import sys
+
+SOURCE_DIR = os.environ.get("SOURCE_DIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE_DIR, "tests", "bench"))
+import instructions  # noqa: E402
+
+ALLOWED_PERCENT = 5
+
+
+def skip(why):
+    print(why)
+    sys.exit(77)
+
+
+def compare(recorded, counts):
+    """What is to be said of each count, and of which of them as a failure."""
+    lines = []
+    problems = []
+    for name, count in counts.items():
+        if name not in recorded:
+            problems.append(f"{name}: {count} instructions, and none are recorded")
+            continue
+        before = int(recorded[name])
+        lines.append(f"{name}: {count} instructions, {before} recorded, {100 * (count - before) / before:+.1f} %")
+        if 100 * (count - before) > ALLOWED_PERCENT * before:
+            problems.append(f"{name} grew by more than {ALLOWED_PERCENT} %: find what costs it, or record it with "
+                            "UPDATE_GOLDEN=1 and say why")
+    return lines, problems
+
+
+def main():
+    fine, bad = compare({"a": "100", "b": "100"}, {"a": 105, "b": 50})[1], compare({"a": "100"}, {"a": 106, "c": 1})[1]
+    if fine or len(bad) != 2:
+        sys.exit("this test does not find what it looks for")
+    build_dir = os.environ["BUILD_DIR"]
+    program = os.path.join(build_dir, "bin", "instructions")
+    if os.environ.get("MEMSTAT_SANITIZER") or not os.path.exists(program):
+        skip("instructions are counted in the release tree, with the daemon")
+    if shutil.which("valgrind") is None or shutil.which("zstd") is None:
+        skip("valgrind (its callgrind) or zstd is not installed")
+    environment = instructions.settings(build_dir)
+    if os.environ.get("UPDATE_GOLDEN"):
+        counts = instructions.measure(program)
+        with open(instructions.RECORD, "w", encoding="utf-8") as file:
+            instructions.write(environment, counts, file)
+        return
+    recorded = instructions.read()
+    other = [f"{name} is {value!r}, recorded with {recorded.get(name)!r}" for name, value in environment.items()
+             if recorded.get(name) != value]
+    if other:
+        skip("counts of another build cannot be compared: " + "; ".join(other))
+    lines, problems = compare(recorded, instructions.measure(program))
+    print("\n".join(lines))
+    if problems:
+        sys.exit("\n".join(problems))
+
+
+if __name__ == "__main__":
+    main()
