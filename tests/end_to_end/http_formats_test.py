@@ -3,7 +3,6 @@
 """/metrics over a raw connection, in every format and coding: its headers, HEAD, what can be refused, one document whatever the
 coding, requests behind each other on one connection, and whole documents while polls follow each other closely."""
 import concurrent.futures
-import gzip
 import http.client
 import itertools
 import os
@@ -13,7 +12,6 @@ import socket
 import subprocess
 import sys
 import unittest
-import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
@@ -22,13 +20,7 @@ import program  # noqa: E402
 
 CODINGS = ("identity", "gzip")
 PAGES = list(itertools.product(documents.ACCEPT, CODINGS))
-AGE = "memstat_poll_age_seconds"
-ITSELF = r"process_|memstat_poll_age_seconds"  # what may change while nobody polls
 VARIES = "Accept, Accept-Encoding"
-
-
-def accepting(form, coding):
-    return {"Accept": documents.ACCEPT[form], "Accept-Encoding": coding}
 
 
 def request_bytes(host, headers, method="GET"):
@@ -78,48 +70,12 @@ class Raw:
         return self.answer(method)
 
 
-def plain(headers, body):
-    """The body without its coding; it must be one gzip member, since curl and browsers read no second one."""
-    if dict(headers).get("content-encoding") != "gzip":
-        return body
-    member = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    content = member.decompress(body)
-    if not member.eof or member.unused_data or gzip.decompress(body) != content:
-        raise AssertionError("not exactly one gzip member")
-    return content
-
-
-def without_age(form, content):
-    """The bytes but for those of the one figure that is of the moment."""
-    if form == "protobuf":
-        place = content.rindex(AGE.encode())
-        tag = content.index(b"\x22\x0b\x12\x09\x09", place) + 5  # metric, 11 bytes; gauge, 9 bytes; its double
-        return content[:tag] + content[tag + 8:]
-    stripped, count = re.subn(rb"\n%s [^\n]+\n" % AGE.encode(), b"\n", content)
-    if count != 1:
-        raise AssertionError(f"{AGE} stands {count} times")
-    return stripped
-
-
-def serving(path):
-    """A daemon that has come to the last poll of the fixture, so that its page changes no more."""
-    polls = sum(name.endswith("/poll.yaml") for name in captures.read_fixture(path))
-    daemon = program.Daemon("--replay", path, "--replay-speed", "1000000")
-    try:
-        daemon.wait_page(lambda now: now.number("memstat_poll_duration_seconds_count") == polls, f"{polls} polls")
-        program.wait_until(lambda: without_age("text", daemon.scrape()) == without_age("text", daemon.scrape()), "one page")
-        return daemon
-    except BaseException:
-        daemon.kill()
-        raise
-
-
 class OneDaemon(unittest.TestCase):
     """All look at the same page, that of a kernel whose capture has one poll."""
 
     @classmethod
     def setUpClass(cls):
-        cls.daemon = serving(captures.fixtures()["linux-6.12-4cpu"])
+        cls.daemon = documents.serving(captures.fixtures()["linux-6.12-4cpu"])
 
     @classmethod
     def tearDownClass(cls):
@@ -135,7 +91,7 @@ class Answers(OneDaemon):
     def test_each_format_and_coding_says_what_it_is(self):
         for form, coding in PAGES:
             with self.subTest(form=form, coding=coding):
-                status, headers, body = self.ask(*accepting(form, coding).items())
+                status, headers, body = self.ask(*documents.accepting(form, coding).items())
                 self.assertEqual(status, 200)
                 self.assertEqual(len(headers), len(dict(headers)), "a header twice")
                 headers = dict(headers)
@@ -146,14 +102,14 @@ class Answers(OneDaemon):
                 self.assertNotIn("transfer-encoding", headers)
                 self.assertEqual(int(headers["content-length"]), len(body))
                 self.assertEqual(body[:2] == b"\x1f\x8b", coding == "gzip")
-                documents.read(form, plain(headers.items(), body))
+                documents.read(form, documents.plain(headers.items(), body))
 
     def test_head_is_get_without_the_body(self):
         for form, coding in PAGES:
             with self.subTest(form=form, coding=coding), Raw(self.daemon) as raw:
                 def both():  # the age may take a digit more or less; then another look is due
-                    _, got, body = raw.ask(accepting(form, coding).items())
-                    status, head, none = raw.ask(accepting(form, coding).items(), "HEAD")
+                    _, got, body = raw.ask(documents.accepting(form, coding).items())
+                    status, head, none = raw.ask(documents.accepting(form, coding).items(), "HEAD")
                     self.assertEqual((status, none), (200, b""))
                     self.assertEqual([name for name, _ in head], [name for name, _ in got])
                     got, head = dict(got), dict(head)
@@ -165,10 +121,10 @@ class Answers(OneDaemon):
     def test_the_body_behind_gzip_is_the_plain_one(self):
         for form in documents.ACCEPT:
             with self.subTest(form):
-                bodies = [plain(headers, body) for _, headers, body in
-                          (self.ask(*accepting(form, coding).items()) for coding in CODINGS)]
-                self.assertEqual(without_age(form, bodies[0]), without_age(form, bodies[1]))
-                self.assertNotEqual(bodies[0], without_age(form, bodies[0]), "the age is there")
+                bodies = [documents.plain(headers, body) for _, headers, body in
+                          (self.ask(*documents.accepting(form, coding).items()) for coding in CODINGS)]
+                self.assertEqual(documents.without_age(form, bodies[0]), documents.without_age(form, bodies[1]))
+                self.assertNotEqual(bodies[0], documents.without_age(form, bodies[0]), "the age is there")
 
     @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
     def test_curl_decodes_it(self):
@@ -183,7 +139,7 @@ class Answers(OneDaemon):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     bodies.append(done.stdout)
                     self.assertEqual(int(done.stderr) < len(done.stdout), bool(options), "compressed on the way")
-                self.assertEqual(without_age(form, bodies[0]), without_age(form, bodies[1]))
+                self.assertEqual(documents.without_age(form, bodies[0]), documents.without_age(form, bodies[1]))
 
     def test_gzip_is_refused_by_a_q_of_0_and_identity_by_none(self):
         for accepts, coding in (("gzip;q=0", None), ("gzip; q=0.000, *;q=1", None), ("*;q=0", None), ("x-gzip;q=0", None),
@@ -193,7 +149,7 @@ class Answers(OneDaemon):
             with self.subTest(accepts):
                 status, headers, body = self.ask(("Accept-Encoding", accepts))
                 self.assertEqual((status, dict(headers).get("content-encoding")), (200, coding))
-                documents.read_text(plain(headers, body))
+                documents.read_text(documents.plain(headers, body))
 
     def test_several_lines_of_one_header_count_as_one(self):
         openmetrics, text, protobuf = (documents.ACCEPT[form] for form in ("openmetrics", "text", "protobuf"))
@@ -208,7 +164,7 @@ class Answers(OneDaemon):
                                                  ("accept-encoding", "gzip"))
                 self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
                 self.assertEqual(dict(headers)["content-encoding"], "gzip")
-                documents.read(form, plain(headers, body))
+                documents.read(form, documents.plain(headers, body))
 
     def test_nothing_that_we_have_is_answered_with_text_and_never_refused(self):
         for accepts in ("image/png", "text/plain;q=0", ";;,", "*/*;q=0", ""):
@@ -219,7 +175,7 @@ class Answers(OneDaemon):
     def test_requests_sent_behind_each_other_are_answered_in_order(self):
         wanted = [(form, coding, method) for (form, coding), method in itertools.product(PAGES, ("GET", "HEAD"))] * 3
         with Raw(self.daemon) as raw:
-            requests = [request_bytes(raw.host, accepting(form, coding).items(), method) for form, coding, method in wanted]
+            requests = [request_bytes(raw.host, documents.accepting(form, coding).items(), method) for form, coding, method in wanted]
             # At once, as far as one read of the server takes them; then one after the other on the same connection.
             raw.send(*requests)
             for form, coding, method in wanted:
@@ -228,21 +184,21 @@ class Answers(OneDaemon):
                 self.assertEqual(dict(headers).get("content-encoding", "identity"), coding)
                 self.assertEqual(dict(headers)["connection"], "keep-alive")
                 if method == "GET":
-                    documents.read(form, plain(headers, body))
+                    documents.read(form, documents.plain(headers, body))
 
 
 class EveryCapturedKernel(unittest.TestCase):
     def test_no_series_twice_no_family_split_and_the_same_values_in_each_format_and_coding(self):
         for name, path in captures.fixtures().items():
-            with self.subTest(name), serving(path) as daemon, Raw(daemon) as raw:
+            with self.subTest(name), documents.serving(path) as daemon, Raw(daemon) as raw:
                 first = None
                 for form, coding in PAGES:
-                    status, headers, body = raw.ask(accepting(form, coding).items())
+                    status, headers, body = raw.ask(documents.accepting(form, coding).items())
                     self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
-                    document = documents.read(form, plain(headers, body))
-                    self.assertEqual(AGE in document.families, True)
+                    document = documents.read(form, documents.plain(headers, body))
+                    self.assertEqual(documents.AGE in document.families, True)
                     values = {series: float(value) for series, value in document.values.items()
-                              if not re.match(ITSELF, series[0])}
+                              if not re.match(documents.ITSELF, series[0])}
                     first = first or (values, document.families)
                     self.assertEqual(values, first[0])
                     self.assertEqual(list(document.families.items()), list(first[1].items()))
@@ -275,7 +231,7 @@ class UnderPolls(unittest.TestCase):
         sizes = document.of("memstat_type_bytes$")
         self.assertEqual({dict(labels)["type"]: int(value) for (_, labels), value in sizes.items()},
                          {name: 64 * value for name, value in objects.items()})
-        self.assertIn(AGE, document.families)
+        self.assertIn(documents.AGE, document.families)
         return poll
 
     def test_every_answer_is_one_consistent_document(self):
@@ -290,16 +246,16 @@ class UnderPolls(unittest.TestCase):
                     for request in range(self.REQUESTS // self.THREADS):
                         form, coding = PAGES[(number + request) % len(PAGES)]
                         try:
-                            connection.request("GET", "/metrics", headers=accepting(form, coding))
+                            connection.request("GET", "/metrics", headers=documents.accepting(form, coding))
                         except ConnectionError:  # not kept any longer
                             connection.close()
-                            connection.request("GET", "/metrics", headers=accepting(form, coding))
+                            connection.request("GET", "/metrics", headers=documents.accepting(form, coding))
                         response = connection.getresponse()
                         body = response.read()
                         self.assertEqual((response.status, response.getheader("Content-Type")),
                                          (200, documents.CONTENT_TYPE[form]))
                         self.assertEqual(response.getheader("Content-Encoding", "identity"), coding)
-                        seen.add((form, coding, self.check(form, plain([("content-encoding", coding)], body))))
+                        seen.add((form, coding, self.check(form, documents.plain([("content-encoding", coding)], body))))
                     connection.close()
                     return seen
                 seen = set()

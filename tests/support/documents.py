@@ -7,10 +7,13 @@ is a number's shortest text.
 """
 import dataclasses
 import functools
+import gzip
 import os
 import re
 import struct
+import zlib
 
+import captures
 import page
 import program
 
@@ -24,6 +27,8 @@ CONTENT_TYPE = {
     "openmetrics": "application/openmetrics-text; version=1.0.0; charset=utf-8",
     "protobuf": "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
 }
+AGE = "memstat_poll_age_seconds"
+ITSELF = r"process_|memstat_poll_age_seconds"  # what may change while nobody polls
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "metrics.proto")
 
 
@@ -180,3 +185,45 @@ def read_protobuf(content):
             if "schema" in figure:
                 document.native.add(name)
     return document
+
+
+# ---- as it is served ---------------------------------------------------------------------------------------------------
+
+def accepting(form, coding):
+    return {"Accept": ACCEPT[form], "Accept-Encoding": coding}
+
+
+def plain(headers, body):
+    """The body without its coding; it must be one gzip member, since curl and browsers read no second one."""
+    if dict(headers).get("content-encoding") != "gzip":
+        return body
+    member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    content = member.decompress(body)
+    if not member.eof or member.unused_data or gzip.decompress(body) != content:
+        raise AssertionError("not exactly one gzip member")
+    return content
+
+
+def without_age(form, content):
+    """The bytes but for those of the one figure that is of the moment."""
+    if form == "protobuf":
+        place = content.rindex(AGE.encode())
+        tag = content.index(b"\x22\x0b\x12\x09\x09", place) + 5  # metric, 11 bytes; gauge, 9 bytes; its double
+        return content[:tag] + content[tag + 8:]
+    stripped, count = re.subn(rb"\n%s [^\n]+\n" % AGE.encode(), b"\n", content)
+    if count != 1:
+        raise AssertionError(f"{AGE} stands {count} times")
+    return stripped
+
+
+def serving(path):
+    """A daemon that has come to the last poll of the fixture, so that its page changes no more."""
+    polls = sum(name.endswith("/poll.yaml") for name in captures.read_fixture(path))
+    daemon = program.Daemon("--replay", path, "--replay-speed", "1000000")
+    try:
+        daemon.wait_page(lambda now: now.number("memstat_poll_duration_seconds_count") == polls, f"{polls} polls")
+        program.wait_until(lambda: without_age("text", daemon.scrape()) == without_age("text", daemon.scrape()), "one page")
+        return daemon
+    except BaseException:
+        daemon.kill()
+        raise
