@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""/metrics over a raw connection, in every format and coding: its headers, HEAD, what can be refused, one document whatever the
+coding, requests behind each other on one connection, and whole documents while polls follow each other closely."""
+import concurrent.futures
+import http.client
+import itertools
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import documents  # noqa: E402
+import program  # noqa: E402
+
+CODINGS = ("identity", "gzip")
+PAGES = list(itertools.product(documents.ACCEPT, CODINGS))
+VARIES = "Accept, Accept-Encoding"
+
+
+def request_bytes(host, headers, method="GET"):
+    """`headers`: pairs, so that a name can stand in several lines."""
+    lines = [f"{method} /metrics HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in headers)]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+class Raw:
+    """One connection on which bytes are sent as they are."""
+
+    def __init__(self, daemon):
+        self.host = f"{daemon.host}:{daemon.port}"
+        self.socket = socket.create_connection((daemon.host, daemon.port), timeout=program.PATIENCE)
+        self.file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, *requests):
+        self.socket.sendall(b"".join(requests))
+
+    def answer(self, method="GET"):
+        """(status, [(name in lower case, value)] in order, body) of the next answer. After a HEAD no body is read, so that one
+        that came all the same spoils the answer after it."""
+        status = self.file.readline()
+        if not status.startswith(b"HTTP/1.1 "):
+            raise AssertionError(f"no status line: {status[:200]!r}")
+        headers = []
+        while (line := self.file.readline()) != b"\r\n":
+            if not line.endswith(b"\r\n"):
+                raise AssertionError(f"the connection ends in the head, or a line ends wrongly: {line!r}")
+            name, _, value = line[:-2].decode("ascii").partition(": ")
+            headers.append((name.lower(), value))
+        (length,) = [int(value) for name, value in headers if name == "content-length"]
+        body = b"" if method == "HEAD" else self.file.read(length)
+        if len(body) != (0 if method == "HEAD" else length):
+            raise AssertionError(f"{len(body)} of {length} bytes came")
+        return int(status.split()[1]), headers, body
+
+    def ask(self, headers, method="GET"):
+        self.send(request_bytes(self.host, headers, method))
+        return self.answer(method)
+
+
+class OneDaemon(unittest.TestCase):
+    """All look at the same page, that of a kernel whose capture has one poll."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = documents.serving(captures.fixtures()["linux-6.12-4cpu"])
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.daemon:
+            pass
+
+    def ask(self, *headers, method="GET"):
+        with Raw(self.daemon) as raw:
+            return raw.ask(headers, method)
+
+
+class Answers(OneDaemon):
+    def test_each_format_and_coding_says_what_it_is(self):
+        for form, coding in PAGES:
+            with self.subTest(form=form, coding=coding):
+                status, headers, body = self.ask(*documents.accepting(form, coding).items())
+                self.assertEqual(status, 200)
+                self.assertEqual(len(headers), len(dict(headers)), "a header twice")
+                headers = dict(headers)
+                self.assertEqual(headers["content-type"], documents.CONTENT_TYPE[form])
+                self.assertEqual(headers["vary"], VARIES)
+                self.assertEqual(headers.get("content-encoding"), "gzip" if coding == "gzip" else None)
+                self.assertEqual(headers["cache-control"], "no-store")
+                self.assertNotIn("transfer-encoding", headers)
+                self.assertEqual(int(headers["content-length"]), len(body))
+                self.assertEqual(body[:2] == b"\x1f\x8b", coding == "gzip")
+                documents.read(form, documents.plain(headers.items(), body))
+
+    def test_head_is_get_without_the_body(self):
+        for form, coding in PAGES:
+            with self.subTest(form=form, coding=coding), Raw(self.daemon) as raw:
+                def both():  # the age may take a digit more or less; then another look is due
+                    _, got, body = raw.ask(documents.accepting(form, coding).items())
+                    status, head, none = raw.ask(documents.accepting(form, coding).items(), "HEAD")
+                    self.assertEqual((status, none), (200, b""))
+                    self.assertEqual([name for name, _ in head], [name for name, _ in got])
+                    got, head = dict(got), dict(head)
+                    self.assertEqual(int(got["content-length"]), len(body))
+                    self.assertLess(abs(int(head["content-length"]) - len(body)), 20)
+                    return head == got
+                program.wait_until(both, "the same headers")
+
+    def test_the_body_behind_gzip_is_the_plain_one(self):
+        for form in documents.ACCEPT:
+            with self.subTest(form):
+                bodies = [documents.plain(headers, body) for _, headers, body in
+                          (self.ask(*documents.accepting(form, coding).items()) for coding in CODINGS)]
+                self.assertEqual(documents.without_age(form, bodies[0]), documents.without_age(form, bodies[1]))
+                self.assertNotEqual(bodies[0], documents.without_age(form, bodies[0]), "the age is there")
+
+    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+    def test_curl_decodes_it(self):
+        url = f"http://{self.daemon.host}:{self.daemon.port}/metrics"
+        for form in documents.ACCEPT:
+            with self.subTest(form):
+                bodies = []
+                for options in ([], ["--compressed"]):
+                    done = subprocess.run(["curl", "-sS", "--fail", "-H", "Accept: " + documents.ACCEPT[form], "-w",
+                                           "%{stderr}%{size_download}", *options, url], capture_output=True, check=False,
+                                          timeout=program.PATIENCE)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    bodies.append(done.stdout)
+                    self.assertEqual(int(done.stderr) < len(done.stdout), bool(options), "compressed on the way")
+                self.assertEqual(documents.without_age(form, bodies[0]), documents.without_age(form, bodies[1]))
+
+    def test_gzip_is_refused_by_a_q_of_0_and_identity_by_none(self):
+        for accepts, coding in (("gzip;q=0", None), ("gzip; q=0.000, *;q=1", None), ("*;q=0", None), ("x-gzip;q=0", None),
+                                ("gzip;q=0.001, identity;q=0.5", None), ("br, zstd", None), ("", None),
+                                ("gzip", "gzip"), ("x-gzip", "gzip"), ("deflate, gzip;q=0.5", "gzip"), ("*", "gzip"),
+                                ("identity;q=0, gzip", "gzip"), ("identity;q=0, gzip;q=0", None)):
+            with self.subTest(accepts):
+                status, headers, body = self.ask(("Accept-Encoding", accepts))
+                self.assertEqual((status, dict(headers).get("content-encoding")), (200, coding))
+                documents.read_text(documents.plain(headers, body))
+
+    def test_several_lines_of_one_header_count_as_one(self):
+        openmetrics, text, protobuf = (documents.ACCEPT[form] for form in ("openmetrics", "text", "protobuf"))
+        for lines, form in (([text + ";q=0.5", openmetrics + ";q=0.7"], "openmetrics"),
+                            ([openmetrics + ";q=0.5", text + ";q=0.7"], "text"),
+                            ([text + ";q=0.3", openmetrics + ";q=0.3", protobuf + ";q=0.4"], "protobuf"),
+                            (["image/png", "*/*;q=0.1"], "text"),
+                            ([openmetrics + ";q=0", "*/*"], "text"),
+                            (["text/plain;q=0", "application/*"], "openmetrics")):
+            with self.subTest(lines):
+                status, headers, body = self.ask(*(("Accept", line) for line in lines), ("Accept-Encoding", "identity;q=0.5"),
+                                                 ("accept-encoding", "gzip"))
+                self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
+                self.assertEqual(dict(headers)["content-encoding"], "gzip")
+                documents.read(form, documents.plain(headers, body))
+
+    def test_nothing_that_we_have_is_answered_with_text_and_never_refused(self):
+        for accepts in ("image/png", "text/plain;q=0", ";;,", "*/*;q=0", ""):
+            status, headers, body = self.ask(("Accept", accepts))
+            self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE["text"]), accepts)
+            documents.read_text(body)
+
+    def test_requests_sent_behind_each_other_are_answered_in_order(self):
+        wanted = [(form, coding, method) for (form, coding), method in itertools.product(PAGES, ("GET", "HEAD"))] * 3
+        with Raw(self.daemon) as raw:
+            requests = [request_bytes(raw.host, documents.accepting(form, coding).items(), method) for form, coding, method in wanted]
+            # At once, as far as one read of the server takes them; then one after the other on the same connection.
+            raw.send(*requests)
+            for form, coding, method in wanted:
+                status, headers, body = raw.answer(method)
+                self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
+                self.assertEqual(dict(headers).get("content-encoding", "identity"), coding)
+                self.assertEqual(dict(headers)["connection"], "keep-alive")
+                if method == "GET":
+                    documents.read(form, documents.plain(headers, body))
+
+
+class EveryCapturedKernel(unittest.TestCase):
+    def test_no_series_twice_no_family_split_and_the_same_values_in_each_format_and_coding(self):
+        for name, path in captures.fixtures().items():
+            with self.subTest(name), documents.serving(path) as daemon, Raw(daemon) as raw:
+                first = None
+                for form, coding in PAGES:
+                    status, headers, body = raw.ask(documents.accepting(form, coding).items())
+                    self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
+                    document = documents.read(form, documents.plain(headers, body))
+                    self.assertEqual(documents.AGE in document.families, True)
+                    values = {series: float(value) for series, value in document.values.items()
+                              if not re.match(documents.ITSELF, series[0])}
+                    first = first or (values, document.families)
+                    self.assertEqual(values, first[0])
+                    self.assertEqual(list(document.families.items()), list(first[1].items()))
+                    self.assertEqual(document.native, {"memstat_source_read_seconds", "memstat_poll_duration_seconds"}
+                                     if form == "protobuf" else set())
+                self.assertGreater(len(first[0]), 500)
+
+
+class UnderPolls(unittest.TestCase):
+    """Polls as fast as they go: each answer is one whole document all the same."""
+    THREADS, REQUESTS = 8, 200
+
+    def polls(self, folder):
+        """Polls between which the number of types, their names' lengths and their figures change."""
+        pages = []
+        for poll in range(6):
+            lines = [captures.slabinfo_line(f"poll_{poll}_" + "x" * (index % 9 * poll), active=10 ** poll + index)
+                     for index in range(20 + 30 * (poll % 3))]
+            lines += [captures.slabinfo_line(f"stays_{index}", active=1000 * poll + index) for index in range(40)]
+            pages.append({"fs/proc/slabinfo": captures.slabinfo(*lines)})
+        return captures.write_capture(folder, pages)
+
+    def check(self, form, content):
+        """Parses the whole page; the types' figures are those of one poll. Gives that poll back."""
+        document = documents.read(form, content)
+        objects = {dict(labels)["type"]: int(value) for (_, labels), value in document.of("memstat_type_objects$").items()}
+        (poll,) = {int(name.split("_")[1]) for name in objects if name.startswith("poll_")}
+        self.assertEqual({name: value for name, value in objects.items() if name.startswith("stays_")},
+                         {f"stays_{index}": 1000 * poll + index for index in range(40)})
+        sizes = document.of("memstat_type_bytes$")
+        self.assertEqual({dict(labels)["type"]: int(value) for (_, labels), value in sizes.items()},
+                         {name: 64 * value for name, value in objects.items()})
+        self.assertIn(documents.AGE, document.families)
+        return poll
+
+    def test_every_answer_is_one_consistent_document(self):
+        with program.temporary_folder() as folder:
+            path = self.polls(folder)
+            with program.Daemon("--replay", path, "--replay-speed", "1000", "--replay-loop") as daemon:
+                daemon.wait_page(lambda now: now.samples(), "a page")
+
+                def scraper(number):
+                    seen = set()
+                    connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=program.PATIENCE)
+                    for request in range(self.REQUESTS // self.THREADS):
+                        form, coding = PAGES[(number + request) % len(PAGES)]
+                        try:
+                            connection.request("GET", "/metrics", headers=documents.accepting(form, coding))
+                        except ConnectionError:  # not kept any longer
+                            connection.close()
+                            connection.request("GET", "/metrics", headers=documents.accepting(form, coding))
+                        response = connection.getresponse()
+                        body = response.read()
+                        self.assertEqual((response.status, response.getheader("Content-Type")),
+                                         (200, documents.CONTENT_TYPE[form]))
+                        self.assertEqual(response.getheader("Content-Encoding", "identity"), coding)
+                        seen.add((form, coding, self.check(form, documents.plain([("content-encoding", coding)], body))))
+                    connection.close()
+                    return seen
+                seen = set()
+                with concurrent.futures.ThreadPoolExecutor(self.THREADS) as pool:
+                    for polls in pool.map(scraper, range(self.THREADS)):
+                        seen |= polls
+                for form, coding in PAGES:  # none is kept for longer than its poll
+                    polls = {poll for *served, poll in seen if served == [form, coding]}
+                    self.assertGreater(len(polls), 1, f"{form}, {coding}: pages of different polls")
+
+
+if __name__ == "__main__":
+    program.main()

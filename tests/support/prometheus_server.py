@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's Prometheus and promtool for the end-to-end tests, and a relay that tells what was negotiated between it and memstatd."""
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import unittest
+import urllib.parse
+import urllib.request
+
+import program
+
+needs_promtool = unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian package prometheus)")
+needs_prometheus = unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed (Debian package prometheus)")
+CONFIG = """global:
+  scrape_interval: 1s
+  scrape_timeout: 1s
+scrape_configs:
+  - job_name: memstatd
+    static_configs:
+      - targets: ["{target}"]
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Prometheus:
+    """A Prometheus server on loopback that keeps its data in `folder`."""
+
+    def __init__(self, folder, target, *arguments):
+        self.log_path = os.path.join(folder, "prometheus.log")
+        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(target=target))
+        for _ in range(5):  # another program may take the port between our looking and its binding
+            self.address = f"127.0.0.1:{free_port()}"
+            with open(self.log_path, "wb") as log:
+                self.process = subprocess.Popen(
+                    ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                     f"--web.listen-address={self.address}", "--web.max-connections=16", *arguments],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
+            try:
+                program.wait_until(lambda: self.process.poll() is not None or self.is_ready(), self.log)
+            except BaseException:
+                self.stop()
+                raise
+            if self.process.poll() is None:
+                return
+        raise AssertionError("prometheus does not start:\n" + self.log())
+
+    def whole_log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def log(self):
+        return "the log of prometheus:\n" + self.whole_log()[-8000:]
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=program.PATIENCE) as response:
+            return response.read()
+
+    def is_ready(self):
+        try:
+            return bool(self.get("/-/ready"))
+        except OSError:
+            return False
+
+    def api(self, path, **parameters):
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        answer = json.loads(self.get(f"/api/v1/{path}{query}"))
+        if answer["status"] != "success":
+            raise AssertionError(answer)
+        return answer["data"]
+
+    def query(self, expression):
+        """[(labels, value)] of an instant query."""
+        return [(entry["metric"], float(entry["value"][1])) for entry in self.api("query", query=expression)["result"]]
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                return self.process.wait(program.PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        return self.process.wait()
+
+
+@contextlib.contextmanager
+def prometheus(folder, target, *arguments):
+    """A server that scrapes `target`, with these arguments beside its own."""
+    server = Prometheus(folder, target, *arguments)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def lint(content, what):
+    """promtool finds nothing to say of a text page."""
+    done = subprocess.run(["promtool", "check", "metrics"], input=content, capture_output=True, timeout=program.PATIENCE,
+                          check=False)
+    if (done.returncode, done.stdout, done.stderr) != (0, b"", b""):
+        raise AssertionError(f"{what}: {done}")
+
+
+class Relay:
+    """Passes scrapes on to memstatd and its answers back, byte for byte, and keeps both. `accept`: what is asked for instead of
+    what the scraper asks for, since Prometheus 2.42 cannot be told which format it is to want."""
+
+    def __init__(self, daemon, accept=None):
+        self.passed = []  # (the scraper's headers, the answer's headers, its body)
+        relay = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                asked = {name.lower(): value for name, value in self.headers.items()}
+                connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=program.PATIENCE)
+                try:
+                    wanted = {"accept": accept or asked.get("accept", ""),
+                              "accept-encoding": asked.get("accept-encoding", "identity")}
+                    connection.request("GET", self.path, headers=wanted)
+                    response = connection.getresponse()
+                    headers, body = response.getheaders(), response.read()
+                    self.send_response_only(response.status)
+                    for name, value in headers:
+                        if name.lower() != "connection":
+                            self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(body)
+                finally:
+                    connection.close()
+                relay.passed.append((asked, {name.lower(): value for name, value in headers}, body))
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):  # a scraper that went away
+                pass
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.address = "127.0.0.1:{}".format(self.server.server_address[1])
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
