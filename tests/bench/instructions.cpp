@@ -53,7 +53,7 @@ int count(const std::string& step, const char* folder, int times) {
   if (step == "poll") {
     for (int i = 0; i < times; ++i) is_good = poll() && is_good;
   } else {
-    const Pages pages(pool, metrics, poller, {});
+    Pages pages(pool, metrics, poller, clock, {});
     HttpRequest request;
     request.method = "GET";
     request.path = "/metrics";

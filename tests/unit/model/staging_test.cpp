@@ -101,8 +101,8 @@ std::string words_of(const Staging& staging) {
     words += std::string(type.name) + "=" + std::to_string(type.figures[Field::kBytes]);
     for (const CpuField field : {CpuField::kNumAllocs, CpuField::kFree}) {
       if (!staging.cpu_fields().has(field)) continue;
-      const std::uint64_t* column = staging.cpu_column(i, field);
-      words += "(" + std::to_string(column[0]) + "," + std::to_string(column[1]) + ")";
+      words += "(" + std::to_string(staging.cpu_figure(i, field, 0)) + "," +
+               std::to_string(staging.cpu_figure(i, field, 1)) + ")";
     }
     words += " ";
   }
@@ -115,8 +115,8 @@ std::string folded(std::string_view letters, CpuFieldMask cpu_fields) {
   for (std::size_t i = 0; i < letters.size(); ++i) {
     staging.add(letters.substr(i, 1)).figures[Field::kBytes] = i + 1;
     if (cpu_fields.empty()) continue;
-    staging.cpu_column(i, CpuField::kNumAllocs)[0] = 10 * (i + 1);
-    staging.cpu_column(i, CpuField::kFree)[1] = 10 * (i + 1) + 1;
+    staging.set_cpu_figure(i, CpuField::kNumAllocs, 0, 10 * (i + 1));
+    staging.set_cpu_figure(i, CpuField::kFree, 1, 10 * (i + 1) + 1);
   }
   staging.fold_duplicates();
   return words_of(staging);
@@ -142,7 +142,7 @@ TEST(Staging, AFoldedOneCanBeUsedAgain) {
   Staging staging;
   staging.reset(CpuFieldMask(CpuField::kFree), 2);
   for (const char* name : {"a", "a", "b"}) staging.add(name);
-  for (std::size_t i = 0; i < 3; ++i) staging.cpu_column(i, CpuField::kFree)[1] = 7;
+  for (std::size_t i = 0; i < 3; ++i) staging.set_cpu_figure(i, CpuField::kFree, 1, 7);
   staging.fold_duplicates();
   staging.add("c");
   EXPECT_EQ(words_of(staging), "a=0(0,7) b=0(0,7) c=0(0,0) ");
