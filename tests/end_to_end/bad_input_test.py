@@ -289,7 +289,9 @@ class BadInput(unittest.TestCase):
     def test_five_thousand_types_are_served(self):
         lines = [captures.slabinfo_line(f"cache-{number}", number) for number in range(5000)]
         capture = self.capture([{SLABINFO: captures.slabinfo(*lines)}] * 2, "linux")
-        with program.Daemon("--replay", capture, "--replay-speed", "1000") as daemon:
+        config = os.path.join(self.folder, "memstatd.yaml")
+        captures.write_file(config, "series_limit: 100000\n")
+        with program.Daemon("--config", config, "--replay", capture, "--replay-speed", "1000") as daemon:
             daemon.wait_log("the replay is at its end")
             self.assertEqual(len(daemon.page().by_type("memstat_type_bytes", "slab")), 5000)
 

@@ -2,6 +2,7 @@
 // A list is small although the kernel's stream is large, and stays so.
 #include <gtest/gtest.h>
 
+#define MEMSTAT_REPLACE_MALLOC  // in this program, for the header below
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
