@@ -50,7 +50,7 @@ class App {
  public:
   App(CommandLine options, ConfigFile& file, Config config)
       : options_(std::move(options)), file_(file), config_(std::move(config)), log_(config_.log) {
-    scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
+    tell_http_threads();
   }
 
   int run();
@@ -66,6 +66,12 @@ class App {
   [[nodiscard]] HttpServerOptions server_options();
   [[nodiscard]] std::function<void(LogLevel, std::string_view)> log_function() {
     return [this](LogLevel level, std::string_view message) { log_.write(level, message); };
+  }
+
+  /// What the threads that answer requests look at of the configuration.
+  void tell_http_threads() {
+    scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
+    has_per_cpu_ = !config_.per_cpu.allocators.empty() || !config_.per_cpu.types.empty();
   }
 
   CommandLine options_;
@@ -85,6 +91,7 @@ class App {
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;
   std::atomic<std::int64_t> scrape_age_ns_{0};  // key poll.on_scrape; 0: off
+  std::atomic<bool> has_per_cpu_{false};        // whether key per_cpu selects any type
 };
 
 Result<void> App::open_kernel() {
@@ -216,7 +223,7 @@ std::vector<std::string> App::reload(PollLoop& loop) {
   log_.configure(config.log);
   loop.configure(config);
   config_ = std::move(config);
-  scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
+  tell_http_threads();
   metrics_.config_reloaded(true);
   log_.info("the configuration was reloaded");
   return {};
@@ -269,7 +276,8 @@ int App::serve() {
                    [this, &loop](std::chrono::steady_clock::time_point deadline) {
                      const std::int64_t age = scrape_age_ns_;
                      if (age != 0) loop.refresh(std::chrono::nanoseconds(age), deadline);
-                   }});
+                   },
+               .has_per_cpu = [this] { return has_per_cpu_.load(); }});
   if (const Result<void> started = start_server(pages); !started) {
     complain(to_string(started.error()));
     return kCouldNotRun;

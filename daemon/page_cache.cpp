@@ -11,6 +11,7 @@
 namespace memstat {
 namespace {
 
+constexpr std::string_view kAge = "memstat_poll_age_seconds";
 constexpr std::string_view kEndOfOpenMetrics = "# EOF\n";
 /// A value that stands for the age while its place is looked for; written the same by every format, and found nowhere else.
 constexpr double kPlaceholder = 987654321.0;
@@ -22,6 +23,33 @@ struct Held {
   std::shared_ptr<const void> own;
   std::shared_ptr<const void> types;
 };
+
+HttpResponse plain(int status, std::string text) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .text = std::move(text)};
+}
+HttpResponse no_poll_yet() { return plain(503, "No poll has finished yet; try again in a moment.\n"); }
+HttpResponse bad_request(const Error& error) { return plain(400, error.detail + "\n"); }
+
+/// The filter for what a request wants; it borrows nothing of the request.
+Result<PageFilter> filter_of(const Snapshot& snapshot, const PageRequest& wanted) {
+  const auto views = [](const std::vector<std::string>& words) {
+    return std::vector<std::string_view>(words.begin(), words.end());
+  };
+  std::vector<std::string_view> own(SelfMetrics::names().begin(), SelfMetrics::names().end());
+  own.push_back(kAge);
+  const std::vector<std::string_view> allocators = views(wanted.allocators);
+  const std::vector<std::string_view> types = views(wanted.types);
+  const std::vector<std::string_view> names = views(wanted.names);
+  return PageFilter::make(snapshot, {.allocators = allocators, .types = types, .names = names}, own);
+}
+
+/// A document's end, where what was written before has none.
+std::string_view end_of(ExpositionFormat format) {
+  return format == ExpositionFormat::kOpenMetrics ? kEndOfOpenMetrics : std::string_view();
+}
+void remove_end(ExpositionFormat format, std::string& page) {
+  if (page.ends_with(end_of(format))) page.resize(page.size() - end_of(format).size());
+}
 
 void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding coding) {
   response.content_type = content_type(format);
@@ -39,7 +67,7 @@ PageCache::PageCache(const SnapshotPool& pool, const SelfMetrics& metrics, const
 /// Renders the family once with a placeholder, and remembers what stands around it.
 void PageCache::find_place_of_age(ExpositionFormat format) {
   prometheus::MetricFamily age;
-  age.name = "memstat_poll_age_seconds";
+  age.name = kAge;
   age.help = "Seconds since the poll began that this page is of, at the moment of the scrape.";
   age.type = prometheus::MetricType::Gauge;
   age.metric.emplace_back().gauge.value = kPlaceholder;
@@ -78,9 +106,7 @@ std::shared_ptr<PageCache::Own> PageCache::own_of(Format& entry, ExpositionForma
     auto own = std::make_shared<Own>();
     own->version = version;
     own->text = metrics_.page(format, options);
-    if (own->text.ends_with(kEndOfOpenMetrics) && format == ExpositionFormat::kOpenMetrics) {
-      own->text.resize(own->text.size() - kEndOfOpenMetrics.size());
-    }
+    remove_end(format, own->text);
     entry.own = std::move(own);
   }
   if (compressed && !entry.own->is_compressed) {
@@ -101,11 +127,7 @@ std::shared_ptr<PageCache::Types> PageCache::types_of(Format& entry, ExpositionF
 
 HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
   Held held{.snapshot = pool_.current(), .own = {}, .types = {}};
-  if (held.snapshot == nullptr) {
-    return {.status = 503,
-            .content_type = "text/plain; charset=utf-8",
-            .text = "No poll has finished yet; try again in a moment.\n"};
-  }
+  if (held.snapshot == nullptr) return no_poll_yet();
   const Snapshot& snapshot = *held.snapshot;
   HttpResponse response;
   add_headers(response, format, coding);
@@ -153,6 +175,48 @@ HttpResponse PageCache::answer(ExpositionFormat format, ContentCoding coding, st
   response.pieces.push_back(compressed->view());
   response.owner = compressed;
   return response;
+}
+
+HttpResponse PageCache::part(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted) {
+  const std::shared_ptr<const Snapshot> snapshot = pool_.current();
+  if (snapshot == nullptr) return no_poll_yet();
+  const Result<PageFilter> filter = filter_of(*snapshot, wanted);
+  if (!filter) return bad_request(filter.error());
+  Buffer types;
+  render(format, snapshot->options, *filter, *snapshot, types);
+  std::string body(types.view());
+  body += metrics_.page(format, snapshot->options, [&](std::string_view name) { return filter->shows_own(name); });
+  if (filter->shows_own(kAge)) {
+    remove_end(format, body);
+    append_age(format, snapshot->polled_ns, body);
+  }
+  return answer(format, coding, std::move(body));
+}
+
+HttpResponse PageCache::per_cpu(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted,
+                                bool is_configured) {
+  const std::shared_ptr<const Snapshot> snapshot = pool_.current();
+  if (snapshot == nullptr) return no_poll_yet();
+  RenderOptions options = snapshot->options;
+  options.types = false;
+  options.per_cpu = true;
+  options.size_classes = false;
+  Buffer types;
+  if (wanted.is_whole()) {
+    if (!is_configured) {
+      const Result<void> possible = check_per_cpu(*snapshot, nullptr);
+      if (!possible) return bad_request(possible.error());
+    }
+    render(format, options, *snapshot, types);
+  } else {
+    const Result<PageFilter> filter = filter_of(*snapshot, wanted);
+    if (!filter) return bad_request(filter.error());
+    if (const Result<void> possible = check_per_cpu(*snapshot, &*filter); !possible) return bad_request(possible.error());
+    render(format, options, *filter, *snapshot, types);
+  }
+  std::string body(types.view());
+  body += end_of(format);
+  return answer(format, coding, std::move(body));
 }
 
 }  // namespace memstat

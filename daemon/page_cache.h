@@ -13,6 +13,7 @@
 #include "daemon/compression.h"
 #include "daemon/http_server.h"
 #include "daemon/negotiation.h"
+#include "daemon/page_request.h"
 #include "daemon/self_metrics.h"
 #include "daemon/snapshot_pool.h"
 
@@ -30,8 +31,14 @@ class PageCache {
   /// The whole page. Status 503 before the first poll. Throws std::bad_alloc.
   [[nodiscard]] HttpResponse page(ExpositionFormat format, ContentCoding coding);
 
-  /// `body` as an answer of its own, compressed if so wished.
-  [[nodiscard]] HttpResponse answer(ExpositionFormat format, ContentCoding coding, std::string body);
+  /// A part of the page, made for this request. 400 with a text that says what is wrong when a word is not known. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] HttpResponse part(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted);
+
+  /// The per-CPU figures alone, and none of the daemon. `is_configured`: whether the key per_cpu selects any type; without,
+  /// or for types that it does not select, 400 says so.
+  [[nodiscard]] HttpResponse per_cpu(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted,
+                                     bool is_configured);
 
  private:
   /// The own figures as of one change of them.
@@ -57,6 +64,7 @@ class PageCache {
   void find_place_of_age(ExpositionFormat format);
   void append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out);
   std::shared_ptr<Own> own_of(Format& entry, ExpositionFormat format, const RenderOptions& options, bool compressed);
+  HttpResponse answer(ExpositionFormat format, ContentCoding coding, std::string body);
   std::shared_ptr<Types> types_of(Format& entry, ExpositionFormat format, const Snapshot& snapshot);
 
   const SnapshotPool& pool_;

@@ -121,12 +121,27 @@ std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request
          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(patience));
 }
 
+ContentCoding coding_for(const HttpRequest& request) {
+  return can_gzip() ? negotiate_coding(request.headers) : ContentCoding::kIdentity;
+}
+
 }  // namespace
 
 HttpResponse Pages::metrics(const HttpRequest& request) {
+  const Result<PageRequest> wanted = parse_page_request(request.query);
+  if (!wanted) return plain(400, wanted.error().detail + "\n");
   if (options_.refresh) options_.refresh(scrape_deadline(request));
-  const ContentCoding coding = can_gzip() ? negotiate_coding(request.headers) : ContentCoding::kIdentity;
-  return cache_.page(negotiate_format(request.headers), coding);
+  const ExpositionFormat format = negotiate_format(request.headers);
+  const ContentCoding coding = coding_for(request);
+  return wanted->is_whole() ? cache_.page(format, coding) : cache_.part(format, coding, *wanted);
+}
+
+HttpResponse Pages::per_cpu(const HttpRequest& request) {
+  const Result<PageRequest> wanted = parse_page_request(request.query);
+  if (!wanted) return plain(400, wanted.error().detail + "\n");
+  if (options_.refresh) options_.refresh(scrape_deadline(request));
+  return cache_.per_cpu(negotiate_format(request.headers), coding_for(request), *wanted,
+                        options_.has_per_cpu && options_.has_per_cpu());
 }
 
 HttpResponse Pages::healthy(const HttpRequest&) { return plain(200, "memstatd is healthy.\n"); }
@@ -174,9 +189,9 @@ HttpResponse Pages::respond(const HttpRequest& request) {
     HttpResponse (Pages::*page)(const HttpRequest& request);
   };
   static constexpr std::array kRoutes{
-      Route{"/metrics", "GET", &Pages::metrics},   Route{"/", "GET", &Pages::landing},
-      Route{"/-/healthy", "GET", &Pages::healthy}, Route{"/-/ready", "GET", &Pages::ready},
-      Route{"/-/reload", "POST", &Pages::reload},
+      Route{"/metrics", "GET", &Pages::metrics}, Route{"/metrics/percpu", "GET", &Pages::per_cpu},
+      Route{"/", "GET", &Pages::landing},        Route{"/-/healthy", "GET", &Pages::healthy},
+      Route{"/-/ready", "GET", &Pages::ready},   Route{"/-/reload", "POST", &Pages::reload},
   };
   for (const Route& route : kRoutes) {
     if (request.path != route.path) continue;
@@ -188,7 +203,7 @@ HttpResponse Pages::respond(const HttpRequest& request) {
     }
     return (this->*route.page)(request);
   }
-  return plain(404, "Nothing here. There are /, /metrics, /-/healthy and /-/ready.\n");
+  return plain(404, "Nothing here. There are /, /metrics, /metrics/percpu, /-/healthy and /-/ready.\n");
 }
 
 }  // namespace memstat

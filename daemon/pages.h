@@ -27,6 +27,8 @@ class Pages {
     /// Has the kernel polled when the last poll is too old, and waits for it, at most until the deadline. Empty: scrapes
     /// never touch the kernel.
     std::function<void(std::chrono::steady_clock::time_point)> refresh = {};
+    /// Whether the configuration selects types for per-CPU figures. Empty: it does not.
+    std::function<bool()> has_per_cpu = {};
   };
 
   /// All must outlive the server that calls respond().
@@ -37,6 +39,7 @@ class Pages {
 
  private:
   HttpResponse metrics(const HttpRequest& request);
+  HttpResponse per_cpu(const HttpRequest& request);
   HttpResponse healthy(const HttpRequest& request);
   HttpResponse ready(const HttpRequest& request);
   HttpResponse landing(const HttpRequest& request);

@@ -193,9 +193,37 @@ void SelfMetrics::memory_locked(bool locked) {
   ++implementation_->version;
 }
 
+std::span<const std::string_view> SelfMetrics::names() {
+  static constexpr std::string_view kNames[] = {
+      "memstat_build_info",
+      "memstat_config_last_reload_successful",
+      "memstat_memory_locked",
+      "memstat_poll_duration_seconds",
+      "memstat_poll_missed_total",
+      "memstat_poll_timestamp_seconds",
+      "memstat_series",
+      "memstat_series_dropped",
+      "memstat_snapshots_skipped_total",
+      "memstat_source_errors_total",
+      "memstat_source_last_success_timestamp_seconds",
+      "memstat_source_read_bytes",
+      "memstat_source_read_seconds",
+      "memstat_source_types",
+      "memstat_source_up",
+      "process_cpu_seconds_total",
+      "process_max_fds",
+      "process_open_fds",
+      "process_resident_memory_bytes",
+      "process_start_time_seconds",
+      "process_virtual_memory_bytes",
+  };
+  return kNames;
+}
+
 std::uint64_t SelfMetrics::version() const { return implementation_->version; }
 
-std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options, Process process) const {
+std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options,
+                              const std::function<bool(std::string_view)>& shows) const {
   {
     const std::lock_guard lock(implementation_->mutex);
     const ProcessUsage usage = implementation_->meter->read();
@@ -208,15 +236,17 @@ std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& opti
     if (more > 0) implementation_->cpu_seconds.Increment(more);
   }
   std::vector<prometheus::MetricFamily> families = implementation_->registry.Collect();
-  if (process == Process::kWithout) {
-    std::erase_if(families, [](const prometheus::MetricFamily& family) { return family.name.starts_with("process_"); });
+  std::vector<HistogramFamily::Data> histograms = {implementation_->read_seconds.data(),
+                                                   implementation_->poll_seconds.data()};
+  if (shows) {
+    std::erase_if(families, [&](const prometheus::MetricFamily& family) { return !shows(family.name); });
+    std::erase_if(histograms, [&](const HistogramFamily::Data& family) { return !shows(family.name); });
   }
   Buffer page;
-  render_own(format, options,
-             {.families = std::move(families),
-              .histograms = {implementation_->read_seconds.data(), implementation_->poll_seconds.data()},
-              .created_ns = implementation_->created_ns},
-             page);
+  render_own(
+      format, options,
+      {.families = std::move(families), .histograms = std::move(histograms), .created_ns = implementation_->created_ns},
+      page);
   return std::string(page.view());
 }
 

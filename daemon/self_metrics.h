@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -46,12 +48,13 @@ class SelfMetrics {
   /// Grows with every change of a figure (process_* are none of them), so that a page made of them can be kept.
   [[nodiscard]] std::uint64_t version() const;
 
-  /// Whether process_* are on the page: another exporter that passes it on has such of its own.
-  enum class Process { kWith, kWithout };
+  /// Every family that page() may have. Static.
+  static std::span<const std::string_view> names();
+
   /// All series in that format, process_* as of now; what follows the memory types on a page, and its end. `options`: only
-  /// what it says of the manner counts. Allocates.
+  /// what it says of the manner counts. `shows`: which families, by name; empty: all. Allocates.
   [[nodiscard]] std::string page(ExpositionFormat format, const RenderOptions& options = {},
-                                 Process process = Process::kWith) const;
+                                 const std::function<bool(std::string_view)>& shows = {}) const;
   [[nodiscard]] std::string text() const { return page(ExpositionFormat::kText); }
 
  private:

@@ -75,7 +75,8 @@ Result<void> Textfile::write(std::string_view page) {
 
 std::string textfile_page(const Snapshot& snapshot, const SelfMetrics& metrics) {
   std::string page(page_of(snapshot, ExpositionFormat::kText));
-  page += metrics.page(ExpositionFormat::kText, snapshot.options, SelfMetrics::Process::kWithout);
+  page += metrics.page(ExpositionFormat::kText, snapshot.options,
+                       [](std::string_view family) { return !family.starts_with("process_"); });
   return page;
 }
 

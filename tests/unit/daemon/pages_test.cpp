@@ -259,6 +259,93 @@ TEST_F(ScrapeTest, TypesAreCompressedOnceASnapshotAndOwnFiguresWhenTheyChange) {
   EXPECT_THAT(gunzip(body(first)), HasSubstr("dentry"));
 }
 
+TEST_F(PagesTest, ARequestMayWantAPart) {
+  daemon_.poll();
+  const std::string dentry = body(get("/metrics", "GET", "type[]=dentry"));
+  EXPECT_EQ(type_value(dentry, "objects", "slab", "dentry"), "1000000");
+  EXPECT_THAT(dentry, Not(HasSubstr("type=\"filp\"")));
+  EXPECT_THAT(dentry, HasSubstr("memstat_source_up")) << "it says how good the rest is";
+  const std::string bytes = body(get("/metrics", "GET", "name[]=memstat_type_bytes&name[]=memstat_poll_age_seconds"));
+  EXPECT_THAT(bytes, HasSubstr("memstat_type_bytes{"));
+  EXPECT_THAT(bytes, Not(HasSubstr("memstat_type_objects")));
+  EXPECT_THAT(bytes, Not(HasSubstr("memstat_source_up")));
+  EXPECT_THAT(bytes, HasSubstr("memstat_poll_age_seconds 0\n"));
+  EXPECT_THAT(body(get("/metrics", "GET", "name[]=memstat_source_read_seconds")),
+              HasSubstr("memstat_source_read_seconds_count{source=\"linux_slabinfo\"} 1"));
+}
+
+TEST_F(PagesTest, AnUnknownWordIsRefusedWithWhatThereIs) {
+  daemon_.poll();
+  for (const char* query : {"type[]=dentri", "allocator[]=slub", "name[]=memstat_type_byte", "tpye[]=dentry", "type[]=%"}) {
+    const HttpResponse response = get("/metrics", "GET", query);
+    EXPECT_EQ(response.status, 400) << query;
+    EXPECT_GT(body(response).size(), 20U) << query;
+  }
+  EXPECT_THAT(body(get("/metrics", "GET", "allocator[]=slub")), HasSubstr("slab"));
+  EXPECT_EQ(get("/metrics", "GET", "allocator[]=slab").status, 200);
+}
+
+TEST_F(ScrapeTest, APartIsServedInEveryFormatAsOneDocument) {
+  daemon_.poll();
+  const auto part = [&](std::string_view accept, std::string_view encoding = {}) {
+    const std::vector<HttpHeader> headers = {{"Accept", accept}, {"Accept-Encoding", encoding}};
+    return body(pages_.respond({.method = "GET",
+                                .path = "/metrics",
+                                .query = "type[]=filp",
+                                .host = {},
+                                .remote_address = {},
+                                .headers = headers}));
+  };
+  const std::string open = part("application/openmetrics-text; version=1.0.0");
+  EXPECT_THAT(open, testing::EndsWith("# EOF\n"));
+  EXPECT_EQ(open.find("# EOF"), open.size() - 6) << "only one end";
+  EXPECT_THAT(open, Not(HasSubstr("dentry")));
+  EXPECT_THAT(part("application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"),
+              HasSubstr("filp"));
+  if (!can_gzip()) return;
+  EXPECT_THAT(gunzip(part("text/plain", "gzip")), HasSubstr("type=\"filp\""));
+}
+
+TEST(PerCpuPages, AreForTheTypesThatTheConfigurationSelects) {
+  Config config;
+  config.per_cpu.types = {*NamePattern::compile("devbuf")};
+  PolledDaemon daemon{OperatingSystem::kFreeBsd, config};
+  daemon.view->set(kMallocStats, MallocStream(2)
+                                     .add("temp", {{0, {8, 0, 1, 0, 0}}, {1, {8, 0, 1, 0, 0}}})
+                                     .add("devbuf", {{0, {16, 0, 2, 0, 0}}, {1, {32, 0, 3, 0, 0}}})
+                                     .bytes());
+  daemon.poll();
+  Pages pages{daemon.pool,
+              daemon.metrics,
+              *daemon.poller,
+              daemon.clock,
+              {.version = "1", .reload = {}, .refresh = {}, .has_per_cpu = [] { return true; }}};
+  const auto get = [&](std::string_view query, std::string_view accept) {
+    const std::vector<HttpHeader> headers = {{"Accept", accept}};
+    const HttpResponse response = pages.respond(
+        {.method = "GET", .path = "/metrics/percpu", .query = query, .host = {}, .remote_address = {}, .headers = headers});
+    std::string text;
+    for (const std::string_view piece : response.pieces) text += piece;
+    return std::to_string(response.status) + " " + text + response.text;
+  };
+  const std::string all = get("", "");
+  EXPECT_THAT(all, StartsWith("200 # HELP memstat_cpu_"));
+  EXPECT_THAT(all, HasSubstr("memstat_cpu_allocations_total{allocator=\"malloc\",type=\"devbuf\",cpu=\"1\"} 3\n"));
+  EXPECT_THAT(all, Not(HasSubstr("memstat_type_")));
+  EXPECT_THAT(all, Not(HasSubstr("memstat_source_up")));
+  EXPECT_THAT(get("", "application/openmetrics-text"), testing::EndsWith("# EOF\n"));
+  EXPECT_THAT(get("type[]=devbuf", ""), StartsWith("200 # HELP memstat_cpu_"));
+  EXPECT_THAT(get("type[]=temp", ""), testing::AllOf(StartsWith("400 "), HasSubstr("per_cpu")));
+  EXPECT_THAT(get("type[]=tmp", ""), StartsWith("400 "));
+}
+
+TEST_F(PagesTest, PerCpuFiguresThatNobodyConfiguredAreRefusedWithTheKey) {
+  daemon_.poll();
+  const HttpResponse response = get("/metrics/percpu");
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(body(response), HasSubstr("per_cpu"));
+}
+
 TEST_F(PagesTest, AScrapeSaysHowLongItWaitsForAPoll) {
   daemon_.poll();
   std::chrono::steady_clock::time_point deadline;

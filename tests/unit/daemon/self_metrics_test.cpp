@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
+#include <string>
+
 #include "tests/support/page.h"
 
 namespace memstat {
@@ -98,6 +102,17 @@ TEST_F(SelfMetricsTest, ProcessFiguresAreAsOfNow) {
 #else
   GTEST_SKIP() << "what a process can know of itself differs from system to system";
 #endif
+}
+
+TEST_F(SelfMetricsTest, NamesAreThoseOfItsPageAndNoOthers) {
+  metrics_.source_succeeded("s", {});
+  metrics_.source_failed("s", ErrorCode::kIo, 0);
+  std::set<std::string, std::less<>> found;
+  std::istringstream lines(metrics_.text());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ")) found.insert(line.substr(7, line.find(' ', 7) - 7));
+  }
+  EXPECT_EQ(found, (std::set<std::string, std::less<>>(SelfMetrics::names().begin(), SelfMetrics::names().end())));
 }
 
 }  // namespace

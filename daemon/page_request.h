@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The parameters of a request for a page: allocator[], type[] and name[].
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// What the query of a request asks for, decoded; an empty list is no restriction. Thread safety: a plain value.
+struct PageRequest {
+  std::vector<std::string> allocators;
+  std::vector<std::string> types;
+  std::vector<std::string> names;
+
+  [[nodiscard]] bool is_whole() const { return allocators.empty() && types.empty() && names.empty(); }
+};
+
+/// Reads "allocator[]=slab&type[]=dentry": keys and values percent-encoded, '+' for a blank, '[' and ']' as they are or
+/// encoded; an empty query is the whole page. Error kData with `detail` for a client: an unknown parameter, one without a
+/// value, or a broken escape. (A parameter that was ignored would give a page that nobody asked for.)
+Result<PageRequest> parse_page_request(std::string_view query);
+
+}  // namespace memstat
