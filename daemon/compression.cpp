@@ -157,6 +157,7 @@ void append_gzip_end(std::string& out, std::string_view last, std::uint32_t crc,
   const auto put = [&out](std::uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
   };
+  out.reserve(out.size() + 1 + 4 + last.size() + 8);
   put(1, 1);  // last block, stored
   put(last.size(), 2);
   put(~last.size() & 0xFFFFU, 2);

@@ -53,6 +53,7 @@ void remove_end(ExpositionFormat format, std::string& page) {
 
 void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding coding) {
   response.content_type = content_type(format);
+  response.headers.reserve(2);
   response.headers.emplace_back("Vary", "Accept, Accept-Encoding");
   if (coding == ContentCoding::kGzip) response.headers.emplace_back("Content-Encoding", "gzip");
 }
@@ -87,6 +88,7 @@ void PageCache::find_place_of_age(ExpositionFormat format) {
 void PageCache::append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out) {
   const Format& entry = formats_[static_cast<std::size_t>(format)];
   const double age = static_cast<double>(std::max<std::int64_t>(clock_.monotonic_ns() - polled_ns, 0)) / 1e9;
+  out.reserve(entry.before_age.size() + kNumberRoom + entry.after_age.size());
   out += entry.before_age;
   std::array<char, 40> text{};
   if (format == ExpositionFormat::kProtobuf) {
@@ -145,15 +147,21 @@ HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
   } else {
     std::shared_ptr<Own> own;
     std::shared_ptr<Types> types;
+    std::uint32_t crc = 0;
     {
       const std::lock_guard lock(entry.mutex);
       own = own_of(entry, format, snapshot.options, true);
       types = types_of(entry, format, snapshot);
+      if (own->types_before != types->generation) {
+        own->crc_with_types = gzip_crc(types->gzip.crc, own->text);
+        own->types_before = types->generation;
+      }
+      crc = own->crc_with_types;
     }
     response.pieces = {gzip_header(), types->gzip.bytes.view(), own->gzip.bytes.view()};
     std::string age;
     append_age(format, snapshot.polled_ns, age);
-    append_gzip_end(response.text, age, gzip_crc(types->gzip.crc, own->text), types->gzip.size + own->gzip.size);
+    append_gzip_end(response.text, age, crc, types->gzip.size + own->gzip.size);
     held.own = std::move(own);
     held.types = std::move(types);
     held.snapshot = nullptr;  // compressed bytes are copies: the snapshot can be built anew

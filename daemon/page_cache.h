@@ -47,6 +47,9 @@ class PageCache {
     std::string text;  // without the document's end
     GzipPart gzip;
     bool is_compressed = false;
+    // The checksum of types and own figures together, and of which generation of types: guarded by the mutex.
+    std::uint32_t crc_with_types = 0;
+    std::uint64_t types_before = ~std::uint64_t{0};  // none
   };
   struct Types {
     std::uint64_t generation = 0;  // of the snapshot; 0: none

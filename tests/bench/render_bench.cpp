@@ -11,45 +11,19 @@
 #include <string>
 #include <vector>
 
-#include "daemon/delta_tracker.h"
 #include "daemon/exposition/exposition.h"
+#include "tests/bench/many_types.h"
 
 namespace memstat {
 namespace {
 
 constexpr std::size_t kTypes = 10'000;  // ten series each
 
-constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kRSize};
-
-/// A list of slab caches with figures of all sizes, tracked twice, and its snapshot. Tier full: ten series a type.
+/// Tracked and built once.
 struct Data {
-  MemoryTypeList list;
-  DeltaTracker tracker{{}};
-  SnapshotBuilder builder;
+  ManyTypes types{kTypes};
   Snapshot snapshot;
-
-  Data() {
-    std::array<FieldMask, kAllocatorCount> live{};
-    live[static_cast<std::size_t>(Allocator::kSlab)] = kFields;
-    Staging staging;
-    std::vector<std::string> names;  // a Staging borrows its names
-    for (std::size_t i = 0; i < kTypes; ++i) names.push_back("cache_number_" + std::to_string(i));
-    for (std::uint64_t poll = 1; poll <= 2; ++poll) {
-      staging.reset({}, 0);
-      for (std::size_t i = 0; i < kTypes; ++i) {
-        StagedType& type = staging.add(names[i]);
-        type.fields = kFields;
-        for (std::size_t field = 0; field < kFieldCount; ++field) {
-          type.figures[static_cast<Field>(field)] = (i * 2654435761U) >> (i % 28) | poll;
-        }
-      }
-      const CommitScope scope{
-          .source = "bench", .allocator = Allocator::kSlab, .is_roster = true, .fields = kFields, .cpu_fields = {}};
-      if (!list.commit(scope, staging, poll)) std::abort();
-      tracker.track(list, live, {}, poll, static_cast<std::int64_t>(poll) * 10'000'000'000);
-    }
-    builder.build(list, live, {}, 2, {}, snapshot);
-  }
+  Data() { types.build(snapshot); }
 };
 
 Data& data() {
