@@ -113,6 +113,7 @@ struct Config {
   std::vector<LimitConfig> limits;     ///< In the file's order.
   std::uint64_t min_bytes = 0;         ///< B; types that stay below are shown as a sum only; 0: none.
   std::uint64_t series_limit = 20000;  ///< Most series of memory types on a page; 1 to kMaxSeriesLimit.
+  bool created_series = false;         ///< OpenMetrics pages have a `_created` sample beside each counter and histogram.
   std::chrono::nanoseconds growth_window = std::chrono::hours(1);  ///< Key growth.window; at least poll.interval.
   std::uint32_t retention = 6;                                     ///< Polls a vanished type keeps its slots; never 0.
   CaptureConfig capture;

@@ -367,6 +367,7 @@ void Loader::read(const Node& root) {
                       [this](const Node& node, const std::string& path) { read_limit(node, path); })},
       {"min_bytes", parsed(parse_size, c.min_bytes, "a size", "1MiB, or 0 for none")},
       {"series_limit", number(kMaxSeriesLimit, "20000", [&c](std::uint64_t value) { c.series_limit = value; })},
+      {"created_series", boolean(c.created_series)},
       {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
       {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
       {"capture", map({{"record",

@@ -214,8 +214,10 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   if (Snapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
     builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()});
-    const RenderOptions rendered{
-        .tier = options_.everything ? Tier::kFull : config_.tier, .per_cpu = true, .size_classes = options_.everything};
+    const RenderOptions rendered{.tier = options_.everything ? Tier::kFull : config_.tier,
+                                 .per_cpu = true,
+                                 .size_classes = options_.everything,
+                                 .created = config_.created_series};
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;

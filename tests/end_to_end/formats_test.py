@@ -94,6 +94,17 @@ class OpenMetricsPages(unittest.TestCase):
                                      else "")
                 self.assertEqual(families, {}, "families that the text page does not have")
 
+    def test_the_strict_parser_takes_the_beginnings_of_counters(self):
+        with program.temporary_folder() as folder:
+            config = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(config, "created_series: true\n")
+            path = captures.fixtures()["linux-6.12-4cpu"]
+            done = program.run("--config", config, "--once", "--replay", path, "--format", "openmetrics")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"memstat_poll_missed_created ", done.stdout)
+            self.read(done.stdout)
+            self.assertNotIn(b"_created", once(path, "openmetrics"))
+
     def test_the_parser_would_find_faults(self):
         with program.temporary_folder() as folder:
             content = once(capture_of_odd_names(os.path.join(folder, "odd")), "openmetrics")

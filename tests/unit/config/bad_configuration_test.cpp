@@ -26,14 +26,17 @@ const BadConfiguration kBadConfigurations[] = {
     {"Poll: {interval: 5s}\n", {"1:1: Poll: is not a known key; did you mean poll?"}},
     {"quux: 1\n",
      {"1:1: quux: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
+      "filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, textfile, log, sandbox, "
+      "lock_memory"}},
     {"- tier: full\n",
      {"1:1: (file): must be a map of keys, not a list; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, "
+      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, "
+      "textfile, log, "
       "sandbox, lock_memory)"}},
     {"tier\n",
      {"1:1: (file): must be a map of keys, not \"tier\"; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, "
+      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, "
+      "textfile, log, "
       "sandbox, lock_memory)"}},
     {"tier: fast\n", {"1:7: tier: \"fast\" is not a known value; write minimal, default or full"}},
     {"tier: [full]\n", {"1:7: tier: must be minimal, default or full, not a list; write default"}},
@@ -276,7 +279,8 @@ const BadConfiguration kBadConfigurations[] = {
     {"user: *me\n", {"1:7: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it"}},
     {"<<: {tier: full}\n",
      {"1:1: <<: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
+      "filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, textfile, log, sandbox, "
+      "lock_memory"}},
     {"retention: !!int 6\n", {"1:12: (file): uses a YAML tag (!); remove it, or quote the value"}},
     {"[a]: 1\n", {"1:1: (file): has a list as a key; write a word"}},
     {"poll: {[a]: 1}\n", {"1:8: poll: has a list as a key; write a word"}},
@@ -301,7 +305,8 @@ const BadConfiguration kBadConfigurations[] = {
       "2:18: poll.interval: \"10\" has no unit; write 10s if seconds are meant",
       "2:31: poll.timeout: \"x\" is not a duration; write a number and a unit, such as 10s",
       "3:1: bogus: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, growth, retention, capture, textfile, log, sandbox, lock_memory"}},
+      "filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, textfile, log, sandbox, "
+      "lock_memory"}},
 };
 
 TEST(BadConfiguration, IsRefusedWithTheMessage) {

@@ -117,6 +117,7 @@ const ChangedKey kChangedKeys[] = {
      }},
     {"  exclude: []", "  exclude: [{type: kmalloc-.*}]",
      [](const Config& c) { return c.filters.exclude.size() == 1 && !c.filters.admit("slab", "kmalloc-64"); }},
+    {"created_series: false", "created_series: true", [](const Config& c) { return c.created_series; }},
     {"min_bytes: 0", "min_bytes: 1MiB", [](const Config& c) { return c.min_bytes == 1U << 20U; }},
     {"series_limit: 20000", "series_limit: 10000000", [](const Config& c) { return c.series_limit == 10'000'000; }},
     {"  window: 1h", "  window: 24h", [](const Config& c) { return c.growth_window == 24h; }},
