@@ -12,6 +12,9 @@ namespace memstat {
 namespace {
 
 constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
+/// Beyond an eighth, for types that are yet to come.
+constexpr std::size_t kSpareRows = 64;
+constexpr std::size_t kUsualLabelBytes = 56;
 
 constexpr std::uint32_t bit(Figure figure) { return 1U << static_cast<unsigned>(figure); }
 constexpr std::uint32_t bit(CpuFigure figure) { return 1U << static_cast<unsigned>(figure); }
@@ -101,6 +104,29 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
 
 }  // namespace
 
+void Snapshot::add_columns(std::uint32_t figures) {
+  auto columns = static_cast<std::size_t>(std::popcount(figures_with_column_));
+  for (std::uint32_t left = figures & ~figures_with_column_; left != 0; left &= left - 1) {
+    columns_[static_cast<std::size_t>(std::countr_zero(left))] = static_cast<std::uint8_t>(columns++);
+  }
+  values_.resize(columns * stride_);
+  figures_with_column_ |= figures;
+}
+
+void Snapshot::release() {
+  rows_ = std::vector<Row>();
+  labels_ = Buffer();
+  values_ = std::vector<std::uint64_t>();
+  stride_ = 0;
+  columns_ = {};
+  figures_with_column_ = 0;
+  cpu_blocks_ = std::vector<CpuBlock>();
+  cpu_values_ = std::vector<std::uint64_t>();
+  size_classes_ = std::vector<std::uint64_t>();
+  for (LazyPage& page : lazy_pages_) page.release();
+  text = Buffer();
+}
+
 void append_escaped_label_value(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {
@@ -148,7 +174,7 @@ void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
     label_end += entry.label_size;
     if (entry.cpu_block != 0) cpu_blocks_[entry.cpu_block - 1].row = static_cast<std::uint32_t>(kept);
     for (std::uint32_t left = entry.figures; left != 0; left &= left - 1) {
-      std::uint64_t* column = values_.data() + static_cast<std::size_t>(std::countr_zero(left)) * stride_;
+      std::uint64_t* column = values_.data() + columns_[static_cast<std::size_t>(std::countr_zero(left))] * stride_;
       column[kept] = column[row];
     }
     rows_[kept++] = entry;
@@ -209,11 +235,14 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   snapshot.cpu_values_.clear();
   snapshot.size_classes_.assign(size_classes.begin(), size_classes.end());
   if (snapshot.stride_ < list.size()) {
-    snapshot.stride_ = std::bit_ceil(list.size());
-    snapshot.values_.resize(snapshot.stride_ * kFigureCount);
+    snapshot.stride_ = list.size() + list.size() / 8 + kSpareRows;
+    snapshot.values_.clear();  // so that growing does not copy
+    snapshot.values_.resize(snapshot.stride_ * static_cast<std::size_t>(std::popcount(snapshot.figures_with_column_)));
     snapshot.rows_.reserve(snapshot.stride_);
+    snapshot.labels_.reserve(snapshot.stride_ * kUsualLabelBytes);
   }
   listings_.reserve(snapshot.stride_);
+  snapshot.add_columns(figures_);
   static const std::uint32_t kNeedAll = figures_with(DuplicateRule::kSumOfAll);
   static const std::uint32_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
   for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
@@ -223,6 +252,10 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     if (!type->is_present() || fields.empty() || tracked == nullptr || tracked->is_filtered) continue;
     TypeFigures figures;
     collect(*type, *tracked, fields, figures);
+    if ((figures.present & ~snapshot.figures_with_column_) != 0) {
+      snapshot.add_columns(figures.present);
+      figures_ |= figures.present;
+    }
     Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, times.now_ns, fresh); });
     if (label.build != builds_) {
       label.build = builds_;
@@ -240,7 +273,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       listings_.push_back(&label.listing);
       for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
-        snapshot.values_[figure * snapshot.stride_ + label.row] = figures.values[figure];
+        snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row] = figures.values[figure];
       }
     } else {
       Snapshot::Row& row = snapshot.rows_[label.row];
@@ -248,7 +281,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
         const std::uint32_t this_bit = 1U << figure;
-        std::uint64_t& value = snapshot.values_[figure * snapshot.stride_ + label.row];
+        std::uint64_t& value = snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row];
         if ((row.figures & this_bit) == 0) {
           value = figures.values[figure];
         } else if ((kNeedSame & this_bit) != 0) {

@@ -94,7 +94,7 @@ class Snapshot {
   [[nodiscard]] std::uint64_t value(Figure figure, std::size_t row) const { return values(figure)[row]; }
   /// The bits of one figure of all rows; of those that do not have it, anything.
   [[nodiscard]] const std::uint64_t* values(Figure figure) const {
-    return values_.data() + static_cast<std::size_t>(figure) * stride_;
+    return values_.data() + columns_[static_cast<std::size_t>(figure)] * stride_;
   }
 
   /// Per-CPU figures of one row, for the rows that were asked for.
@@ -129,6 +129,9 @@ class Snapshot {
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
+  /// Gives all room back. Only while nobody else uses this.
+  void release();
+
   /// When the kernel started, in nanoseconds since 1970; 0: not known.
   [[nodiscard]] std::int64_t boot_time_ns() const { return boot_time_ns_; }
 
@@ -148,8 +151,13 @@ class Snapshot {
 
   std::vector<Row> rows_;
   Buffer labels_;
-  std::vector<std::uint64_t> values_;  // [figure][row]
-  std::size_t stride_ = 0;
+  /// Room for these figures of all rows.
+  void add_columns(std::uint32_t figures);
+
+  std::vector<std::uint64_t> values_;                 // [column][row]
+  std::size_t stride_ = 0;                            // rows that there is room for
+  std::array<std::uint8_t, kFigureCount> columns_{};  // of the figures that have one
+  std::uint32_t figures_with_column_ = 0;             // set of Figure
   std::vector<CpuBlock> cpu_blocks_;
   std::vector<std::uint64_t> cpu_values_;
   std::vector<std::uint64_t> size_classes_;
@@ -193,6 +201,7 @@ class SnapshotBuilder {
   KeptWithTypes<Label, kLabelPointerSlot> labels_;
   std::uint64_t builds_ = 0;
   std::vector<Listing*> listings_;
+  std::uint32_t figures_ = 0;  // those that any type had so far
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.

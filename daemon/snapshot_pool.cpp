@@ -16,6 +16,14 @@ void SnapshotPool::publish(Snapshot* snapshot) {
   for (Slot& slot : state_->slots) {
     if (&slot.snapshot == snapshot) state_->published = &slot;
   }
+  bool found_next = false;  // the first free one is built next; the others are for when it is not free by then
+  for (Slot& slot : state_->slots) {
+    const bool is_free = slot.readers == 0 && &slot != state_->published;
+    const bool is_idle = is_free && found_next;
+    found_next = found_next || is_free;
+    slot.idle_polls = is_idle ? slot.idle_polls + 1 : 0;
+    if (slot.idle_polls == kIdlePolls) slot.snapshot.release();
+  }
 }
 
 std::shared_ptr<const Snapshot> SnapshotPool::current() const {

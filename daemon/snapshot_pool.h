@@ -30,13 +30,16 @@ class SnapshotPool {
   [[nodiscard]] std::shared_ptr<const Snapshot> current() const;
 
  private:
+  /// So many polls after slow readers went, the snapshots that were needed for them give their memory back.
+  static constexpr std::size_t kIdlePolls = 8;
   struct Slot {
     Snapshot snapshot;
     std::size_t readers = 0;
+    std::size_t idle_polls = 0;
   };
   struct State {
     std::mutex mutex;
-    std::array<Slot, kSize> slots;  // readers: guarded by mutex; snapshot: the builder's while there are none
+    std::array<Slot, kSize> slots;  // readers, idle_polls: guarded by mutex; snapshot: the builder's while there are none
     Slot* published = nullptr;      // guarded by mutex
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();

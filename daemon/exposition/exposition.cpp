@@ -2,6 +2,7 @@
 #include "daemon/exposition/exposition.h"
 
 #include <array>
+#include <bit>
 
 #include "daemon/exposition/all_formats.h"
 #include "daemon/exposition/page_walk.h"
@@ -12,6 +13,22 @@ namespace {
 /// By ExpositionFormat.
 constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{&kTextFormat, &kOpenMetricsFormat,
                                                                                &kProtobufFormat};
+
+/// About how large a page becomes, rather more than less: room that is never written to takes no memory, while a page that
+/// grows step by step leaves holes in the heap.
+std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) {
+  constexpr std::size_t kHeads = 16 * 1024;
+  constexpr std::size_t kNameAndValue = 56;
+  std::uint32_t shown = 0;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope == MetricScope::kType && metric.tier <= options.tier) shown |= 1U << metric.figure;
+  }
+  std::size_t size = kHeads;
+  for (const Snapshot::Row& row : snapshot.rows()) {
+    size += static_cast<std::size_t>(std::popcount(row.figures & shown)) * (row.label_size + kNameAndValue);
+  }
+  return size;
+}
 
 const FormatDescriptor& descriptor(ExpositionFormat format) { return *kFormats[static_cast<std::size_t>(format)]; }
 
@@ -30,6 +47,7 @@ std::string_view content_type(ExpositionFormat format) { return descriptor(forma
 
 std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out) {
   out.clear();
+  if (out.capacity() == 0) out.reserve(likely_size(options, snapshot));
   return descriptor(format).write_types(options, nullptr, snapshot, out);
 }
 

@@ -54,6 +54,11 @@ class LazyPage {
     return bytes_.view();
   }
   void forget() { is_rendered_ = false; }
+  /// Forgets it and gives the room back; as forget().
+  void release() {
+    forget();
+    bytes_ = Buffer();
+  }
 
  private:
   std::mutex mutex_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -63,6 +64,30 @@ TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
   publish(pool, "5");
   EXPECT_EQ(pool.current()->text.view(), "5");
   EXPECT_EQ(held[0]->text.view(), "1");
+}
+
+TEST(SnapshotPool, WhatSlowReadersNeededIsGivenBackAWhileAfterThem) {
+  SnapshotPool pool;
+  std::vector<std::shared_ptr<const Snapshot>> held;
+  std::vector<const Snapshot*> all;
+  for (const char* text : {"1", "2", "3", "4"}) {
+    publish(pool, text);
+    held.push_back(pool.current());
+    all.push_back(held.back().get());
+  }
+  const auto with_room = [&] {
+    return std::count_if(all.begin(), all.end(), [](const Snapshot* one) { return one->text.capacity() != 0; });
+  };
+  held.erase(held.begin() + 1, held.end());
+  for (int i = 0; i < 3; ++i) publish(pool, "soon");
+  EXPECT_EQ(with_room(), 4) << "they may come again";
+  for (int i = 0; i < 20; ++i) publish(pool, "later");
+  EXPECT_EQ(with_room(), 3) << "the one that is held, the published one and the next";
+  EXPECT_EQ(held[0]->text.view(), "1");
+  held.clear();
+  for (int i = 0; i < 20; ++i) publish(pool, "later");
+  EXPECT_EQ(with_room(), 2);
+  EXPECT_EQ(pool.current()->text.view(), "later");
 }
 
 TEST(SnapshotPool, CountsEachReaderOfOneSnapshot) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/support/tracked_list.h"
 
@@ -217,6 +218,32 @@ TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
   ASSERT_EQ(snapshot.row_count(), 1U);
   EXPECT_EQ(snapshot.label(0), "{allocator=\"uma\",type=\"gone soon\"");
   EXPECT_EQ(snapshot.value(Figure::kBytes, 0), 3U);
+}
+
+TEST_F(SnapshotTest, TypesAndFiguresThatComeLaterFindRoom) {
+  StagingBuilder few;
+  few.type("type 7", {{Field::kBytes, 7}});
+  types_.poll(few);
+  EXPECT_EQ(value(Figure::kBytes, "type 7"), 7U);
+  for (const bool again : {false, true}) {
+    StagingBuilder many;
+    std::vector<std::string> names;
+    for (std::uint64_t i = 0; i < 300; ++i) names.push_back("type " + std::to_string(i));
+    for (std::uint64_t i = 0; i < 300; ++i) {
+      if (i % 3 == 0) {
+        many.type(names[i], {{Field::kFailures, 1000 + i}, {Field::kBytes, i}});
+      } else {
+        many.type(names[i], {{Field::kBytes, i}, {Field::kSizeMask, 2000 + i}});
+      }
+    }
+    if (again) types_.snapshot.release();
+    types_.poll(many);
+    for (std::uint64_t i = 0; i < 300; ++i) {
+      EXPECT_EQ(value(Figure::kBytes, names[i]), i);
+      EXPECT_EQ(value(Figure::kFailures, names[i]), i % 3 == 0 ? std::optional(1000 + i) : std::nullopt);
+      EXPECT_EQ(value(Figure::kSizeClasses, names[i]), i % 3 != 0 ? std::optional(2000 + i) : std::nullopt);
+    }
+  }
 }
 
 TEST_F(SnapshotTest, LabelsOfEvictedTypesAreMadeAnewForTheTypesThatTakeTheirPlace) {
