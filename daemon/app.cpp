@@ -149,7 +149,7 @@ int App::once() {
   }
   const std::shared_ptr<const Snapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return kCouldNotRun;
-  if (!print(page_of(*snapshot, options_.format)) || !print(metrics_.page(options_.format))) {
+  if (!print(page_of(*snapshot, options_.format)) || !print(metrics_.page(options_.format, snapshot->options))) {
     complain("cannot write the page to standard output");
     return kCouldNotRun;
   }

@@ -220,7 +220,10 @@ HttpResponse PageCache::per_cpu(ExpositionFormat format, ContentCoding coding, c
     const Result<PageFilter> filter = filter_of(*snapshot, wanted);
     if (!filter) return bad_request(filter.error());
     if (const Result<void> possible = check_per_cpu(*snapshot, &*filter); !possible) return bad_request(possible.error());
-    render(format, options, *filter, *snapshot, types);
+    if (render(format, options, *filter, *snapshot, types) == 0) {
+      return plain(
+          400, "none of these metrics is per CPU; those are the memstat_cpu_* ones that memstatd --list-metrics shows\n");
+    }
   }
   std::string body(types.view());
   body += end_of(format);

@@ -164,7 +164,8 @@ HttpResponse Pages::landing(const HttpRequest&) {
   append_html(html, options_.version);
   html +=
       "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
-      "<nav><a href=\"/metrics\">/metrics</a><a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
+      "<nav><a href=\"/metrics\">/metrics</a><a href=\"/metrics/percpu\">/metrics/percpu</a>"
+      "<a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
   append_sources(html, poller_);
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) append_largest(html, *snapshot);
   html += "</body></html>\n";

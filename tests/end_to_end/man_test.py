@@ -232,11 +232,11 @@ class Programs(unittest.TestCase):
     def test_memstatd_8_names_paths_that_are_served(self):
         listed = re.search(r"^\.Ss Paths\n(.*?)^\.Ss ", source("memstatd.8"), re.M | re.S).group(1)
         paths = re.findall(r"^\.It Pa (/\S*)", listed, re.M)
-        self.assertLessEqual({"/", "/metrics", "/-/healthy", "/-/ready", "/-/reload"}, set(paths))
+        self.assertLessEqual({"/", "/metrics", "/metrics/percpu", "/-/healthy", "/-/ready", "/-/reload"}, set(paths))
         with program.temporary_folder() as folder:
             config = os.path.join(folder, "memstatd.yaml")
-            captures.write_file(config, "enable_reload: true\n")
-            with program.Daemon("--config", config, "--replay", captures.fixtures()["linux-6.1-4cpu-2nodes"]) as daemon:
+            captures.write_file(config, 'enable_reload: true\nper_cpu: {types: ["mbuf.*"]}\n')
+            with program.Daemon("--config", config, "--replay", captures.fixtures()["freebsd-15.0-amd64-4cpu"]) as daemon:
                 daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
                 for path in paths:
                     self.assertNotIn(daemon.request(path)[0], (404, 500, 503), path)
@@ -248,10 +248,33 @@ class Programs(unittest.TestCase):
         known = set(re.findall(r"^# TYPE (\w+) ", printed, re.M))
         text = " ".join(rendered(page) for page in ("memstatd.8", "memstatd.yaml.5"))
         named = set(re.findall(r"\bmemstat_\w+", text))
-        # A replay that goes well has no errors and no reload to tell of.
-        maybe = {"memstat_source_errors_total"}
+        # A replay that goes well has no errors to tell of, and the age is of the moment of a scrape (see the test below).
+        maybe = {"memstat_source_errors_total", "memstat_poll_age_seconds"}
         self.assertGreater(len(named), 5)
         self.assertEqual(named - maybe - known, set())
+
+    def test_parameters_and_formats_of_memstatd_8_are_taken(self):
+        page = source("memstatd.8")
+        parameters = re.search(r"^\.Ss Parameters\n(.*?)^\.Ss ", page, re.M | re.S).group(1)
+        names = re.findall(r"^\.It Ql (\w+\[\])= Ns ", parameters, re.M)
+        words = {"allocator[]": "uma", "type[]": "mbuf_cluster", "name[]": "memstat_poll_age_seconds"}
+        self.assertEqual(sorted(names), sorted(words))
+        formats = re.search(r"^\.Ss Formats\n(.*?)^\.Ss ", page, re.M | re.S).group(1)
+        named = re.findall(r"^\.It (\w+)$", formats, re.M)
+        accepted = {"text": "text/plain;version=0.0.4", "OpenMetrics": "application/openmetrics-text;version=1.0.0",
+                    "protobuf": "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"}
+        self.assertEqual(sorted(named), sorted(accepted))
+        with program.Daemon("--replay", captures.fixtures()["freebsd-15.0-amd64-4cpu"]) as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+            for name in names:
+                status, _, body = daemon.request(f"/metrics?{name}={words[name]}")
+                self.assertEqual((status, b"memstat_poll_age_seconds" in body), (200, True), name)
+                self.assertEqual(daemon.request(f"/metrics?{name}=nothing")[0], 400, name)
+            self.assertEqual(daemon.request("/metrics?surely_none=1")[0], 400)
+            for name in named:
+                status, headers, _ = daemon.request("/metrics", headers={"Accept": accepted[name]})
+                self.assertEqual(status, 200)
+                self.assertEqual(headers["content-type"].partition(";")[0], accepted[name].partition(";")[0])
 
 
 class Configuration(unittest.TestCase):
@@ -312,7 +335,7 @@ class Configuration(unittest.TestCase):
         needing = {key.partition(".")[0] for key, (_, text) in documented_keys().items() if "Needs a restart." in text}
         restart = {"listen": 'listen: ["127.0.0.1:0", "127.0.0.2:0"]', "allow": 'allow: ["10.0.0.0/8"]', "user": "user: daemon",
                    "enable_reload": "enable_reload: true", "capture": "capture: {max_age: 23h}", "sandbox": "sandbox: false",
-                   "lock_memory": "lock_memory: false"}
+                   "lock_memory": "lock_memory: false", "textfile": "textfile: /var/tmp/memstat.prom"}
         others = {"poll": "poll: {interval: 11s}", "tier": "tier: full", "per_cpu": 'per_cpu: {types: ["x"]}',
                   "sources": "sources: {linux_slabinfo: {enabled: off}}", "growth": "growth: {window: 2h}",
                   "limits": 'limits: [{allocator: ".*", type: ".*", bytes: 1}]', "retention": "retention: 7",

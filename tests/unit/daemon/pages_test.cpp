@@ -337,6 +337,8 @@ TEST(PerCpuPages, AreForTheTypesThatTheConfigurationSelects) {
   EXPECT_THAT(get("type[]=devbuf", ""), StartsWith("200 # HELP memstat_cpu_"));
   EXPECT_THAT(get("type[]=temp", ""), testing::AllOf(StartsWith("400 "), HasSubstr("per_cpu")));
   EXPECT_THAT(get("type[]=tmp", ""), StartsWith("400 "));
+  EXPECT_THAT(get("name[]=memstat_cpu_frees_total", ""), StartsWith("200 # HELP memstat_cpu_frees_total "));
+  EXPECT_THAT(get("name[]=memstat_type_bytes", ""), StartsWith("400 none of these metrics is per CPU"));
 }
 
 TEST_F(PagesTest, PerCpuFiguresThatNobodyConfiguredAreRefusedWithTheKey) {
