@@ -6,6 +6,7 @@
 #include "core/c_api_list.h"
 
 /// Thread safety: that of memstat::QueriedList.
+// NOLINTNEXTLINE(readability-identifier-naming): the name is FreeBSD's.
 struct memory_type_list final : memstat::QueriedList {
   using QueriedList::QueriedList;
 };
