@@ -243,6 +243,15 @@ int memstat_source_query(memory_type_list* list, const char* name, int) {
   return run(list, [&](memory_type_list& self) { return self.query_source(name == nullptr ? "" : name); });
 }
 
+int memstat_sysctl_get(memory_type_list* list, const char* name, void* buffer, size_t* size) {
+  return run(list, [&](memory_type_list& self) {
+    if (name == nullptr || size == nullptr || (buffer == nullptr && *size != 0)) {
+      return self.fail(ErrorCode::kData, "memstat_sysctl_get needs a name, a buffer and its size");
+    }
+    return self.read_sysctl(name, static_cast<char*>(buffer), *size);
+  });
+}
+
 int memstat_get_cpu_count(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).cpu_count()); }
 int memstat_get_ordinal(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).ordinal()); }
 int memstat_get_duplicates(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).duplicates()); }

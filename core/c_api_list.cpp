@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -292,6 +293,19 @@ bool QueriedList::query_source(std::string_view name) {
   if (!view) return fail(std::move(view.error()));
   auto result = refresh_entry(entry_of(*source), *view);
   return result ? true : fail(std::move(result.error()));
+}
+
+bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size) {
+  auto view = view_of(OperatingSystem::kFreeBsd);
+  if (!view) return fail(std::move(view.error()));
+  Buffer bytes;
+  if (auto result = (*view)->read_sysctl(name, bytes, size); !result) return fail(std::move(result.error()));
+  const std::size_t room = std::exchange(size, bytes.size());
+  if (bytes.size() > room) {
+    return fail(data_error(name, room, "has " + std::to_string(bytes.size()) + " bytes, more than there is room for"));
+  }
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return true;
 }
 
 }  // namespace memstat

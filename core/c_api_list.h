@@ -41,6 +41,8 @@ class QueriedList {
   /// Every source of Linux, or those of one allocator; reads on after a failure, the first of which is reported.
   bool query_linux(Allocator allocator = Allocator::kUnknown);
   bool query_source(std::string_view name);
+  /// Copies one sysctl of a FreeBSD kernel to `to`, which has room for `size` bytes; `size` becomes what it has.
+  bool read_sysctl(std::string_view name, char* to, std::size_t& size);
   /// Records a failure that did not come from a source.
   bool fail(ErrorCode code, std::string_view detail) noexcept;
 

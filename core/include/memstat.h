@@ -262,6 +262,14 @@ MEMSTAT_EXPORT size_t memstat_source_get_count(void);
 MEMSTAT_EXPORT const char* memstat_source_get_name(size_t n);
 MEMSTAT_EXPORT int memstat_source_query(struct memory_type_list* list, const char* name, int flags);
 
+/*
+ * The raw bytes of one sysctl of the FreeBSD kernel, or of the capture, that the list reads: for what belongs beside memory
+ * types in a report (kern.ipc.sfstat). `*size` is the room at `buffer` in bytes, and afterwards the bytes stored. The list
+ * is not touched but for its error: 0, or -1 with PERMISSION, NOTPRESENT (no such sysctl), DATAERROR with the bytes needed
+ * in `*size` when the room is too small, NOMEMORY, IO.
+ */
+MEMSTAT_EXPORT int memstat_sysctl_get(struct memory_type_list* list, const char* name, void* buffer, size_t* size);
+
 /* One more than the highest CPU with figures for this type; 0 when it has none per CPU. CPU numbers may have holes. */
 MEMSTAT_EXPORT int memstat_get_cpu_count(const struct memory_type* mtp);
 

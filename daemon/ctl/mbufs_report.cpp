@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/mbufs_report.h"
 
+#include <array>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -122,6 +123,48 @@ void print_refusals(Printer& printer, const MbufZones& zones) {
                "requests for jumbo clusters denied" + sizes);
 }
 
+/// An int of the kernel; nothing when there is none.
+std::optional<std::uint64_t> int_of_sysctl(memory_type_list* list, const char* name) {
+  std::uint32_t value = 0;
+  std::size_t size = sizeof value;
+  if (memstat_sysctl_get(list, name, &value, &size) != 0 || size != sizeof value) return std::nullopt;
+  return value;
+}
+
+/// Where the kernel maps sendfile's pages by sf_bufs (not on 64-bit machines).
+void print_sfbufs(Printer& printer, memory_type_list* list) {
+  const auto most = int_of_sysctl(list, "kern.ipc.nsfbufs");
+  const auto used = int_of_sysctl(list, "kern.ipc.nsfbufsused");
+  const auto peak = int_of_sysctl(list, "kern.ipc.nsfbufspeak");
+  if (!most || !used || !peak) return;
+  printer.line({{"nsfbufs-current", *used}, {"nsfbufs-peak", *peak}, {"nsfbufs", *most}},
+               "sfbufs in use (current/peak/max)");
+}
+
+/// sendfile(2): kern.ipc.sfstat is a row of 64-bit counters (struct sfstat), of which FreeBSD 12 appended the last. Nothing
+/// is printed for a kernel or capture without them, as netstat does.
+void print_sendfile(Printer& printer, memory_type_list* list) {
+  constexpr std::size_t kOldCounters = 10;
+  std::array<std::uint64_t, 32> counters{};
+  std::size_t size = sizeof counters;
+  if (memstat_sysctl_get(list, "kern.ipc.sfstat", counters.data(), &size) != 0) return;
+  const std::size_t count = size / sizeof counters[0];
+  if (count < kOldCounters) return;
+  printer.line({{"sendfile-syscalls", counters[0]}}, "sendfile syscalls");
+  printer.line({{"sendfile-no-io", counters[1]}}, "sendfile syscalls completed without I/O request");
+  printer.line({{"sendfile-io-count", counters[2]}}, "requests for I/O initiated by sendfile");
+  printer.line({{"sendfile-pages-sent", counters[3]}}, "pages read by sendfile as part of a request");
+  printer.line({{"sendfile-pages-valid", counters[4]}}, "pages were valid at time of a sendfile request");
+  if (count > kOldCounters) {
+    printer.line({{"sendfile-pages-bogus", counters[10]}}, "pages were valid and substituted to bogus page");
+  }
+  printer.line({{"sendfile-requested-readahead", counters[5]}}, "pages were requested for read ahead by applications");
+  printer.line({{"sendfile-readahead", counters[6]}}, "pages were read ahead by sendfile");
+  printer.line({{"sendfile-busy-encounters", counters[7]}}, "times sendfile encountered an already busy page");
+  printer.line({{"sfbufs-alloc-failed", counters[8]}}, "requests for sfbufs denied");
+  printer.line({{"sfbufs-alloc-wait", counters[9]}}, "requests for sfbufs delayed");
+}
+
 }  // namespace
 
 Report mbufs_report(memory_type_list* list, bool is_json) {
@@ -133,6 +176,8 @@ Report mbufs_report(memory_type_list* list, bool is_json) {
   Printer printer(is_json);
   print_amounts(printer, zones);
   print_refusals(printer, zones);
+  print_sfbufs(printer, list);
+  print_sendfile(printer, list);
   return {.output = printer.finish(), .problem = {}};
 }
 

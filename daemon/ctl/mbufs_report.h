@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What netstat -m prints, but for its counters of sendfile(2) and sfbufs, which are not memory types.
+// What netstat -m prints.
 #pragma once
 
 #include "core/include/memstat.h"

@@ -24,8 +24,7 @@ struct CommandWords {
 constexpr std::array<CommandWords, 4> kCommands{{
     {Command::kMalloc, "malloc", "The malloc(9) types of a FreeBSD kernel, as vmstat -m prints them"},
     {Command::kZones, "zones", "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them"},
-    {Command::kMbufs, "mbufs",
-     "The network buffers of a FreeBSD kernel, as netstat -m prints them\n(its lines on sendfile and sfbufs are left out)"},
+    {Command::kMbufs, "mbufs", "The network buffers of a FreeBSD kernel, as netstat -m prints them"},
     {Command::kTypes, "types", "Every memory type of any kernel, the largest first"},
 }};
 

@@ -179,7 +179,7 @@ class CommandLine(unittest.TestCase):
 
     def test_help_and_version(self):
         text = output("--help")
-        for word in ("malloc", "zones", "mbufs", "types", "sendfile", "MEMSTAT_CAPTURE", "Exit status"):
+        for word in ("malloc", "zones", "mbufs", "types", "MEMSTAT_CAPTURE", "Exit status"):
             self.assertIn(word, text)
         for command, words in (("malloc", "--human --no-human --format"), ("zones", "--format"), ("mbufs", "--format"),
                                ("types", "--human --no-human")):

@@ -297,6 +297,22 @@ class OldFormats(unittest.TestCase):
             self.assertEqual(len(texts), 1)
 
 
+# struct sfstat: place of each counter, its key, its words, in the order in which they are printed.
+SENDFILE = (
+    (0, "sendfile-syscalls", "sendfile syscalls"),
+    (1, "sendfile-no-io", "sendfile syscalls completed without I/O request"),
+    (2, "sendfile-io-count", "requests for I/O initiated by sendfile"),
+    (3, "sendfile-pages-sent", "pages read by sendfile as part of a request"),
+    (4, "sendfile-pages-valid", "pages were valid at time of a sendfile request"),
+    (10, "sendfile-pages-bogus", "pages were valid and substituted to bogus page"),
+    (5, "sendfile-requested-readahead", "pages were requested for read ahead by applications"),
+    (6, "sendfile-readahead", "pages were read ahead by sendfile"),
+    (7, "sendfile-busy-encounters", "times sendfile encountered an already busy page"),
+    (8, "sfbufs-alloc-failed", "requests for sfbufs denied"),
+    (9, "sfbufs-alloc-wait", "requests for sfbufs delayed"),
+)
+
+
 def mbuf_report(files, poll):
     """netstat -m's text and JSON figures, computed from what upstream's library said of the poll."""
     zones = {}
@@ -329,6 +345,10 @@ def mbuf_report(files, poll):
     for figure, word in (("sleeps", "delayed"), ("failures", "denied")):
         lines.append(tuple((f"{kind}-{figure}", jumbo[figure]) for kind, jumbo in zip(("jumbop", "jumbo9", "jumbo16"), jumbos)) +
                      (f"requests for jumbo clusters {word} ({page}k/9k/16k)",))
+    sendfile = files.get(f"{poll}/sysctl/kern.ipc.sfstat")
+    if sendfile is not None:
+        counters = struct.unpack(f"<{len(sendfile) // 8}Q", sendfile)
+        lines += [((key, counters[place]), words) for place, key, words in SENDFILE]
     text, figures = "", []
     for *keyed, words in lines:
         unit = "K" if keyed[0][0].startswith("bytes") else ""
@@ -368,6 +388,28 @@ class Mbufs(unittest.TestCase):
 8/10/12 requests for jumbo clusters delayed (4k/9k/16k)
 7/9/11 requests for jumbo clusters denied (4k/9k/16k)
 """)
+
+    def test_sendfile_and_sfbufs_have_lines_where_the_kernel_counts_them(self):
+        zones = [{"name": name, "size": 256} for name in ("mbuf", "mbuf_packet", "mbuf_cluster", "mbuf_jumbo_page", "mbuf_jumbo_9k",
+                                                          "mbuf_jumbo_16k")]
+        with program.temporary_folder() as folder:
+            capture_of(folder, malloc=[("mbuf_tag", 3, 3072, 9, 0)], zones=zones)
+            sysctls = os.path.join(folder, "000000", "sysctl")
+            bare = output("mbufs", "--from", folder)
+            for size, sfbufs in ((11, False), (10, True), (12, True)):
+                captures.write_file(os.path.join(sysctls, "kern.ipc.sfstat"), struct.pack(f"<{size}Q", *range(100, 100 + size)))
+                for name, value in (("nsfbufs", 7), ("nsfbufsused", 5), ("nsfbufspeak", 6)) if sfbufs else ():
+                    captures.write_file(os.path.join(sysctls, f"kern.ipc.{name}"), struct.pack("<i", value))
+                wanted = "5/6/7 sfbufs in use (current/peak/max)\n" if sfbufs else ""
+                wanted += "".join(f"{100 + place} {words}\n" for place, _, words in SENDFILE if place < size)
+                self.assertEqual(output("mbufs", "--from", folder), bare + wanted)
+                figures = json.loads(output("mbufs", "--from", folder, "--json"))["mbuf-statistics"]
+                self.assertEqual([(key, value) for key, value in figures.items() if value >= 100],
+                                 [(key, 100 + place) for place, key, _ in SENDFILE if place < size])
+                self.assertEqual(figures.get("nsfbufs-peak"), 6 if sfbufs else None)
+            for cut in (0, 79):
+                captures.write_file(os.path.join(sysctls, "kern.ipc.sfstat"), bytes(cut))
+                self.assertNotIn("sendfile", output("mbufs", "--from", folder))
 
     def test_a_kernel_out_of_buffers_looks_like_it(self):
         text = output("mbufs", "--from", captures.fixtures()[LIMITS] + "@1")

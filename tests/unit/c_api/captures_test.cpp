@@ -88,6 +88,32 @@ TEST_F(CApiCaptures, ChangedBetweenTwoQueriesKeepTypesAndSlots) {
   EXPECT_NE(memstat_get_percpu_caller_uint64(type, 1, 15), 0U);
 }
 
+TEST(CApiSysctl, IsGivenAsItIs) {
+  auto kernel = make_kernel(MallocStream(2).add("m").bytes(), UmaStream(2).add({.name = "z", .size = 1}).bytes());
+  kernel->set("kern.ipc.sfstat", "12345678");
+  const ListPtr list = make_list(kernel);
+  char room[16] = {};
+  std::size_t size = sizeof room;
+  ASSERT_EQ(memstat_sysctl_get(list.get(), "kern.ipc.sfstat", room, &size), 0);
+  EXPECT_EQ(std::string(room, size), "12345678");
+  size = 7;
+  EXPECT_EQ(memstat_sysctl_get(list.get(), "kern.ipc.sfstat", room, &size), -1);
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_DATAERROR);
+  EXPECT_EQ(size, 8U) << "what is needed";
+  size = 0;
+  EXPECT_EQ(memstat_sysctl_get(list.get(), "kern.ipc.sfstat", nullptr, &size), -1);
+  EXPECT_EQ(size, 8U);
+  EXPECT_EQ(memstat_sysctl_get(list.get(), "no.such", room, &size), -1);
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOTPRESENT);
+  kernel->fail("kern.ipc.sfstat", EPERM);
+  EXPECT_EQ(memstat_sysctl_get(list.get(), "kern.ipc.sfstat", room, &size), -1);
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_PERMISSION);
+  EXPECT_EQ(memstat_sysctl_get(list.get(), nullptr, room, &size), -1);
+  EXPECT_EQ(memstat_sysctl_get(list.get(), "x", room, nullptr), -1);
+  EXPECT_EQ(memstat_sysctl_get(nullptr, "x", room, &size), -1);
+  EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U) << "no query";
+}
+
 TEST_F(CApiCaptures, SetByTheFunctionWinOverTheEnvironment) {
   write_capture(folder_.file("a"), 1);
   write_capture(folder_.file("b"), 2);

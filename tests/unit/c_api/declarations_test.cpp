@@ -96,6 +96,7 @@ static_assert(same<int (*)(List*, int)>(memstat_linux_slab));
 static_assert(same<size_t (*)()>(memstat_source_get_count));
 static_assert(same<const char* (*)(size_t)>(memstat_source_get_name));
 static_assert(same<int (*)(List*, const char*, int)>(memstat_source_query));
+static_assert(same<int (*)(List*, const char*, void*, std::size_t*)>(memstat_sysctl_get));
 static_assert(same<int (*)(const Type*)>(memstat_get_cpu_count));
 static_assert(same<int (*)(const Type*)>(memstat_get_ordinal));
 static_assert(same<int (*)(const Type*)>(memstat_get_duplicates));
