@@ -298,8 +298,10 @@ bool QueriedList::query_source(std::string_view name) {
 bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size) {
   auto view = view_of(OperatingSystem::kFreeBsd);
   if (!view) return fail(std::move(view.error()));
+  constexpr std::size_t kMostHinted = 4096;  // the caller's room says little of what the kernel has
   Buffer bytes;
-  if (auto result = (*view)->read_sysctl(name, bytes, size); !result) return fail(std::move(result.error()));
+  if (auto result = (*view)->read_sysctl(name, bytes, std::min(size, kMostHinted)); !result)
+    return fail(std::move(result.error()));
   const std::size_t room = std::exchange(size, bytes.size());
   if (bytes.size() > room) {
     return fail(data_error(name, room, "has " + std::to_string(bytes.size()) + " bytes, more than there is room for"));

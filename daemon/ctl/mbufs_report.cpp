@@ -141,7 +141,7 @@ void print_sfbufs(Printer& printer, memory_type_list* list) {
                "sfbufs in use (current/peak/max)");
 }
 
-/// sendfile(2): kern.ipc.sfstat is a row of 64-bit counters (struct sfstat), of which FreeBSD 12 appended the last. Nothing
+/// sendfile(2): kern.ipc.sfstat is a row of 64-bit counters (struct sfstat), of which the last was appended later. Nothing
 /// is printed for a kernel or capture without them, as netstat does.
 void print_sendfile(Printer& printer, memory_type_list* list) {
   constexpr std::size_t kOldCounters = 10;
