@@ -42,4 +42,13 @@ inline std::string name_of_case(const SourceCase& value) {
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
 
+/// Every capture that any source is shown by, once.
+inline std::vector<std::string> all_captures() {
+  std::vector<std::string> captures;
+  for (const SourceCase& value : all_source_cases()) captures.push_back(value.capture);
+  std::sort(captures.begin(), captures.end());
+  captures.erase(std::unique(captures.begin(), captures.end()), captures.end());
+  return captures;
+}
+
 }  // namespace memstat

@@ -119,14 +119,6 @@ TEST_P(FourWayTest, TheDaemonsOwnFiguresAreTheSameToo) {
   }
 }
 
-std::vector<std::string> all_captures() {
-  std::vector<std::string> captures;
-  for (const SourceCase& value : all_source_cases()) captures.push_back(value.capture);
-  std::sort(captures.begin(), captures.end());
-  captures.erase(std::unique(captures.begin(), captures.end()), captures.end());
-  return captures;
-}
-
 INSTANTIATE_TEST_SUITE_P(Captures, FourWayTest, testing::ValuesIn(all_captures()),
                          [](const auto& parameter) { return word_of(parameter.param); });
 

@@ -162,14 +162,6 @@ std::size_t add_changed_version(PreparedKernelView& view) {
   return versions.size();
 }
 
-std::vector<std::string> all_captures() {
-  std::vector<std::string> captures;
-  for (const SourceCase& value : all_source_cases()) captures.push_back(value.capture);
-  std::sort(captures.begin(), captures.end());
-  captures.erase(std::unique(captures.begin(), captures.end()), captures.end());
-  return captures;
-}
-
 class SteadyPoll : public testing::TestWithParam<std::string> {};
 
 TEST_P(SteadyPoll, OfACapturedKernelAllocatesNothing) {
