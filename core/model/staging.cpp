@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/staging.h"
 
+#include <functional>
 #include <unordered_map>
 
 #include "core/base/text.h"
@@ -24,6 +25,9 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   used_groups_.clear();
   size_classes_.clear();
   if (!repaired_names_.empty()) repaired_names_.clear();
+  name_block_ = 0;
+  name_block_used_ = 0;
+  std::fill(places_.begin(), places_.end(), 0);
   cpu_fields_ = cpu_fields;
   cpu_count_ = cpu_fields.empty() ? 0 : cpu_count;
   blocks_ = blocks;
@@ -55,6 +59,47 @@ StagedType& Staging::add(std::string_view name, std::size_t longest) {
     own_figures_.resize(own_figures_.size() + cpu_fields_.size() * cpu_count_, 0);
   }
   return type;
+}
+
+StagedType& Staging::merge(std::string_view name) {
+  std::string repaired;
+  if (!is_valid_label_text(name)) name = repaired = make_valid_utf8(name);
+  if (2 * (types_.size() + 1) > places_.size()) grow_places();
+  const std::size_t mask = places_.size() - 1;
+  std::size_t at = std::hash<std::string_view>{}(name)&mask;
+  for (; places_[at] != 0; at = (at + 1) & mask) {
+    if (StagedType& type = types_[places_[at] - 1]; type.name == name) return type;
+  }
+  StagedType& type = add(keep_name(name));
+  places_[at] = static_cast<std::uint32_t>(types_.size());
+  return type;
+}
+
+void Staging::grow_places() {
+  places_.assign(std::max<std::size_t>(64, 2 * places_.size()), 0);
+  const std::size_t mask = places_.size() - 1;
+  for (std::size_t index = 0; index < types_.size(); ++index) {
+    std::size_t at = std::hash<std::string_view>{}(types_[index].name) & mask;
+    while (places_[at] != 0) at = (at + 1) & mask;
+    places_[at] = static_cast<std::uint32_t>(index + 1);
+  }
+}
+
+std::string_view Staging::keep_name(std::string_view name) {
+  if (name.size() > kNameBlock) return repaired_names_.emplace_back(name);
+  if (name_block_ < name_blocks_.size() && name.size() > kNameBlock - name_block_used_) {
+    ++name_block_;
+    name_block_used_ = 0;
+  }
+  if (name_block_ == name_blocks_.size()) name_blocks_.push_back(std::make_unique<char[]>(kNameBlock));
+  char* const kept = name_blocks_[name_block_].get() + name_block_used_;
+  name.copy(kept, name.size());
+  name_block_used_ += name.size();
+  return {kept, name.size()};
+}
+
+void Staging::sort_by_name() {
+  std::sort(types_.begin(), types_.end(), [](const StagedType& a, const StagedType& b) { return a.name < b.name; });
 }
 
 void Staging::set_cpu_figure(std::size_t index, CpuField field, std::uint32_t cpu, std::uint64_t value) {

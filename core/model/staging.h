@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,14 @@ class Staging {
   /// longer; a name that this makes longer than `longest` bytes is cut. The reference lives until the next add.
   StagedType& add(std::string_view name, std::size_t longest = std::string_view::npos);
 
+  /// The type of that name among those that merge() added since the reset, or a new one: for kernels' records of which many
+  /// make one type. Nothing of `name` is borrowed; bytes that are not UTF-8 are replaced. The reference lives until the next
+  /// add or merge. Not to be mixed with add(); per-CPU figures go to the type by its place, as ever.
+  StagedType& merge(std::string_view name);
+  /// Orders the types by name, byte by byte, so that a kernel's changing order is none of the list's business. Ends merging
+  /// until the next reset.
+  void sort_by_name();
+
   /// What libmemstat makes of several types of one name when it meets them again: one type in the place of the first, with
   /// the figures of the last. Throws std::bad_alloc.
   void fold_duplicates();
@@ -118,14 +127,23 @@ class Staging {
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
 
  private:
+  static constexpr std::size_t kNameBlock = 16384;
+
   [[nodiscard]] std::size_t group_words() const { return (cpu_group_count() + 63) / 64; }
+
+  [[nodiscard]] std::string_view keep_name(std::string_view name);
+  void grow_places();
 
   std::vector<std::uint64_t> size_classes_;
   std::vector<StagedType> types_;
   CpuBlocks blocks_;
-  std::vector<std::uint64_t> own_figures_;  // [type][cpu][field by rank], unless borrowed
-  std::vector<std::uint64_t> used_groups_;  // a bit a group, whole words a type
-  std::deque<std::string> repaired_names_;  // a deque: names keep their address
+  std::vector<std::uint64_t> own_figures_;            // [type][cpu][field by rank], unless borrowed
+  std::vector<std::uint64_t> used_groups_;            // a bit a group, whole words a type
+  std::deque<std::string> repaired_names_;            // a deque: names keep their address
+  std::vector<std::unique_ptr<char[]>> name_blocks_;  // of kNameBlock bytes, kept from poll to poll
+  std::size_t name_block_ = 0;                        // the one that is being filled
+  std::size_t name_block_used_ = 0;                   // B of it
+  std::vector<std::uint32_t> places_;                 // of merged types by name, open addressing; 0: none, else index + 1
   CpuFieldMask cpu_fields_;
   std::uint32_t cpu_count_ = 0;
   bool is_borrowing_ = false;

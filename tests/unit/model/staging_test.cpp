@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "core/base/text.h"
@@ -136,6 +137,70 @@ TEST(Staging, FoldingKeepsThePlaceOfTheFirstAndTheFiguresOfTheLast) {
 TEST(Staging, FoldingMovesTheColumnsOfTheCpusToo) {
   const CpuFieldMask both(CpuField::kNumAllocs, CpuField::kFree);
   EXPECT_EQ(folded("abacb", both), "a=3(30,0)(0,31) b=5(50,0)(0,51) c=4(40,0)(0,41) ");
+}
+
+TEST(Staging, MergingFindsTheTypeOfANameWhereverTheNameStands) {
+  Staging staging;
+  for (int round = 0; round < 3; ++round) {
+    staging.reset({}, 0);
+    for (int i = 0; i < 5000; ++i) {
+      std::string name = "caller " + std::to_string(i * 7919 % 1000);
+      ++staging.merge(name).figures[Field::kBytes];
+      name.assign(name.size(), 'x');  // nothing of it is borrowed
+    }
+    staging.sort_by_name();
+    ASSERT_EQ(staging.types().size(), 1000U);
+    std::set<std::string_view> names;
+    std::string_view last;
+    for (const StagedType& type : staging.types()) {
+      EXPECT_EQ(type.figures[Field::kBytes], 5U) << type.name;
+      EXPECT_LT(last, type.name);
+      last = type.name;
+      names.insert(type.name);
+    }
+    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(names.contains("caller " + std::to_string(i))) << i;
+  }
+}
+
+TEST(Staging, MergingForgetsEverythingWithTheReset) {
+  Staging staging;
+  staging.reset({}, 0);
+  staging.merge("a").figures[Field::kBytes] = 1;
+  staging.reset({}, 0);
+  EXPECT_EQ(staging.merge("a").figures[Field::kBytes], 0U);
+  EXPECT_EQ(words_of(staging), "a=0 ");
+  staging.reset({}, 0);
+  staging.add("b");
+  EXPECT_EQ(words_of(staging), "b=0 ");
+}
+
+TEST(Staging, MergingRepairsNamesAndKeepsLongOnes) {
+  Staging staging;
+  staging.reset({}, 0);
+  ++staging.merge("\xFF!").figures[Field::kBytes];
+  ++staging.merge("\xFE!").figures[Field::kBytes];
+  ++staging.merge("").figures[Field::kBytes];
+  const std::string huge(100'000, 'h');
+  const std::string large(9'000, 'l');
+  for (const std::string& name : {huge, large, large + "2", large + "3", huge}) ++staging.merge(name).figures[Field::kBytes];
+  ASSERT_EQ(staging.types().size(), 6U);
+  EXPECT_EQ(staging.types()[0].name, "\xEF\xBF\xBD!");
+  EXPECT_EQ(staging.types()[0].figures[Field::kBytes], 2U);
+  EXPECT_EQ(staging.types()[1].name, "");
+  EXPECT_EQ(staging.types()[2].name, huge);
+  EXPECT_EQ(staging.types()[2].figures[Field::kBytes], 2U);
+  EXPECT_EQ(staging.types()[3].name, large);
+  EXPECT_EQ(staging.types()[4].name, large + "2");
+  EXPECT_EQ(staging.types()[5].name, large + "3");
+}
+
+TEST(Staging, SortingTakesTheFiguresOfTheCpusAlong) {
+  Staging staging;
+  staging.reset(CpuFieldMask(CpuField::kFree), 2);
+  for (const char* name : {"c", "a", "b"}) staging.merge(name);
+  for (std::size_t i = 0; i < 3; ++i) staging.set_cpu_figure(i, CpuField::kFree, 1, 7 + i);
+  staging.sort_by_name();
+  EXPECT_EQ(words_of(staging), "a=0(0,8) b=0(0,9) c=0(0,7) ");
 }
 
 TEST(Staging, AFoldedOneCanBeUsedAgain) {
