@@ -20,8 +20,9 @@ using memstat::MemoryType;
 
 static_assert(MEMSTAT_MAXCALLER == memstat::kCallerSlotCount);
 static_assert(ALLOCATOR_MALLOC == static_cast<int>(Allocator::kMalloc) &&
-              ALLOCATOR_UMA == static_cast<int>(Allocator::kUma) && ALLOCATOR_SLAB == static_cast<int>(Allocator::kSlab));
-static_assert(memstat::kAllocatorCount == ALLOCATOR_SLAB + 1, "memstat.h names every allocator");
+              ALLOCATOR_UMA == static_cast<int>(Allocator::kUma) && ALLOCATOR_SLAB == static_cast<int>(Allocator::kSlab) &&
+              ALLOCATOR_VMALLOC == static_cast<int>(Allocator::kVmalloc));
+static_assert(memstat::kAllocatorCount == ALLOCATOR_VMALLOC + 1, "memstat.h names every allocator");
 static_assert(MEMSTAT_ERROR_KVM_SHORTREAD == static_cast<int>(ErrorCode::kKvmShortRead) &&
               MEMSTAT_ERROR_NOTPRESENT == static_cast<int>(ErrorCode::kNotPresent) &&
               MEMSTAT_ERROR_IO == static_cast<int>(ErrorCode::kIo) &&
@@ -233,6 +234,9 @@ int memstat_linux_all(memory_type_list* list, int) {
 }
 int memstat_linux_slab(memory_type_list* list, int) {
   return run(list, [](memory_type_list& self) { return self.query_linux(Allocator::kSlab); });
+}
+int memstat_linux_vmalloc(memory_type_list* list, int) {
+  return run(list, [](memory_type_list& self) { return self.query_linux(Allocator::kVmalloc); });
 }
 
 size_t memstat_source_get_count(void) { return memstat::all_sources().size(); }

@@ -22,13 +22,15 @@ constexpr MetricDescriptor cpu_metric(std::string_view name, std::string_view un
 constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_bytes", "bytes", kGauge, Tier::kMinimal, Figure::kBytes,
                 "Bytes in use now, as of the last poll (malloc: memalloced - memfreed; uma: items in use x requested size; "
-                "slab: active_objs x objsize)."),
+                "slab: active_objs x objsize; vmalloc: size of the areas without guard pages, more than they hold "
+                "where they map memory of others)."),
     {"memstat_unlisted_bytes",
      "Bytes in use now of the types of the allocator that are not listed, because of min_bytes or series_limit.", "bytes",
      kGauge, MetricScope::kAllocator, Tier::kMinimal, kUnsigned, kSum,
      static_cast<std::uint8_t>(AllocatorFigure::kUnlistedBytes)},
     type_metric("memstat_type_objects", "", kGauge, Tier::kMinimal, Figure::kObjects,
-                "Objects in use now, as of the last poll (malloc, uma: allocations - frees; slab: active_objs)."),
+                "Objects in use now, as of the last poll (malloc, uma: allocations - frees; slab: active_objs; vmalloc: "
+                "areas)."),
     type_metric("memstat_type_failures_total", "", kCounter, Tier::kMinimal, Figure::kFailures,
                 "Allocations that failed, since first seen (uma: uth_fails). The bucket zones of uma fail routinely."),
     type_metric("memstat_type_limit_objects", "", kGauge, Tier::kMinimal, Figure::kLimitObjects,
@@ -44,9 +46,10 @@ constexpr MetricDescriptor kCatalogue[] = {
         kUnsigned, kSum, CountedSince::kFirstSight),
     type_metric("memstat_type_held_bytes", "bytes", kGauge, Tier::kDefault, Figure::kHeldBytes,
                 "Bytes taken from the system now, free objects and padding included (uma: uth_pages x page size; slab: "
-                "num_slabs x pagesperslab x page size)."),
+                "num_slabs x pagesperslab x page size; vmalloc: pages x page size)."),
     type_metric("memstat_type_free_objects", "", kGauge, Tier::kDefault, Figure::kFreeObjects,
-                "Objects cached for reuse now (uma: CPU caches + zone + keg; slab: num_objs - active_objs)."),
+                "Objects cached for reuse now (uma: CPU caches + zone + keg; slab: num_objs - active_objs; vmalloc: "
+                "areas freed but not yet unmapped)."),
     type_metric("memstat_type_allocations_total", "", kCounter, Tier::kDefault, Figure::kAllocations,
                 "Allocations since boot (malloc: mts_numallocs; uma: uth_allocs + ups_allocs)."),
     type_metric("memstat_type_frees_total", "", kCounter, Tier::kDefault, Figure::kFrees,

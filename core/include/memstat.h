@@ -51,6 +51,7 @@
 #define ALLOCATOR_MALLOC 1  /* FreeBSD malloc(9) types */
 #define ALLOCATOR_UMA 2     /* FreeBSD uma(9) zones */
 #define ALLOCATOR_SLAB 3    /* Linux slab caches */
+#define ALLOCATOR_VMALLOC 4 /* Linux vmalloc areas, by caller */
 #define ALLOCATOR_ANY 255   /* only for memstat_mtl_find */
 
 /* Errors of a list (memstat_mtl_geterror). */
@@ -173,11 +174,15 @@ MEMSTAT_EXPORT uint64_t memstat_get_memfreed(const struct memory_type* mtp);
 MEMSTAT_EXPORT uint64_t memstat_get_numallocs(const struct memory_type* mtp);
 MEMSTAT_EXPORT uint64_t memstat_get_numfrees(const struct memory_type* mtp);
 /* Bytes in use, an amount. malloc: memalloced - memfreed, modulo 2^64 (a racy sample may be just below 2^64); UMA: count x
- * size (less than what is held: see memstat_get_held_bytes); slab: active_objs x objsize. */
+ * size (less than what is held: see memstat_get_held_bytes); slab: active_objs x objsize; vmalloc: the size of the areas
+ * without guard pages, address space, which for ioremap, vmap and percpu areas is no memory of theirs: see
+ * memstat_get_held_bytes. */
 MEMSTAT_EXPORT uint64_t memstat_get_bytes(const struct memory_type* mtp);
-/* Objects in use, an amount. malloc: numallocs - numfrees, modulo 2^64; UMA: the same, never negative; slab: active_objs. */
+/* Objects in use, an amount. malloc: numallocs - numfrees, modulo 2^64; UMA: the same, never negative; slab: active_objs;
+ * vmalloc: areas. */
 MEMSTAT_EXPORT uint64_t memstat_get_count(const struct memory_type* mtp);
-/* Objects cached for reuse, an amount. UMA: all CPUs' caches + zonefree + kegfree; slab: num_objs - active_objs. */
+/* Objects cached for reuse, an amount. UMA: all CPUs' caches + zonefree + kegfree; slab: num_objs - active_objs;
+ * vmalloc: areas that were freed and wait to be unmapped, in the type "unknown (unpurged)" alone. */
 MEMSTAT_EXPORT uint64_t memstat_get_free(const struct memory_type* mtp);
 /* Allocations that failed, a counter. UMA (uth_fails); the bucket zones fail routinely. */
 MEMSTAT_EXPORT uint64_t memstat_get_failures(const struct memory_type* mtp);
@@ -247,12 +252,13 @@ MEMSTAT_EXPORT const char* memstat_mtl_get_message(const struct memory_type_list
 
 /*
  * Refresh the list from a Linux kernel: the capture when it is of one, else the kernel of this machine. Every source that
- * the kernel has is read (linux_slab: slab caches from /proc/slabinfo, which only root may read). `flags` is ignored.
- * Returns 0, or -1 with the list's error set; linux_all reads on after a failure, and reports the first; NOTPRESENT when
- * there is no source at all.
+ * the kernel has is read (linux_slab: slab caches from /proc/slabinfo; linux_vmalloc: vmalloc areas from /proc/vmallocinfo;
+ * only root may read either). `flags` is ignored. Returns 0, or -1 with the list's error set; linux_all reads on after a
+ * failure, and reports the first; NOTPRESENT when there is no source at all.
  */
 MEMSTAT_EXPORT int memstat_linux_all(struct memory_type_list* list, int flags);
 MEMSTAT_EXPORT int memstat_linux_slab(struct memory_type_list* list, int flags);
+MEMSTAT_EXPORT int memstat_linux_vmalloc(struct memory_type_list* list, int flags);
 
 /*
  * Sources by name, as memstatd's configuration and `memstatd --list-sources` write them. get_name: NULL for n >= get_count.
@@ -281,7 +287,8 @@ MEMSTAT_EXPORT int memstat_get_duplicates(const struct memory_type* mtp);
 MEMSTAT_EXPORT int memstat_is_present(const struct memory_type* mtp);
 
 /* Bytes taken from the system, free objects and padding included, an amount; 0 for secondary zones, whose memory is
- * another's. UMA (uth_pages x page size), slab (num_slabs x pagesperslab x page size). */
+ * another's. UMA (uth_pages x page size), slab (num_slabs x pagesperslab x page size), vmalloc (the areas' own
+ * pages x page size; 0 for what maps memory of others). */
 MEMSTAT_EXPORT uint64_t memstat_get_held_bytes(const struct memory_type* mtp);
 
 /* Which figures the kernel really has for the type: a set of MEMSTAT_FIGURE_*. A limit is in it only where there is one. */

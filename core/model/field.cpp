@@ -9,6 +9,7 @@ std::string_view to_string(Allocator allocator) {
     case Allocator::kMalloc: return "malloc";
     case Allocator::kUma: return "uma";
     case Allocator::kSlab: return "slab";
+    case Allocator::kVmalloc: return "vmalloc";
   }
   return "unknown";
 }

@@ -13,13 +13,15 @@ namespace memstat {
 /// The family a memory type belongs to. Values 0 to 2 are libmemstat's ALLOCATOR_* numbers; never renumber.
 enum class Allocator : std::uint8_t {
   kUnknown = 0,
-  kMalloc = 1,  ///< FreeBSD malloc(9) types
-  kUma = 2,     ///< FreeBSD uma(9) zones
-  kSlab = 3,    ///< Linux slab caches
+  kMalloc = 1,   ///< FreeBSD malloc(9) types
+  kUma = 2,      ///< FreeBSD uma(9) zones
+  kSlab = 3,     ///< Linux slab caches
+  kVmalloc = 4,  ///< Linux vmalloc areas, by caller
 };
-inline constexpr std::size_t kAllocatorCount = 4;  ///< One more than the highest number.
+inline constexpr std::size_t kAllocatorCount = 5;  ///< One more than the highest number.
 
-/// Word used as the label `allocator` and in the configuration: "malloc", "uma", "slab". "unknown" for anything else.
+/// Word used as the label `allocator` and in the configuration: "malloc", "uma", "slab", "vmalloc". "unknown" for anything
+/// else.
 std::string_view to_string(Allocator allocator);
 
 /// One figure of a memory type. Amounts are now, counters are since boot; units as noted; 0 means 0 (a figure that the

@@ -63,6 +63,7 @@ std::string allocator_name(int allocator) {
     case ALLOCATOR_MALLOC: return "malloc";
     case ALLOCATOR_UMA: return "uma";
     case ALLOCATOR_SLAB: return "slab";
+    case ALLOCATOR_VMALLOC: return "vmalloc";
     default: return "allocator-" + std::to_string(allocator);
   }
 }

@@ -277,13 +277,13 @@ class Recordings(unittest.TestCase):
                 with self.subTest(ending):
                     recording = os.path.join(folder, "recording" + ending)
                     with program.Daemon("--record", recording, "--interval", "100ms") as daemon:
-                        daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count") > 2, "a third poll")
+                        daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count", source="linux_slabinfo") > 2, "a third poll")
                         self.assertEqual(daemon.terminate()[0], 0)
                         self.assertNotRegex(daemon.log, r" (warning|error): ")
                     done = program.run("--once", "--replay", recording)
                     read, problems = page.check(done.stdout)
                     self.assertEqual((done.returncode, done.stderr, problems), (0, "", []))
-                    self.assertGreater(read.number("memstat_source_read_seconds_count"), 2)
+                    self.assertGreater(read.number("memstat_source_read_seconds_count", source="linux_slabinfo"), 2)
                     self.assertTrue(read.series("memstat_type_delta_bytes"))
 
     def test_a_recording_that_cannot_be_made_is_told_with_status_1(self):

@@ -69,8 +69,8 @@ class Reload(WithReplay):
             now = daemon.wait_page(lambda now: now.number(RELOADED) == 0, "the failed reload")
             daemon.wait_log(re.escape(self.config) + r":3:13: poll\.interval: ")
             self.assertTrue(is_full(now))
-            reads = now.number(READS)
-            self.assertTrue(is_full(daemon.wait_page(lambda now: now.number(READS) > reads + 2, "more polls")))
+            reads = now.number(READS, source="linux_slabinfo")
+            self.assertTrue(is_full(daemon.wait_page(lambda now: now.number(READS, source="linux_slabinfo") > reads + 2, "more polls")))
             os.remove(self.config)
             daemon.process.send_signal(signal.SIGHUP)
             daemon.wait_log("not_present: cannot open the configuration")
@@ -82,7 +82,7 @@ class Reload(WithReplay):
     def test_a_source_can_be_turned_off_and_on(self):
         self.configure("")
         with self.daemon() as daemon:
-            daemon.wait_page(lambda now: now.number("memstat_source_up") == 1, "a poll")
+            daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "a poll")
             self.configure("sources: {linux_slabinfo: {enabled: off}}\n")
             daemon.process.send_signal(signal.SIGHUP)
             now = daemon.wait_page(lambda now: not now.series("memstat_type_bytes"), "no types")
@@ -90,16 +90,16 @@ class Reload(WithReplay):
             self.configure("sources: {linux_slabinfo: {enabled: on}}\n")
             daemon.process.send_signal(signal.SIGHUP)
             now = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "types again")
-            self.assertEqual(now.number("memstat_source_up"), 1)
+            self.assertEqual(now.number("memstat_source_up", source="linux_slabinfo"), 1)
 
     @program.needs_slabinfo
     def test_a_new_interval_is_in_force_at_once(self):
         self.configure("poll: {interval: 1h}\n")
         with program.Daemon("--config", self.config) as daemon:
-            daemon.wait_page(lambda now: now.number(READS) == 1, "the first poll")
+            daemon.wait_page(lambda now: now.number(READS, source="linux_slabinfo") == 1, "the first poll")
             self.configure("poll: {interval: 100ms}\n")
             daemon.process.send_signal(signal.SIGHUP)
-            daemon.wait_page(lambda now: now.number(READS) > 3, "more polls")
+            daemon.wait_page(lambda now: now.number(READS, source="linux_slabinfo") > 3, "more polls")
 
     def test_two_hundred_hangups_during_scrapes(self):
         self.configure("tier: minimal\n")
@@ -155,7 +155,7 @@ class Reload(WithReplay):
         with self.daemon() as daemon:
             self.configure("tier: full\n")
             self.assertEqual(daemon.request("/-/reload", "POST")[0], 404)
-            daemon.wait_page(lambda now: now.number(READS) > 3, "more polls")
+            daemon.wait_page(lambda now: now.number(READS, source="linux_slabinfo") > 3, "more polls")
             self.assertFalse(is_full(daemon.page()))
             self.assertNotIn("reloaded", daemon.log)
 
@@ -285,23 +285,25 @@ class SourceThatHangs(unittest.TestCase):
             config = os.path.join(folder, "memstatd.yaml")
             captures.write_file(config, "poll: {interval: 100ms, timeout: 300ms}\n")
             with program.Daemon("--config", config, environment=hang.environment) as daemon:
-                daemon.wait_page(lambda now: now.number("memstat_source_up") == 1, "a poll")
+                daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "a poll")
                 for turn in range(2):
                     hang.turn(True)
                     # The figures on memstatd itself are of this moment, those on types of the last poll: wait for both.
-                    now = daemon.wait_page(lambda now: now.number("memstat_source_up") == 0 and
-                                           not now.series("memstat_type_bytes"), "the source to be down")
-                    counted = now.number("memstat_source_errors_total", reason="timeout")
+                    now = daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 0 and
+                                           not now.series("memstat_type_bytes", allocator="slab"), "the source to be down")
+                    self.assertEqual(now.number("memstat_source_up", source="linux_vmalloc"), 1, "another source hangs along")
+                    counted = now.number("memstat_source_errors_total", source="linux_slabinfo", reason="timeout")
                     self.assertGreaterEqual(counted, 1)
                     daemon.wait_log(r"error: linux_slabinfo: /proc/slabinfo: timeout: no answer within 300 ms", turn + 1)
                     # It is served as before, and counts on.
-                    daemon.wait_page(lambda now: now.number("memstat_source_errors_total", reason="timeout") > counted + 2,
+                    daemon.wait_page(lambda now: now.number("memstat_source_errors_total", source="linux_slabinfo",
+                                                            reason="timeout") > counted + 2,
                                      "more polls")
                     self.assertEqual(daemon.request("/-/healthy")[0], 200)
                     if turn == 0:
                         hang.turn(False)
-                        daemon.wait_page(lambda now: now.number("memstat_source_up") == 1 and
-                                         len(now.series("memstat_type_bytes")) > 20, "the source to be up again")
+                        daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1 and
+                                         len(now.series("memstat_type_bytes", allocator="slab")) > 20, "the source to be up again")
                         daemon.wait_log("linux_slabinfo: is up again")
                 status, seconds = daemon.terminate()
                 self.assertEqual(status, 0, daemon.log)
@@ -334,23 +336,23 @@ class Privileges(unittest.TestCase):
     @program.needs_slabinfo
     def test_nothing_is_left_of_root_and_the_slab_caches_are_read_on(self):
         with program.Daemon("--interval", "100ms") as daemon:
-            daemon.wait_page(lambda now: now.number(READS) > 2, "polls after the drop")
+            daemon.wait_page(lambda now: now.number(READS, source="linux_slabinfo") > 2, "polls after the drop")
             self.check(daemon)
             # New objects are seen: those of pipes and files, of which some cache has to grow.
             pipes = []
             try:
-                before = sum(int(sample.text) for sample in daemon.page().series("memstat_type_objects"))
+                before = sum(int(sample.text) for sample in daemon.page().series("memstat_type_objects", allocator="slab"))
 
                 def has_grown(now):
                     pipes.extend(os.pipe() for _ in range(20) if len(pipes) < 400)
-                    return (sum(int(sample.text) for sample in now.series("memstat_type_objects")) != before and
-                            any(int(sample.text) for sample in now.series("memstat_type_delta_bytes")))
+                    return (sum(int(sample.text) for sample in now.series("memstat_type_objects", allocator="slab")) != before and
+                            any(int(sample.text) for sample in now.series("memstat_type_delta_bytes", allocator="slab")))
                 now = daemon.wait_page(has_grown, "other figures")
             finally:
                 for pair in pipes:
                     for descriptor in pair:
                         os.close(descriptor)
-            self.assertEqual(now.number("memstat_source_up"), 1)
+            self.assertEqual(now.number("memstat_source_up", source="linux_slabinfo"), 1)
             self.assertFalse(now.series("memstat_source_errors_total"))
             if program.SANITIZER:
                 print("the seccomp filter was not looked at: memstatd has none under a sanitizer")

@@ -86,6 +86,7 @@ static_assert(MEMSTAT_ERROR_UNDEFINED == 0 && MEMSTAT_ERROR_NOMEMORY == 1 && MEM
 
 // Ours, whose numbers are a promise as well.
 static_assert(ALLOCATOR_SLAB == 3);
+static_assert(ALLOCATOR_VMALLOC == 4);
 static_assert(MEMSTAT_ERROR_NOTPRESENT == 16 && MEMSTAT_ERROR_IO == 17 && MEMSTAT_ERROR_TIMEOUT == 18);
 static_assert(same<int (*)(List*, const char*)>(memstat_mtl_set_capture));
 static_assert(same<void (*)(List*, int)>(memstat_mtl_set_folding));
@@ -93,6 +94,7 @@ static_assert(same<size_t (*)(const List*)>(memstat_mtl_get_count));
 static_assert(same<const char* (*)(const List*)>(memstat_mtl_get_message));
 static_assert(same<int (*)(List*, int)>(memstat_linux_all));
 static_assert(same<int (*)(List*, int)>(memstat_linux_slab));
+static_assert(same<int (*)(List*, int)>(memstat_linux_vmalloc));
 static_assert(same<size_t (*)()>(memstat_source_get_count));
 static_assert(same<const char* (*)(size_t)>(memstat_source_get_name));
 static_assert(same<int (*)(List*, const char*, int)>(memstat_source_query));

@@ -259,8 +259,8 @@ TEST(CApiNull, IsSafeEverywhere) {
   EXPECT_EQ(memstat_mtl_get_count(nullptr), 0U);
   EXPECT_STREQ(memstat_mtl_get_message(nullptr), "");
   memstat_mtl_set_folding(nullptr, 1);
-  for (const auto query :
-       {memstat_sysctl_all, memstat_sysctl_malloc, memstat_sysctl_uma, memstat_linux_all, memstat_linux_slab}) {
+  for (const auto query : {memstat_sysctl_all, memstat_sysctl_malloc, memstat_sysctl_uma, memstat_linux_all,
+                           memstat_linux_slab, memstat_linux_vmalloc}) {
     errno = 0;
     EXPECT_EQ(query(nullptr, 0), -1);
     EXPECT_EQ(errno, EINVAL);
@@ -300,7 +300,8 @@ TEST(CApiSources, AreListedByNameAndCanBeQueriedAlone) {
   std::set<std::string> names;
   for (std::size_t n = 0; n < memstat_source_get_count(); ++n) names.insert(memstat_source_get_name(n));
   EXPECT_EQ(names.size(), memstat_source_get_count());
-  for (const char* name : {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"}) EXPECT_TRUE(names.contains(name)) << name;
+  for (const char* name : {"freebsd_malloc", "freebsd_uma", "linux_slabinfo", "linux_vmalloc"})
+    EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_EQ(memstat_source_get_name(memstat_source_get_count()), nullptr);
   EXPECT_EQ(memstat_source_get_name(SIZE_MAX), nullptr);
   const auto kernel = make_kernel(MallocStream(1).add("m").bytes(), UmaStream(1).add({.name = "z"}).bytes());

@@ -41,7 +41,7 @@ class LinuxPollerTest : public testing::Test {
 
 TEST_F(LinuxPollerTest, BeforeTheFirstPollNothingIsPublished) {
   EXPECT_EQ(daemon_.pool.current(), nullptr);
-  ASSERT_THAT(daemon_.poller->statuses(), SizeIs(1)) << "only sources of this kernel's system";
+  ASSERT_THAT(daemon_.poller->statuses(), SizeIs(2)) << "only sources of this kernel's system";
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUnknown);
   EXPECT_EQ(daemon_.status("linux_slabinfo").origin, "/proc/slabinfo");
 }

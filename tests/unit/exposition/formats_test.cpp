@@ -73,7 +73,8 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
   EXPECT_EQ(
       page(kOpenMetrics, {.tier = Tier::kFull}),
       "# HELP memstat_type_bytes Bytes in use now, as of the last poll (malloc: memalloced - memfreed; uma: items in use x "
-      "requested size; slab: active_objs x objsize).\n"
+      "requested size; slab: active_objs x objsize; vmalloc: size of the areas without guard pages, more than "
+      "they hold where they map memory of others).\n"
       "# TYPE memstat_type_bytes gauge\n"
       "# UNIT memstat_type_bytes bytes\n"
       "memstat_type_bytes{allocator=\"uma\",type=\"b\"} 4096\n"

@@ -142,12 +142,24 @@ std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
   view->copy_from(*captured, once);
   for (std::size_t poll = 0; poll < captured->poll_count(); ++poll) {
     EXPECT_TRUE(captured->select_poll(poll));
-    view->copy_from(*captured, {"/proc/slabinfo", "kern.malloc_stats", "vm.zone_stats"});
+    view->copy_from(*captured, {"/proc/slabinfo", "/proc/vmallocinfo", "kern.malloc_stats", "vm.zone_stats"});
   }
   return view;
 }
 
-/// A version of slabinfo with other figures for the same caches. Returns how many versions there are then.
+/// The lines of a text, the last one first.
+std::string turned_round(const std::string& text) {
+  std::string turned;
+  for (std::size_t end = text.size(); end > 0;) {
+    const std::size_t begin = end < 2 ? 0 : text.rfind('\n', end - 2) + 1;
+    turned += text.substr(begin, end - begin);
+    end = begin;
+  }
+  return turned;
+}
+
+/// A version of slabinfo with other figures for the same caches, and one of vmallocinfo with the areas elsewhere and one of
+/// them twice. Returns how many versions there are then.
 std::size_t add_changed_version(PreparedKernelView& view) {
   std::vector<std::string>& versions = view.contents["/proc/slabinfo"];
   if (versions.empty()) return 0;
@@ -159,6 +171,10 @@ std::size_t add_changed_version(PreparedKernelView& view) {
     if (!is_name && text[i] >= '1' && text[i] <= '8') ++text[i];
   }
   versions.push_back(text);
+  std::vector<std::string>& areas = view.contents["/proc/vmallocinfo"];
+  const std::string turned = turned_round(areas.back());
+  areas.push_back(turned.substr(0, turned.find('\n') + 1) + turned);
+  EXPECT_EQ(areas.size(), versions.size());
   return versions.size();
 }
 

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// /proc/vmallocinfo from text made by hand, from every captured kernel against an independent reader of the same text, and
+// from this machine's kernel against the kernel's own sum.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kFile = "/proc/vmallocinfo";
+
+const SourceDescriptor& source() { return *find_source("linux_vmalloc"); }
+
+/// An area's line; what is behind the two addresses.
+std::string area(std::string_view rest) { return "0x00000000f7ebf10c-0x00000000c19e8392 " + std::string(rest) + "\n"; }
+
+class LinuxVmalloc : public testing::Test {
+ protected:
+  Result<void> parse(std::string_view text, std::uint64_t page_size = 4096) {
+    raw_ = make_raw(text, 1, page_size);
+    return source().parse(raw_, staging_);
+  }
+  /// "name: bytes/count/held/free" of all types, with "-" for a figure that is none.
+  std::string words(const std::string& text, std::uint64_t page_size = 4096) {
+    if (const auto result = parse(text, page_size); !result) return to_string(result.error());
+    std::string words;
+    for (const StagedType& type : staging_.types()) {
+      words += (words.empty() ? "" : "; ") + std::string(type.name) + ": ";
+      for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree}) {
+        words += (field == Field::kBytes ? "" : "/") +
+                 (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
+      }
+    }
+    return words;
+  }
+  /// The name of the type that one area is of.
+  std::string name_of(const std::string& rest) {
+    const auto result = parse(area(rest));
+    if (!result || staging_.types().size() != 1) return "refused: " + rest;
+    return std::string(staging_.types()[0].name);
+  }
+  void expect_refused(std::string_view text, std::uint64_t offset) {
+    const auto result = parse(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().code, ErrorCode::kData) << text;
+    EXPECT_EQ(result.error().path, kFile);
+    EXPECT_EQ(result.error().offset, offset) << text;
+  }
+
+  RawBytes raw_;
+  Staging staging_;
+};
+
+TEST_F(LinuxVmalloc, AddsUpTheAreasOfACallerWhereverTheyStand) {
+  EXPECT_EQ(words(area("  20480 kernel_clone+0x9b/0x3f0 pages=4 vmalloc N0=4") +
+                  area("   8192 bpf_prog_alloc_no_stats+0x2e/0x120 pages=1 vmalloc N0=1") +
+                  area("  20480 kernel_clone+0x9b/0x3f0 pages=4 vmalloc N0=2 N1=2") +
+                  area("  36864 kernel_clone+0x11/0x3f0 pages=8 vmalloc N1=8")),
+            "bpf_prog_alloc_no_stats: 4096/1/4096/-; kernel_clone: 65536/3/65536/-");
+}
+
+TEST_F(LinuxVmalloc, CountsAsHeldOnlyWhatTheAreasOwn) {
+  EXPECT_EQ(words(area("  20480 irq_init_percpu_irqstack+0xcf/0x100 vmap")), "irq_init_percpu_irqstack (vmap): 16384/1/0/-");
+  EXPECT_EQ(words(area("  20480 owner+0x1/0x2 pages=4 vmap")), "owner (vmap): 16384/1/16384/-");
+  EXPECT_EQ(words(area("1052672 pci_mmcfg_arch_map+0x2b/0x60 phys=0x00000000eec00000 ioremap")),
+            "pci_mmcfg_arch_map (ioremap): 1048576/1/0/-");
+  EXPECT_EQ(words(area("2097152 pcpu_get_vm_areas+0x0/0x10a0 vmalloc")), "pcpu_get_vm_areas (percpu): 2097152/1/0/-");
+  EXPECT_EQ(words(area("  20480 unpurged vm_area") + area("   8192 unpurged vm_area")), "unknown (unpurged): 0/0/0/2");
+  EXPECT_EQ(words(area("  16384 vm_map_ram")), "unknown (vm_map_ram): 16384/1/0/-");
+}
+
+TEST_F(LinuxVmalloc, TakesTheGuardPageOffWhereThereIsOne) {
+  EXPECT_EQ(words(area("8192 f+0x1/0x2 pages=1 vmalloc")), "f: 4096/1/4096/-");
+  EXPECT_EQ(words(area("8192 f+0x1/0x2 pages=2 vmalloc")), "f: 8192/1/8192/-") << "all of it is pages";
+  EXPECT_EQ(words(area("0 f+0x1/0x2 vmap")), "f (vmap): 0/1/0/-");
+  EXPECT_EQ(words(area("131072 f+0x1/0x2 pages=1 vmalloc"), 65536), "f: 65536/1/65536/-");
+}
+
+TEST_F(LinuxVmalloc, NamesATypeByFunctionModuleAndKind) {
+  EXPECT_EQ(name_of("8192 nft_init+0x1b/0x2c [nf_tables] pages=1 vmalloc N0=1"), "nft_init [nf_tables]");
+  EXPECT_EQ(name_of("8192 nft_init+0x1b/0x2c [nf_tables 0123abcd] pages=1 vmalloc"), "nft_init [nf_tables]");
+  EXPECT_EQ(name_of("8192 probe+0x1b/0x2c [nvme] phys=0x00000000fe000000 ioremap"), "probe [nvme] (ioremap)");
+  EXPECT_EQ(name_of("8192 alloc.isra.0+0x1/0x2 pages=1 vmalloc user vpages N0=1"), "alloc.isra.0");
+  EXPECT_EQ(name_of("8192 dma_common_contiguous_remap+0x1/0x2 vmap dma-coherent"),
+            "dma_common_contiguous_remap (dma-coherent)");
+  EXPECT_EQ(name_of("8192 arena_map_alloc+0x1/0x2 sparse"), "arena_map_alloc (sparse)");
+  EXPECT_EQ(name_of("8192 f+0x1/0x2"), "f (other)");
+  EXPECT_EQ(name_of("8192 f+0x1/0x2 a-new-kind new=1 newer"), "f (other)");
+  EXPECT_EQ(name_of("8192 f+0x1/0x2 new vmalloc newer pages=1"), "f");
+  EXPECT_EQ(name_of("8192 f+0x1/0x2 [nobracket vmalloc"), "f") << "no end, so no module";
+  EXPECT_EQ(name_of("8192 pcpu_get_vm_areas+0x0/0x1 pages=1 vmalloc"), "pcpu_get_vm_areas");
+  EXPECT_EQ(name_of("8192 operator+0x2+0x1/0x2 vmalloc"), "operator+0x2") << "only the last offset is one";
+}
+
+TEST_F(LinuxVmalloc, CallsAreasWithoutCallerUnknown) {
+  EXPECT_EQ(name_of("8192 pages=1 vmalloc N0=1"), "unknown");
+  EXPECT_EQ(name_of("8192 vmalloc"), "unknown");
+  EXPECT_EQ(name_of("8192 phys=0x00000000fe000000 ioremap"), "unknown (ioremap)");
+  EXPECT_EQ(name_of("8192 user"), "unknown (other)");
+  EXPECT_EQ(name_of("8192"), "unknown (other)");
+  EXPECT_EQ(name_of("8192 (null) vmalloc"), "unknown");
+}
+
+TEST_F(LinuxVmalloc, NeverShowsAnAddress) {
+  const std::string secret = "ffffffffc0a1b2c3";
+  for (const std::string& rest :
+       {"8192 0x" + secret + " pages=1 vmalloc", "8192 0x" + secret + "+0x1/0x2 pages=1 vmalloc",
+        "8192 (____ptrval____) vmalloc phys=0x" + secret, "8192 f+0x" + secret + "/0x" + secret + " phys=0x" + secret}) {
+    ASSERT_TRUE(parse("0x" + secret + "-0x" + secret + " " + rest + "\n")) << rest;
+    for (const StagedType& type : staging_.types()) EXPECT_EQ(type.name.find(secret), std::string::npos) << type.name;
+  }
+  EXPECT_EQ(name_of("8192 0x" + secret + " pages=1 vmalloc"), "unknown");
+}
+
+TEST_F(LinuxVmalloc, TakesAddressesThatTheKernelHides) {
+  EXPECT_EQ(words("0x0000000000000000-0x0000000000000000   8192 f+0x1/0x2 pages=1 vmalloc\n"
+                  "0x(____ptrval____)-0x(____ptrval____)   8192 f+0x1/0x2 pages=1 vmalloc\n"),
+            "f: 8192/2/8192/-");
+}
+
+TEST_F(LinuxVmalloc, TakesNumbersUpTo64BitsAndRefusesLargerOnes) {
+  EXPECT_EQ(words(area("18446744073709551615 f+0x1/0x2 vmap")), "f (vmap): 18446744073709547519/1/0/-");
+  for (const std::string number :
+       {"18446744073709551616", "99999999999999999999999", "-1", "+1", "1.5", "0x10", "", "many"}) {
+    expect_refused(area("8192 f+0x1/0x2 pages=" + number + " vmalloc"), 0);
+    if (!number.empty()) expect_refused(area(number + " f+0x1/0x2 vmalloc"), 0);
+  }
+}
+
+TEST_F(LinuxVmalloc, RefusesSumsAndProductsBeyond64Bits) {
+  expect_refused(area("8192 f+0x1/0x2 pages=18446744073709551615 vmalloc"), 0);
+  expect_refused(area("8192 f+0x1/0x2 pages=4503599627370496 vmalloc"), 0);
+  EXPECT_EQ(words(area("8192 f+0x1/0x2 pages=4503599627370495 vmalloc")),
+            "f: 18446744073709547520/1/18446744073709547520/-");
+  const std::string half = area("9223372036854779904 f+0x1/0x2 vmap");
+  expect_refused(half + half, half.size());
+}
+
+TEST_F(LinuxVmalloc, SaysAtWhichByteALineIsWrong) {
+  const std::string good = area("8192 f+0x1/0x2 pages=1 vmalloc");
+  for (const std::string line :
+       {"x\n", "0x1\n", "0x1-0x2\n", "0x1-0x2 \n", "8192 f+0x1/0x2 vmalloc\n", "f-g 8192 f+0x1/0x2 vmalloc\n",
+        "0x1 8192 f+0x1/0x2 vmalloc\n", "0x1-0x2 f+0x1/0x2 8192 vmalloc\n", "slabinfo - version: 2.1\n", "\x01\xFF\n"}) {
+    expect_refused(good + line + good, good.size());
+    expect_refused(line, 0);
+  }
+}
+
+TEST_F(LinuxVmalloc, RefusesATextWithoutAnyArea) {
+  expect_refused("", 0);
+  expect_refused("\n\n", 2);
+}
+
+TEST_F(LinuxVmalloc, RefusesALineWithoutItsEndAtEveryByte) {
+  const std::string good = area("8192 f+0x1/0x2 pages=1 vmalloc");
+  const std::string last = area("8192 g+0x1/0x2 [mod] pages=1 vmalloc N0=1");
+  for (std::size_t size = 1; size < last.size(); ++size) expect_refused(good + last.substr(0, size), good.size());
+  EXPECT_TRUE(parse(good + last));
+}
+
+TEST_F(LinuxVmalloc, TakesNamesWithOddBytesAndCutsEndlessOnes) {
+  EXPECT_EQ(name_of("8192 bad\xFF+0x1/0x2 vmalloc"), "bad\xEF\xBF\xBD");
+  EXPECT_EQ(name_of("8192 \"q\\uote\"{}+0x1/0x2 vmalloc"), "\"q\\uote\"{}");
+  EXPECT_EQ(name_of("8192 \xC3\xA4\t+0x1/0x2 [m\xC3\xB6\"d] vmap"), "\xC3\xA4\t [m\xC3\xB6\"d] (vmap)");
+  const std::string endless(4096, 'n');
+  EXPECT_EQ(name_of("8192 " + endless + "+0x1/0x2 [" + endless + "] ioremap"),
+            endless.substr(0, 512) + " [" + endless.substr(0, 63) + "] (ioremap)");
+  EXPECT_EQ(name_of("8192 f+0x1/0x2 " + endless + " vmalloc"), "f");
+  EXPECT_EQ(name_of("8192 " + endless + " vmalloc"), endless.substr(0, 512));
+  std::string with_nul = area("8192 a_b+0x1/0x2 vmalloc");
+  with_nul[with_nul.find('_')] = '\0';
+  ASSERT_TRUE(parse(with_nul));
+  EXPECT_EQ(staging_.types()[0].name,
+            "a\xEF\xBF\xBD"
+            "b");
+}
+
+TEST_F(LinuxVmalloc, SkipsEmptyLinesAndTakesLineEndsOfOtherSystems) {
+  EXPECT_EQ(words("\n0x1-0x2 8192 f+0x1/0x2 pages=1 vmalloc\r\n\r\n"), "f: 4096/1/4096/-");
+}
+
+/// Areas of so many callers, each line another caller than the one before; from `first` on, round and round.
+std::string many_areas(std::size_t count, std::size_t callers, std::size_t first = 0) {
+  std::string text;
+  for (std::size_t i = first; i < first + count; ++i) {
+    text += area("  20480 caller_" + std::to_string(i % callers) + "+0x94/0x3e0 pages=4 vmalloc N0=4");
+  }
+  return text;
+}
+
+TEST_F(LinuxVmalloc, TakesAHundredThousandAreas) {
+  for (const std::size_t callers : {std::size_t{1}, std::size_t{400}, std::size_t{100'000}}) {
+    ASSERT_TRUE(parse(many_areas(100'000, callers)));
+    ASSERT_EQ(staging_.types().size(), callers);
+    for (const StagedType& type : staging_.types()) ASSERT_EQ(type.figures[Field::kCount], 100'000 / callers);
+  }
+}
+
+TEST_F(LinuxVmalloc, KeepsTheOrderOfItsTypesWhenTheAreasChangeTheirs) {
+  ASSERT_TRUE(parse(many_areas(100, 7)));
+  std::vector<std::string> names;
+  for (const StagedType& type : staging_.types()) names.emplace_back(type.name);
+  ASSERT_TRUE(parse(many_areas(50, 7, 3)));
+  ASSERT_EQ(staging_.types().size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(staging_.types()[i].name, names[i]);
+}
+
+TEST(LinuxVmallocPermission, SaysWhatToDoWhenTheFileCannotBeOpened) {
+  PreparedKernelView view(OperatingSystem::kLinux);
+  view.failures[std::string(kFile)] = EACCES;
+  SourceReader reader(source());
+  const auto result = open_source(reader, view);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  EXPECT_EQ(result.error().source, "linux_vmalloc");
+  EXPECT_NE(result.error().detail.find("root"), std::string::npos);
+  view.failures.clear();
+  EXPECT_EQ(open_source(reader, view).error().code, ErrorCode::kNotPresent) << "a kernel that does not have the file";
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------------
+
+struct Sums {
+  std::uint64_t areas = 0;
+  std::uint64_t unpurged = 0;
+  std::uint64_t pages = 0;
+  std::uint64_t ioremap_bytes = 0;
+};
+
+/// An independent reader: words by streams, nothing by caller.
+Sums sums_of_text(std::string_view text) {
+  Sums sums;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" unpurged ") != std::string::npos) {
+      ++sums.unpurged;
+      continue;
+    }
+    ++sums.areas;
+    std::istringstream words(line);
+    std::string word;
+    std::uint64_t size = 0;
+    words >> word >> size;
+    while (words >> word) {
+      if (word.rfind("pages=", 0) == 0) sums.pages += std::stoull(word.substr(6));
+      if (word == "ioremap") sums.ioremap_bytes += size - 4096;
+    }
+  }
+  return sums;
+}
+
+Sums sums_of_types(const MemoryTypeList& list, std::uint64_t page_size) {
+  Sums sums;
+  for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    sums.areas += type->figure(Field::kCount);
+    sums.unpurged += type->figure(Field::kFree);
+    sums.pages += type->figure(Field::kHeldBytes) / page_size;
+    if (type->name().ends_with(" (ioremap)")) sums.ioremap_bytes += type->figure(Field::kBytes);
+    EXPECT_EQ(type->name().find("0x"), std::string::npos) << type->name();
+    EXPECT_EQ(type->duplicates(), 1U) << type->name();
+    EXPECT_FALSE(type->name().ends_with("(other)")) << type->name() << ": a kind that we do not know";
+  }
+  return sums;
+}
+
+/// B of a line of /proc/meminfo.
+std::uint64_t meminfo(KernelView& view, const std::string& key) {
+  Buffer text;
+  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
+  std::istringstream lines{std::string(text.view())};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
+  }
+  ADD_FAILURE() << "no " << key;
+  return 0;
+}
+
+class CapturedVmalloc : public testing::TestWithParam<std::string> {};
+
+TEST_P(CapturedVmalloc, EqualsWhatAnIndependentReaderFinds) {
+  const auto view = open_fixture(GetParam());
+  SourceReader reader(source());
+  MemoryTypeList list;
+  const auto refreshed = refresh(reader, *view, list, 1);
+  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  Buffer text;
+  ASSERT_TRUE(view->read_file(kFile, text));
+  const Sums expected = sums_of_text(text.view());
+  const Sums seen = sums_of_types(list, 4096);
+  EXPECT_EQ(seen.areas, expected.areas);
+  EXPECT_EQ(seen.unpurged, expected.unpurged);
+  EXPECT_EQ(seen.pages, expected.pages);
+  EXPECT_EQ(seen.ioremap_bytes, expected.ioremap_bytes);
+  EXPECT_GT(seen.areas, 50U);
+  EXPECT_GT(seen.ioremap_bytes, 0U);
+  EXPECT_EQ(seen.pages * 4096, meminfo(*view, "VmallocUsed")) << "nothing ran between the two reads of this capture";
+  for (const char* name : {"kernel_clone", "pcpu_get_vm_areas (percpu)", "acpi_os_map_iomem (ioremap)",
+                           "irq_init_percpu_irqstack (vmap)", "unknown (unpurged)"}) {
+    EXPECT_NE(list.find(Allocator::kVmalloc, name), nullptr) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedVmalloc, testing::ValuesIn(captures_of_source("linux_vmalloc")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(LiveVmalloc, EqualsAnIndependentSumAndTheKernelsOwn) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  Buffer before;
+  if (const auto result = (*view)->read_file(kFile, before); !result) {
+    GTEST_SKIP() << "needs root: " << to_string(result.error());
+  }
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, **view));
+  const auto refreshed = refresh(reader, **view, list, 1);
+  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  const std::uint64_t page_size = (*view)->page_size();
+  const Sums seen = sums_of_types(list, page_size);
+  // Exactly what the bytes say that were parsed ...
+  const Sums same = sums_of_text(reader.raw.parts[0].view());
+  EXPECT_EQ(seen.pages, same.pages);
+  EXPECT_EQ(seen.areas, same.areas);
+  // ... and about what other reads of the time say: threads come and go meanwhile, and cached stacks count here and there.
+  Buffer after;
+  ASSERT_TRUE((*view)->read_file(kFile, after));
+  constexpr std::uint64_t kSlack = std::uint64_t{8} << 20U;
+  const auto near = [&](std::uint64_t low, std::uint64_t high) {
+    const auto [least, most] = std::minmax(low, high);
+    EXPECT_GE(seen.pages * page_size + kSlack, least);
+    EXPECT_LE(seen.pages * page_size, most + kSlack);
+  };
+  near(sums_of_text(before.view()).pages * page_size, sums_of_text(after.view()).pages * page_size);
+  const std::uint64_t used = meminfo(**view, "VmallocUsed");
+  near(used - used / 8, used + used / 8);
+}
+
+}  // namespace
+}  // namespace memstat
