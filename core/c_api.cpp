@@ -19,10 +19,15 @@ using memstat::Field;
 using memstat::MemoryType;
 
 static_assert(MEMSTAT_MAXCALLER == memstat::kCallerSlotCount);
-static_assert(ALLOCATOR_MALLOC == static_cast<int>(Allocator::kMalloc) &&
-              ALLOCATOR_UMA == static_cast<int>(Allocator::kUma) && ALLOCATOR_SLAB == static_cast<int>(Allocator::kSlab) &&
-              ALLOCATOR_VMALLOC == static_cast<int>(Allocator::kVmalloc));
-static_assert(memstat::kAllocatorCount == ALLOCATOR_VMALLOC + 1, "memstat.h names every allocator");
+static_assert(
+    ALLOCATOR_MALLOC == static_cast<int>(Allocator::kMalloc) && ALLOCATOR_UMA == static_cast<int>(Allocator::kUma) &&
+    ALLOCATOR_SLAB == static_cast<int>(Allocator::kSlab) && ALLOCATOR_VMALLOC == static_cast<int>(Allocator::kVmalloc) &&
+    ALLOCATOR_CALL_SITE == static_cast<int>(Allocator::kCallSite) && ALLOCATOR_PAGE == static_cast<int>(Allocator::kPage) &&
+    ALLOCATOR_PERCPU == static_cast<int>(Allocator::kPercpu) && ALLOCATOR_HUGETLB == static_cast<int>(Allocator::kHugetlb) &&
+    ALLOCATOR_CMA == static_cast<int>(Allocator::kCma) && ALLOCATOR_ZSWAP == static_cast<int>(Allocator::kZswap) &&
+    ALLOCATOR_MEMCG == static_cast<int>(Allocator::kMemcg) && ALLOCATOR_SOCKET == static_cast<int>(Allocator::kSocket) &&
+    ALLOCATOR_TABLE == static_cast<int>(Allocator::kTable) && ALLOCATOR_PROCESS == static_cast<int>(Allocator::kProcess));
+static_assert(memstat::kAllocatorCount == ALLOCATOR_PROCESS + 1, "memstat.h names every allocator");
 static_assert(MEMSTAT_ERROR_KVM_SHORTREAD == static_cast<int>(ErrorCode::kKvmShortRead) &&
               MEMSTAT_ERROR_NOTPRESENT == static_cast<int>(ErrorCode::kNotPresent) &&
               MEMSTAT_ERROR_IO == static_cast<int>(ErrorCode::kIo) &&

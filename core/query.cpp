@@ -45,6 +45,7 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
     reader.raw.is_stale = reader.staging.is_incomplete();
     reader.raw.parsed_cpu_count = reader.staging.cpu_count();
     ++reader.raw.parse_count;
+    if (source.allocator == Allocator::kUnknown) return {};  // statistics only: they stay in the staging
     if (duplicates == Duplicates::kFolded) reader.staging.fold_duplicates();
     const CommitScope scope{.source = source.name,
                             .allocator = source.allocator,

@@ -15,7 +15,10 @@ namespace memstat {
 
 /// One source with the buffers that it keeps from poll to poll. Thread safety: handed from one thread to another, whole.
 struct SourceReader {
-  explicit SourceReader(const SourceDescriptor& source) : descriptor(&source) {}
+  /// With the defaults of the source's options; of patterns, none.
+  explicit SourceReader(const SourceDescriptor& source) : descriptor(&source) {
+    for (const SourceOption& option : source.options) raw.options.push_back({.number = option.default_number});
+  }
 
   const SourceDescriptor* descriptor;
   RawBytes raw;

@@ -9,30 +9,96 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/base/buffer.h"
 #include "core/base/result.h"
 #include "core/kernel/kernel_view.h"
 #include "core/model/field.h"
 #include "core/model/staging.h"
+#include "core/model/statistic.h"
 
 namespace memstat {
+
+/// One setting of a source, beside those that every source has: a key below the source's name in the configuration.
+struct SourceOption {
+  enum class Kind : std::uint8_t {
+    kSwitch,    ///< on or off: 1 or 0
+    kNumber,    ///< a count
+    kBytes,     ///< B; in the configuration with a unit
+    kDuration,  ///< ns; in the configuration with a unit
+    kPattern    ///< a regular expression over whole names
+  };
+  std::string_view name;
+  Kind kind;
+  std::uint64_t default_number = 0;  ///< Of all kinds but kPattern.
+  std::uint64_t least = 0;           ///< What the configuration may say.
+  std::uint64_t most = ~std::uint64_t{0};
+  std::string_view default_pattern = {};  ///< Of kPattern; "": none, which is no pattern that matches "".
+  std::string_view help = {};             ///< One line: what it does, and what the least and most are for.
+};
+
+/// What one setting is now.
+struct SourceOptionValue {
+  std::uint64_t number = 0;
+  std::function<bool(std::string_view)> matches = {};  ///< Of kPattern; empty: no pattern was given.
+};
+
+/// Where a figure comes from, for people: the kernel's own name of it, or how it is made from those.
+struct FigureOrigin {
+  enum class Of : std::uint8_t { kType, kCpu, kNode, kMachine };
+
+  constexpr FigureOrigin(Field field, std::string_view text)
+      : of(Of::kType), number(static_cast<std::uint8_t>(field)), origin(text) {}
+  constexpr FigureOrigin(CpuField field, std::string_view text)
+      : of(Of::kCpu), number(static_cast<std::uint8_t>(field)), origin(text) {}
+  constexpr FigureOrigin(NodeField field, std::string_view text)
+      : of(Of::kNode), number(static_cast<std::uint8_t>(field)), origin(text) {}
+  constexpr FigureOrigin(Statistic statistic, std::string_view text)
+      : of(Of::kMachine), number(static_cast<std::uint8_t>(statistic)), origin(text) {}
+
+  Of of;
+  std::uint8_t number;  ///< The Field, CpuField, NodeField or Statistic.
+  std::string_view origin;
+};
+
+/// The figures of one kind among `origins`, for the masks of a descriptor.
+template <typename E>
+constexpr FieldSet<E> figures_of(std::span<const FigureOrigin> origins, FigureOrigin::Of of) {
+  FieldSet<E> set;
+  for (const FigureOrigin& origin : origins) {
+    if (origin.of == of) set.add(static_cast<E>(origin.number));
+  }
+  return set;
+}
+constexpr FieldMask fields_of(std::span<const FigureOrigin> origins) {
+  return figures_of<Field>(origins, FigureOrigin::Of::kType);
+}
+constexpr CpuFieldMask cpu_fields_of(std::span<const FigureOrigin> origins) {
+  return figures_of<CpuField>(origins, FigureOrigin::Of::kCpu);
+}
+constexpr NodeFieldMask node_fields_of(std::span<const FigureOrigin> origins) {
+  return figures_of<NodeField>(origins, FigureOrigin::Of::kNode);
+}
 
 /// Everything that one read of a source brought from the kernel; the only input of its parser.
 /// Kept from poll to poll, so that buffers are reused and a source may leave what it need not read again.
 /// Thread safety: none; handed from the reader thread to the poller and back.
 struct RawBytes {
   static constexpr std::size_t kPartCount = 4;
-  std::array<Buffer, kPartCount> parts;  ///< What each part is, is the source's own business (see its file).
-  std::uint64_t page_size = 0;           ///< B, of the kernel read.
-  std::uint32_t cpu_count = 0;           ///< One more than the highest CPU present; see KernelView::cpu_count.
-  bool is_stale = true;                  ///< The last parse missed something in the kept parts: read them again.
-  std::uint32_t parsed_cpu_count = 0;    ///< CPUs that the last parse found; 0: there was none.
-  std::uint32_t parse_count = 0;         ///< Parses so far, modulo 2^32.
+  std::array<Buffer, kPartCount> parts;    ///< What each part is, is the source's own business (see its file).
+  std::uint64_t page_size = 0;             ///< B, of the kernel read.
+  std::uint32_t cpu_count = 0;             ///< One more than the highest CPU present; see KernelView::cpu_count.
+  bool is_stale = true;                    ///< The last parse missed something in the kept parts: read them again.
+  std::uint32_t parsed_cpu_count = 0;      ///< CPUs that the last parse found; 0: there was none.
+  std::uint32_t parse_count = 0;           ///< Parses so far, modulo 2^32.
+  std::vector<SourceOptionValue> options;  ///< By place in the descriptor's options; as many as there are.
 };
 
 /// Facts about one source, known before it is read.
@@ -40,11 +106,20 @@ struct SourceDescriptor {
   std::string_view name;    ///< Its file name without ".cpp": the label `source` and the key in the configuration.
   std::string_view origin;  ///< The kernel interface, for people: "/proc/slabinfo".
   OperatingSystem os;       ///< Whose kernel has it.
-  Allocator allocator;      ///< Whose types it yields.
-  bool is_roster;           ///< Creates and retires the allocator's types. Exactly one source of an allocator does.
-  FieldMask fields;         ///< Figures that this source owns. No two sources of an allocator own the same one.
-  CpuFieldMask cpu_fields;  ///< Per-CPU figures that it owns.
-  std::string_view notes;   ///< What to know: permissions, what stops working after privileges are dropped.
+  Allocator allocator;      ///< Whose types it yields; kUnknown: none, it has statistics only.
+  bool is_roster;    ///< Creates and retires the allocator's types. Exactly one source of an allocator and system does.
+  FieldMask fields;  ///< Figures that this source owns. No two sources of an allocator own the same one.
+  CpuFieldMask cpu_fields;         ///< Per-CPU figures that it owns.
+  NodeFieldMask node_fields = {};  ///< Per-node figures that it owns.
+  /// Where each of these figures, and each statistic that it owns, comes from.
+  std::span<const FigureOrigin> origins = {};
+  std::span<const SourceOption> options = {};  ///< Settings of its own.
+  std::chrono::nanoseconds interval{0};        ///< How often it is read unless the configuration says; 0: at each poll.
+  bool is_on_by_default = true;                ///< False: only where the configuration switches it on.
+  /// Folders below which it opens files by name at every read, so that the daemon may not lock itself out of them. They must
+  /// be readable by anyone: privileges are gone by then.
+  std::span<const std::string_view> reopened_folders = {};
+  std::string_view notes;  ///< What to know: permissions, what stops working after privileges are dropped.
 
   /// Called once, before privileges are dropped and before the first read: keeps open what needs privileges, and reads into
   /// `raw` what must be read with them. Errors: kNotPresent when this kernel does not have the interface.

@@ -39,8 +39,12 @@ enum class Figure : std::uint8_t {
   kPeakBytes,
   kResets,
   kSizeClasses,  ///< a set of bits
+  kSlabs,
+  kPartialSlabs,
+  kCpuSlabs,
+  kAddressSpace,
 };
-inline constexpr std::size_t kFigureCount = 25;
+inline constexpr std::size_t kFigureCount = 29;
 
 /// The same for a type on one CPU.
 enum class CpuFigure : std::uint8_t { kAllocatedBytes, kFreedBytes, kAllocations, kFrees, kFreeObjects };

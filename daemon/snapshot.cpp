@@ -25,10 +25,18 @@ struct PlainFigure {
   Figure figure;
 };
 constexpr PlainFigure kPlainFigures[] = {
-    {Field::kHeldBytes, Figure::kHeldBytes},      {Field::kFree, Figure::kFreeObjects},
-    {Field::kZoneFree, Figure::kZoneFreeObjects}, {Field::kKegFree, Figure::kKegFreeObjects},
-    {Field::kSleepers, Figure::kSleepers},        {Field::kSize, Figure::kObjectSize},
-    {Field::kRSize, Figure::kFootprint},          {Field::kSizeMask, Figure::kSizeClasses},
+    {Field::kHeldBytes, Figure::kHeldBytes},
+    {Field::kFree, Figure::kFreeObjects},
+    {Field::kZoneFree, Figure::kZoneFreeObjects},
+    {Field::kKegFree, Figure::kKegFreeObjects},
+    {Field::kSleepers, Figure::kSleepers},
+    {Field::kSize, Figure::kObjectSize},
+    {Field::kRSize, Figure::kFootprint},
+    {Field::kSizeMask, Figure::kSizeClasses},
+    {Field::kSlabs, Figure::kSlabs},
+    {Field::kPartialSlabs, Figure::kPartialSlabs},
+    {Field::kCpuSlabs, Figure::kCpuSlabs},
+    {Field::kAddressSpace, Figure::kAddressSpace},
 };
 /// Figure of each of kTrackedCounters.
 constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees,  Figure::kAllocatedBytes,  Figure::kFreedBytes,

@@ -10,6 +10,16 @@ std::string_view to_string(Allocator allocator) {
     case Allocator::kUma: return "uma";
     case Allocator::kSlab: return "slab";
     case Allocator::kVmalloc: return "vmalloc";
+    case Allocator::kCallSite: return "call_site";
+    case Allocator::kPage: return "page";
+    case Allocator::kPercpu: return "percpu";
+    case Allocator::kHugetlb: return "hugetlb";
+    case Allocator::kCma: return "cma";
+    case Allocator::kZswap: return "zswap";
+    case Allocator::kMemcg: return "memcg";
+    case Allocator::kSocket: return "socket";
+    case Allocator::kTable: return "table";
+    case Allocator::kProcess: return "process";
   }
   return "unknown";
 }
@@ -35,6 +45,10 @@ std::string_view to_string(Field field) {
     case Field::kSize: return "size";
     case Field::kRSize: return "rsize";
     case Field::kSizeMask: return "sizemask";
+    case Field::kSlabs: return "slabs";
+    case Field::kPartialSlabs: return "partial_slabs";
+    case Field::kCpuSlabs: return "cpu_slabs";
+    case Field::kAddressSpace: return "address_space";
   }
   return "unknown";
 }
@@ -47,6 +61,16 @@ std::string_view to_string(CpuField field) {
     case CpuField::kMemFreed: return "memfreed";
     case CpuField::kFree: return "free";
     case CpuField::kSizeMask: return "sizemask";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(NodeField field) {
+  switch (field) {
+    case NodeField::kHeldBytes: return "held_bytes";
+    case NodeField::kCount: return "count";
+    case NodeField::kFree: return "free";
+    case NodeField::kSlots: return "slots";
   }
   return "unknown";
 }

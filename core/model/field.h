@@ -13,47 +13,73 @@ namespace memstat {
 /// The family a memory type belongs to. Values 0 to 2 are libmemstat's ALLOCATOR_* numbers; never renumber.
 enum class Allocator : std::uint8_t {
   kUnknown = 0,
-  kMalloc = 1,   ///< FreeBSD malloc(9) types
-  kUma = 2,      ///< FreeBSD uma(9) zones
-  kSlab = 3,     ///< Linux slab caches
-  kVmalloc = 4,  ///< Linux vmalloc areas, by caller
+  kMalloc = 1,    ///< FreeBSD malloc(9) types
+  kUma = 2,       ///< FreeBSD uma(9) zones
+  kSlab = 3,      ///< Linux slab caches
+  kVmalloc = 4,   ///< Linux vmalloc areas, by caller
+  kCallSite = 5,  ///< Linux functions that allocate memory (allocation profiling)
+  kPage = 6,      ///< zones of Linux's page allocator, by node; queues of FreeBSD's, by domain
+  kPercpu = 7,    ///< Linux per-CPU areas
+  kHugetlb = 8,   ///< Linux pools of huge pages, by size
+  kCma = 9,       ///< Linux areas of contiguous memory
+  kZswap = 10,    ///< Linux compressed swap cache
+  kMemcg = 11,    ///< Linux control groups
+  kSocket = 12,   ///< protocols and their socket memory
+  kTable = 13,    ///< bounded tables of a kernel: files, inodes, processes, ...
+  kProcess = 14,  ///< user processes that were asked for
 };
-inline constexpr std::size_t kAllocatorCount = 5;  ///< One more than the highest number.
+inline constexpr std::size_t kAllocatorCount = 15;  ///< One more than the highest number.
 
-/// Word used as the label `allocator` and in the configuration: "malloc", "uma", "slab", "vmalloc". "unknown" for anything
-/// else.
+/// Word used as the label `allocator` and in the configuration: "malloc", "uma", "slab", "call_site", ... "unknown" for
+/// anything else.
 std::string_view to_string(Allocator allocator);
 
 /// One figure of a memory type. Amounts are now, counters are since boot; units as noted; 0 means 0 (a figure that the
 /// kernel does not have is not in the type's field mask).
 enum class Field : std::uint8_t {
-  kBytes,       ///< B in use, now
-  kCount,       ///< objects in use, now
-  kHeldBytes,   ///< B taken from the system including free objects and padding, now (not for secondary zones)
-  kFree,        ///< objects cached for reuse, now
-  kZoneFree,    ///< objects cached in the zone, now
-  kKegFree,     ///< objects free in the keg's slabs, now
-  kNumAllocs,   ///< allocations, cumulative
-  kNumFrees,    ///< frees, cumulative
-  kMemAlloced,  ///< B allocated, cumulative
-  kMemFreed,    ///< B freed, cumulative
-  kFailures,    ///< failed allocations, cumulative
-  kSleeps,      ///< waits at the limit, cumulative
-  kSleepers,    ///< threads waiting at the limit, now
-  kXDomain,     ///< frees that crossed NUMA domains, cumulative
-  kCountLimit,  ///< objects at most; absent when unlimited
-  kBytesLimit,  ///< B at most; absent when unlimited
-  kSize,        ///< B that a caller gets with one object
-  kRSize,       ///< B that one object takes (footprint)
-  kSizeMask,    ///< set of size classes that served the type: bit i = class i of the kernel's own table
+  kBytes,         ///< B in use, now
+  kCount,         ///< objects in use, now
+  kHeldBytes,     ///< B taken from the system including free objects and padding, now (not for secondary zones)
+  kFree,          ///< objects cached for reuse, now
+  kZoneFree,      ///< objects cached in the zone, now
+  kKegFree,       ///< objects free in the keg's slabs, now
+  kNumAllocs,     ///< allocations, cumulative
+  kNumFrees,      ///< frees, cumulative
+  kMemAlloced,    ///< B allocated, cumulative
+  kMemFreed,      ///< B freed, cumulative
+  kFailures,      ///< failed allocations, cumulative
+  kSleeps,        ///< waits at the limit, cumulative
+  kSleepers,      ///< threads waiting at the limit, now
+  kXDomain,       ///< frees that crossed NUMA domains, cumulative
+  kCountLimit,    ///< objects at most; absent when unlimited
+  kBytesLimit,    ///< B at most; absent when unlimited
+  kSize,          ///< B that a caller gets with one object
+  kRSize,         ///< B that one object takes (footprint)
+  kSizeMask,      ///< set of size classes that served the type: bit i = class i of the kernel's own table
+  kSlabs,         ///< slabs taken from the page allocator, now
+  kPartialSlabs,  ///< of these, on the lists of slabs with free objects, now
+  kCpuSlabs,      ///< of these, held by CPUs for their next allocations, now
+  kAddressSpace,  ///< B of the kernel's address space, memory or not, now
 };
-inline constexpr std::size_t kFieldCount = 19;
+inline constexpr std::size_t kFieldCount = 23;
 
 /// One figure of a memory type on one CPU. Units as for Field.
 enum class CpuField : std::uint8_t { kNumAllocs, kNumFrees, kMemAlloced, kMemFreed, kFree, kSizeMask };
 inline constexpr std::size_t kCpuFieldCount = 6;
 
-/// A set of enumerators of E (Field or CpuField). Thread safety: a plain value.
+/// One figure of a memory type on one NUMA node (FreeBSD: domain), now.
+enum class NodeField : std::uint8_t {
+  kHeldBytes,  ///< B of this node's memory
+  kCount,      ///< objects in use
+  kFree,       ///< objects cached for reuse
+  kSlots,      ///< objects there is room for, in use or free
+};
+inline constexpr std::size_t kNodeFieldCount = 4;
+
+/// Nodes are numbered below this: kernels have 1024 at most (CONFIG_NODES_SHIFT 10).
+inline constexpr std::uint32_t kMostNodes = 1024;
+
+/// A set of enumerators of E (Field, CpuField or NodeField). Thread safety: a plain value.
 template <typename E>
 class FieldSet {
  public:
@@ -94,6 +120,7 @@ constexpr void for_each_of(FieldSet<E> set, Visit visit) {
 
 using FieldMask = FieldSet<Field>;
 using CpuFieldMask = FieldSet<CpuField>;
+using NodeFieldMask = FieldSet<NodeField>;
 
 /// Figures by Field. A figure outside the type's mask may still hold what libmemstat's C accessor has to return.
 class Figures {
@@ -108,5 +135,6 @@ class Figures {
 /// Name of a field as libmemstat and DESIGN write it: "bytes", "numallocs", ...
 std::string_view to_string(Field field);
 std::string_view to_string(CpuField field);
+std::string_view to_string(NodeField field);
 
 }  // namespace memstat

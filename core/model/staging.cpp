@@ -28,6 +28,10 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   name_block_ = 0;
   name_block_used_ = 0;
   std::fill(places_.begin(), places_.end(), 0);
+  statistics_.clear();
+  node_figures_.clear();
+  node_fields_ = {};
+  node_count_ = 0;
   cpu_fields_ = cpu_fields;
   cpu_count_ = cpu_fields.empty() ? 0 : cpu_count;
   blocks_ = blocks;
@@ -52,6 +56,8 @@ StagedType& Staging::add(std::string_view name, std::size_t longest) {
   }
   StagedType& type = types_.emplace_back();
   type.name = name;
+  type.nodes_ = node_figures_.size();
+  node_figures_.resize(node_figures_.size() + node_fields_.size() * node_count_, 0);
   type.cpu_groups_ = used_groups_.size();
   used_groups_.resize(used_groups_.size() + group_words(), 0);
   if (!is_borrowing_ && cpu_count_ != 0) {
@@ -83,6 +89,10 @@ void Staging::grow_places() {
     while (places_[at] != 0) at = (at + 1) & mask;
     places_[at] = static_cast<std::uint32_t>(index + 1);
   }
+}
+
+std::string_view Staging::keep_text(std::string_view text) {
+  return is_valid_label_text(text) ? keep_name(text) : repaired_names_.emplace_back(make_valid_utf8(text));
 }
 
 std::string_view Staging::keep_name(std::string_view name) {

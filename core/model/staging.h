@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/model/field.h"
+#include "core/model/statistic.h"
 
 namespace memstat {
 
@@ -22,13 +23,15 @@ namespace memstat {
 /// changed.
 struct StagedType {
   std::string_view name;
-  FieldMask fields;  ///< Which of `figures` the kernel gave for this type.
+  std::string_view detail;  ///< More for people, such as file and line; "" for most. Valid UTF-8; lives like `name`.
+  FieldMask fields;         ///< Which of `figures` the kernel gave for this type.
   Figures figures;
 
  private:
   friend class Staging;
   std::size_t cpu_blocks_ = 0;  // where the block of CPU 0 begins
   std::size_t cpu_groups_ = 0;  // its first word in the Staging's used_groups_
+  std::size_t nodes_ = 0;       // its first figure in the Staging's node_figures_
 };
 
 /// Neighbouring CPUs that are looked at, and held, together. 32 are 2 KiB of a FreeBSD stream and 1280 B in the list.
@@ -73,6 +76,8 @@ class Staging {
   /// make one type. Nothing of `name` is borrowed; bytes that are not UTF-8 are replaced. The reference lives until the next
   /// add or merge. Not to be mixed with add(); per-CPU figures go to the type by its place, as ever.
   StagedType& merge(std::string_view name);
+  /// A copy of `text`, repaired where it is no valid UTF-8, that lives like a merged name: for StagedType::detail.
+  [[nodiscard]] std::string_view keep_text(std::string_view text);
   /// Orders the types by name, byte by byte, so that a kernel's changing order is none of the list's business. Ends merging
   /// until the next reset.
   void sort_by_name();
@@ -118,6 +123,27 @@ class Staging {
     return blocks_.offsets[static_cast<std::size_t>(field)];
   }
 
+  /// Says, after a reset and before the first type, that the types have these figures on nodes 0 to node_count - 1 (at most
+  /// kMostNodes, more are left out). They are 0 until written.
+  void set_nodes(NodeFieldMask fields, std::uint32_t node_count) {
+    node_fields_ = fields;
+    node_count_ = fields.empty() ? 0 : std::min(node_count, kMostNodes);
+  }
+  [[nodiscard]] NodeFieldMask node_fields() const { return node_fields_; }
+  [[nodiscard]] std::uint32_t node_count() const { return node_count_; }
+  /// One figure of a type on one node. Requires a field of node_fields() and a node below node_count(). The reference lives
+  /// until the next type is added.
+  [[nodiscard]] std::uint64_t& node_figure(const StagedType& type, NodeField field, std::uint32_t node) {
+    return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];
+  }
+  [[nodiscard]] std::uint64_t node_figure(const StagedType& type, NodeField field, std::uint32_t node) const {
+    return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];
+  }
+
+  /// Figures that belong to no type. Emptied by reset().
+  [[nodiscard]] StagedStatistics& statistics() { return statistics_; }
+  [[nodiscard]] const StagedStatistics& statistics() const { return statistics_; }
+
   /// Whether the parser missed something that the source keeps from poll to poll, so that it has to be read again.
   [[nodiscard]] bool is_incomplete() const { return is_incomplete_; }
   void set_incomplete() { is_incomplete_ = true; }
@@ -144,6 +170,10 @@ class Staging {
   std::size_t name_block_ = 0;                        // the one that is being filled
   std::size_t name_block_used_ = 0;                   // B of it
   std::vector<std::uint32_t> places_;                 // of merged types by name, open addressing; 0: none, else index + 1
+  StagedStatistics statistics_;
+  std::vector<std::uint64_t> node_figures_;  // [type][node][field by rank]
+  NodeFieldMask node_fields_;
+  std::uint32_t node_count_ = 0;
   CpuFieldMask cpu_fields_;
   std::uint32_t cpu_count_ = 0;
   bool is_borrowing_ = false;

@@ -146,6 +146,21 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
 
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "mts_memalloced - mts_memfreed, of all CPUs"},
+    {Field::kCount, "mts_numallocs - mts_numfrees, of all CPUs"},
+    {Field::kNumAllocs, "mts_numallocs, of all CPUs"},
+    {Field::kNumFrees, "mts_numfrees, of all CPUs"},
+    {Field::kMemAlloced, "mts_memalloced, of all CPUs"},
+    {Field::kMemFreed, "mts_memfreed, of all CPUs"},
+    {Field::kSizeMask, "mts_size, of all CPUs; sizes from vm.malloc.zone_sizes"},
+    {CpuField::kNumAllocs, "mts_numallocs"},
+    {CpuField::kNumFrees, "mts_numfrees"},
+    {CpuField::kMemAlloced, "mts_memalloced"},
+    {CpuField::kMemFreed, "mts_memfreed"},
+    {CpuField::kSizeMask, "mts_size"},
+};
+
 }  // namespace
 
 extern const SourceDescriptor freebsd_malloc;
@@ -155,8 +170,9 @@ const SourceDescriptor freebsd_malloc{
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kMalloc,
     .is_roster = true,
-    .fields = kFields,
-    .cpu_fields = kCpuFields,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
     .notes = "no privilege needed; sizes are those of the size class, requests above 64 KiB count whole pages",
     .open = open,
     .read = read,

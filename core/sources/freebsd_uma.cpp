@@ -41,9 +41,6 @@ constexpr std::uint32_t kSecondaryFlag = 1;
 constexpr CpuFieldMask kCpuFields{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kFree};
 constexpr FieldMask kAlways{Field::kBytes,    Field::kCount,    Field::kFree,   Field::kZoneFree, Field::kNumAllocs,
                             Field::kNumFrees, Field::kFailures, Field::kSleeps, Field::kXDomain,  Field::kSize};
-constexpr FieldMask kSometimes{Field::kHeldBytes, Field::kKegFree, Field::kCountLimit, Field::kBytesLimit, Field::kRSize};
-// Count times size: what libmemstat's accessors return, but no figure of the kernel's, so it is in no type's mask.
-constexpr FieldMask kSynthesised{Field::kMemAlloced, Field::kMemFreed};
 
 /// A CPU's block begins with three integers: allocations, frees and the items in its cache.
 constexpr std::size_t kIntegers = 3;
@@ -114,6 +111,30 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
 
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "items in use x uth_size"},
+    {Field::kCount, "uth_allocs + ups_allocs of all CPUs - uth_frees - ups_frees of all CPUs"},
+    {Field::kHeldBytes, "uth_pages x page size; not of secondary zones"},
+    {Field::kFree, "ups_cache_free of all CPUs + uth_zone_free + uth_keg_free"},
+    {Field::kZoneFree, "uth_zone_free"},
+    {Field::kKegFree, "uth_keg_free; not of secondary and cache zones"},
+    {Field::kNumAllocs, "uth_allocs + ups_allocs of all CPUs"},
+    {Field::kNumFrees, "uth_frees + ups_frees of all CPUs"},
+    // Count times size: what libmemstat's accessors return, but no figure of the kernel's, so it is in no type's mask.
+    {Field::kMemAlloced, "allocations x uth_size"},
+    {Field::kMemFreed, "frees x uth_size"},
+    {Field::kFailures, "uth_fails"},
+    {Field::kSleeps, "uth_sleeps"},
+    {Field::kXDomain, "uth_xdomain"},
+    {Field::kCountLimit, "uth_limit; absent when 0"},
+    {Field::kBytesLimit, "uth_limit x uth_size; absent when 0"},
+    {Field::kSize, "uth_size"},
+    {Field::kRSize, "uth_rsize"},
+    {CpuField::kNumAllocs, "ups_allocs"},
+    {CpuField::kNumFrees, "ups_frees"},
+    {CpuField::kFree, "ups_cache_free"},
+};
+
 }  // namespace
 
 extern const SourceDescriptor freebsd_uma;
@@ -123,8 +144,9 @@ const SourceDescriptor freebsd_uma{
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kUma,
     .is_roster = true,
-    .fields = kAlways | kSometimes | kSynthesised,
-    .cpu_fields = kCpuFields,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
     .notes = "no privilege needed; bytes in use are items times the size that the caller asked for",
     .open = open,
     .read = read,

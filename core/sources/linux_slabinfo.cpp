@@ -316,6 +316,15 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return read(view, raw);  // the object sizes while they can be read
 }
 
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "active_objs x objsize"},
+    {Field::kCount, "active_objs"},
+    {Field::kHeldBytes, "num_slabs x pagesperslab x page size"},
+    {Field::kFree, "num_objs - active_objs"},
+    {Field::kSize, "object_size of /sys/kernel/slab/CACHE"},
+    {Field::kRSize, "objsize"},
+};
+
 }  // namespace
 
 extern const SourceDescriptor linux_slabinfo;
@@ -325,8 +334,9 @@ const SourceDescriptor linux_slabinfo{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
     .is_roster = true,
-    .fields = kFields,
-    .cpu_fields = {},
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
     .notes = "needs root or CAP_DAC_READ_SEARCH at start; caches that appear later have no object size",
     .open = open,
     .read = read,

@@ -208,6 +208,13 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return read(view, raw);  // the first read is the dearest: the kernel finds out how much room it needs
 }
 
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "size of the areas without guard pages"},
+    {Field::kCount, "areas"},
+    {Field::kHeldBytes, "pages= x page size"},
+    {Field::kFree, "areas freed but not yet unmapped"},
+};
+
 }  // namespace
 
 extern const SourceDescriptor linux_vmalloc;
@@ -217,8 +224,9 @@ const SourceDescriptor linux_vmalloc{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kVmalloc,
     .is_roster = true,
-    .fields = kFields,
-    .cpu_fields = {},
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start; a type is a caller: \"function\", \"function [module]\", or with its "
         "kind when that is not vmalloc, \"function (ioremap)\"; bytes are address space without guard pages, held_bytes "

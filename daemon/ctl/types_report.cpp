@@ -64,6 +64,16 @@ std::string allocator_name(int allocator) {
     case ALLOCATOR_UMA: return "uma";
     case ALLOCATOR_SLAB: return "slab";
     case ALLOCATOR_VMALLOC: return "vmalloc";
+    case ALLOCATOR_CALL_SITE: return "call_site";
+    case ALLOCATOR_PAGE: return "page";
+    case ALLOCATOR_PERCPU: return "percpu";
+    case ALLOCATOR_HUGETLB: return "hugetlb";
+    case ALLOCATOR_CMA: return "cma";
+    case ALLOCATOR_ZSWAP: return "zswap";
+    case ALLOCATOR_MEMCG: return "memcg";
+    case ALLOCATOR_SOCKET: return "socket";
+    case ALLOCATOR_TABLE: return "table";
+    case ALLOCATOR_PROCESS: return "process";
     default: return "allocator-" + std::to_string(allocator);
   }
 }

@@ -19,8 +19,10 @@ TEST(SourceTable, HasADescriptorForEveryFileInAlphabeticalOrder) {
     EXPECT_EQ(find_source(source->name), source);
     EXPECT_FALSE(source->origin.empty()) << source->name;
     EXPECT_FALSE(source->notes.empty()) << source->name;
-    EXPECT_FALSE(source->fields.empty() && source->cpu_fields.empty()) << source->name;
-    EXPECT_NE(source->allocator, Allocator::kUnknown) << source->name;
+    EXPECT_FALSE(source->origins.empty()) << source->name;
+    const bool has_types = source->allocator != Allocator::kUnknown;
+    EXPECT_EQ(has_types, !(source->fields.empty() && source->cpu_fields.empty() && source->node_fields.empty()))
+        << source->name;
     EXPECT_NE(source->os, OperatingSystem::kOther) << source->name;
     EXPECT_TRUE(source->open != nullptr && source->read != nullptr && source->parse != nullptr) << source->name;
   }
@@ -28,29 +30,66 @@ TEST(SourceTable, HasADescriptorForEveryFileInAlphabeticalOrder) {
 }
 
 TEST(SourceTable, GivesEveryFieldOfAnAllocatorOneOwner) {
-  std::map<Allocator, FieldMask> fields;
-  std::map<Allocator, CpuFieldMask> cpu_fields;
+  using Owner = std::pair<OperatingSystem, Allocator>;
+  std::map<Owner, FieldMask> fields;
+  std::map<Owner, CpuFieldMask> cpu_fields;
+  std::map<Owner, NodeFieldMask> node_fields;
   for (const SourceDescriptor* source : all_sources()) {
-    EXPECT_TRUE((fields[source->allocator] & source->fields).empty()) << source->name;
-    EXPECT_TRUE((cpu_fields[source->allocator] & source->cpu_fields).empty()) << source->name;
-    fields[source->allocator] = fields[source->allocator] | source->fields;
-    cpu_fields[source->allocator] = cpu_fields[source->allocator] | source->cpu_fields;
+    const Owner owner{source->os, source->allocator};
+    EXPECT_TRUE((fields[owner] & source->fields).empty()) << source->name;
+    EXPECT_TRUE((cpu_fields[owner] & source->cpu_fields).empty()) << source->name;
+    EXPECT_TRUE((node_fields[owner] & source->node_fields).empty()) << source->name;
+    fields[owner] = fields[owner] | source->fields;
+    cpu_fields[owner] = cpu_fields[owner] | source->cpu_fields;
+    node_fields[owner] = node_fields[owner] | source->node_fields;
+  }
+}
+
+TEST(SourceTable, GivesEveryStatisticOfASystemOneOwner) {
+  std::set<std::pair<OperatingSystem, std::uint8_t>> owned;
+  for (const SourceDescriptor* source : all_sources()) {
+    std::set<std::uint8_t> own;  // one statistic may be named once for each of its labels' values
+    for (const FigureOrigin& origin : source->origins) {
+      if (origin.of == FigureOrigin::Of::kMachine) own.insert(origin.number);
+    }
+    for (const std::uint8_t number : own) EXPECT_TRUE(owned.emplace(source->os, number).second) << source->name;
+  }
+}
+
+TEST(SourceTable, TellsOfEveryFigureWhereItComesFrom) {
+  for (const SourceDescriptor* source : all_sources()) {
+    EXPECT_EQ(fields_of(source->origins), source->fields) << source->name;
+    EXPECT_EQ(cpu_fields_of(source->origins), source->cpu_fields) << source->name;
+    EXPECT_EQ(node_fields_of(source->origins), source->node_fields) << source->name;
+    for (const FigureOrigin& origin : source->origins) EXPECT_FALSE(origin.origin.empty()) << source->name;
+  }
+}
+
+TEST(SourceTable, HasOptionsWithNamesAndPossibleDefaults) {
+  for (const SourceDescriptor* source : all_sources()) {
+    std::set<std::string_view> names{"enabled", "interval"};
+    for (const SourceOption& option : source->options) {
+      EXPECT_TRUE(names.insert(option.name).second) << source->name << ' ' << option.name;
+      EXPECT_FALSE(option.help.empty()) << source->name << ' ' << option.name;
+      if (option.kind == SourceOption::Kind::kPattern) continue;
+      EXPECT_LE(option.least, option.default_number) << source->name << ' ' << option.name;
+      EXPECT_GE(option.most, option.default_number) << source->name << ' ' << option.name;
+    }
   }
 }
 
 TEST(SourceTable, GivesEveryAllocatorExactlyOneRoster) {
-  std::map<Allocator, int> rosters;
-  for (const SourceDescriptor* source : all_sources()) rosters[source->allocator] += source->is_roster ? 1 : 0;
-  for (const auto& [allocator, count] : rosters) EXPECT_EQ(count, 1) << to_string(allocator);
+  std::map<std::pair<OperatingSystem, Allocator>, int> rosters;
+  for (const SourceDescriptor* source : all_sources()) {
+    if (source->allocator != Allocator::kUnknown) rosters[{source->os, source->allocator}] += source->is_roster ? 1 : 0;
+  }
+  for (const auto& [owner, count] : rosters) EXPECT_EQ(count, 1) << to_string(owner.second);
 }
 
 TEST(SourceTable, GivesEveryAllocatorAWordOfItsOwn) {
   std::set<std::string_view> words;
-  for (const SourceDescriptor* source : all_sources()) words.insert(to_string(source->allocator));
-  std::set<Allocator> allocators;
-  for (const SourceDescriptor* source : all_sources()) allocators.insert(source->allocator);
-  EXPECT_EQ(words.size(), allocators.size());
-  EXPECT_FALSE(words.contains("unknown"));
+  for (std::size_t i = 0; i < kAllocatorCount; ++i) words.insert(to_string(static_cast<Allocator>(i)));
+  EXPECT_EQ(words.size(), kAllocatorCount);
 }
 
 TEST(SourceTable, HasCapturesThatShowEverySourceOnItsSystem) {

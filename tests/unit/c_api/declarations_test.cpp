@@ -86,7 +86,9 @@ static_assert(MEMSTAT_ERROR_UNDEFINED == 0 && MEMSTAT_ERROR_NOMEMORY == 1 && MEM
 
 // Ours, whose numbers are a promise as well.
 static_assert(ALLOCATOR_SLAB == 3);
-static_assert(ALLOCATOR_VMALLOC == 4);
+static_assert(ALLOCATOR_VMALLOC == 4 && ALLOCATOR_CALL_SITE == 5 && ALLOCATOR_PAGE == 6 && ALLOCATOR_PERCPU == 7);
+static_assert(ALLOCATOR_HUGETLB == 8 && ALLOCATOR_CMA == 9 && ALLOCATOR_ZSWAP == 10 && ALLOCATOR_MEMCG == 11);
+static_assert(ALLOCATOR_SOCKET == 12 && ALLOCATOR_TABLE == 13 && ALLOCATOR_PROCESS == 14);
 static_assert(MEMSTAT_ERROR_NOTPRESENT == 16 && MEMSTAT_ERROR_IO == 17 && MEMSTAT_ERROR_TIMEOUT == 18);
 static_assert(same<int (*)(List*, const char*)>(memstat_mtl_set_capture));
 static_assert(same<void (*)(List*, int)>(memstat_mtl_set_folding));

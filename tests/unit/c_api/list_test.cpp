@@ -66,8 +66,8 @@ TEST(CApiList, FindsByAllocatorAndExactName) {
   EXPECT_NE(find(ALLOCATOR_ANY, "mbuf"), nullptr);
   EXPECT_EQ(find(ALLOCATOR_UMA, "mbuf_tag"), nullptr) << "of the other allocator";
   for (const char* name : {"", "tem", "temp ", "Temp", "mbuf_"}) EXPECT_EQ(find(ALLOCATOR_ANY, name), nullptr) << name;
-  for (const int allocator :
-       {ALLOCATOR_UNKNOWN, ALLOCATOR_SLAB, ALLOCATOR_VMALLOC, 5, 17, 254, 256, 257, 511, -1, INT_MIN, INT_MAX}) {
+  for (const int allocator : {ALLOCATOR_UNKNOWN, ALLOCATOR_SLAB, ALLOCATOR_VMALLOC, ALLOCATOR_PROCESS, 17, 254, 256, 257,
+                              511, -1, INT_MIN, INT_MAX}) {
     EXPECT_EQ(find(allocator, "temp"), nullptr) << allocator;
   }
   EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_UNDEFINED);

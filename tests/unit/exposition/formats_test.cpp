@@ -70,26 +70,23 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
   StagingBuilder staging;
   staging.type("b", {{Field::kBytes, 4096}, {Field::kMemFreed, 7}});
   types_.poll(staging);
-  EXPECT_EQ(
-      page(kOpenMetrics, {.tier = Tier::kFull}),
-      "# HELP memstat_type_bytes Bytes in use now, as of the last poll (malloc: memalloced - memfreed; uma: items in use x "
-      "requested size; slab: active_objs x objsize; vmalloc: size of the areas without guard pages, more than "
-      "they hold where they map memory of others).\n"
-      "# TYPE memstat_type_bytes gauge\n"
-      "# UNIT memstat_type_bytes bytes\n"
-      "memstat_type_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
-      "# HELP memstat_type_freed_bytes Bytes freed since boot, rounded up to size classes (malloc: mts_memfreed).\n"
-      "# TYPE memstat_type_freed_bytes counter\n"
-      "# UNIT memstat_type_freed_bytes bytes\n"
-      "memstat_type_freed_bytes_total{allocator=\"uma\",type=\"b\"} 7\n"
-      "# HELP memstat_type_peak_bytes Most bytes in use seen at any poll since memstatd first saw the type.\n"
-      "# TYPE memstat_type_peak_bytes gauge\n"
-      "# UNIT memstat_type_peak_bytes bytes\n"
-      "memstat_type_peak_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
-      "# HELP memstat_type_resets Times that a counter of the type fell by more than unlocked reading explains, since "
-      "memstatd started.\n"
-      "# TYPE memstat_type_resets counter\n"
-      "memstat_type_resets_total{allocator=\"uma\",type=\"b\"} 0\n");
+  EXPECT_EQ(page(kOpenMetrics, {.tier = Tier::kFull}),
+            "# HELP memstat_type_bytes Bytes in use now, as of the last poll.\n"
+            "# TYPE memstat_type_bytes gauge\n"
+            "# UNIT memstat_type_bytes bytes\n"
+            "memstat_type_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
+            "# HELP memstat_type_freed_bytes Bytes freed since boot, rounded up to size classes.\n"
+            "# TYPE memstat_type_freed_bytes counter\n"
+            "# UNIT memstat_type_freed_bytes bytes\n"
+            "memstat_type_freed_bytes_total{allocator=\"uma\",type=\"b\"} 7\n"
+            "# HELP memstat_type_peak_bytes Most bytes in use seen at any poll since memstatd first saw the type.\n"
+            "# TYPE memstat_type_peak_bytes gauge\n"
+            "# UNIT memstat_type_peak_bytes bytes\n"
+            "memstat_type_peak_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
+            "# HELP memstat_type_resets Times that a counter of the type fell by more than unlocked reading explains, since "
+            "memstatd started.\n"
+            "# TYPE memstat_type_resets counter\n"
+            "memstat_type_resets_total{allocator=\"uma\",type=\"b\"} 0\n");
   EXPECT_EQ(series_, 4U);
 }
 
@@ -156,7 +153,7 @@ TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginn
   EXPECT_EQ(families[0].metrics[0].gauge, 7);
   EXPECT_FALSE(families[0].metrics[0].created_ns);
   EXPECT_EQ(families[1].metrics[0].created_ns, kNow);
-  EXPECT_EQ(families[2].help, "Frees since boot (malloc: mts_numfrees; uma: uth_frees + ups_frees).");
+  EXPECT_EQ(families[2].help, "Objects freed since boot.");
   EXPECT_EQ(families[2].metrics[0].counter, 5);
   EXPECT_EQ(families[2].metrics[0].created_ns, kBoot);
   ASSERT_EQ(families[4].metrics.size(), 2U);

@@ -37,7 +37,7 @@ TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
   staging.type("b", {{Field::kNumFrees, 5}}).type("a", {{Field::kNumFrees, 0}});
   types_.poll(staging);
   EXPECT_EQ(types_.page({.tier = Tier::kDefault}),
-            "# HELP memstat_type_frees_total Frees since boot (malloc: mts_numfrees; uma: uth_frees + ups_frees).\n"
+            "# HELP memstat_type_frees_total Objects freed since boot.\n"
             "# TYPE memstat_type_frees_total counter\n"
             "memstat_type_frees_total{allocator=\"uma\",type=\"a\"} 0\n"
             "memstat_type_frees_total{allocator=\"uma\",type=\"b\"} 5\n");
@@ -130,25 +130,12 @@ TEST_F(TextExpositionTest, GrowthOfAnySizeIsANumber) {
 TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
   for (int i = 0; i < 2; ++i) {
     StagingBuilder staging(kEveryCpuField, 1);
-    staging.type("a", {{Field::kBytes, 1},
-                       {Field::kCount, 1},
-                       {Field::kHeldBytes, 1},
-                       {Field::kFree, 1},
-                       {Field::kZoneFree, 1},
-                       {Field::kKegFree, 1},
-                       {Field::kNumAllocs, 1},
-                       {Field::kNumFrees, 1},
-                       {Field::kMemAlloced, 1},
-                       {Field::kMemFreed, 1},
-                       {Field::kFailures, 1},
-                       {Field::kSleeps, 1},
-                       {Field::kSleepers, 1},
-                       {Field::kXDomain, 1},
-                       {Field::kCountLimit, 9},
-                       {Field::kBytesLimit, 9},
-                       {Field::kSize, 1},
-                       {Field::kRSize, 1},
-                       {Field::kSizeMask, 1}});
+    staging.type("a", {{Field::kBytes, 1},        {Field::kCount, 1},    {Field::kHeldBytes, 1},   {Field::kFree, 1},
+                       {Field::kZoneFree, 1},     {Field::kKegFree, 1},  {Field::kNumAllocs, 1},   {Field::kNumFrees, 1},
+                       {Field::kMemAlloced, 1},   {Field::kMemFreed, 1}, {Field::kFailures, 1},    {Field::kSleeps, 1},
+                       {Field::kSleepers, 1},     {Field::kXDomain, 1},  {Field::kCountLimit, 9},  {Field::kBytesLimit, 9},
+                       {Field::kSize, 1},         {Field::kRSize, 1},    {Field::kSizeMask, 1},    {Field::kSlabs, 1},
+                       {Field::kPartialSlabs, 1}, {Field::kCpuSlabs, 1}, {Field::kAddressSpace, 1}});
     types_.size_classes = {16};
     types_.poll(staging);
   }

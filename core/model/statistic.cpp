@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/model/statistic.h"
+
+#include <bit>
+#include <charconv>
+
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+/// What is known of a statistic, by its number.
+struct Description {
+  Statistic statistic;
+  std::string_view name;
+  std::size_t label_count = 0;
+  std::array<std::string_view, kMostStatisticLabels> labels;
+};
+
+template <typename... Labels>
+constexpr Description described(Statistic statistic, std::string_view name, Labels... labels) {
+  return {statistic, name, sizeof...(labels), {labels...}};
+}
+
+constexpr Description kDescriptions[] = {
+    described(Statistic::kAccountedBytes, "accounted_bytes", std::string_view("part")),
+    described(Statistic::kUnaccountedBytes, "unaccounted_bytes"),
+    described(Statistic::kTotalBytes, "total_bytes"),
+    described(Statistic::kPartMissing, "part_missing", std::string_view("part")),
+};
+static_assert(std::size(kDescriptions) == kStatisticCount);
+static_assert([] {
+  for (std::size_t i = 0; i < kStatisticCount; ++i) {
+    if (static_cast<std::size_t>(kDescriptions[i].statistic) != i) return false;
+  }
+  return true;
+}());
+
+/// At most `most` bytes of valid UTF-8, which end between two characters.
+std::string_view cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most);
+}
+
+}  // namespace
+
+std::span<const std::string_view> label_names(Statistic statistic) {
+  const Description& description = kDescriptions[static_cast<std::size_t>(statistic)];
+  return {description.labels.data(), description.label_count};
+}
+
+std::string_view to_string(Statistic statistic) { return kDescriptions[static_cast<std::size_t>(statistic)].name; }
+
+std::string_view LabelValue::view(std::array<char, 20>& room) const {
+  if (!is_number_) return text_;
+  const char* end = std::to_chars(room.data(), room.data() + room.size(), number_).ptr;
+  return {room.data(), static_cast<std::size_t>(end - room.data())};
+}
+
+void StagedStatistics::add(Statistic statistic, std::uint64_t bits, std::initializer_list<LabelValue> labels) {
+  Entry entry{.statistic = statistic, .bits = bits, .labels_begin = static_cast<std::uint32_t>(texts_.size())};
+  std::size_t index = 0;
+  for (const LabelValue& label : labels) {
+    if (index == label_names(statistic).size()) break;
+    std::array<char, 20> room;
+    const std::string_view text = label.view(room);
+    if (is_valid_label_text(text)) {
+      texts_ += cut(text, kLongestLabel);
+    } else {
+      texts_ += cut(make_valid_utf8(text), kLongestLabel);
+    }
+    entry.label_ends[index++] = static_cast<std::uint32_t>(texts_.size());
+  }
+  for (; index < kMostStatisticLabels; ++index) entry.label_ends[index] = static_cast<std::uint32_t>(texts_.size());
+  entries_.push_back(entry);
+}
+
+void StagedStatistics::add_signed(Statistic statistic, std::int64_t value, std::initializer_list<LabelValue> labels) {
+  add(statistic, static_cast<std::uint64_t>(value), labels);
+}
+
+void StagedStatistics::add_double(Statistic statistic, double value, std::initializer_list<LabelValue> labels) {
+  add(statistic, std::bit_cast<std::uint64_t>(value), labels);
+}
+
+}  // namespace memstat

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Figures that belong to no memory type: what the machine as a whole has, or a zone, a node, a part of the accounts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memstat {
+
+/// One kind of such a figure. What each is on the page, with help and unit, stands in daemon/metric_catalogue.cpp.
+enum class Statistic : std::uint8_t {
+  kAccountedBytes,    ///< {part} B, now: disjoint parts of the machine's memory that may be stacked
+  kUnaccountedBytes,  ///< B, now, signed: total - free - every part
+  kTotalBytes,        ///< B, now: memory that the kernel manages
+  kPartMissing,       ///< {part} 1 for a part that this kernel does not tell
+};
+inline constexpr std::size_t kStatisticCount = 4;
+
+/// The most labels that a statistic has.
+inline constexpr std::size_t kMostStatisticLabels = 4;
+
+/// Names of the labels of a statistic, in the order in which values are given. Empty: the machine has one such figure.
+std::span<const std::string_view> label_names(Statistic statistic);
+
+/// Value of a label: a text, or a number in decimal. Lives as long as the text. Thread safety: a plain value.
+class LabelValue {
+ public:
+  LabelValue(std::string_view text) : text_(text) {}                       // NOLINT(google-explicit-constructor)
+  LabelValue(const std::string& text) : text_(text) {}                     // NOLINT(google-explicit-constructor)
+  LabelValue(const char* text) : text_(text) {}                            // NOLINT(google-explicit-constructor)
+  LabelValue(std::uint64_t number) : is_number_(true), number_(number) {}  // NOLINT(google-explicit-constructor)
+  /// `room` is where the digits of a number go; the view lives as long as both.
+  [[nodiscard]] std::string_view view(std::array<char, 20>& room) const;
+
+ private:
+  std::string_view text_;
+  bool is_number_ = false;
+  std::uint64_t number_ = 0;
+};
+
+/// The statistics that one parse produced. Room is kept from one poll to the next, so that filling it again allocates
+/// nothing. Thread safety: none; one owner at a time.
+class StagedStatistics {
+ public:
+  struct Entry {
+    Statistic statistic;
+    std::uint64_t bits = 0;  ///< As the catalogue says: unsigned, signed, or a double's bits.
+    std::array<std::uint32_t, kMostStatisticLabels> label_ends{};  // of each label's value in the texts
+    std::uint32_t labels_begin = 0;
+  };
+
+  void clear() {
+    entries_.clear();
+    texts_.clear();
+  }
+  /// Adds one figure. Requires as many labels as label_names() has; what is missing is "". Bytes of a value that are not
+  /// UTF-8 are replaced, and a value longer than kLongestLabel is cut there. Throws std::bad_alloc.
+  void add(Statistic statistic, std::uint64_t bits, std::initializer_list<LabelValue> labels = {});
+  void add_signed(Statistic statistic, std::int64_t value, std::initializer_list<LabelValue> labels = {});
+  void add_double(Statistic statistic, double value, std::initializer_list<LabelValue> labels = {});
+
+  /// In the order in which they were added.
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  /// Value of label `index` of an entry; valid UTF-8. Lives until the next change.
+  [[nodiscard]] std::string_view label(const Entry& entry, std::size_t index) const {
+    const std::uint32_t begin = index == 0 ? entry.labels_begin : entry.label_ends[index - 1];
+    return std::string_view(texts_).substr(begin, entry.label_ends[index] - begin);
+  }
+
+  /// B; paths of control groups are the longest that kernels have.
+  static constexpr std::size_t kLongestLabel = 4096;
+
+ private:
+  std::vector<Entry> entries_;
+  std::string texts_;
+};
+
+/// The word by which documentation calls a statistic: "accounted_bytes", ...
+std::string_view to_string(Statistic statistic);
+
+}  // namespace memstat
