@@ -19,6 +19,16 @@ constexpr MetricDescriptor cpu_metric(std::string_view name, std::string_view un
   return {name, help, unit, kind, MetricScope::kCpu, Tier::kFull, kUnsigned, kSum, static_cast<std::uint8_t>(figure)};
 }
 
+constexpr MetricDescriptor node_metric(std::string_view name, std::string_view unit, NodeField figure,
+                                       std::string_view help) {
+  return {name, help, unit, kGauge, MetricScope::kNode, Tier::kFull, kUnsigned, kSum, static_cast<std::uint8_t>(figure)};
+}
+
+constexpr MetricDescriptor machine_metric(std::string_view name, std::string_view unit, MetricKind kind, Tier tier,
+                                          Statistic statistic, std::string_view help, FigureFormat format = kUnsigned) {
+  return {name, help, unit, kind, MetricScope::kMachine, tier, format, kSum, static_cast<std::uint8_t>(statistic)};
+}
+
 constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_bytes", "bytes", kGauge, Tier::kMinimal, Figure::kBytes,
                 "Bytes in use now, as of the last poll."),
@@ -95,6 +105,20 @@ constexpr MetricDescriptor kCatalogue[] = {
                "Allocations on this CPU since boot."),
     cpu_metric("memstat_cpu_frees_total", "", kCounter, CpuFigure::kFrees, "Frees on this CPU since boot."),
     cpu_metric("memstat_cpu_free_objects", "", kGauge, CpuFigure::kFreeObjects, "Objects cached by this CPU now."),
+    node_metric("memstat_node_held_bytes", "bytes", NodeField::kHeldBytes,
+                "Bytes of this node's memory that the type takes from the system now."),
+    node_metric("memstat_node_objects", "", NodeField::kCount, "Objects in use on this node now."),
+    node_metric("memstat_node_free_objects", "", NodeField::kFree, "Objects cached for reuse on this node now."),
+    node_metric("memstat_node_object_slots", "", NodeField::kSlots,
+                "Objects that there is room for on this node now, in use or free."),
+    machine_metric("memstat_accounted_bytes", "bytes", kGauge, Tier::kMinimal, Statistic::kAccountedBytes,
+                   "Bytes of memory now by what holds them; the parts are disjoint and may be stacked."),
+    machine_metric("memstat_unaccounted_bytes", "bytes", kGauge, Tier::kMinimal, Statistic::kUnaccountedBytes,
+                   "Bytes of memory now that are neither free nor in any of the accounted parts.", kSigned),
+    machine_metric("memstat_memory_total_bytes", "bytes", kGauge, Tier::kMinimal, Statistic::kTotalBytes,
+                   "Bytes of memory that the kernel manages now."),
+    machine_metric("memstat_accounted_part_missing", "", kGauge, Tier::kMinimal, Statistic::kPartMissing,
+                   "1 for each part of the accounts that this kernel does not tell; its bytes are unaccounted."),
 };
 
 }  // namespace
@@ -109,6 +133,8 @@ std::string_view to_string(MetricScope scope) {
     case MetricScope::kCpu: return "cpu";
     case MetricScope::kSizeClass: return "size_class";
     case MetricScope::kAllocator: return "allocator";
+    case MetricScope::kNode: return "node";
+    case MetricScope::kMachine: return "machine";
   }
   return "unknown";
 }

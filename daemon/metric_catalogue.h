@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "config/config.h"
+#include "core/model/field.h"
+#include "core/model/statistic.h"
 
 namespace memstat {
 
@@ -55,8 +57,9 @@ enum class AllocatorFigure : std::uint8_t { kUnlistedBytes };
 inline constexpr std::size_t kAllocatorFigureCount = 1;
 
 enum class MetricKind : std::uint8_t { kGauge, kCounter };
-/// What one sample is about: a type, a type on one CPU, one size class of a type, or an allocator.
-enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator };
+/// What one sample is about: a type, a type on one CPU, one size class of a type, an allocator, a type on one NUMA node, or
+/// none of them: the machine, or a part of it that the labels of the statistic name.
+enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator, kNode, kMachine };
 /// How a figure's 64 bits are to be read.
 enum class FigureFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
 /// How the figures of types with the same name become one sample.
@@ -79,7 +82,8 @@ struct MetricDescriptor {
   Tier tier;  ///< The smallest tier that shows it.
   FigureFormat format;
   DuplicateRule duplicates;
-  std::uint8_t figure;  ///< A Figure; for scope kCpu a CpuFigure, for kAllocator an AllocatorFigure.
+  std::uint8_t figure;  ///< A Figure; for kCpu a CpuFigure, for kAllocator an AllocatorFigure, for kNode a NodeField, for
+                        ///< kMachine a Statistic.
   CountedSince counted_since = CountedSince::kBoot;  ///< Of counters only.
 };
 
@@ -89,7 +93,7 @@ inline constexpr std::size_t kLongestMetricName = 96;
 /// All of them, in the order of the page.
 std::span<const MetricDescriptor> metric_catalogue();
 
-/// "gauge", "counter"; "type", "cpu", "size_class", "allocator"; "minimal", "default", "full".
+/// "gauge", "counter"; "type", "cpu", "size_class", "allocator", "node", "machine"; "minimal", "default", "full".
 std::string_view to_string(MetricKind kind);
 std::string_view to_string(MetricScope scope);
 std::string_view to_string(Tier tier);

@@ -287,6 +287,8 @@ std::size_t write_shown(const RenderOptions& options, const Rows& rows, const Sn
       case MetricScope::kSizeClass:
         if (options.size_classes) series += write_size_classes(metric, rows, snapshot, writer);
         break;
+      case MetricScope::kNode:
+      case MetricScope::kMachine: break;
       case MetricScope::kCpu:
         if (options.per_cpu) series += write_cpus(metric, rows, snapshot, writer);
         break;

@@ -52,7 +52,8 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
       family.metric.push_back(sample);
     };
     const auto figure = static_cast<Figure>(metric.figure);
-    for (std::size_t row = 0; metric.scope != MetricScope::kCpu && row < snapshot.row_count(); ++row) {
+    const bool is_of_rows = metric.scope == MetricScope::kType || metric.scope == MetricScope::kSizeClass;
+    for (std::size_t row = 0; is_of_rows && row < snapshot.row_count(); ++row) {
       if (!snapshot.has(figure, row)) continue;
       if (metric.scope == MetricScope::kType) add(row, figure_of(metric.format, snapshot.value(figure, row)), {});
       for (std::size_t i = 0; metric.scope == MetricScope::kSizeClass && i < snapshot.size_classes().size(); ++i) {

@@ -19,6 +19,8 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheussRules) {
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string::npos) << name;
     const std::string prefix = metric.scope == MetricScope::kCpu         ? "memstat_cpu_"
                                : metric.scope == MetricScope::kAllocator ? "memstat_"
+                               : metric.scope == MetricScope::kMachine   ? "memstat_"
+                               : metric.scope == MetricScope::kNode      ? "memstat_node_"
                                                                          : "memstat_type_";
     EXPECT_TRUE(name.starts_with(prefix)) << name;
     EXPECT_LE(name.size(), 64U) << name << ": the renderer keeps so much room for a name";
@@ -46,15 +48,23 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
   std::multiset<std::size_t> figures;
   std::multiset<std::size_t> cpu_figures;
   std::multiset<std::size_t> allocator_figures;
+  std::multiset<std::size_t> node_figures;
+  std::multiset<std::size_t> statistics;
   for (const MetricDescriptor& metric : metric_catalogue()) {
     (metric.scope == MetricScope::kCpu         ? cpu_figures
      : metric.scope == MetricScope::kAllocator ? allocator_figures
+     : metric.scope == MetricScope::kNode      ? node_figures
+     : metric.scope == MetricScope::kMachine   ? statistics
                                                : figures)
         .insert(metric.figure);
   }
   for (std::size_t i = 0; i < kFigureCount; ++i) EXPECT_EQ(figures.count(i), 1U) << i;
   for (std::size_t i = 0; i < kCpuFigureCount; ++i) EXPECT_EQ(cpu_figures.count(i), 1U) << i;
   for (std::size_t i = 0; i < kAllocatorFigureCount; ++i) EXPECT_EQ(allocator_figures.count(i), 1U) << i;
+  for (std::size_t i = 0; i < kNodeFieldCount; ++i) EXPECT_EQ(node_figures.count(i), 1U) << i;
+  for (std::size_t i = 0; i < kStatisticCount; ++i) EXPECT_EQ(statistics.count(i), 1U) << i;
+  EXPECT_EQ(node_figures.size(), kNodeFieldCount);
+  EXPECT_EQ(statistics.size(), kStatisticCount);
   EXPECT_EQ(allocator_figures.size(), kAllocatorFigureCount);
   EXPECT_EQ(figures.size(), kFigureCount);
   EXPECT_EQ(cpu_figures.size(), kCpuFigureCount);
