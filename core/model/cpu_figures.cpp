@@ -57,4 +57,12 @@ void CpuFigures::take(const Staging& staging, std::size_t index, CpuFieldMask fi
   }
 }
 
+void CpuFigures::clear(CpuFieldMask fields) noexcept {
+  for (std::uint32_t group = 0; group < group_count(); ++group) {
+    if (places_[group] == 0) continue;
+    for_each_of(fields & fields_,
+                [&](CpuField field) { std::fill_n(column(places_[group], group, field), width(group), 0); });
+  }
+}
+
 }  // namespace memstat

@@ -37,6 +37,8 @@ class CpuFigures {
   [[nodiscard]] CpuFigures with_room_for(const Staging& staging, std::size_t index, CpuFieldMask fields) const;
   /// Takes these fields of staged type `index`, for all CPUs; those that the staging does not have become 0.
   void take(const Staging& staging, std::size_t index, CpuFieldMask fields) noexcept;
+  /// Makes these fields 0 on all CPUs. What is held stays held.
+  void clear(CpuFieldMask fields) noexcept;
 
  private:
   [[nodiscard]] std::uint32_t group_count() const { return (cpu_count_ + kCpuGroup - 1) / kCpuGroup; }

@@ -51,7 +51,8 @@ class MemoryType {
   /// is none. For loops that need not look at thousands of idle CPUs. A CPU that was not skipped once never is.
   [[nodiscard]] std::uint32_t next_used_cpu(std::uint32_t cpu) const { return cpu_figures_.next_held(cpu, cpu_count_); }
 
-  /// Whether the last roster held this type. A vanished one keeps its last figures and its slots until it is evicted.
+  /// Whether the last roster held this type. A vanished one keeps the roster's last figures and its slots until it is
+  /// evicted.
   [[nodiscard]] bool is_present() const { return is_present_; }
   /// Generation of the last roster that held it.
   [[nodiscard]] std::uint64_t last_seen_generation() const { return last_seen_generation_; }
@@ -103,6 +104,7 @@ class MemoryType {
   std::string name_;
   CpuFigures cpu_figures_;
   std::uint32_t cpu_count_ = 0;
+  std::uint64_t mark_ = 0;       // of the list's own walks
   std::uint64_t insertion_ = 0;  // grows with each insertion: the larger, the nearer to the head
   MemoryType* previous_ = nullptr;
 };

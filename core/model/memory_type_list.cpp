@@ -26,16 +26,21 @@ MemoryTypeList::Cursor& MemoryTypeList::cursor_of(std::string_view source) {
   for (Cursor& cursor : cursors_) {
     if (cursor.source == source) return cursor;
   }
-  cursors_.push_back(Cursor{source, {}});
-  return cursors_.back();
+  Cursor& cursor = cursors_.emplace_back();
+  cursor.source = source;
+  return cursor;
 }
 
-bool MemoryTypeList::cursor_matches(const Cursor& cursor, const Staging& staging) {
+bool MemoryTypeList::cursor_matches(const Cursor& cursor, const CommitScope& scope, const Staging& staging) const {
   const std::vector<StagedType>& staged = staging.types();
-  if (cursor.order.size() != staged.size()) return false;
+  if (!cursor.is_valid || cursor.order.size() != staged.size()) return false;
+  // What was unknown may be known by now.
+  const std::uint64_t epoch = allocator_insertions_[static_cast<std::size_t>(scope.allocator)];
+  if (!cursor.unknown.empty() && cursor.epoch != epoch) return false;
+  auto unknown = cursor.unknown.begin();
   for (std::size_t i = 0; i < staged.size(); ++i) {
     const MemoryType* type = cursor.order[i];
-    if (type == nullptr || type->name_ != staged[i].name) return false;
+    if ((type != nullptr ? type->name_ : *unknown++) != staged[i].name) return false;
   }
   return true;
 }
@@ -90,6 +95,7 @@ void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t gene
   entry->sighted_generation_ = generation;
   last_sighting_ = generation;
   entry->insertion_ = ++insertions_;
+  allocator_insertions_[static_cast<std::size_t>(entry->allocator_)] = insertions_;
   entry->next_ = head_;
   if (head_ != nullptr) head_->previous_ = entry;
   head_ = entry;
@@ -121,19 +127,47 @@ void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<Mem
     group.last_count = count;
     for (MemoryType* type : group.members) {
       type->duplicates_ = count;
-      if (changed && type->is_present_) type->sighted_generation_ = last_sighting_ = generation;
+      if (!changed || !type->is_present_) continue;
+      type->sighted_generation_ = last_sighting_ = generation;
+      clear_figures(*type, type->fields_ - scope.fields, type->cpu_fields_ - scope.cpu_fields);
     }
   }
   vanished_count_ = 0;
   for (const MemoryType* type = head_; type != nullptr; type = type->next_) vanished_count_ += type->is_present_ ? 0 : 1;
 }
 
+void MemoryTypeList::clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields) noexcept {
+  for_each_of(fields, [&type](Field field) { type.figures_[field] = 0; });
+  type.fields_ = type.fields_ - fields;
+  cpu_fields = cpu_fields & type.cpu_fields_;
+  if (cpu_fields.empty()) return;
+  type.cpu_figures_.clear(cpu_fields);
+  type.cpu_fields_ = type.cpu_fields_ - cpu_fields;
+}
+
+// Only when a contributor named other types than the last time: until then there is nothing to clear, since a type gets a
+// figure from its one owner only. Vanished types lose them too, or they would come back with stale ones.
+void MemoryTypeList::clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept {
+  ++marks_;
+  for (MemoryType* type : order) {
+    if (type != nullptr) type->mark_ = marks_;
+  }
+  for (MemoryType* type = head_; type != nullptr; type = type->next_) {
+    if (type->allocator_ != scope.allocator || type->mark_ == marks_) continue;
+    clear_figures(*type, scope.fields, scope.cpu_fields);
+  }
+}
+
 Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation) try {
   Cursor& cursor = cursor_of(scope.source);
-  const bool same_roster = cursor_matches(cursor, staging);
+  const bool same_roster = cursor_matches(cursor, scope, staging);
   std::vector<MemoryType*> order;
+  std::vector<std::string> unknown;
   std::vector<std::unique_ptr<MemoryType>> created;
   if (!same_roster) match(scope, staging, order, created);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] == nullptr) unknown.emplace_back(staging.types()[i].name);
+  }
   const std::vector<MemoryType*>& matched = same_roster ? cursor.order : order;
   std::vector<GrownCpuFigures> grown = prepare_cpu_figures(scope, staging, matched);
 
@@ -153,11 +187,13 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
     }
   }
   const CpuFieldMask owned_cpu_fields = staging.cpu_fields() & scope.cpu_fields;
+  const CpuFieldMask lacking_cpu_fields = scope.cpu_fields - owned_cpu_fields;
   for (std::size_t i = 0; i < staged.size(); ++i) {
     MemoryType* type = matched[i];
     if (type == nullptr) continue;
     for_each_of(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
     type->fields_ = (type->fields_ - scope.fields) | (staged[i].fields & scope.fields);
+    if (!(type->cpu_fields_ & lacking_cpu_fields).empty()) clear_figures(*type, {}, lacking_cpu_fields);
     if (owned_cpu_fields.empty()) continue;
     type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
     type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;
@@ -168,8 +204,15 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
       for (MemoryType* type : matched) type->last_seen_generation_ = generation;
     }
   } else {
-    if (scope.is_roster) note_roster(scope, order, generation);
+    if (scope.is_roster) {
+      note_roster(scope, order, generation);
+    } else {
+      clear_figures_of_unnamed(scope, order);
+    }
     cursor.order.swap(order);
+    cursor.unknown.swap(unknown);
+    cursor.epoch = allocator_insertions_[static_cast<std::size_t>(scope.allocator)];
+    cursor.is_valid = true;
   }
   return {};
 } catch (const std::bad_alloc&) {
@@ -187,7 +230,9 @@ void MemoryTypeList::erase(MemoryType* type) noexcept {
   if (type->next_ != nullptr) type->next_->previous_ = type->previous_;
   // A cursor that led to it starts over; the next commit then matches by name.
   for (Cursor& cursor : cursors_) {
-    if (std::find(cursor.order.begin(), cursor.order.end(), type) != cursor.order.end()) cursor.order.clear();
+    if (std::find(cursor.order.begin(), cursor.order.end(), type) == cursor.order.end()) continue;
+    cursor.is_valid = false;
+    cursor.order.clear();
   }
   Groups& groups = groups_[static_cast<std::size_t>(type->allocator_)];
   const auto group = groups.find(type->name_);

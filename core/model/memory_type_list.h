@@ -23,7 +23,7 @@ namespace memstat {
 struct CommitScope {
   std::string_view source;  ///< Name of the source; must outlive the list (a string literal).
   Allocator allocator = Allocator::kUnknown;
-  bool is_roster = false;  ///< Creates types and retires those it no longer names; others only add figures.
+  bool is_roster = false;  ///< Creates types and retires those it no longer names; others (contributors) only add figures.
   FieldMask fields;
   CpuFieldMask cpu_fields;
 };
@@ -51,7 +51,10 @@ class MemoryTypeList {
 
   /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
   /// same types in the same order and no further CPUs begin to use them. Types that a roster no longer names become
-  /// vanished. `generation` numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
+  /// vanished. What a contributor names and the list does not know is left out until a roster creates it; types that a
+  /// contributor no longer names lose the figures that it owns, and where the number of types of a name changes all of them
+  /// lose those of contributors, which may be another's by now, until their next commits. `generation` numbers the polls,
+  /// from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
   Result<void> commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation);
 
   /// Destroys the vanished types last seen before `generation`, after calling `on_evict` for each (so that the caller can
@@ -93,7 +96,10 @@ class MemoryTypeList {
   /// What a source's last commit matched, record by record: in the steady state the next one matches the same.
   struct Cursor {
     std::string_view source;
-    std::vector<MemoryType*> order;  // nullptr where a source that is no roster named an unknown type
+    bool is_valid = false;             // false before the first commit, and when a type that it led to was destroyed
+    std::vector<MemoryType*> order;    // nullptr where a contributor named a type that the list does not know
+    std::vector<std::string> unknown;  // the names of those, in order
+    std::uint64_t epoch = 0;           // of the allocator's insertions; the unknown ones are unknown as of then
   };
   /// Room for more CPUs or more of their figures, with the figures so far; made before anything of the type is changed.
   struct GrownCpuFigures {
@@ -102,13 +108,15 @@ class MemoryTypeList {
   };
 
   Cursor& cursor_of(std::string_view source);
-  static bool cursor_matches(const Cursor& cursor, const Staging& staging);
+  [[nodiscard]] bool cursor_matches(const Cursor& cursor, const CommitScope& scope, const Staging& staging) const;
   void match(const CommitScope& scope, const Staging& staging, std::vector<MemoryType*>& order,
              std::vector<std::unique_ptr<MemoryType>>& created);
   static std::vector<GrownCpuFigures> prepare_cpu_figures(const CommitScope& scope, const Staging& staging,
                                                           const std::vector<MemoryType*>& order);
   void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;
   void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
+  static void clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields) noexcept;
+  void clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept;
   void erase(MemoryType* type) noexcept;
 
   CallerSlots slots_;
@@ -119,6 +127,8 @@ class MemoryTypeList {
   std::array<Groups, kAllocatorCount> groups_;
   std::vector<Cursor> cursors_;
   std::uint64_t insertions_ = 0;
+  std::array<std::uint64_t, kAllocatorCount> allocator_insertions_{};  // of one allocator, as of insertions_
+  std::uint64_t marks_ = 0;
   std::uint64_t last_sighting_ = 0;
   std::size_t vanished_count_ = 0;
 };

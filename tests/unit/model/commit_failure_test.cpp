@@ -96,6 +96,21 @@ TEST_F(CommitFailureTest, OfASourceThatIsNoRosterLeavesEverythingAsItWas) {
   EXPECT_EQ(list_.find(std::nullopt, "old")->figure(Field::kFailures), 1U);
 }
 
+TEST_F(CommitFailureTest, OfASourceThatNamesOtherTypesThanBeforeLeavesTheFiguresOfThoseItNamed) {
+  const CommitScope scope{.source = "other",
+                          .allocator = Allocator::kUma,
+                          .is_roster = false,
+                          .fields = FieldMask(Field::kFailures),
+                          .cpu_fields = {}};
+  StagingBuilder before;
+  before.type("old", {{Field::kFailures, 7}}).type("stranger");
+  ASSERT_TRUE(list_.commit(scope, before.staging(), 1));
+  StagingBuilder after;
+  after.type("twice", {{Field::kFailures, 2}}).type("another stranger with a name that is not short");
+  EXPECT_GT(fail_every_allocation(list_, scope, after.staging(), 1), 2);
+  EXPECT_FALSE(list_.find(std::nullopt, "old")->fields().has(Field::kFailures));
+}
+
 TEST_F(CommitFailureTest, OfKnownTypesThatFurtherCpusBeginToUseLeavesEverythingAsItWas) {
   const CpuFieldMask free(CpuField::kFree);
   std::vector<std::uint64_t> values(70);

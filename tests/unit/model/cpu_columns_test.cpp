@@ -16,7 +16,9 @@ class CpuColumnsTest : public testing::Test {
   void poll(const std::vector<std::uint64_t>& allocs, const std::vector<std::uint64_t>& free) {
     StagingBuilder staging(kTwo, static_cast<std::uint32_t>(allocs.size()));
     staging.type("x", {}, {{CpuField::kNumAllocs, allocs}, {CpuField::kFree, free}});
-    ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), ++generation_));
+    CommitScope scope = roster_of(Allocator::kUma);
+    scope.cpu_fields = kTwo;
+    ASSERT_TRUE(list_.commit(scope, staging.staging(), ++generation_));
   }
   [[nodiscard]] const MemoryType& type() const { return *list_.first(); }
   [[nodiscard]] std::vector<std::uint64_t> figures(CpuField field) const {
