@@ -13,6 +13,9 @@ constexpr FieldMask kCounterFields = [] {
   return fields;
 }();
 
+/// What says whether a type is at its limit.
+constexpr FieldMask kLimitFields(Field::kBytes, Field::kCount, Field::kFree, Field::kCountLimit, Field::kBytesLimit);
+
 enum class Step { kForward, kSkew, kReset };
 
 /// One counter's rule: what to add to the total, and what to compare with next time.
@@ -38,9 +41,11 @@ std::uint64_t cpus_of(const MemoryType& type) { return std::max(type.cpu_count()
 /// itself, which comes last: what others left there stays if it makes the sum larger. Differences are modulo 2^64.
 void hand_over_cpu_totals(MemoryType& type, MemoryType& eldest) {
   for (std::size_t i = 0; i < kTrackedCpuCounters.size(); ++i) {
-    if (!type.cpu_fields().has(kTrackedCpuCounters[i])) continue;
+    // A present type without the counter lacks it for now: it keeps what it has counted.
+    if (type.is_present() && !type.cpu_fields().has(kTrackedCpuCounters[i])) continue;
     const std::size_t total_slot = kCpuAccumulatedSlot + i;
     for (std::uint32_t cpu = 0; cpu < type.cpu_count(); ++cpu) {
+      if (!type.is_present() && type.cpu_caller_uint64(cpu, total_slot) == 0) continue;
       const std::uint64_t raw = type.is_present() ? type.cpu_figure(kTrackedCpuCounters[i], cpu) : 0;
       const std::uint64_t surplus = type.cpu_caller_uint64(cpu, total_slot) - raw;
       type.set_cpu_caller_uint64(cpu, kCpuPreviousSlot + i, raw);
@@ -84,9 +89,12 @@ void DeltaTracker::keep_totals_of_changed_names(MemoryTypeList& list, std::uint6
         state->limit_hits += std::exchange(gone->limit_hits, 0);
       }
       for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
+        // A present type without the counter lacks it for now: it keeps what it has counted.
+        if (type->is_present() && !type->fields().has(kTrackedCounters[i])) continue;
+        const std::uint64_t total = type->caller_uint64(kAccumulatedSlot + i);
+        if (!type->is_present() && total == 0) continue;
         const std::uint64_t raw = type->is_present() ? type->figure(kTrackedCounters[i]) : 0;
-        surplus[i] += type->caller_uint64(kAccumulatedSlot + i) - raw;  // modulo 2^64: the sum is what counts
-        if (!type->fields().has(kTrackedCounters[i])) continue;
+        surplus[i] += total - raw;  // modulo 2^64: the sum is what counts
         type->set_caller_uint64(kPreviousSlot + i, raw);
         type->set_caller_uint64(kAccumulatedSlot + i, raw);
       }
@@ -99,14 +107,14 @@ void DeltaTracker::keep_totals_of_changed_names(MemoryTypeList& list, std::uint6
   }
 }
 
-void DeltaTracker::track_counters(MemoryType& type, TrackedType& state, FieldMask fields, bool first_sight) {
+void DeltaTracker::track_counters(MemoryType& type, TrackedType& state, FieldMask fields, FieldMask fresh) {
   std::uint64_t waits_and_failures = 0;
   bool was_reset = false;
   for (std::size_t i = (fields & kCounterFields).empty() ? kTrackedCounters.size() : 0; i < kTrackedCounters.size(); ++i) {
     const Field counter = kTrackedCounters[i];
     if (!fields.has(counter)) continue;
     const std::uint64_t raw = type.figure(counter);
-    if (first_sight) {
+    if (fresh.has(counter)) {
       // More than raw: a name that was known before, see keep_totals_of_changed_names.
       if (type.caller_uint64(kAccumulatedSlot + i) < raw) type.set_caller_uint64(kAccumulatedSlot + i, raw);
       type.set_caller_uint64(kPreviousSlot + i, raw);
@@ -120,23 +128,24 @@ void DeltaTracker::track_counters(MemoryType& type, TrackedType& state, FieldMas
   }
   if (was_reset) ++state.resets;
   if (waits_and_failures != 0) state.had_trouble = true;
-  track_limits(type, state, fields, waits_and_failures, first_sight);
+  track_limits(type, state, fields, fresh, waits_and_failures);
 }
 
-void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, FieldMask fields,
-                                std::uint64_t waits_and_failures, bool first_sight) {
+void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, FieldMask fields, FieldMask fresh,
+                                std::uint64_t waits_and_failures) {
   const std::uint64_t objects = fields.has(Field::kCountLimit) ? type.figure(Field::kCountLimit) : state.limit.objects;
   const std::uint64_t bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : state.limit.bytes;
   if (objects == 0 && bytes == 0) return;
-  if (fields.has(Field::kFailures) || fields.has(Field::kSleeps)) {
+  if (state.seen.has(Field::kFailures) || state.seen.has(Field::kSleeps)) {
     state.limit_hits += waits_and_failures;
     return;
   }
-  // The kernel counts no hits: one each time that usage is seen to go over; who is over at first sight was not seen to.
-  // Cached objects count against the limit.
+  // The kernel counts no hits: one each time that usage is seen to go over; who is over at first sight was not seen to, nor
+  // is who lacks one of the figures for now, of usage or limit. Cached objects count against the limit.
+  if (!((state.seen - fields) & kLimitFields).empty()) return;
   const std::uint64_t held_objects = state.objects + (fields.has(Field::kFree) ? type.figure(Field::kFree) : 0);
   const bool is_over = (objects != 0 && held_objects >= objects) || (bytes != 0 && state.bytes >= bytes);
-  if (is_over && !state.is_over_limit && !first_sight) {
+  if (is_over && !state.is_over_limit && (fresh & kLimitFields).empty()) {
     ++state.limit_hits;
     state.had_trouble = true;
   }
@@ -178,20 +187,23 @@ void DeltaTracker::look_up(const MemoryType& type, TrackedType& state) const {
 
 void DeltaTracker::track_type(MemoryType& type, TrackedType& state, FieldMask fields, std::uint64_t generation) {
   const bool first_sight = type.caller_uint64(kGenerationSlot) == 0 || type.sighted_generation() == generation;
+  const FieldMask fresh = first_sight ? fields : fields - state.seen;
+  state.seen = first_sight ? fields : state.seen | fields;
   if (fields.has(Field::kBytes)) {
     const std::uint64_t bytes = clamp_negative(type.figure(Field::kBytes));
     state.delta_bytes = static_cast<std::int64_t>(bytes - state.bytes);
+    state.has_delta_bytes = !fresh.has(Field::kBytes);
     state.bytes = bytes;
     if (bytes > type.caller_uint64(kPeakSlot)) type.set_caller_uint64(kPeakSlot, bytes);
-    track_growth(state, first_sight);
+    track_growth(state, fresh.has(Field::kBytes));
   }
   if (fields.has(Field::kCount)) {
     const std::uint64_t objects = clamp_negative(type.figure(Field::kCount));
     state.delta_objects = static_cast<std::int64_t>(objects - state.objects);
+    state.has_delta_objects = !fresh.has(Field::kCount);
     state.objects = objects;
   }
-  state.has_delta = !first_sight;
-  track_counters(type, state, fields, first_sight);
+  track_counters(type, state, fields, fresh);
   type.set_caller_uint64(kGenerationSlot, generation);
 }
 

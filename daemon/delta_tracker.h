@@ -4,8 +4,10 @@
 // Rules. A counter's accumulated total starts at the first raw value seen and adds positive differences. A drop of at most
 // max(64 x CPUs, 0.1 % of the value) is counter skew (per-CPU counters are read without a lock): nothing is added, and the
 // higher value stays the one to compare with. A larger drop is a reset: counted, and the new raw value is added. First sight
-// gives no delta. A type that vanishes keeps its slots, so one that comes back within the retention loses nothing. When the
-// number of types of one name changes, nobody can tell which is which: their total stays, each is seen for the first time.
+// gives no delta: of a type, and of a figure that a type gets later (from another source). A type that vanishes, and a
+// figure that a type lacks for a while, keep their slots, so that what comes back within the retention loses nothing. When
+// the number of types of one name changes, nobody can tell which is which: their total stays, each is seen for the first
+// time.
 #pragma once
 
 #include <array>
@@ -52,7 +54,9 @@ struct TrackedType {
   std::uint64_t objects = 0;       ///< at the last poll
   std::int64_t delta_bytes = 0;    ///< since the poll before
   std::int64_t delta_objects = 0;  ///< since the poll before
-  bool has_delta = false;          ///< false at first sight
+  bool has_delta_bytes = false;    ///< false at first sight
+  bool has_delta_objects = false;  ///< false at first sight
+  FieldMask seen;                  ///< figures followed since first sight, those that are away just now included
   bool is_over_limit = false;
   bool has_growth = false;
   double growth_bytes_per_second = 0;  ///< over the growth window, or since first sight when that is shorter
@@ -110,10 +114,10 @@ class DeltaTracker {
   static void keep_totals_of_changed_names(MemoryTypeList& list, std::uint64_t generation);
   void look_up(const MemoryType& type, TrackedType& state) const;
   void track_type(MemoryType& type, TrackedType& state, FieldMask fields, std::uint64_t generation);
-  void track_counters(MemoryType& type, TrackedType& state, FieldMask fields, bool first_sight);
+  void track_counters(MemoryType& type, TrackedType& state, FieldMask fields, FieldMask fresh);
   void track_growth(TrackedType& state, bool first_sight);
-  static void track_limits(const MemoryType& type, TrackedType& state, FieldMask fields, std::uint64_t waits_and_failures,
-                           bool first_sight);
+  static void track_limits(const MemoryType& type, TrackedType& state, FieldMask fields, FieldMask fresh,
+                           std::uint64_t waits_and_failures);
   static void track_cpus(MemoryType& type, CpuFieldMask fields);
 
   Options options_;

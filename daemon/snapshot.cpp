@@ -86,12 +86,12 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
   if (fields.has(Field::kBytes)) {
     figures.put(Figure::kBytes, tracked.bytes);
     figures.put(Figure::kPeakBytes, type.caller_uint64(kPeakSlot));
-    if (tracked.has_delta) figures.put(Figure::kDeltaBytes, static_cast<std::uint64_t>(tracked.delta_bytes));
+    if (tracked.has_delta_bytes) figures.put(Figure::kDeltaBytes, static_cast<std::uint64_t>(tracked.delta_bytes));
     if (tracked.has_growth) figures.put(Figure::kGrowth, rate_bits(tracked.growth_bytes_per_second));
   }
   if (fields.has(Field::kCount)) {
     figures.put(Figure::kObjects, tracked.objects);
-    if (tracked.has_delta) figures.put(Figure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
+    if (tracked.has_delta_objects) figures.put(Figure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
   }
   for (const auto& [field, figure] : kPlainFigures) {
     if (fields.has(field)) figures.put(figure, type.figure(field));

@@ -19,7 +19,7 @@ class CounterTest : public testing::Test {
  protected:
   void poll(std::uint64_t allocs, std::uint32_t cpus = 1) {
     StagingBuilder staging(CpuFieldMask(CpuField::kFree), cpus);
-    staging.type("x", {{Field::kNumAllocs, allocs}});
+    staging.type("x", {{Field::kNumAllocs, allocs}, {Field::kCount, 1}});
     types_.poll(staging);
   }
   [[nodiscard]] std::uint64_t total() const { return types_.total("x", Field::kNumAllocs); }
@@ -146,7 +146,7 @@ TEST_F(CounterTest, AfterEvictionATypeStartsAnewAlsoInSlotsThatWereUsed) {
   poll(2000);
   EXPECT_EQ(total(), 2000U);
   EXPECT_EQ(resets(), 0U);
-  EXPECT_FALSE(types_.tracked("x").has_delta);
+  EXPECT_FALSE(types_.tracked("x").has_delta_objects);
   EXPECT_EQ(types_.tracked("x").bytes, 0U);
 }
 
@@ -164,7 +164,8 @@ class DuplicatesTest : public testing::Test {
   void poll(const std::vector<std::uint64_t>& raw) {
     StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs), 2);
     for (const std::uint64_t value : raw) {
-      staging.type("x", {{Field::kNumAllocs, value}}, {{CpuField::kNumAllocs, {value / 2, value - value / 2}}});
+      staging.type("x", {{Field::kNumAllocs, value}, {Field::kCount, 1}},
+                   {{CpuField::kNumAllocs, {value / 2, value - value / 2}}});
     }
     staging.type("other", {{Field::kNumAllocs, 5}});
     types_.poll(staging);
@@ -211,10 +212,10 @@ TEST_F(DuplicatesTest, TheYoungerTakesTheOldestsEntryWithoutAReset) {
   poll({3000});  // the older one is gone: ordinal 0 is another type now
   EXPECT_EQ(shown(), 53'000U);
   EXPECT_EQ(types_.tracked("x").resets, 0U);
-  EXPECT_FALSE(types_.tracked("x").has_delta);
+  EXPECT_FALSE(types_.tracked("x").has_delta_objects);
   poll({3001});
   EXPECT_EQ(shown(), 53'001U);
-  EXPECT_TRUE(types_.tracked("x").has_delta);
+  EXPECT_TRUE(types_.tracked("x").has_delta_objects);
 }
 
 TEST_F(DuplicatesTest, TheTotalIsTheLargerOfWhatWasShownAndTheKernelsSum) {
