@@ -270,15 +270,11 @@ bool QueriedList::query_linux(Allocator allocator) {
   if (!view) return fail(std::move(view.error()));
   Result<void> outcome = not_present({}, "this kernel has none of the sources asked for");
   bool is_any_up = false;
-  for (const bool is_roster : {true, false}) {  // rosters first: the others only add to types that are there
-    for (const SourceDescriptor* source : all_sources()) {
-      const bool is_wanted = allocator == Allocator::kUnknown || source->allocator == allocator;
-      if (source->os != OperatingSystem::kLinux || source->is_roster != is_roster || !is_wanted) continue;
-      auto result = refresh_entry(entry_of(*source), *view);
-      is_any_up = is_any_up || result.has_value();
-      if (result || result.error().code == ErrorCode::kNotPresent) continue;
-      if (outcome.error().code == ErrorCode::kNotPresent) outcome = std::move(result);
-    }
+  for (const SourceDescriptor* source : sources_to_query(all_sources(), OperatingSystem::kLinux, allocator)) {
+    auto result = refresh_entry(entry_of(*source), *view);
+    is_any_up = is_any_up || result.has_value();
+    if (result || result.error().code == ErrorCode::kNotPresent) continue;
+    if (outcome.error().code == ErrorCode::kNotPresent) outcome = std::move(result);
   }
   if (is_any_up && outcome.error().code == ErrorCode::kNotPresent) return true;
   return fail(std::move(outcome.error()));

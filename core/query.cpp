@@ -56,6 +56,17 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
   });
 }
 
+std::vector<const SourceDescriptor*> sources_to_query(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
+                                                      Allocator allocator) {
+  std::vector<const SourceDescriptor*> wanted = in_reading_order(sources);
+  std::erase_if(wanted, [&](const SourceDescriptor* source) {
+    if (source->os != os) return true;
+    if (allocator == Allocator::kUnknown) return !source->is_on_by_default;
+    return source->allocator != allocator || !(source->is_on_by_default || source->is_roster);
+  });
+  return wanted;
+}
+
 Result<void> refresh(SourceReader& reader, KernelView& view, MemoryTypeList& list, std::uint64_t generation) {
   if (auto result = read_source(reader, view); !result) return result;
   return commit_source(reader, list, generation);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/base/result.h"
@@ -40,6 +41,11 @@ enum class Duplicates {
 /// Parses what was read and commits it. On an error the list and all caller slots are as before.
 Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation,
                            Duplicates duplicates = Duplicates::kEach);
+
+/// The sources among `sources` that answer a question for the types of one allocator of a system, or (kUnknown) for all
+/// types there, in reading order. Sources that are off by default are left out, but the roster of the allocator asked for.
+std::vector<const SourceDescriptor*> sources_to_query(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
+                                                      Allocator allocator);
 
 /// All three steps but the opening, for callers that do not mind blocking.
 Result<void> refresh(SourceReader& reader, KernelView& view, MemoryTypeList& list, std::uint64_t generation);

@@ -134,6 +134,10 @@ struct SourceDescriptor {
 /// Every source of this build, in alphabetical order. (Generated from the files of core/sources.)
 std::span<const SourceDescriptor* const> all_sources();
 
+/// The same sources in the order in which they are to be read: rosters first, so that contributors find the types that they
+/// have figures of; otherwise as given.
+std::vector<const SourceDescriptor*> in_reading_order(std::span<const SourceDescriptor* const> sources);
+
 /// The source of that name, nullptr when there is none.
 const SourceDescriptor* find_source(std::string_view name);
 
