@@ -2,7 +2,7 @@
 // The only door to the operating system. Sources read kernel figures through a KernelView and through nothing else, which is
 // what lets a FreeBSD stream be decoded on Linux, a bug report be replayed, and a test fail the Nth read.
 // Implementations: live_linux.cpp, live_freebsd.cpp (this machine), captured.h (a recording), recording.h (decorates
-// another view), and tests/support/faulty_kernel_view.h.
+// another view), once_per_poll.h (another one), and tests/support/faulty_kernel_view.h.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ std::string_view to_string(OperatingSystem os);
 ///
 /// Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
 /// On an error `out` may hold anything. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
-/// Thread safety: reads may run in several threads at once, as long as each thread reads other paths (a source that hangs
-/// keeps its thread while a fresh one reads the other sources). keep_open is called before the first read only.
+/// Thread safety: reads may run in several threads at once, of the same path as well (a source that hangs keeps its thread
+/// while a fresh one reads the other sources, which may want the same file). keep_open is called before the first read only.
 class KernelView {
  public:
   KernelView() = default;

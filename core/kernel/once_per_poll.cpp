@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/once_per_poll.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+namespace memstat {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSharedFiles = {"/proc/buddyinfo", "/proc/meminfo", "/proc/stat", "/proc/vmstat",
+                                                          "/proc/zoneinfo"};
+constexpr std::string_view kNodes = "/sys/devices/system/node/node";
+constexpr std::array<std::string_view, 3> kSharedFilesOfNode = {"/meminfo", "/numastat", "/vmstat"};
+
+}  // namespace
+
+bool is_shared_file(std::string_view path) {
+  if (path.starts_with(kNodes)) {
+    return std::any_of(kSharedFilesOfNode.begin(), kSharedFilesOfNode.end(),
+                       [path](std::string_view name) { return path.ends_with(name); });
+  }
+  return std::find(kSharedFiles.begin(), kSharedFiles.end(), path) != kSharedFiles.end();
+}
+
+void OncePerPollView::begin_poll() {
+  const std::lock_guard lock(mutex_);
+  ++poll_;
+  is_in_poll_ = true;
+}
+
+void OncePerPollView::end_poll() {
+  const std::lock_guard lock(mutex_);
+  is_in_poll_ = false;
+}
+
+Result<void> OncePerPollView::read_file(std::string_view path, Buffer& out) {
+  if (!is_shared_file(path)) return inner_->read_file(path, out);
+  std::uint64_t poll = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_in_poll_) {
+      poll = poll_;
+      if (const auto found = files_.find(path); found != files_.end() && found->second.poll == poll) {
+        out.assign(found->second.bytes.view());
+        return found->second.result;
+      }
+    }
+  }
+  Result<void> result = inner_->read_file(path, out);
+  if (poll != 0) keep(path, poll, out, result);
+  return result;
+}
+
+void OncePerPollView::keep(std::string_view path, std::uint64_t poll, const Buffer& bytes, const Result<void>& result) {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (!is_in_poll_ || poll != poll_) return;  // it hung until its poll was over
+    auto found = files_.find(path);
+    if (found == files_.end()) found = files_.try_emplace(std::string(path)).first;
+    Brought& file = found->second;
+    if (file.poll == poll) return;  // another thread was quicker, and somebody may have had its bytes
+    file.bytes.assign(result ? bytes.view() : std::string_view());
+    file.result = result;
+    file.poll = poll;
+  } catch (const std::bad_alloc&) {  // then the next source reads the file itself
+  }
+}
+
+}  // namespace memstat

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A file that several sources read is read from the kernel once a poll.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/kernel/once_per_poll.h"
+#include "core/query.h"
+#include "tests/support/source_cases.h"
+
+namespace memstat {
+namespace {
+
+/// Notes who reads which file, and passes everything on.
+class ReadersOfFiles final : public KernelView {
+ public:
+  explicit ReadersOfFiles(KernelView& inner) : inner_(inner) {}
+
+  std::string_view reader;  ///< Whose reads are noted; "": nobody's.
+  std::map<std::string, std::set<std::string_view>, std::less<>> readers;
+
+  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
+  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    if (!reader.empty()) readers[std::string(path)].insert(reader);
+    return inner_.read_file(path, out);
+  }
+  Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    return inner_.list_directory(path, names);
+  }
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
+    return inner_.read_sysctl(name, out, size_hint);
+  }
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
+    return inner_.list_sysctls(prefix, names);
+  }
+  Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
+
+ private:
+  KernelView& inner_;
+};
+
+class SharedFiles : public testing::TestWithParam<std::string> {};
+
+TEST_P(SharedFiles, OfTheSourcesAreInTheListOfThoseReadOnceAPoll) {
+  const auto capture = open_fixture(GetParam());
+  ReadersOfFiles view(*capture);
+  MemoryTypeList list;
+  for (const SourceDescriptor* source : all_sources()) {
+    if (source->os != view.os()) continue;
+    SourceReader reader(*source);
+    if (!open_source(reader, view) || !refresh(reader, view, list, 1)) continue;
+    view.reader = source->name;  // a steady read
+    EXPECT_TRUE(refresh(reader, view, list, 2)) << source->name;
+    view.reader = {};
+  }
+  EXPECT_FALSE(view.readers.empty() && view.os() == OperatingSystem::kLinux);
+  for (const auto& [path, readers] : view.readers) {
+    if (readers.size() > 1) {
+      EXPECT_TRUE(is_shared_file(path)) << path << " is read by " << *readers.begin() << " and " << *readers.rbegin()
+                                        << ": add it to core/kernel/once_per_poll.cpp";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, SharedFiles, testing::ValuesIn(all_captures()),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+}  // namespace
+}  // namespace memstat

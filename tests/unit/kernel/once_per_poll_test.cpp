@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/once_per_poll.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/kernel/recording.h"
+#include "tests/support/fake_kernel_view.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/manual_clock.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kShared = "/proc/meminfo";
+constexpr std::string_view kOther = "/proc/slabinfo";
+
+class OncePerPoll : public testing::Test {
+ protected:
+  OncePerPoll() {
+    inner_->set(kShared, "first");
+    inner_->set(kOther, "other");
+  }
+  std::string read(std::string_view path = kShared) {
+    Buffer out;
+    const Result<void> result = view_.read_file(path, out);
+    return result ? std::string(out.view()) : "errno " + std::to_string(result.error().system_errno);
+  }
+
+  std::shared_ptr<FakeKernelView> inner_ = std::make_shared<FakeKernelView>(OperatingSystem::kLinux);
+  OncePerPollView view_{inner_};
+};
+
+TEST_F(OncePerPoll, ASharedFileIsReadOnceAndTheNextReaderHasACopy) {
+  view_.begin_poll();
+  EXPECT_EQ(read(), "first");
+  inner_->set(kShared, "second");
+  EXPECT_EQ(read(), "first") << "both readers have the same moment";
+  EXPECT_EQ(inner_->reads_of(kShared), 1);
+}
+
+TEST_F(OncePerPoll, TheNextPollReadsAgain) {
+  view_.begin_poll();
+  read();
+  view_.end_poll();
+  inner_->set(kShared, "second");
+  view_.begin_poll();
+  EXPECT_EQ(read(), "second");
+  EXPECT_EQ(read(), "second");
+  EXPECT_EQ(inner_->reads_of(kShared), 2);
+}
+
+TEST_F(OncePerPoll, AnErrorIsSharedForThatPollOnly) {
+  inner_->fail(kShared, EIO);
+  view_.begin_poll();
+  EXPECT_EQ(read(), "errno " + std::to_string(EIO));
+  inner_->set(kShared, "well again");
+  EXPECT_EQ(read(), "errno " + std::to_string(EIO));
+  view_.begin_poll();
+  EXPECT_EQ(read(), "well again");
+}
+
+TEST_F(OncePerPoll, OtherFilesAreReadEachTime) {
+  view_.begin_poll();
+  EXPECT_EQ(read(kOther), "other");
+  EXPECT_EQ(read(kOther), "other");
+  EXPECT_EQ(inner_->reads_of(kOther), 2);
+}
+
+TEST_F(OncePerPoll, OutsideOfAPollEverythingIsPassedOn) {
+  read();
+  view_.begin_poll();
+  read();
+  view_.end_poll();
+  read();
+  read();
+  EXPECT_EQ(inner_->reads_of(kShared), 4);
+}
+
+TEST_F(OncePerPoll, TheFilesOfANodeAreSharedAsWell) {
+  EXPECT_TRUE(is_shared_file("/sys/devices/system/node/node17/meminfo"));
+  EXPECT_FALSE(is_shared_file("/sys/devices/system/node/online"));
+  EXPECT_FALSE(is_shared_file("/proc/meminfo2"));
+  EXPECT_FALSE(is_shared_file(""));
+}
+
+// A read that hangs is left behind by its poll; nobody waits for it, and what it brings at last is no news.
+TEST_F(OncePerPoll, AReadThatHangsHoldsUpNobodyAndItsBytesStayOutOfLaterPolls) {
+  inner_->block(kShared);
+  view_.begin_poll();
+  std::string late;
+  std::thread stuck([&] { late = read(); });
+  inner_->wait_until_hanging(kShared);
+  EXPECT_EQ(read(kOther), "other");
+  view_.end_poll();
+  view_.begin_poll();
+  inner_->set(kShared, "late");
+  inner_->release(kShared);
+  stuck.join();
+  EXPECT_EQ(late, "late") << "its own reader has it";
+  inner_->set(kShared, "fresh");
+  EXPECT_EQ(read(), "fresh");
+  EXPECT_EQ(read(), "fresh");
+  EXPECT_EQ(inner_->reads_of(kShared), 2);
+}
+
+TEST_F(OncePerPoll, WhoWantsAFileWhileItIsBeingReadReadsItToo) {
+  inner_->block(kShared);
+  view_.begin_poll();
+  std::thread one([this] { EXPECT_EQ(read(), "first"); });
+  inner_->wait_until_hanging(kShared);
+  std::thread two([this] { EXPECT_EQ(read(), "first"); });
+  EXPECT_TRUE(eventually([this] { return inner_->reads_of(kShared) == 2; }));
+  inner_->release(kShared);
+  one.join();
+  two.join();
+  EXPECT_EQ(read(), "first");
+  EXPECT_EQ(inner_->reads_of(kShared), 2);
+}
+
+TEST_F(OncePerPoll, AViewThatThrowsLeavesNothingBehind) {
+  inner_->make_throw(kShared);
+  view_.begin_poll();
+  EXPECT_THROW(read(), std::runtime_error);
+  EXPECT_THROW(read(), std::runtime_error);
+  EXPECT_EQ(inner_->reads_of(kShared), 2);
+}
+
+TEST_F(OncePerPoll, ARecordingBelowItHasTheFileOfEachPoll) {
+  const TemporaryFolder folder;
+  const ManualClock clock;
+  auto recording = RecordingKernelView::create(*inner_, {.folder = folder.file("recording")}, clock);
+  ASSERT_TRUE(recording);
+  RecordingKernelView& recorder = **recording;
+  OncePerPollView view(std::shared_ptr<KernelView>(std::move(*recording)));
+  Buffer out;
+  for (const char* text : {"poll 0", "poll 1"}) {
+    inner_->set(kShared, text);
+    recorder.begin_poll("test");
+    view.begin_poll();
+    for (int reader = 0; reader < 3; ++reader) ASSERT_TRUE(view.read_file(kShared, out));
+    view.end_poll();
+    ASSERT_TRUE(recorder.end_poll());
+  }
+  EXPECT_EQ(read_text(folder.file("recording/000000/fs/proc/meminfo")), "poll 0");
+  EXPECT_EQ(read_text(folder.file("recording/000001/fs/proc/meminfo")), "poll 1");
+}
+
+}  // namespace
+}  // namespace memstat
