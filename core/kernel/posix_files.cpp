@@ -18,8 +18,20 @@ namespace memstat {
 namespace {
 
 Error access_error(std::string_view path, int system_errno) {
-  const bool denied = system_errno == EACCES || system_errno == EPERM;
-  return system_error(path, system_errno, denied ? "only a privileged user may read it; start as root" : "");
+  switch (system_errno) {
+    case EACCES:
+    case EPERM: return system_error(path, system_errno, "only a privileged user may read it; start as root");
+    case EMFILE:
+      return system_error(
+          path, system_errno,
+          "this process may not open more files; raise its limit (ulimit -Hn, LimitNOFILE= of the service) or "
+          "switch off sources that keep many files open");
+    case ENFILE:
+      return system_error(path, system_errno,
+                          "this system has too many open files; raise its limit (fs.file-max of Linux, kern.maxfiles of "
+                          "FreeBSD)");
+    default: return system_error(path, system_errno);
+  }
 }
 
 Error bad_path_error(std::string_view path) {
@@ -35,6 +47,10 @@ int open_for_reading(const FixedPath& path, int more_flags = 0) {
   return fd;
 }
 
+auto from_start_of(int fd) {
+  return [fd](char* to, std::size_t room) -> long { return ::pread(fd, to, room, 0); };
+}
+
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
@@ -42,35 +58,29 @@ struct CloseFolder {
 }  // namespace
 
 Result<void> PosixFiles::keep_open(std::string_view path) {
-  for (const KeptFile& kept : kept_) {
-    if (kept.path == path) return {};
-  }
+  if (kept_.find(path) != kept_.end()) return {};
   FixedPath terminated;
   if (!terminated.assign(path)) return bad_path_error(path);
   UniqueFd fd(open_for_reading(terminated));
   if (!fd) return access_error(path, errno);
-  kept_.push_back({std::string(path), std::move(fd)});
+  kept_.emplace(path, std::move(fd));
   return {};
 }
 
 Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManner manner) {
-  UniqueFd opened;
-  int fd = -1;
-  for (const KeptFile& kept : kept_) {
-    if (kept.path == path) fd = kept.fd.get();
+  if (const auto kept = kept_.find(path); kept != kept_.end()) {
+    const int fd = kept->second.get();
+    if (manner == ReadManner::kInOne) return read_in_one(path, out, from_start_of(fd));
+    return read_all(path, out, ReadLimits{}, [fd, &out](char* to, std::size_t room) -> long {
+      return ::pread(fd, to, room, static_cast<off_t>(out.size()));
+    });
   }
-  if (fd < 0) {
-    FixedPath terminated;
-    if (!terminated.assign(path)) return bad_path_error(path);
-    opened = UniqueFd(open_for_reading(terminated));
-    if (!opened) return access_error(path, errno);
-    fd = opened.get();
-  } else if (manner == ReadManner::kToTheEnd && ::lseek(fd, 0, SEEK_SET) != 0) {
-    return system_error(path, errno, "cannot go back to the start of a file that was kept open");
-  }
-  if (manner == ReadManner::kInOne) {
-    return read_in_one(path, out, [fd](char* to, std::size_t room) -> long { return ::pread(fd, to, room, 0); });
-  }
+  FixedPath terminated;
+  if (!terminated.assign(path)) return bad_path_error(path);
+  const UniqueFd opened(open_for_reading(terminated));
+  if (!opened) return access_error(path, errno);
+  const int fd = opened.get();
+  if (manner == ReadManner::kInOne) return read_in_one(path, out, from_start_of(fd));
   return read_all(path, out, ReadLimits{}, [fd](char* to, std::size_t room) -> long { return ::read(fd, to, room); });
 }
 

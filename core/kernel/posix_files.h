@@ -2,8 +2,11 @@
 // Files, links and folders of this machine by POSIX calls: what the live views of all systems share.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/buffer.h"
@@ -19,11 +22,12 @@ enum class ReadManner {
 };
 
 /// Reads files by path, from a kept descriptor where there is one.
-/// Thread safety: keep_open only before the first read; then the set of kept files is fixed and reads take no lock. Reads of
-/// different paths may run at once; two of the same kept path may not, since they share its file offset.
+/// Thread safety: keep_open only before the first read; then the set of kept files is fixed and reads take no lock. Reads
+/// may run at once, of the same kept path as well: no read moves a file offset that another one sees.
 class PosixFiles {
  public:
-  /// Errors: system_error; kIo for a path that is too long or holds a NUL. A second call for a path does nothing.
+  /// Errors: system_error, which says what to do when there may be no more open files; kIo for a path that is too long or
+  /// holds a NUL. A second call for a path does nothing.
   Result<void> keep_open(std::string_view path);
   /// Allocates nothing in the steady state. Errors: system_error, kData beyond 1 GiB, kNoMemory.
   Result<void> read_file(std::string_view path, Buffer& out, ReadManner manner);
@@ -32,11 +36,12 @@ class PosixFiles {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names);
 
  private:
-  struct KeptFile {
-    std::string path;
-    UniqueFd fd;
+  /// Lets a path be looked up without a copy of it.
+  struct PathHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view path) const noexcept { return std::hash<std::string_view>{}(path); }
   };
-  std::vector<KeptFile> kept_;
+  std::unordered_map<std::string, UniqueFd, PathHash, std::equal_to<>> kept_;  // thousands, when a source has many files
 };
 
 }  // namespace memstat

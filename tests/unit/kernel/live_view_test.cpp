@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -135,6 +136,68 @@ TEST(PosixFiles, AKeptFileOutlivesItsNameAndIsTheOneThatWasOpened) {
   Buffer out;
   ASSERT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));
   EXPECT_EQ(out.view(), "old");
+}
+
+TEST(PosixFiles, TwoReadersOfOneKeptFileDoNotDisturbEachOther) {
+  const TemporaryFolder folder;
+  const std::string content(300'000, 'x');  // several reads each
+  write_text(folder.file("kept"), content + "end");
+  PosixFiles files;
+  ASSERT_TRUE(files.keep_open(folder.file("kept")));
+  const auto read_often = [&] {
+    Buffer out;
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));
+      ASSERT_EQ(out.size(), content.size() + 3);
+      ASSERT_EQ(out.view().substr(content.size()), "end");
+    }
+  };
+  std::thread other(read_often);
+  read_often();
+  other.join();
+}
+
+TEST(PosixFiles, FindsEachOfThousandsOfKeptFiles) {
+  const TemporaryFolder folder;
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const std::size_t count = std::min<std::size_t>(2000, limit.rlim_cur / 2);
+  PosixFiles files;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string path = folder.file(std::to_string(i));
+    write_text(path, "content " + std::to_string(i));
+    ASSERT_TRUE(files.keep_open(path));
+    ASSERT_EQ(::unlink(path.c_str()), 0) << "so that only the kept file has it";
+  }
+  Buffer out;
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(files.read_file(folder.file(std::to_string(i)), out, ReadManner::kToTheEnd)) << i;
+    ASSERT_EQ(out.view(), "content " + std::to_string(i));
+  }
+}
+
+// In a child, because the limits are the process's.
+TEST(PosixFiles, WithoutRoomForAnotherOpenFileTheErrorSaysWhatToDo) {
+  const TemporaryFolder folder;
+  write_text(folder.file("file"), "x");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) ::_exit(1);
+    PosixFiles files;
+    const auto kept = files.keep_open(folder.file("file"));
+    if (kept || kept.error().code != ErrorCode::kIo || kept.error().system_errno != EMFILE) ::_exit(2);
+    const std::string text = to_string(kept.error());
+    for (const char* wanted : {"/file", "ulimit", "LimitNOFILE", "switch off"}) {
+      if (text.find(wanted) == std::string::npos) ::_exit(3);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
 }
 
 // In a child, because root has to become somebody else for good.
