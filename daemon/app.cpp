@@ -16,6 +16,7 @@
 #include "daemon/http_server.h"
 #include "daemon/lists.h"
 #include "daemon/log.h"
+#include "daemon/open_files.h"
 #include "daemon/options.h"
 #include "daemon/pages.h"
 #include "daemon/privileges.h"
@@ -95,6 +96,7 @@ class App {
 };
 
 Result<void> App::open_kernel() {
+  raise_open_file_limit();
   if (!options_.replay.empty()) {
     // A folder is read poll by poll, which the account that root becomes may not be allowed to.
     const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();

@@ -20,6 +20,13 @@ struct Poller::Outcome {
 struct Poller::Entry {
   explicit Entry(const SourceDescriptor& source) : descriptor(&source), polled(std::make_shared<PolledSource>(source)) {}
 
+  /// Whether it is not to be read, by the configuration or, when that leaves it open, by itself.
+  [[nodiscard]] bool is_off() const {
+    return config.enabled == Switch::kOff || (config.enabled == Switch::kAuto && !descriptor->is_on_by_default);
+  }
+  /// How often it is read; 0: at each poll.
+  [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
+
   const SourceDescriptor* descriptor;
   std::shared_ptr<PolledSource> polled;
   SourceConfig config;
@@ -46,8 +53,13 @@ std::string_view to_string(SourceState state) {
 
 Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
                const Config& config, Options options)
-    : view_(std::move(view)), clock_(clock), metrics_(metrics), pool_(pool), options_(std::move(options)), reader_(view_) {
-  for (const SourceDescriptor* source : all_sources()) {
+    : view_(std::make_shared<OncePerPollView>(std::move(view))),
+      clock_(clock),
+      metrics_(metrics),
+      pool_(pool),
+      options_(std::move(options)),
+      reader_(view_) {
+  for (const SourceDescriptor* source : in_reading_order(options_.sources.empty() ? all_sources() : options_.sources)) {
     if (source->os == view_->os()) entries_.push_back(std::make_unique<Entry>(*source));
   }
   config_ = config;
@@ -102,7 +114,7 @@ void Poller::configure(const Config& config) {
     const auto chosen = config_.sources.find(entry->descriptor->name);
     entry->config = chosen == config_.sources.end() ? SourceConfig{} : chosen->second;
     entry->next_due_ns = INT64_MIN;
-    if (entry->config.enabled == Switch::kOff) {
+    if (entry->is_off()) {
       metrics_.source_absent(entry->descriptor->name);
       set_state(*entry, SourceState::kOff, "");
     } else if (entry->state == SourceState::kOff) {
@@ -114,7 +126,7 @@ void Poller::configure(const Config& config) {
 void Poller::open_sources() {
   boot_time_ns_ = boot_time_ns(*view_);
   for (const std::unique_ptr<Entry>& entry : entries_) {
-    if (entry->config.enabled == Switch::kOff) continue;
+    if (entry->is_off()) continue;
     const Result<void> opened = open_source(entry->polled->reader, *view_);
     // Said here, since the polls to come can only say that the file cannot be opened any more.
     if (!opened && opened.error().code != ErrorCode::kNotPresent && options_.log) {
@@ -175,10 +187,10 @@ void Poller::tell_metrics(Entry& entry) {
 }
 
 void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
-  if (entry.config.enabled == Switch::kOff || now_ns < entry.next_due_ns) return;
+  if (entry.is_off() || now_ns < entry.next_due_ns) return;
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
-  if (entry.config.interval)
-    entry.next_due_ns = now_ns + entry.config.interval->count() - config_.poll.interval.count() / 10;
+  if (entry.interval().count() > 0)
+    entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
   const std::int64_t begin_ns = clock_.monotonic_ns();
   Result<void> result = reader_.read(entry.polled, config_.poll.timeout);
   const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
@@ -193,7 +205,9 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
 bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
   const std::int64_t begin_ns = clock_.monotonic_ns();
+  view_->begin_poll();
   for (const std::unique_ptr<Entry>& entry : entries_) read_and_commit(*entry, now_ns);
+  view_->end_poll();
   std::array<FieldMask, kAllocatorCount> live{};
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
   bool any_up = false;

@@ -7,12 +7,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.h"
 #include "core/base/clock.h"
+#include "core/kernel/once_per_poll.h"
 #include "daemon/delta_tracker.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/reader_thread.h"
@@ -50,6 +52,8 @@ class Poller {
     bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
     std::function<void(LogLevel, std::string_view)> log;
+    /// What to read; those of the view's system are. Empty: every source of this build. They outlive the poller.
+    std::span<const SourceDescriptor* const> sources = {};
   };
 
   Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
@@ -75,7 +79,7 @@ class Poller {
   /// Threads stuck in a read now.
   [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }
 
-  /// All sources of this build that this kernel's system could have, as of the last poll.
+  /// All sources that this kernel's system could have, in the order in which they are read, as of the last poll.
   [[nodiscard]] std::vector<SourceStatus> statuses() const;
 
  private:
@@ -90,15 +94,15 @@ class Poller {
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
 
-  std::shared_ptr<KernelView> view_;
+  std::shared_ptr<OncePerPollView> view_;
   const Clock& clock_;
   SelfMetrics& metrics_;
   SnapshotPool& pool_;
   Options options_;
   Config config_;
   ReaderThread reader_;
-  std::vector<std::unique_ptr<Entry>> entries_;
-  mutable std::mutex status_mutex_;  // guards what statuses() reads of the entries
+  std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
+  mutable std::mutex status_mutex_;              // guards what statuses() reads of the entries
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;

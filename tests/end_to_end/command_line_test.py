@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import socket
 import stat
 import sys
@@ -133,6 +134,13 @@ class CommandLine(unittest.TestCase):
                 self.assertFalse(read.series("memstat_type_bytes"))
             done = program.run("--once", "--replay", bad, "--polls", "1")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_the_soft_limit_of_open_files_is_raised_to_the_hard_one(self):
+        with program.temporary_folder() as folder:
+            capture = captures.write_capture(os.path.join(folder, "good"), [one_slab()])
+            done = program.run("--once", "--replay", capture,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200)))
+            self.assertEqual(page.check(done.stdout)[0].number("process_max_fds"), 200)
 
     @program.needs_slabinfo
     def test_once_prints_every_metric_of_the_live_kernel(self):

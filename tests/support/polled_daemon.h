@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,13 +32,15 @@ inline std::string slabinfo(std::initializer_list<std::pair<std::string_view, st
 
 /// Thread safety: as for its parts.
 struct PolledDaemon {
-  explicit PolledDaemon(OperatingSystem os, Config of = {}, bool everything = false)
+  /// `sources`: those of this build when there are none.
+  explicit PolledDaemon(OperatingSystem os, Config of = {}, bool everything = false,
+                        std::span<const SourceDescriptor* const> sources = {})
       : config(std::move(of)), view(std::make_shared<FakeKernelView>(os, 2)) {
     poller = std::make_unique<Poller>(
         view, clock, metrics, pool, config,
-        Poller::Options{.everything = everything, .log = [this](LogLevel level, std::string_view text) {
-                          log.emplace_back(level, std::string(text));
-                        }});
+        Poller::Options{.everything = everything,
+                        .log = [this](LogLevel level, std::string_view text) { log.emplace_back(level, std::string(text)); },
+                        .sources = sources});
   }
 
   bool poll(std::chrono::nanoseconds after = std::chrono::seconds(10)) {
