@@ -191,15 +191,17 @@ TEST_F(ContributedFigures, WhatAVanishedTypeCountedIsHandedOverOnce) {
   }
 }
 
-TEST_F(ContributedFigures, ATypeThatLacksACounterWhileItsNumberChangesKeepsWhatItCounted) {
-  poll(1, {{Field::kNumAllocs, 1000}});
+TEST_F(ContributedFigures, TypesThatLackACounterWhileTheirNumberChangesKeepWhatTheyCounted) {
   roster(1, 2);
+  contribute({{{Field::kNumAllocs, 500}}, {{Field::kNumAllocs, 1000}}});
+  track();
+  roster(1, 3);
   contribute({});
   track();
-  roster(1, 2);
-  contribute({{{Field::kNumAllocs, 0}}, {{Field::kNumAllocs, 1000}}});
+  roster(1, 3);
+  contribute({{{Field::kNumAllocs, 0}}, {{Field::kNumAllocs, 500}}, {{Field::kNumAllocs, 1000}}});
   track();
-  EXPECT_EQ(shown(Field::kNumAllocs), 1000U);
+  EXPECT_EQ(shown(Field::kNumAllocs), 1500U);
 }
 
 }  // namespace

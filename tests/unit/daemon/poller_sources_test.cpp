@@ -43,7 +43,7 @@ TEST_F(PollerSourcesTest, RostersAreReadFirstSoThatTheFirstPageHasTheContributor
   EXPECT_EQ(shown("failures_total", "b"), "2");
 }
 
-TEST_F(PollerSourcesTest, AnewTypeHasTheContributorsFiguresInItsFirstPoll) {
+TEST_F(PollerSourcesTest, ANewTypeHasTheContributorsFiguresInItsFirstPoll) {
   start();
   daemon_->poll();
   view().set(kFakeRosterFile, "c 300\na 100\nb 200\n");
