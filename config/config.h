@@ -36,10 +36,19 @@ struct PerCpuConfig {
   bool operator==(const PerCpuConfig&) const = default;
 };
 
+/// One setting that a source has for itself, as its option says: a number (B, ns, 0 and 1 for a switch), or a pattern.
+struct SourceSetting {
+  std::uint64_t number = 0;
+  NamePattern pattern;
+
+  bool operator==(const SourceSetting&) const = default;
+};
+
 /// One entry of key `sources`. A source without an entry has these defaults.
 struct SourceConfig {
   Switch enabled = Switch::kAuto;
-  std::optional<std::chrono::nanoseconds> interval;  ///< At least poll.interval; absent: every poll.
+  std::optional<std::chrono::nanoseconds> interval;            ///< At least poll.interval; absent: the source's own.
+  std::map<std::string, SourceSetting, std::less<>> settings;  ///< By the option's name; of a source's options only.
 
   bool operator==(const SourceConfig&) const = default;
 };

@@ -241,6 +241,7 @@ class Loader {
   void read_listen(const Node& node, const std::string& path);
   void read_user(const Node& node, const std::string& path);
   void read_source(const Node& key, const Node& node, const std::string& path);
+  Reader source_option(const SourceOption& option, SourceConfig& source);
   void read_limit(const Node& node, const std::string& path);
   Reader type_patterns(std::vector<TypePattern>& place);
   void check_together();
@@ -277,13 +278,65 @@ void Loader::read_user(const Node& node, const std::string& path) {
 
 void Loader::read_source(const Node& key, const Node& node, const std::string& path) {
   const std::vector<std::string_view> known(context_.sources.begin(), context_.sources.end());
-  if (std::find(known.begin(), known.end(), key.text) == known.end()) {
+  const auto place = static_cast<std::size_t>(std::find(known.begin(), known.end(), key.text) - known.begin());
+  if (place == known.size()) {
     return problem(key, path, "is not a source of this build; write one of: " + listing(known));
   }
   SourceConfig source;
-  map({{"enabled", parsed(parse_switch, source.enabled, "auto, on or off", "auto")},
-       {"interval", duration(source.interval, kMinPollInterval, kMaxPollInterval, "60s")}})(node, path);
+  std::vector<Key> keys = {{"enabled", parsed(parse_switch, source.enabled, "auto, on or off", "auto")},
+                           {"interval", duration(source.interval, kMinPollInterval, kMaxPollInterval, "60s")}};
+  if (place < context_.options.size()) {
+    for (const SourceOption& option : context_.options[place]) keys.push_back({option.name, source_option(option, source)});
+  }
+  map(keys)(node, path);
   config_.sources.emplace(key.text, source);
+}
+
+Loader::Reader Loader::source_option(const SourceOption& option, SourceConfig& source) {
+  using Kind = SourceOption::Kind;
+  return [this, &option, &source](const Node& node, const std::string& path) {
+    SourceSetting setting;
+    std::optional<std::uint64_t> number;
+    const auto text_of = [&](std::uint64_t value) {
+      return option.kind == Kind::kDuration ? duration_text(nanoseconds(static_cast<std::int64_t>(value)))
+                                            : std::to_string(value);
+    };
+    const std::string usual = text_of(option.default_number);
+    switch (option.kind) {
+      case Kind::kSwitch:
+        if (!is_text(node, path, "on or off", option.default_number != 0 ? "on" : "off")) return;
+        if (node.text == "on" || node.text == "off") {
+          number = node.text == "on" ? 1 : 0;
+          break;
+        }
+        return problem(node, path, quoted(node.text) + " is not a switch; write on or off");
+      case Kind::kNumber:
+        if (!is_text(node, path, "a whole number", usual)) return;
+        if (!node.is_quoted) number = parse_u64(node.text);
+        if (!number) return problem(node, path, quoted(node.text) + " is not a whole number; write one such as " + usual);
+        break;
+      case Kind::kBytes: parsed(parse_size, number, "a size", "64KiB")(node, path); break;
+      case Kind::kDuration: {
+        std::optional<nanoseconds> value;
+        parsed(parse_duration, value, "a duration", "10ms")(node, path);
+        if (value) number = static_cast<std::uint64_t>(value->count());
+        break;
+      }
+      case Kind::kPattern: {
+        const std::size_t problems_before = problems_.size();
+        parsed(NamePattern::compile, setting.pattern, "a regular expression", "\".*\"")(node, path);
+        if (problems_.size() == problems_before) source.settings.emplace(option.name, std::move(setting));
+        return;
+      }
+    }
+    if (!number) return;  // and the problem was told
+    if (*number < option.least || *number > option.most) {
+      return problem(node, path,
+                     quoted(node.text) + " is out of range; write " + text_of(option.least) + " to " + text_of(option.most));
+    }
+    setting.number = *number;
+    source.settings.emplace(option.name, std::move(setting));
+  };
 }
 
 void Loader::read_limit(const Node& node, const std::string& path) {

@@ -15,6 +15,7 @@
 
 #include "config/config.h"
 #include "core/base/result.h"
+#include "core/base/source_option.h"
 
 namespace memstat {
 
@@ -24,6 +25,8 @@ inline constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 /// What the loader must know of the rest of the program. The names must live as long as the call.
 struct ConfigContext {
   std::span<const std::string_view> sources;  ///< Names of the sources of this build.
+  /// The options of each source, by its place in `sources`; shorter: the others have none.
+  std::span<const std::span<const SourceOption>> options = {};
 };
 
 /// Why a file is no configuration: at least one line for people, in the order of the file.

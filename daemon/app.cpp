@@ -21,6 +21,7 @@
 #include "daemon/pages.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
+#include "daemon/source_settings.h"
 #include "daemon/textfile.h"
 
 namespace memstat {
@@ -185,6 +186,10 @@ Result<void> App::give_up_privileges() {
     options.readable_paths.push_back(folder.empty() ? "." : folder);
   }
   if (!options_.replay.empty()) options.readable_paths.push_back(options_.replay);
+  if (capture_ == nullptr) {
+    for (std::string& folder : reopened_folders(all_sources(), view_->os(), config_))
+      options.readable_paths.push_back(std::move(folder));
+  }
   if (recorder_) options.writable_paths = recorder_->writable_paths();
   if (textfile_) options.writable_paths.push_back(textfile_->folder());
   const Result<PrivilegeReport> report = drop_privileges(options);

@@ -63,8 +63,12 @@ ConfigResult ConfigFile::load() {
   const Result<std::string> text = read();
   if (!text) return ConfigProblems{{to_string(text.error())}};
   std::vector<std::string_view> sources;
-  for (const SourceDescriptor* source : all_sources()) sources.push_back(source->name);
-  return load_config_text(*text, path_, ConfigContext{.sources = sources});
+  std::vector<std::span<const SourceOption>> options;
+  for (const SourceDescriptor* source : all_sources()) {
+    sources.push_back(source->name);
+    options.push_back(source->options);
+  }
+  return load_config_text(*text, path_, ConfigContext{.sources = sources, .options = options});
 }
 
 }  // namespace memstat

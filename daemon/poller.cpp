@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "core/kernel/boot_time.h"
+#include "daemon/source_settings.h"
 
 namespace memstat {
 
@@ -20,10 +21,7 @@ struct Poller::Outcome {
 struct Poller::Entry {
   explicit Entry(const SourceDescriptor& source) : descriptor(&source), polled(std::make_shared<PolledSource>(source)) {}
 
-  /// Whether it is not to be read, by the configuration or, when that leaves it open, by itself.
-  [[nodiscard]] bool is_off() const {
-    return config.enabled == Switch::kOff || (config.enabled == Switch::kAuto && !descriptor->is_on_by_default);
-  }
+  [[nodiscard]] bool is_off() const { return memstat::is_off(*descriptor, config); }
   /// How often it is read; 0: at each poll.
   [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
 
@@ -31,8 +29,10 @@ struct Poller::Entry {
   std::shared_ptr<PolledSource> polled;
   SourceConfig config;
   std::int64_t next_due_ns = INT64_MIN;
-  Outcome outcome;      // not yet told to the metrics
-  bool was_up = false;  // so its absence is a failure
+  Outcome outcome;                               // not yet told to the metrics
+  bool was_up = false;                           // so its absence is a failure
+  std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
+  bool has_fresh_options = false;
 
   // Written by the poller under status_mutex_.
   SourceState state = SourceState::kUnknown;
@@ -111,8 +111,9 @@ void Poller::configure(const Config& config) {
   selection_.configure(is_limited ? Selection::Options{.min_bytes = config_.min_bytes, .series_limit = config_.series_limit}
                                   : Selection::Options{});
   for (const std::unique_ptr<Entry>& entry : entries_) {
-    const auto chosen = config_.sources.find(entry->descriptor->name);
-    entry->config = chosen == config_.sources.end() ? SourceConfig{} : chosen->second;
+    entry->config = config_of(*entry->descriptor, config_);
+    entry->fresh_options = option_values(*entry->descriptor, entry->config);
+    entry->has_fresh_options = true;
     entry->next_due_ns = INT64_MIN;
     if (entry->is_off()) {
       metrics_.source_absent(entry->descriptor->name);
@@ -127,12 +128,19 @@ void Poller::open_sources() {
   boot_time_ns_ = boot_time_ns(*view_);
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;
+    hand_over_options(*entry);
     const Result<void> opened = open_source(entry->polled->reader, *view_);
     // Said here, since the polls to come can only say that the file cannot be opened any more.
     if (!opened && opened.error().code != ErrorCode::kNotPresent && options_.log) {
       options_.log(LogLevel::kWarning, to_string(opened.error()));
     }
   }
+}
+
+void Poller::hand_over_options(Entry& entry) {
+  if (!entry.has_fresh_options || reader_.is_busy(*entry.polled)) return;
+  entry.polled->reader.raw.options.swap(entry.fresh_options);
+  entry.has_fresh_options = false;
 }
 
 void Poller::set_state(Entry& entry, SourceState state, std::string error) {
@@ -191,6 +199,7 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
   if (entry.interval().count() > 0)
     entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
+  hand_over_options(entry);
   const std::int64_t begin_ns = clock_.monotonic_ns();
   Result<void> result = reader_.read(entry.polled, config_.poll.timeout);
   const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;

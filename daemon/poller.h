@@ -86,6 +86,7 @@ class Poller {
   struct Outcome;
   struct Entry;
 
+  void hand_over_options(Entry& entry);
   void read_and_commit(Entry& entry, std::int64_t now_ns);
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds);

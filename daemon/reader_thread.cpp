@@ -109,6 +109,11 @@ Result<void> ReaderThread::read(const std::shared_ptr<PolledSource>& source, std
                                     " ms (poll.timeout); the read goes on by itself, the other sources are not affected");
 }
 
+bool ReaderThread::is_busy(const PolledSource& source) const {
+  const std::lock_guard lock(shared_->mutex);
+  return source.is_busy_;
+}
+
 void ReaderThread::cancel() {
   {
     const std::lock_guard lock(shared_->mutex);

@@ -42,6 +42,9 @@ class ReaderThread {
   /// again, at once, for as long as that read has not returned. Nothing is read of a source that is still stuck.
   Result<void> read(const std::shared_ptr<PolledSource>& source, std::chrono::nanoseconds timeout);
 
+  /// Whether a read of the source has not returned, so that its buffers are not the caller's.
+  [[nodiscard]] bool is_busy(const PolledSource& source) const;
+
   /// Makes a read() that is waiting, and every later one, return kTimeout at once. For shutdown. Thread safety: any thread.
   void cancel();
 

@@ -27,11 +27,27 @@ def metric_table():
 
 
 def source_table():
-    lines = ["| source | reads | allocator | figures | per CPU | to know |", "|---|---|---|---|---|---|"]
-    for source in printed("--list-sources"):
-        lines.append(f"| `{source['name']}` | {source['origin']} | {source['allocator']} | "
-                     f"{source['figures'].replace(',', ', ')} | {source['per_cpu'].replace(',', ', ')} | {source['notes']} |")
-    return lines
+    sources = printed("--list-sources")
+    lines = ["| source | reads | allocator | how often | to know |", "|---|---|---|---|---|"]
+    for source in sources:
+        often = source["interval"] + ("" if source["default"] == "auto" else ", off unless switched on")
+        allocator = source["allocator"] if source["allocator"] != "-" else "none: figures of the machine"
+        lines.append(f"| `{source['name']}` | {escaped(source['origin'])} | {allocator} | {often} | {escaped(source['notes'])} |")
+    lines += ["", "<details><summary>Where each figure comes from, and the settings of each source</summary>", ""]
+    for source in sources:
+        lines += [f"`{source['name']}`", "", "| figure | kernel's |", "|---|---|"]
+        for figure in source["figures"].split("; "):
+            name, origin = figure.split(": ", 1)
+            lines.append(f"| {escaped(name)} | {escaped(origin)} |")
+        lines.append("")
+        if source["options"] != "-":
+            lines += ["| setting | default | what it does |", "|---|---|---|"]
+            for option in source["options"].split("; "):
+                name, rest = option.split("=", 1)
+                default, what = rest.split(": ", 1)
+                lines.append(f"| `{name}` | {escaped(default)} | {escaped(what)} |")
+            lines.append("")
+    return lines + ["</details>"]
 
 
 def with_table(text, name, lines):

@@ -4,15 +4,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "config/loader.h"
 
+namespace {
+
+using Kind = memstat::SourceOption::Kind;
+constexpr memstat::SourceOption kOptions[] = {
+    {.name = "deep", .kind = Kind::kSwitch},
+    {.name = "depth", .kind = Kind::kNumber, .default_number = 2, .most = 16},
+    {.name = "min_bytes", .kind = Kind::kBytes},
+    {.name = "budget", .kind = Kind::kDuration, .default_number = 1000, .least = 1000, .most = 1'000'000'000},
+    {.name = "groups", .kind = Kind::kPattern},
+};
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static constexpr std::array<std::string_view, 3> kSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
+  const std::array<std::span<const memstat::SourceOption>, 1> kOptionsBySource = {kOptions};
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const memstat::ConfigResult result = memstat::load_config_text(text, "fuzz", memstat::ConfigContext{kSources});
+  const memstat::ConfigResult result =
+      memstat::load_config_text(text, "fuzz", memstat::ConfigContext{.sources = kSources, .options = kOptionsBySource});
   if (result.has_value() != result.problems().empty()) std::abort();
   for (const std::string& line : result.problems()) {
     if (line.find('\n') != std::string::npos) std::abort();

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Settings that a source has for itself, below its name in key `sources`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "config/loader.h"
+
+namespace memstat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Kind = SourceOption::Kind;
+
+constexpr SourceOption kOptions[] = {
+    {.name = "deep", .kind = Kind::kSwitch, .help = "A switch."},
+    {.name = "depth", .kind = Kind::kNumber, .default_number = 2, .least = 0, .most = 16, .help = "A number."},
+    {.name = "min_bytes", .kind = Kind::kBytes, .default_number = 65536, .help = "A size."},
+    {.name = "budget",
+     .kind = Kind::kDuration,
+     .default_number = 10'000'000,
+     .least = 1000,
+     .most = 1'000'000'000,
+     .help = "Time."},
+    {.name = "groups", .kind = Kind::kPattern, .help = "A pattern."},
+};
+constexpr std::array<std::string_view, 2> kSources = {"plain", "rich"};
+const std::array<std::span<const SourceOption>, 2> kOptionsBySource = {std::span<const SourceOption>(),
+                                                                       std::span<const SourceOption>(kOptions)};
+
+ConfigResult load(std::string_view yaml) {
+  return load_config_text(yaml, "f.yaml", ConfigContext{.sources = kSources, .options = kOptionsBySource});
+}
+
+std::string problem_of(std::string_view yaml) {
+  const ConfigResult result = load(yaml);
+  return result || result.problems().size() != 1 ? "no one problem" : result.problems()[0];
+}
+
+TEST(SourceOptions, AreReadByTheirKind) {
+  const ConfigResult result = load(
+      "sources: {rich: {enabled: on, deep: on, depth: 0, min_bytes: 2MiB, budget: 5ms, groups: \"/web.*\"}, plain: {}}");
+  ASSERT_TRUE(result) << result.problems()[0];
+  const auto& settings = result->sources.at("rich").settings;
+  EXPECT_EQ(settings.at("deep").number, 1U);
+  EXPECT_EQ(settings.at("depth").number, 0U);
+  EXPECT_EQ(settings.at("min_bytes").number, 2U << 20U);
+  EXPECT_EQ(settings.at("budget").number, 5'000'000U);
+  EXPECT_TRUE(settings.at("groups").pattern.matches("/web-1"));
+  EXPECT_FALSE(settings.at("groups").pattern.matches("/db"));
+  EXPECT_TRUE(result->sources.at("plain").settings.empty());
+}
+
+TEST(SourceOptions, ThatAreNotInTheFileAreNotInTheConfiguration) {
+  const ConfigResult result = load("sources: {rich: {interval: 60s}}");
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->sources.at("rich").settings.empty());
+}
+
+TEST(SourceOptions, ThatAreWrongAreToldWithPlaceAndAdvice) {
+  EXPECT_EQ(problem_of("sources: {rich: {dept: 3}}"),
+            "f.yaml:1:18: sources.rich.dept: is not a known key; did you mean depth?");
+  EXPECT_EQ(problem_of("sources: {rich: {depth: 17}}"),
+            "f.yaml:1:25: sources.rich.depth: \"17\" is out of range; write 0 to 16");
+  EXPECT_THAT(problem_of("sources: {rich: {depth: -1}}"), HasSubstr("is not a whole number; write one such as 2"));
+  EXPECT_THAT(problem_of("sources: {rich: {depth: \"3\"}}"), HasSubstr("is not a whole number"));
+  EXPECT_THAT(problem_of("sources: {rich: {depth: 18446744073709551616}}"), HasSubstr("is not a whole number"));
+  EXPECT_THAT(problem_of("sources: {rich: {deep: yes}}"), HasSubstr("\"yes\" is not a switch; write on or off"));
+  EXPECT_THAT(problem_of("sources: {rich: {min_bytes: 3 stones}}"), HasSubstr("sources.rich.min_bytes"));
+  EXPECT_THAT(problem_of("sources: {rich: {budget: 2s}}"), HasSubstr("out of range; write 1us to 1s"));
+  EXPECT_THAT(problem_of("sources: {rich: {budget: 10}}"), HasSubstr("sources.rich.budget"));
+  EXPECT_THAT(problem_of("sources: {rich: {groups: \"(\"}}"), HasSubstr("sources.rich.groups"));
+  EXPECT_THAT(problem_of("sources: {rich: {groups: [a]}}"), HasSubstr("must be a regular expression"));
+  EXPECT_THAT(problem_of("sources: {plain: {depth: 3}}"), HasSubstr("is not a known key"));
+}
+
+}  // namespace
+}  // namespace memstat
