@@ -24,8 +24,9 @@ struct CommitScope {
   std::string_view source;  ///< Name of the source; must outlive the list (a string literal).
   Allocator allocator = Allocator::kUnknown;
   bool is_roster = false;  ///< Creates types and retires those it no longer names; others only add figures.
-  FieldMask fields;
-  CpuFieldMask cpu_fields;
+  FieldMask fields = {};
+  CpuFieldMask cpu_fields = {};
+  NodeFieldMask node_fields = {};
 };
 
 /// Types in upstream's order: each new one is inserted at the head, an update never moves an entry. A kernel that lists its
@@ -50,8 +51,9 @@ class MemoryTypeList {
   [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const noexcept;
 
   /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
-  /// same types in the same order and no further CPUs begin to use them. Types that a roster no longer names become
-  /// vanished. `generation` numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
+  /// same types in the same order with the same details, and no further CPUs or nodes begin to use them. Types that a roster
+  /// no longer names become vanished. `generation` numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all
+  /// slots are then as before.
   Result<void> commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation);
 
   /// Destroys the vanished types last seen before `generation`, after calling `on_evict` for each (so that the caller can
@@ -93,12 +95,22 @@ class MemoryTypeList {
   /// What a source's last commit matched, record by record: in the steady state the next one matches the same.
   struct Cursor {
     std::string_view source;
+    bool has_details = false;        // it gave a detail once, so some type may still have it
     std::vector<MemoryType*> order;  // nullptr where a source that is no roster named an unknown type
   };
   /// Room for more CPUs or more of their figures, with the figures so far; made before anything of the type is changed.
   struct GrownCpuFigures {
     MemoryType* type;
     CpuFigures figures;
+  };
+  /// The same for nodes.
+  struct GrownNodeFigures {
+    MemoryType* type;
+    NodeFigures figures;
+  };
+  struct ChangedDetail {
+    MemoryType* type;
+    std::string detail;
   };
 
   Cursor& cursor_of(std::string_view source);
@@ -107,6 +119,11 @@ class MemoryTypeList {
              std::vector<std::unique_ptr<MemoryType>>& created);
   static std::vector<GrownCpuFigures> prepare_cpu_figures(const CommitScope& scope, const Staging& staging,
                                                           const std::vector<MemoryType*>& order);
+  static std::vector<GrownNodeFigures> prepare_node_figures(const CommitScope& scope, const Staging& staging,
+                                                            const std::vector<MemoryType*>& order);
+  static std::vector<ChangedDetail> prepare_details(const Staging& staging, const std::vector<MemoryType*>& order);
+  static void take_node_figures(const CommitScope& scope, const Staging& staging,
+                                const std::vector<MemoryType*>& order) noexcept;
   void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;
   void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
   void erase(MemoryType* type) noexcept;
