@@ -73,18 +73,32 @@ std::uint64_t rate_bits(double rate) {
   return std::bit_cast<std::uint64_t>(rate);
 }
 
+/// Whether any of eight bytes is `c`.
+constexpr bool has_byte(std::uint64_t bytes, char c) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  const std::uint64_t zero_where_equal = bytes ^ kOnes * static_cast<unsigned char>(c);
+  return ((zero_where_equal - kOnes) & ~zero_where_equal & kOnes << 7U) != 0;
+}
+
+bool needs_escape(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(std::min<std::size_t>(8, text.size()))) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), std::min<std::size_t>(8, text.size()));
+    if (has_byte(bytes, '\\') || has_byte(bytes, '"') || has_byte(bytes, '\n')) return true;
+  }
+  return false;
+}
+
 /// Appends it with escapes; returns whether there are any.
 bool append_escaped(Buffer& out, std::string_view text) {
-  const auto is_special = [](char c) { return c == '\\' || c == '"' || c == '\n'; };
-  bool has_special = false;
-  for (const char c : text) has_special |= is_special(c);  // to the end, so that the compiler may take many at a time
-  if (!has_special) {
+  if (!needs_escape(text)) {
     out.append(text);
     return false;
   }
   for (const char c : text) {
+    const bool is_special = c == '\\' || c == '"' || c == '\n';
     const std::array<char, 2> escape{'\\', c == '\n' ? 'n' : c};
-    out.append(is_special(c) ? std::string_view(escape.data(), 2) : std::string_view(&c, 1));
+    out.append(is_special ? std::string_view(escape.data(), 2) : std::string_view(&c, 1));
   }
   return true;
 }

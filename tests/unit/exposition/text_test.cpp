@@ -247,6 +247,33 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineOfAnyLengthAreWhole) {
   EXPECT_EQ(value_of(page, "memstat_accounted_bytes{part=\"" + longest + "\"}"), "7");
 }
 
+TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
+  StagingBuilder staging;
+  std::vector<std::string> expected;
+  for (const char special : {'\\', '"', '\n', '\t', '\x7f', '!', '#', '\x0b', '\xdc'}) {
+    for (std::size_t length = 1; length < 20; ++length) {
+      for (std::size_t place = 0; place < length; ++place) {
+        std::string text(length, 'n');
+        if (special == '\xdc') {
+          text.replace(place, 1, "\xC3\x9C");  // whose bytes are those of a backslash and more, but for the highest bit
+        } else {
+          text[place] = special;
+        }
+        std::string escaped;
+        append_escaped_label_value(escaped, text);
+        expected.push_back("memstat_accounted_bytes{part=\"" + escaped + "\"}");
+        staging.statistic(Statistic::kAccountedBytes, expected.size(), {text});
+      }
+    }
+  }
+  types_.poll(staging);
+  const std::vector<std::string> lines = lines_of(types_.page());
+  ASSERT_EQ(lines.size(), expected.size() + 2);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(lines[i + 2], expected[i] + " " + std::to_string(i + 1));
+  }
+}
+
 TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
   const std::vector<std::string> names{"plain", "back\\slash", "quo\"te", "line\nfeed", "", "r\xC3\xA9sum\xC3\xA9"};
   for (std::uint64_t poll = 0; poll < 3; ++poll) {
