@@ -265,6 +265,7 @@ int memstat_get_cpu_count(const memory_type* mtp) { return mtp == nullptr ? 0 : 
 int memstat_get_ordinal(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).ordinal()); }
 int memstat_get_duplicates(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).duplicates()); }
 int memstat_is_present(const memory_type* mtp) { return mtp != nullptr && type_of(mtp).is_present() ? 1 : 0; }
+const char* memstat_get_detail(const memory_type* mtp) { return mtp == nullptr ? "" : type_of(mtp).detail().c_str(); }
 uint64_t memstat_get_held_bytes(const memory_type* mtp) { return figure(mtp, Field::kHeldBytes); }
 uint32_t memstat_get_figures(const memory_type* mtp) { return mtp == nullptr ? 0 : type_of(mtp).fields().bits(); }
 

@@ -51,7 +51,8 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
                             .allocator = source.allocator,
                             .is_roster = source.is_roster,
                             .fields = source.fields,
-                            .cpu_fields = source.cpu_fields};
+                            .cpu_fields = source.cpu_fields,
+                            .node_fields = source.node_fields};
     return list.commit(scope, reader.staging, generation);
   });
 }

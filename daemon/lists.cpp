@@ -68,10 +68,15 @@ std::string option_text(const SourceOption& option) {
 }  // namespace
 
 std::string metric_list() {
-  std::string text = line({"name", "type", "unit", "scope", "tier", "help"});
+  std::string text = line({"name", "type", "unit", "scope", "labels", "tier", "help"});
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    text += line(
-        {metric.name, to_string(metric.kind), metric.unit, to_string(metric.scope), to_string(metric.tier), metric.help});
+    std::string labels;
+    for (const std::string_view name : label_names(metric)) {
+      if (!labels.empty()) labels += ',';
+      labels += name;
+    }
+    text += line({metric.name, to_string(metric.kind), metric.unit, to_string(metric.scope), labels, to_string(metric.tier),
+                  metric.help});
   }
   return text;
 }

@@ -6,7 +6,7 @@
 
 namespace memstat {
 
-/// name, type, unit, scope, tier, help: every metric of the catalogue.
+/// name, type, unit, scope, labels (their names, with commas between), tier, help: every metric of the catalogue.
 std::string metric_list();
 
 /// name, os, allocator, roster, figures, per_cpu, origin, notes: every source of this build.

@@ -111,6 +111,8 @@ constexpr MetricDescriptor kCatalogue[] = {
     node_metric("memstat_node_free_objects", "", NodeField::kFree, "Objects cached for reuse on this node now."),
     node_metric("memstat_node_object_slots", "", NodeField::kSlots,
                 "Objects that there is room for on this node now, in use or free."),
+    {"memstat_type_detail", "1 for each type of which more is known than its name, such as file and line of a call site.",
+     "", kGauge, MetricScope::kDetail, Tier::kFull, kUnsigned, kSameOrNone, 0},
     machine_metric("memstat_accounted_bytes", "bytes", kGauge, Tier::kMinimal, Statistic::kAccountedBytes,
                    "Bytes of memory now by what holds them; the parts are disjoint and may be stacked."),
     machine_metric("memstat_unaccounted_bytes", "bytes", kGauge, Tier::kMinimal, Statistic::kUnaccountedBytes,
@@ -125,6 +127,23 @@ constexpr MetricDescriptor kCatalogue[] = {
 
 std::span<const MetricDescriptor> metric_catalogue() { return kCatalogue; }
 
+std::span<const std::string_view> label_names(const MetricDescriptor& metric) {
+  static constexpr std::string_view kCpu[] = {"allocator", "type", "cpu"};
+  static constexpr std::string_view kSize[] = {"allocator", "type", "size"};
+  static constexpr std::string_view kNode[] = {"allocator", "type", "node"};
+  static constexpr std::string_view kDetail[] = {"allocator", "type", "detail"};
+  switch (metric.scope) {
+    case MetricScope::kType: return std::span(kCpu).first(2);
+    case MetricScope::kCpu: return kCpu;
+    case MetricScope::kSizeClass: return kSize;
+    case MetricScope::kAllocator: return std::span(kCpu).first(1);
+    case MetricScope::kNode: return kNode;
+    case MetricScope::kMachine: return label_names(static_cast<Statistic>(metric.figure));
+    case MetricScope::kDetail: return kDetail;
+  }
+  return {};
+}
+
 std::string_view to_string(MetricKind kind) { return kind == MetricKind::kCounter ? "counter" : "gauge"; }
 
 std::string_view to_string(MetricScope scope) {
@@ -135,6 +154,7 @@ std::string_view to_string(MetricScope scope) {
     case MetricScope::kAllocator: return "allocator";
     case MetricScope::kNode: return "node";
     case MetricScope::kMachine: return "machine";
+    case MetricScope::kDetail: return "detail";
   }
   return "unknown";
 }

@@ -57,9 +57,10 @@ enum class AllocatorFigure : std::uint8_t { kUnlistedBytes };
 inline constexpr std::size_t kAllocatorFigureCount = 1;
 
 enum class MetricKind : std::uint8_t { kGauge, kCounter };
-/// What one sample is about: a type, a type on one CPU, one size class of a type, an allocator, a type on one NUMA node, or
-/// none of them: the machine, or a part of it that the labels of the statistic name.
-enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator, kNode, kMachine };
+/// What one sample is about: a type, a type on one CPU, one size class of a type, an allocator, a type on one NUMA node,
+/// none of them (the machine, or a part of it that the labels of the statistic name), or the detail of a type.
+enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator, kNode, kMachine, kDetail };
+inline constexpr std::size_t kMetricScopeCount = 7;
 /// How a figure's 64 bits are to be read.
 enum class FigureFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
 /// How the figures of types with the same name become one sample.
@@ -83,7 +84,7 @@ struct MetricDescriptor {
   FigureFormat format;
   DuplicateRule duplicates;
   std::uint8_t figure;  ///< A Figure; for kCpu a CpuFigure, for kAllocator an AllocatorFigure, for kNode a NodeField, for
-                        ///< kMachine a Statistic.
+                        ///< kMachine a Statistic, for kDetail 0.
   CountedSince counted_since = CountedSince::kBoot;  ///< Of counters only.
 };
 
@@ -93,7 +94,10 @@ inline constexpr std::size_t kLongestMetricName = 96;
 /// All of them, in the order of the page.
 std::span<const MetricDescriptor> metric_catalogue();
 
-/// "gauge", "counter"; "type", "cpu", "size_class", "allocator", "node", "machine"; "minimal", "default", "full".
+/// The names of the labels of its samples, in the order of the page. Empty: it has one sample, without labels.
+std::span<const std::string_view> label_names(const MetricDescriptor& metric);
+
+/// "gauge", "counter"; "type", "cpu", "size_class", "allocator", "node", "machine", "detail"; "minimal", "default", "full".
 std::string_view to_string(MetricKind kind);
 std::string_view to_string(MetricScope scope);
 std::string_view to_string(Tier tier);

@@ -26,6 +26,23 @@ Error unknown(std::string_view what, std::string_view word, std::span<const std:
   return refused(detail + std::string(advice));
 }
 
+/// The same for metrics, of which there are too many to list: the nearest ones.
+Error unknown_metric(std::string_view word, std::vector<std::string_view> known) {
+  constexpr int kMostNear = 5;
+  const std::size_t count = known.size();
+  std::string near;
+  for (int i = 0; i < kMostNear && word.size() <= kLongestSlip; ++i) {
+    const std::string_view nearest = nearest_word(word, known);
+    if (nearest.empty()) break;
+    near += (i == 0 ? "" : ", ") + quoted(nearest);
+    known.erase(std::find(known.begin(), known.end(), nearest));
+  }
+  std::string detail = "no metric is called " + quoted(word);
+  if (!near.empty()) detail += "; did you mean " + near + "?";
+  return refused(detail + (near.empty() ? "; there are " : " There are ") + std::to_string(count) +
+                 ": memstatd --list-metrics prints all but those of memstatd itself, which end the page /metrics");
+}
+
 /// The words as labels have them, sorted, each with its place in the request.
 std::vector<std::pair<std::string, std::size_t>> escaped_words(std::span<const std::string_view> words) {
   std::vector<std::pair<std::string, std::size_t>> escaped(words.size());
@@ -100,7 +117,7 @@ Result<PageFilter> PageFilter::make(const Snapshot& snapshot, const Wanted& want
         std::vector<std::string_view> known;
         for (const MetricDescriptor& one : catalogue) known.push_back(one.name);
         known.insert(known.end(), own_names.begin(), own_names.end());
-        return unknown("metric", word, known);
+        return unknown_metric(word, std::move(known));
       }
     }
   }

@@ -25,9 +25,9 @@ class PageFilter {
   };
 
   /// Checks the words. `own_names`: the metrics that the daemon has of itself. Error kData with `detail` for a client: the
-  /// first word that nothing goes by, and what there is instead (at most 40 words). An allocator is known when this build
-  /// has it. A type must be listed, unless nothing at all is listed of the allocators that are wanted (a source may be
-  /// down), and then none is judged. Allocates by the size of request and snapshot. Throws std::bad_alloc.
+  /// first word that nothing goes by, and what there is instead (at most 40 words; of metrics, the nearest). An allocator is
+  /// known when this build has it. A type must be listed, unless nothing at all is listed of the allocators that are wanted
+  /// (a source may be down), and then none is judged. Allocates by the size of request and snapshot. Throws std::bad_alloc.
   static Result<PageFilter> make(const Snapshot& snapshot, const Wanted& wanted,
                                  std::span<const std::string_view> own_names);
 
@@ -41,6 +41,8 @@ class PageFilter {
   [[nodiscard]] bool shows_allocator(Allocator allocator) const {
     return !has_types_ && (allocators_ >> static_cast<unsigned>(allocator) & 1U) != 0;
   }
+  /// Whether figures are shown that belong to no type and no allocator: unless any of these are chosen.
+  [[nodiscard]] bool shows_machine() const { return !has_types_ && allocators_ == ~std::uint32_t{0}; }
   /// Whether this metric of the daemon's own is shown. All are when no name is chosen: they say how old the rest is.
   [[nodiscard]] bool shows_own(std::string_view name) const;
   /// Whether types were chosen by name.

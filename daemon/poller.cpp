@@ -59,7 +59,7 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
       pool_(pool),
       options_(std::move(options)),
       reader_(view_) {
-  for (const SourceDescriptor* source : in_reading_order(options_.sources.empty() ? all_sources() : options_.sources)) {
+  for (const SourceDescriptor* source : in_reading_order(options_.sources)) {
     if (source->os == view_->os()) entries_.push_back(std::make_unique<Entry>(*source));
   }
   config_ = config;
@@ -73,7 +73,10 @@ void Poller::forget_everything() {
   list_ = std::make_unique<MemoryTypeList>();
   tracker_ = std::make_unique<DeltaTracker>(tracker_options());
   builder_ = std::make_unique<SnapshotBuilder>();
-  for (const std::unique_ptr<Entry>& entry : entries_) entry->next_due_ns = INT64_MIN;  // a replay's time starts over, too
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    entry->next_due_ns = INT64_MIN;  // a replay's time starts over, too
+    if (entry->state == SourceState::kUp) entry->polled->reader.staging.statistics().clear();
+  }
 }
 
 DeltaTracker::Options Poller::tracker_options() const {
@@ -211,6 +214,23 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   }
 }
 
+/// What the sources that are up have beside the figures of types. Node figures and details are of tier full, and no other
+/// one pays for them.
+SnapshotExtras Poller::extras(Tier tier) {
+  SnapshotExtras extras;
+  statistics_.clear();
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (entry->state != SourceState::kUp) continue;
+    statistics_.push_back(&entry->polled->reader.staging.statistics());
+    if (tier != Tier::kFull) continue;
+    const auto allocator = static_cast<std::size_t>(entry->descriptor->allocator);
+    extras.live_node[allocator] = extras.live_node[allocator] | entry->descriptor->node_fields;
+    if (entry->descriptor->is_roster) extras.has_details[allocator] = true;
+  }
+  extras.statistics = statistics_;
+  return extras;
+}
+
 bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
   const std::int64_t begin_ns = clock_.monotonic_ns();
@@ -235,12 +255,12 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     });
   }
   if (Snapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
-    builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
-                    {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()});
     const RenderOptions rendered{.tier = options_.everything ? Tier::kFull : config_.tier,
                                  .per_cpu = true,
                                  .size_classes = options_.everything,
                                  .created = config_.created_series};
+    builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
+                    {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;

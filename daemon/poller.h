@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "core/base/clock.h"
 #include "core/kernel/once_per_poll.h"
+#include "core/source.h"
 #include "daemon/delta_tracker.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/reader_thread.h"
@@ -50,10 +51,9 @@ class Poller {
   struct Options {
     bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
     bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
+    std::span<const SourceDescriptor* const> sources = all_sources();  ///< Those of the kernel's system are polled.
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
     std::function<void(LogLevel, std::string_view)> log;
-    /// What to read; those of the view's system are. Empty: every source of this build. They outlive the poller.
-    std::span<const SourceDescriptor* const> sources = {};
   };
 
   Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
@@ -93,6 +93,7 @@ class Poller {
   void tell_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
+  [[nodiscard]] SnapshotExtras extras(Tier tier);
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
 
   std::shared_ptr<OncePerPollView> view_;
@@ -108,7 +109,8 @@ class Poller {
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;
   Selection selection_;
-  std::vector<std::uint64_t> size_classes_;  // of malloc, B
+  std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
+  std::vector<std::uint64_t> size_classes_;          // of malloc, B
   std::uint64_t generation_ = 0;
   std::int64_t boot_time_ns_ = 0;  // 0: not known
 };

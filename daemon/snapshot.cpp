@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/snapshot.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "daemon/delta_tracker.h"
 
@@ -71,6 +73,36 @@ std::uint64_t rate_bits(double rate) {
   return std::bit_cast<std::uint64_t>(rate);
 }
 
+/// Whether any of eight bytes is `c`.
+constexpr bool has_byte(std::uint64_t bytes, char c) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  const std::uint64_t zero_where_equal = bytes ^ kOnes * static_cast<unsigned char>(c);
+  return ((zero_where_equal - kOnes) & ~zero_where_equal & kOnes << 7U) != 0;
+}
+
+bool needs_escape(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(std::min<std::size_t>(8, text.size()))) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), std::min<std::size_t>(8, text.size()));
+    if (has_byte(bytes, '\\') || has_byte(bytes, '"') || has_byte(bytes, '\n')) return true;
+  }
+  return false;
+}
+
+/// Appends it with escapes; returns whether there are any.
+bool append_escaped(Buffer& out, std::string_view text) {
+  if (!needs_escape(text)) {
+    out.append(text);
+    return false;
+  }
+  for (const char c : text) {
+    const bool is_special = c == '\\' || c == '"' || c == '\n';
+    const std::array<char, 2> escape{'\\', c == '\n' ? 'n' : c};
+    out.append(is_special ? std::string_view(escape.data(), 2) : std::string_view(&c, 1));
+  }
+  return true;
+}
+
 /// The figures of one type, before it meets others of its name.
 struct TypeFigures {
   std::uint32_t present = 0;
@@ -130,6 +162,12 @@ void Snapshot::release() {
   figures_with_column_ = 0;
   cpu_blocks_ = std::vector<CpuBlock>();
   cpu_values_ = std::vector<std::uint64_t>();
+  node_blocks_ = std::vector<NodeBlock>();
+  node_values_ = std::vector<std::uint64_t>();
+  details_ = std::vector<Detail>();
+  machine_samples_ = std::vector<MachineSample>();
+  sample_ranges_ = {};
+  more_labels_ = Buffer();
   size_classes_ = std::vector<std::uint64_t>();
   for (LazyPage& page : lazy_pages_) page.release();
   text = Buffer();
@@ -171,6 +209,19 @@ void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
     rows_[block.row].cpu_block = static_cast<std::uint32_t>(blocks);
   }
   cpu_blocks_.resize(blocks);
+  blocks = 0;
+  for (const NodeBlock& block : node_blocks_) {
+    if (keep[block.row] == 0) continue;
+    node_blocks_[blocks++] = block;
+    rows_[block.row].node_block = static_cast<std::uint32_t>(blocks);
+  }
+  node_blocks_.resize(blocks);
+  std::size_t details = 0;
+  for (const Detail& detail : details_) {
+    if (keep[detail.row] != 0) details_[details++] = detail;
+  }
+  details_.resize(details);
+  details = 0;
   std::size_t kept = 0;
   std::size_t label_end = 0;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
@@ -181,6 +232,8 @@ void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
     entry.label_offset = static_cast<std::uint32_t>(label_end);
     label_end += entry.label_size;
     if (entry.cpu_block != 0) cpu_blocks_[entry.cpu_block - 1].row = static_cast<std::uint32_t>(kept);
+    if (entry.node_block != 0) node_blocks_[entry.node_block - 1].row = static_cast<std::uint32_t>(kept);
+    if (entry.has_detail) details_[details++].row = static_cast<std::uint32_t>(kept);
     for (std::uint32_t left = entry.figures; left != 0; left &= left - 1) {
       std::uint64_t* column = values_.data() + columns_[static_cast<std::size_t>(std::countr_zero(left))] * stride_;
       column[kept] = column[row];
@@ -227,9 +280,120 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
   }
 }
 
+void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, std::size_t row, Snapshot& snapshot) {
+  if (fields.empty() || type.node_count() == 0) return;
+  Snapshot::Row& entry = snapshot.rows_[row];
+  const std::uint32_t count = type.node_count();
+  if (entry.node_block == 0) {
+    snapshot.node_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
+                                     .node_count = count,
+                                     .figures = {},
+                                     .offset = snapshot.node_values_.size()});
+    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
+    entry.node_block = static_cast<std::uint32_t>(snapshot.node_blocks_.size());
+  }
+  Snapshot::NodeBlock& block = snapshot.node_blocks_[entry.node_block - 1];
+  if (block.node_count < count) {  // types of one name that were not seen together; what there was moves to a larger place
+    const Snapshot::NodeBlock old = block;
+    block.node_count = count;
+    block.offset = snapshot.node_values_.size();
+    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
+    for (std::size_t i = 0; i < kNodeFieldCount; ++i) {
+      std::copy_n(&snapshot.node_values_[old.offset + i * old.node_count], old.node_count,
+                  &snapshot.node_values_[block.offset + i * count]);
+    }
+  }
+  block.figures = block.figures | fields;
+  for_each_of(fields, [&](NodeField field) {
+    std::uint64_t* values = &snapshot.node_values_[block.offset + static_cast<std::size_t>(field) * block.node_count];
+    for (std::uint32_t node = 0; node < count; ++node) values[node] += type.node_figure(field, node);
+  });
+}
+
+void SnapshotBuilder::add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot) {
+  Buffer& out = snapshot.more_labels_;
+  const std::size_t begin = out.size();
+  if (is_first) {
+    label.detail = 0;
+    if (type.detail().empty()) return;
+    out.append(label.text);
+    out.append(",detail=\"");
+    const bool is_escaped = append_escaped(out, type.detail());
+    out.append("\"");
+    snapshot.details_.push_back({.row = label.row,
+                                 .labels = {.offset = static_cast<std::uint32_t>(begin),
+                                            .size = static_cast<std::uint32_t>(out.size() - begin),
+                                            .is_escaped = is_escaped || label.is_escaped}});
+    label.detail = static_cast<std::uint32_t>(snapshot.details_.size());
+    snapshot.rows_[label.row].has_detail = true;
+  } else if (label.detail != 0) {
+    out.append(label.text);
+    out.append(",detail=\"");
+    append_escaped(out, type.detail());
+    out.append("\"");
+    const Snapshot::LabelPlace& first = snapshot.details_[label.detail - 1].labels;
+    if (out.view().substr(begin) != out.view().substr(first.offset, first.size)) {
+      snapshot.rows_[label.row].has_detail = false;  // build() takes it out
+    }
+    out.resize(begin);
+  }
+}
+
+void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
+  std::array<std::uint32_t, kStatisticCount> counts{};
+  std::size_t count = 0;
+  for (const StagedStatistics* staged : all) {
+    for (const StagedStatistics::Entry& entry : staged->entries()) ++counts[static_cast<std::size_t>(entry.statistic)];
+    count += staged->entries().size();
+  }
+  std::uint32_t begin = 0;
+  for (std::size_t i = 0; i < kStatisticCount; ++i) {
+    snapshot.sample_ranges_[i] = {.begin = begin, .end = begin};
+    begin += counts[i];
+  }
+  snapshot.machine_samples_.resize(count);
+  if (2 * count > places_.size()) places_.resize(std::max<std::size_t>(64, std::bit_ceil(2 * count)));
+  std::fill(places_.begin(), places_.end(), 0);
+  const std::size_t mask = places_.size() - 1;
+  Buffer& out = snapshot.more_labels_;
+  for (const StagedStatistics* staged : all) {
+    for (const StagedStatistics::Entry& entry : staged->entries()) {
+      const std::size_t label_begin = out.size();
+      bool is_escaped = false;
+      const std::span<const std::string_view> names = label_names(entry.statistic);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        out.append(i == 0 ? "{" : ",");
+        out.append(names[i]);
+        out.append("=\"");
+        is_escaped |= append_escaped(out, staged->label(entry, i));
+        out.append("\"");
+      }
+      const std::string_view labels = out.view().substr(label_begin);
+      Snapshot::SampleRange& range = snapshot.sample_ranges_[static_cast<std::size_t>(entry.statistic)];
+      std::size_t place = (std::hash<std::string_view>{}(labels) + static_cast<std::size_t>(entry.statistic)) & mask;
+      for (; places_[place] != 0; place = (place + 1) & mask) {
+        const std::uint32_t index = places_[place] - 1;
+        if (index < range.begin || index >= range.end) continue;  // another statistic's
+        const Snapshot::LabelPlace& other = snapshot.machine_samples_[index].labels;
+        if (out.view().substr(other.offset, other.size) == labels) break;
+      }
+      if (places_[place] != 0) {  // a second one with these labels
+        out.resize(label_begin);
+        continue;
+      }
+      snapshot.machine_samples_[range.end] = {.bits = entry.bits,
+                                              .labels = {.offset = static_cast<std::uint32_t>(label_begin),
+                                                         .size = static_cast<std::uint32_t>(out.size() - label_begin),
+                                                         .is_escaped = is_escaped}};
+      places_[place] = ++range.end;
+    }
+  }
+}
+
 void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
                             const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
-                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times) {
+                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times,
+                            const SnapshotExtras& extras) {
   ++builds_;
   snapshot.generation_ = generation;
   snapshot.boot_time_ns_ = times.boot_ns;
@@ -241,6 +405,11 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   snapshot.labels_.clear();
   snapshot.cpu_blocks_.clear();
   snapshot.cpu_values_.clear();
+  snapshot.node_blocks_.clear();
+  snapshot.node_values_.clear();
+  snapshot.details_.clear();
+  snapshot.more_labels_.clear();
+  withheld_.clear();
   snapshot.size_classes_.assign(size_classes.begin(), size_classes.end());
   if (snapshot.stride_ < list.size()) {
     snapshot.stride_ = list.size() + list.size() / 8 + kSpareRows;
@@ -250,7 +419,11 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     snapshot.labels_.reserve(snapshot.stride_ * kUsualLabelBytes);
   }
   listings_.reserve(snapshot.stride_);
+  withheld_.reserve(snapshot.stride_);
   snapshot.add_columns(figures_);
+  const bool wants_more =
+      std::any_of(extras.has_details.begin(), extras.has_details.end(), std::identity{}) ||
+      std::any_of(extras.live_node.begin(), extras.live_node.end(), [](NodeFieldMask fields) { return !fields.empty(); });
   static const std::uint32_t kNeedAll = figures_with(DuplicateRule::kSumOfAll);
   static const std::uint32_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
   for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
@@ -265,16 +438,18 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       figures_ |= figures.present;
     }
     Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, times.now_ns, fresh); });
-    if (label.build != builds_) {
+    const bool is_first = label.build != builds_;
+    if (is_first) {
       label.build = builds_;
       label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
       snapshot.rows_.push_back({.label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
                                 .label_size = static_cast<std::uint32_t>(label.text.size()),
                                 .figures = figures.present,
-                                .withheld = 0,
                                 .cpu_block = 0,
+                                .node_block = 0,
                                 .allocator_size = static_cast<std::uint8_t>(to_string(type->allocator()).size()),
                                 .is_escaped = label.is_escaped,
+                                .has_detail = false,
                                 .allocator = type->allocator(),
                                 .first_seen_ns = label.first_seen_ns});
       snapshot.labels_.append(label.text);
@@ -285,7 +460,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       }
     } else {
       Snapshot::Row& row = snapshot.rows_[label.row];
-      row.withheld |= (row.figures ^ figures.present) & kNeedAll;
+      std::uint32_t withheld = (row.figures ^ figures.present) & kNeedAll;
       for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
         const std::uint32_t this_bit = 1U << figure;
@@ -293,7 +468,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
         if ((row.figures & this_bit) == 0) {
           value = figures.values[figure];
         } else if ((kNeedSame & this_bit) != 0) {
-          if (value != figures.values[figure]) row.withheld |= this_bit;
+          if (value != figures.values[figure]) withheld |= this_bit;
         } else if (figure == static_cast<std::size_t>(Figure::kSizeClasses)) {
           value |= figures.values[figure];
         } else if (figure == static_cast<std::size_t>(Figure::kGrowth)) {
@@ -303,12 +478,19 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
         }
       }
       row.figures |= figures.present;
+      if (withheld != 0) withheld_.push_back({.row = label.row, .figures = withheld});
     }
     if (tracked->had_trouble) label.listing.had_trouble = true;
     if (tracked->wants_cpus) add_cpus(*type, type->cpu_fields() & live_cpu[allocator], label.row, snapshot);
+    if (!wants_more) continue;
+    add_nodes(*type, type->node_fields() & extras.live_node[allocator], label.row, snapshot);
+    if (extras.has_details[allocator]) add_detail(*type, is_first, label, snapshot);
   }
-  for (Snapshot::Row& row : snapshot.rows_) row.figures &= ~row.withheld;
+  for (const Withheld& withheld : withheld_) snapshot.rows_[withheld.row].figures &= ~withheld.figures;
   snapshot.labels_.append({kPadding.data(), kPadding.size()});
+  std::erase_if(snapshot.details_, [&](const Snapshot::Detail& detail) { return !snapshot.rows_[detail.row].has_detail; });
+  add_statistics(extras.statistics, snapshot);
+  snapshot.more_labels_.append({kPadding.data(), kPadding.size()});
 }
 
 }  // namespace memstat

@@ -37,6 +37,26 @@ struct RowLabels {
   static constexpr std::size_t kBetween = std::string_view("\",type=\"").size();
 };
 
+/// The labels of a sample that is not a row's: `{part="slab"` as above, or "" for none, and the labels' names in that order.
+struct NamedLabels {
+  std::string_view text;
+  std::span<const std::string_view> names;
+  bool is_escaped = false;  ///< Whether any value has anything that is escaped.
+
+  /// Calls `visit(name, escaped value)` for each label.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    const char* at = text.data();
+    for (const std::string_view name : names) {
+      at += std::string_view("{").size() + name.size() + std::string_view("=\"").size();
+      const char* const begin = at;
+      for (; *at != '"'; ++at) at += *at == '\\' ? 1 : 0;
+      visit(name, std::string_view(begin, static_cast<std::size_t>(at - begin)));
+      ++at;
+    }
+  }
+};
+
 /// The labels of an allocator as a whole, with padding after them as in a Snapshot. Lives as long as the program.
 RowLabels allocator_labels(Allocator allocator);
 
@@ -55,6 +75,16 @@ struct SnapshotTimes {
   std::int64_t now_ns = 0;   ///< When the poll was made.
 };
 
+/// What a snapshot is made of beside the figures of types, as far as the sources that it comes from are up.
+struct SnapshotExtras {
+  /// By allocator: which figures by node are wanted.
+  std::array<NodeFieldMask, kAllocatorCount> live_node{};
+  /// By allocator: whether the details of its types are wanted.
+  std::array<bool, kAllocatorCount> has_details{};
+  /// Of each source. Of samples with the same labels the first one counts.
+  std::span<const StagedStatistics* const> statistics;
+};
+
 /// Figures of all types as of one poll, and the pages made of them. Types of the same name are one row.
 /// Room is kept when it is built again. Thread safety: immutable once published (lazy pages lock for themselves); until then
 /// its builder's.
@@ -68,10 +98,11 @@ class Snapshot {
     std::uint32_t label_offset = 0;
     std::uint32_t label_size = 0;
     std::uint32_t figures = 0;        ///< set of Figure
-    std::uint32_t withheld = 0;       ///< figures that types of one name do not agree on
     std::uint32_t cpu_block = 0;      ///< its index + 1
+    std::uint32_t node_block = 0;     ///< its index + 1
     std::uint8_t allocator_size = 0;  ///< as in RowLabels
     bool is_escaped = false;          ///< as in RowLabels
+    bool has_detail = false;          ///< one of details() is this row's
     Allocator allocator = Allocator::kUnknown;
     std::int64_t first_seen_ns = 0;  ///< since 1970; 0: not known
 
@@ -107,6 +138,46 @@ class Snapshot {
   [[nodiscard]] const std::vector<CpuBlock>& cpu_blocks() const { return cpu_blocks_; }
   [[nodiscard]] const std::uint64_t* cpu_values(const CpuBlock& block, CpuFigure figure) const {
     return &cpu_values_[block.offset + static_cast<std::size_t>(figure) * block.cpu_count];
+  }
+
+  /// Figures by NUMA node of one row; nodes that the machine does not have are 0.
+  struct NodeBlock {
+    std::uint32_t row = 0;
+    std::uint32_t node_count = 0;
+    NodeFieldMask figures;
+    std::size_t offset = 0;  ///< of [node field][node] in the values
+  };
+  [[nodiscard]] const std::vector<NodeBlock>& node_blocks() const { return node_blocks_; }
+  [[nodiscard]] const std::uint64_t* node_values(const NodeBlock& block, NodeField figure) const {
+    return &node_values_[block.offset + static_cast<std::size_t>(figure) * block.node_count];
+  }
+
+  /// Labels of one sample that is not a row's: where in more_labels() they are.
+  struct LabelPlace {
+    std::uint32_t offset = 0;
+    std::uint32_t size = 0;
+    bool is_escaped = false;
+  };
+  /// Those of the details, and of the statistics; padding after them.
+  [[nodiscard]] NamedLabels labels_at(const LabelPlace& place, std::span<const std::string_view> names) const {
+    return {.text = {more_labels_.data() + place.offset, place.size}, .names = names, .is_escaped = place.is_escaped};
+  }
+  /// The detail of one row, in the order of the rows.
+  struct Detail {
+    std::uint32_t row = 0;
+    LabelPlace labels;
+  };
+  [[nodiscard]] const std::vector<Detail>& details() const { return details_; }
+
+  /// One figure that belongs to no type.
+  struct MachineSample {
+    std::uint64_t bits = 0;
+    LabelPlace labels;
+  };
+  /// All samples of one statistic in the order of their sources; no two have the same labels.
+  [[nodiscard]] std::span<const MachineSample> samples(Statistic statistic) const {
+    const SampleRange& range = sample_ranges_[static_cast<std::size_t>(statistic)];
+    return std::span(machine_samples_).subspan(range.begin, range.end - range.begin);
   }
 
   [[nodiscard]] bool has(AllocatorFigure figure, Allocator allocator) const {
@@ -153,6 +224,10 @@ class Snapshot {
   Buffer labels_;
   /// Room for these figures of all rows.
   void add_columns(std::uint32_t figures);
+  struct SampleRange {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
 
   std::vector<std::uint64_t> values_;                 // [column][row]
   std::size_t stride_ = 0;                            // rows that there is room for
@@ -160,6 +235,12 @@ class Snapshot {
   std::uint32_t figures_with_column_ = 0;             // set of Figure
   std::vector<CpuBlock> cpu_blocks_;
   std::vector<std::uint64_t> cpu_values_;
+  std::vector<NodeBlock> node_blocks_;
+  std::vector<std::uint64_t> node_values_;
+  std::vector<Detail> details_;
+  std::vector<MachineSample> machine_samples_;
+  std::array<SampleRange, kStatisticCount> sample_ranges_{};
+  Buffer more_labels_;
   std::vector<std::uint64_t> size_classes_;
   std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // sets of AllocatorFigure
   std::array<std::array<std::uint64_t, kAllocatorFigureCount>, kAllocatorCount> allocator_values_{};
@@ -178,7 +259,8 @@ class SnapshotBuilder {
   /// class of malloc.
   void build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
              const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
-             const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times = {});
+             const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times = {},
+             const SnapshotExtras& extras = {});
 
   /// What is remembered of each row of the snapshot built last. Valid until the next build() or forget().
   [[nodiscard]] std::span<Listing* const> listings() const { return listings_; }
@@ -193,15 +275,26 @@ class SnapshotBuilder {
     bool is_escaped = false;
     std::uint64_t build = 0;  // number of the one in which `row` is this name's
     std::uint32_t row = 0;
+    std::uint32_t detail = 0;  // of that row: its index + 1
     Listing listing;
   };
   static void render_label(const MemoryType& type, std::int64_t now_ns, Label& label);
   void add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot);
+  static void add_nodes(const MemoryType& type, NodeFieldMask fields, std::size_t row, Snapshot& snapshot);
+  static void add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot);
+  void add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
 
   KeptWithTypes<Label, kLabelPointerSlot> labels_;
   std::uint64_t builds_ = 0;
   std::vector<Listing*> listings_;
-  std::uint32_t figures_ = 0;  // those that any type had so far
+  /// Figures that types of one name do not agree on.
+  struct Withheld {
+    std::uint32_t row;
+    std::uint32_t figures;
+  };
+  std::vector<Withheld> withheld_;
+  std::vector<std::uint32_t> places_;  // of samples by their labels, open addressing; 0: none, else index + 1
+  std::uint32_t figures_ = 0;          // those that any type had so far
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.

@@ -296,6 +296,10 @@ MEMSTAT_EXPORT int memstat_get_duplicates(const struct memory_type* mtp);
 /* 1 when the last query of its allocator named the type, 0 when it has vanished and shows its last figures. */
 MEMSTAT_EXPORT int memstat_is_present(const struct memory_type* mtp);
 
+/* What more is known of the type, such as file and line of a call site: valid UTF-8, "" for most types. Lives until the next
+ * query or until the list is freed. */
+MEMSTAT_EXPORT const char* memstat_get_detail(const struct memory_type* mtp);
+
 /* Bytes taken from the system, free objects and padding included, an amount; 0 for secondary zones, whose memory is
  * another's. UMA (uth_pages x page size), slab (num_slabs x pagesperslab x page size), vmalloc (the areas' own
  * pages x page size; 0 for what maps memory of others). */

@@ -9,6 +9,7 @@
 #include "core/model/caller_slots.h"
 #include "core/model/cpu_figures.h"
 #include "core/model/field.h"
+#include "core/model/node_figures.h"
 
 namespace memstat {
 
@@ -50,6 +51,18 @@ class MemoryType {
   /// The first CPU from `cpu` on that has or had a figure that is not 0, or one near to such a CPU; cpu_count() when there
   /// is none. For loops that need not look at thousands of idle CPUs. A CPU that was not skipped once never is.
   [[nodiscard]] std::uint32_t next_used_cpu(std::uint32_t cpu) const { return cpu_figures_.next_held(cpu, cpu_count_); }
+
+  /// More for people, such as file and line, as of the last roster; "" for most. Valid UTF-8. Lives until the next commit.
+  [[nodiscard]] const std::string& detail() const { return detail_; }
+
+  /// Which figures by NUMA node there are.
+  [[nodiscard]] NodeFieldMask node_fields() const { return node_fields_; }
+  /// One more than the highest node for which there are any, ever; node numbers may have holes. 0: none.
+  [[nodiscard]] std::uint32_t node_count() const { return node_count_; }
+  /// One figure on one node; 0 when the node or the figure is not there.
+  [[nodiscard]] std::uint64_t node_figure(NodeField field, std::uint32_t node) const {
+    return node_fields_.has(field) ? node_figures_.get(field, node) : 0;
+  }
 
   /// Whether the last roster held this type. A vanished one keeps the roster's last figures and its slots until it is
   /// evicted.
@@ -107,6 +120,10 @@ class MemoryType {
   std::uint64_t mark_ = 0;       // of the list's own walks
   std::uint64_t insertion_ = 0;  // grows with each insertion: the larger, the nearer to the head
   MemoryType* previous_ = nullptr;
+  NodeFigures node_figures_;
+  NodeFieldMask node_fields_;
+  std::uint32_t node_count_ = 0;
+  std::string detail_;
 };
 
 }  // namespace memstat

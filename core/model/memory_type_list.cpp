@@ -90,6 +90,42 @@ std::vector<MemoryTypeList::GrownCpuFigures> MemoryTypeList::prepare_cpu_figures
   return all;
 }
 
+std::vector<MemoryTypeList::GrownNodeFigures> MemoryTypeList::prepare_node_figures(const CommitScope& scope,
+                                                                                   const Staging& staging,
+                                                                                   const std::vector<MemoryType*>& order) {
+  std::vector<GrownNodeFigures> all;
+  const NodeFieldMask owned = staging.node_fields() & scope.node_fields;
+  if (owned.empty()) return all;
+  for (MemoryType* type : order) {
+    if (type == nullptr || type->node_figures_.has_room_for(staging, owned)) continue;
+    all.push_back({type, type->node_figures_.with_room_for(staging, owned)});
+  }
+  return all;
+}
+
+std::vector<MemoryTypeList::ChangedDetail> MemoryTypeList::prepare_details(const Staging& staging,
+                                                                           const std::vector<MemoryType*>& order) {
+  std::vector<ChangedDetail> all;
+  const std::vector<StagedType>& staged = staging.types();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i]->detail_ != staged[i].detail) all.push_back({order[i], std::string(staged[i].detail)});
+  }
+  return all;
+}
+
+void MemoryTypeList::take_node_figures(const CommitScope& scope, const Staging& staging,
+                                       const std::vector<MemoryType*>& order) noexcept {
+  const NodeFieldMask owned = staging.node_fields() & scope.node_fields;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    MemoryType* type = order[i];
+    if (type == nullptr) continue;
+    type->node_fields_ = (type->node_fields_ - scope.node_fields) | owned;
+    if (owned.empty()) continue;
+    type->node_count_ = std::max(type->node_count_, staging.node_count());
+    type->node_figures_.take(staging, staging.types()[i], owned);
+  }
+}
+
 void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept {
   MemoryType* entry = type.get();
   entry->sighted_generation_ = generation;
@@ -136,9 +172,11 @@ void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<Mem
   for (const MemoryType* type = head_; type != nullptr; type = type->next_) vanished_count_ += type->is_present_ ? 0 : 1;
 }
 
-void MemoryTypeList::clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields) noexcept {
+void MemoryTypeList::clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields,
+                                   NodeFieldMask node_fields) noexcept {
   for_each_of(fields, [&type](Field field) { type.figures_[field] = 0; });
   type.fields_ = type.fields_ - fields;
+  type.node_fields_ = type.node_fields_ - node_fields;
   cpu_fields = cpu_fields & type.cpu_fields_;
   if (cpu_fields.empty()) return;
   type.cpu_figures_.clear(cpu_fields);
@@ -154,7 +192,7 @@ void MemoryTypeList::clear_figures_of_unnamed(const CommitScope& scope, const st
   }
   for (MemoryType* type = head_; type != nullptr; type = type->next_) {
     if (type->allocator_ != scope.allocator || type->mark_ == marks_) continue;
-    clear_figures(*type, scope.fields, scope.cpu_fields);
+    clear_figures(*type, scope.fields, scope.cpu_fields, scope.node_fields);
   }
 }
 
@@ -170,9 +208,18 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   }
   const std::vector<MemoryType*>& matched = same_roster ? cursor.order : order;
   std::vector<GrownCpuFigures> grown = prepare_cpu_figures(scope, staging, matched);
+  std::vector<GrownNodeFigures> grown_nodes = prepare_node_figures(scope, staging, matched);
+  // Most sources have no details, and then no type is looked at for them.
+  const bool has_details = scope.is_roster && std::any_of(staging.types().begin(), staging.types().end(),
+                                                          [](const StagedType& type) { return !type.detail.empty(); });
+  std::vector<ChangedDetail> details;
+  if (has_details || cursor.has_details) details = prepare_details(staging, matched);
 
   // Nothing below throws.
   for (GrownCpuFigures& more : grown) more.type->cpu_figures_ = std::move(more.figures);
+  for (GrownNodeFigures& more : grown_nodes) more.type->node_figures_ = std::move(more.figures);
+  cursor.has_details |= has_details;
+  for (ChangedDetail& changed : details) changed.type->detail_ = std::move(changed.detail);
   const std::vector<StagedType>& staged = staging.types();
   if (!created.empty()) {
     for (std::unique_ptr<MemoryType>& type : created) insert(std::move(type), generation);
@@ -199,6 +246,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
     type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;
     type->cpu_figures_.take(staging, i, owned_cpu_fields);
   }
+  if (!scope.node_fields.empty()) take_node_figures(scope, staging, matched);
   if (same_roster) {
     if (scope.is_roster) {
       for (MemoryType* type : matched) type->last_seen_generation_ = generation;

@@ -24,8 +24,9 @@ struct CommitScope {
   std::string_view source;  ///< Name of the source; must outlive the list (a string literal).
   Allocator allocator = Allocator::kUnknown;
   bool is_roster = false;  ///< Creates types and retires those it no longer names; others (contributors) only add figures.
-  FieldMask fields;
-  CpuFieldMask cpu_fields;
+  FieldMask fields = {};
+  CpuFieldMask cpu_fields = {};
+  NodeFieldMask node_fields = {};
 };
 
 /// Types in upstream's order: each new one is inserted at the head, an update never moves an entry. A kernel that lists its
@@ -50,7 +51,7 @@ class MemoryTypeList {
   [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const noexcept;
 
   /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
-  /// same types in the same order and no further CPUs begin to use them. Types that a roster no longer names become
+  /// same types in the same order with the same details, and no further CPUs or nodes begin to use them. Types that a roster no longer names become
   /// vanished. What a contributor names and the list does not know is left out until a roster creates it; types that a
   /// contributor no longer names lose the figures that it owns, and where the number of types of a name changes all of them
   /// lose those of contributors, which may be another's by now, until their next commits. `generation` numbers the polls,
@@ -100,11 +101,21 @@ class MemoryTypeList {
     std::vector<MemoryType*> order;    // nullptr where a contributor named a type that the list does not know
     std::vector<std::string> unknown;  // the names of those, in order
     std::uint64_t epoch = 0;           // of the allocator's insertions; the unknown ones are unknown as of then
+    bool has_details = false;          // it gave a detail once, so some type may still have it
   };
   /// Room for more CPUs or more of their figures, with the figures so far; made before anything of the type is changed.
   struct GrownCpuFigures {
     MemoryType* type;
     CpuFigures figures;
+  };
+  /// The same for nodes.
+  struct GrownNodeFigures {
+    MemoryType* type;
+    NodeFigures figures;
+  };
+  struct ChangedDetail {
+    MemoryType* type;
+    std::string detail;
   };
 
   Cursor& cursor_of(std::string_view source);
@@ -113,9 +124,14 @@ class MemoryTypeList {
              std::vector<std::unique_ptr<MemoryType>>& created);
   static std::vector<GrownCpuFigures> prepare_cpu_figures(const CommitScope& scope, const Staging& staging,
                                                           const std::vector<MemoryType*>& order);
+  static std::vector<GrownNodeFigures> prepare_node_figures(const CommitScope& scope, const Staging& staging,
+                                                            const std::vector<MemoryType*>& order);
+  static std::vector<ChangedDetail> prepare_details(const Staging& staging, const std::vector<MemoryType*>& order);
+  static void take_node_figures(const CommitScope& scope, const Staging& staging,
+                                const std::vector<MemoryType*>& order) noexcept;
   void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;
   void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
-  static void clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields) noexcept;
+  static void clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields, NodeFieldMask node_fields) noexcept;
   void clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept;
   void erase(MemoryType* type) noexcept;
 

@@ -113,6 +113,7 @@ std::string types_json(memory_type_list* list) {
     json.open_object({});
     json.field("allocator", allocator_name(memstat_get_allocator(type)));
     json.field("type", memstat_get_name(type));
+    if (const char* detail = memstat_get_detail(type); *detail != '\0') json.field("detail", detail);
     for (const Column& column : kColumns) {
       if (has(type, column)) json.field(column.key, figure_of(type, column));
     }

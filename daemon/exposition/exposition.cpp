@@ -24,6 +24,16 @@ std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) 
     if (metric.scope == MetricScope::kType && metric.tier <= options.tier) shown |= 1U << metric.figure;
   }
   std::size_t size = kHeads;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope != MetricScope::kMachine || metric.tier > options.tier) continue;
+    for (const Snapshot::MachineSample& sample : snapshot.samples(static_cast<Statistic>(metric.figure))) {
+      size += sample.labels.size + kNameAndValue;
+    }
+  }
+  for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
+    size += block.node_count * block.figures.size() * (snapshot.rows()[block.row].label_size + kNameAndValue);
+  }
+  for (const Snapshot::Detail& detail : snapshot.details()) size += detail.labels.size + kNameAndValue;
   for (const Snapshot::Row& row : snapshot.rows()) {
     size += static_cast<std::size_t>(std::popcount(row.figures & shown)) * (row.label_size + kNameAndValue);
   }

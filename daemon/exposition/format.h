@@ -33,7 +33,7 @@ std::string_view content_type(ExpositionFormat format);
 /// Which metrics are rendered, and how.
 struct RenderOptions {
   Tier tier = Tier::kDefault;
-  bool types = true;          ///< Those of scope kType and kAllocator. False: the page /metrics/percpu.
+  bool types = true;          ///< Those whose tier says so. False: the page /metrics/percpu.
   bool per_cpu = true;        ///< Those of scope kCpu, for the rows that have per-CPU figures.
   bool size_classes = false;  ///< Those of scope kSizeClass.
   /// OpenMetrics: a `_created` sample beside each counter and histogram whose beginning is known. Protobuf says it always,

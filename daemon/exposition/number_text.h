@@ -51,7 +51,7 @@ inline std::uint64_t eight_digits(std::uint32_t value) {
 }
 
 /// Writes a number at `at`, where kNumberRoom bytes are. Returns the end of its text.
-inline char* write_number(char* at, std::uint64_t value) {
+[[gnu::always_inline]] inline char* write_number(char* at, std::uint64_t value) {
   constexpr std::uint64_t kEightDigits = 100'000'000;
   if constexpr (std::endian::native == std::endian::little) {
     // Whole words are written, shifted so that the leading zeros fall off.

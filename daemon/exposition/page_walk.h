@@ -11,6 +11,8 @@
 //   row_sample<FigureFormat>(at, labels, extra, bits, created_ns) -> end
 //                                                        one sample of a snapshot's row: the hot one, without a check of
 //                                                        room
+//   named_sample<FigureFormat>(at, labels, bits, created_ns) -> end
+//                                                        one sample with NamedLabels; room as for row_sample
 //   own_sample(labels, value, created_ns)                one gauge or counter of the daemon
 //   own_histogram(labels, data)
 //
@@ -151,6 +153,7 @@ struct AllRows {
   [[nodiscard]] static bool shows(std::size_t) { return true; }
   [[nodiscard]] static bool shows_metric(std::size_t) { return true; }
   [[nodiscard]] static bool shows_allocator(Allocator) { return true; }
+  [[nodiscard]] static bool shows_machine() { return true; }
   [[nodiscard]] std::size_t count() const { return snapshot.row_count(); }
   [[nodiscard]] std::size_t label_bytes() const { return snapshot.label_bytes().size(); }
 };
@@ -160,6 +163,7 @@ struct FilteredRows {
   [[nodiscard]] bool shows(std::size_t row) const { return filter.shows_row(row); }
   [[nodiscard]] bool shows_metric(std::size_t metric) const { return filter.shows_metric(metric); }
   [[nodiscard]] bool shows_allocator(Allocator allocator) const { return filter.shows_allocator(allocator); }
+  [[nodiscard]] bool shows_machine() const { return filter.shows_machine(); }
   [[nodiscard]] std::size_t count() const { return filter.row_count(); }
   [[nodiscard]] std::size_t label_bytes() const { return filter.label_bytes(); }
 };
@@ -253,6 +257,77 @@ std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const S
 }
 
 template <typename Rows, typename Writer>
+std::size_t write_nodes(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const auto figure = static_cast<NodeField>(metric.figure);
+  std::size_t series = 0;
+  for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
+    if (!block.figures.has(figure) || block.node_count == 0 || !rows.shows(block.row)) continue;
+    const std::uint64_t* values = snapshot.node_values(block, figure);
+    const RowLabels labels = snapshot.rows()[block.row].labels(snapshot.label_bytes().data());
+    const std::size_t label_bytes = block.node_count * labels.text.size();
+    if (series == 0) {
+      const std::size_t blocks = snapshot.node_blocks().size();
+      writer.begin_family(header_of(metric), block.node_count * blocks, label_bytes * blocks);
+    }
+    char* at = writer.need(writer.most_bytes(block.node_count, label_bytes));
+    for (std::uint32_t node = 0; node < block.node_count; ++node) {
+      const ExtraLabel extra{.name = "node", .number = node};
+      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, extra, values[node], 0);
+    }
+    writer.written(at);
+    series += block.node_count;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Rows, typename Writer>
+std::size_t write_details(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  std::size_t series = 0;
+  for (const Snapshot::Detail& detail : snapshot.details()) {
+    if (!rows.shows(detail.row)) continue;
+    const NamedLabels labels = snapshot.labels_at(detail.labels, label_names(metric));
+    if (series++ == 0) {
+      const std::size_t most = std::min(snapshot.details().size(), rows.count());
+      writer.begin_family(header_of(metric), most, most * labels.text.size());
+    }
+    char* at = writer.need(writer.most_bytes(1, labels.text.size()));
+    writer.written(writer.template named_sample<FigureFormat::kUnsigned>(at, labels, 1, 0));
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <FigureFormat kFormat, typename Writer>
+std::size_t write_samples(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(static_cast<Statistic>(metric.figure));
+  if (samples.empty()) return 0;
+  std::size_t label_bytes = 0;
+  for (const Snapshot::MachineSample& sample : samples) label_bytes += sample.labels.size;
+  const std::span<const std::string_view> names = label_names(metric);
+  const Beginning beginning(metric, snapshot);
+  writer.begin_family(header_of(metric), samples.size(), label_bytes);
+  char* at = writer.need(writer.most_bytes(samples.size(), label_bytes));
+  for (const Snapshot::MachineSample& sample : samples) {
+    at = writer.template named_sample<kFormat>(at, snapshot.labels_at(sample.labels, names), sample.bits,
+                                               beginning.common_ns);
+  }
+  writer.written(at);
+  writer.end_family();
+  return samples.size();
+}
+
+template <typename Writer>
+std::size_t write_machine(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  switch (metric.format) {
+    case FigureFormat::kUnsigned: return write_samples<FigureFormat::kUnsigned>(metric, snapshot, writer);
+    case FigureFormat::kSigned: return write_samples<FigureFormat::kSigned>(metric, snapshot, writer);
+    case FigureFormat::kDouble: return write_samples<FigureFormat::kDouble>(metric, snapshot, writer);
+  }
+  return 0;
+}
+
+template <typename Rows, typename Writer>
 std::size_t write_allocators(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   const auto figure = static_cast<AllocatorFigure>(metric.figure);
   std::size_t series = 0;
@@ -277,18 +352,26 @@ std::size_t write_shown(const RenderOptions& options, const Rows& rows, const Sn
   for (std::size_t i = 0; i < catalogue.size(); ++i) {
     const MetricDescriptor& metric = catalogue[i];
     if (!rows.shows_metric(i)) continue;
+    const bool is_of_tier = options.types && metric.tier <= options.tier;
     switch (metric.scope) {
       case MetricScope::kType:
-        if (options.types && metric.tier <= options.tier) series += write_types(metric, rows, snapshot, writer);
+        if (is_of_tier) series += write_types(metric, rows, snapshot, writer);
         break;
       case MetricScope::kAllocator:
-        if (options.types && metric.tier <= options.tier) series += write_allocators(metric, rows, snapshot, writer);
+        if (is_of_tier) series += write_allocators(metric, rows, snapshot, writer);
         break;
       case MetricScope::kSizeClass:
         if (options.size_classes) series += write_size_classes(metric, rows, snapshot, writer);
         break;
       case MetricScope::kNode:
-      case MetricScope::kMachine: break;
+        if (is_of_tier) series += write_nodes(metric, rows, snapshot, writer);
+        break;
+      case MetricScope::kMachine:
+        if (is_of_tier && rows.shows_machine()) series += write_machine(metric, snapshot, writer);
+        break;
+      case MetricScope::kDetail:
+        if (is_of_tier) series += write_details(metric, rows, snapshot, writer);
+        break;
       case MetricScope::kCpu:
         if (options.per_cpu) series += write_cpus(metric, rows, snapshot, writer);
         break;

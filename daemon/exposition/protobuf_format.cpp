@@ -83,7 +83,7 @@ class ProtobufWriter : public PageCursor {
 
   static std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) {
     // Tags, lengths and the name of an extra label, its number, the value and its beginning, beyond the text of the row's
-    // labels.
+    // labels; or what each of kMostStatisticLabels takes beyond its `,name="value"`, at most 10.
     constexpr std::size_t kOthers = 112;
     return samples * kOthers + label_bytes + kCopyPadding + kNumberRoom;
   }
@@ -117,12 +117,25 @@ class ProtobufWriter : public PageCursor {
       at = begin_pair(at, pair_size(extra.name.size(), digits), extra.name, digits);
       at = write_number(at, extra.number);
     }
-    *at++ = value_tag_;
-    *at++ = static_cast<char>(value);  // less than 128: a Timestamp has at most 17 bytes
-    *at++ = kNumber;
-    at = write_fixed64(at, figure_value<kFormat>(bits));
-    std::memcpy(at, created_.data(), created_.size());
-    return at + created_size_;
+    return write_value<kFormat>(at, bits);
+  }
+
+  template <FigureFormat kFormat>
+  char* named_sample(char* at, const NamedLabels& labels, std::uint64_t bits, std::int64_t created_ns) {
+    if (created_ns != created_ns_) encode_created(created_ns);
+    const std::size_t value = 9 + created_size_;
+    std::size_t metric = field_size(value);
+    const auto size_of = [&](std::string_view text) { return labels.is_escaped ? unescaped_size(text) : text.size(); };
+    labels.for_each(
+        [&](std::string_view name, std::string_view text) { metric += field_size(pair_size(name.size(), size_of(text))); });
+    *at++ = kMetric;
+    at = write_varint(at, metric);
+    labels.for_each([&](std::string_view name, std::string_view text) {
+      const std::size_t size = size_of(text);
+      at = begin_pair(at, pair_size(name.size(), size), name, size);
+      at = labels.is_escaped ? unescape(at, text) : copy_padded(at, text.data(), size);
+    });
+    return write_value<kFormat>(at, bits);
   }
 
   void own_sample(const OwnLabels& labels, double value, std::int64_t created_ns) {
@@ -157,6 +170,17 @@ class ProtobufWriter : public PageCursor {
  private:
   static constexpr std::string_view kAllocator = "allocator";
   static constexpr std::string_view kType = "type";
+
+  /// The Gauge or Counter at the end of a Metric.
+  template <FigureFormat kFormat>
+  [[gnu::always_inline]] char* write_value(char* at, std::uint64_t bits) const {
+    *at++ = value_tag_;
+    *at++ = static_cast<char>(9 + created_size_);  // less than 128: a Timestamp has at most 17 bytes
+    *at++ = kNumber;
+    at = write_fixed64(at, figure_value<kFormat>(bits));
+    std::memcpy(at, created_.data(), created_.size());
+    return at + created_size_;
+  }
 
   /// Bytes of a LabelPair whose name is short.
   static std::size_t pair_size(std::size_t name, std::size_t value) { return 2 + name + 1 + varint_size(value) + value; }

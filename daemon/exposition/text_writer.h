@@ -58,10 +58,7 @@ class TextWriter : public PageCursor {
   [[gnu::always_inline]] char* row_sample(char* at, const RowLabels& labels, const ExtraLabel& extra, std::uint64_t bits,
                                           std::int64_t created_ns) const {
     at = row_series(copy_padded(at, name_.data(), name_size_), labels, extra);
-    if constexpr (kFormat == FigureFormat::kUnsigned) at = write_number(at, bits);
-    if constexpr (kFormat == FigureFormat::kSigned) at = write_number(at, static_cast<std::int64_t>(bits));
-    if constexpr (kFormat == FigureFormat::kDouble) at = write_number(at, std::bit_cast<double>(bits));
-    *at++ = '\n';
+    at = write_value<kFormat>(at, bits);
     if constexpr (kIsOpenMetrics) {
       if (tells_created_ && created_ns > 0) {
         std::memcpy(at, name_.data(), family_size_);
@@ -69,6 +66,18 @@ class TextWriter : public PageCursor {
         at = write_seconds(at, created_ns);
         *at++ = '\n';
       }
+    }
+    return at;
+  }
+
+  template <FigureFormat kFormat>
+  char* named_sample(char* at, const NamedLabels& labels, std::uint64_t bits, std::int64_t created_ns) const {
+    at = named_series(copy_padded(at, name_.data(), name_size_), labels);
+    at = write_value<kFormat>(at, bits);
+    if (tells_created_ && created_ns > 0) {
+      at = named_series(put_at(put_at(at, name().substr(0, family_size_)), kCreated), labels);
+      at = write_seconds(at, created_ns);
+      *at++ = '\n';
     }
     return at;
   }
@@ -102,6 +111,18 @@ class TextWriter : public PageCursor {
   static char* put_at(char* at, std::string_view text) {
     std::memcpy(at, text.data(), text.size());
     return at + text.size();
+  }
+  template <FigureFormat kFormat>
+  [[gnu::always_inline]] static char* write_value(char* at, std::uint64_t bits) {
+    if constexpr (kFormat == FigureFormat::kUnsigned) at = write_number(at, bits);
+    if constexpr (kFormat == FigureFormat::kSigned) at = write_number(at, static_cast<std::int64_t>(bits));
+    if constexpr (kFormat == FigureFormat::kDouble) at = write_number(at, std::bit_cast<double>(bits));
+    *at++ = '\n';
+    return at;
+  }
+  static char* named_series(char* at, const NamedLabels& labels) {
+    if (labels.names.empty()) return put_at(at, " ");
+    return put_at(copy_padded(at, labels.text.data(), labels.text.size()), "} ");
   }
   /// The labels of a row's series and the blank before its value.
   [[gnu::always_inline]] static char* row_series(char* at, const RowLabels& labels, const ExtraLabel& extra) {

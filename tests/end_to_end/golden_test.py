@@ -72,7 +72,7 @@ def default_tier():
     rows = [line.split("\t") for line in program.run("--list-metrics").stdout.decode().splitlines()]
     columns = {title: index for index, title in enumerate(rows[0])}
     return {row[columns["name"]] for row in rows[1:]
-            if row[columns["scope"]] == "type" and row[columns["tier"]] in ("minimal", "default")}
+            if row[columns["scope"]] in ("type", "machine") and row[columns["tier"]] in ("minimal", "default")}
 
 
 def lines_of(text, is_wanted):

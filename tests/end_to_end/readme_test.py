@@ -21,7 +21,8 @@ def metric_table():
     lines = ["| metric | type | tier | what it is |", "|---|---|---|---|"]
     for metric in printed("--list-metrics"):
         tier = {"cpu": "`per_cpu`", "size_class": "`--once`"}.get(metric["scope"], metric["tier"])
-        labels = {"type": "", "cpu": "{cpu}", "size_class": "{size}", "allocator": "{allocator}"}[metric["scope"]]
+        names = metric["labels"].removeprefix("allocator,type").removeprefix(",").removeprefix("-")  # as README says of types
+        labels = names and "{%s}" % names.replace(",", ", ")
         lines.append(f"| `{metric['name']}{labels}` | {metric['type']} | {tier} | {escaped(metric['help'])} |")
     return lines
 

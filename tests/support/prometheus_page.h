@@ -78,6 +78,30 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
             {{"cpu", std::to_string(cpu)}});
       }
     }
+    for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
+      const auto field = static_cast<NodeField>(metric.figure);
+      if (metric.scope != MetricScope::kNode || !block.figures.has(field)) continue;
+      for (std::uint32_t node = 0; node < block.node_count; ++node) {
+        add(block.row, static_cast<double>(snapshot.node_values(block, field)[node]), {{"node", std::to_string(node)}});
+      }
+    }
+    const auto add_named = [&](const Snapshot::LabelPlace& place, double value) {
+      prometheus::ClientMetric sample;
+      snapshot.labels_at(place, label_names(metric)).for_each([&](std::string_view name, std::string_view text) {
+        sample.label.push_back({std::string(name), unescaped(text)});
+      });
+      sample.counter.value = value;
+      sample.gauge.value = value;
+      family.metric.push_back(sample);
+    };
+    if (metric.scope == MetricScope::kDetail) {
+      for (const Snapshot::Detail& detail : snapshot.details()) add_named(detail.labels, 1);
+    }
+    if (metric.scope == MetricScope::kMachine) {
+      for (const Snapshot::MachineSample& sample : snapshot.samples(static_cast<Statistic>(metric.figure))) {
+        add_named(sample.labels, figure_of(metric.format, sample.bits));
+      }
+    }
     if (!family.metric.empty()) families.push_back(family);
   }
   return families;

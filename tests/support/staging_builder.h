@@ -31,6 +31,7 @@ class StagingBuilder {
   StagingBuilder& type(std::string_view name, std::initializer_list<StagedFigure> figures = {},
                        std::initializer_list<StagedCpuFigures> cpu_figures = {}) {
     StagedType& staged = staging_.add(names_.emplace_back(name));
+    last_ = &staged;
     for (const auto& [field, value] : figures) {
       staged.fields.add(field);
       staged.figures[field] = value;
@@ -47,19 +48,47 @@ class StagingBuilder {
     return *this;
   }
 
+  /// Says, before the first type, that all have these figures by node.
+  StagingBuilder& nodes(NodeFieldMask fields, std::uint32_t count) {
+    staging_.set_nodes(fields, count);
+    return *this;
+  }
+  /// One figure of the type added last, on node 0, 1, ...
+  StagingBuilder& node(NodeField field, std::initializer_list<std::uint64_t> values) {
+    std::uint32_t node = 0;
+    for (const std::uint64_t value : values) staging_.node_figure(staging_.types().back(), field, node++) = value;
+    return *this;
+  }
+  /// The detail of the type added last.
+  StagingBuilder& detail(std::string_view text) {
+    last_->detail = staging_.keep_text(text);
+    return *this;
+  }
+  StagingBuilder& statistic(Statistic statistic, std::uint64_t bits, std::initializer_list<LabelValue> labels = {}) {
+    staging_.statistics().add(statistic, bits, labels);
+    return *this;
+  }
+
   [[nodiscard]] const Staging& staging() const { return staging_; }
 
  private:
   std::deque<std::string> names_;  // a deque: names keep their address
   Staging staging_;
+  StagedType* last_ = nullptr;
 };
 
 inline constexpr FieldMask kEveryField = FieldMask::from_bits((1U << kFieldCount) - 1);
 inline constexpr CpuFieldMask kEveryCpuField = CpuFieldMask::from_bits((1U << kCpuFieldCount) - 1);
+inline constexpr NodeFieldMask kEveryNodeField = NodeFieldMask::from_bits((1U << kNodeFieldCount) - 1);
 
 /// The scope of a roster that owns every field of its allocator.
 inline CommitScope roster_of(Allocator allocator, std::string_view source = "roster") {
-  return {.source = source, .allocator = allocator, .is_roster = true, .fields = kEveryField, .cpu_fields = kEveryCpuField};
+  return {.source = source,
+          .allocator = allocator,
+          .is_roster = true,
+          .fields = kEveryField,
+          .cpu_fields = kEveryCpuField,
+          .node_fields = kEveryNodeField};
 }
 
 /// The type of that name and ordinal, nullptr when there is none.

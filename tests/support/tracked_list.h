@@ -24,6 +24,8 @@ class TrackedList {
       : tracker(std::move(options)), allocator(of) {
     live[static_cast<std::size_t>(of)] = kEveryField;
     live_cpu[static_cast<std::size_t>(of)] = kEveryCpuField;
+    live_node[static_cast<std::size_t>(of)] = kEveryNodeField;
+    has_details[static_cast<std::size_t>(of)] = true;
   }
 
   /// One poll, `after` the one before: what `staging` names, the time being 0 at the first.
@@ -34,12 +36,14 @@ class TrackedList {
   void commit(const StagingBuilder& staging) {
     ++generation;
     if (!list.commit(roster_of(allocator, to_string(allocator)), staging.staging(), generation)) std::abort();
+    statistics = {&staging.staging().statistics()};
   }
   /// A poll in which the source failed.
   void failed_poll(std::chrono::nanoseconds after = std::chrono::seconds(10)) {
     ++generation;
     const FieldMask fields = std::exchange(live[static_cast<std::size_t>(allocator)], FieldMask());
     const CpuFieldMask cpu_fields = std::exchange(live_cpu[static_cast<std::size_t>(allocator)], CpuFieldMask());
+    statistics.clear();
     finish_poll(after);
     live[static_cast<std::size_t>(allocator)] = fields;
     live_cpu[static_cast<std::size_t>(allocator)] = cpu_fields;
@@ -74,6 +78,9 @@ class TrackedList {
   Allocator allocator;
   std::array<FieldMask, kAllocatorCount> live{};
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
+  std::array<NodeFieldMask, kAllocatorCount> live_node{};
+  std::array<bool, kAllocatorCount> has_details{};
+  std::vector<const StagedStatistics*> statistics;  // of what was committed last: as long as that StagingBuilder lives
   std::vector<std::uint64_t> size_classes;
   SnapshotTimes times;
   std::uint64_t generation = 0;
@@ -83,7 +90,8 @@ class TrackedList {
   void finish_poll(std::chrono::nanoseconds after) {
     now_ns += generation == 1 ? 0 : after.count();
     tracker.track(list, live, live_cpu, generation, now_ns);
-    builder.build(list, live, live_cpu, generation, size_classes, snapshot, times);
+    builder.build(list, live, live_cpu, generation, size_classes, snapshot, times,
+                  {.live_node = live_node, .has_details = has_details, .statistics = statistics});
   }
 };
 

@@ -105,6 +105,7 @@ static_assert(same<int (*)(const Type*)>(memstat_get_cpu_count));
 static_assert(same<int (*)(const Type*)>(memstat_get_ordinal));
 static_assert(same<int (*)(const Type*)>(memstat_get_duplicates));
 static_assert(same<int (*)(const Type*)>(memstat_is_present));
+static_assert(same<const char* (*)(const Type*)>(memstat_get_detail));
 static_assert(same<uint64_t (*)(const Type*)>(memstat_get_held_bytes));
 static_assert(same<uint32_t (*)(const Type*)>(memstat_get_figures));
 

@@ -285,6 +285,7 @@ TEST(CApiNull, IsSafeEverywhere) {
   EXPECT_EQ(memstat_get_ordinal(nullptr), 0);
   EXPECT_EQ(memstat_get_duplicates(nullptr), 0);
   EXPECT_EQ(memstat_is_present(nullptr), 0);
+  EXPECT_STREQ(memstat_get_detail(nullptr), "");
   EXPECT_EQ(memstat_get_held_bytes(nullptr), 0U);
   EXPECT_EQ(memstat_get_figures(nullptr), 0U);
 

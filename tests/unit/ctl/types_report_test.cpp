@@ -8,6 +8,9 @@
 #include <sstream>
 #include <string>
 
+#include "core/c_api_handle.h"
+#include "tests/support/staging_builder.h"
+
 namespace memstat::ctl {
 namespace {
 
@@ -29,6 +32,20 @@ TEST(TypesReport, EveryAllocatorOfTheApiHasAName) {
   }
   EXPECT_GE(found, 3) << "memstat.h was not understood";
   EXPECT_EQ(allocator_name(200), "allocator-200");
+}
+
+TEST(TypesReport, JsonHasTheDetailWhereThereIsOne) {
+  StagingBuilder staging;
+  staging.type("site", {{Field::kBytes, 2}}).detail("mm/\"slub\".c:12").type("plain", {{Field::kBytes, 1}});
+  memory_type_list list;
+  ASSERT_TRUE(list.types().commit(roster_of(Allocator::kCallSite), staging.staging(), 1));
+  memory_type* site = memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "site");
+  EXPECT_STREQ(memstat_get_detail(site), "mm/\"slub\".c:12");
+  EXPECT_STREQ(memstat_get_detail(memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "plain")), "");
+  const std::string json = types_json(&list);
+  EXPECT_NE(json.find("\"type\": \"site\",\n      \"detail\": \"mm/\\\"slub\\\".c:12\",\n"), std::string::npos) << json;
+  EXPECT_EQ(json.find("detail"), json.rfind("detail")) << json;
+  EXPECT_EQ(types_text(&list, false).find("slub"), std::string::npos);
 }
 
 }  // namespace

@@ -31,12 +31,14 @@ std::vector<std::ptrdiff_t> columns(const std::string& list) {
 TEST(Lists, MetricsAreTabSeparatedWithAHeader) {
   const std::string list = metric_list();
   const std::vector<std::string> lines = lines_of(list);
-  EXPECT_EQ(lines[0], "name\ttype\tunit\tscope\ttier\thelp");
+  EXPECT_EQ(lines[0], "name\ttype\tunit\tscope\tlabels\ttier\thelp");
   EXPECT_EQ(lines.size(), metric_catalogue().size() + 1);
-  EXPECT_THAT(columns(list), Each(6));
-  EXPECT_THAT(lines, Contains(StartsWith("memstat_type_bytes\tgauge\tbytes\ttype\tminimal\t")));
-  EXPECT_THAT(lines, Contains(StartsWith("memstat_type_objects\tgauge\t-\ttype\tminimal\t")));
-  EXPECT_THAT(lines, Contains(StartsWith("memstat_cpu_allocations_total\tcounter\t-\tcpu\tfull\t")));
+  EXPECT_THAT(columns(list), Each(7));
+  EXPECT_THAT(lines, Contains(StartsWith("memstat_type_bytes\tgauge\tbytes\ttype\tallocator,type\tminimal\t")));
+  EXPECT_THAT(lines, Contains(StartsWith("memstat_type_objects\tgauge\t-\ttype\tallocator,type\tminimal\t")));
+  EXPECT_THAT(lines, Contains(StartsWith("memstat_cpu_allocations_total\tcounter\t-\tcpu\tallocator,type,cpu\tfull\t")));
+  EXPECT_THAT(lines, Contains(StartsWith("memstat_accounted_bytes\tgauge\tbytes\tmachine\tpart\tminimal\t")));
+  EXPECT_THAT(lines, Contains(StartsWith("memstat_unaccounted_bytes\tgauge\tbytes\tmachine\t-\tminimal\t")));
   EXPECT_TRUE(list.ends_with('\n'));
 }
 

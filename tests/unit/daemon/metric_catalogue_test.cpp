@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace memstat {
 namespace {
@@ -50,11 +52,13 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
   std::multiset<std::size_t> allocator_figures;
   std::multiset<std::size_t> node_figures;
   std::multiset<std::size_t> statistics;
+  std::multiset<std::size_t> details;
   for (const MetricDescriptor& metric : metric_catalogue()) {
     (metric.scope == MetricScope::kCpu         ? cpu_figures
      : metric.scope == MetricScope::kAllocator ? allocator_figures
      : metric.scope == MetricScope::kNode      ? node_figures
      : metric.scope == MetricScope::kMachine   ? statistics
+     : metric.scope == MetricScope::kDetail    ? details
                                                : figures)
         .insert(metric.figure);
   }
@@ -63,6 +67,7 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
   for (std::size_t i = 0; i < kAllocatorFigureCount; ++i) EXPECT_EQ(allocator_figures.count(i), 1U) << i;
   for (std::size_t i = 0; i < kNodeFieldCount; ++i) EXPECT_EQ(node_figures.count(i), 1U) << i;
   for (std::size_t i = 0; i < kStatisticCount; ++i) EXPECT_EQ(statistics.count(i), 1U) << i;
+  EXPECT_EQ(details.size(), 1U);
   EXPECT_EQ(node_figures.size(), kNodeFieldCount);
   EXPECT_EQ(statistics.size(), kStatisticCount);
   EXPECT_EQ(allocator_figures.size(), kAllocatorFigureCount);
@@ -104,6 +109,10 @@ TEST(MetricCatalogue, HoldsEveryPromisedMetricInItsTier) {
       {"memstat_type_limit_hits_total", Tier::kMinimal},
       {"memstat_type_resets_total", Tier::kFull},
       {"memstat_unlisted_bytes", Tier::kMinimal},
+      {"memstat_node_held_bytes", Tier::kFull},
+      {"memstat_type_detail", Tier::kFull},
+      {"memstat_accounted_bytes", Tier::kMinimal},
+      {"memstat_unaccounted_bytes", Tier::kMinimal},
   };
   std::map<std::string, Tier> have;
   for (const MetricDescriptor& metric : metric_catalogue()) have.emplace(metric.name, metric.tier);
@@ -119,8 +128,33 @@ TEST(MetricCatalogue, SizesAndLimitsHaveTheirRulesForDuplicates) {
     DuplicateRule expected = DuplicateRule::kSum;
     if (name.starts_with("memstat_type_limit_") && metric.kind == MetricKind::kGauge) expected = DuplicateRule::kSumOfAll;
     if (name.starts_with("memstat_type_object_")) expected = DuplicateRule::kSameOrNone;
+    if (metric.scope == MetricScope::kDetail) expected = DuplicateRule::kSameOrNone;
     EXPECT_EQ(metric.duplicates, expected) << name;
   }
+}
+
+TEST(MetricCatalogue, EveryMetricTellsItsLabels) {
+  const std::map<MetricScope, std::vector<std::string_view>> usual{{MetricScope::kType, {"allocator", "type"}},
+                                                                   {MetricScope::kCpu, {"allocator", "type", "cpu"}},
+                                                                   {MetricScope::kAllocator, {"allocator"}},
+                                                                   {MetricScope::kSizeClass, {"allocator", "type", "size"}},
+                                                                   {MetricScope::kNode, {"allocator", "type", "node"}},
+                                                                   {MetricScope::kDetail, {"allocator", "type", "detail"}}};
+  std::set<std::string_view> scopes;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    scopes.insert(to_string(metric.scope));
+    const std::span<const std::string_view> names = label_names(metric);
+    const std::vector<std::string_view> labels(names.begin(), names.end());
+    if (metric.scope != MetricScope::kMachine) {
+      EXPECT_EQ(labels, usual.at(metric.scope)) << metric.name;
+    }
+    EXPECT_EQ(std::set<std::string_view>(labels.begin(), labels.end()).size(), labels.size()) << metric.name;
+    for (const std::string_view label : labels) {
+      EXPECT_EQ(label.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos) << metric.name;
+      EXPECT_NE(label, "le") << "which is a histogram's";
+    }
+  }
+  EXPECT_EQ(scopes.size(), kMetricScopeCount);
 }
 
 TEST(MetricCatalogue, WordsAreThoseOfTheFormatsAndOfTheConfiguration) {

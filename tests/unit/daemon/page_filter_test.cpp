@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using Words = std::vector<std::string_view>;
 
 /// Two allocators: uma with a, b, CPUs of b; slab with a and "odd\"\n".
@@ -109,6 +110,36 @@ TEST_F(PageFilterTest, SumsOfAllocatorsAreShownUnlessTypesAreChosen) {
   EXPECT_EQ(page({}, {"a"}, {"memstat_unlisted_bytes"}), "");
 }
 
+TEST_F(PageFilterTest, FiguresOfTheMachineAreShownUnlessAllocatorsOrTypesAreChosen) {
+  StagingBuilder machine;
+  machine.statistic(Statistic::kAccountedBytes, 5, {"slab"}).statistic(Statistic::kTotalBytes, 9);
+  const StagedStatistics* statistics[] = {&machine.staging().statistics()};
+  types_.builder.build(types_.list, types_.live, types_.live_cpu, types_.generation, {}, types_.snapshot, {},
+                       {.statistics = statistics});
+  const std::string part = "memstat_accounted_bytes{part=\"slab\"} 5\n";
+  EXPECT_EQ(page({}, {}, {"memstat_accounted_bytes"}), part);
+  EXPECT_THAT(page({}, {}, {}), AllOf(HasSubstr(part), HasSubstr("memstat_memory_total_bytes 9\n")));
+  EXPECT_EQ(page({}, {}, {"memstat_memory_total_bytes", "memstat_type_objects"}),
+            "memstat_type_objects{allocator=\"uma\",type=\"a\"} 2\nmemstat_memory_total_bytes 9\n");
+  EXPECT_EQ(page({"uma"}, {}, {"memstat_accounted_bytes"}), "");
+  EXPECT_EQ(page({}, {"a"}, {"memstat_accounted_bytes"}), "");
+  EXPECT_THAT(page({"uma"}, {}, {}), Not(HasSubstr("memory_total")));
+  EXPECT_EQ(page({}, {}, {"memstat_accounted_bytes"}, {.types = false}), "");
+}
+
+TEST_F(PageFilterTest, NodesAndDetailsAreTheirRows) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kFree), 1);
+  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {7}).detail("of a");
+  staging.type("b", {{Field::kBytes, 3}}).node(NodeField::kFree, {8}).detail("of b");
+  types_.poll(staging);
+  const RenderOptions full{.tier = Tier::kFull, .per_cpu = false};
+  EXPECT_EQ(page({"uma"}, {"b"}, {"memstat_node_free_objects", "memstat_type_detail"}, full),
+            "memstat_node_free_objects{allocator=\"uma\",type=\"b\",node=\"0\"} 8\n"
+            "memstat_type_detail{allocator=\"uma\",type=\"b\",detail=\"of b\"} 1\n");
+  EXPECT_EQ(page({"slab"}, {}, {"memstat_node_free_objects", "memstat_type_detail"}, full), "");
+}
+
 TEST_F(PageFilterTest, PerCpuFiguresAlone) {
   const RenderOptions only{.types = false, .per_cpu = true};
   EXPECT_EQ(page({}, {"b"}, {}, only),
@@ -150,8 +181,15 @@ TEST_F(PageFilterTest, UnknownWordsAreRefusedWithWhatThereIs) {
       "types are listed");
   EXPECT_THAT(refusal({"uma"}, {"a", "odd\"\n"}, {}), HasSubstr("\"odd")) << "a type of another allocator";
   EXPECT_THAT(refusal({}, {}, {"memstat_type_byte"}),
-              AllOf(HasSubstr("did you mean \"memstat_type_bytes\""), HasSubstr("memstat_unlisted_bytes"),
-                    HasSubstr("process_open_fds")));
+              AllOf(StartsWith("no metric is called \"memstat_type_byte\"; did you mean \"memstat_type_bytes\", \""),
+                    HasSubstr("memstatd --list-metrics"), Not(HasSubstr("sleepers"))));
+  EXPECT_THAT(refusal({}, {}, {"proces_open_fds"}), HasSubstr("did you mean \"process_open_fds\"?"));
+  EXPECT_EQ(refusal({}, {}, {"kmem"}),
+            "no metric is called \"kmem\"; there are " + std::to_string(metric_catalogue().size() + 2) +
+                ": memstatd --list-metrics prints all but those of memstatd itself, which end the "
+                "page /metrics");
+  const std::string long_word(100'000, 'm');
+  EXPECT_LT(refusal({}, {}, {long_word}).size(), 1000U) << "comparing long words is not for free";
   EXPECT_THAT(refusal({}, {""}, {}), HasSubstr("\"\""));
   EXPECT_THAT(refusal({}, {"back\\slash\x01"}, {}), Not(HasSubstr("\x01")));
 }

@@ -261,6 +261,119 @@ TEST_F(SelectionTest, FilteredTypesAreNotThereAndNotInTheSum) {
   EXPECT_THAT(listed(), ElementsAre("secret")) << "after a reload";
 }
 
+/// Bounds of uma, in which the types of these tests are.
+Selection::Options bounds_of_uma(const AllocatorBounds& bounds, std::uint64_t min_bytes = 0) {
+  Selection::Options options{.min_bytes = min_bytes};
+  options.allocators[static_cast<std::size_t>(Allocator::kUma)] = bounds;
+  return options;
+}
+
+TEST_F(SelectionTest, TheTopOfAnAllocatorIsListedAndTheRestSummed) {
+  selection_.configure(bounds_of_uma({.top = 2}));
+  poll({{"a", 10}, {"b", 40}, {"c", 20}, {"d", 30}});
+  EXPECT_THAT(listed(), ElementsAre("b", "d"));
+  EXPECT_EQ(unlisted(), 30U);
+  EXPECT_EQ(types_.snapshot.series, 3U);
+  EXPECT_EQ(types_.snapshot.series_dropped, 0U) << "that is the limit's";
+  poll({{"a", 10}, {"b", 40}});
+  EXPECT_THAT(listed(), ElementsAre("a", "b")) << "no more than there may be";
+  selection_.configure(bounds_of_uma({.top = 1}));
+  poll({{"a", 5}, {"b", 5}});
+  EXPECT_THAT(listed(), ElementsAre("a")) << "of equal ones the first of the alphabet";
+}
+
+TEST_F(SelectionTest, ABoundIsItsAllocatorsOnly) {
+  types_.live[static_cast<std::size_t>(Allocator::kSlab)] = kEveryField;
+  StagingBuilder slabs;
+  slabs.type("s1", {{Field::kBytes, 1}}).type("s2", {{Field::kBytes, 2}}).type("s3", {{Field::kBytes, 3}});
+  Selection::Options options = bounds_of_uma({.top = 1, .min_bytes = 10});
+  options.allocators[static_cast<std::size_t>(Allocator::kSlab)] = {.top = 2};
+  selection_.configure(options);
+  types_.allocator = Allocator::kSlab;
+  types_.commit(slabs);
+  types_.allocator = Allocator::kUma;
+  poll({{"a", 9}, {"b", 20}, {"c", 30}});
+  EXPECT_THAT(listed(), ElementsAre("c", "s2", "s3"));
+  EXPECT_EQ(unlisted(), 29U);
+  EXPECT_EQ(types_.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kSlab), 1U);
+}
+
+TEST_F(SelectionTest, WhoIsAmongTheTopStaysUntilAnotherIsClearlyLarger) {
+  selection_.configure(bounds_of_uma({.top = 1}));
+  constexpr std::uint64_t kMega = 1'000'000;
+  poll({{"a", kMega}, {"b", kMega - 1}});
+  poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4096}});
+  EXPECT_THAT(listed(), ElementsAre("a")) << "equal goes to who is there";
+  poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4097}});
+  EXPECT_THAT(listed(), ElementsAre("b"));
+  poll({{"a", kMega * 5 / 4}, {"b", kMega}});
+  EXPECT_THAT(listed(), ElementsAre("b")) << "and the same the other way";
+}
+
+TEST_F(SelectionTest, WhoWasSeenInTroubleIsListedBesideTheTop) {
+  selection_.configure(bounds_of_uma({.top = 1, .min_bytes = 5}));
+  for (const std::uint64_t failures : {0U, 1U}) {
+    StagingBuilder staging;
+    staging.type("large", {{Field::kBytes, 100}})
+        .type("middle", {{Field::kBytes, 50}})
+        .type("fails", {{Field::kBytes, 1}, {Field::kFailures, failures}});
+    poll(staging);
+  }
+  EXPECT_THAT(listed(), ElementsAre("fails", "large")) << "and took nobody's place";
+  EXPECT_EQ(unlisted(), 50U);
+}
+
+TEST_F(SelectionTest, OfTheTopATypeOfWhichNoBytesAreKnownIsTheSmallest) {
+  selection_.configure(bounds_of_uma({.top = 1}));
+  StagingBuilder staging;
+  staging.type("unknown", {{Field::kCount, 1000}}).type("known", {{Field::kBytes, 1}});
+  poll(staging);
+  EXPECT_THAT(listed(), ElementsAre("known"));
+}
+
+TEST_F(SelectionTest, TheLargerOfBothMinBytesHoldsAndAChangeOfOneIsItsAllocatorsOnly) {
+  selection_.configure(bounds_of_uma({.min_bytes = 1000}, 10));
+  poll({{"a", 999}, {"b", 1000}});
+  EXPECT_THAT(listed(), ElementsAre("b"));
+  poll({{"a", 999}, {"b", 500}});
+  EXPECT_THAT(listed(), ElementsAre("b")) << "half is enough";
+  Selection::Options other = bounds_of_uma({.min_bytes = 1000}, 20);
+  other.allocators[static_cast<std::size_t>(Allocator::kSlab)].min_bytes = 7;
+  selection_.configure(other);
+  poll({{"a", 999}, {"b", 500}});
+  EXPECT_THAT(listed(), ElementsAre("b")) << "nothing has changed for uma";
+  selection_.configure(bounds_of_uma({.min_bytes = 10}, 600));
+  poll({{"a", 999}, {"b", 500}});
+  EXPECT_THAT(listed(), ElementsAre("a"));
+}
+
+TEST_F(SelectionTest, TheTopIsTakenBeforeTheLimitOnSeries) {
+  Selection::Options options = bounds_of_uma({.top = 3});
+  options.series_limit = 3;
+  selection_.configure(options);
+  poll({{"a", 5}, {"b", 4}, {"c", 3}, {"d", 2}, {"e", 1}});
+  EXPECT_THAT(listed(), ElementsAre("a", "b"));
+  EXPECT_EQ(types_.snapshot.series_dropped, 1U) << "c; the others are not the limit's";
+  EXPECT_EQ(unlisted(), 6U);
+}
+
+TEST_F(SelectionTest, FiguresOfTheMachineCountAgainstTheLimitAndAreNotDropped) {
+  StagingBuilder staging;
+  for (const char* part : {"x", "y", "z"}) staging.statistic(Statistic::kAccountedBytes, 1, {part});
+  staging.type("a", {{Field::kBytes, 1}}).type("b", {{Field::kBytes, 2}});
+  selection_.configure({.series_limit = 5});
+  poll(staging);
+  EXPECT_THAT(listed(), ElementsAre("b"));
+  EXPECT_EQ(types_.snapshot.series, 5U);
+  EXPECT_EQ(types_.snapshot.series_dropped, 1U);
+  selection_.configure({.series_limit = 2});
+  poll(staging);
+  EXPECT_THAT(listed(), IsEmpty());
+  EXPECT_EQ(types_.snapshot.series, 3U) << "more than the limit, but nobody's types";
+  EXPECT_EQ(types_.snapshot.series_dropped, 2U);
+  EXPECT_EQ(machine_series_of({.types = false}, types_.snapshot), 0U);
+}
+
 /// Random kernels: whatever happens the page keeps the limit and every byte is accounted for.
 TEST(SelectionProperty, TheLimitHoldsNothingIsLostAndWhatIsDroppedIsCounted) {
   std::mt19937_64 random(4);
@@ -276,6 +389,7 @@ TEST(SelectionProperty, TheLimitHoldsNothingIsLostAndWhatIsDroppedIsCounted) {
       const std::uint64_t min_bytes = upto(1) * upto(3000);
       selection.configure({.min_bytes = min_bytes, .series_limit = limit});
       StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), cpus);
+      staging.nodes(NodeFieldMask(NodeField::kFree, NodeField::kSlots), static_cast<std::uint32_t>(upto(3)));
       std::uint64_t sum = 0;
       const std::uint64_t count = upto(80);
       for (std::uint64_t i = 0; i < count; ++i) {
@@ -288,6 +402,7 @@ TEST(SelectionProperty, TheLimitHoldsNothingIsLostAndWhatIsDroppedIsCounted) {
         } else {
           staging.type(name, {{Field::kBytes, bytes}, {Field::kCount, 1}, {Field::kFree, 2}, {Field::kRSize, upto(1)}});
         }
+        if (upto(2) == 0) staging.detail(std::to_string(upto(1)));
       }
       types.poll(staging, minutes(static_cast<long>(upto(50))));
       std::uint64_t wanted = 0;
@@ -340,6 +455,33 @@ TEST(SelectionProperty, FiguresThatJitterByAFewPerCentMoveNoSeries) {
       ASSERT_GT(types.snapshot.series_dropped, 0U);
       // The second poll has deltas and growth that the first had not, so a type is larger by two or three series.
       if (poll > 1) {
+        ASSERT_EQ(now, before) << "kernel " << kernel << " poll " << poll;
+      }
+      before = now;
+    }
+  }
+}
+
+TEST(SelectionProperty, TheTopOfJitteringTypesIsAlwaysTheSame) {
+  std::mt19937_64 random(7);
+  for (int kernel = 0; kernel < 10; ++kernel) {
+    std::map<std::string, std::uint64_t> bytes;
+    for (int i = 0; i < 200; ++i) bytes["type" + std::to_string(i)] = random() % 20'000'000;
+    TrackedList types;
+    Selection selection;
+    selection.configure(bounds_of_uma({.top = 50, .min_bytes = 1'000'000}));
+    std::set<std::string> before;
+    for (int poll = 0; poll < 40; ++poll) {
+      StagingBuilder staging;
+      for (const auto& [name, usual] : bytes) {
+        staging.type(name, {{Field::kBytes, usual - usual / 20 + random() % (usual / 10 + 1)}});
+      }
+      types.poll(staging);
+      selection.apply({.tier = Tier::kDefault}, types.now_ns, types.builder.listings(), types.snapshot);
+      std::set<std::string> now;
+      for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) now.emplace(types.snapshot.label(row));
+      ASSERT_EQ(now.size(), 50U);
+      if (poll > 0) {
         ASSERT_EQ(now, before) << "kernel " << kernel << " poll " << poll;
       }
       before = now;

@@ -28,6 +28,42 @@ class SnapshotTest : public testing::Test {
   }
   [[nodiscard]] double growth(std::string_view type) const { return std::bit_cast<double>(*value(Figure::kGrowth, type)); }
 
+  /// `labels=bits` of each sample of the statistic.
+  [[nodiscard]] std::vector<std::string> samples(Statistic statistic) const {
+    std::vector<std::string> found;
+    for (const Snapshot::MachineSample& sample : types_.snapshot.samples(statistic)) {
+      const NamedLabels labels = types_.snapshot.labels_at(sample.labels, label_names(statistic));
+      std::string text(labels.text);
+      labels.for_each([&](std::string_view name, std::string_view label) {
+        text += "|" + std::string(name) + "|" + std::string(label);
+      });
+      found.push_back(text + "=" + std::to_string(sample.bits));
+    }
+    return found;
+  }
+  /// `row label: node values` of each block that has the figure.
+  [[nodiscard]] std::vector<std::string> nodes(NodeField field) const {
+    std::vector<std::string> found;
+    for (const Snapshot::NodeBlock& block : types_.snapshot.node_blocks()) {
+      if (!block.figures.has(field)) continue;
+      std::string text(types_.snapshot.label(block.row));
+      for (std::uint32_t node = 0; node < block.node_count; ++node) {
+        text += " " + std::to_string(types_.snapshot.node_values(block, field)[node]);
+      }
+      found.push_back(text);
+    }
+    return found;
+  }
+  [[nodiscard]] std::vector<std::string> details() const {
+    std::vector<std::string> found;
+    for (const Snapshot::Detail& detail : types_.snapshot.details()) {
+      EXPECT_TRUE(types_.snapshot.rows()[detail.row].has_detail);
+      found.emplace_back(types_.snapshot.labels_at(detail.labels, {}).text);
+    }
+    return found;
+  }
+  using Texts = std::vector<std::string>;
+
   TrackedList types_;
 };
 
@@ -277,6 +313,139 @@ TEST_F(SnapshotTest, CpuFiguresOfDuplicatesAreAddedCpuByCpu) {
   EXPECT_EQ(types_.snapshot.cpu_values(block, CpuFigure::kAllocations)[2], 303U);
   EXPECT_EQ(types_.snapshot.cpu_values(block, CpuFigure::kFreeObjects)[1], 2U);
   EXPECT_EQ(block.figures & (1U << static_cast<unsigned>(CpuFigure::kAllocatedBytes)), 0U);
+}
+
+TEST_F(SnapshotTest, StatisticsOfAllSourcesAreTogetherByKindInTheOrderOfTheSources) {
+  using enum Statistic;
+  StagingBuilder first;
+  first.statistic(kAccountedBytes, 1, {"slab"}).statistic(kTotalBytes, 100).statistic(kAccountedBytes, 2, {"page tables"});
+  StagingBuilder second;
+  second.statistic(kPartMissing, 1, {"slab"})
+      .statistic(kAccountedBytes, 3, {"a\"\\\nb"})
+      .statistic(kAccountedBytes, 4, {""});
+  const StagedStatistics* both[] = {&first.staging().statistics(), &second.staging().statistics()};
+  for (int i = 0; i < 2; ++i) {
+    types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {.statistics = both});
+    EXPECT_EQ(samples(kAccountedBytes), Texts({"{part=\"slab\"|part|slab=1", "{part=\"page tables\"|part|page tables=2",
+                                               "{part=\"a\\\"\\\\\\nb\"|part|a\\\"\\\\\\nb=3", "{part=\"\"|part|=4"}));
+    EXPECT_EQ(samples(kTotalBytes), Texts({"=100"}));
+    EXPECT_EQ(samples(kPartMissing), Texts({"{part=\"slab\"|part|slab=1"})) << "another kind may have the same labels";
+    EXPECT_EQ(samples(kUnaccountedBytes), Texts());
+  }
+  types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {});
+  EXPECT_EQ(samples(kAccountedBytes), Texts()) << "nothing is left of the snapshot before";
+}
+
+TEST_F(SnapshotTest, OfStatisticsWithTheSameLabelsTheFirstCounts) {
+  using enum Statistic;
+  StagingBuilder first;
+  first.statistic(kAccountedBytes, 1, {"slab"}).statistic(kAccountedBytes, 2, {"slab"}).statistic(kTotalBytes, 3);
+  StagingBuilder second;
+  second.statistic(kAccountedBytes, 4, {"other"}).statistic(kAccountedBytes, 5, {"slab"}).statistic(kTotalBytes, 6);
+  const StagedStatistics* both[] = {&first.staging().statistics(), &second.staging().statistics()};
+  types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {.statistics = both});
+  EXPECT_EQ(samples(kAccountedBytes), Texts({"{part=\"slab\"|part|slab=1", "{part=\"other\"|part|other=4"}));
+  EXPECT_EQ(samples(kTotalBytes), Texts({"=3"}));
+}
+
+TEST_F(SnapshotTest, ManyStatisticsAreAllThereOnce) {
+  StagingBuilder staging;
+  for (std::uint64_t i = 0; i < 3000; ++i) staging.statistic(Statistic::kAccountedBytes, i, {i % 1000});
+  types_.poll(staging);
+  const auto all = types_.snapshot.samples(Statistic::kAccountedBytes);
+  ASSERT_EQ(all.size(), 1000U);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].bits, i);
+}
+
+TEST_F(SnapshotTest, NodeFiguresOfDuplicatesAreSums) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kSlots), 2);
+  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {1, 2}).node(NodeField::kSlots, {3, 4});
+  staging.type("b", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {10, 0});
+  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {100, 200});
+  for (int i = 0; i < 2; ++i) {
+    types_.poll(staging);
+    EXPECT_EQ(nodes(NodeField::kHeldBytes),
+              Texts({"{allocator=\"uma\",type=\"a\" 101 202", "{allocator=\"uma\",type=\"b\" 10 0"}));
+    EXPECT_EQ(nodes(NodeField::kSlots), Texts({"{allocator=\"uma\",type=\"a\" 3 4", "{allocator=\"uma\",type=\"b\" 0 0"}));
+    EXPECT_EQ(nodes(NodeField::kFree), Texts()) << "which nobody gave";
+  }
+  types_.live_node[static_cast<std::size_t>(Allocator::kUma)].remove(NodeField::kSlots);
+  types_.poll(staging);
+  EXPECT_EQ(nodes(NodeField::kSlots), Texts()) << "its source is down";
+  EXPECT_EQ(nodes(NodeField::kHeldBytes).size(), 2U);
+}
+
+TEST_F(SnapshotTest, DuplicatesThatKnowOfDifferentlyManyNodesAreSummedToo) {
+  StagingBuilder many;
+  many.nodes(NodeFieldMask(NodeField::kFree), 3);
+  many.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {1, 2, 3});
+  types_.poll(many);
+  StagingBuilder one;  // the newer one, which comes later on the page, never saw more than one node
+  one.nodes(NodeFieldMask(NodeField::kFree), 1);
+  one.type("a", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {10})
+      .type("a", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {20});
+  types_.poll(one);
+  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"a\" 30 0 0"}));
+  TrackedList other;
+  StagingBuilder two;
+  two.nodes(NodeFieldMask(NodeField::kFree), 1);
+  two.type("a", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {10})
+      .type("b", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {5});
+  other.poll(two);
+  StagingBuilder more;
+  more.nodes(NodeFieldMask(NodeField::kFree), 2);
+  more.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {1, 2});
+  CommitScope adds = roster_of(Allocator::kUma, "another");
+  adds.is_roster = false;
+  other.commit(two);
+  ASSERT_TRUE(other.list.commit(adds, more.staging(), other.generation));
+  other.builder.build(other.list, other.live, other.live_cpu, other.generation, {}, types_.snapshot, {},
+                      {.live_node = other.live_node, .statistics = {}});
+  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"b\" 5", "{allocator=\"uma\",type=\"a\" 1 2"}));
+}
+
+TEST_F(SnapshotTest, ADetailIsShownWhenAllTypesOfTheNameHaveIt) {
+  StagingBuilder staging;
+  staging.type("none", {{Field::kBytes, 1}});
+  staging.type("one", {{Field::kBytes, 1}}).detail("a\"b");
+  staging.type("same", {{Field::kBytes, 1}}).detail("s").type("same", {{Field::kBytes, 1}}).detail("s");
+  staging.type("differ", {{Field::kBytes, 1}}).detail("d").type("differ", {{Field::kBytes, 1}}).detail("e");
+  staging.type("half", {{Field::kBytes, 1}}).detail("h").type("half", {{Field::kBytes, 1}});
+  for (int i = 0; i < 2; ++i) {
+    types_.poll(staging);
+    EXPECT_EQ(details(),
+              Texts({"{allocator=\"uma\",type=\"same\",detail=\"s\"", "{allocator=\"uma\",type=\"one\",detail=\"a\\\"b\""}));
+  }
+  types_.has_details = {};
+  types_.poll(staging);
+  EXPECT_EQ(details(), Texts());
+}
+
+TEST_F(SnapshotTest, NodesAndDetailsStayWithTheirRowsWhenOthersGo) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kFree), 1);
+  for (const char* name : {"e", "d", "c", "b", "a"}) {
+    staging.type(name, {{Field::kBytes, 1}}).node(NodeField::kFree, {static_cast<std::uint64_t>(name[0])});
+    if (*name != 'c') staging.detail(std::string("of ") + name);
+  }
+  types_.poll(staging);
+  const std::uint8_t keep[] = {0, 1, 1, 0, 1};
+  types_.snapshot.keep_rows(keep);
+  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"b\" 98", "{allocator=\"uma\",type=\"c\" 99",
+                                            "{allocator=\"uma\",type=\"e\" 101"}));
+  EXPECT_EQ(details(),
+            Texts({"{allocator=\"uma\",type=\"b\",detail=\"of b\"", "{allocator=\"uma\",type=\"e\",detail=\"of e\""}));
+  EXPECT_EQ(types_.snapshot.details()[1].row, 2U);
+  const std::uint8_t last[] = {0, 0, 1};
+  types_.snapshot.keep_rows(last);
+  EXPECT_EQ(details().size(), 1U);
+  EXPECT_EQ(types_.snapshot.details()[0].row, 0U);
+  EXPECT_EQ(nodes(NodeField::kFree).size(), 1U);
 }
 
 }  // namespace

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "daemon/exposition/exposition.h"
+#include "daemon/exposition/text_writer.h"
 #include "tests/support/page.h"
 #include "tests/support/protobuf_page.h"
 #include "tests/support/tracked_list.h"
@@ -159,6 +162,73 @@ TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginn
   ASSERT_EQ(families[4].metrics.size(), 2U);
   EXPECT_THAT(families[4].metrics[1].labels[2], Pair("cpu", "1"));
   EXPECT_EQ(families[4].metrics[1].counter, 4);
+}
+
+TEST_F(FormatsTest, FiguresOfTheMachineAndOfNodesAndDetailsAreTheSameInProtobuf) {
+  const std::string odd = "q\"b\\n\nr\xC3\xA9";
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kSlots), 2);
+  staging.type(odd, {{Field::kBytes, 1}}).node(NodeField::kSlots, {8, 9}).detail(odd);
+  staging.type("plain", {{Field::kBytes, 1}}).node(NodeField::kSlots, {6, 7}).detail("x");
+  staging.statistic(Statistic::kAccountedBytes, 11, {odd})
+      .statistic(Statistic::kAccountedBytes, 12, {std::string(4096, '"')})
+      .statistic(Statistic::kAccountedBytes, 13, {""})
+      .statistic(Statistic::kUnaccountedBytes, static_cast<std::uint64_t>(-5));
+  types_.times = {.boot_ns = kBoot, .now_ns = kNow};
+  types_.poll(staging);
+  std::size_t series = 0;
+  std::map<std::string, ProtobufFamily> families;
+  for (const ProtobufFamily& family : read_protobuf_page(page(kProtobuf))) {
+    series += family.metrics.size();
+    families[family.name] = family;
+  }
+  EXPECT_EQ(series, series_);
+  const auto& parts = families["memstat_accounted_bytes"].metrics;
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_THAT(parts[0].labels, ElementsAre(Pair("part", odd)));
+  EXPECT_EQ(parts[0].gauge, 11);
+  EXPECT_THAT(parts[1].labels, ElementsAre(Pair("part", std::string(4096, '"'))));
+  EXPECT_THAT(parts[2].labels, ElementsAre(Pair("part", "")));
+  ASSERT_EQ(families["memstat_unaccounted_bytes"].metrics.size(), 1U);
+  EXPECT_THAT(families["memstat_unaccounted_bytes"].metrics[0].labels, testing::IsEmpty());
+  EXPECT_EQ(families["memstat_unaccounted_bytes"].metrics[0].gauge, -5);
+  EXPECT_EQ(families["memstat_unaccounted_bytes"].unit, "bytes");
+  const auto& slots = families["memstat_node_object_slots"].metrics;
+  ASSERT_EQ(slots.size(), 4U);
+  EXPECT_THAT(slots[3].labels, ElementsAre(Pair("allocator", "uma"), Pair("type", odd), Pair("node", "1")));
+  EXPECT_EQ(slots[3].gauge, 9);
+  const auto& details = families["memstat_type_detail"].metrics;
+  ASSERT_EQ(details.size(), 2U);
+  EXPECT_THAT(details[0].labels, ElementsAre(Pair("allocator", "uma"), Pair("type", "plain"), Pair("detail", "x")));
+  EXPECT_THAT(details[1].labels, ElementsAre(Pair("allocator", "uma"), Pair("type", odd), Pair("detail", odd)));
+  EXPECT_EQ(details[1].gauge, 1);
+  EXPECT_THAT(page(kOpenMetrics), HasSubstr("# UNIT memstat_accounted_bytes bytes\nmemstat_accounted_bytes{part=\"q"));
+  EXPECT_THAT(page(kOpenMetrics), HasSubstr("\nmemstat_unaccounted_bytes -5\n"));
+}
+
+/// The catalogue has no counter of the machine yet, so that the walk is given one of the test's own.
+TEST_F(FormatsTest, CountersOfTheMachineBeganAtBootAndMayBeSignedOrFractions) {
+  StagingBuilder staging;
+  staging.statistic(Statistic::kAccountedBytes, std::bit_cast<std::uint64_t>(2.5), {"a\"b"});
+  staging.statistic(Statistic::kUnaccountedBytes, std::bit_cast<std::uint64_t>(0.25));
+  types_.times = {.boot_ns = kBoot, .now_ns = kNow};
+  types_.poll(staging);
+  MetricDescriptor metric = metric_catalogue()[0];
+  metric.name = "own_seconds_total";
+  metric.unit = "seconds";
+  metric.kind = MetricKind::kCounter;
+  metric.scope = MetricScope::kMachine;
+  metric.format = FigureFormat::kDouble;
+  Buffer out;
+  TextWriter<true> text(out, {.created = true});
+  for (const Statistic statistic : {Statistic::kAccountedBytes, Statistic::kUnaccountedBytes}) {
+    metric.figure = static_cast<std::uint8_t>(statistic);
+    EXPECT_EQ(page_walk::write_machine(metric, types_.snapshot, text), 1U);
+  }
+  EXPECT_THAT(std::string(out.view()), HasSubstr("# UNIT own_seconds seconds\n"
+                                                 "own_seconds_total{part=\"a\\\"b\"} 2.5\n"
+                                                 "own_seconds_created{part=\"a\\\"b\"} 1700000000.25\n"));
+  EXPECT_THAT(std::string(out.view()), testing::EndsWith("own_seconds_total 0.25\nown_seconds_created 1700000000.25\n"));
 }
 
 TEST_F(FormatsTest, ProtobufFamiliesOfEverySizeHaveTheirLengthBeforeThem) {

@@ -130,12 +130,17 @@ TEST_F(TextExpositionTest, GrowthOfAnySizeIsANumber) {
 TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
   for (int i = 0; i < 2; ++i) {
     StagingBuilder staging(kEveryCpuField, 1);
+    staging.nodes(kEveryNodeField, 1);
+    for (std::size_t statistic = 0; statistic < kStatisticCount; ++statistic) {
+      staging.statistic(static_cast<Statistic>(statistic), 0, {"1", "2", "3", "4"});
+    }
     staging.type("a", {{Field::kBytes, 1},        {Field::kCount, 1},    {Field::kHeldBytes, 1},   {Field::kFree, 1},
                        {Field::kZoneFree, 1},     {Field::kKegFree, 1},  {Field::kNumAllocs, 1},   {Field::kNumFrees, 1},
                        {Field::kMemAlloced, 1},   {Field::kMemFreed, 1}, {Field::kFailures, 1},    {Field::kSleeps, 1},
                        {Field::kSleepers, 1},     {Field::kXDomain, 1},  {Field::kCountLimit, 9},  {Field::kBytesLimit, 9},
                        {Field::kSize, 1},         {Field::kRSize, 1},    {Field::kSizeMask, 1},    {Field::kSlabs, 1},
                        {Field::kPartialSlabs, 1}, {Field::kCpuSlabs, 1}, {Field::kAddressSpace, 1}});
+    staging.detail("d");
     types_.size_classes = {16};
     types_.poll(staging);
   }
@@ -144,7 +149,7 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
     const std::string page(types_.page({.tier = tier, .per_cpu = false, .size_classes = false}));
     std::size_t expected = 0;
     for (const MetricDescriptor& metric : metric_catalogue()) {
-      const bool is_of_tier = metric.scope == MetricScope::kType || metric.scope == MetricScope::kAllocator;
+      const bool is_of_tier = metric.scope != MetricScope::kCpu && metric.scope != MetricScope::kSizeClass;
       const bool shown = is_of_tier && metric.tier <= tier;
       expected += shown ? 1 : 0;
       EXPECT_EQ(page.find("# TYPE " + std::string(metric.name) + " ") != std::string::npos, shown)
@@ -153,7 +158,9 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
     EXPECT_EQ(types_.snapshot.series, expected);
   }
   const std::string all(types_.page());
-  for (const MetricDescriptor& metric : metric_catalogue()) EXPECT_THAT(all, HasSubstr(std::string(metric.name) + "{"));
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    EXPECT_THAT(all, HasSubstr("\n" + std::string(metric.name) + (label_names(metric).empty() ? " " : "{")));
+  }
 }
 
 TEST_F(TextExpositionTest, CpuSeriesAreOneACpuAndOnlyWhereAskedFor) {
@@ -187,10 +194,91 @@ TEST_F(TextExpositionTest, SizeClassesAreOneSeriesABitWithTheKernelsSizes) {
   EXPECT_EQ(types_.page({.tier = Tier::kFull, .per_cpu = true, .size_classes = false}), "");
 }
 
+TEST_F(TextExpositionTest, FiguresOfTheMachineHaveTheirOwnLabelsOrNone) {
+  StagingBuilder staging;
+  staging.statistic(Statistic::kTotalBytes, 7)
+      .statistic(Statistic::kAccountedBytes, 5, {"slab"})
+      .statistic(Statistic::kUnaccountedBytes, static_cast<std::uint64_t>(-3))
+      .statistic(Statistic::kAccountedBytes, 6, {"quo\"te"});
+  types_.poll(staging);
+  EXPECT_EQ(
+      types_.page({.tier = Tier::kMinimal}),
+      "# HELP memstat_accounted_bytes Bytes of memory now by what holds them; the parts are disjoint and may be stacked.\n"
+      "# TYPE memstat_accounted_bytes gauge\n"
+      "memstat_accounted_bytes{part=\"slab\"} 5\n"
+      "memstat_accounted_bytes{part=\"quo\\\"te\"} 6\n"
+      "# HELP memstat_unaccounted_bytes Bytes of memory now that are neither free nor in any of the accounted parts.\n"
+      "# TYPE memstat_unaccounted_bytes gauge\n"
+      "memstat_unaccounted_bytes -3\n"
+      "# HELP memstat_memory_total_bytes Bytes of memory that the kernel manages now.\n"
+      "# TYPE memstat_memory_total_bytes gauge\n"
+      "memstat_memory_total_bytes 7\n");
+  EXPECT_EQ(types_.snapshot.series, 4U);
+  EXPECT_EQ(types_.page({.types = false, .per_cpu = true}), "") << "the page of per-CPU figures alone";
+}
+
+TEST_F(TextExpositionTest, NodesAndDetailsAreOfTierFull) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kFree), 2);
+  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {3, 4}).detail("mm/slub.c:1 \\ \"x\"");
+  types_.poll(staging);
+  const std::string full(types_.page());
+  EXPECT_EQ(value_of(full, "memstat_node_free_objects{allocator=\"uma\",type=\"a\",node=\"0\"}"), "3");
+  EXPECT_EQ(value_of(full, "memstat_node_free_objects{allocator=\"uma\",type=\"a\",node=\"1\"}"), "4");
+  EXPECT_EQ(value_of(full, "memstat_type_detail{allocator=\"uma\",type=\"a\",detail=\"mm/slub.c:1 \\\\ \\\"x\\\"\"}"), "1");
+  EXPECT_EQ(problem_of(full), "");
+  EXPECT_THAT(std::string(types_.page({.tier = Tier::kDefault})), Not(HasSubstr("mm/slub")));
+  EXPECT_THAT(std::string(types_.page({.tier = Tier::kDefault})), Not(HasSubstr("node=")));
+  EXPECT_EQ(types_.page({.tier = Tier::kFull, .types = false}), "");
+}
+
+TEST_F(TextExpositionTest, LabelsOfTheMachineOfAnyLengthAreWhole) {
+  StagingBuilder staging;
+  for (std::size_t length = 0; length < 150; ++length) {
+    staging.statistic(Statistic::kAccountedBytes, length, {std::string(length, 'n')});
+  }
+  staging.statistic(Statistic::kAccountedBytes, 7, {std::string(StagedStatistics::kLongestLabel, '\\')});
+  types_.poll(staging);
+  const std::string page(types_.page());
+  for (std::size_t length = 0; length < 150; ++length) {
+    EXPECT_EQ(value_of(page, "memstat_accounted_bytes{part=\"" + std::string(length, 'n') + "\"}"), std::to_string(length));
+  }
+  const std::string longest(2 * StagedStatistics::kLongestLabel, '\\');
+  EXPECT_EQ(value_of(page, "memstat_accounted_bytes{part=\"" + longest + "\"}"), "7");
+}
+
+TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
+  StagingBuilder staging;
+  std::vector<std::string> expected;
+  for (const char special : {'\\', '"', '\n', '\t', '\x7f', '!', '#', '\x0b', '\xdc'}) {
+    for (std::size_t length = 1; length < 20; ++length) {
+      for (std::size_t place = 0; place < length; ++place) {
+        std::string text(length, 'n');
+        if (special == '\xdc') {
+          text.replace(place, 1, "\xC3\x9C");  // whose bytes are those of a backslash and more, but for the highest bit
+        } else {
+          text[place] = special;
+        }
+        std::string escaped;
+        append_escaped_label_value(escaped, text);
+        expected.push_back("memstat_accounted_bytes{part=\"" + escaped + "\"}");
+        staging.statistic(Statistic::kAccountedBytes, expected.size(), {text});
+      }
+    }
+  }
+  types_.poll(staging);
+  const std::vector<std::string> lines = lines_of(types_.page());
+  ASSERT_EQ(lines.size(), expected.size() + 2);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(lines[i + 2], expected[i] + " " + std::to_string(i + 1));
+  }
+}
+
 TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
   const std::vector<std::string> names{"plain", "back\\slash", "quo\"te", "line\nfeed", "", "r\xC3\xA9sum\xC3\xA9"};
   for (std::uint64_t poll = 0; poll < 3; ++poll) {
     StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), 3);
+    staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kFree), 2);
     std::uint64_t i = 10;
     for (auto name = names.rbegin(); name != names.rend(); ++name, --i) {  // the last record is the first row
       staging.type(*name,
@@ -202,7 +290,10 @@ TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
                     {Field::kSizeMask, i},
                     {Field::kCountLimit, 1000}},
                    {{CpuField::kNumAllocs, {i, 2 * i, 3 * i}}, {CpuField::kFree, {i, 0, 1}}});
+      staging.node(NodeField::kHeldBytes, {i, poll}).detail(*name + " \\ \n\"" + *name);
+      staging.statistic(Statistic::kAccountedBytes, i << 30U, {*name});
     }
+    staging.statistic(Statistic::kUnaccountedBytes, ~std::uint64_t{0}).statistic(Statistic::kTotalBytes, 1U << 30U);
     types_.size_classes = {16, 32, 64, 128};
     types_.poll(staging);
   }

@@ -29,6 +29,10 @@ std::string everything(const MemoryTypeList& list) {
     for (std::size_t i = 0; i < kCpuFieldCount; ++i) {
       for (std::uint32_t cpu = 0; cpu < 80; ++cpu) text << ' ' << type->cpu_figure(static_cast<CpuField>(i), cpu);
     }
+    text << ' ' << type->detail() << ' ' << type->node_fields().bits() << ' ' << type->node_count();
+    for (std::size_t i = 0; i < kNodeFieldCount; ++i) {
+      for (std::uint32_t node = 0; node < 4; ++node) text << ' ' << type->node_figure(static_cast<NodeField>(i), node);
+    }
     text << '\n';
   }
   return text.str();
@@ -61,7 +65,10 @@ class CommitFailureTest : public testing::Test {
  protected:
   void SetUp() override {
     StagingBuilder staging(CpuFieldMask(CpuField::kFree), 2);
-    staging.type("old", {{Field::kBytes, 1}}, {{CpuField::kFree, {1, 2}}})
+    staging.nodes(NodeFieldMask(NodeField::kFree), 1)
+        .type("old", {{Field::kBytes, 1}}, {{CpuField::kFree, {1, 2}}})
+        .node(NodeField::kFree, {7})
+        .detail("file:1")
         .type("twice", {{Field::kBytes, 3}})
         .type("twice", {{Field::kBytes, 2}}, {{CpuField::kFree, {3, 4}}});
     ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), 1));
@@ -127,9 +134,20 @@ TEST_F(CommitFailureTest, OfKnownTypesThatFurtherCpusBeginToUseLeavesEverythingA
   EXPECT_EQ(list_.find(std::nullopt, "old")->cpu_figure(CpuField::kFree, 0), 1U);
 }
 
+TEST_F(CommitFailureTest, OfMoreNodesAndOtherDetailsLeavesEverythingAsItWas) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kCount, NodeField::kFree), 3);
+  staging.type("old").node(NodeField::kCount, {1, 2, 3}).detail("another file, with a name that needs memory of its own:2");
+  staging.types({"twice", "twice"}).detail("and one for a type that had none before, which is as long:3");
+  EXPECT_GE(fail_every_allocation(list_, roster_of(Allocator::kUma), staging.staging(), 2), 5);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->node_figure(NodeField::kCount, 2), 3U);
+  EXPECT_EQ(list_.find(std::nullopt, "old")->node_figure(NodeField::kFree, 0), 0U);
+}
+
 TEST_F(CommitFailureTest, CannotHappenWhenTheKernelNamesTheSameTypesAgain) {
   StagingBuilder staging(CpuFieldMask(CpuField::kFree), 2);
-  staging.types({"old", "twice", "twice"});
+  staging.nodes(NodeFieldMask(NodeField::kFree), 1);
+  staging.type("old").node(NodeField::kFree, {8}).detail("file:1").types({"twice", "twice"});
   ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), 2));
   const FailingAllocation failing(0);
   EXPECT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), 3));

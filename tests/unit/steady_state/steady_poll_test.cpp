@@ -12,9 +12,11 @@
 #include "daemon/compression.h"
 #include "daemon/negotiation.h"
 #include "daemon/poller.h"
+#include "daemon/selection.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/tracked_list.h"
 #define MEMSTAT_REPLACE_MALLOC
 #include "tests/unit/steady_state/counted_allocations.h"
 
@@ -127,6 +129,46 @@ TEST(SteadyRendering, InEveryFormatAllocatesNothingOnceThePageHasRoom) {
     EXPECT_EQ(series, snapshot->series);
     EXPECT_EQ(allocations_of([&] { render(format, options, *snapshot, page); }), 0U) << to_string(format);
   }
+}
+
+TEST(SteadyExtras, StatisticsNodesAndDetailsAllocateNothing) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  StagingBuilder staging;
+  staging.nodes(kEveryNodeField, 4);
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "a call site of a name \"" + std::to_string(i % 250);
+    staging.type(name, {{Field::kBytes, 1000}}).node(NodeField::kHeldBytes, {1, 2, 3, 4}).detail("mm/file.c:1 of " + name);
+    staging.statistic(Statistic::kAccountedBytes, 7, {name})
+        .statistic(Statistic::kPartMissing, 1, {static_cast<std::uint64_t>(i)});
+  }
+  prepare_stack();
+  TrackedList types;
+  Selection selection;
+  Selection::Options bounds{.min_bytes = 10};
+  bounds.allocators[static_cast<std::size_t>(Allocator::kUma)] = {.top = 100, .min_bytes = 20};
+  selection.configure(bounds);
+  types.statistics.reserve(1);
+  Buffer page;
+  constexpr RenderOptions kFull{.tier = Tier::kFull, .created = true};
+  std::uint64_t allocations = 0;
+  for (int poll = 1; poll <= 12; ++poll) {
+    const std::uint64_t count = allocations_of([&] {
+      types.poll(staging);
+      selection.apply(kFull, types.now_ns, types.builder.listings(), types.snapshot);
+      types.page(kFull);
+      for (const ExpositionFormat format : {ExpositionFormat::kOpenMetrics, ExpositionFormat::kProtobuf}) {
+        render(format, kFull, types.snapshot, page);
+      }
+    });
+    if (poll >= kFirstSteadyPoll) allocations += count;
+  }
+  EXPECT_EQ(allocations, 0U);
+  if (allocations != 0) print_stack();
+  EXPECT_EQ(types.snapshot.row_count(), 100U);
+  EXPECT_EQ(types.snapshot.node_blocks().size(), 100U);
+  EXPECT_EQ(types.snapshot.samples(Statistic::kAccountedBytes).size(), 250U);
+  EXPECT_EQ(types.snapshot.samples(Statistic::kPartMissing).size(), 300U);
+  EXPECT_GT(types.snapshot.details().size(), 50U);
 }
 
 /// All that the sources of that system read in a capture, a version a poll.

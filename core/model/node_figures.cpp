@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/model/node_figures.h"
+
+#include <algorithm>
+
+namespace memstat {
+
+NodeFigures NodeFigures::with_room_for(const Staging& staging, NodeFieldMask fields) const {
+  NodeFigures grown;
+  grown.fields_ = fields_ | fields;
+  grown.node_count_ = std::max(node_count_, staging.node_count());
+  grown.values_.reset(new std::uint64_t[grown.node_count_ * grown.fields_.size()]());
+  for (std::uint32_t node = 0; node < node_count_; ++node) {
+    for_each_of(fields_, [&](NodeField field) { grown.values_[grown.place(field, node)] = values_[place(field, node)]; });
+  }
+  return grown;
+}
+
+void NodeFigures::take(const Staging& staging, const StagedType& type, NodeFieldMask fields) noexcept {
+  const NodeFieldMask staged = staging.node_fields();
+  for (std::uint32_t node = 0; node < node_count_; ++node) {
+    const bool is_staged = node < staging.node_count();
+    for_each_of(fields & fields_, [&](NodeField field) {
+      values_[place(field, node)] = is_staged && staged.has(field) ? staging.node_figure(type, field, node) : 0;
+    });
+  }
+}
+
+}  // namespace memstat

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The figures of one memory type by NUMA node.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/model/field.h"
+#include "core/model/staging.h"
+
+namespace memstat {
+
+/// One value a node and field, for the fields that any source has given so far. A type without such figures takes no memory;
+/// room once taken stays. Thread safety: none.
+class NodeFigures {
+ public:
+  NodeFigures() = default;
+
+  /// 0 where nothing is held, for whichever node and field.
+  [[nodiscard]] std::uint64_t get(NodeField field, std::uint32_t node) const {
+    return node < node_count_ && fields_.has(field) ? values_[place(field, node)] : 0;
+  }
+
+  /// Whether take() of these fields of the staging's types finds room.
+  [[nodiscard]] bool has_room_for(const Staging& staging, NodeFieldMask fields) const {
+    return fields.empty() || ((fields - fields_).empty() && staging.node_count() <= node_count_);
+  }
+  /// The same figures with room for that; 0 where nothing was held. Throws std::bad_alloc.
+  [[nodiscard]] NodeFigures with_room_for(const Staging& staging, NodeFieldMask fields) const;
+  /// Takes these fields of a staged type, for all nodes; what the staging does not have becomes 0. Requires room.
+  void take(const Staging& staging, const StagedType& type, NodeFieldMask fields) noexcept;
+
+ private:
+  [[nodiscard]] std::size_t place(NodeField field, std::uint32_t node) const {
+    return node * fields_.size() + fields_.rank(field);
+  }
+
+  std::unique_ptr<std::uint64_t[]> values_;  // [node][field by rank]
+  NodeFieldMask fields_;
+  std::uint32_t node_count_ = 0;
+};
+
+}  // namespace memstat
