@@ -184,12 +184,12 @@ MEMSTAT_EXPORT uint64_t memstat_get_memfreed(const struct memory_type* mtp);
 MEMSTAT_EXPORT uint64_t memstat_get_numallocs(const struct memory_type* mtp);
 MEMSTAT_EXPORT uint64_t memstat_get_numfrees(const struct memory_type* mtp);
 /* Bytes in use, an amount. malloc: memalloced - memfreed, modulo 2^64 (a racy sample may be just below 2^64); UMA: count x
- * size (less than what is held: see memstat_get_held_bytes); slab: active_objs x objsize; vmalloc: the size of the areas
- * without guard pages, address space, which for ioremap, vmap and percpu areas is no memory of theirs: see
- * memstat_get_held_bytes. */
+ * size (less than what is held: see memstat_get_held_bytes); slab: active_objs x objsize; vmalloc: the pages that
+ * the areas own x page size, 0 for ioremap, vmap and percpu areas, which map devices or memory of others; call sites: what
+ * they allocated and nobody freed yet. */
 MEMSTAT_EXPORT uint64_t memstat_get_bytes(const struct memory_type* mtp);
 /* Objects in use, an amount. malloc: numallocs - numfrees, modulo 2^64; UMA: the same, never negative; slab: active_objs;
- * vmalloc: areas. */
+ * vmalloc: areas; call sites: allocations. */
 MEMSTAT_EXPORT uint64_t memstat_get_count(const struct memory_type* mtp);
 /* Objects cached for reuse, an amount. UMA: all CPUs' caches + zonefree + kegfree; slab: num_objs - active_objs;
  * vmalloc: areas that were freed and wait to be unmapped, in the type "unknown (unpurged)" alone. */
@@ -301,8 +301,7 @@ MEMSTAT_EXPORT int memstat_is_present(const struct memory_type* mtp);
 MEMSTAT_EXPORT const char* memstat_get_detail(const struct memory_type* mtp);
 
 /* Bytes taken from the system, free objects and padding included, an amount; 0 for secondary zones, whose memory is
- * another's. UMA (uth_pages x page size), slab (num_slabs x pagesperslab x page size), vmalloc (the areas' own
- * pages x page size; 0 for what maps memory of others). */
+ * another's. UMA (uth_pages x page size), slab (num_slabs x pagesperslab x page size). */
 MEMSTAT_EXPORT uint64_t memstat_get_held_bytes(const struct memory_type* mtp);
 
 /* Which figures the kernel really has for the type: a set of MEMSTAT_FIGURE_*. A limit is in it only where there is one. */

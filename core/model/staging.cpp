@@ -29,6 +29,7 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   name_block_used_ = 0;
   std::fill(places_.begin(), places_.end(), 0);
   statistics_.clear();
+  notes_.clear();
   node_figures_.clear();
   node_fields_ = {};
   node_count_ = 0;

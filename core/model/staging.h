@@ -78,6 +78,8 @@ class Staging {
   StagedType& merge(std::string_view name);
   /// A copy of `text`, repaired where it is no valid UTF-8, that lives like a merged name: for StagedType::detail.
   [[nodiscard]] std::string_view keep_text(std::string_view text);
+  /// Gives type `index` a copy of `text`, as keep_text() makes it, as its detail.
+  void set_detail(std::size_t index, std::string_view text) { types_[index].detail = keep_text(text); }
   /// Orders the types by name, byte by byte, so that a kernel's changing order is none of the list's business. Ends merging
   /// until the next reset.
   void sort_by_name();
@@ -144,6 +146,10 @@ class Staging {
   [[nodiscard]] StagedStatistics& statistics() { return statistics_; }
   [[nodiscard]] const StagedStatistics& statistics() const { return statistics_; }
 
+  /// A parser's own notes while it parses, for what it must remember of types until it has seen all records; nobody else
+  /// reads them. Emptied by reset(), the room is kept.
+  [[nodiscard]] std::vector<std::uint64_t>& notes() { return notes_; }
+
   /// Whether the parser missed something that the source keeps from poll to poll, so that it has to be read again.
   [[nodiscard]] bool is_incomplete() const { return is_incomplete_; }
   void set_incomplete() { is_incomplete_ = true; }
@@ -171,6 +177,7 @@ class Staging {
   std::size_t name_block_used_ = 0;                   // B of it
   std::vector<std::uint32_t> places_;                 // of merged types by name, open addressing; 0: none, else index + 1
   StagedStatistics statistics_;
+  std::vector<std::uint64_t> notes_;
   std::vector<std::uint64_t> node_figures_;  // [type][node][field by rank]
   NodeFieldMask node_fields_;
   std::uint32_t node_count_ = 0;

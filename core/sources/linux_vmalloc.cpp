@@ -5,15 +5,16 @@
 //   0xBEGIN-0xEND SIZE vm_map_ram
 //   0xBEGIN-0xEND SIZE unpurged vm_area
 //
-// Everything behind the size is optional, and newer kernels add words: unknown ones are skipped. SIZE includes the guard
-// page that follows the area. Only an area with `pages=` owns memory: ioremap maps registers of devices, vmap and vm_map_ram
-// map pages of somebody else, the memory of percpu areas is the percpu allocator's. No address leaves this file; a function
-// without symbol, which the kernel prints as its address, is "unknown".
+// Everything behind the size is optional, and newer kernels add words: unknown ones are skipped. SIZE is address space and
+// includes the guard page that follows the area. Only an area with `pages=` owns memory, with `N0=` its pages on node 0:
+// ioremap maps registers of devices, vmap and vm_map_ram map pages of somebody else, the memory of percpu areas is the
+// percpu allocator's. Kernels without CONFIG_NUMA print no `N0=`. No address leaves this file; a function without
+// symbol, which the kernel prints as its address, is "unknown".
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <optional>
 
-#include "core/base/digits.h"
+#include "core/base/symbol_name.h"
 #include "core/base/text.h"
 #include "core/source.h"
 
@@ -23,28 +24,25 @@ namespace {
 constexpr std::string_view kFile = "/proc/vmallocinfo";
 constexpr std::size_t kTextPart = 0;  // of RawBytes
 
-constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree};
+constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kFree, Field::kAddressSpace};
 constexpr FieldMask kFieldsInUse = kFields - FieldMask(Field::kFree);
 
 constexpr std::string_view kUnknownCaller = "unknown";
 constexpr std::string_view kPercpuCaller = "pcpu_get_vm_areas";
-// The kernel's own limits are 512 (KSYM_NAME_LEN) and 56 (MODULE_NAME_LEN); what is longer is no name, and is cut.
-constexpr std::size_t kLongestCaller = 512;
-constexpr std::size_t kLongestModule = 64;
 
 /// What an area is. Of several words on one line the one that stands first here tells.
 enum class Kind : std::uint8_t { kIoremap, kDmaCoherent, kSparse, kVmap, kVmalloc, kPercpu, kVmMapRam, kUnpurged, kOther };
 constexpr std::array<std::string_view, 9> kKindNames = {"ioremap", "dma-coherent", "sparse",   "vmap", "vmalloc",
                                                         "percpu",  "vm_map_ram",   "unpurged", "other"};
 constexpr std::size_t kKindWords = 5;  // that stand on a line as they are named here
-constexpr std::size_t kLongestKind = 16;
 
 /// One line.
 struct Area {
   std::uint64_t size = 0;  ///< B, as printed
   std::uint64_t pages = 0;
   std::string_view caller;  ///< empty: unknown
-  std::string_view module;  ///< with its brackets; empty: the kernel itself
+  std::string_view module;  ///< without brackets; empty: the kernel itself
+  std::string_view nodes;   ///< the words from the first "N0=1" on; empty: none
   Kind kind = Kind::kOther;
 };
 
@@ -56,6 +54,36 @@ bool take_word(std::string_view& rest, std::string_view& word) {
   word = rest.substr(begin, end - begin);
   rest.remove_prefix(end);
   return true;
+}
+
+/// Pages of an area on one node.
+struct NodePages {
+  std::uint64_t node = 0;
+  std::optional<std::uint64_t> pages;  ///< nothing: this is no number
+};
+
+/// What "N1=4" says; false for any other word.
+bool take_node(std::string_view word, NodePages& on_node) {
+  if (!word.starts_with('N')) return false;
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return false;
+  const auto node = parse_u64(word.substr(1, equals - 1));
+  if (!node) return false;
+  on_node = {.node = *node, .pages = parse_u64(word.substr(equals + 1))};
+  return true;
+}
+
+/// One more than the highest node that any area has pages on; 0: the kernel does not tell nodes.
+std::uint32_t node_count_of(std::string_view text) {
+  std::uint64_t count = 0;
+  for (std::size_t at = text.find('N'); at != std::string_view::npos; at = text.find('N', at + 1)) {
+    if (at == 0 || text[at - 1] != ' ') continue;
+    NodePages on_node;
+    if (take_node(text.substr(at, text.substr(at, 32).find_first_of(" \n\r")), on_node) && on_node.node < kMostNodes) {
+      count = std::max(count, on_node.node + 1);
+    }
+  }
+  return static_cast<std::uint32_t>(count);
 }
 
 /// Whether `word` is an attribute of an area; notes what it says. `is_number` is false for one whose number is none.
@@ -89,7 +117,7 @@ std::string_view take_module(std::string_view& rest) {
   std::string_view after = rest;
   std::string_view word;
   if (!take_word(after, word) || word.front() != '[') return {};
-  const std::string_view module = word;
+  const std::string_view module = word.substr(1, word.size() - (word.ends_with(']') ? 2 : 1));
   while (!word.ends_with(']')) {
     if (!take_word(after, word)) return {};  // no end: whatever it is, it is no module
   }
@@ -114,41 +142,59 @@ bool parse_area(std::string_view line, Area& area) {
     area.caller = function_of(word);
     if (!area.caller.empty()) area.module = take_module(line);
   }
-  while (is_number && take_word(line, word)) take_attribute(word, area, is_number);
+  while (is_number && take_word(line, word)) {
+    if (NodePages on_node; take_node(word, on_node)) {
+      is_number = on_node.pages.has_value();
+      if (area.nodes.empty()) area.nodes = {word.data(), word.size() + line.size()};
+    } else {
+      take_attribute(word, area, is_number);
+    }
+  }
   if (area.kind == Kind::kVmalloc && area.pages == 0 && area.caller == kPercpuCaller) area.kind = Kind::kPercpu;
   return is_number;
 }
 
-/// Puts names together, in a place of its own.
-class TypeName {
- public:
-  /// "function", "function [module]", and for everything that is not plain vmalloc "function (kind)".
-  explicit TypeName(const Area& area) {
-    append(area.caller.empty() ? kUnknownCaller : area.caller.substr(0, kLongestCaller));
-    if (!area.module.empty()) {
-      append(" ");
-      append(area.module.substr(0, std::min(area.module.size() - (area.module.ends_with(']') ? 1 : 0), kLongestModule)));
-      append("]");
-    }
-    if (area.kind != Kind::kVmalloc) {
-      append(" (");
-      append(kKindNames[static_cast<std::size_t>(area.kind)]);
-      append(")");
-    }
+/// "function", "function [module]", and for everything that is not plain vmalloc "function (kind)".
+SymbolName name_of(const Area& area) {
+  SymbolName name(area.caller.empty() ? kUnknownCaller : area.caller, area.module);
+  if (area.kind != Kind::kVmalloc) {
+    name.append(" (");
+    name.append(kKindNames[static_cast<std::size_t>(area.kind)]);
+    name.append(")");
   }
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
-
- private:
-  void append(std::string_view text) {
-    std::memcpy(bytes_.data() + size_, text.data(), text.size());
-    size_ += text.size();
-  }
-  std::array<char, kLongestCaller + kLongestModule + kLongestKind + 8> bytes_;
-  std::size_t size_ = 0;
-};
+  return name;
+}
 
 /// Adds `amount` to a figure; false when the sum has more than 64 bits.
 bool add_to(std::uint64_t& figure, std::uint64_t amount) { return !__builtin_add_overflow(figure, amount, &figure); }
+
+/// False when a sum has more than 64 bits.
+bool add_area(const Area& area, std::uint64_t page_size, Staging& staging) {
+  StagedType& type = staging.merge(name_of(area).view());
+  Figures& figures = type.figures;
+  if (area.kind == Kind::kUnpurged) {  // given back, but not yet to be had again
+    type.fields = kFields;
+    ++figures[Field::kFree];
+    return add_to(figures[Field::kAddressSpace], area.size);
+  }
+  type.fields = kFieldsInUse;
+  ++figures[Field::kCount];
+  const bool has_guard = area.kind != Kind::kPercpu && area.kind != Kind::kVmMapRam;
+  const std::uint64_t usable = area.size - (has_guard ? std::min(area.size, page_size) : 0);
+  std::uint64_t owned = 0;
+  if (__builtin_mul_overflow(area.pages, page_size, &owned) || !add_to(figures[Field::kBytes], owned) ||
+      !add_to(figures[Field::kAddressSpace], std::max(usable, owned))) {  // some areas have no guard page
+    return false;
+  }
+  std::string_view words = area.nodes;
+  for (std::string_view word; take_word(words, word);) {
+    NodePages on_node;
+    if (!take_node(word, on_node) || on_node.node >= staging.node_count()) continue;
+    std::uint64_t& held = staging.node_figure(type, NodeField::kHeldBytes, static_cast<std::uint32_t>(on_node.node));
+    if (__builtin_mul_overflow(on_node.pages.value_or(0), page_size, &owned) || !add_to(held, owned)) return false;
+  }
+  return true;
+}
 
 Result<void> parse_line(std::string_view line, std::size_t offset, std::uint64_t page_size, Staging& staging) {
   Area area;
@@ -156,28 +202,14 @@ Result<void> parse_line(std::string_view line, std::size_t offset, std::uint64_t
     return data_error(kFile, offset,
                       "not an area's line: two addresses, a size and, where there is one, a number of pages are expected");
   }
-  StagedType& type = staging.merge(TypeName(area).view());
-  Figures& figures = type.figures;
-  if (area.kind == Kind::kUnpurged) {  // given back, but not yet to be had again
-    type.fields = kFields;
-    ++figures[Field::kFree];
-    return {};
-  }
-  type.fields = kFieldsInUse;
-  std::uint64_t held = 0;
-  const bool has_guard = area.kind != Kind::kPercpu && area.kind != Kind::kVmMapRam;
-  const std::uint64_t usable = area.size - (has_guard ? std::min(area.size, page_size) : 0);
-  ++figures[Field::kCount];
-  if (__builtin_mul_overflow(area.pages, page_size, &held) || !add_to(figures[Field::kHeldBytes], held) ||
-      !add_to(figures[Field::kBytes], std::max(usable, held))) {  // some areas have no guard page
-    return data_error(kFile, offset, "says that one caller has more than 2^64 bytes");
-  }
+  if (!add_area(area, page_size, staging)) return data_error(kFile, offset, "says that one caller has more than 2^64 bytes");
   return {};
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view text = raw.parts[kTextPart].view();
   staging.reset({}, 0);
+  staging.set_nodes(NodeFieldMask(NodeField::kHeldBytes), node_count_of(text));
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t offset = text.size() - rest.size();
@@ -209,10 +241,11 @@ Result<void> open(KernelView& view, RawBytes& raw) {
 }
 
 constexpr FigureOrigin kOrigins[] = {
-    {Field::kBytes, "size of the areas without guard pages"},
+    {Field::kBytes, "pages= x page size"},
     {Field::kCount, "areas"},
-    {Field::kHeldBytes, "pages= x page size"},
     {Field::kFree, "areas freed but not yet unmapped"},
+    {Field::kAddressSpace, "size of the areas without guard pages; of those not yet unmapped, with them"},
+    {NodeField::kHeldBytes, "N0=, N1=, ... x page size"},
 };
 
 }  // namespace
@@ -226,12 +259,15 @@ const SourceDescriptor linux_vmalloc{
     .is_roster = true,
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
+    .node_fields = node_fields_of(kOrigins),
     .origins = kOrigins,
+    .interval = std::chrono::seconds(30),
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start; a type is a caller: \"function\", \"function [module]\", or with its "
-        "kind when that is not vmalloc, \"function (ioremap)\"; bytes are address space without guard pages, held_bytes "
-        "the areas' own pages (0 for what maps devices or memory of others), count is areas, free those that wait to be "
-        "unmapped; about 0.25 us an area under locks of the kernel: with tens of thousands set an interval",
+        "kind when that is not vmalloc, \"function (ioremap)\"; bytes are the pages that the areas own (0 for what maps "
+        "devices or "
+        "memory of others), address_space their size without guard pages, count is areas, free those that wait to be "
+        "unmapped; read every 30 s only, because the kernel holds locks while it prints, about 0.25 us an area",
     .open = open,
     .read = read,
     .parse = parse,

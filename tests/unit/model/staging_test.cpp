@@ -213,5 +213,22 @@ TEST(Staging, AFoldedOneCanBeUsedAgain) {
   EXPECT_EQ(words_of(staging), "a=0(0,7) b=0(0,7) c=0(0,0) ");
 }
 
+TEST(Staging, KeepsAParsersNotesAndDetailsUntilTheReset) {
+  Staging staging;
+  staging.reset({}, 0);
+  staging.merge("a").detail = "a.c:1";
+  staging.notes().push_back(7);
+  {
+    std::string text = "b.c:1\xFF";
+    staging.set_detail(0, text);
+    text.assign(text.size(), 'x');
+  }
+  EXPECT_EQ(staging.types()[0].detail, "b.c:1\xEF\xBF\xBD");
+  EXPECT_EQ(staging.notes(), std::vector<std::uint64_t>{7});
+  staging.reset({}, 0);
+  EXPECT_TRUE(staging.notes().empty());
+  EXPECT_EQ(staging.merge("a").detail, "");
+}
+
 }  // namespace
 }  // namespace memstat

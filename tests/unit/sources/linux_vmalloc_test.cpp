@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <map>
 #include <sstream>
 
 #include "core/query.h"
@@ -28,13 +30,13 @@ class LinuxVmalloc : public testing::Test {
     raw_ = make_raw(text, 1, page_size);
     return source().parse(raw_, staging_);
   }
-  /// "name: bytes/count/held/free" of all types, with "-" for a figure that is none.
+  /// "name: bytes/count/address space/free" of all types, with "-" for a figure that is none.
   std::string words(const std::string& text, std::uint64_t page_size = 4096) {
     if (const auto result = parse(text, page_size); !result) return to_string(result.error());
     std::string words;
     for (const StagedType& type : staging_.types()) {
       words += (words.empty() ? "" : "; ") + std::string(type.name) + ": ";
-      for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree}) {
+      for (const Field field : {Field::kBytes, Field::kCount, Field::kAddressSpace, Field::kFree}) {
         words += (field == Field::kBytes ? "" : "/") +
                  (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
       }
@@ -67,14 +69,14 @@ TEST_F(LinuxVmalloc, AddsUpTheAreasOfACallerWhereverTheyStand) {
             "bpf_prog_alloc_no_stats: 4096/1/4096/-; kernel_clone: 65536/3/65536/-");
 }
 
-TEST_F(LinuxVmalloc, CountsAsHeldOnlyWhatTheAreasOwn) {
-  EXPECT_EQ(words(area("  20480 irq_init_percpu_irqstack+0xcf/0x100 vmap")), "irq_init_percpu_irqstack (vmap): 16384/1/0/-");
+TEST_F(LinuxVmalloc, CountsAsBytesOnlyWhatTheAreasOwn) {
+  EXPECT_EQ(words(area("  20480 irq_init_percpu_irqstack+0xcf/0x100 vmap")), "irq_init_percpu_irqstack (vmap): 0/1/16384/-");
   EXPECT_EQ(words(area("  20480 owner+0x1/0x2 pages=4 vmap")), "owner (vmap): 16384/1/16384/-");
   EXPECT_EQ(words(area("1052672 pci_mmcfg_arch_map+0x2b/0x60 phys=0x00000000eec00000 ioremap")),
-            "pci_mmcfg_arch_map (ioremap): 1048576/1/0/-");
-  EXPECT_EQ(words(area("2097152 pcpu_get_vm_areas+0x0/0x10a0 vmalloc")), "pcpu_get_vm_areas (percpu): 2097152/1/0/-");
-  EXPECT_EQ(words(area("  20480 unpurged vm_area") + area("   8192 unpurged vm_area")), "unknown (unpurged): 0/0/0/2");
-  EXPECT_EQ(words(area("  16384 vm_map_ram")), "unknown (vm_map_ram): 16384/1/0/-");
+            "pci_mmcfg_arch_map (ioremap): 0/1/1048576/-");
+  EXPECT_EQ(words(area("2097152 pcpu_get_vm_areas+0x0/0x10a0 vmalloc")), "pcpu_get_vm_areas (percpu): 0/1/2097152/-");
+  EXPECT_EQ(words(area("  20480 unpurged vm_area") + area("   8192 unpurged vm_area")), "unknown (unpurged): 0/0/28672/2");
+  EXPECT_EQ(words(area("  16384 vm_map_ram")), "unknown (vm_map_ram): 0/1/16384/-");
 }
 
 TEST_F(LinuxVmalloc, TakesTheGuardPageOffWhereThereIsOne) {
@@ -82,6 +84,51 @@ TEST_F(LinuxVmalloc, TakesTheGuardPageOffWhereThereIsOne) {
   EXPECT_EQ(words(area("8192 f+0x1/0x2 pages=2 vmalloc")), "f: 8192/1/8192/-") << "all of it is pages";
   EXPECT_EQ(words(area("0 f+0x1/0x2 vmap")), "f (vmap): 0/1/0/-");
   EXPECT_EQ(words(area("131072 f+0x1/0x2 pages=1 vmalloc"), 65536), "f: 65536/1/65536/-");
+}
+
+/// "name: bytes on node 0/on node 1/..." of all types.
+std::string nodes_of(const Staging& staging) {
+  std::string text;
+  for (const StagedType& type : staging.types()) {
+    text += (text.empty() ? "" : "; ") + std::string(type.name) + ":";
+    for (std::uint32_t node = 0; node < staging.node_count(); ++node) {
+      text += (node == 0 ? " " : "/") + std::to_string(staging.node_figure(type, NodeField::kHeldBytes, node));
+    }
+  }
+  return text;
+}
+
+TEST_F(LinuxVmalloc, AddsUpThePagesOfACallerByNode) {
+  ASSERT_TRUE(parse(area("20480 f+0x1/0x2 pages=4 vmalloc N0=1 N2=3") + area("20480 g+0x1/0x2 [N9] pages=4 vmalloc N1=4") +
+                    area("20480 f+0x1/0x2 pages=4 N2=4 vmalloc new") + area("20480 h+0x1/0x2 vmap") +
+                    area("8192 unpurged vm_area")));
+  EXPECT_EQ(nodes_of(staging_), "f: 4096/0/28672; g [N9]: 0/16384/0; h (vmap): 0/0/0; unknown (unpurged): 0/0/0");
+  ASSERT_TRUE(parse(area("20480 f+0x1/0x2 pages=4 vmalloc N0=4"), 65536));
+  EXPECT_EQ(nodes_of(staging_), "f: 262144");
+}
+
+TEST_F(LinuxVmalloc, HasNoFiguresOfNodesWhereTheKernelTellsNone) {
+  ASSERT_TRUE(parse(area("20480 f+0x1/0x2 pages=4 vmalloc")));
+  EXPECT_EQ(staging_.node_count(), 0U) << "CONFIG_NUMA=n";
+  EXPECT_EQ(words(area("20480 f+0x1/0x2 pages=4 vmalloc")), "f: 16384/1/16384/-");
+}
+
+TEST_F(LinuxVmalloc, TakesNodesThatNoKernelHasForNone) {
+  for (const std::string word : {"N1024=4", "N18446744073709551616=4", "N4294967296=4", "N-1=4", "N=4", "Nx=4", "N1x=4", "N",
+                                 "N0", "NUMA=many", "xN1=4"}) {
+    ASSERT_TRUE(parse(area("20480 f+0x1/0x2 pages=4 vmalloc " + word))) << word;
+    EXPECT_EQ(nodes_of(staging_), "f:") << word;
+  }
+  ASSERT_TRUE(parse(area("20480 f+0x1/0x2 pages=4 vmalloc N1023=4 N1024=4 N0=0")));
+  EXPECT_EQ(staging_.node_count(), kMostNodes);
+  EXPECT_EQ(staging_.node_figure(staging_.types()[0], NodeField::kHeldBytes, 1023), 16384U);
+  for (const std::string number : {"", "-1", "0x1", "many", "18446744073709551616"}) {
+    expect_refused(area("20480 f+0x1/0x2 pages=4 vmalloc N0=" + number), 0);
+  }
+  expect_refused(area("20480 f+0x1/0x2 pages=4 vmalloc N0=4503599627370496"), 0);
+  const std::string half = area("20480 f+0x1/0x2 pages=4 vmalloc N0=2251799813685248");
+  ASSERT_TRUE(parse(half));
+  expect_refused(half + half, half.size());
 }
 
 TEST_F(LinuxVmalloc, NamesATypeByFunctionModuleAndKind) {
@@ -127,7 +174,7 @@ TEST_F(LinuxVmalloc, TakesAddressesThatTheKernelHides) {
 }
 
 TEST_F(LinuxVmalloc, TakesNumbersUpTo64BitsAndRefusesLargerOnes) {
-  EXPECT_EQ(words(area("18446744073709551615 f+0x1/0x2 vmap")), "f (vmap): 18446744073709547519/1/0/-");
+  EXPECT_EQ(words(area("18446744073709551615 f+0x1/0x2 vmap")), "f (vmap): 0/1/18446744073709547519/-");
   for (const std::string number :
        {"18446744073709551616", "99999999999999999999999", "-1", "+1", "1.5", "0x10", "", "many"}) {
     expect_refused(area("8192 f+0x1/0x2 pages=" + number + " vmalloc"), 0);
@@ -233,6 +280,7 @@ struct Sums {
   std::uint64_t unpurged = 0;
   std::uint64_t pages = 0;
   std::uint64_t ioremap_bytes = 0;
+  std::map<std::uint32_t, std::uint64_t> node_pages = {};
 };
 
 /// An independent reader: words by streams, nothing by caller.
@@ -248,9 +296,12 @@ Sums sums_of_text(std::string_view text) {
     std::istringstream words(line);
     std::string word;
     std::uint64_t size = 0;
+    unsigned node = 0;
+    unsigned long long pages = 0;
     words >> word >> size;
     while (words >> word) {
       if (word.rfind("pages=", 0) == 0) sums.pages += std::stoull(word.substr(6));
+      if (std::sscanf(word.c_str(), "N%u=%llu", &node, &pages) == 2) sums.node_pages[node] += pages;
       if (word == "ioremap") sums.ioremap_bytes += size - 4096;
     }
   }
@@ -262,11 +313,27 @@ Sums sums_of_types(const MemoryTypeList& list, std::uint64_t page_size) {
   for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
     sums.areas += type->figure(Field::kCount);
     sums.unpurged += type->figure(Field::kFree);
-    sums.pages += type->figure(Field::kHeldBytes) / page_size;
-    if (type->name().ends_with(" (ioremap)")) sums.ioremap_bytes += type->figure(Field::kBytes);
+    sums.pages += type->figure(Field::kBytes) / page_size;
+    if (type->name().ends_with(" (ioremap)")) {
+      sums.ioremap_bytes += type->figure(Field::kAddressSpace);
+      EXPECT_EQ(type->figure(Field::kBytes), 0U) << type->name() << ": registers of a device are no memory";
+    }
+    EXPECT_LE(type->figure(Field::kBytes), type->figure(Field::kAddressSpace)) << type->name();
     EXPECT_EQ(type->name().find("0x"), std::string::npos) << type->name();
     EXPECT_EQ(type->duplicates(), 1U) << type->name();
     EXPECT_FALSE(type->name().ends_with("(other)")) << type->name() << ": a kind that we do not know";
+  }
+  return sums;
+}
+
+/// Pages of all types by node, where there are any.
+std::map<std::uint32_t, std::uint64_t> node_pages(const Staging& staging, std::uint64_t page_size) {
+  std::map<std::uint32_t, std::uint64_t> sums;
+  for (const StagedType& type : staging.types()) {
+    for (std::uint32_t node = 0; node < staging.node_count(); ++node) {
+      const std::uint64_t bytes = staging.node_figure(type, NodeField::kHeldBytes, node);
+      if (bytes != 0) sums[node] += bytes / page_size;
+    }
   }
   return sums;
 }
@@ -299,6 +366,12 @@ TEST_P(CapturedVmalloc, EqualsWhatAnIndependentReaderFinds) {
   EXPECT_EQ(seen.unpurged, expected.unpurged);
   EXPECT_EQ(seen.pages, expected.pages);
   EXPECT_EQ(seen.ioremap_bytes, expected.ioremap_bytes);
+  EXPECT_EQ(node_pages(reader.staging, 4096), expected.node_pages);
+  EXPECT_EQ(reader.staging.node_count(), GetParam().find("2nodes") == std::string::npos ? 1U : 2U);
+  std::uint64_t on_nodes = 0;
+  for (const auto& [node, pages] : expected.node_pages) on_nodes += pages;
+  EXPECT_EQ(seen.pages, on_nodes);
+  EXPECT_GT(seen.unpurged, 10U);
   EXPECT_GT(seen.areas, 50U);
   EXPECT_GT(seen.ioremap_bytes, 0U);
   EXPECT_EQ(seen.pages * 4096, meminfo(*view, "VmallocUsed")) << "nothing ran between the two reads of this capture";
@@ -329,6 +402,7 @@ TEST(LiveVmalloc, EqualsAnIndependentSumAndTheKernelsOwn) {
   const Sums same = sums_of_text(reader.raw.parts[0].view());
   EXPECT_EQ(seen.pages, same.pages);
   EXPECT_EQ(seen.areas, same.areas);
+  EXPECT_EQ(node_pages(reader.staging, page_size), same.node_pages);
   // ... and about what other reads of the time say: threads come and go meanwhile, and cached stacks count here and there.
   Buffer after;
   ASSERT_TRUE((*view)->read_file(kFile, after));

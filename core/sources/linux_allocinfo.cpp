@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory by the function that allocated it, of kernels with memory allocation profiling (CONFIG_MEM_ALLOC_PROFILING, Linux
+// 6.10), from /proc/allocinfo (lib/alloc_tag.c, lib/codetag.c).
+//
+//   allocinfo - version: 2.0
+//   #     <size>  <calls> <tag info>
+//         SIZE    CALLS FILE:LINE [MODULE] func:FUNCTION accurate:no
+//
+// A line is a call site; of one function there may be many, and of an inline function of a header also several of one file
+// and line. [MODULE] is missing for the kernel itself. Version 1.0 ends lines behind the function with a blank; 2.0 (Linux
+// 6.18) may add words, of which `accurate:no` marks a site that was not counted at times. Columns are
+// found by the names in the second line.
+//
+// Both numbers are sums over CPUs that are read while the CPUs count, so a site that many CPUs free for each other may come
+// out below zero for a moment: SIZE is printed signed, CALLS as such a number modulo 2^64. What is below zero is 0 here,
+// which is nearer to the truth, and takes nothing off the other sites of its function.
+//
+// While /proc/sys/vm/mem_profiling is 0 nothing is counted and the file shows figures of the past, or zeros; also when the
+// kernel gave the profiling up by itself. That is "not present". With "never" on the kernel's command line there is no file.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/base/digits.h"
+#include "core/base/symbol_name.h"
+#include "core/base/text.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kFile = "/proc/allocinfo";
+constexpr std::string_view kSwitch = "/proc/sys/vm/mem_profiling";
+// Parts of RawBytes.
+constexpr std::size_t kTextPart = 0;
+constexpr std::size_t kSwitchPart = 1;  // is never parsed; empty: cannot be read
+
+constexpr FieldMask kFields{Field::kBytes, Field::kCount};
+constexpr std::uint64_t kFirstNegative = std::uint64_t{1} << 63U;
+constexpr std::size_t kLongestPlace = 256;  // B of a detail that are file and line: the last ones count
+constexpr std::size_t kMostColumns = 16;
+
+/// Which of the numbers in front of a tag is which.
+struct Columns {
+  std::size_t count = 2;
+  std::size_t size = 0;
+  std::size_t calls = 1;
+};
+
+/// One line.
+struct Site {
+  std::uint64_t size = 0;   ///< B
+  std::uint64_t calls = 0;  ///< allocations that were not freed yet
+  std::string_view place;   ///< file:line
+  std::string_view module;  ///< without brackets; empty: the kernel itself
+  std::string_view function;
+  bool is_accurate = true;
+};
+
+/// What a function's sites have in common; a record a type in Staging::notes().
+enum Note : std::size_t { kLargestSize, kSiteCount, kInaccurateSites, kNoteCount };
+
+Result<Columns> parse_header(std::string_view& rest) {
+  const std::size_t size = rest.size();
+  std::string_view line;
+  if (!rest.starts_with("allocinfo - version: ")) {
+    Error error = data_error(kFile, 0, "does not begin with 'allocinfo - version: '");
+    error.code = ErrorCode::kVersion;
+    return error;
+  }
+  next_line(rest, line);
+  Columns columns;
+  if (!rest.starts_with('#')) return columns;
+  const std::size_t offset = size - rest.size();
+  columns = {.count = 0, .size = kMostColumns, .calls = kMostColumns};
+  std::string_view word;
+  next_line(rest, line);
+  line.remove_prefix(1);
+  for (; next_word(line, word) && word != "<tag"; ++columns.count) {
+    if (word == "<size>") columns.size = columns.count;
+    if (word == "<calls>") columns.calls = columns.count;
+  }
+  if (columns.count <= kMostColumns && columns.size < columns.count && columns.calls < columns.count) return columns;
+  Error error = data_error(kFile, offset, "the columns <size> and <calls> before <tag info> are missing");
+  error.code = ErrorCode::kVersion;
+  return error;
+}
+
+/// Takes a number that may have a sign; below zero is 0. False when there is none, or one of more than 64 bits.
+bool take_number(ColumnReader& reader, const char* end, std::uint64_t& value) {
+  if (!reader.skip_to('-')) return reader.take(value);
+  ColumnReader behind_sign(reader.at(), reader.at() + 1, end);
+  if (behind_sign.at() == end || *behind_sign.at() == ' ' || !behind_sign.take(value)) return false;
+  reader = behind_sign;
+  value = 0;
+  return true;
+}
+
+/// Takes the numbers in front of the tag, and the blank behind each.
+bool take_numbers(std::string_view& line, const Columns& columns, Site& site) {
+  const char* const end = line.data() + line.size();
+  ColumnReader reader(line.data(), line.data(), end);
+  for (std::size_t column = 0; column < columns.count; ++column) {
+    std::uint64_t value = 0;
+    if (!take_number(reader, end, value) || reader.at() == end || *reader.at() != ' ') return false;
+    if (column == columns.size) site.size = value;
+    if (column == columns.calls) site.calls = value < kFirstNegative ? value : 0;
+  }
+  line.remove_prefix(static_cast<std::size_t>(reader.at() - line.data()) + 1);
+  return true;
+}
+
+bool parse_site(std::string_view line, const Columns& columns, Site& site) {
+  constexpr std::string_view kFunction = " func:";
+  if (!take_numbers(line, columns, site)) return false;
+  const std::size_t at = line.find(kFunction);
+  if (at == std::string_view::npos) return false;
+  site.place = line.substr(0, at);
+  site.function = line.substr(at + kFunction.size());
+  const std::size_t end = std::min(site.function.find(' '), site.function.size());
+  std::string_view words = site.function.substr(end);
+  site.function = site.function.substr(0, end);
+  if (site.place.ends_with(']')) {
+    const std::size_t module = site.place.rfind(" [");
+    if (module != std::string_view::npos) {
+      site.module = site.place.substr(module + 2, site.place.size() - module - 3);
+      site.place = site.place.substr(0, module);
+    }
+  }
+  if (words.size() > 1) {
+    for (std::string_view word; next_word(words, word);) site.is_accurate = site.is_accurate && word != "accurate:no";
+  }
+  return !site.function.empty();
+}
+
+/// File and line as they may stand in a detail; not copied where it can be helped.
+std::string_view detail_of(std::string_view place, Staging& staging) {
+  if (place.size() > kLongestPlace) place.remove_prefix(place.size() - kLongestPlace);
+  return is_valid_label_text(place) ? place : staging.keep_text(place);
+}
+
+/// Adds `amount` to a figure; false when the sum has more than 64 bits.
+bool add_to(std::uint64_t& figure, std::uint64_t amount) { return !__builtin_add_overflow(figure, amount, &figure); }
+
+bool add_site(const Site& site, Staging& staging) {
+  StagedType& type = staging.merge(SymbolName(site.function, site.module).view());
+  std::vector<std::uint64_t>& notes = staging.notes();
+  const std::size_t first = static_cast<std::size_t>(&type - staging.types().data()) * kNoteCount;
+  if (type.fields.empty()) {
+    type.fields = kFields;
+    notes.resize(first + kNoteCount, 0);
+  }
+  std::uint64_t* const note = notes.data() + first;
+  if (note[kSiteCount]++ == 0 || site.size > note[kLargestSize]) {
+    note[kLargestSize] = site.size;
+    type.detail = detail_of(site.place, staging);
+  }
+  note[kInaccurateSites] += site.is_accurate ? 0 : 1;
+  return add_to(type.figures[Field::kBytes], site.size) && add_to(type.figures[Field::kCount], site.calls);
+}
+
+/// Says in the details what there is to say beyond one file and line.
+void finish_details(Staging& staging) {
+  const std::vector<std::uint64_t>& notes = staging.notes();
+  for (std::size_t index = 0; index * kNoteCount < notes.size(); ++index) {
+    const std::uint64_t* const note = notes.data() + index * kNoteCount;
+    if (note[kSiteCount] == 1 && note[kInaccurateSites] == 0) continue;
+    std::array<char, 3 * kLongestPlace + 64> bytes;  // a repaired byte is three
+    char* at = bytes.data();
+    const auto put = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
+    put(staging.types()[index].detail);
+    if (note[kSiteCount] > 1) {
+      put(" and ");
+      at = std::to_chars(at, bytes.data() + bytes.size(), note[kSiteCount] - 1).ptr;
+      put(" more");
+    }
+    if (note[kInaccurateSites] != 0) put(", not accurate");
+    staging.set_detail(index, {bytes.data(), static_cast<std::size_t>(at - bytes.data())});
+  }
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  const std::string_view text = raw.parts[kTextPart].view();
+  staging.reset({}, 0);
+  std::string_view rest = text;
+  const auto columns = parse_header(rest);
+  if (!columns) return columns.error();
+  while (!rest.empty()) {
+    const std::size_t offset = text.size() - rest.size();
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return data_error(kFile, offset, "ends within a line");
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    if (line.empty()) continue;
+    Site site;
+    if (!parse_site(line, *columns, site)) {
+      return data_error(kFile, offset,
+                        "not a call site's line: a size, a number of calls, file:line and func:name are expected");
+    }
+    if (!add_site(site, staging))
+      return data_error(kFile, offset, "says that one function has more than 2^64 bytes or calls");
+  }
+  if (staging.types().empty()) return data_error(kFile, text.size(), "names no call site");
+  finish_details(staging);
+  return {};
+}
+
+/// Whether the kernel says that it counts nothing. A kernel whose switch could not be read at the start tells by the file
+/// alone, and is not asked again: every failed read would have to be put into words.
+bool is_switched_off(KernelView& view, Buffer& text) {
+  if (text.empty()) return false;
+  if (!view.read_file(kSwitch, text)) text.assign("?");
+  return trim(text.view()) == "0";
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (!is_switched_off(view, raw.parts[kSwitchPart])) return view.read_file(kFile, raw.parts[kTextPart]);
+  Error error;
+  error.code = ErrorCode::kNotPresent;
+  error.path = kFile;
+  error.detail =
+      "memory allocation profiling is switched off, so its figures stand still: sysctl vm.mem_profiling=1 switches it on "
+      "(what was allocated before is not counted); when it does not stay 1, the kernel's log says why";
+  return error;
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) {
+  if (auto result = view.keep_open(kFile); !result) {
+    if (result.error().code == ErrorCode::kPermission) {
+      result.error().detail =
+          "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
+    }
+    return result;
+  }
+  Buffer& text = raw.parts[kSwitchPart];
+  if (!view.keep_open(kSwitch) || !view.read_file(kSwitch, text)) text.clear();
+  return read(view, raw);  // the first read is the dearest: the buffer grows to its size
+}
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "<size> of the function's call sites, below zero as 0"},
+    {Field::kCount, "<calls> of the function's call sites: allocations not freed yet"},
+};
+
+constexpr SourceOption kOptions[] = {
+    {.name = "top",
+     .kind = SourceOption::Kind::kNumber,
+     .default_number = 200,
+     .most = 1'000'000,
+     .help = "how many functions the page shows at most, those with most bytes; 0: all"},
+    {.name = "min_bytes",
+     .kind = SourceOption::Kind::kBytes,
+     .default_number = 64 * 1024,
+     .help = "functions that have less are not on the page; 0: all are"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_allocinfo;
+const SourceDescriptor linux_allocinfo{
+    .name = "linux_allocinfo",
+    .origin = "/proc/allocinfo",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kCallSite,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .options = kOptions,
+    .interval = std::chrono::seconds(30),
+    .notes =
+        "kernels with memory allocation profiling, while vm.mem_profiling is 1; needs root or CAP_DAC_READ_SEARCH at start; "
+        "a type is a function, \"function\" or \"function [module]\", its detail file and line of its largest call site, "
+        "and "
+        "\"not accurate\" where the kernel says that it missed some; the page has the functions with most bytes only (top, "
+        "min_bytes); the memory is also that of slab, page and vmalloc types: do not add it to theirs",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

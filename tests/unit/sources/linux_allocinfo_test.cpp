@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// /proc/allocinfo from text made by hand, from every captured kernel against an independent reader of the same text and
+// against other files of the same kernel, and from this machine's kernel where it has the file.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <sstream>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kFile = "/proc/allocinfo";
+constexpr std::string_view kSwitch = "/proc/sys/vm/mem_profiling";
+const std::string kVersion1 = "allocinfo - version: 1.0\n";
+const std::string kVersion2 = "allocinfo - version: 2.0\n";
+const std::string kNames = "#     <size>  <calls> <tag info>\n";
+
+const SourceDescriptor& source() { return *find_source("linux_allocinfo"); }
+
+/// A line as the kernel prints it.
+std::string site(const std::string& size, const std::string& calls, const std::string& tag) {
+  const auto padded = [](const std::string& text, std::size_t width) {
+    return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+  };
+  return padded(size, 12) + ' ' + padded(calls, 8) + ' ' + tag + " \n";
+}
+
+class LinuxAllocinfo : public testing::Test {
+ protected:
+  Result<void> parse_text(std::string_view text) {
+    raw_ = make_raw(text, 1, 4096);
+    return source().parse(raw_, staging_);
+  }
+  Result<void> parse(const std::string& lines) { return parse_text(kVersion2 + kNames + lines); }
+  /// "name: bytes/calls detail" of all types.
+  std::string words_of_text(const std::string& text) {
+    if (const auto result = parse_text(text); !result) return to_string(result.error());
+    std::string words;
+    for (const StagedType& type : staging_.types()) {
+      EXPECT_EQ(type.fields, FieldMask(Field::kBytes, Field::kCount));
+      words += (words.empty() ? "" : "; ") + std::string(type.name) + ": " + std::to_string(type.figures[Field::kBytes]) +
+               '/' + std::to_string(type.figures[Field::kCount]) + ' ' + std::string(type.detail);
+    }
+    return words;
+  }
+  std::string words(const std::string& lines) { return words_of_text(kVersion2 + kNames + lines); }
+  void expect_refused_text(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
+    const auto result = parse_text(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().code, code) << text;
+    EXPECT_EQ(result.error().path, kFile);
+    EXPECT_EQ(result.error().offset, offset) << text;
+    EXPECT_FALSE(result.error().detail.empty());
+  }
+  /// Expects lines to be refused at so many bytes behind the header.
+  void expect_refused(const std::string& lines, std::uint64_t offset) {
+    expect_refused_text(kVersion2 + kNames + lines, kVersion2.size() + kNames.size() + offset);
+  }
+
+  RawBytes raw_;
+  Staging staging_;
+};
+
+TEST_F(LinuxAllocinfo, NamesATypeByFunctionAndModule) {
+  EXPECT_EQ(words(site("12288", "3", "mm/slub.c:3282 func:alloc_slab_page") +
+                  site("4096", "1", "net/ctnetlink.c:12 [nf_conntrack] func:init")),
+            "alloc_slab_page: 12288/3 mm/slub.c:3282; init [nf_conntrack]: 4096/1 net/ctnetlink.c:12");
+}
+
+TEST_F(LinuxAllocinfo, TakesBothVersionsAndNoColumnNames) {
+  const std::string line = site("4096", "1", "a.c:1 func:f");
+  for (const std::string& header : {kVersion1 + kNames, kVersion2 + kNames, kVersion1, kVersion2}) {
+    EXPECT_EQ(words_of_text(header + line), "f: 4096/1 a.c:1");
+    EXPECT_EQ(words_of_text(header + "4096 1 a.c:1 func:f\n"), "f: 4096/1 a.c:1");
+    EXPECT_EQ(words_of_text(header + "\n" + line + "\n"), "f: 4096/1 a.c:1");
+  }
+}
+
+TEST_F(LinuxAllocinfo, MergesTheSitesOfAFunctionWhereverTheyStand) {
+  EXPECT_EQ(words(site("100", "1", "a.c:1 func:f") + site("7", "7", "b.c:9 func:g") + site("300", "2", "a.c:2 func:f") +
+                  site("200", "4", "a.c:3 func:f") + site("50", "1", "a.c:1 [m] func:f")),
+            "f: 600/7 a.c:2 and 2 more; g: 7/7 b.c:9; f [m]: 50/1 a.c:1");
+  EXPECT_EQ(words(site("0", "0", "a.h:1 func:f") + site("0", "0", "a.h:2 func:f")), "f: 0/0 a.h:1 and 1 more");
+}
+
+TEST_F(LinuxAllocinfo, SaysWhatTheKernelDidNotCountWell) {
+  EXPECT_EQ(words(site("100", "1", "a.c:1 func:f accurate:no")), "f: 100/1 a.c:1, not accurate");
+  EXPECT_EQ(words(site("100", "1", "a.c:1 func:f accurate:no") + site("200", "1", "a.c:2 func:f")),
+            "f: 300/2 a.c:2 and 1 more, not accurate");
+  EXPECT_EQ(words(site("100", "1", "a.c:1 func:f accurate:yes new:word accurate")), "f: 100/1 a.c:1");
+  EXPECT_EQ(words(site("100", "1", "a.c:1 func:f new:word accurate:no x")), "f: 100/1 a.c:1, not accurate");
+}
+
+TEST_F(LinuxAllocinfo, TakesSumsBelowZeroForZero) {
+  EXPECT_EQ(words(site("-4096", "18446744073709551615", "a.c:1 func:f")), "f: 0/0 a.c:1");
+  EXPECT_EQ(words(site("-4096", "1", "a.c:1 func:f") + site("100", "18446744073709551600", "a.c:2 func:f")),
+            "f: 100/1 a.c:2 and 1 more")
+      << "it takes nothing off the other site";
+  EXPECT_EQ(words(site("-9223372036854775808", "9223372036854775808", "a.c:1 func:f")), "f: 0/0 a.c:1");
+  EXPECT_EQ(words(site("9223372036854775807", "9223372036854775807", "a.c:1 func:f")),
+            "f: 9223372036854775807/9223372036854775807 a.c:1");
+  EXPECT_EQ(words(site("-0", "0", "a.c:1 func:f")), "f: 0/0 a.c:1");
+}
+
+TEST_F(LinuxAllocinfo, RefusesNumbersAndSumsBeyond64Bits) {
+  for (const std::string number : {"18446744073709551616", "99999999999999999999999", "-99999999999999999999999", "+1",
+                                   "1.5", "0x10", "--1", "- 1", "-", "many", "1-"}) {
+    expect_refused(site(number, "1", "a.c:1 func:f"), 0);
+    expect_refused(site("1", number, "a.c:1 func:f"), 0);
+  }
+  const std::string most = site("18446744073709551615", "1", "a.c:1 func:f");
+  EXPECT_EQ(words(most), "f: 18446744073709551615/1 a.c:1");
+  expect_refused(most + site("1", "0", "a.c:1 func:f"), most.size());
+  const std::string calls = site("0", "9223372036854775807", "a.c:1 func:f");
+  expect_refused(calls + calls + site("0", "2", "a.c:1 func:f"), 2 * calls.size());
+}
+
+TEST_F(LinuxAllocinfo, FindsColumnsByTheirNames) {
+  EXPECT_EQ(words_of_text(kVersion2 + "# <calls> <size> <tag info>\n3 100 a.c:1 func:f\n"), "f: 100/3 a.c:1");
+  EXPECT_EQ(words_of_text(kVersion2 + "#  <node> <size> <peak> <calls> <tag info> <new>\n1 100 -7 3 a.c:1 func:f\n"),
+            "f: 100/3 a.c:1");
+  for (const std::string names : {"#\n", "# <size> <tag info>\n", "# <calls> <tag info>\n", "# size calls <tag info>\n",
+                                  "# <tag info> <size> <calls>\n"}) {
+    expect_refused_text(kVersion2 + names + site("1", "1", "a.c:1 func:f"), kVersion2.size(), ErrorCode::kVersion);
+  }
+  std::string many = "# <size> <calls>";
+  for (int i = 0; i < 100; ++i) many += " <x>";
+  expect_refused_text(kVersion2 + many + " <tag info>\n", kVersion2.size(), ErrorCode::kVersion);
+}
+
+TEST_F(LinuxAllocinfo, SaysAtWhichByteALineIsWrong) {
+  const std::string good = site("4096", "1", "a.c:1 func:f");
+  for (const std::string line :
+       {"x\n", "1\n", "1 \n", "1 1\n", "1 1 \n", "1 1 a.c:1\n", "1 1 a.c:1 f\n", "1 1 a.c:1 func:\n", "1 1 a.c:1 func: f\n",
+        "1 a.c:1 func:f\n", "a.c:1 func:f\n", "1 1func:f\n", "\x01\xFF\n", "# <size>\n", "\n \n"}) {
+    const std::size_t skipped = line == "\n \n" ? 1 : 0;
+    expect_refused(good + line + good, good.size() + skipped);
+    expect_refused(line, skipped);
+  }
+}
+
+TEST_F(LinuxAllocinfo, RefusesATextThatIsNotItsOwnOrNamesNoSite) {
+  for (const std::string text : {"", "\n", "slabinfo - version: 2.1\n", "allocinfo - versio", "allocinfo"}) {
+    expect_refused_text(text, 0, ErrorCode::kVersion);
+  }
+  for (const std::string& text : {kVersion1, kVersion1 + kNames, kVersion2 + kNames + "\n"}) {
+    expect_refused_text(text, text.size());
+  }
+}
+
+TEST_F(LinuxAllocinfo, RefusesALineWithoutItsEndAtEveryByte) {
+  const std::string good = site("4096", "1", "a.c:1 func:f");
+  const std::string last = site("100", "1", "b.c:1 [m] func:g accurate:no");
+  for (std::size_t size = 1; size < last.size(); ++size) expect_refused(good + last.substr(0, size), good.size());
+  EXPECT_TRUE(parse(good + last));
+}
+
+TEST_F(LinuxAllocinfo, TakesOddPlacesAndModules) {
+  EXPECT_EQ(words(site("1", "1", "/home/my dir/m.c:1 [m] func:f")), "f [m]: 1/1 /home/my dir/m.c:1");
+  EXPECT_EQ(words(site("1", "1", "a.c:1 [] func:f")), "f: 1/1 a.c:1");
+  EXPECT_EQ(words(site("1", "1", "a.c:1 [m func:f")), "f: 1/1 a.c:1 [m");
+  EXPECT_EQ(words(site("1", "1", "[m] func:f")), "f: 1/1 [m]") << "there must be a place";
+  EXPECT_EQ(words(site("1", "1", " func:f")), "f: 1/1 ");
+  EXPECT_EQ(words(site("1", "1", "a.c:1 func:f func:g")), "f: 1/1 a.c:1");
+  EXPECT_EQ(words("1 1 a.c:1 func:f\n"), "f: 1/1 a.c:1");
+}
+
+TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
+  EXPECT_EQ(words(site("1", "1", "b\xFF.c:1 [\"m\xFE] func:\"f\xFF\\{}")),
+            "\"f\xEF\xBF\xBD\\{} [\"m\xEF\xBF\xBD]: 1/1 b\xEF\xBF\xBD.c:1");
+  EXPECT_EQ(words(site("1", "1", "\xC3\xA4.c:1 func:\xC3\xB6\t")), "\xC3\xB6\t: 1/1 \xC3\xA4.c:1");
+  const std::string endless(4096, 'n');
+  EXPECT_EQ(words(site("1", "1", endless + ".c:1 [" + endless + "] func:" + endless)),
+            endless.substr(0, 512) + " [" + endless.substr(0, 63) + "]: 1/1 " + endless.substr(0, 252) + ".c:1");
+  const std::string odd(4096, '\xFF');
+  const std::string twice = site("1", "1", odd + " [" + odd + "] func:" + odd + " accurate:no");
+  ASSERT_TRUE(parse(twice + twice));
+  ASSERT_EQ(staging_.types().size(), 1U);
+  EXPECT_EQ(staging_.types()[0].name.size(), 3 * (512 + 63) + 3U);
+  EXPECT_TRUE(staging_.types()[0].detail.ends_with("\xEF\xBF\xBD and 1 more, not accurate"));
+  EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))),
+            "c\xEF\xBF\xBD"
+            "d: 1/1 a\xEF\xBF\xBD"
+            "b.c:1");
+}
+
+/// Sites of so many functions, each line another function than the one before.
+std::string many_sites(std::size_t count, std::size_t functions) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    text += site(std::to_string(i * 64), number,
+                 "drivers/some/folder/file.c:" + number + " func:function_" + std::to_string(i % functions));
+  }
+  return text;
+}
+
+TEST_F(LinuxAllocinfo, TakesFiftyThousandSites) {
+  for (const std::size_t functions : {std::size_t{1}, std::size_t{500}, std::size_t{50'000}}) {
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_TRUE(parse(many_sites(50'000, functions)));
+      ASSERT_EQ(staging_.types().size(), functions);
+      std::uint64_t bytes = 0;
+      for (const StagedType& type : staging_.types()) bytes += type.figures[Field::kBytes];
+      EXPECT_EQ(bytes, 64ULL * 50'000 * 49'999 / 2);
+    }
+    EXPECT_EQ(staging_.types()[0].detail, functions == 50'000
+                                              ? "drivers/some/folder/file.c:0"
+                                              : "drivers/some/folder/file.c:" + std::to_string(50'000 - functions) +
+                                                    " and " + std::to_string(50'000 / functions - 1) + " more");
+  }
+}
+
+TEST_F(LinuxAllocinfo, KeepsTheOrderOfTheKernel) {
+  ASSERT_TRUE(parse(site("1", "1", "a.c:1 func:z") + site("1", "1", "a.c:2 func:a") + site("1", "1", "a.c:3 func:z")));
+  ASSERT_EQ(staging_.types().size(), 2U);
+  EXPECT_EQ(staging_.types()[0].name, "z");
+  EXPECT_EQ(staging_.types()[1].name, "a");
+}
+
+// ---- what the kernel does not have, and what it refuses ------------------------------------------------------------------
+
+class LinuxAllocinfoSwitch : public testing::Test {
+ protected:
+  LinuxAllocinfoSwitch() { view_.contents[std::string(kFile)] = {kVersion2 + kNames + site("4096", "1", "a.c:1 func:f")}; }
+  PreparedKernelView view_{OperatingSystem::kLinux};
+  SourceReader reader_{source()};
+  MemoryTypeList list_;
+};
+
+TEST_F(LinuxAllocinfoSwitch, OffIsNotPresentAndSaysHowToSwitchItOn) {
+  std::string& profiling = view_.contents[std::string(kSwitch)].emplace_back("0\n");
+  for (const auto& result : {open_source(reader_, view_), refresh(reader_, view_, list_, 1)}) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+    EXPECT_EQ(result.error().path, kFile);
+    EXPECT_NE(result.error().detail.find("vm.mem_profiling=1"), std::string::npos);
+  }
+  EXPECT_EQ(list_.size(), 0U);
+  EXPECT_EQ(view_.reads_of(kFile), 1U) << "opened, but never read";
+  profiling = "1\n";
+  EXPECT_TRUE(refresh(reader_, view_, list_, 2)) << "switched on while we run";
+  EXPECT_EQ(list_.size(), 1U);
+  profiling = "0\n";
+  EXPECT_FALSE(refresh(reader_, view_, list_, 3));
+}
+
+TEST_F(LinuxAllocinfoSwitch, AnythingButOffIsOn) {
+  for (const std::string text : {"1\n", "1", "", "2\n", "00\n", "on\n"}) {
+    view_.contents[std::string(kSwitch)] = {text};
+    EXPECT_TRUE(open_source(reader_, view_)) << text;
+    EXPECT_TRUE(refresh(reader_, view_, list_, 1)) << text;
+  }
+  view_.failures[std::string(kSwitch)] = EIO;
+  EXPECT_TRUE(refresh(reader_, view_, list_, 2)) << "cannot be read any more";
+  view_.failures.clear();
+  view_.contents[std::string(kSwitch)] = {"0\n"};
+  EXPECT_FALSE(refresh(reader_, view_, list_, 3)) << "until it can be again";
+}
+
+TEST_F(LinuxAllocinfoSwitch, ThatCannotBeReadIsNotAskedForAgain) {
+  view_.contents.erase(std::string(kSwitch));
+  EXPECT_TRUE(open_source(reader_, view_)) << "a kernel without sysctls";
+  const std::size_t reads = view_.reads_of(kSwitch);
+  EXPECT_TRUE(refresh(reader_, view_, list_, 1));
+  EXPECT_EQ(view_.reads_of(kSwitch), reads);
+}
+
+TEST_F(LinuxAllocinfoSwitch, SaysWhatToDoWhenTheFileCannotBeOpened) {
+  view_.failures[std::string(kFile)] = EACCES;
+  const auto result = open_source(reader_, view_);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  EXPECT_EQ(result.error().source, "linux_allocinfo");
+  EXPECT_NE(result.error().detail.find("root"), std::string::npos);
+  view_.failures.clear();
+  view_.contents.clear();
+  EXPECT_EQ(open_source(reader_, view_).error().code, ErrorCode::kNotPresent) << "a kernel without profiling";
+}
+
+TEST(LinuxAllocinfoOptions, BoundThePageByDefault) {
+  ASSERT_EQ(source().options.size(), 2U);
+  EXPECT_EQ(source().options[0].name, "top");
+  EXPECT_EQ(source().options[0].default_number, 200U);
+  EXPECT_EQ(source().options[1].name, "min_bytes");
+  EXPECT_EQ(source().options[1].default_number, 65536U);
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------------
+
+struct FunctionSums {
+  std::uint64_t bytes = 0;
+  std::uint64_t calls = 0;
+  std::size_t sites = 0;
+  bool is_accurate = true;
+
+  bool operator==(const FunctionSums&) const = default;
+};
+
+/// An independent reader: words by streams.
+std::map<std::string, FunctionSums> sums_of_text(std::string_view text) {
+  std::map<std::string, FunctionSums> sums;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    long long size = 0;
+    unsigned long long calls = 0;
+    if (!(words >> size >> calls)) continue;  // the header
+    std::string module;
+    std::string function;
+    bool is_accurate = true;
+    for (std::string word; words >> word;) {
+      if (word.front() == '[') module = ' ' + word;
+      if (word.rfind("func:", 0) == 0) function = word.substr(5);
+      if (word == "accurate:no") is_accurate = false;
+    }
+    FunctionSums& of_function = sums[function + module];
+    of_function.bytes += size < 0 ? 0 : static_cast<std::uint64_t>(size);
+    of_function.calls += static_cast<long long>(calls) < 0 ? 0 : calls;
+    ++of_function.sites;
+    of_function.is_accurate = of_function.is_accurate && is_accurate;
+  }
+  return sums;
+}
+
+std::map<std::string, FunctionSums> sums_of_types(const Staging& staging) {
+  std::map<std::string, FunctionSums> sums;
+  for (const StagedType& type : staging.types()) {
+    const std::string detail(type.detail);
+    unsigned more = 0;
+    const std::size_t at = detail.find(" and ");
+    if (at != std::string::npos) {
+      EXPECT_EQ(std::sscanf(detail.c_str() + at, " and %u more", &more), 1) << detail;
+    }
+    EXPECT_NE(detail.find(':'), std::string::npos) << type.name;
+    const bool is_new = sums.emplace(type.name, FunctionSums{.bytes = type.figures[Field::kBytes],
+                                                             .calls = type.figures[Field::kCount],
+                                                             .sites = more + 1,
+                                                             .is_accurate = !detail.ends_with(", not accurate")})
+                            .second;
+    EXPECT_TRUE(is_new) << type.name << " twice";
+  }
+  return sums;
+}
+
+/// What a list of sums differs in, for messages that do not show a thousand functions.
+void expect_same(const std::map<std::string, FunctionSums>& seen, const std::map<std::string, FunctionSums>& expected) {
+  EXPECT_EQ(seen.size(), expected.size());
+  for (const auto& [name, sums] : expected) {
+    const auto found = seen.find(name);
+    ASSERT_NE(found, seen.end()) << name;
+    EXPECT_TRUE(found->second == sums) << name << ": " << found->second.bytes << ", expected " << sums.bytes;
+  }
+}
+
+/// B of a line of /proc/meminfo.
+std::uint64_t meminfo(KernelView& view, const std::string& key) {
+  Buffer text;
+  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
+  std::istringstream lines{std::string(text.view())};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
+  }
+  ADD_FAILURE() << "no " << key;
+  return 0;
+}
+
+/// The second word of a slab cache's line: objects in use.
+std::uint64_t active_objects(KernelView& view, const std::string& cache) {
+  Buffer text;
+  EXPECT_TRUE(view.read_file("/proc/slabinfo", text));
+  std::istringstream lines{std::string(text.view())};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(cache + " ")) return std::stoull(line.substr(cache.size() + 1));
+  }
+  ADD_FAILURE() << "no " << cache;
+  return 0;
+}
+
+class CapturedAllocinfo : public testing::TestWithParam<std::string> {};
+
+TEST_P(CapturedAllocinfo, EqualsWhatAnIndependentReaderFindsAndFitsTheOtherFiles) {
+  const auto view = open_fixture(GetParam());
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, *view));
+  const auto refreshed = refresh(reader, *view, list, 1);
+  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  Buffer text;
+  ASSERT_TRUE(view->read_file(kFile, text));
+  const auto seen = sums_of_types(reader.staging);
+  expect_same(seen, sums_of_text(text.view()));
+  EXPECT_GT(seen.size(), 1000U);
+  std::size_t inaccurate = 0;
+  for (const auto& [name, sums] : seen) inaccurate += sums.is_accurate ? 0 : 1;
+  const bool is_version_2 = text.view().starts_with(kVersion2);
+  EXPECT_EQ(is_version_2, GetParam().find("7.2") != std::string::npos) << "both versions are shown";
+  EXPECT_EQ(inaccurate, is_version_2 ? 4U : 0U) << "functions; one of them has two such sites";
+  // What the kernel says of the same memory elsewhere; some processes came and went between the reads.
+  const auto near = [](std::uint64_t figure, std::uint64_t other, const char* what) {
+    EXPECT_LE(figure, other + other / 10) << what;
+    EXPECT_GE(figure, other - other / 10) << what;
+  };
+  near(seen.at("alloc_slab_page").bytes, meminfo(*view, "Slab"), "pages of slabs");
+  near(seen.at("alloc_task_struct_node").calls * 16384, meminfo(*view, "KernelStack"), "a stack of 16 KiB a task");
+  near(seen.at("__d_alloc").calls, active_objects(*view, "dentry"), "objects of the cache dentry");
+  ASSERT_TRUE(view->read_file("/proc/vmallocinfo", text));
+  const auto areas = static_cast<std::uint64_t>(std::count(text.view().begin(), text.view().end(), '\n'));
+  near(seen.at("alloc_vmap_area").calls, areas, "vmalloc areas");
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedAllocinfo, testing::ValuesIn(captures_of_source("linux_allocinfo")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(LiveAllocinfo, EqualsAnIndependentSumAndFitsMeminfo) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  SourceReader reader(source());
+  if (const auto opened = open_source(reader, **view); !opened) {
+    GTEST_SKIP() << "needs root and a kernel with memory allocation profiling: " << to_string(opened.error());
+  }
+  MemoryTypeList list;
+  const auto refreshed = refresh(reader, **view, list, 1);
+  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  const auto seen = sums_of_types(reader.staging);
+  expect_same(seen, sums_of_text(reader.raw.parts[0].view()));
+  // Profiling may have been switched on after boot: then only what was allocated since is counted.
+  std::uint64_t all = 0;
+  for (const auto& [name, sums] : seen) all += sums.bytes;
+  EXPECT_GT(all, 0U);
+  const std::uint64_t slabs = meminfo(**view, "Slab");
+  const auto slab_pages = seen.find("alloc_slab_page");
+  if (slab_pages != seen.end()) {
+    EXPECT_LE(slab_pages->second.bytes, slabs + slabs / 8 + (std::uint64_t{8} << 20U));
+  }
+}
+
+}  // namespace
+}  // namespace memstat
