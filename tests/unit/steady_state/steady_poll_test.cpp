@@ -142,7 +142,8 @@ std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
   view->copy_from(*captured, once);
   for (std::size_t poll = 0; poll < captured->poll_count(); ++poll) {
     EXPECT_TRUE(captured->select_poll(poll));
-    view->copy_from(*captured, {"/proc/slabinfo", "/proc/vmallocinfo", "kern.malloc_stats", "vm.zone_stats"});
+    view->copy_from(*captured, {"/proc/slabinfo", "/proc/vmallocinfo", "/proc/zoneinfo", "/proc/vmstat", "/proc/buddyinfo",
+                                "/proc/pressure/memory", "kern.malloc_stats", "vm.zone_stats"});
   }
   return view;
 }
