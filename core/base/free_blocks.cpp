@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/free_blocks.h"
 
-#include <algorithm>
-
 #include "core/base/text.h"
 
 namespace memstat {
@@ -22,6 +20,13 @@ std::optional<FreeBlocks> FreeBlocks::parse(std::string_view row) {
     blocks.counts_[blocks.orders_++] = *count;
   }
   if (blocks.orders_ == 0) return std::nullopt;
+  // In doubles, which no count can overflow; the kernel itself rounds down to thousandths.
+  double pages = 0;
+  for (std::size_t order = blocks.orders_; order-- > 0;) {
+    pages += static_cast<double>(blocks.counts_[order]) * pages_of_order(order);
+    blocks.pages_from_[order] = pages;
+    blocks.blocks_ += static_cast<double>(blocks.counts_[order]);
+  }
   return blocks;
 }
 
@@ -32,24 +37,15 @@ std::uint64_t FreeBlocks::largest_block() const {
   return 0;
 }
 
-// In doubles, which no count can overflow; the kernel itself rounds down to thousandths.
-double FreeBlocks::pages_from(std::size_t order) const {
-  double pages = 0;
-  for (; order < orders_; ++order) pages += static_cast<double>(counts_[order]) * pages_of_order(order);
-  return pages;
-}
-
 double FreeBlocks::fragmentation_index(std::size_t order) const {
-  double blocks = 0;
-  for (std::size_t i = 0; i < orders_; ++i) blocks += static_cast<double>(counts_[i]);
-  if (blocks == 0) return 0;
-  if (pages_from(order) > 0) return -1;
-  return 1 - (1 + pages_from(0) / pages_of_order(order)) / blocks;
+  if (blocks_ == 0) return 0;
+  if (pages_from_[order] > 0) return -1;
+  return 1 - (1 + pages_from_[0] / pages_of_order(order)) / blocks_;
 }
 
 double FreeBlocks::unusable_ratio(std::size_t order) const {
-  const double free = pages_from(0);
-  return free == 0 ? 1 : std::max(0.0, (free - pages_from(order)) / free);
+  const double free = pages_from_[0];
+  return free == 0 ? 1 : (free - pages_from_[order]) / free;
 }
 
 }  // namespace memstat

@@ -34,10 +34,9 @@ class FreeBlocks {
   [[nodiscard]] double unusable_ratio(std::size_t order) const;
 
  private:
-  /// Pages in free blocks of this order and above.
-  [[nodiscard]] double pages_from(std::size_t order) const;
-
   std::array<std::uint64_t, kMostOrders> counts_{};
+  std::array<double, kMostOrders> pages_from_{};  // in free blocks of this order and above
+  double blocks_ = 0;                             // of all orders
   std::size_t orders_ = 0;
 };
 

@@ -23,6 +23,11 @@ std::string_view zone_of_kind(std::string_view kind) {
   return is_word && kind.size() <= kLongestKind ? kind : std::string_view();
 }
 
+/// A bit of 64 that tells most names apart.
+std::uint64_t bit_of(std::string_view key) {
+  return std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
+}
+
 }  // namespace
 
 void ZoneCounters::add(std::string_view key, std::uint64_t value) {
@@ -36,6 +41,8 @@ void ZoneCounters::add(std::string_view key, std::uint64_t value) {
 
 std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers, ZoneCounters& zones) {
   for (KeyedNumber& number : numbers) number.value.reset();
+  std::uint64_t wanted = 0;
+  for (const KeyedNumber& number : numbers) wanted |= bit_of(number.key);
   std::string_view rest = text;
   std::size_t expected = 0;  // the number after the one found last
   while (!rest.empty()) {
@@ -44,14 +51,16 @@ std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<Key
     if (end == std::string_view::npos) return offset;
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
-    std::string_view key;
-    if (!next_word(line, key)) continue;
+    const std::string_view key = line.substr(0, line.find(' '));
+    if (key.empty()) continue;
+    line.remove_prefix(key.size());
     if (key.starts_with(zones.prefix())) {
       const auto value = parse_u64(trim(line));
       if (!value) return offset;
       zones.add(key, *value);
       continue;
     }
+    if ((wanted & bit_of(key)) == 0) continue;
     for (std::size_t tried = 0; tried < numbers.size(); ++tried) {
       KeyedNumber& number =
           numbers[expected + tried < numbers.size() ? expected + tried : expected + tried - numbers.size()];

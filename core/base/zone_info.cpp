@@ -14,6 +14,11 @@ constexpr std::string_view kCutShort = "has a zone that is cut short";
 /// The whole rest of a line as a number.
 std::optional<std::uint64_t> number_of(std::string_view rest) { return parse_u64(trim(rest)); }
 
+/// Most lines are told from all that are wanted by their first byte.
+bool begins_with_one_of(std::string_view line, std::string_view bytes) {
+  return bytes.find(line.front()) != std::string_view::npos;
+}
+
 /// Where in a list of names `word` stands; the list's size: nowhere.
 template <std::size_t N>
 std::size_t place_of(const std::array<std::string_view, N>& names, std::string_view word) {
@@ -41,7 +46,9 @@ bool ZoneInfoReader::peek(std::string_view& line) {
     const std::size_t end = rest_.find('\n');
     if (end == std::string_view::npos) return fail(offset(), "ends within a line");
     line_size_ = end + 1;
-    line = trim(rest_.substr(0, end));
+    std::size_t begin = 0;
+    while (rest_[begin] == ' ' || rest_[begin] == '\t' || rest_[begin] == '\r') ++begin;  // to the newline at most
+    line = rest_.substr(begin, end - begin);
     if (!line.empty()) return true;
   }
   return false;
@@ -53,6 +60,7 @@ bool ZoneInfoReader::next_zone(ZoneInfo& zone) {
   std::string_view line;
   if (!peek(line)) return false;
   zone = {.key = {}, .offset = offset(), .watermarks = {}, .numa_events = {}};
+  line = trim(line);
   if (!take_zone(line, zone.key)) return fail(offset(), "is to name a node and a zone here: \"Node 0, zone Normal\"");
   if (!is_first_ && zone.key.node < node_) return fail(offset(), "names nodes out of order");
   is_first_ = false;
@@ -68,6 +76,7 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
   std::optional<std::uint64_t> managed;
   std::string_view line;
   for (; peek(line); skip()) {
+    if (!begins_with_one_of(line, "Nphlm")) continue;
     std::string_view word;
     next_word(line, word);
     if (word == "Node") return fail(zone.offset, kCutShort);
@@ -102,6 +111,7 @@ bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
   std::optional<std::uint64_t> cpu;
   std::string_view line;
   for (; peek(line); skip()) {
+    if (!begins_with_one_of(line, "Nscn")) continue;
     std::string_view word;
     std::string_view rest = line;
     next_word(rest, word);
