@@ -121,6 +121,61 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Bytes of memory that the kernel manages now."),
     machine_metric("memstat_accounted_part_missing", "", kGauge, Tier::kMinimal, Statistic::kPartMissing,
                    "1 for each part of the accounts that this kernel does not tell; its bytes are unaccounted."),
+    machine_metric("memstat_zone_watermark_bytes", "bytes", kGauge, Tier::kDefault, Statistic::kZoneWatermarkBytes,
+                   "Free memory of the zone at which reclaim wakes or stops (low, high, promo), or below which only "
+                   "emergencies are served (min), now; no limit."),
+    machine_metric("memstat_zone_largest_free_block_bytes", "bytes", kGauge, Tier::kDefault,
+                   Statistic::kZoneLargestFreeBlock,
+                   "Bytes of the largest free block of the zone now; 0 when nothing is free."),
+    machine_metric("memstat_page_allocations_total", "", kCounter, Tier::kDefault, Statistic::kPageAllocations,
+                   "Pages allocated since boot from the zones of that name, those of all nodes together."),
+    machine_metric("memstat_page_frees_total", "", kCounter, Tier::kDefault, Statistic::kPageFrees,
+                   "Pages freed since boot, in all zones together."),
+    machine_metric(
+        "memstat_page_allocation_failures_total", "", kCounter, Tier::kMinimal, Statistic::kPageAllocationFailures,
+        "Allocations of huge or contiguous memory that failed since boot, by what wanted it; most have a fallback."),
+    machine_metric("memstat_page_migration_failures_total", "", kCounter, Tier::kFull, Statistic::kPageMigrationFailures,
+                   "Pages that could not be moved to another place since boot."),
+    machine_metric("memstat_compaction_stalls_total", "", kCounter, Tier::kDefault, Statistic::kCompactionStalls,
+                   "Allocations since boot that had to compact memory themselves before they went on."),
+    machine_metric("memstat_compaction_failures_total", "", kCounter, Tier::kDefault, Statistic::kCompactionFailures,
+                   "Allocations since boot that compacted memory themselves and still found no block."),
+    machine_metric("memstat_compaction_successes_total", "", kCounter, Tier::kDefault, Statistic::kCompactionSuccesses,
+                   "Allocations since boot that compacted memory themselves and found a block then."),
+    machine_metric("memstat_numa_events_total", "", kCounter, Tier::kDefault, Statistic::kNumaEvents,
+                   "Page allocations of any order since boot: on this node as wanted (hit), instead of on another (miss), "
+                   "on another instead (foreign), and so on."),
+    machine_metric("memstat_buddy_free_blocks", "", kGauge, Tier::kFull, Statistic::kBuddyFreeBlocks,
+                   "Free blocks of 2^order pages in the zone now."),
+    machine_metric("memstat_buddy_free_blocks_by_type", "", kGauge, Tier::kFull, Statistic::kBuddyFreeBlocksByType,
+                   "Free blocks of 2^order pages in the zone now by migrate type; the kernel stops counting at 100000."),
+    machine_metric("memstat_fragmentation_index", "", kGauge, Tier::kFull, Statistic::kFragmentationIndex,
+                   "Why a request of 2^order pages would fail in the zone now: 0 for lack of memory up to 1 for "
+                   "fragmentation, -1 when it would not.",
+                   kDouble),
+    machine_metric("memstat_unusable_free_ratio", "ratio", kGauge, Tier::kFull, Statistic::kUnusableFreeRatio,
+                   "Part of the zone's free memory now that lies in blocks smaller than 2^order pages, 0 to 1.", kDouble),
+    machine_metric("memstat_oom_kills_total", "", kCounter, Tier::kMinimal, Statistic::kOomKills,
+                   "Processes that the kernel killed since boot because memory ran out, in control groups as well."),
+    machine_metric(
+        "memstat_allocation_stalls_total", "", kCounter, Tier::kMinimal, Statistic::kAllocationStalls,
+        "Allocations since boot that had to reclaim memory themselves, by the highest zone that they could take."),
+    machine_metric(
+        "memstat_reclaim_throttles_total", "", kCounter, Tier::kDefault, Statistic::kReclaimThrottles,
+        "Waits since boot of allocations for others to reclaim, because hardly anything was left below the min watermark."),
+    machine_metric("memstat_node_reclaim_failures_total", "", kCounter, Tier::kDefault, Statistic::kNodeReclaimFailures,
+                   "Reclaims since boot that were to keep an allocation on its node and freed too little."),
+    machine_metric(
+        "memstat_reclaim_scanned_pages_total", "", kCounter, Tier::kDefault, Statistic::kReclaimScannedPages,
+        "Pages that reclaim looked at since boot: allocations that stalled (direct), or the kernel's own thread (kswapd)."),
+    machine_metric(
+        "memstat_reclaimed_pages_total", "", kCounter, Tier::kDefault, Statistic::kReclaimedPages,
+        "Pages that reclaim freed since boot: allocations that stalled (direct), or the kernel's own thread (kswapd)."),
+    machine_metric("memstat_cache_drops_total", "", kCounter, Tier::kDefault, Statistic::kCacheDrops,
+                   "Times since boot that somebody told the kernel to drop its caches."),
+    machine_metric("memstat_pressure_stall_seconds_total", "seconds", kCounter, Tier::kDefault,
+                   Statistic::kPressureStallSeconds,
+                   "Time since boot during which some, or all, tasks that had work waited for memory.", kDouble),
 };
 
 }  // namespace

@@ -165,7 +165,8 @@ void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<Mem
       type->duplicates_ = count;
       if (!changed || !type->is_present_) continue;
       type->sighted_generation_ = last_sighting_ = generation;
-      clear_figures(*type, type->fields_ - scope.fields, type->cpu_fields_ - scope.cpu_fields);
+      clear_figures(*type, type->fields_ - scope.fields, type->cpu_fields_ - scope.cpu_fields,
+                    type->node_fields_ - scope.node_fields);
     }
   }
   vanished_count_ = 0;
@@ -240,7 +241,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
     if (type == nullptr) continue;
     for_each_of(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
     type->fields_ = (type->fields_ - scope.fields) | (staged[i].fields & scope.fields);
-    if (!(type->cpu_fields_ & lacking_cpu_fields).empty()) clear_figures(*type, {}, lacking_cpu_fields);
+    if (!(type->cpu_fields_ & lacking_cpu_fields).empty()) clear_figures(*type, {}, lacking_cpu_fields, {});
     if (owned_cpu_fields.empty()) continue;
     type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
     type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;

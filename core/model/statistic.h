@@ -19,8 +19,31 @@ enum class Statistic : std::uint8_t {
   kUnaccountedBytes,  ///< B, now, signed: total - free - every part
   kTotalBytes,        ///< B, now: memory that the kernel manages
   kPartMissing,       ///< {part} 1 for a part that this kernel does not tell
+
+  kZoneWatermarkBytes,      ///< {node, zone, watermark} B, now
+  kZoneLargestFreeBlock,    ///< {node, zone} B, now; 0: nothing is free
+  kPageAllocations,         ///< {zone} pages, cumulative, of all zones of that name
+  kPageFrees,               ///< pages, cumulative
+  kPageAllocationFailures,  ///< {kind} cumulative
+  kPageMigrationFailures,   ///< pages, cumulative
+  kCompactionStalls,        ///< cumulative
+  kCompactionFailures,      ///< cumulative
+  kCompactionSuccesses,     ///< cumulative
+  kNumaEvents,              ///< {node, kind} allocations of any order, cumulative
+  kBuddyFreeBlocks,         ///< {node, zone, order} now
+  kBuddyFreeBlocksByType,   ///< {node, zone, migrate_type, order} now, 100000 at most
+  kFragmentationIndex,      ///< {node, zone, order} double, -1 or 0 to 1, now
+  kUnusableFreeRatio,       ///< {node, zone, order} double, 0 to 1, now
+  kOomKills,                ///< cumulative
+  kAllocationStalls,        ///< {zone} cumulative
+  kReclaimThrottles,        ///< cumulative
+  kNodeReclaimFailures,     ///< cumulative
+  kReclaimScannedPages,     ///< {by} cumulative
+  kReclaimedPages,          ///< {by} cumulative
+  kCacheDrops,              ///< {kind} cumulative
+  kPressureStallSeconds,    ///< {kind} double, s, cumulative
 };
-inline constexpr std::size_t kStatisticCount = 4;
+inline constexpr std::size_t kStatisticCount = 26;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

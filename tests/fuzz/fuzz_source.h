@@ -2,9 +2,12 @@
 // What every source's fuzzer does with what it made of its bytes: parse, commit twice, and abort when a promise is broken.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <string>
 
 #include "core/base/text.h"
 #include "core/query.h"
@@ -23,7 +26,9 @@ namespace memstat {
 inline void require_typed(const Error& error, const SourceReader& reader) {
   MEMSTAT_FUZZ_REQUIRE(error.code == ErrorCode::kData || error.code == ErrorCode::kVersion);
   MEMSTAT_FUZZ_REQUIRE(error.source == reader.descriptor->name && !error.path.empty() && !error.detail.empty());
-  MEMSTAT_FUZZ_REQUIRE(error.offset.has_value() && *error.offset <= reader.raw.parts[0].size());
+  std::size_t longest = 0;
+  for (const Buffer& part : reader.raw.parts) longest = std::max(longest, part.size());
+  MEMSTAT_FUZZ_REQUIRE(error.offset.has_value() && *error.offset <= longest);
 }
 
 /// Every type of a list that only this source wrote is well-formed. Returns a sum over all figures.
@@ -44,6 +49,23 @@ inline std::uint64_t require_sane(const MemoryTypeList& list, const SourceDescri
   return sum;
 }
 
+/// Every statistic has labels that fit a page and that no other of its kind has. Returns a sum over all of them.
+inline std::uint64_t require_sane(const StagedStatistics& statistics) {
+  std::set<std::string> seen;
+  std::uint64_t sum = 0;
+  for (const StagedStatistics::Entry& entry : statistics.entries()) {
+    std::string key(to_string(entry.statistic));
+    for (std::size_t i = 0; i < label_names(entry.statistic).size(); ++i) {
+      MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(statistics.label(entry, i)));
+      key += '\n';
+      key += statistics.label(entry, i);
+    }
+    MEMSTAT_FUZZ_REQUIRE(seen.insert(key).second);
+    sum = sum * 31 + entry.bits;
+  }
+  return sum;
+}
+
 /// Parses and commits `reader.raw`, twice where it is good: the second time must change nothing.
 inline void fuzz_commit(SourceReader& reader) {
   MemoryTypeList list;
@@ -53,10 +75,13 @@ inline void fuzz_commit(SourceReader& reader) {
     MEMSTAT_FUZZ_REQUIRE(list.size() == 0);
     return;
   }
-  MEMSTAT_FUZZ_REQUIRE(list.size() == reader.staging.types().size() && list.size() > 0);
+  const bool has_types = reader.descriptor->allocator != Allocator::kUnknown;
+  MEMSTAT_FUZZ_REQUIRE(list.size() == reader.staging.types().size() && (list.size() > 0) == has_types);
   const std::uint64_t sum = require_sane(list, *reader.descriptor);
+  const std::uint64_t statistics = require_sane(reader.staging.statistics());
   MEMSTAT_FUZZ_REQUIRE(commit_source(reader, list, 2).has_value());
   MEMSTAT_FUZZ_REQUIRE(require_sane(list, *reader.descriptor) == sum);
+  MEMSTAT_FUZZ_REQUIRE(require_sane(reader.staging.statistics()) == statistics);
 }
 
 /// The same for a FreeBSD stream, and once more with a header that fits the bytes, since a fuzzer hardly guesses one.

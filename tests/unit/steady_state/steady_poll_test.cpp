@@ -186,7 +186,8 @@ std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
   for (std::size_t poll = 0; poll < captured->poll_count(); ++poll) {
     EXPECT_TRUE(captured->select_poll(poll));
     view->copy_from(*captured,
-                    {"/proc/slabinfo", "/proc/vmallocinfo", "/proc/allocinfo", "kern.malloc_stats", "vm.zone_stats"});
+                    {"/proc/slabinfo", "/proc/vmallocinfo", "/proc/allocinfo", "/proc/zoneinfo", "/proc/vmstat",
+                     "/proc/buddyinfo", "/proc/pressure/memory", "kern.malloc_stats", "vm.zone_stats"});
   }
   return view;
 }

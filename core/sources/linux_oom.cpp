@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What lack of memory does to those who want some: kills, stalls and reclaim, from /proc/vmstat ("name value" a line,
+// mm/vmstat.c), and time lost, from /proc/pressure/memory (kernel/sched/psi.c, psi_show):
+//
+//   some avg10=0.00 avg60=0.00 avg300=0.00 total=0
+//   full avg10=0.00 avg60=0.00 avg300=0.00 total=0
+//
+// total is microseconds since boot. The averages are the reader's to make.
+#include <array>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/base/vm_counters.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+// Parts of RawBytes.
+constexpr std::size_t kCounters = 0;
+constexpr std::size_t kPressure = 1;
+constexpr std::string_view kCountersFile = "/proc/vmstat";
+constexpr std::string_view kPressureFile = "/proc/pressure/memory";
+
+struct Counter {
+  std::string_view key;
+  Statistic statistic;
+  std::string_view label = {};
+};
+/// Beside allocstall_*. In the order of Linux 5.10; later kernels moved some, which costs a little time only.
+constexpr Counter kVmCounters[] = {
+    {"pgsteal_kswapd", Statistic::kReclaimedPages, "kswapd"},
+    {"pgsteal_direct", Statistic::kReclaimedPages, "direct"},
+    {"pgscan_kswapd", Statistic::kReclaimScannedPages, "kswapd"},
+    {"pgscan_direct", Statistic::kReclaimScannedPages, "direct"},
+    {"pgscan_direct_throttle", Statistic::kReclaimThrottles},
+    {"zone_reclaim_failed", Statistic::kNodeReclaimFailures},
+    {"drop_pagecache", Statistic::kCacheDrops, "pagecache"},
+    {"drop_slab", Statistic::kCacheDrops, "slab"},
+    {"oom_kill", Statistic::kOomKills},
+};
+
+constexpr std::array<std::string_view, 2> kPressureKinds = {"some", "full"};
+
+Result<void> parse_counters(std::string_view text, Staging& staging) {
+  std::array<KeyedNumber, std::size(kVmCounters)> numbers;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
+  ZoneCounters stalls("allocstall_");
+  if (const auto offset = read_vm_counters(text, numbers, stalls)) {
+    return data_error(kCountersFile, *offset, "is to have a counter and its number on a whole line here");
+  }
+  StagedStatistics& statistics = staging.statistics();
+  for (const ZoneCounters::Counter& counter : stalls.counters()) {
+    statistics.add(Statistic::kAllocationStalls, counter.value, {counter.zone});
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i].value) statistics.add(kVmCounters[i].statistic, *numbers[i].value, {kVmCounters[i].label});
+  }
+  if (statistics.entries().empty()) {
+    return data_error(kCountersFile, text.size(),
+                      "has none of the counters of reclaim: is this a kernel without CONFIG_VM_EVENT_COUNTERS?");
+  }
+  return {};
+}
+
+/// The number behind "total=", us; nothing when there is none.
+std::optional<std::uint64_t> total_of(std::string_view line) {
+  constexpr std::string_view kTotal = "total=";
+  for (std::string_view word; next_word(line, word);) {
+    if (word.starts_with(kTotal)) return parse_u64(word.substr(kTotal.size()));
+  }
+  return std::nullopt;
+}
+
+Result<void> parse_pressure(std::string_view text, Staging& staging) {
+  std::array<bool, kPressureKinds.size()> is_known{};
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t offset = text.size() - rest.size();
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return data_error(kPressureFile, offset, "ends within a line");
+    std::string_view line = trim(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+    std::string_view kind;
+    if (!next_word(line, kind)) continue;
+    for (std::size_t i = 0; i < kPressureKinds.size(); ++i) {
+      if (kind != kPressureKinds[i] || is_known[i]) continue;
+      const auto microseconds = total_of(line);
+      if (!microseconds) return data_error(kPressureFile, offset, "is to have total= and a number of microseconds here");
+      is_known[i] = true;
+      staging.statistics().add_double(Statistic::kPressureStallSeconds, static_cast<double>(*microseconds) / 1e6, {kind});
+    }
+  }
+  return {};
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  if (auto result = parse_counters(raw.parts[kCounters].view(), staging); !result) return result;
+  return parse_pressure(raw.parts[kPressure].view(), staging);
+}
+
+/// A kernel without pressure stall information (CONFIG_PSI, or switched off with psi=0) leaves that part empty, and the file
+/// is not looked for again once a parse went well.
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (auto result = view.read_file(kCountersFile, raw.parts[kCounters]); !result) return result;
+  Buffer& pressure = raw.parts[kPressure];
+  if (raw.parse_count != 0 && pressure.empty()) return {};
+  auto result = view.read_file(kPressureFile, pressure);
+  if (result) return result;
+  const bool is_absent = result.error().code == ErrorCode::kNotPresent;
+  pressure.assign(is_absent ? "" : "\n");
+  return is_absent ? Result<void>{} : result;
+}
+
+Result<void> open(KernelView& view, RawBytes&) {
+  if (auto result = view.keep_open(kCountersFile); !result) return result;
+  auto result = view.keep_open(kPressureFile);
+  return result || result.error().code == ErrorCode::kNotPresent ? Result<void>{} : result;
+}
+
+constexpr FigureOrigin kOrigins[] = {
+    {Statistic::kOomKills, "oom_kill, of vmstat"},
+    {Statistic::kAllocationStalls, "allocstall_*, of vmstat"},
+    {Statistic::kReclaimThrottles, "pgscan_direct_throttle, of vmstat"},
+    {Statistic::kNodeReclaimFailures, "zone_reclaim_failed, of vmstat (CONFIG_NUMA)"},
+    {Statistic::kReclaimScannedPages, "pgscan_direct, pgscan_kswapd, of vmstat"},
+    {Statistic::kReclaimedPages, "pgsteal_direct, pgsteal_kswapd, of vmstat"},
+    {Statistic::kCacheDrops, "drop_pagecache, drop_slab, of vmstat"},
+    {Statistic::kPressureStallSeconds, "total of pressure/memory (CONFIG_PSI)"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_oom;
+const SourceDescriptor linux_oom{
+    .name = "linux_oom",
+    .origin = "/proc/vmstat, /proc/pressure/memory",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kUnknown,
+    .is_roster = false,
+    .fields = {},
+    .cpu_fields = {},
+    .origins = kOrigins,
+    .notes =
+        "kills, stalls and reclaim of the whole machine since boot; oom_kills_total counts those in control groups that "
+        "reached their limit as well; stalls are by the highest zone that the allocation could have taken, which is no zone "
+        "that ran out",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Zones of Linux's page allocator, a type for each zone of each node, from four files that mm/vmstat.c prints.
+//
+// /proc/zoneinfo: see core/base/zone_info.h. /proc/vmstat: "name value" a line. /proc/buddyinfo, free blocks by order:
+//
+//   Node 0, zone    DMA32      3      0      0      1      1      2      3      1      2      3     80
+//
+// /proc/pagetypeinfo, the same by migrate type among other tables; a count of 100000 has a '>' before it:
+//
+//   Node    0, zone    DMA32, type    Unmovable      1      0      0      0      0      1      1      1      1      0      0
+//
+// Types are called "node 0 DMA32": a prefix that selects a node, an end that selects a kind of zone, numbers without zeros
+// before them so that a name does not depend on how many nodes there are. They stay in the kernel's order.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "core/base/free_blocks.h"
+#include "core/base/text.h"
+#include "core/base/vm_counters.h"
+#include "core/base/zone_info.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+// Parts of RawBytes, in the order in which they are read.
+constexpr std::size_t kZones = 0;
+constexpr std::size_t kCounters = 1;
+constexpr std::size_t kBuddy = 2;
+constexpr std::size_t kMigrateTypes = 3;
+constexpr std::array<std::string_view, 4> kFiles = {"/proc/zoneinfo", "/proc/vmstat", "/proc/buddyinfo",
+                                                    "/proc/pagetypeinfo"};
+
+constexpr SourceOption kOptions[] = {
+    {.name = "migrate_types",
+     .kind = SourceOption::Kind::kSwitch,
+     .most = 1,
+     .help = "free blocks by migrate type as well, from /proc/pagetypeinfo, which takes locks of the allocator for long"},
+};
+
+constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kSize, Field::kRSize};
+constexpr CpuFieldMask kCpuFields{CpuField::kFree};
+
+/// Counters of /proc/vmstat beside those of zones. thp_fault_fallback_charge and its like are not among them: they are part
+/// of thp_fault_fallback and its like.
+struct Counter {
+  std::string_view key;
+  Statistic statistic;
+  std::string_view kind = {};
+};
+constexpr Counter kVmCounters[] = {
+    {"pgfree", Statistic::kPageFrees},
+    {"pgmigrate_fail", Statistic::kPageMigrationFailures},
+    {"compact_stall", Statistic::kCompactionStalls},
+    {"compact_fail", Statistic::kCompactionFailures},
+    {"compact_success", Statistic::kCompactionSuccesses},
+    {"htlb_buddy_alloc_fail", Statistic::kPageAllocationFailures, "hugetlb"},
+    {"cma_alloc_fail", Statistic::kPageAllocationFailures, "cma"},
+    {"thp_fault_fallback", Statistic::kPageAllocationFailures, "thp_fault"},
+    {"thp_collapse_alloc_failed", Statistic::kPageAllocationFailures, "thp_collapse"},
+    {"thp_file_fallback", Statistic::kPageAllocationFailures, "thp_file"},
+    {"thp_zero_page_alloc_failed", Statistic::kPageAllocationFailures, "thp_zero_page"},
+};
+
+// The kernel's longest is 11 (Unmovable has 9, Reclaimable 11), and it has six; what is longer is no name.
+constexpr std::size_t kLongestMigrateType = 64;
+constexpr std::size_t kMostMigrateTypes = 16;
+
+/// The name of a zone's type, in a place of its own.
+class TypeName {
+ public:
+  explicit TypeName(const ZoneKey& key) {
+    append("node ");
+    size_ = static_cast<std::size_t>(std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), key.node).ptr -
+                                     bytes_.data());
+    append(" ");
+    append(key.name);
+  }
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  void append(std::string_view text) { size_ += text.copy(bytes_.data() + size_, text.size()); }
+  std::array<char, ZoneKey::kLongestName + 32> bytes_;
+  std::size_t size_ = 0;
+};
+
+/// Walks the staged types along with a file that names zones in the same order.
+class TypeCursor {
+ public:
+  explicit TypeCursor(const Staging& staging) : types_(staging.types()) {}
+  /// Whether the zone has a type, which then is the current one. A zone without memory has none, nor one that appeared
+  /// between two reads; looking back only to the current one, a zone is found in one run of lines at most.
+  bool find(const ZoneKey& key) {
+    const TypeName name(key);
+    for (std::size_t i = next_ == 0 ? 0 : next_ - 1; i < types_.size(); ++i) {
+      if (types_[i].name != name.view()) continue;
+      is_new_ = i + 1 != next_;
+      next_ = i + 1;
+      return true;
+    }
+    return false;
+  }
+  /// Whether the last find() came to another type than the one before.
+  [[nodiscard]] bool is_new() const { return is_new_; }
+
+ private:
+  const std::vector<StagedType>& types_;
+  std::size_t next_ = 0;
+  bool is_new_ = false;
+};
+
+/// Calls `visit(line, offset)` for each line of a part, until one is an error.
+template <typename Visit>
+Result<void> for_each_line(const RawBytes& raw, std::size_t part, Visit visit) {
+  const std::string_view text = raw.parts[part].view();
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t offset = text.size() - rest.size();
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return data_error(kFiles[part], offset, "ends within a line");
+    if (Result<void> result = visit(rest.substr(0, end), offset); !result) return result;
+    rest.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+Error zones_error(std::size_t offset, std::string_view detail) { return data_error(kFiles[kZones], offset, detail); }
+
+/// Makes a type of a zone, and its watermarks.
+Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& staging) {
+  std::uint64_t largest = std::max(zone.managed, zone.free);
+  for (const auto& watermark : zone.watermarks) largest = std::max(largest, watermark.value_or(0));
+  if (__builtin_mul_overflow(largest, page_size, &largest)) {
+    return zones_error(zone.offset, "has a zone of more than 2^64 bytes");
+  }
+  const std::size_t count = staging.types().size();
+  StagedType& type = staging.merge(TypeName(zone.key).view());
+  if (staging.types().size() == count) return zones_error(zone.offset, "names a zone for the second time");
+  // The kernel reads the two one after the other, while memory may be coming and going.
+  const std::uint64_t used = zone.managed - std::min(zone.managed, zone.free);
+  type.fields = kFields;
+  type.figures[Field::kBytes] = used * page_size;
+  type.figures[Field::kCount] = used;
+  type.figures[Field::kHeldBytes] = zone.managed * page_size;
+  type.figures[Field::kFree] = zone.free;
+  type.figures[Field::kSize] = page_size;
+  type.figures[Field::kRSize] = page_size;
+  for (std::size_t i = 0; i < zone.watermarks.size(); ++i) {
+    if (!zone.watermarks[i]) continue;
+    staging.statistics().add(Statistic::kZoneWatermarkBytes, *zone.watermarks[i] * page_size,
+                             {zone.key.node, zone.key.name, ZoneInfo::kWatermarks[i]});
+  }
+  return {};
+}
+
+/// The sum over the zones of one node. Modulo 2^64, as all counters.
+class NodeEvents {
+ public:
+  void add(const ZoneInfo& zone) {
+    node_ = zone.key.node;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (zone.numa_events[i]) sums_[i] = sums_[i].value_or(0) + *zone.numa_events[i];
+    }
+  }
+  void flush(Staging& staging) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (sums_[i]) staging.statistics().add(Statistic::kNumaEvents, *sums_[i], {node_, ZoneInfo::kNumaEvents[i]});
+      sums_[i].reset();
+    }
+  }
+  [[nodiscard]] bool is_of(std::uint64_t node) const { return node == node_; }
+
+ private:
+  std::uint64_t node_ = 0;
+  std::array<std::optional<std::uint64_t>, ZoneInfo::kNumaEvents.size()> sums_;
+};
+
+Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
+  ZoneInfoReader reader(raw.parts[kZones].view());
+  NodeEvents events;
+  ZoneInfo zone;
+  while (reader.next_zone(zone)) {
+    const bool has_type = zone.managed != 0;
+    if (has_type) {
+      if (auto result = add_type(zone, raw.page_size, staging); !result) return result;
+    }
+    for (PageSet set; reader.next_page_set(zone, set);) {
+      if (!has_type || set.cpu >= staging.cpu_count())
+        continue;  // a CPU that came after the view was asked how many there are
+      staging.set_cpu_figure(staging.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(set.cpu), set.pages);
+    }
+    if (!events.is_of(zone.key.node)) events.flush(staging);
+    events.add(zone);
+  }
+  if (reader.problem()) return zones_error(reader.problem()->offset, reader.problem()->detail);
+  events.flush(staging);
+  if (staging.types().empty()) return zones_error(raw.parts[kZones].size(), "names no zone with memory");
+  return {};
+}
+
+/// Whether some node has memory in a zone of that name.
+bool has_zone(const Staging& staging, std::string_view zone) {
+  return std::any_of(staging.types().begin(), staging.types().end(), [&](const StagedType& type) {
+    return type.name.ends_with(zone) && type.name.size() > zone.size() &&
+           type.name[type.name.size() - zone.size() - 1] == ' ';
+  });
+}
+
+Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
+  std::array<KeyedNumber, std::size(kVmCounters)> numbers;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
+  ZoneCounters allocations("pgalloc_");
+  if (const auto offset = read_vm_counters(raw.parts[kCounters].view(), numbers, allocations)) {
+    return data_error(kFiles[kCounters], *offset, "is to have a counter and its number on a whole line here");
+  }
+  StagedStatistics& statistics = staging.statistics();
+  // The kernel counts for every kind of zone that it was built with; most machines lack some.
+  for (const ZoneCounters::Counter& counter : allocations.counters()) {
+    if (counter.value == 0 && !has_zone(staging, counter.zone)) continue;
+    statistics.add(Statistic::kPageAllocations, counter.value, {counter.zone});
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i].value) statistics.add(kVmCounters[i].statistic, *numbers[i].value, {kVmCounters[i].kind});
+  }
+  return {};
+}
+
+constexpr std::string_view kWantsCounts = "is to have a zone and its free blocks by order here";
+
+Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
+  TypeCursor cursor(staging);
+  return for_each_line(raw, kBuddy, [&](std::string_view line, std::size_t offset) -> Result<void> {
+    if (trim(line).empty()) return {};
+    ZoneKey key;
+    if (!take_zone(line, key)) return data_error(kFiles[kBuddy], offset, kWantsCounts);
+    const auto blocks = FreeBlocks::parse(trim(line));
+    if (!blocks) return data_error(kFiles[kBuddy], offset, kWantsCounts);
+    if (!cursor.find(key)) return {};
+    if (!cursor.is_new()) return data_error(kFiles[kBuddy], offset, "names a zone for the second time");
+    StagedStatistics& statistics = staging.statistics();
+    statistics.add(Statistic::kZoneLargestFreeBlock, blocks->largest_block() * raw.page_size, {key.node, key.name});
+    for (std::size_t order = 0; order < blocks->orders(); ++order) {
+      statistics.add(Statistic::kBuddyFreeBlocks, blocks->count(order), {key.node, key.name, order});
+      statistics.add_double(Statistic::kFragmentationIndex, blocks->fragmentation_index(order), {key.node, key.name, order});
+      statistics.add_double(Statistic::kUnusableFreeRatio, blocks->unusable_ratio(order), {key.node, key.name, order});
+    }
+    return {};
+  });
+}
+
+Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
+  TypeCursor cursor(staging);
+  std::array<std::string_view, kMostMigrateTypes> seen;  // of the zone
+  std::size_t seen_count = 0;
+  return for_each_line(raw, kMigrateTypes, [&](std::string_view line, std::size_t offset) -> Result<void> {
+    const auto wrong = [offset](std::string_view detail) { return data_error(kFiles[kMigrateTypes], offset, detail); };
+    ZoneKey key;
+    std::string_view type;
+    // Another table names zones without a comma, and headings name none.
+    if (!take_zone(line, key) || !key.name.ends_with(',')) return {};
+    key.name.remove_suffix(1);
+    if (!next_word(line, type) || type != "type" || !next_word(line, type) || !is_valid_label_text(type) ||
+        type.size() > kLongestMigrateType) {
+      return wrong("is to have a zone, a migrate type and its free blocks by order here");
+    }
+    const auto blocks = FreeBlocks::parse(trim(line));
+    if (!blocks) return wrong(kWantsCounts);
+    if (!cursor.find(key)) return {};
+    if (cursor.is_new()) seen_count = 0;
+    const auto end = seen.begin() + seen_count;
+    if (std::find(seen.begin(), end, type) != end) return wrong("names a migrate type for the second time");
+    if (seen_count == seen.size()) return wrong("names more migrate types than any kernel has");
+    seen[seen_count++] = type;
+    for (std::size_t order = 0; order < blocks->orders(); ++order) {
+      staging.statistics().add(Statistic::kBuddyFreeBlocksByType, blocks->count(order), {key.node, key.name, type, order});
+    }
+    return {};
+  });
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset(kCpuFields, raw.cpu_count);
+  if (auto result = parse_zones(raw, staging); !result) return result;
+  if (auto result = parse_counters(raw, staging); !result) return result;
+  if (auto result = parse_buddy(raw, staging); !result) return result;
+  return parse_migrate_types(raw, staging);
+}
+
+bool is_wanted(const RawBytes& raw, std::size_t part) {
+  return part != kMigrateTypes || (!raw.options.empty() && raw.options[0].number != 0);
+}
+
+/// A file that this kernel does not have leaves its part empty, and is not looked for again once a parse went well.
+Result<void> read_part(KernelView& view, RawBytes& raw, std::size_t part) {
+  Buffer& buffer = raw.parts[part];
+  if (!is_wanted(raw, part)) {
+    buffer.clear();
+    return {};
+  }
+  if (part != kZones && raw.parse_count != 0 && buffer.empty()) return {};
+  auto result = view.read_file(kFiles[part], buffer);
+  if (result || part == kZones) return result;
+  const bool is_absent = result.error().code == ErrorCode::kNotPresent;
+  buffer.assign(is_absent ? "" : "\n");
+  return is_absent ? Result<void>{} : result;
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  for (std::size_t part = 0; part < kFiles.size(); ++part) {
+    if (auto result = read_part(view, raw, part); !result) return result;
+  }
+  return {};
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) {
+  for (std::size_t part = 0; part < kFiles.size(); ++part) {
+    if (!is_wanted(raw, part)) continue;
+    auto result = view.keep_open(kFiles[part]);
+    if (result || (part != kZones && result.error().code == ErrorCode::kNotPresent)) continue;
+    if (part == kMigrateTypes && result.error().code == ErrorCode::kPermission) {
+      result.error().detail =
+          "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself, or "
+          "switch migrate_types off";
+    }
+    return result;
+  }
+  return {};
+}
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "(managed - free) x page size, of zoneinfo"},
+    {Field::kCount, "managed - free"},
+    {Field::kHeldBytes, "managed x page size"},
+    {Field::kFree, "pages free"},
+    {Field::kSize, "page size"},
+    {Field::kRSize, "page size"},
+    {CpuField::kFree, "pagesets: count"},
+    {Statistic::kZoneWatermarkBytes, "min, low, high, promo x page size, of zoneinfo"},
+    {Statistic::kNumaEvents, "numa_* of zoneinfo, over the zones of a node"},
+    {Statistic::kPageAllocations, "pgalloc_*, of vmstat"},
+    {Statistic::kPageFrees, "pgfree, of vmstat"},
+    {Statistic::kPageAllocationFailures,
+     "htlb_buddy_alloc_fail, cma_alloc_fail, thp_fault_fallback, thp_collapse_alloc_failed, thp_file_fallback, "
+     "thp_zero_page_alloc_failed, of vmstat"},
+    {Statistic::kPageMigrationFailures, "pgmigrate_fail, of vmstat"},
+    {Statistic::kCompactionStalls, "compact_stall, of vmstat"},
+    {Statistic::kCompactionFailures, "compact_fail, of vmstat"},
+    {Statistic::kCompactionSuccesses, "compact_success, of vmstat"},
+    {Statistic::kZoneLargestFreeBlock, "the highest order with a free block, of buddyinfo"},
+    {Statistic::kBuddyFreeBlocks, "buddyinfo"},
+    {Statistic::kFragmentationIndex, "computed from buddyinfo as extfrag_index of debugfs is"},
+    {Statistic::kUnusableFreeRatio, "computed from buddyinfo as unusable_index of debugfs is"},
+    {Statistic::kBuddyFreeBlocksByType, "pagetypeinfo, with migrate_types"},
+};
+static_assert(fields_of(kOrigins) == kFields && cpu_fields_of(kOrigins) == kCpuFields);
+
+}  // namespace
+
+extern const SourceDescriptor linux_page;
+const SourceDescriptor linux_page{
+    .name = "linux_page",
+    .origin = "/proc/zoneinfo, /proc/vmstat, /proc/buddyinfo, /proc/pagetypeinfo",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kPage,
+    .is_roster = true,
+    .fields = kFields,
+    .cpu_fields = kCpuFields,
+    .origins = kOrigins,
+    .options = kOptions,
+    .notes =
+        "a type is a zone with memory: \"node 0 Normal\"; pages that wait in the sets of CPUs count as in use, as the "
+        "kernel "
+        "has it; healthy zones are full of page cache, so watermarks are no limits; page_allocations_total is by kind of "
+        "zone "
+        "over all nodes; pages by migrate type only with migrate_types: on, which needs root at start and walks the "
+        "free lists under the zone's lock",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The statistics of a Staging by their words, for tests that look for some of them.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/model/staging.h"
+
+namespace memstat {
+
+/// Bits by "statistic{value,value}"; braces only where there are labels. Of two of one name the last stays, and
+/// has_unique_statistics() tells.
+inline std::map<std::string, std::uint64_t> statistics_of(const Staging& staging) {
+  std::map<std::string, std::uint64_t> found;
+  const StagedStatistics& statistics = staging.statistics();
+  for (const StagedStatistics::Entry& entry : statistics.entries()) {
+    std::string key(to_string(entry.statistic));
+    const std::size_t count = label_names(entry.statistic).size();
+    for (std::size_t i = 0; i < count; ++i) {
+      key += i == 0 ? "{" : ",";
+      key += statistics.label(entry, i);
+    }
+    found[key + (count == 0 ? "" : "}")] = entry.bits;
+  }
+  return found;
+}
+
+inline bool has_unique_statistics(const Staging& staging) {
+  return statistics_of(staging).size() == staging.statistics().entries().size();
+}
+
+/// The sum of all statistics whose words begin so, and how many there are.
+struct StatisticSum {
+  std::uint64_t sum = 0;
+  std::size_t count = 0;
+};
+inline StatisticSum sum_of_statistics(const Staging& staging, const std::string& prefix) {
+  StatisticSum total;
+  for (const auto& [key, bits] : statistics_of(staging)) {
+    if (!key.starts_with(prefix)) continue;
+    total.sum += bits;
+    ++total.count;
+  }
+  return total;
+}
+
+}  // namespace memstat

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Kills and stalls from text made by hand, from every captured kernel, and from this machine's kernel, which is made to kill
+// one of our own processes.
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/staged_statistics.h"
+
+namespace memstat {
+namespace {
+
+constexpr const char* kCountersFile = "/proc/vmstat";
+constexpr const char* kPressureFile = "/proc/pressure/memory";
+
+const SourceDescriptor& source() { return *find_source("linux_oom"); }
+
+class LinuxOom : public testing::Test {
+ protected:
+  Result<void> parse(std::string_view counters, std::string_view pressure = {}) {
+    RawBytes raw;
+    raw.parts[0].assign(counters);
+    raw.parts[1].assign(pressure);
+    return source().parse(raw, staging_);
+  }
+  /// "statistic{labels}=value" of all, in order of their names.
+  std::string words(std::string_view counters, std::string_view pressure = {}) {
+    if (const auto result = parse(counters, pressure); !result) return to_string(result.error());
+    EXPECT_TRUE(has_unique_statistics(staging_));
+    EXPECT_TRUE(staging_.types().empty());
+    std::ostringstream words;
+    for (const auto& [key, bits] : statistics_of(staging_)) {
+      if (words.tellp() > 0) words << ' ';
+      words << key << '=';
+      if (key.starts_with("pressure_")) {
+        words << std::bit_cast<double>(bits);
+      } else {
+        words << bits;
+      }
+    }
+    return words.str();
+  }
+  void expect_refused(std::string_view counters, std::string_view pressure, const char* path, std::uint64_t offset) {
+    const auto result = parse(counters, pressure);
+    ASSERT_FALSE(result) << counters << pressure;
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_EQ(result.error().path, path) << counters << pressure;
+    EXPECT_EQ(result.error().offset, offset) << counters << pressure;
+    EXPECT_FALSE(result.error().detail.empty());
+  }
+
+  Staging staging_;
+};
+
+TEST_F(LinuxOom, TellsKillsStallsAndReclaim) {
+  EXPECT_EQ(
+      words("nr_free_pages 5\nallocstall_dma32 1\nallocstall_normal 2\nallocstall_movable 3\npgsteal_kswapd "
+            "4\npgsteal_direct 5\n"
+            "pgscan_kswapd 6\npgscan_direct 7\npgscan_direct_throttle 8\nzone_reclaim_success 77\nzone_reclaim_failed 9\n"
+            "drop_pagecache 10\ndrop_slab 11\noom_kill 12\n",
+            "some avg10=0.00 avg60=1.50 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"),
+      "allocation_stalls{DMA32}=1 allocation_stalls{Movable}=3 allocation_stalls{Normal}=2 cache_drops{pagecache}=10 "
+      "cache_drops{slab}=11 node_reclaim_failures=9 oom_kills=12 pressure_stall_seconds{full}=1e-06 "
+      "pressure_stall_seconds{some}=2.5 reclaim_scanned_pages{direct}=7 reclaim_scanned_pages{kswapd}=6 "
+      "reclaim_throttles=8 reclaimed_pages{direct}=5 reclaimed_pages{kswapd}=4");
+}
+
+TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
+  EXPECT_EQ(words("allocstall_normal 2\n"), "allocation_stalls{Normal}=2")
+      << "oom_kill came with 4.13, zone_reclaim with NUMA";
+  EXPECT_EQ(words("oom_kill 2\n", "\n"), "oom_kills=2");
+  EXPECT_EQ(words("oom_kill 2\n", "some avg10=0.00 total=3000000\n"), "oom_kills=2 pressure_stall_seconds{some}=3");
+  EXPECT_EQ(words("oom_kill 2\n", "irq total=3\nmost total=x\n"), "oom_kills=2") << "kinds that are yet to come";
+}
+
+TEST_F(LinuxOom, CountsOnlyTheFirstOfTwoLines) {
+  EXPECT_EQ(
+      words("oom_kill 1\noom_kill 2\nallocstall_dma 3\nallocstall_dma 4\n", "some total=1000000\nsome total=5000000\n"),
+      "allocation_stalls{DMA}=3 oom_kills=1 pressure_stall_seconds{some}=1");
+}
+
+TEST_F(LinuxOom, SaysWhatIsWrongWhere) {
+  expect_refused("", "", kCountersFile, 0);
+  expect_refused("nr_free_pages 5\n", "", kCountersFile, 16);
+  for (const char* number : {"", "x", "-1", "18446744073709551616", "1 2", "1.5"}) {
+    for (const std::string key : {"oom_kill", "allocstall_normal", "pgscan_direct"}) {
+      expect_refused("drop_slab 1\n" + key + " " + number + "\n", "", kCountersFile, 12);
+    }
+  }
+  expect_refused("oom_kill 1\noom_kill 2", "", kCountersFile, 11);
+  const std::string some = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+  for (const char* line : {"full\n", "full avg10=0.00\n", "full total=\n", "full total=-1\n", "full total=x\n",
+                           "full total= 5\n", "full total=18446744073709551616\n", "full total=1", "f"}) {
+    expect_refused("oom_kill 1\n", some + line, kPressureFile, some.size());
+  }
+}
+
+TEST_F(LinuxOom, NeverLooksForAFileAgainThatTheKernelDoesNotHave) {
+  PreparedKernelView view(OperatingSystem::kLinux);
+  view.contents[kCountersFile] = {"oom_kill 3\n"};
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, view));
+  const std::size_t before = view.reads_of(kPressureFile);
+  for (std::uint64_t poll = 1; poll < 5; ++poll) ASSERT_TRUE(refresh(reader, view, list, poll));
+  EXPECT_EQ(view.reads_of(kPressureFile), before + 1);
+  EXPECT_EQ(statistics_of(reader.staging).size(), 1U);
+  EXPECT_EQ(list.size(), 0U);
+}
+
+TEST_F(LinuxOom, LosesNothingByAReadThatFailedOnce) {
+  PreparedKernelView view(OperatingSystem::kLinux);
+  view.contents[kCountersFile] = {"oom_kill 3\n"};
+  view.contents[kPressureFile] = {"some total=1\n"};
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, view, list, 1));
+  view.failures[kPressureFile] = EIO;
+  const auto failed = refresh(reader, view, list, 2);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().path, kPressureFile);
+  view.failures.clear();
+  ASSERT_TRUE(refresh(reader, view, list, 3));
+  EXPECT_EQ(statistics_of(reader.staging).size(), 2U);
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------------
+
+/// An independent reader of "name value" lines.
+std::map<std::string, std::uint64_t> counters_of(std::string_view text) {
+  std::map<std::string, std::uint64_t> counters;
+  std::istringstream lines{std::string(text)};
+  std::string key;
+  for (std::uint64_t value = 0; lines >> key >> value;) counters[key] = value;
+  return counters;
+}
+
+class CapturedOom : public testing::TestWithParam<std::string> {};
+
+TEST_P(CapturedOom, EqualsWhatAnIndependentReaderFinds) {
+  const auto view = open_fixture(GetParam());
+  SourceReader reader(source());
+  MemoryTypeList list;
+  const auto refreshed = refresh(reader, *view, list, 1);
+  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  Buffer text;
+  ASSERT_TRUE(view->read_file(kCountersFile, text));
+  auto expected = counters_of(text.view());
+  auto seen = statistics_of(reader.staging);
+  EXPECT_TRUE(has_unique_statistics(reader.staging));
+  std::size_t stalls = 0;
+  for (const auto& [key, value] : expected) stalls += key.starts_with("allocstall_") ? 1 : 0;
+  EXPECT_GE(stalls, 3U);
+  EXPECT_EQ(sum_of_statistics(reader.staging, "allocation_stalls{").count, stalls);
+  const std::map<std::string, std::string> names{{"oom_kills", "oom_kill"},
+                                                 {"reclaim_throttles", "pgscan_direct_throttle"},
+                                                 {"node_reclaim_failures", "zone_reclaim_failed"},
+                                                 {"cache_drops{pagecache}", "drop_pagecache"},
+                                                 {"cache_drops{slab}", "drop_slab"},
+                                                 {"reclaimed_pages{direct}", "pgsteal_direct"},
+                                                 {"reclaimed_pages{kswapd}", "pgsteal_kswapd"},
+                                                 {"reclaim_scanned_pages{direct}", "pgscan_direct"},
+                                                 {"reclaim_scanned_pages{kswapd}", "pgscan_kswapd"},
+                                                 {"allocation_stalls{Normal}", "allocstall_normal"},
+                                                 {"allocation_stalls{Movable}", "allocstall_movable"}};
+  for (const auto& [statistic, key] : names) {
+    ASSERT_TRUE(expected.contains(key)) << key;
+    ASSERT_TRUE(seen.contains(statistic)) << statistic;
+    EXPECT_EQ(seen[statistic], expected[key]) << statistic;
+  }
+  // The kernels with allocation profiling were built without pressure stall information.
+  const bool has_pressure = view->read_file(kPressureFile, text).has_value();
+  EXPECT_EQ(has_pressure, GetParam().find("profiling") == std::string::npos);
+  EXPECT_EQ(sum_of_statistics(reader.staging, "pressure_stall_seconds{").count, has_pressure ? 2U : 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedOom, testing::ValuesIn(captures_of_source("linux_oom")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+/// A memory control group of our own with a limit, gone with this.
+class LimitedGroup {
+ public:
+  static constexpr std::uint64_t kLimit = 8U << 20U;  // B
+
+  LimitedGroup() {
+    std::ifstream own("/proc/self/cgroup");
+    for (std::string line; std::getline(own, line);) {
+      const std::size_t first = line.find(':');
+      const std::size_t second = line.find(':', first + 1);
+      if (second == std::string::npos) continue;
+      const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+      const std::string path = line.substr(second + 1);
+      if (controllers.find(",memory,") != std::string::npos) {
+        try_group("/sys/fs/cgroup/memory" + path, "memory.limit_in_bytes");
+      } else if (controllers == ",,") {
+        try_group("/sys/fs/cgroup" + path, "memory.max");
+        try_group("/sys/fs/cgroup", "memory.max");
+      }
+    }
+  }
+  ~LimitedGroup() {
+    if (!folder_.empty()) rmdir(folder_.c_str());
+  }
+  LimitedGroup(const LimitedGroup&) = delete;
+  LimitedGroup& operator=(const LimitedGroup&) = delete;
+
+  [[nodiscard]] bool is_ready() const { return !folder_.empty(); }
+  [[nodiscard]] std::string processes_file() const { return folder_ + "/cgroup.procs"; }
+
+ private:
+  void try_group(const std::string& parent, const char* limit) {
+    if (is_ready()) return;
+    const std::string folder = parent + "/memstat-oom-test-" + std::to_string(getpid());
+    std::error_code error;
+    if (!std::filesystem::create_directory(folder, error)) return;
+    std::ofstream file(folder + "/" + limit);
+    if (file << kLimit << std::flush) {
+      folder_ = folder;
+      std::ofstream(folder + "/memory.swap.max") << 0;  // where there is one
+    } else {
+      rmdir(folder.c_str());
+    }
+  }
+  std::string folder_;
+};
+
+/// Uses more memory than the group has, in a process of its own. Returns how that ended, as waitpid tells.
+int exceed(const LimitedGroup& group) {
+  const std::string file = group.processes_file();
+  const pid_t child = fork();
+  if (child == 0) {
+    std::ofstream processes(file);
+    if (!(processes << getpid() << std::flush)) _exit(3);
+    constexpr std::size_t kSize = 8 * LimitedGroup::kLimit;
+    char* const memory =
+        static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (memory == MAP_FAILED) _exit(4);
+    for (std::size_t at = 0; at < kSize; at += 4096) memory[at] = 1;
+    _exit(0);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return status;
+}
+
+TEST(LiveOom, CountsTheKillOfAProcessThatTookTooMuch) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  SourceReader reader(source());
+  MemoryTypeList list;
+  const auto refreshed = refresh(reader, **view, list, 1);
+  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  auto before = statistics_of(reader.staging);
+  if (!before.contains("oom_kills")) GTEST_SKIP() << "this kernel does not count kills";
+  const LimitedGroup group;
+  if (!group.is_ready())
+    GTEST_SKIP() << "cannot make a control group with a memory limit: not root, or no memory controller here";
+  const int status = exceed(group);
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
+    GTEST_SKIP() << "the kernel did not kill a process above its group's limit: status " << status;
+  }
+  ASSERT_TRUE(refresh(reader, **view, list, 2));
+  auto after = statistics_of(reader.staging);
+  EXPECT_GE(after["oom_kills"], before["oom_kills"] + 1);
+}
+
+TEST(LiveOom, LiesBetweenTwoReadsOfTheSameFiles) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  const auto read_counters = [] {
+    std::ifstream file(kCountersFile);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return counters_of(text.str());
+  };
+  const auto read_pressure = [] {
+    std::ifstream file(kPressureFile);
+    std::string word;
+    double seconds = -1;
+    while (seconds < 0 && file >> word) {
+      if (word.starts_with("total=")) seconds = std::stod(word.substr(6)) / 1e6;
+    }
+    return seconds;
+  };
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, **view));
+  auto before = read_counters();
+  const double pressure_before = read_pressure();
+  const auto refreshed = refresh(reader, **view, list, 1);
+  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  auto after = read_counters();
+  const double pressure_after = read_pressure();
+  auto seen = statistics_of(reader.staging);
+  for (const auto& [statistic, key] :
+       std::map<std::string, std::string>{{"oom_kills", "oom_kill"},
+                                          {"cache_drops{slab}", "drop_slab"},
+                                          {"reclaim_scanned_pages{direct}", "pgscan_direct"},
+                                          {"reclaimed_pages{kswapd}", "pgsteal_kswapd"},
+                                          {"allocation_stalls{Normal}", "allocstall_normal"}}) {
+    ASSERT_EQ(seen.contains(statistic), before.contains(key)) << key;
+    if (!before.contains(key)) continue;
+    EXPECT_GE(seen[statistic], before[key]) << statistic;
+    EXPECT_LE(seen[statistic], after[key]) << statistic;
+  }
+  ASSERT_EQ(seen.contains("pressure_stall_seconds{some}"), pressure_before >= 0);
+  if (pressure_before >= 0) {
+    const auto some = std::bit_cast<double>(seen["pressure_stall_seconds{some}"]);
+    EXPECT_GE(some, pressure_before);
+    EXPECT_LE(some, pressure_after);
+  }
+}
+
+}  // namespace
+}  // namespace memstat
