@@ -119,6 +119,10 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Bytes of memory that the kernel manages now."),
     machine_metric("memstat_accounted_part_missing", "", kGauge, Tier::kMinimal, Statistic::kPartMissing,
                    "1 for each part of the accounts that this kernel does not tell; its bytes are unaccounted."),
+    machine_metric("memstat_hugetlb_reserved_pages", "", kGauge, Tier::kDefault, Statistic::kHugetlbReserved,
+                   "Free pages of the pool of huge pages that are promised to mappings now."),
+    machine_metric("memstat_hugetlb_surplus_pages", "", kGauge, Tier::kDefault, Statistic::kHugetlbSurplus,
+                   "Pages of the pool of huge pages beyond the size it was set to now."),
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kUnaccountedBytes, "unaccounted_bytes"),
     described(Statistic::kTotalBytes, "total_bytes"),
     described(Statistic::kPartMissing, "part_missing", std::string_view("part")),
+    described(Statistic::kHugetlbReserved, "hugetlb_reserved_pages", std::string_view("type")),
+    described(Statistic::kHugetlbSurplus, "hugetlb_surplus_pages", std::string_view("type")),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {

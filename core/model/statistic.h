@@ -19,8 +19,10 @@ enum class Statistic : std::uint8_t {
   kUnaccountedBytes,  ///< B, now, signed: total - free - every part
   kTotalBytes,        ///< B, now: memory that the kernel manages
   kPartMissing,       ///< {part} 1 for a part that this kernel does not tell
+  kHugetlbReserved,   ///< {type} pages of a pool of huge pages, now: free, but promised to mappings
+  kHugetlbSurplus,    ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
 };
-inline constexpr std::size_t kStatisticCount = 4;
+inline constexpr std::size_t kStatisticCount = 6;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;
