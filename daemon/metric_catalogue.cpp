@@ -176,6 +176,10 @@ constexpr MetricDescriptor kCatalogue[] = {
     machine_metric("memstat_pressure_stall_seconds_total", "seconds", kCounter, Tier::kDefault,
                    Statistic::kPressureStallSeconds,
                    "Time since boot during which some, or all, tasks that had work waited for memory.", kDouble),
+    machine_metric("memstat_hugetlb_reserved_pages", "", kGauge, Tier::kDefault, Statistic::kHugetlbReserved,
+                   "Free pages of the pool of huge pages that are promised to mappings now."),
+    machine_metric("memstat_hugetlb_surplus_pages", "", kGauge, Tier::kDefault, Statistic::kHugetlbSurplus,
+                   "Pages of the pool of huge pages beyond the size it was set to now."),
 };
 
 }  // namespace

@@ -55,6 +55,8 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kReclaimedPages, "reclaimed_pages", std::string_view("by")),
     described(Statistic::kCacheDrops, "cache_drops", std::string_view("kind")),
     described(Statistic::kPressureStallSeconds, "pressure_stall_seconds", std::string_view("kind")),
+    described(Statistic::kHugetlbReserved, "hugetlb_reserved_pages", std::string_view("type")),
+    described(Statistic::kHugetlbSurplus, "hugetlb_surplus_pages", std::string_view("type")),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {

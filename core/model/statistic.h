@@ -42,8 +42,10 @@ enum class Statistic : std::uint8_t {
   kReclaimedPages,          ///< {by} cumulative
   kCacheDrops,              ///< {kind} cumulative
   kPressureStallSeconds,    ///< {kind} double, s, cumulative
+  kHugetlbReserved,         ///< {type} pages of a pool of huge pages, now: free, but promised to mappings
+  kHugetlbSurplus,          ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
 };
-inline constexpr std::size_t kStatisticCount = 26;
+inline constexpr std::size_t kStatisticCount = 28;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

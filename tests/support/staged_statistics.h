@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/model/staging.h"
 
@@ -45,6 +47,15 @@ inline StatisticSum sum_of_statistics(const Staging& staging, const std::string&
     ++total.count;
   }
   return total;
+}
+
+/// The statistic whose first label is `label` (or that has none), nothing when it was not given.
+inline std::optional<std::uint64_t> find_statistic(const Staging& staging, Statistic statistic,
+                                                   std::string_view label = {}) {
+  for (const StagedStatistics::Entry& entry : staging.statistics().entries()) {
+    if (entry.statistic == statistic && staging.statistics().label(entry, 0) == label) return entry.bits;
+  }
+  return std::nullopt;
 }
 
 }  // namespace memstat

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Small files that a source finds once, in a folder whose content hardly ever changes, and reads together at every poll. The
+// list is text, a path a line, in a buffer that the source keeps among its raw bytes.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/kernel/file_bundle.h"
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// When files are found: a source that is being opened keeps them open, one that is read without having been opened may not.
+enum class Finding { kWhenOpened, kWhenRead };
+
+/// Appends `path` to `list`, unless the source is being opened and cannot keep it open (that error is returned). Paths with
+/// a newline are refused as kNotPresent.
+Result<void> list_file(KernelView& view, Finding finding, std::string_view path, Buffer& list);
+
+/// Name of the record that ends the bundle of read_listed_files, so that a bundle that was cut short is known as such.
+inline constexpr std::string_view kEndOfListedFiles = "end";
+
+/// Adds every file of `list` to `bundle`, then the record kEndOfListedFiles. A file that cannot be read is left out, unless
+/// `is_needed` says that nothing goes without: that error is returned. Allocates nothing in the steady state.
+Result<void> read_listed_files(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+                               bool (*is_needed)(std::string_view path));
+
+/// The component of `path` that follows `prefix`, up to the next slash, and in `rest` what follows that slash. Empty when
+/// `path` does not begin with `prefix`.
+std::string_view component_after(std::string_view path, std::string_view prefix, std::string_view& rest);
+
+}  // namespace memstat

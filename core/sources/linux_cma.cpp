@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Areas of contiguous memory (CMA), a type an area, from /sys/kernel/mm/cma/AREA/* (mm/cma_sysfs.c, kernels built with
+// CMA_SYSFS). Each file holds one number of pages:
+//   alloc_pages_success     ever allocated by drivers, since 5.13
+//   alloc_pages_fail        ever asked for in vain, since 5.13
+//   release_pages_success   ever given back, since 6.9
+//   total_pages, available_pages   since 6.15
+// A kernel without that folder tells CmaTotal and CmaFree in /proc/meminfo: one type, "all areas". Its bytes are not the
+// drivers' alone: pages that are not allocated are lent to processes, which is no use of the area. So it has no limit.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/keyed_numbers.h"
+#include "core/base/text.h"
+#include "core/kernel/listed_files.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kParent = "/sys/kernel/mm";
+constexpr std::string_view kFolder = "/sys/kernel/mm/cma";
+constexpr std::string_view kAreas = "/sys/kernel/mm/cma/";
+constexpr std::string_view kMeminfo = "/proc/meminfo";
+
+// Of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kListPart = 2;
+
+constexpr std::string_view kNeeded = "/alloc_pages_success";
+constexpr std::string_view kFiles[] = {kNeeded, "/alloc_pages_fail", "/release_pages_success", "/total_pages",
+                                       "/available_pages"};
+
+/// What one area tells, in pages.
+struct Area {
+  std::string_view name;
+  std::optional<std::uint64_t> allocated, failed, released, total, available;
+
+  void take(std::string_view file, std::uint64_t number) {
+    if (file == "alloc_pages_success") allocated = number;
+    if (file == "alloc_pages_fail") failed = number;
+    if (file == "release_pages_success") released = number;
+    if (file == "total_pages") total = number;
+    if (file == "available_pages") available = number;
+  }
+};
+
+/// Sets a figure of bytes, or leaves it out where the number of pages is not known. False beyond 64 bits.
+bool set_bytes(StagedType& type, Field field, std::optional<std::uint64_t> pages, std::uint64_t page_size) {
+  if (!pages) return true;
+  type.fields.add(field);
+  return !__builtin_mul_overflow(*pages, page_size, &type.figures[field]);
+}
+
+Result<void> finish_area(const Area& area, std::size_t offset, std::uint64_t page_size, Staging& staging) {
+  if (area.name.empty()) return {};
+  std::optional<std::uint64_t> used;
+  if (area.total && area.available) {
+    used = *area.total - std::min(*area.total, *area.available);
+  } else if (area.allocated && area.released) {
+    used = *area.allocated - std::min(*area.allocated, *area.released);
+  }
+  StagedType& type = staging.merge(area.name);
+  if (!set_bytes(type, Field::kBytes, used, page_size) || !set_bytes(type, Field::kHeldBytes, area.total, page_size) ||
+      !set_bytes(type, Field::kBytesLimit, area.total, page_size) ||
+      !set_bytes(type, Field::kMemAlloced, area.allocated, page_size) ||
+      !set_bytes(type, Field::kMemFreed, area.released, page_size)) {
+    return data_error(kFolder, offset, "says that an area has more than 2^64 bytes");
+  }
+  if (area.failed) {
+    type.fields.add(Field::kFailures);
+    type.figures[Field::kFailures] = *area.failed;
+  }
+  return {};
+}
+
+/// The one type of kernels that do not tell areas. False when the text has no such lines.
+bool add_all_areas(std::string_view meminfo, Staging& staging) {
+  std::array<KeyedNumber, 2> numbers{{{.key = "CmaTotal", .value = {}}, {.key = "CmaFree", .value = {}}}};
+  if (!meminfo.ends_with('\n') || read_keyed_numbers(meminfo, numbers) || !numbers[0].value || !numbers[1].value) {
+    return false;
+  }
+  const std::uint64_t total = *numbers[0].value;
+  StagedType& type = staging.merge("all areas");
+  type.fields = FieldMask(Field::kBytes, Field::kHeldBytes);
+  type.figures[Field::kBytes] = total - std::min(total, *numbers[1].value);
+  type.figures[Field::kHeldBytes] = total;
+  return true;
+}
+
+/// Walks the records, which stand area by area.
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  staging.reset({}, 0);
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  Area area;
+  std::size_t offset = 0;
+  bool is_whole = false;
+  while (!is_whole && records.next(path, content)) {
+    offset = static_cast<std::size_t>(content.data() - bundle.data());
+    is_whole = path == kEndOfListedFiles;
+    if (path == kMeminfo && !add_all_areas(content, staging)) {
+      return data_error(kFolder, offset, "absent, and /proc/meminfo has no lines CmaTotal and CmaFree with a number");
+    }
+    std::string_view file;
+    const std::string_view name = component_after(path, kAreas, file);
+    if (name != area.name) {
+      if (auto result = finish_area(area, offset, raw.page_size, staging); !result) return result;
+      area = {};
+      area.name = name;
+    }
+    if (name.empty()) continue;
+    const auto number = parse_u64(trim(content));
+    if (!number) return data_error(kFolder, offset, "a file of an area holds no number of at most 64 bits");
+    area.take(file, *number);
+  }
+  if (!is_whole) return data_error(kFolder, offset, "what was read ends early");
+  if (staging.types().empty()) return data_error(kFolder, offset, "names no area");
+  return {};
+}
+
+/// As an error of the folder, whichever file it was.
+Error of_folder(const Error& error) { return system_error(kFolder, error.system_errno, error.path); }
+
+/// Lists the files of every area.
+Result<void> find_areas(KernelView& view, Finding finding, Buffer& list) {
+  std::vector<std::string> areas;
+  if (auto result = view.list_directory(kFolder, areas); !result) return of_folder(result.error());
+  if (areas.empty()) return system_error(kFolder, ENOENT, "this machine has no area of contiguous memory");
+  for (const std::string& area : areas) {
+    for (const std::string_view file : kFiles) {
+      auto result = list_file(view, finding, std::string(kAreas) + area + std::string(file), list);
+      if (!result && file == kNeeded) return of_folder(result.error());
+    }
+  }
+  return {};
+}
+
+Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
+  Buffer& list = raw.parts[kListPart];
+  list.clear();
+  std::vector<std::string> names;
+  // Asked of the folder above, so that an error of the folder itself is not taken for its absence.
+  if (auto result = view.list_directory(kParent, names); !result) return of_folder(result.error());
+  if (std::find(names.begin(), names.end(), "cma") != names.end()) {
+    auto result = find_areas(view, finding, list);
+    if (!result) list.clear();
+    return result;
+  }
+  Buffer meminfo;
+  if (auto result = view.read_file(kMeminfo, meminfo); !result) return of_folder(result.error());
+  Staging staging;
+  staging.reset({}, 0);
+  if (!add_all_areas(meminfo.view(), staging) || staging.types()[0].figures[Field::kHeldBytes] == 0) {
+    return system_error(kFolder, ENOENT, "this machine has no area of contiguous memory");
+  }
+  return list_file(view, finding, kMeminfo, list);
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+  }
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  const auto is_needed = [](std::string_view path) { return path == kMeminfo || path.ends_with(kNeeded); };
+  auto result = read_listed_files(view, raw.parts[kListPart].view(), bundle, is_needed);
+  if (!result && result.error().system_errno != 0) return of_folder(result.error());
+  return result;
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes,
+     "(total_pages - available_pages) x page size, before 6.15 (alloc_pages_success - release_pages_success) x page size; "
+     "CmaTotal - CmaFree of \"all areas\""},
+    {Field::kHeldBytes, "total_pages x page size; CmaTotal of \"all areas\""},
+    {Field::kBytesLimit, "total_pages x page size"},
+    {Field::kMemAlloced, "alloc_pages_success x page size"},
+    {Field::kMemFreed, "release_pages_success x page size"},
+    {Field::kFailures, "alloc_pages_fail, pages asked for in vain"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_cma;
+const SourceDescriptor linux_cma{
+    .name = "linux_cma",
+    .origin = "/sys/kernel/mm/cma",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kCma,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "needs no privilege; a type is an area, bytes are what drivers hold of it and failures count pages; without "
+        "CMA_SYSFS "
+        "there is one type \"all areas\" from /proc/meminfo, whose bytes contain pages lent to processes",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

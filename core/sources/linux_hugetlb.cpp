@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Pools of huge pages, a type a page size, from /sys/kernel/mm/hugepages/hugepages-SIZEkB/* and, for the nodes,
+// /sys/devices/system/node/nodeN/hugepages/hugepages-SIZEkB/* (mm/hugetlb_sysfs.c; mm/hugetlb.c before 6.17). Each file
+// holds one number, of pages:
+//   nr_hugepages            the pool now, surplus included
+//   free_hugepages          of these, those that nobody has touched yet, reserved ones included
+//   resv_hugepages          of the free ones, those that mappings were promised
+//   surplus_hugepages       of the pool, those taken beyond its set size; they go when they are freed
+//   nr_overcommit_hugepages how many surplus pages there may be
+// So the administrator's limit is nr - surplus + overcommit. Where that is 0 nobody configured a pool, and there is no
+// limit.
+//
+// Free pages are not shown as free objects: those count against a limit, and a pool without overcommitment would always be
+// at it, in use or not. They are held_bytes - bytes, and the nodes' free objects.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/kernel/listed_files.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kFolder = "/sys/kernel/mm/hugepages";
+constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
+constexpr std::string_view kNodeFolder = "/sys/devices/system/node";
+constexpr std::string_view kNodes = "/sys/devices/system/node/node";
+
+// Of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kListPart = 2;
+
+constexpr std::string_view kNeeded = "/nr_hugepages";
+constexpr std::string_view kPoolFiles[] = {"/nr_hugepages", "/free_hugepages", "/resv_hugepages", "/surplus_hugepages",
+                                           "/nr_overcommit_hugepages"};
+constexpr std::string_view kNodeFiles[] = {"/nr_hugepages", "/free_hugepages"};
+
+constexpr NodeFieldMask kNodeFields{NodeField::kHeldBytes, NodeField::kCount, NodeField::kFree};
+
+constexpr std::uint64_t kKilobyte = 1024;
+
+/// B of a page out of "hugepages-2048kB"; 0 for anything else.
+std::uint64_t page_size_of(std::string_view folder) {
+  constexpr std::string_view kPrefix = "hugepages-";
+  constexpr std::string_view kSuffix = "kB";
+  if (!folder.starts_with(kPrefix) || !folder.ends_with(kSuffix) || folder.size() <= kPrefix.size() + kSuffix.size()) {
+    return 0;
+  }
+  folder.remove_prefix(kPrefix.size());
+  folder.remove_suffix(kSuffix.size());
+  std::uint64_t bytes = 0;
+  const auto kilobytes = parse_u64(folder);
+  return !kilobytes || __builtin_mul_overflow(*kilobytes, kKilobyte, &bytes) ? 0 : bytes;
+}
+
+/// "64KiB", "2MiB", "16GiB": the largest unit without a fraction.
+class SizeName {
+ public:
+  explicit SizeName(std::uint64_t bytes) {
+    std::size_t unit = 0;
+    while (unit + 1 < std::size(kUnits) && bytes != 0 && bytes % kKilobyte == 0) {
+      bytes /= kKilobyte;
+      ++unit;
+    }
+    char* end = std::to_chars(room_.data(), room_.data() + room_.size(), bytes).ptr;
+    end = std::copy(kUnits[unit].begin(), kUnits[unit].end(), end);
+    size_ = static_cast<std::size_t>(end - room_.data());
+  }
+  [[nodiscard]] std::string_view view() const { return {room_.data(), size_}; }
+
+ private:
+  static constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::array<char, 24> room_;
+  std::size_t size_ = 0;
+};
+
+/// The number of a node out of "/sys/devices/system/node/node3/hugepages/..."; `rest` is "hugepages/...".
+std::optional<std::uint32_t> node_of(std::string_view path, std::string_view& rest) {
+  const auto number = parse_u64(component_after(path, kNodes, rest));
+  if (!number || *number >= kMostNodes) return std::nullopt;
+  return static_cast<std::uint32_t>(*number);
+}
+
+/// What one pool has, of the machine or of a node.
+struct Pool {
+  std::uint64_t size = 0;  ///< B of a page; 0: there is none
+  std::optional<std::uint64_t> pages, free, reserved, surplus, overcommit;
+
+  /// Whether the content of the file is a number.
+  bool take(std::string_view file, std::optional<std::uint64_t> number) {
+    if (file == "nr_hugepages") pages = number;
+    if (file == "free_hugepages") free = number;
+    if (file == "resv_hugepages") reserved = number;
+    if (file == "surplus_hugepages") surplus = number;
+    if (file == "nr_overcommit_hugepages") overcommit = number;
+    return number.has_value();
+  }
+};
+
+Error too_much(std::size_t offset) { return data_error(kFolder, offset, "says that a pool has more than 2^64 bytes"); }
+
+/// Figures that one file cannot give: those of all files of a pool.
+Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging) {
+  if (pool.size == 0) return {};
+  if (!pool.pages) return data_error(kFolder, offset, "does not tell how many pages a pool has (nr_hugepages)");
+  const SizeName name(pool.size);
+  StagedType& type = staging.merge(name.view());
+  Figures& figures = type.figures;
+  type.fields = FieldMask(Field::kHeldBytes, Field::kSize);
+  figures[Field::kSize] = pool.size;
+  if (__builtin_mul_overflow(*pool.pages, pool.size, &figures[Field::kHeldBytes])) return too_much(offset);
+  if (pool.free) {
+    type.fields = type.fields | FieldMask(Field::kBytes, Field::kCount);
+    figures[Field::kCount] = *pool.pages - std::min(*pool.pages, *pool.free);  // read one after the other
+    figures[Field::kBytes] = figures[Field::kCount] * pool.size;
+  }
+  if (pool.surplus && pool.overcommit) {
+    const std::uint64_t set = *pool.pages - std::min(*pool.pages, *pool.surplus);
+    if (__builtin_add_overflow(set, *pool.overcommit, &figures[Field::kCountLimit])) return too_much(offset);
+    if (figures[Field::kCountLimit] != 0) type.fields.add(Field::kCountLimit);
+  }
+  if (pool.reserved) staging.statistics().add(Statistic::kHugetlbReserved, *pool.reserved, {name.view()});
+  if (pool.surplus) staging.statistics().add(Statistic::kHugetlbSurplus, *pool.surplus, {name.view()});
+  return {};
+}
+
+void finish_node_pool(const Pool& pool, std::uint32_t node, Staging& staging) {
+  if (pool.size == 0 || !pool.pages || node >= staging.node_count()) return;
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(*pool.pages, pool.size, &bytes)) return;
+  const StagedType* type = nullptr;
+  for (const StagedType& staged : staging.types()) {
+    if (staged.figures[Field::kSize] == pool.size) type = &staged;
+  }
+  if (type == nullptr) return;
+  const std::uint64_t free = std::min(*pool.pages, pool.free.value_or(0));
+  staging.node_figure(*type, NodeField::kHeldBytes, node) = bytes;
+  staging.node_figure(*type, NodeField::kFree, node) = free;
+  staging.node_figure(*type, NodeField::kCount, node) = *pool.pages - free;
+}
+
+/// One more than the highest node of the bundle.
+std::uint32_t count_nodes(std::string_view bundle) {
+  std::uint32_t count = 0;
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  std::string_view rest;
+  while (records.next(path, content)) {
+    if (const auto node = node_of(path, rest)) count = std::max(count, *node + 1);
+  }
+  return count;
+}
+
+/// Walks the records, which stand pool by pool, those of the machine first.
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  staging.reset({}, 0);
+  staging.set_nodes(kNodeFields, count_nodes(bundle));
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  std::string_view folder;  // of the pool that is being read
+  std::optional<std::uint32_t> node;
+  Pool pool;
+  std::size_t offset = 0;
+  bool is_whole = false;
+  while (!is_whole && records.next(path, content)) {
+    offset = static_cast<std::size_t>(content.data() - bundle.data());
+    is_whole = path == kEndOfListedFiles;
+    const std::size_t slash = path.rfind('/');
+    const std::string_view next_folder = path.substr(0, slash == std::string_view::npos ? 0 : slash);
+    if (next_folder != folder) {
+      if (node) {
+        finish_node_pool(pool, *node, staging);
+      } else if (auto result = finish_pool(pool, offset, staging); !result) {
+        return result;
+      }
+      folder = next_folder;
+      std::string_view rest;
+      node = node_of(folder, rest);
+      pool = {};
+      pool.size = page_size_of(folder.substr(folder.rfind('/') + 1));
+    }
+    if (!is_whole && !pool.take(path.substr(slash + 1), parse_u64(trim(content)))) {
+      return data_error(kFolder, offset, "a file of a pool or a node holds no number of at most 64 bits");
+    }
+  }
+  if (!is_whole) return data_error(kFolder, offset, "what was read ends early");
+  if (staging.types().empty()) return data_error(kFolder, offset, "names no size of huge pages");
+  return {};
+}
+
+/// Lists the files of every pool; those of nodes, which all kernels with NUMA have, are left out where they are not.
+Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
+  Buffer& list = raw.parts[kListPart];
+  list.clear();
+  std::vector<std::string> pools;
+  if (auto result = view.list_directory(kFolder, pools); !result) return result;
+  std::erase_if(pools, [](const std::string& pool) { return page_size_of(pool) == 0; });
+  if (pools.empty()) return system_error(kFolder, ENOENT, "this kernel has no size of huge pages");
+  for (const std::string& pool : pools) {
+    for (const std::string_view file : kPoolFiles) {
+      const std::string path = std::string(kPools) + pool + std::string(file);
+      if (auto result = list_file(view, finding, path, list); !result && file == kNeeded) {
+        list.clear();
+        return system_error(kFolder, result.error().system_errno, path);
+      }
+    }
+  }
+  std::vector<std::string> nodes;
+  if (!view.list_directory(kNodeFolder, nodes)) return {};
+  for (const std::string& node : nodes) {
+    const std::string folder = std::string(kNodeFolder) + "/" + node + "/hugepages/";
+    std::string_view rest;
+    if (!node_of(folder, rest)) continue;
+    for (const std::string& pool : pools) {
+      for (const std::string_view file : kNodeFiles) {
+        static_cast<void>(list_file(view, finding, folder + pool + std::string(file), list));
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+  }
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  const auto is_needed = [](std::string_view path) { return path.starts_with(kPools) && path.ends_with(kNeeded); };
+  auto result = read_listed_files(view, raw.parts[kListPart].view(), bundle, is_needed);
+  if (!result && result.error().system_errno != 0) {
+    return system_error(kFolder, result.error().system_errno, result.error().path);
+  }
+  return result;
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "(nr_hugepages - free_hugepages) x page size"},
+    {Field::kCount, "nr_hugepages - free_hugepages"},
+    {Field::kHeldBytes, "nr_hugepages x page size"},
+    {Field::kCountLimit, "nr_hugepages - surplus_hugepages + nr_overcommit_hugepages; none where that is 0"},
+    {Field::kSize, "SIZE of the folder hugepages-SIZEkB"},
+    {NodeField::kHeldBytes, "nr_hugepages of the node x page size"},
+    {NodeField::kCount, "nr_hugepages - free_hugepages of the node"},
+    {NodeField::kFree, "free_hugepages of the node"},
+    {Statistic::kHugetlbReserved, "resv_hugepages"},
+    {Statistic::kHugetlbSurplus, "surplus_hugepages"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_hugetlb;
+const SourceDescriptor linux_hugetlb{
+    .name = "linux_hugetlb",
+    .origin = "/sys/kernel/mm/hugepages",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kHugetlb,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .node_fields = node_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "
+        "failed "
+        "allocations of surplus pages are counted by linux_page; nodes that are plugged in later are seen after a restart",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

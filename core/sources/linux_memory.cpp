@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where the machine's memory is: parts that do not overlap, and what is left when they are taken from MemTotal - MemFree.
+// From /proc/meminfo (fs/proc/meminfo.c), /proc/vmstat and /proc/zoneinfo (mm/vmstat.c), with some small files of /sys.
+//
+// Figures of the kernel overlap, so a part is what is left of a figure when those that stand before it are taken away:
+//   Cached contains Shmem; AnonPages is what is mapped, so pages that were swapped in and are mapped are in AnonPages and in
+//   SwapCached. The LRU lists hold every page of these exactly once, and what is on them beyond AnonPages, Cached and
+//   Buffers is mapped by nobody: first swap cache, then `detached`: pages that somebody holds by a reference only (a pipe, a
+//   device) after their mapping or file is gone, and the rest of huge pages that were unmapped in part. KReclaimable
+//   contains SReclaimable, and `kernel_misc` is the rest. VmallocUsed contains the kernel stacks where these are mapped
+//   (CONFIG_VMAP_STACK). Nothing in the kernel says whether they are, but /proc/vmallocinfo has areas for threads then, and
+//   it is looked at once. nr_zspages contains the zswap pool when that is kept by zsmalloc: always since 6.18, before as the
+//   parameter zpool says. SecPageTables contains nr_iommu_pages; Unaccepted and CmaFree are in MemFree; Mapped, Mlocked,
+//   AnonHugePages and their kin are views of other parts. The memory map that was set up at boot is not in MemTotal, the one
+//   that came later is. A balloon is in MemTotal with some drivers (VMware, virtio with deflate-on-oom) and not with others;
+//   it is counted when that much memory is otherwise unaccounted for, which it is exactly in the first case. Percpu contains
+//   the first chunk of every CPU (about 250 KiB), which is not in MemTotal; nothing tells its size.
+// No figure of the kernel knows pages that drivers and the network take directly: buffers of sockets and pipes, rings,
+// firmware, tracing. They are what is unaccounted for.
+//
+// A part is missing when the kernel has such memory and tells no figure of it, or when the file that does cannot be read:
+// kernels before 6.1 keep secondary page tables without a count, those before 6.10 the memory map of plugged-in memory.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/keyed_numbers.h"
+#include "core/base/text.h"
+#include "core/kernel/listed_files.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kMeminfo = "/proc/meminfo";
+constexpr std::string_view kVmstat = "/proc/vmstat";
+constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
+constexpr std::string_view kVmallocinfo = "/proc/vmallocinfo";
+constexpr std::string_view kCmaFolder = "/sys/kernel/mm/cma";
+constexpr std::string_view kCmaAreas = "/sys/kernel/mm/cma/";
+constexpr std::string_view kZpool = "/sys/module/zswap/parameters/zpool";
+constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
+
+// Of RawBytes.
+constexpr std::size_t kMeminfoPart = 0;
+constexpr std::size_t kVmstatPart = 1;
+constexpr std::size_t kFilesPart = 2;  // the files of the list
+constexpr std::size_t kListPart = 3;   // one of kStacks* as the first line, then the list
+
+constexpr std::string_view kStacksMapped = "stacks are vmalloc areas\n";
+constexpr std::string_view kStacksPages = "stacks are pages\n";
+constexpr std::string_view kStacksUnknown = "stacks are unknown\n";
+
+using Amount = std::optional<std::uint64_t>;  // B; nothing: not told
+
+enum Line : std::size_t {
+  kMemTotal,
+  kMemFree,
+  kBuffers,
+  kCached,
+  kSwapCached,
+  kActive,
+  kInactive,
+  kUnevictable,
+  kZswap,
+  kAnonPages,
+  kShmem,
+  kKReclaimable,
+  kSReclaimable,
+  kSUnreclaim,
+  kKernelStack,
+  kPageTables,
+  kSecPageTables,
+  kBounce,
+  kWritebackTmp,
+  kVmallocUsed,
+  kPercpu,
+  kHardwareCorrupted,
+  kCmaTotal,
+  kBalloon,
+  kGpuActive,
+  kGpuReclaim,
+  kHugePagesTotal,
+  kHugepagesize,
+  kHugetlb,
+  kLineCount
+};
+constexpr std::array<std::string_view, kLineCount> kLines = {
+    "MemTotal",   "MemFree",           "Buffers",      "Cached",       "SwapCached",
+    "Active",     "Inactive",          "Unevictable",  "Zswap",        "AnonPages",
+    "Shmem",      "KReclaimable",      "SReclaimable", "SUnreclaim",   "KernelStack",
+    "PageTables", "SecPageTables",     "Bounce",       "WritebackTmp", "VmallocUsed",
+    "Percpu",     "HardwareCorrupted", "CmaTotal",     "Balloon",      "GPUActive",
+    "GPUReclaim", "HugePages_Total",   "Hugepagesize", "Hugetlb"};
+
+enum Counter : std::size_t {
+  kZspages,
+  kIsolatedAnon,
+  kIsolatedFile,
+  kMemmapPages,
+  kBalloonInflate,
+  kBalloonDeflate,
+  kCounterCount
+};
+constexpr std::array<std::string_view, kCounterCount> kCounters = {"nr_zspages",      "nr_isolated_anon", "nr_isolated_file",
+                                                                   "nr_memmap_pages", "balloon_inflate",  "balloon_deflate"};
+
+template <std::size_t N>
+std::array<KeyedNumber, N> wanted(const std::array<std::string_view, N>& keys) {
+  std::array<KeyedNumber, N> numbers;
+  for (std::size_t i = 0; i < N; ++i) numbers[i].key = keys[i];
+  return numbers;
+}
+
+std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
+}
+Amount sum_of(Amount a, Amount b) { return a || b ? Amount(sum_of(a.value_or(0), b.value_or(0))) : std::nullopt; }
+/// Figures are read one after the other, so what should be the larger one may have become the smaller one.
+std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
+Amount without(Amount whole, Amount part) { return whole ? Amount(without(*whole, part.value_or(0))) : std::nullopt; }
+Amount times(Amount count, std::uint64_t size) {
+  std::uint64_t product = 0;
+  if (!count || __builtin_mul_overflow(*count, size, &product)) return std::nullopt;
+  return product;
+}
+
+/// Writes down the parts and adds them up.
+class Accounts {
+ public:
+  explicit Accounts(StagedStatistics& statistics) : statistics_(statistics) {}
+  /// A part that every kernel has.
+  void add(std::string_view part, Amount amount) {
+    if (amount) {
+      add_if_told(part, amount);
+    } else {
+      add_missing(part);
+    }
+  }
+  /// A part that kernels without a figure do not have.
+  void add_if_told(std::string_view part, Amount amount) {
+    if (!amount) return;
+    statistics_.add(Statistic::kAccountedBytes, *amount, {part});
+    sum_ = sum_of(sum_, *amount);
+  }
+  void add_missing(std::string_view part) { statistics_.add(Statistic::kPartMissing, 1, {part}); }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+
+ private:
+  StagedStatistics& statistics_;
+  std::uint64_t sum_ = 0;
+};
+
+/// Pages on the lists of single CPUs, of all zones: "count: N" below "cpu: N". Nothing when the text is cut or wrong.
+Amount count_cpu_pages(std::string_view zoneinfo) {
+  if (!zoneinfo.ends_with('\n')) return std::nullopt;
+  Amount pages;
+  std::string_view line;
+  std::string_view word;
+  while (next_line(zoneinfo, line)) {
+    if (!next_word(line, word) || word != "count:") continue;
+    const auto count = next_word(line, word) ? parse_u64(word) : std::nullopt;
+    if (!count) return std::nullopt;
+    pages = sum_of(pages.value_or(0), *count);
+  }
+  return pages;
+}
+
+/// Pages that drivers hold of the areas of contiguous memory. The free ones are in MemFree, and those that are lent to
+/// processes are in their parts. Huge pages out of areas of their own ("hugetlb0") are in the pools.
+class CmaPages {
+ public:
+  void take(std::string_view area, std::string_view file, Amount number) {
+    if (area != area_) {
+      finish_area();
+      area_ = area;
+      total_ = available_ = allocated_ = released_ = std::nullopt;
+    }
+    if (file == "total_pages") total_ = number;
+    if (file == "available_pages") available_ = number;
+    if (file == "alloc_pages_success") allocated_ = number;
+    if (file == "release_pages_success") released_ = number;
+  }
+  /// Nothing when any area does not tell.
+  Amount finish() {
+    finish_area();
+    return is_told_ ? pages_ : std::nullopt;
+  }
+
+ private:
+  void finish_area() {
+    if (area_.empty() || area_.starts_with("hugetlb")) return;
+    // 6.15 brought the number of free pages, 6.9 that of those given back: the allocated ones alone say nothing.
+    if (total_ && available_) {
+      pages_ = sum_of(pages_, without(total_, available_));
+    } else if (allocated_ && released_) {
+      pages_ = sum_of(pages_, without(allocated_, released_));
+    } else {
+      is_told_ = false;
+    }
+  }
+  std::string_view area_;
+  Amount total_, available_, allocated_, released_;
+  Amount pages_;
+  bool is_told_ = true;
+};
+
+/// What the files of the list say.
+struct Files {
+  Amount cpu_pages;
+  Amount cma_pages;
+  Amount zswap_pool;       ///< B
+  std::string_view zpool;  ///< Who keeps the pool of zswap; empty: not told.
+};
+
+Files parse_files(std::string_view bundle) {
+  Files files;
+  CmaPages cma;
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  while (records.next(path, content)) {
+    std::string_view file;
+    if (path == kZoneinfo) {
+      files.cpu_pages = count_cpu_pages(content);
+    } else if (path == kZpool) {
+      files.zpool = trim(content);
+    } else if (path == kZswapPool) {
+      files.zswap_pool = parse_u64(trim(content));
+    } else if (const std::string_view area = component_after(path, kCmaAreas, file); !area.empty()) {
+      cma.take(area, file, parse_u64(trim(content)));
+    }
+  }
+  files.cma_pages = cma.finish();
+  return files;
+}
+
+/// Whether VmallocUsed contains the kernel stacks.
+bool are_stacks_mapped(std::string_view list, Amount vmalloc, Amount stacks) {
+  if (list.starts_with(kStacksMapped)) return true;
+  if (list.starts_with(kStacksPages)) return false;
+  // Who may not read the areas knows that much: they cannot be in there when they are more.
+  return vmalloc.value_or(0) >= stacks.value_or(0);
+}
+
+/// What is on the LRU lists and neither mapped nor in a file.
+Amount unmapped_pages(const std::array<KeyedNumber, kLineCount>& lines, Amount isolated) {
+  Amount lists = isolated.value_or(0);
+  for (const Line line : {kActive, kInactive, kUnevictable}) {
+    if (!lines[line].value) return std::nullopt;
+    lists = sum_of(lists, lines[line].value);
+  }
+  for (const Line line : {kAnonPages, kCached, kBuffers}) lists = without(lists, lines[line].value);
+  return lists;
+}
+
+void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& lines, Accounts& accounts) {
+  std::array<KeyedNumber, kCounterCount> counters = wanted(kCounters);
+  // A file that ends early or has something else for a number tells nothing.
+  const std::string_view vmstat = raw.parts[kVmstatPart].view();
+  if (!vmstat.ends_with('\n') || read_keyed_numbers(vmstat, counters)) counters = wanted(kCounters);
+  const Files files = parse_files(raw.parts[kFilesPart].view());
+  const std::uint64_t page = raw.page_size;
+  const auto line = [&](Line number) -> Amount { return lines[number].value; };
+  const auto pages = [&](Counter number) { return times(counters[number].value, page); };
+
+  accounts.add("anonymous", line(kAnonPages));
+  accounts.add("page_cache", without(line(kCached), line(kShmem)));
+  accounts.add("shared", line(kShmem));
+  accounts.add("buffers", line(kBuffers));
+  const Amount unmapped = unmapped_pages(lines, sum_of(pages(kIsolatedAnon), pages(kIsolatedFile)));
+  const Amount swapped = unmapped && line(kSwapCached) ? Amount(std::min(*unmapped, *line(kSwapCached))) : line(kSwapCached);
+  accounts.add("swap_cache", swapped);
+  accounts.add("detached", without(unmapped, swapped));
+
+  accounts.add("slab_reclaimable", line(kSReclaimable));
+  accounts.add("slab_unreclaimable", line(kSUnreclaim));
+  accounts.add_if_told("kernel_misc", without(line(kKReclaimable), line(kSReclaimable)));
+  accounts.add("kernel_stacks", line(kKernelStack));
+  // Always 0 before 5.3, though no kernel runs without such areas.
+  const Amount vmalloc = line(kVmallocUsed).value_or(0) != 0 ? line(kVmallocUsed) : std::nullopt;
+  const bool is_mapped = are_stacks_mapped(raw.parts[kListPart].view(), vmalloc, line(kKernelStack));
+  accounts.add("vmalloc", is_mapped ? without(vmalloc, line(kKernelStack)) : vmalloc);
+  accounts.add("page_tables", line(kPageTables));
+  accounts.add("secondary_page_tables", line(kSecPageTables));
+  accounts.add("percpu", line(kPercpu));
+  accounts.add("per_cpu_pages", times(files.cpu_pages, page));
+  accounts.add("memory_map", pages(kMemmapPages));
+
+  // Kernels before 4.16 tell the pool of the usual size only.
+  accounts.add_if_told("hugetlb",
+                       line(kHugetlb) ? line(kHugetlb) : times(line(kHugePagesTotal), line(kHugepagesize).value_or(0)));
+  if (line(kCmaTotal).value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));
+  // Not in meminfo before 5.19; a kernel with the parameter has the pool all the same.
+  const Amount zswap = line(kZswap) ? line(kZswap) : files.zswap_pool;
+  const bool is_zsmalloc = files.zpool.empty() || files.zpool == "zsmalloc";
+  accounts.add_if_told("zswap", zswap);
+  if (!zswap && !is_zsmalloc) accounts.add_missing("zswap");
+  accounts.add_if_told("zsmalloc", is_zsmalloc ? without(pages(kZspages), zswap) : pages(kZspages));
+  accounts.add_if_told("bounce", line(kBounce));
+  accounts.add_if_told("writeback_copies", line(kWritebackTmp));
+  accounts.add_if_told("gpu", sum_of(line(kGpuActive), line(kGpuReclaim)));
+  accounts.add_if_told("hardware_corrupted", line(kHardwareCorrupted));
+
+  // No line in 6.12; virtio's balloon is counted by events there.
+  const Amount balloon = line(kBalloon) ? line(kBalloon) : without(pages(kBalloonInflate), pages(kBalloonDeflate));
+  const std::uint64_t rest = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
+  if (balloon) accounts.add_if_told("balloon", rest >= *balloon ? *balloon : 0);
+}
+
+std::int64_t to_signed(std::uint64_t value) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(value, kMost));
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view text = raw.parts[kMeminfoPart].view();
+  if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
+  std::array<KeyedNumber, kLineCount> lines = wanted(kLines);
+  if (const auto offset = read_keyed_numbers(text, lines)) {
+    return data_error(kMeminfo, *offset, "not a number of at most 64 bits behind the name");
+  }
+  for (const Line line : {kMemTotal, kMemFree}) {
+    if (!lines[line].value) {
+      return data_error(kMeminfo, text.size(), line == kMemTotal ? "names no MemTotal" : "names no MemFree");
+    }
+  }
+  StagedStatistics& statistics = staging.statistics();
+  Accounts accounts(statistics);
+  add_parts(raw, lines, accounts);
+  const std::int64_t used = to_signed(*lines[kMemTotal].value) - to_signed(*lines[kMemFree].value);
+  std::int64_t unaccounted = 0;
+  if (__builtin_sub_overflow(used, to_signed(accounts.sum()), &unaccounted)) {
+    unaccounted = std::numeric_limits<std::int64_t>::min();
+  }
+  statistics.add_signed(Statistic::kUnaccountedBytes, unaccounted);
+  statistics.add(Statistic::kTotalBytes, *lines[kMemTotal].value);
+  return {};
+}
+
+/// One of kStacks*: whether the areas of /proc/vmallocinfo are those of threads, too.
+std::string_view kind_of_stacks(std::string_view vmallocinfo) {
+  // Who asked for the area of a stack; _do_fork until 5.9.
+  for (const std::string_view caller : {" kernel_clone+0x", " fork_idle+0x", " _do_fork+0x", " copy_process+0x",
+                                        " dup_task_struct+0x", " alloc_thread_stack_node+0x"}) {
+    if (vmallocinfo.find(caller) != std::string_view::npos) return kStacksMapped;
+  }
+  return kStacksPages;
+}
+
+/// Finds what this kernel has besides meminfo and vmstat. What cannot be had is a part that is missing, never an error.
+void find_files(KernelView& view, Finding finding, RawBytes& raw) {
+  Buffer& list = raw.parts[kListPart];
+  Buffer scratch;  // not one of the parts, which would keep room for it
+  list.assign(view.read_file(kVmallocinfo, scratch) ? kind_of_stacks(scratch.view()) : kStacksUnknown);
+  std::vector<std::string> areas;
+  if (view.list_directory(kCmaFolder, areas)) {
+    for (const std::string& area : areas) {
+      for (const char* file : {"/alloc_pages_success", "/available_pages", "/release_pages_success", "/total_pages"}) {
+        static_cast<void>(list_file(view, finding, std::string(kCmaAreas) + area + file, list));
+      }
+    }
+  }
+  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo}) {
+    static_cast<void>(list_file(view, finding, path, list));
+  }
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) find_files(view, Finding::kWhenRead, raw);
+  std::string_view list = raw.parts[kListPart].view();
+  std::string_view stacks;
+  next_line(list, stacks);
+  FileBundleWriter bundle(raw.parts[kFilesPart], raw.parts[kVmstatPart]);
+  if (auto result = read_listed_files(view, list, bundle, [](std::string_view) { return false; }); !result) return result;
+  if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
+  return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) {
+  if (auto result = view.keep_open(kMeminfo); !result) return result;
+  static_cast<void>(view.keep_open(kVmstat));
+  find_files(view, Finding::kWhenOpened, raw);
+  return {};
+}
+
+constexpr FigureOrigin kOrigins[] = {
+    {Statistic::kAccountedBytes, "anonymous: AnonPages"},
+    {Statistic::kAccountedBytes, "page_cache: Cached - Shmem"},
+    {Statistic::kAccountedBytes, "shared: Shmem"},
+    {Statistic::kAccountedBytes, "buffers: Buffers"},
+    {Statistic::kAccountedBytes, "swap_cache: SwapCached, as far as it is not mapped (see detached)"},
+    {Statistic::kAccountedBytes,
+     "detached: Active + Inactive + Unevictable + nr_isolated_* - AnonPages - Cached - Buffers - swap_cache"},
+    {Statistic::kAccountedBytes, "slab_reclaimable: SReclaimable"},
+    {Statistic::kAccountedBytes, "slab_unreclaimable: SUnreclaim"},
+    {Statistic::kAccountedBytes, "kernel_misc: KReclaimable - SReclaimable"},
+    {Statistic::kAccountedBytes, "kernel_stacks: KernelStack"},
+    {Statistic::kAccountedBytes, "vmalloc: VmallocUsed - KernelStack (without the latter where stacks are no areas)"},
+    {Statistic::kAccountedBytes, "page_tables: PageTables"},
+    {Statistic::kAccountedBytes, "secondary_page_tables: SecPageTables"},
+    {Statistic::kAccountedBytes, "percpu: Percpu"},
+    {Statistic::kAccountedBytes, "per_cpu_pages: count of all pagesets in /proc/zoneinfo x page size"},
+    {Statistic::kAccountedBytes, "memory_map: nr_memmap_pages x page size"},
+    {Statistic::kAccountedBytes, "hugetlb: Hugetlb"},
+    {Statistic::kAccountedBytes,
+     "cma: total_pages - available_pages, or alloc_pages_success - release_pages_success, of /sys/kernel/mm/cma/AREA x page "
+     "size, without areas of huge pages"},
+    {Statistic::kAccountedBytes, "zswap: Zswap, or pool_total_size of debugfs"},
+    {Statistic::kAccountedBytes, "zsmalloc: nr_zspages x page size - zswap (without the latter where zpool is another)"},
+    {Statistic::kAccountedBytes, "bounce: Bounce"},
+    {Statistic::kAccountedBytes, "writeback_copies: WritebackTmp"},
+    {Statistic::kAccountedBytes, "gpu: GPUActive + GPUReclaim"},
+    {Statistic::kAccountedBytes, "hardware_corrupted: HardwareCorrupted"},
+    {Statistic::kAccountedBytes,
+     "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size; 0 where MemTotal is already without it"},
+    {Statistic::kUnaccountedBytes, "MemTotal - MemFree - every part"},
+    {Statistic::kTotalBytes, "MemTotal"},
+    {Statistic::kPartMissing, "1 for a part whose line or file this kernel does not have or lets nobody read"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_memory;
+const SourceDescriptor linux_memory{
+    .name = "linux_memory",
+    .origin = "/proc/meminfo",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kUnknown,
+    .is_roster = false,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "needs no privilege; as root it knows for certain whether kernel stacks are vmalloc areas; unaccounted bytes are "
+        "pages "
+        "that drivers and the network take directly (buffers of sockets and pipes, rings), and the few that change while "
+        "the "
+        "files are read one after the other",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

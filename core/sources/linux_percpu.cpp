@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory of the kernel's per-CPU allocator, one type, from /proc/meminfo (Percpu, since 4.20) and, where the kernel was
+// built with PERCPU_STATS and root lets us, /sys/kernel/debug/percpu_stats (mm/percpu-stats.c):
+//
+//   Percpu Memory Statistics
+//   ...
+//     nr_alloc            :      1018902
+//   ...
+//   Per Chunk Stats:                        (the same names again, of each chunk)
+//
+// Percpu counts the pages behind the areas of all CPUs, in use or not. What was allocated is counted once, not per CPU.
+#include <array>
+#include <cerrno>
+
+#include "core/base/keyed_numbers.h"
+#include "core/base/text.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kMeminfo = "/proc/meminfo";
+constexpr std::string_view kStats = "/sys/kernel/debug/percpu_stats";
+
+constexpr std::size_t kMeminfoPart = 0;  // of RawBytes
+constexpr std::size_t kStatsPart = 1;
+
+/// The global figures, which stand before those of the chunks; of several lines of one name the first counts.
+void add_statistics(std::string_view text, StagedType& type) {
+  struct Wanted {
+    std::string_view key;
+    Field field;
+  };
+  constexpr std::array<Wanted, 4> kWanted = {{{"nr_alloc", Field::kNumAllocs},
+                                              {"nr_dealloc", Field::kNumFrees},
+                                              {"nr_cur_alloc", Field::kCount},
+                                              {"nr_chunks", Field::kSlabs}}};
+  const std::size_t chunks = text.find("Per Chunk Stats:");
+  if (chunks == std::string_view::npos) return;  // cut short, or of a kernel that prints something else
+  text = text.substr(0, chunks);
+  std::string_view line;
+  while (next_line(text, line)) {
+    std::string_view key;
+    std::string_view word;
+    if (!next_word(line, key)) continue;
+    for (const Wanted& wanted : kWanted) {
+      if (wanted.key != key || type.fields.has(wanted.field)) continue;
+      if (!next_word(line, word) || word != ":" || !next_word(line, word)) continue;
+      if (const auto number = parse_u64(word)) {
+        type.figures[wanted.field] = *number;
+        type.fields.add(wanted.field);
+      }
+    }
+  }
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view text = raw.parts[kMeminfoPart].view();
+  if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
+  std::array<KeyedNumber, 1> numbers{{{.key = "Percpu", .value = {}}}};
+  if (const auto offset = read_keyed_numbers(text, numbers)) {
+    return data_error(kMeminfo, *offset, "not a number of at most 64 bits behind the name");
+  }
+  if (!numbers[0].value) return data_error(kMeminfo, text.size(), "names no Percpu");
+  StagedType& type = staging.add("percpu");
+  type.fields = FieldMask(Field::kBytes);
+  type.figures[Field::kBytes] = *numbers[0].value;
+  add_statistics(raw.parts[kStatsPart].view(), type);
+  return {};
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
+  if (!view.read_file(kStats, raw.parts[kStatsPart])) raw.parts[kStatsPart].clear();
+  return {};
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) {
+  if (auto result = view.keep_open(kMeminfo); !result) return result;
+  static_cast<void>(view.keep_open(kStats));
+  if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
+  if (raw.parts[kMeminfoPart].view().find("\nPercpu:") == std::string_view::npos) {
+    return system_error(kMeminfo, ENOENT, "no line Percpu, which kernels have since 4.20");
+  }
+  return {};
+}
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "Percpu"},
+    {Field::kCount, "nr_cur_alloc of percpu_stats"},
+    {Field::kNumAllocs, "nr_alloc of percpu_stats"},
+    {Field::kNumFrees, "nr_dealloc of percpu_stats"},
+    {Field::kSlabs, "nr_chunks of percpu_stats"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_percpu;
+const SourceDescriptor linux_percpu{
+    .name = "linux_percpu",
+    .origin = "/proc/meminfo",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kPercpu,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "needs no privilege; bytes are the pages of all CPUs together, in use or not; objects, allocations, frees and slabs "
+        "(the allocator's chunks) need a kernel with PERCPU_STATS, debugfs mounted, and root at start",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

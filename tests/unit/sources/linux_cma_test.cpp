@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Areas of contiguous memory from files made by hand, from a captured kernel, and from this machine's kernel against
+// /proc/meminfo.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/kernel/listed_files.h"
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+namespace {
+
+constexpr const char* kFolder = "/sys/kernel/mm/cma";
+
+const SourceDescriptor& source() { return *find_source("linux_cma"); }
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+class Cma : public testing::Test {
+ protected:
+  /// Names are "AREA/FILE", or whole paths.
+  Result<void> parse(const Files& files, bool has_end = true) {
+    Buffer scratch;
+    FileBundleWriter writer(raw_.parts[0], scratch);
+    for (const auto& [name, content] : files) {
+      EXPECT_TRUE(writer.add(name.starts_with('/') ? name : std::string(kFolder) + "/" + name, content));
+    }
+    if (has_end) {
+      EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
+    }
+    return source().parse(raw_, staging_);
+  }
+  /// "name: bytes/held/limit/allocated/freed/failures" of all types in pages, "-" for a figure that is none.
+  std::string words(const Files& files) {
+    if (const auto result = parse(files); !result) return to_string(result.error());
+    std::string text;
+    for (const StagedType& type : staging_.types()) {
+      text += (text.empty() ? "" : "; ") + std::string(type.name) + ":";
+      for (const Field field :
+           {Field::kBytes, Field::kHeldBytes, Field::kBytesLimit, Field::kMemAlloced, Field::kMemFreed, Field::kFailures}) {
+        const std::uint64_t unit = field == Field::kFailures ? 1 : 4096;
+        text += " " + (type.fields.has(field) ? std::to_string(type.figures[field] / unit) : std::string("-"));
+      }
+    }
+    return text;
+  }
+  void expect_refused(const Files& files, bool has_end = true) {
+    const auto result = parse(files, has_end);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_EQ(result.error().path, kFolder);
+    EXPECT_LE(result.error().offset, raw_.parts[0].size());
+  }
+  RawBytes raw_ = make_raw("");
+  Staging staging_;
+};
+
+TEST_F(Cma, HasATypeForEveryArea) {
+  EXPECT_EQ(words({{"reserved/alloc_pages_success", "70\n"},
+                   {"reserved/alloc_pages_fail", "3\n"},
+                   {"reserved/release_pages_success", "30\n"},
+                   {"reserved/total_pages", "100\n"},
+                   {"reserved/available_pages", "60\n"},
+                   {"linux,cma/alloc_pages_success", "1\n"},
+                   {"linux,cma/total_pages", "9\n"},
+                   {"linux,cma/available_pages", "8\n"}}),
+            "reserved: 40 100 100 70 30 3; linux,cma: 1 9 9 1 - -");
+}
+
+TEST_F(Cma, TellsWhatOlderKernelsTell) {
+  EXPECT_EQ(words({{"a/alloc_pages_success", "70\n"}, {"a/alloc_pages_fail", "0\n"}, {"a/release_pages_success", "60\n"}}),
+            "a: 10 - - 70 60 0")
+      << "6.9 to 6.14";
+  EXPECT_EQ(words({{"a/alloc_pages_success", "70\n"}, {"a/alloc_pages_fail", "2\n"}}), "a: - - - 70 - 2") << "5.13 to 6.8";
+  EXPECT_EQ(words({{"/proc/meminfo", "MemTotal: 1 kB\nCmaTotal: 400 kB\nCmaFree: 100 kB\n"}}), "all areas: 75 100 - - - -");
+}
+
+TEST_F(Cma, ClampsWhatWasReadOneAfterTheOther) {
+  EXPECT_EQ(words({{"a/alloc_pages_success", "7\n"}, {"a/release_pages_success", "8\n"}}), "a: 0 - - 7 8 -");
+  EXPECT_EQ(words({{"/proc/meminfo", "CmaTotal: 4 kB\nCmaFree: 8 kB\n"}}), "all areas: 0 1 - - - -");
+}
+
+TEST_F(Cma, TakesHostileNames) {
+  EXPECT_EQ(words({{"my \"area\"\n\xFF/alloc_pages_success", "1\n"}}), "my \"area\"\n\xEF\xBF\xBD: - - - 1 - -");
+  const std::string endless(4096, 'n');
+  EXPECT_EQ(words({{endless + "/alloc_pages_success", "1\n"}}), endless + ": - - - 1 - -");
+}
+
+TEST_F(Cma, RefusesWhatIsNoNumberTooLargeOrCutShort) {
+  for (const char* number : {"", "x", "-1", "1.5", "18446744073709551616", "1 2"}) {
+    expect_refused({{"a/alloc_pages_success", number}});
+    expect_refused({{"a/new_file", number}});
+  }
+  expect_refused({{"a/total_pages", "18446744073709551615"}});
+  expect_refused({{"a/alloc_pages_success", "1"}}, false);
+  expect_refused({});
+  expect_refused({{"/proc/meminfo", "MemTotal: 4 kB\n"}});
+  expect_refused({{"/proc/meminfo", "CmaTotal: 4 kB\nCmaFree: x\n"}});
+}
+
+/// A view with folders, whose kernel has no sysfs of areas.
+class NoAreas final : public PreparedKernelView {
+ public:
+  NoAreas() : PreparedKernelView(OperatingSystem::kLinux) {}
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    if (path != "/sys/kernel/mm") return system_error(path, ENOENT);
+    names = {"hugepages", "ksm"};
+    return {};
+  }
+};
+
+TEST_F(Cma, FallsBackToMeminfoAndIsNotPresentWithoutAnyArea) {
+  NoAreas view;
+  MemoryTypeList list;
+  SourceReader reader(source());
+  view.contents["/proc/meminfo"] = {"CmaTotal: 0 kB\nCmaFree: 0 kB\n"};
+  EXPECT_EQ(open_source(reader, view).error().code, ErrorCode::kNotPresent);
+  view.contents["/proc/meminfo"] = {"MemTotal: 3 kB\n"};
+  EXPECT_EQ(open_source(reader, view).error().code, ErrorCode::kNotPresent);
+  view.contents["/proc/meminfo"] = {"CmaTotal: 64 kB\nCmaFree: 60 kB\n"};
+  ASSERT_TRUE(open_source(reader, view));
+  ASSERT_TRUE(refresh(reader, view, list, 1));
+  ASSERT_NE(list.find(Allocator::kCma, "all areas"), nullptr);
+  EXPECT_EQ(list.first()->figure(Field::kBytes), 4096U);
+}
+
+/// B of a line of /proc/meminfo, 0 when it is not there.
+std::uint64_t meminfo(KernelView& view, const std::string& key) {
+  Buffer text;
+  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
+  std::istringstream lines{std::string(text.view())};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+void expect_total_of_meminfo(KernelView& view) {
+  SourceReader reader(source());
+  MemoryTypeList list;
+  if (const auto result = open_source(reader, view); !result) {
+    EXPECT_EQ(meminfo(view, "CmaTotal"), 0U) << to_string(result.error());
+    GTEST_SKIP() << to_string(result.error());
+  }
+  ASSERT_TRUE(refresh(reader, view, list, 1));
+  std::uint64_t held = 0;
+  for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    if (!type->fields().has(Field::kHeldBytes)) GTEST_SKIP() << "this kernel does not tell the size of an area";
+    held += type->figure(Field::kHeldBytes);
+    EXPECT_LE(type->figure(Field::kBytes), type->figure(Field::kHeldBytes));
+  }
+  EXPECT_EQ(held, meminfo(view, "CmaTotal"));
+}
+
+class CapturedCma : public testing::TestWithParam<std::string> {};
+TEST_P(CapturedCma, HasAreasThatAddUpToMeminfo) {
+  const auto view = open_fixture(GetParam());
+  expect_total_of_meminfo(*view);
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, *view));
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  EXPECT_EQ(list.size(), 3U);
+  const MemoryType* area = list.find(Allocator::kCma, "reserved");
+  ASSERT_NE(area, nullptr);
+  EXPECT_EQ(area->figure(Field::kBytes), 32U * 4096);
+  EXPECT_EQ(area->figure(Field::kMemAlloced), 32U * 4096);
+  EXPECT_EQ(area->figure(Field::kBytesLimit), 6144U * 4096);
+}
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedCma, testing::ValuesIn(captures_of_source("linux_cma")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(LiveCma, HasAreasThatAddUpToMeminfo) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  expect_total_of_meminfo(**view);
+}
+
+}  // namespace
+}  // namespace memstat

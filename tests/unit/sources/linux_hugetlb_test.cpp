@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Pools of huge pages from files made by hand, from captured kernels, and from this machine's kernel against /proc/meminfo
+// and, as root, against pages that the test itself adds to a pool.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "core/kernel/listed_files.h"
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/staged_statistics.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+namespace {
+
+constexpr const char* kFolder = "/sys/kernel/mm/hugepages";
+
+const SourceDescriptor& source() { return *find_source("linux_hugetlb"); }
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+/// The files of one pool, "hugepages-2048kB" and the numbers of its files.
+Files pool(const std::string& name, const std::string& pages, const std::string& free, const std::string& reserved = "0",
+           const std::string& surplus = "0", const std::string& overcommit = "0") {
+  const std::string folder = std::string(kFolder) + "/" + name + "/";
+  return {{folder + "nr_hugepages", pages + "\n"},
+          {folder + "free_hugepages", free + "\n"},
+          {folder + "resv_hugepages", reserved + "\n"},
+          {folder + "surplus_hugepages", surplus + "\n"},
+          {folder + "nr_overcommit_hugepages", overcommit + "\n"}};
+}
+Files node_pool(const std::string& node, const std::string& name, const std::string& pages, const std::string& free) {
+  const std::string folder = "/sys/devices/system/node/" + node + "/hugepages/" + name + "/";
+  return {{folder + "nr_hugepages", pages + "\n"}, {folder + "free_hugepages", free + "\n"}};
+}
+Files operator+(Files a, const Files& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+class Hugetlb : public testing::Test {
+ protected:
+  Result<void> parse(const Files& files, bool has_end = true) {
+    Buffer scratch;
+    FileBundleWriter writer(raw_.parts[0], scratch);
+    for (const auto& [path, content] : files) EXPECT_TRUE(writer.add(path, content));
+    if (has_end) {
+      EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
+    }
+    return source().parse(raw_, staging_);
+  }
+  /// "name: bytes/count/held/limit/size" of all types, "-" for a figure that is none.
+  std::string words(const Files& files) {
+    if (const auto result = parse(files); !result) return to_string(result.error());
+    std::string text;
+    for (const StagedType& type : staging_.types()) {
+      text += (text.empty() ? "" : "; ") + std::string(type.name) + ":";
+      for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kCountLimit, Field::kSize}) {
+        text += " " + (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
+      }
+    }
+    return text;
+  }
+  void expect_refused(const Files& files, bool has_end = true) {
+    const auto result = parse(files, has_end);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_EQ(result.error().path, kFolder);
+    EXPECT_LE(result.error().offset, raw_.parts[0].size());
+    EXPECT_FALSE(result.error().detail.empty());
+  }
+
+  RawBytes raw_ = make_raw("");
+  Staging staging_;
+};
+
+TEST_F(Hugetlb, HasATypeForEverySize) {
+  EXPECT_EQ(words(pool("hugepages-2048kB", "10", "4") + pool("hugepages-1048576kB", "1", "1") +
+                  pool("hugepages-64kB", "3", "0") + pool("hugepages-1536kB", "1", "0")),
+            "2MiB: 12582912 6 20971520 10 2097152; 1GiB: 0 0 1073741824 1 1073741824; "
+            "64KiB: 196608 3 196608 3 65536; 1536KiB: 1572864 1 1572864 1 1572864");
+}
+
+TEST_F(Hugetlb, HasTheLimitThatTheAdministratorSet) {
+  EXPECT_EQ(words(pool("hugepages-2048kB", "0", "0")), "2MiB: 0 0 0 - 2097152") << "nothing is configured";
+  EXPECT_EQ(words(pool("hugepages-2048kB", "0", "0", "0", "0", "7")), "2MiB: 0 0 0 7 2097152");
+  EXPECT_EQ(words(pool("hugepages-2048kB", "5", "0", "0", "2", "7")), "2MiB: 10485760 5 10485760 10 2097152")
+      << "surplus pages are of the 7, not beside them";
+  EXPECT_EQ(words(pool("hugepages-2048kB", "1", "2", "0", "3", "0")), "2MiB: 0 0 2097152 - 2097152")
+      << "the files are read one after the other";
+}
+
+TEST_F(Hugetlb, TellsReservedAndSurplusPages) {
+  ASSERT_TRUE(parse(pool("hugepages-2048kB", "5", "4", "3", "2", "7")));
+  EXPECT_EQ(find_statistic(staging_, Statistic::kHugetlbReserved, "2MiB"), 3U);
+  EXPECT_EQ(find_statistic(staging_, Statistic::kHugetlbSurplus, "2MiB"), 2U);
+}
+
+TEST_F(Hugetlb, TellsTheNodesOfEachPool) {
+  ASSERT_TRUE(parse(pool("hugepages-2048kB", "5", "3") + pool("hugepages-1048576kB", "2", "1") +
+                    node_pool("node0", "hugepages-2048kB", "1", "1") + node_pool("node0", "hugepages-1048576kB", "0", "0") +
+                    node_pool("node3", "hugepages-2048kB", "4", "2") + node_pool("node3", "hugepages-1048576kB", "2", "1")));
+  ASSERT_EQ(staging_.node_count(), 4U);
+  const auto figures = [&](std::size_t type, std::uint32_t node) {
+    std::string text;
+    for (const NodeField field : {NodeField::kHeldBytes, NodeField::kCount, NodeField::kFree}) {
+      text += std::to_string(staging_.node_figure(staging_.types()[type], field, node)) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(figures(0, 0), "2097152 0 1 ");
+  EXPECT_EQ(figures(0, 1), "0 0 0 ");
+  EXPECT_EQ(figures(0, 3), "8388608 2 2 ");
+  EXPECT_EQ(figures(1, 0), "0 0 0 ");
+  EXPECT_EQ(figures(1, 3), "2147483648 1 1 ");
+}
+
+TEST_F(Hugetlb, PassesOverNodesThatCannotBe) {
+  const Files good = pool("hugepages-2048kB", "5", "3");
+  for (const char* node : {"node1024", "node4294967296", "node18446744073709551616", "node-1", "nodes", "node"}) {
+    ASSERT_TRUE(parse(good + node_pool(node, "hugepages-2048kB", "1", "1"))) << node;
+    EXPECT_EQ(staging_.node_count(), 0U) << node;
+    EXPECT_EQ(staging_.types().size(), 1U) << node;
+  }
+  ASSERT_TRUE(parse(good + node_pool("node1023", "hugepages-9kB", "1", "1")));
+  EXPECT_EQ(staging_.node_count(), kMostNodes);
+}
+
+TEST_F(Hugetlb, DoesWithoutFilesThatAreNotThere) {
+  const Files all = pool("hugepages-2048kB", "5", "3", "1", "2", "4");
+  EXPECT_EQ(words({all[0]}), "2MiB: - - 10485760 - 2097152");
+  EXPECT_EQ(words({all[0], all[1]}), "2MiB: 4194304 2 10485760 - 2097152");
+  EXPECT_EQ(words({all[0], {std::string(kFolder) + "/hugepages-2048kB/new_file", "12\n"}}), "2MiB: - - 10485760 - 2097152");
+}
+
+TEST_F(Hugetlb, RefusesWhatIsNoNumberOrTooLarge) {
+  for (const char* number : {"", "x", "-1", "1.5", "0x10", "18446744073709551616", "1 2"}) {
+    expect_refused(pool("hugepages-2048kB", number, "0"));
+    expect_refused(pool("hugepages-2048kB", "1", number));
+    expect_refused(pool("hugepages-2048kB", "1", "1") + node_pool("node0", "hugepages-2048kB", number, "0"));
+  }
+  expect_refused(pool("hugepages-2048kB", "18446744073709551615", "0"));
+  expect_refused(pool("hugepages-2048kB", "9", "0", "0", "0", "18446744073709551615"));
+  expect_refused(pool("hugepages-18446744073709551615kB", "1", "0"));
+}
+
+TEST_F(Hugetlb, RefusesABundleWithoutPoolOrEnd) {
+  expect_refused({});
+  expect_refused({}, false);
+  expect_refused(pool("hugepages-2048kB", "1", "0"), false);
+  expect_refused({{std::string(kFolder) + "/hugepages-2048kB/free_hugepages", "1\n"}});
+  for (const char* name : {"hugepages-kB", "hugepages-0kB", "hugepages-2048", "2048kB", "", "hugepages-2048kB\n", "\xFF"}) {
+    expect_refused(pool(name, "1", "0"));
+  }
+}
+
+class CapturedHugetlb : public testing::TestWithParam<std::string> {};
+
+/// B of a line of /proc/meminfo.
+std::uint64_t meminfo(KernelView& view, const std::string& key) {
+  Buffer text;
+  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
+  std::istringstream lines{std::string(text.view())};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key + ":")) continue;
+    return std::stoull(line.substr(key.size() + 1)) * (line.ends_with("kB") ? 1024 : 1);
+  }
+  ADD_FAILURE() << "no " << key;
+  return 0;
+}
+
+void expect_equal_to_meminfo(KernelView& view, const Staging& staging) {
+  std::uint64_t held = 0;
+  for (const StagedType& type : staging.types()) held += type.figures[Field::kHeldBytes];
+  EXPECT_EQ(held, meminfo(view, "Hugetlb"));
+  const std::uint64_t size = meminfo(view, "Hugepagesize");
+  for (const StagedType& type : staging.types()) {
+    if (type.figures[Field::kSize] != size) continue;
+    EXPECT_EQ(type.figures[Field::kCount], meminfo(view, "HugePages_Total") - meminfo(view, "HugePages_Free"));
+    EXPECT_EQ(find_statistic(staging, Statistic::kHugetlbReserved, type.name), meminfo(view, "HugePages_Rsvd"));
+    EXPECT_EQ(find_statistic(staging, Statistic::kHugetlbSurplus, type.name), meminfo(view, "HugePages_Surp"));
+  }
+}
+
+TEST_P(CapturedHugetlb, EqualsMeminfoAndTheSumOfItsNodes) {
+  const auto view = open_fixture(GetParam());
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, *view));
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  ASSERT_EQ(reader.staging.types().size(), 2U);
+  expect_equal_to_meminfo(*view, reader.staging);
+  if (GetParam().find("pools") == std::string::npos) return;
+  const MemoryType* type = list.find(Allocator::kHugetlb, "2MiB");
+  ASSERT_NE(type, nullptr);
+  EXPECT_EQ(type->figure(Field::kCount), 2U);
+  EXPECT_EQ(type->figure(Field::kCountLimit), 5U);
+  EXPECT_EQ(find_statistic(reader.staging, Statistic::kHugetlbReserved, "2MiB"), 1U);
+  const StagedType* staged = find_staged(reader.staging, "2MiB");
+  ASSERT_NE(staged, nullptr);
+  EXPECT_EQ(reader.staging.node_count(), GetParam().find("2nodes") == std::string::npos ? 1U : 2U);
+  std::uint64_t held = 0;
+  std::uint64_t free = 0;
+  for (std::uint32_t node = 0; node < reader.staging.node_count(); ++node) {
+    held += reader.staging.node_figure(*staged, NodeField::kHeldBytes, node);
+    free += reader.staging.node_figure(*staged, NodeField::kFree, node);
+  }
+  EXPECT_EQ(held, staged->figures[Field::kHeldBytes]);
+  EXPECT_EQ(free, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedHugetlb, testing::ValuesIn(captures_of_source("linux_hugetlb")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(LiveHugetlb, EqualsMeminfoAndSeesAPageThatTheTestAdds) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  SourceReader reader(source());
+  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, **view, list, 1));
+  expect_equal_to_meminfo(**view, reader.staging);
+  const std::uint64_t size = meminfo(**view, "Hugepagesize");
+  const std::string file = std::string(kFolder) + "/hugepages-" + std::to_string(size / 1024) + "kB/nr_hugepages";
+  const std::uint64_t before = std::stoull(read_text(file));
+  const auto set_pool = [&](std::uint64_t pages) {
+    std::ofstream out(file);
+    out << pages << std::endl;
+    return out.good();
+  };
+  if (!set_pool(before + 1)) GTEST_SKIP() << "only root may change the pool";
+  const auto result = refresh(reader, **view, list, 2);
+  const std::uint64_t now = std::stoull(read_text(file));
+  set_pool(before);
+  ASSERT_TRUE(result);
+  if (now != before + 1) GTEST_SKIP() << "the kernel has no huge page to give";
+  std::uint64_t held = 0;
+  std::uint64_t nodes_held = 0;
+  for (const StagedType& type : reader.staging.types()) {
+    if (type.figures[Field::kSize] != size) continue;
+    held = type.figures[Field::kHeldBytes];
+    for (std::uint32_t node = 0; node < reader.staging.node_count(); ++node) {
+      nodes_held += reader.staging.node_figure(type, NodeField::kHeldBytes, node);
+    }
+  }
+  EXPECT_EQ(held, (before + 1) * size);
+  if (reader.staging.node_count() != 0) {
+    EXPECT_EQ(nodes_held, held);
+  }
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory of the per-CPU allocator from text made by hand, from captured kernels, and from this machine's kernel against an
+// independent reader of the same line.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+namespace {
+
+const SourceDescriptor& source() { return *find_source("linux_percpu"); }
+
+constexpr const char* kStats =
+    "Percpu Memory Statistics\nAllocation Info:\n----------------------------------------\n"
+    "  unit_size           :      1048576\n  static_size         :       185560\n\nGlobal Stats:\n"
+    "----------------------------------------\n  nr_alloc            :      1018902\n  nr_dealloc          :      1017515\n"
+    "  nr_cur_alloc        :         1387\n  nr_max_alloc        :         1590\n  nr_chunks           :            2\n"
+    "  empty_pop_pages     :           18\n\nPer Chunk Stats:\n----------------------------------------\n"
+    "Chunk: <- First Chunk\n  nr_alloc            :          522\n";
+
+class Percpu : public testing::Test {
+ protected:
+  /// "bytes/count/allocations/frees/slabs", "-" for a figure that is none.
+  std::string words(std::string_view meminfo, std::string_view stats) {
+    raw_.parts[0].assign(meminfo);
+    raw_.parts[1].assign(stats);
+    if (const auto result = source().parse(raw_, staging_); !result) return to_string(result.error());
+    EXPECT_EQ(staging_.types().size(), 1U);
+    const StagedType& type = staging_.types()[0];
+    EXPECT_EQ(type.name, "percpu");
+    std::string text;
+    for (const Field field : {Field::kBytes, Field::kCount, Field::kNumAllocs, Field::kNumFrees, Field::kSlabs}) {
+      text += (field == Field::kBytes ? "" : "/") +
+              (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
+    }
+    return text;
+  }
+  RawBytes raw_ = make_raw("");
+  Staging staging_;
+};
+
+TEST_F(Percpu, IsOneTypeWithTheStatisticsOfKernelsThatHaveThem) {
+  EXPECT_EQ(words("MemTotal: 1 kB\nPercpu:   1040 kB\n", ""), "1064960/-/-/-/-");
+  EXPECT_EQ(words("Percpu:   1040 kB\n", kStats), "1064960/1387/1018902/1017515/2");
+}
+
+TEST_F(Percpu, TakesTheGlobalStatisticsAndNotThoseOfAChunk) {
+  const std::string stats = kStats;
+  EXPECT_EQ(words("Percpu: 1 kB\n", stats.substr(stats.find("Per Chunk"))), "1024/-/-/-/-");
+  EXPECT_EQ(words("Percpu: 1 kB\n", stats.substr(0, stats.find("Per Chunk"))), "1024/-/-/-/-") << "cut short";
+  EXPECT_EQ(words("Percpu: 1 kB\n",
+                  "  nr_alloc : x\n nr_dealloc: 4\n nr_chunks\n nr_cur_alloc : 18446744073709551616\n"
+                  "Per Chunk Stats:\n nr_alloc : 4\n"),
+            "1024/-/-/-/-");
+  EXPECT_EQ(words("Percpu: 1 kB\n", " nr_alloc : 7\n nr_alloc : 9\n new : 4\nPer Chunk Stats:\n"), "1024/-/7/-/-");
+}
+
+TEST_F(Percpu, RefusesATextWithoutTheLineOrWithoutANumber) {
+  for (const auto& [text, offset] : {std::pair<const char*, std::uint64_t>{"", 0},
+                                     {"MemTotal: 1 kB\n", 15},
+                                     {"Percpu: x kB\n", 0},
+                                     {"A: 1\nPercpu: 18446744073709551615 kB\n", 5},
+                                     {"A: 1\nPercpu: 10", 5},
+                                     {"Percpu:", 0}}) {
+    raw_.parts[0].assign(text);
+    const auto result = source().parse(raw_, staging_);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().code, ErrorCode::kData) << text;
+    EXPECT_EQ(result.error().path, "/proc/meminfo");
+    EXPECT_EQ(result.error().offset, offset) << text;
+  }
+}
+
+TEST_F(Percpu, IsNotPresentOnKernelsBefore420) {
+  PreparedKernelView view(OperatingSystem::kLinux);
+  view.contents["/proc/meminfo"] = {"MemTotal: 1 kB\nVmallocUsed: 3 kB\n"};
+  SourceReader reader(source());
+  EXPECT_EQ(open_source(reader, view).error().code, ErrorCode::kNotPresent);
+  view.contents["/proc/meminfo"] = {"MemTotal: 1 kB\nPercpu: 3 kB\n"};
+  view.failures["/sys/kernel/debug/percpu_stats"] = EACCES;
+  EXPECT_TRUE(open_source(reader, view));
+}
+
+/// B of the line by an independent reader.
+std::uint64_t percpu_line(KernelView& view) {
+  Buffer text;
+  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
+  std::istringstream words{std::string(text.view())};
+  for (std::string word; words >> word;) {
+    std::uint64_t kilobytes = 0;
+    if (word == "Percpu:" && words >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+class CapturedPercpu : public testing::TestWithParam<std::string> {};
+
+TEST_P(CapturedPercpu, EqualsWhatAnIndependentReaderFinds) {
+  const auto view = open_fixture(GetParam());
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, *view));
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_GT(percpu_line(*view), 0U);
+  EXPECT_EQ(list.first()->figure(Field::kBytes), percpu_line(*view));
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedPercpu, testing::ValuesIn(captures_of_source("linux_percpu")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(LivePercpu, LiesBetweenTwoReadsOfTheLineByOthers) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  SourceReader reader(source());
+  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
+  MemoryTypeList list;
+  // It hardly ever changes; when it does between the reads, the next round finds it steady.
+  bool is_steady = false;
+  for (int round = 0; round < 100 && !is_steady; ++round) {
+    const std::uint64_t before = percpu_line(**view);
+    ASSERT_TRUE(refresh(reader, **view, list, 1));
+    is_steady = before == percpu_line(**view) && list.first()->figure(Field::kBytes) == before;
+  }
+  EXPECT_TRUE(is_steady);
+  // Every possible CPU has its part, in whole pages.
+  EXPECT_EQ(list.first()->figure(Field::kBytes) % (*view)->page_size(), 0U);
+  if (list.first()->fields().has(Field::kNumAllocs)) {
+    const MemoryType& type = *list.first();
+    EXPECT_EQ(type.figure(Field::kNumAllocs) - type.figure(Field::kNumFrees), type.figure(Field::kCount));
+  }
+}
+
+}  // namespace
+}  // namespace memstat
