@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes the lists of partial slabs of one of Linux's slab caches long, as anyone can: with messages of System V queues. Each
-// is an object of kmalloc-cg-64 (before Linux 5.14 and without control groups kmalloc-64), 64 to a slab; many are sent, and
-// all but one in 64 are taken out again.
+// Makes the list of partial slabs of one of Linux's slab caches long, as anyone can: with messages of System V queues. Each
+// is an object of 64 B, 64 to a slab; many are sent, and all but one in 64 are taken out again.
 #pragma once
 
+#include <sched.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 
@@ -13,10 +13,18 @@
 
 namespace memstat {
 
+/// The caches that such messages are of: since Linux 6.11 (where it is configured), since 5.14, and before.
+inline constexpr const char* kMessageCaches[] = {"msg_msg-64", "kmalloc-cg-64", "kmalloc-64"};
+
 /// Queues that go away, with their messages, when this does. Thread safety: none.
 class PartialSlabs {
  public:
-  PartialSlabs() = default;
+  /// As root in a name space of its own, so that nothing stays behind even if the program is killed.
+  PartialSlabs() {
+#ifdef CLONE_NEWIPC
+    (void)::unshare(CLONE_NEWIPC);
+#endif
+  }
   PartialSlabs(const PartialSlabs&) = delete;
   PartialSlabs& operator=(const PartialSlabs&) = delete;
   ~PartialSlabs() {
