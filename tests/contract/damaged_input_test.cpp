@@ -82,6 +82,7 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
   void SetUp() override {
     view_ = open_fixture(GetParam().capture);
     reader_.emplace(*GetParam().source);
+    RosterFirst(*GetParam().source).refresh_into(list_, *view_, 1);
     const auto result = refresh(*reader_, *view_, list_, 1);
     ASSERT_TRUE(result) << to_string(result.error());
     fill_slots(list_, 7);

@@ -179,7 +179,12 @@ std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
                                    "kern.malloc_count",    "kern.smp.maxid",       "vm.zone_count"};
   std::vector<std::string> caches;
   if (captured->list_directory("/sys/kernel/slab", caches)) {
-    for (const std::string& cache : caches) once.push_back("/sys/kernel/slab/" + cache + "/object_size");
+    for (const std::string& cache : caches) {
+      for (const char* file : {"object_size", "slab_size", "order", "slabs", "total_objects", "partial", "cpu_slabs",
+                               "alloc_fastpath", "alloc_slowpath", "free_fastpath", "free_slowpath", "free_rcu_sheaf"}) {
+        once.push_back("/sys/kernel/slab/" + cache + "/" + file);
+      }
+    }
   }
   once.emplace_back("/proc/sys/vm/mem_profiling");
   view->copy_from(*captured, once);
