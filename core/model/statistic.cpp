@@ -27,6 +27,10 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kUnaccountedBytes, "unaccounted_bytes"),
     described(Statistic::kTotalBytes, "total_bytes"),
     described(Statistic::kPartMissing, "part_missing", std::string_view("part")),
+    described(Statistic::kMemcgPartBytes, "memcg_part_bytes", std::string_view("group"), std::string_view("part")),
+    described(Statistic::kMemcgEvents, "memcg_events", std::string_view("group"), std::string_view("event")),
+    described(Statistic::kMemcgHighBytes, "memcg_high_bytes", std::string_view("group")),
+    described(Statistic::kMemcgGroupsLeftOut, "memcg_groups_left_out"),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {

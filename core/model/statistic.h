@@ -19,8 +19,13 @@ enum class Statistic : std::uint8_t {
   kUnaccountedBytes,  ///< B, now, signed: total - free - every part
   kTotalBytes,        ///< B, now: memory that the kernel manages
   kPartMissing,       ///< {part} 1 for a part that this kernel does not tell
+
+  kMemcgPartBytes,      ///< {group, part} B, now: what the memory of a control group is; some parts contain others
+  kMemcgEvents,         ///< {group, event} cumulative: times that a control group met a protection or a limit
+  kMemcgHighBytes,      ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
+  kMemcgGroupsLeftOut,  ///< control groups, now, that were seen and not read
 };
-inline constexpr std::size_t kStatisticCount = 4;
+inline constexpr std::size_t kStatisticCount = 8;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;
