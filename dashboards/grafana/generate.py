@@ -29,15 +29,21 @@ INSTANT = {"stat", "bars", "table"}
 ROW_HEIGHT = 1
 
 
-def link(title, name, variables=""):
-    return {"title": title, "url": f"/d/memstatd-{name}?${{datasource:queryparam}}{variables}&${{__url_time_range}}"}
+def address(name, variables):
+    return f"/d/memstatd-{name}?${{datasource:queryparam}}{variables}&${{__url_time_range}}"
+
+
+def dashboard_link(name, url, keeps):
+    """A link in the head of a panel, or of the dashboard; `keeps` says whether Grafana adds variables and time by itself."""
+    return {"title": f"memstatd: {name}", "type": "link", "url": url, "icon": "dashboard", "tooltip": "", "tags": [], "asDropdown": False,
+            "targetBlank": False, "includeVars": keeps, "keepTime": keeps}
 
 
 def panel_links(name):
     """Each panel leads to the other dashboards, with the same variables."""
     kept = {"fleet": "&${job:queryparam}", "host": "&${job:queryparam}&${instance:queryparam}"}
     kept["daemon"] = kept["type"] = kept["host"]
-    return [link(f"memstatd: {other}", other, kept[other]) for other in NAMES if other != name]
+    return [dashboard_link(other, address(other, kept[other]), False) for other in NAMES if other != name]
 
 
 def data_links(to, is_table):
@@ -48,7 +54,7 @@ def data_links(to, is_table):
     # Recording rules over all hosts leave no instance to go to.
     variables = {"host": ["job", "instance"], "daemon": ["job", "instance"], "type": ["job", "instance", "allocator", "type"],
                  "fleet": ["job", "allocator", "type"]}[to]
-    return [link(f"show in memstatd: {to}", to, "".join(f"&var-{label}={value(label)}" for label in variables))]
+    return [{"title": f"show in memstatd: {to}", "url": address(to, "".join(f"&var-{label}={value(label)}" for label in variables))}]
 
 
 def thresholds(steps):
@@ -104,7 +110,8 @@ def options(panel):
                 "valueMode": "color", "namePlacement": "auto", "sizing": "auto", "minVizWidth": 8, "minVizHeight": 16,
                 "maxVizHeight": 300}
     if kind == "table":
-        return {"showHeader": True, "cellHeight": "sm", "footer": {"show": False, "reducer": ["sum"], "countRows": False, "fields": ""},
+        return {"showHeader": True, "cellHeight": "sm", "frameIndex": 0,
+                "footer": {"show": False, "reducer": ["sum"], "countRows": False, "fields": []},
                 "sortBy": [{"displayName": panel.get("sort", "Value"), "desc": True}]}
     if kind == "heatmap":
         return {"calculate": False, "cellGap": 1, "cellValues": {"unit": panel["unit"]},
@@ -115,7 +122,7 @@ def options(panel):
                 "yAxis": {"axisPlacement": "left", "axisLabel": panel["rows"], "unit": panel.get("row_unit", "none"), "reverse": False}}
     if kind == "states":
         return {"mergeValues": True, "showValue": "never", "alignValue": "left", "rowHeight": 0.9,
-                "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+                "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []},
                 "tooltip": {"mode": "single", "sort": "none"}}
     return {"mode": "markdown", "content": panel["text"]}
 
@@ -176,12 +183,14 @@ def made_panel(identifier, panel, place, name):
 def variable(name, source):
     if name == "datasource":
         return {"name": name, "label": "Datasource", "type": "datasource", "query": "prometheus", "regex": "", "refresh": 1, "hide": 0,
-                "multi": False, "includeAll": False, "options": [], "current": {}, "skipUrlSync": False}
+                "multi": False, "includeAll": False, "options": [], "skipUrlSync": False}
     query = f"label_values({' '.join(source['from'].split())}, {name})"
-    return {"name": name, "label": source["label"], "description": source["description"], "type": "query", "datasource": DATASOURCE,
-            "query": {"query": query, "refId": name, "qryType": 1}, "definition": query, "regex": "", "refresh": 2, "sort": 1, "hide": 0,
-            "multi": True, "includeAll": source.get("all", True), "allValue": ".+", "options": [],
-            "current": {"selected": True, "text": ["All"], "value": ["$__all"]} if source.get("all", True) else {}, "skipUrlSync": False}
+    made = {"name": name, "label": source["label"], "description": source["description"], "type": "query", "datasource": DATASOURCE,
+            "query": {"query": query, "refId": name, "qryType": 1}, "regex": "", "refresh": 2, "sort": 1, "hide": 0, "multi": True,
+            "includeAll": source.get("all", True), "allValue": ".+", "options": [], "skipUrlSync": False}
+    if made["includeAll"]:
+        made["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
+    return made
 
 
 def made_panels(source, name):
@@ -205,9 +214,7 @@ def made_panels(source, name):
 
 def dashboard(name):
     source = yaml.safe_load((FOLDER / "source" / f"{name}.yaml").read_text())
-    links = [{"title": f"memstatd: {other}", "type": "link", "url": f"/d/memstatd-{other}", "icon": "dashboard", "tooltip": "",
-              "tags": [], "asDropdown": False, "targetBlank": False, "includeVars": True, "keepTime": True}
-             for other in NAMES if other != name]
+    links = [dashboard_link(other, f"/d/memstatd-{other}", True) for other in NAMES if other != name]
     return {"uid": f"memstatd-{name}", "title": source["title"], "description": " ".join(source["description"].split()),
             "tags": ["memstatd", "kernel", "memory"], "schemaVersion": 39, "version": 1, "editable": False, "graphTooltip": 1,
             "refresh": "", "time": {"from": source.get("from", "now-6h"), "to": "now"}, "timepicker": {}, "timezone": "browser",

@@ -34,17 +34,19 @@ def free_port():
 
 
 class Prometheus:
-    """A Prometheus server on loopback that keeps its data in `folder`."""
+    """A Prometheus server on loopback that keeps its data in `folder`. `config`: the whole configuration, instead of one that
+    scrapes `target`."""
 
-    def __init__(self, folder, target, *arguments):
+    def __init__(self, folder, target, *arguments, config=None):
         self.log_path = os.path.join(folder, "prometheus.log")
         with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(target=target))
+            file.write(config or CONFIG.format(target=target))
         for _ in range(5):  # another program may take the port between our looking and its binding
             self.address = f"127.0.0.1:{free_port()}"
             with open(self.log_path, "wb") as log:
                 self.process = subprocess.Popen(
-                    ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                    ["prometheus", f"--config.file={folder}/prometheus.yml",
+                     f"--storage.{'agent' if '--enable-feature=agent' in arguments else 'tsdb'}.path={folder}/data",
                      f"--web.listen-address={self.address}", "--web.max-connections=16", *arguments],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
             try:
@@ -95,9 +97,9 @@ class Prometheus:
 
 
 @contextlib.contextmanager
-def prometheus(folder, target, *arguments):
-    """A server that scrapes `target`, with these arguments beside its own."""
-    server = Prometheus(folder, target, *arguments)
+def prometheus(folder, target, *arguments, config=None):
+    """A server that scrapes `target`, or does what `config` says, with these arguments beside its own."""
+    server = Prometheus(folder, target, *arguments, config=config)
     try:
         yield server
     finally:

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The dashboards of dashboards/grafana are what their sources make, and keep the rules for good dashboards: one datasource variable,
+variables for job and host, a title, a description, a unit and links for every panel, and queries that choose job and host, take rates of
+counters over Grafana's own interval, and in the fleet dashboard ask for recorded series only."""
+import copy
+import importlib.util
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import yaml
+except ImportError:
+    print("python3-yaml is not installed")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "dashboards" / "grafana"
+NAMES = ("fleet", "host", "type", "daemon")
+UIDS = {f"memstatd-{name}" for name in NAMES}
+PANEL_TYPES = {"timeseries", "stat", "table", "bargauge", "heatmap", "state-timeline", "text", "row"}
+GRAFANA_VARIABLES = {"__rate_interval", "__range", "__url_time_range"}
+DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
+PROMQL_WORDS = {"by", "without", "on", "ignoring", "and", "or", "unless", "bool", "group_left", "group_right", "offset"}
+DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_memory_total_bytes", "job_part:memstat_accounted_bytes:sum",
+            "job:memstat_unaccounted_bytes:sum", "job:memstat_memory_total_bytes:sum"}
+
+
+def selectors(expression):
+    """(metric, matchers) of each series that an expression asks for."""
+    without_groups = re.sub(r"\b(by|without|on|ignoring)\s*\([^)]*\)", "", expression)
+    found = []
+    for match in re.finditer(r"([a-zA-Z_:][\w:]*)?\{([^}]*)\}", without_groups):
+        name = match.group(1) or re.search(r'__name__=~?"([^"]*)"', match.group(2)).group(1)
+        found.append((name, match.group(2)))
+    rest = re.sub(r"([a-zA-Z_:][\w:]*)?\{[^}]*\}|\[[^\]]*\]", "", without_groups)
+    for match in re.finditer(r"(?<![\w$\"])([a-zA-Z_:][\w:]*)(?!\w*\s*\()", rest):
+        if match.group(1) not in PROMQL_WORDS:
+            found.append((match.group(1), ""))
+    return found
+
+
+def has_level(metric, label):
+    """Whether series of this name have the label: recorded ones have those that their level names."""
+    return ":" not in metric or label in metric.split(":")[0].split("_") or label == "job"
+
+
+def query_problems(where, expression, is_fleet):
+    for metric, matchers in selectors(expression):
+        for label in ("job", "instance"):
+            if has_level(metric, label) and not re.search(rf'{label}=~"(\${label}|\(\${label}\)(\(-percpu\)\?)?)"', matchers):
+                yield f"{where}: {metric} is asked for without {label}=~\"${label}\""
+        if is_fleet and ":" not in metric:
+            yield f"{where}: {metric} is no recorded series"
+        if metric.endswith(("_total", "_sum", "_count", "_bucket")) and ":" not in metric:
+            if not re.search(rf"\b(rate|increase)\({metric}\{{[^}}]*\}}\[\$__(rate_interval|range)\]\)", expression):
+                yield f"{where}: {metric} is a counter, and not in rate(...[$__rate_interval])"
+    if re.search(r"\[\d+[smhd]", expression):
+        yield f"{where}: a window that does not follow the time shown"
+
+
+def link_problems(where, links):
+    if not links:
+        yield f"{where}: no links"
+    for link in links:
+        target = re.match(r"/d/([\w-]+)", link["url"])
+        if not target or target.group(1) not in UIDS:
+            yield f"{where}: a link to {link['url']}"
+
+
+def panel_problems(panel, is_fleet):
+    where = panel.get("title") or f"panel {panel['id']}"
+    if panel["type"] not in PANEL_TYPES:
+        yield f"{where}: of type {panel['type']}"
+    if not panel.get("title"):
+        yield f"{where}: no title"
+    if panel["type"] == "row":
+        return
+    if len(panel.get("description", "")) < 15:
+        yield f"{where}: no description"
+    yield from link_problems(where, panel.get("links"))
+    if panel["type"] == "text":
+        return
+    shown = panel["fieldConfig"]["defaults"]
+    if not shown.get("unit"):
+        yield f"{where}: no unit"
+    if shown.get("links"):
+        yield from link_problems(where, shown["links"])
+    if panel.get("datasource") != DATASOURCE or any(target["datasource"] != DATASOURCE for target in panel["targets"]):
+        yield f"{where}: the datasource is not the variable"
+    if not panel["targets"]:
+        yield f"{where}: no query"
+    for target in panel["targets"]:
+        yield from query_problems(where, target["expr"], is_fleet)
+    if shown.get("custom", {}).get("stacking", {}).get("mode") == "normal":
+        for target in panel["targets"]:
+            for metric, _ in selectors(target["expr"]):
+                if metric not in DISJOINT:
+                    yield f"{where}: {metric} is stacked, and may overlap with others"
+
+
+def variable_problems(dashboard, is_fleet):
+    variables = {variable["name"]: variable for variable in dashboard["templating"]["list"]}
+    sources = [variable for variable in variables.values() if variable["type"] == "datasource"]
+    if [variable["name"] for variable in sources] != ["datasource"] or sources[0]["query"] != "prometheus":
+        yield "the one variable for datasources is called datasource, for Prometheus"
+    for name in ("job", "instance"):
+        if name not in variables:
+            yield f"no variable {name}"
+    for name, variable in variables.items():
+        if variable["type"] != "query":
+            continue
+        if not variable["multi"] or variable["allValue"] != ".+" or variable["datasource"] != DATASOURCE or variable["refresh"] != 2:
+            yield f"variable {name}: several values, .+ for all, the variable datasource, and read again when the time changes"
+        metric = re.match(r"label_values\(([\w:]+)", variable["query"]["query"])
+        if is_fleet and (not metric or ":" not in metric.group(1)):
+            yield f"variable {name}: {variable['query']['query']} is no recorded series"
+    used = json.dumps([panel.get("targets") for panel in dashboard["panels"]]) + json.dumps([v["query"] for v in variables.values()])
+    for name in variables:
+        if name != "datasource" and f"${name}" not in used:
+            yield f"variable {name} is used nowhere"
+    for name in re.findall(r"\$(\w+)", used):
+        if name not in variables and name not in GRAFANA_VARIABLES:
+            yield f"there is no variable {name}"
+
+
+def problems(name, dashboard):
+    is_fleet = name == "fleet"
+    wanted = {"uid": f"memstatd-{name}", "schemaVersion": 39, "editable": False, "graphTooltip": 1, "refresh": ""}
+    found = [f"{key} is {dashboard.get(key)!r} and not {value!r}" for key, value in wanted.items() if dashboard.get(key) != value]
+    found += [f"{key} belongs to exports" for key in ("__inputs", "__requires", "id") if key in dashboard]
+    found += variable_problems(dashboard, is_fleet)
+    found += link_problems("the dashboard", dashboard["links"])
+    cells, seen = {}, set()
+    for panel in dashboard["panels"]:
+        found += panel_problems(panel, is_fleet)
+        place = panel["gridPos"]
+        if place["x"] + place["w"] > 24 or panel["id"] in seen:
+            found.append(f"{panel['title']}: beyond the right edge, or a number twice")
+        seen.add(panel["id"])
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                if cells.setdefault((x, y), panel["id"]) != panel["id"]:
+                    found.append(f"{panel['title']}: over another panel")
+    return [f"{name}: {problem}" for problem in dict.fromkeys(found)]
+
+
+def generated():
+    spec = importlib.util.spec_from_file_location("generate", FOLDER / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: module.text_of(name) for name in NAMES}
+
+
+def check_promql(expressions):
+    """Prometheus's own parser, by way of rules."""
+    rules = []
+    for index, expression in enumerate(expressions):
+        for name, value in {"__rate_interval": "5m", "__range": "1h"}.items():
+            expression = expression.replace(f"${name}", value)
+        rules.append({"record": f"check:expression{index}:of", "expr": expression})
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "rules.yml"
+        path.write_text(yaml.safe_dump({"groups": [{"name": "check", "rules": rules}]}))
+        done = subprocess.run(["promtool", "check", "rules", str(path)], capture_output=True, text=True, timeout=100, check=False)
+        return [] if done.returncode == 0 else [done.stdout + done.stderr]
+
+
+def provisioning_problems():
+    """Grafana's provisioning files: one datasource, and a provider of the folder that is installed."""
+    found = []
+    sources = yaml.safe_load((FOLDER / "provisioning" / "datasources" / "prometheus.yml").read_text())
+    providers = yaml.safe_load((FOLDER / "provisioning" / "dashboards" / "memstatd.yml").read_text())
+    if sources["apiVersion"] != 1 or [source["type"] for source in sources["datasources"]] != ["prometheus"]:
+        found.append("provisioning: one datasource of type prometheus")
+    path = providers["providers"][0]["options"]["path"]
+    if providers["apiVersion"] != 1 or path != "/usr/share/memstatd/dashboards/grafana":
+        found.append(f"provisioning: dashboards come from {path}, and not from where they are installed")
+    return found
+
+
+def check_self(good):
+    """A bad example of everything is found."""
+    def spoiled(spoil):
+        bad = copy.deepcopy(good)
+        spoil(bad)
+        return "\n".join(problems("fleet", bad))
+
+    def first(bad):
+        return next(panel for panel in bad["panels"] if panel.get("targets"))
+
+    def query(expression):
+        return lambda bad: first(bad)["targets"][0].update(expr=expression)
+    expected = {
+        "schemaVersion": lambda bad: bad.update(schemaVersion=30), "belongs to exports": lambda bad: bad.update(__inputs=[]),
+        "no title": lambda bad: first(bad).update(title=""), "no description": lambda bad: first(bad).update(description=""),
+        "no unit": lambda bad: first(bad)["fieldConfig"]["defaults"].pop("unit"), "no links": lambda bad: first(bad).update(links=[]),
+        "a link to": lambda bad: first(bad)["links"][0].update(url="/d/other"), "of type": lambda bad: first(bad).update(type="graph"),
+        "datasource is not": lambda bad: first(bad).update(datasource={"type": "prometheus", "uid": "x"}),
+        "over another": lambda bad: first(bad)["gridPos"].update(w=24), "a number twice": lambda bad: first(bad).update(id=1),
+        "without job": query('a:b:c{instance=~"$instance"}'), "without instance": query('instance:b:c{job=~"$job"}'),
+        "no recorded": query('memstat_type_bytes{job=~"$job",instance=~"$instance"}'), "without job=~": query("sum(memstat_type_bytes)"),
+        "is a counter": query('sum(memstat_x_total{job=~"$job",instance=~"$instance"})'),
+        "does not follow": query('rate(memstat_x_total{job=~"$job",instance=~"$instance"}[5m])'),
+        "no variable nothing": query('a:b:c{job=~"$nothing"}'), "no variable job": lambda bad: bad["templating"]["list"].pop(1),
+        "several values": lambda bad: bad["templating"]["list"][1].update(multi=False),
+        "for datasources": lambda bad: bad["templating"]["list"].pop(0),
+        "may overlap": lambda bad: first(bad)["fieldConfig"]["defaults"].update(custom={"stacking": {"mode": "normal"}}),
+    }
+    for words, spoil in expected.items():
+        if words not in spoiled(spoil):
+            raise AssertionError(f"the lint does not find: {words}\n{spoiled(spoil)}")
+
+
+def main():
+    dashboards = {name: json.loads((FOLDER / f"{name}.json").read_text()) for name in NAMES}
+    check_self(dashboards["fleet"])
+    found = [problem for name, dashboard in dashboards.items() for problem in problems(name, dashboard)]
+    for name, text in generated().items():
+        if (FOLDER / f"{name}.json").read_text() != text:
+            found.append(f"{name}.json is not what dashboards/grafana/generate.py makes of source/{name}.yaml: run it")
+    found += provisioning_problems()
+    if {path.name for path in FOLDER.glob("*.json")} != {f"{name}.json" for name in NAMES}:
+        found.append("dashboards/grafana has other dashboards than are looked at here")
+    expressions = [target["expr"] for dashboard in dashboards.values() for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    has_promtool = shutil.which("promtool")
+    found += check_promql(expressions) if has_promtool else []
+    print("\n".join(found) or f"{len(expressions)} queries" + ("" if has_promtool else ", not parsed: promtool is not installed"))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A captured Linux in which something goes wrong: a second and a third poll made by hand from the first, as the capture's manifest says."""
+import os
+import re
+
+import captures
+
+BASE = "linux-7.2-profiling-4cpu-2nodes"
+EDITS = """
+  Poll 000000 is the captured one, but the control group g1 has a limit of 12 MiB (memory.max), and there is /proc/pressure/memory,
+  which the captured kernel lacks. Poll 000001 is made by hand from it: the slab cache kmalloc-1k grew by 200 slabs, g1 came near its
+  limit, met it 900 times and ran out of memory 3 times, 5 processes were killed, allocations stalled, compacted and reclaimed, and
+  tasks waited 2 s for memory. Poll 000002 is poll 000001, but /proc/vmallocinfo could not be read (EIO)."""
+GROUP = "fs/sys/fs/cgroup/g1/"
+
+
+def with_numbers(text, numbers):
+    """A "name number" a line, with these numbers instead."""
+    for name, number in numbers.items():
+        text, count = re.subn(rf"^{name} \d+$".encode(), f"{name} {number}".encode(), text, flags=re.MULTILINE)
+        if count != 1:
+            raise AssertionError(f"{name} is not there to be edited")
+    return text
+
+
+def with_larger_cache(slabinfo, cache, slabs):
+    """A cache with so many slabs more, all of their objects in use."""
+    def grown(match):
+        name, active, objects, size, per_slab, rest, active_slabs, all_slabs, end = match.groups()
+        more = slabs * int(per_slab)
+        return b"%s %d %d %s %s %s %d %d%s" % (name, int(active) + more, int(objects) + more, size, per_slab, rest,
+                                               int(active_slabs) + slabs, int(all_slabs) + slabs, end)
+    text, count = re.subn(rf"^({cache})\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)(\s+\d+ : tunables.*: slabdata)\s+(\d+)\s+(\d+)(\s+\d+)$".encode(),
+                          grown, slabinfo, flags=re.MULTILINE)
+    if count != 1:
+        raise AssertionError(f"{cache} is not there to be edited")
+    return text
+
+
+def pressure(some_us, full_us):
+    line = "{} avg10=0.00 avg60=0.00 avg300=0.00 total={}\n"
+    return (line.format("some", some_us) + line.format("full", full_us)).encode()
+
+
+def write(folder):
+    """Writes the capture to a folder, which it gives back."""
+    files = captures.read_fixture(captures.fixtures()[BASE])
+    first = {path.partition("/")[2]: content for path, content in files.items() if path.startswith("000000/")}
+    first[GROUP + "memory.max"] = b"12582912\n"
+    first["fs/proc/pressure/memory"] = pressure(1000000, 400000)
+    second = dict(first)
+    second["fs/proc/slabinfo"] = with_larger_cache(first["fs/proc/slabinfo"], "kmalloc-1k", 200)
+    second[GROUP + "memory.current"] = b"12500992\n"
+    second[GROUP + "memory.events"] = with_numbers(first[GROUP + "memory.events"], {"high": 40, "max": 900, "oom": 3, "oom_kill": 2})
+    second["fs/proc/vmstat"] = with_numbers(first["fs/proc/vmstat"], {
+        "oom_kill": 5, "allocstall_normal": 60, "compact_stall": 20, "compact_fail": 6, "pgscan_direct": 5000, "pgsteal_direct": 3000,
+        "pgscan_kswapd": 9000, "pgsteal_kswapd": 8000})
+    second["fs/proc/pressure/memory"] = pressure(3000000, 900000)
+    third = dict(second)
+    third["errors.yaml"] = b"- {path: /proc/vmallocinfo, errno: 5}\n"
+    del third["fs/proc/vmallocinfo"]
+    for index, poll in enumerate((first, second, third)):
+        for path, content in poll.items():
+            if isinstance(content, str):
+                place = os.path.join(folder, f"{index:06d}", path)
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                os.symlink(content, place)
+            elif path != "poll.yaml":
+                captures.write_file(os.path.join(folder, f"{index:06d}", path), content)
+        captures.write_file(os.path.join(folder, f"{index:06d}", "poll.yaml"),
+                            f"label: poll {index}\nrealtime: 2026-11-20T15:20:{index}0Z\nmonotonic_ns: {(index + 1) * captures.POLL_NS}\n")
+    manifest = files["manifest.yaml"].decode()
+    captures.write_file(os.path.join(folder, "manifest.yaml"), manifest.partition("edits:")[0] + "edits: >" + EDITS + "\n")
+    return folder

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The dashboards of dashboards/grafana for tests: their panels, the queries of these, and what Grafana makes of the variables in them."""
+import json
+import os
+import re
+
+import program
+
+FOLDER = os.path.join(program.SOURCE_DIR, "dashboards", "grafana")
+NAMES = ("fleet", "host", "type", "daemon")
+
+
+def dashboards():
+    """{name: dashboard} of all that ship."""
+    found = {}
+    for name in NAMES:
+        with open(os.path.join(FOLDER, f"{name}.json"), encoding="utf-8") as file:
+            found[name] = json.load(file)
+    return found
+
+
+def panels(dashboard):
+    """All panels but the headings of rows."""
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def queries(dashboard):
+    """(panel, target) of every query."""
+    return [(panel, target) for panel in panels(dashboard) for target in panel.get("targets", [])]
+
+
+def said(panel):
+    """What a person can read of a panel: its description, and what stands there when it is empty."""
+    return panel["description"] + " " + panel.get("fieldConfig", {}).get("defaults", {}).get("noValue", "")
+
+
+def substitute(expression, values):
+    """The expression with $name and ${name} replaced, as Grafana does with several values chosen: as a regular expression."""
+    def value(match):
+        name = match.group(1) or match.group(2)
+        if name not in values:
+            raise AssertionError(f"no value for ${name} in {expression}")
+        return values[name]
+    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, expression)

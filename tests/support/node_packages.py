@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packages of npm for tests: a folder of tests/support with package.json and package-lock.json is copied to the build and installed there
+as the lock file says, once for each content of it."""
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import unittest
+
+import program
+
+PLACE = os.path.join(os.environ.get("BUILD_DIR") or os.path.join(program.SOURCE_DIR, "build"), "npm")
+
+
+def installed(name):
+    """The folder, with node_modules in it. unittest.SkipTest when npm is not there or cannot get the packages."""
+    if not shutil.which("npm") or not shutil.which("node"):
+        raise unittest.SkipTest("npm is not installed (Debian packages nodejs and npm)")
+    source = os.path.join(program.SOURCE_DIR, "tests", "support", name)
+    with open(os.path.join(source, "package-lock.json"), "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()[:12]
+    folder = os.path.join(PLACE, f"{name}-{digest}")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
+        for file in os.listdir(source):
+            if os.path.isfile(os.path.join(source, file)):
+                shutil.copy(os.path.join(source, file), folder)
+        if not os.path.exists(os.path.join(folder, "complete")):
+            done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=folder, capture_output=True, text=True, timeout=250, check=False)
+            if done.returncode != 0:
+                raise unittest.SkipTest("npm cannot install the packages: " + done.stderr.strip().splitlines()[-1])
+            with open(os.path.join(folder, "complete"), "w", encoding="utf-8"):
+                pass
+    return folder
