@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The examples of dashboards/prometheus/scrape: promtool takes them, Prometheus makes the targets of them that they promise, and memstatd's
+largest page stays within their bounds. The one for agents runs in fleet_test.py."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+import prometheus_server  # noqa: E402
+
+DASHBOARDS = os.path.join(program.SOURCE_DIR, "dashboards")
+FOLDER = os.path.join(DASHBOARDS, "prometheus", "scrape")
+INSTALLED = "/usr/share/memstatd/dashboards"
+# Debian's Prometheus is built without Kubernetes; what would be discovered there stands in these labels instead.
+DISCOVERED = """static_configs:
+      - targets: ["10.0.0.7:8080"]
+        labels: {__meta_kubernetes_pod_phase: Running, __meta_kubernetes_pod_container_init: "false",
+                 __meta_kubernetes_pod_ip: 10.0.0.7, __meta_kubernetes_pod_node_name: node7}
+      - targets: ["10.0.0.7:9999"]
+        labels: {__meta_kubernetes_pod_phase: Running, __meta_kubernetes_pod_container_init: "false",
+                 __meta_kubernetes_pod_ip: 10.0.0.7, __meta_kubernetes_pod_node_name: node7}
+      - targets: ["10.0.0.8:8080"]
+        labels: {__meta_kubernetes_pod_phase: Failed, __meta_kubernetes_pod_container_init: "false",
+                 __meta_kubernetes_pod_ip: 10.0.0.8, __meta_kubernetes_pod_node_name: node8}
+      - targets: ["10.0.0.9:8080"]
+        labels: {__meta_kubernetes_pod_phase: Running, __meta_kubernetes_pod_container_init: "true",
+                 __meta_kubernetes_pod_ip: 10.0.0.9, __meta_kubernetes_pod_node_name: node9}
+"""
+
+
+def example(name):
+    """An example as it would be used, with the rules of this tree and without Kubernetes."""
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        text = file.read().replace(INSTALLED, DASHBOARDS)
+    text, count = re.subn(r"kubernetes_sd_configs:\n(?: {6}.*\n)+", DISCOVERED, text)
+    return text, count
+
+
+class Examples(unittest.TestCase):
+    def setUp(self):
+        temporary = program.temporary_folder()
+        self.folder = temporary.__enter__()
+        self.addCleanup(temporary.__exit__, None, None, None)
+
+    def write(self, name):
+        text, _ = example(name)
+        path = os.path.join(self.folder, name)
+        captures.write_file(path, text)
+        return path
+
+    @prometheus_server.needs_promtool
+    def test_promtool_takes_them(self):
+        names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".yml"))
+        self.assertEqual(names, ["agent.yml", "file_discovery.yml", "kubernetes.yml", "static.yml"])
+        shutil.copytree(os.path.join(FOLDER, "targets"), os.path.join(self.folder, "targets"))
+        for name in names:
+            options = ["--agent"] if name == "agent.yml" else []
+            done = subprocess.run(["promtool", "check", "config", *options, self.write(name)], capture_output=True, text=True,
+                                  timeout=program.PATIENCE, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            if name != "agent.yml":
+                self.assertIn("17 rules found", done.stdout)
+
+    def test_rules_are_where_they_are_installed(self):
+        for name in ("static.yml", "file_discovery.yml", "kubernetes.yml"):
+            with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+                for path in re.findall(rf"{INSTALLED}/(\S+)", file.read()):
+                    self.assertTrue(os.path.exists(os.path.join(DASHBOARDS, path)), path)
+
+    def targets(self, name):
+        """{instance: scraped address} of the targets that Prometheus makes of an example."""
+        # By way of a proxy that is not there, so that nothing is looked up and nobody is asked.
+        config = example(name)[0].replace("job_name: memstatd\n", "job_name: memstatd\n    proxy_url: http://127.0.0.1:9\n", 1)
+        self.assertIn("proxy_url", config)
+        with prometheus_server.prometheus(self.folder, None, config=config) as server:
+            found = program.wait_until(lambda: server.api("targets", state="active")["activeTargets"], "targets")
+        return {target["labels"]["instance"]: target["scrapeUrl"] for target in found}, found
+
+    @prometheus_server.needs_prometheus
+    def test_kubernetes_calls_hosts_by_their_node(self):
+        self.assertEqual(example("kubernetes.yml")[1], 1)
+        found, _ = self.targets("kubernetes.yml")
+        self.assertEqual(found, {"node7": "http://10.0.0.7:8947/metrics"})
+
+    @prometheus_server.needs_prometheus
+    def test_files_name_hosts_with_or_without_port(self):
+        shutil.copytree(os.path.join(FOLDER, "targets"), os.path.join(self.folder, "targets"))
+        found, targets = self.targets("file_discovery.yml")
+        self.assertEqual(found, {"web1.example": "http://web1.example:8947/metrics", "web2.example": "http://web2.example:8947/metrics",
+                                 "db1.example": "http://db1.example:9947/metrics"})
+        self.assertEqual({target["labels"]["site"] for target in targets}, {"north", "south"})
+
+    def test_pages_stay_within_the_bounds(self):
+        """Of every capture at the tier full, which is more than a fleet would scrape."""
+        text = example("static.yml")[0]
+        samples, labels = int(re.search(r"sample_limit: (\d+)", text).group(1)), int(re.search(r"label_limit: (\d+)", text).group(1))
+        self.assertGreaterEqual(samples, 20000 + 150)  # series_limit, and the daemon's own
+        for name, path in captures.fixtures().items():
+            content = program.run("--once", "--replay", path).stdout
+            lines = [line for line in content.splitlines() if line and not line.startswith(b"#")]
+            self.assertLess(len(lines), samples, name)
+            self.assertLess(len(content), 16 << 20, name)
+            # With job, instance and the metric's own name, which Prometheus counts too.
+            most = max(len(re.findall(rb'[a-z_]+="', line)) for line in lines) + 3
+            self.assertLessEqual(most, labels, name)
+
+
+if __name__ == "__main__":
+    program.main()
