@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""From the kernel to the pager: memstatd shows a FreeBSD on which a type fails and others run into their limits, Debian's Prometheus
+evaluates the shipped rules, and the alerts stand in the API of Debian's Alertmanager, with host, allocator, type and figure in words."""
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import alertmanager  # noqa: E402
+import captures  # noqa: E402
+import program  # noqa: E402
+import prometheus_server  # noqa: E402
+
+RULES = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus")
+CONFIG = """
+global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
+rule_files: [{folder}/recording_rules.yml, {folder}/alerts.yml]
+alerting: {{alertmanagers: [{{static_configs: [{{targets: ["{alertmanager}"]}}]}}]}}
+scrape_configs:
+  - job_name: memstatd
+    static_configs: [{{targets: ["{memstatd}"], labels: {{instance: "bsd1:8947"}}}}]
+"""
+
+
+def in_seconds(rules):
+    """The shipped rules with seconds for minutes where they say how long a state must last and how often they are computed, because
+    nobody waits a quarter of an hour for a test. Expressions and annotations stay as they are."""
+    return re.sub(r"^( *(?:for|interval): \d+)m$", r"\1s", rules, flags=re.MULTILINE)
+
+
+@alertmanager.needs_alertmanager
+@prometheus_server.needs_prometheus
+class AlertStack(unittest.TestCase):
+    def test_trouble_of_the_kernel_reaches_alertmanager(self):
+        with program.temporary_folder() as folder:
+            for name in ("recording_rules.yml", "alerts.yml"):
+                with open(os.path.join(RULES, name), encoding="utf-8") as file:
+                    captures.write_file(os.path.join(folder, name), in_seconds(file.read()))
+            capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
+            with alertmanager.alertmanager(folder) as manager, \
+                    program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
+                config = CONFIG.format(folder=folder, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
+                with prometheus_server.prometheus(folder, None, config=config) as server:
+                    found = self.wait_for(manager, {("MemstatAllocationFailures", "mbuf_jumbo_page"), ("MemstatAllocationFailures", "socket"),
+                                                    ("MemstatLimitHit", "mbuf_cluster"), ("MemstatLimitHit", "mbuf_jumbo_page")})
+                    self.check_words(found)
+                    daemon.terminate()
+                    self.wait_for(manager, {("MemstatDaemonMissing", None)})
+                    self.assertNotIn("err=", "\n".join(line for line in server.whole_log().splitlines() if "rule" in line.lower()))
+
+    def wait_for(self, manager, wanted):
+        """The alerts once all that are wanted fire: {(alert, type): alert}."""
+        def ask():
+            found = {(alert["labels"]["alertname"], alert["labels"].get("type")): alert for alert in manager.alerts()}
+            return found if wanted <= set(found) else None
+        return program.wait_until(ask, lambda: f"{wanted}, there are {[alert['labels'] for alert in manager.alerts()]}", 90)
+
+    def check_words(self, found):
+        failing = found["MemstatAllocationFailures", "mbuf_jumbo_page"]
+        self.assertEqual({key: failing["labels"][key] for key in ("job", "instance", "allocator", "severity")},
+                         {"job": "memstatd", "instance": "bsd1:8947", "allocator": "uma", "severity": "warning"})
+        self.assertRegex(failing["annotations"]["description"],
+                         r"^bsd1:8947: allocations of uma type mbuf_jumbo_page fail \d[\d.]*k? times a second")
+        limit = found["MemstatLimitHit", "mbuf_cluster"]
+        self.assertEqual(limit["labels"]["severity"], "critical")
+        self.assertRegex(limit["annotations"]["description"], r"^bsd1:8947: uma type mbuf_cluster is at its limit")
+        self.assertEqual(limit["annotations"]["runbook_url"],
+                         "file:///usr/share/memstatd/dashboards/runbooks.md#memstatlimithit")
+        # What fails routinely, or is full by design, wakes nobody: bucket zones, and buffers that were made beforehand.
+        types = {kind for _, kind in found if kind}
+        self.assertEqual({kind for kind in types if kind.endswith("Bucket") or kind in ("pbuf", "vnpbuf")}, set())
+        self.assertLessEqual({alert for alert, _ in found},
+                             {"MemstatAllocationFailures", "MemstatLimitHit", "MemstatLimitWaits", "MemstatNearLimit"})
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A fleet on one machine: fifty memstatd show captured kernels, a Prometheus in agent mode scrapes them by the shipped example and writes to
+another one, which evaluates the shipped rules and answers all that the fleet dashboard asks, at a price that does not grow with types."""
+import contextlib
+import json
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import edited_capture  # noqa: E402
+import grafana  # noqa: E402
+import program  # noqa: E402
+import prometheus_server  # noqa: E402
+
+PROMETHEUS = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus")
+HOSTS = 50
+RECEIVER = """
+global: {{evaluation_interval: 2s}}
+rule_files: [{folder}/recording_rules.yml, {folder}/alerts.yml]
+"""
+VALUES = {"job": "memstatd", "instance": ".+", "allocator": ".+", "type": ".+"}
+# Hosts times allocators of a host, or types of all kernels; raw series of types would be some ten thousand.
+MOST_SAMPLES = 3000
+
+
+def kernels(folder):
+    """(capture, options) for each host: a few in trouble over and over, the others as they were."""
+    limits = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
+    linux = edited_capture.write(os.path.join(folder, "linux"))
+    others = [path for name, path in captures.fixtures().items() if not name.endswith(("-pools", "-v1"))]
+    busy = [(path, ["--replay-loop", "--replay-speed", "2"]) for path in (limits, linux)]
+    return busy + [(others[index % len(others)], ["--polls", "1"]) for index in range(HOSTS - len(busy))]
+
+
+def agent_config(receiver):
+    with open(os.path.join(PROMETHEUS, "scrape", "agent.yml"), encoding="utf-8") as file:
+        text = file.read()
+    for old, new in (("scrape_interval: 60s", "scrape_interval: 2s"), ("http://127.0.0.1:9090", f"http://{receiver}")):
+        if old not in text:
+            raise AssertionError(f"the example no longer says {old}")
+        text = text.replace(old, new)
+    return text
+
+
+@prometheus_server.needs_prometheus
+@unittest.skipIf(program.SANITIZER, "fifty daemons under a sanitizer take more memory than a machine for tests has")
+class Fleet(unittest.TestCase):
+    def setUp(self):
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+        self.folder = self.stack.enter_context(program.temporary_folder())
+
+    def path(self, *parts):
+        path = os.path.join(self.folder, *parts)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
+
+    def start(self):
+        """(daemons, the receiving server)."""
+        for name in ("recording_rules.yml", "alerts.yml"):
+            with open(os.path.join(PROMETHEUS, name), encoding="utf-8") as file:
+                captures.write_file(self.path(name), file.read().replace("interval: 1m", "interval: 2s"))
+        daemons = [self.stack.enter_context(program.Daemon("--replay", capture, *options))
+                   for capture, options in kernels(self.path("captures", ""))]
+        receiver = self.stack.enter_context(prometheus_server.prometheus(
+            self.path("receiver", ""), None, "--web.enable-remote-write-receiver", config=RECEIVER.format(folder=self.folder)))
+        targets = [{"targets": [f"{daemon.host}:{daemon.port}" for daemon in daemons]}]
+        captures.write_file(self.path("agent", "targets", "fleet.json"), json.dumps(targets))
+        self.stack.enter_context(prometheus_server.prometheus(
+            self.path("agent", ""), None, "--enable-feature=agent", config=agent_config(receiver.address)))
+        return daemons, receiver
+
+    def test_the_fleet_dashboard_is_answered(self):
+        daemons, server = self.start()
+        program.wait_until(lambda: server.query("sum(job:memstat_hosts:count)") == [({}, HOSTS)], server.log, 90)
+        asked = [(panel, grafana.substitute(target["expr"], VALUES)) for panel, target in grafana.queries(grafana.dashboards()["fleet"])]
+        self.assertGreater(len(asked), 20)
+        for panel, expression in asked:
+            with self.subTest(panel=panel["title"]):
+                program.wait_until(lambda expression=expression: server.query(expression), f"an answer to {expression}", 60)
+                stats = server.api("query", query=expression, stats="all")["stats"]["samples"]
+                self.assertLess(stats["totalQueryableSamples"], MOST_SAMPLES, expression)
+        self.check_sums(daemons, server)
+
+    def check_sums(self, daemons, server):
+        """What is recorded of a host is what its page says, added up here."""
+        recorded = {(labels["instance"], labels["allocator"]): value
+                    for labels, value in server.query("instance_allocator:memstat_type_bytes:sum")}
+        for daemon in daemons[2:]:  # the first two change all the time
+            sums = {}
+            for allocator, value in re.findall(r'^memstat_(?:type|unlisted)_bytes\{allocator="(\w+)".*\} (\S+)$',
+                                               daemon.scrape().decode(), re.MULTILINE):
+                sums[allocator] = sums.get(allocator, 0) + float(value)
+            self.assertGreater(len(sums), 1)
+            for allocator, value in sums.items():
+                self.assertEqual(recorded[f"{daemon.host}:{daemon.port}", allocator], value)
+
+
+if __name__ == "__main__":
+    program.main()
