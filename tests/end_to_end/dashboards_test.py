@@ -8,40 +8,13 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
-import captures  # noqa: E402
-import edited_capture  # noqa: E402
 import grafana  # noqa: E402
 import program  # noqa: E402
 import prometheus_server  # noqa: E402
+import replayed_systems  # noqa: E402
+from replayed_systems import SYSTEMS  # noqa: E402
 
-# The shipped rules, computed each second instead of each minute: the replayed trouble lasts for seconds.
-RULES = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "recording_rules.yml")
-MEMSTATD = """
-poll: {interval: 1s}
-per_cpu: {allocators: [uma, malloc, page], types: [".*"]}
-sources: {linux_vmalloc: {interval: 1s}, linux_allocinfo: {enabled: auto}}
-limits: [{allocator: slab, type: kmalloc-1k, bytes: 4MiB}]
-"""
-PROMETHEUS = """
-global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
-rule_files: [{rules}]
-scrape_configs:
-  - job_name: memstatd
-    static_configs:
-      - {{targets: ["{freebsd}"], labels: {{instance: FreeBSD}}}}
-      - {{targets: ["{linux}"], labels: {{instance: Linux}}}}
-  - job_name: memstatd-percpu
-    metrics_path: /metrics/percpu
-    static_configs:
-      - {{targets: ["{freebsd}"], labels: {{instance: FreeBSD}}}}
-      - {{targets: ["{linux}"], labels: {{instance: Linux}}}}
-"""
-SYSTEMS = ("FreeBSD", "Linux")
 PATIENCE = 100.0 if not program.SANITIZER else 200.0
-
-
-def values(system):
-    return {"job": "memstatd", "instance": system, "allocator": ".+", "type": ".+", "__rate_interval": "10s", "__range": "60s"}
 
 
 def says_why_empty(panel, system):
@@ -68,7 +41,7 @@ class Dashboards(unittest.TestCase):
         return missing
 
     def has_data(self, server, target, system):
-        expression = grafana.substitute(target["expr"], values(system))
+        expression = grafana.substitute(target["expr"], replayed_systems.variables(system))
         # Recorded over hosts, a figure has no instance: then data of either system is data of both.
         now = time.time()
         if target["instant"]:
@@ -76,22 +49,8 @@ class Dashboards(unittest.TestCase):
         return bool(server.api("query_range", query=expression, start=now - 30, end=now, step=1)["result"])
 
     def test_every_query_has_data(self):
-        with program.temporary_folder() as folder:
-            with open(RULES, encoding="utf-8") as file:
-                rules = file.read()
-            self.assertIn("interval: 1m", rules)
-            captures.write_file(os.path.join(folder, "rules.yml"), rules.replace("interval: 1m", "interval: 1s"))
-            captures.write_file(os.path.join(folder, "memstatd.yaml"), MEMSTATD)
-            edited_capture.write(os.path.join(folder, "linux"))
-            os.mkdir(os.path.join(folder, "prometheus"))
-            options = ("--config", os.path.join(folder, "memstatd.yaml"), "--tier", "full", "--replay-loop", "--replay-speed", "4")
-            freebsd = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-            with program.Daemon("--replay", freebsd, *options) as one, \
-                    program.Daemon("--replay", os.path.join(folder, "linux"), *options) as other:
-                config = PROMETHEUS.format(rules=os.path.join(folder, "rules.yml"), freebsd=f"{one.host}:{one.port}",
-                                           linux=f"{other.host}:{other.port}")
-                with prometheus_server.prometheus(os.path.join(folder, "prometheus"), None, config=config) as server:
-                    missing = self.unanswered(server)
+        with replayed_systems.scraped() as server:
+            missing = self.unanswered(server)
         for (name, title, expression), (panel, systems) in missing.items():
             with self.subTest(dashboard=name, panel=title, expression=expression):
                 self.assertNotEqual(systems, list(SYSTEMS), "no data on either")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A FreeBSD and a Linux in trouble, shown by memstatd over and over and scraped by a real Prometheus that evaluates the shipped recording
+rules: what the dashboards are tried on."""
+import contextlib
+import os
+
+import captures
+import edited_capture
+import program
+import prometheus_server
+
+# The shipped rules, computed each second instead of each minute: the replayed trouble lasts for seconds.
+RULES = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "recording_rules.yml")
+MEMSTATD = """
+poll: {interval: 1s}
+per_cpu: {allocators: [uma, malloc, page], types: [".*"]}
+sources: {linux_vmalloc: {interval: 1s}, linux_allocinfo: {enabled: auto}}
+limits: [{allocator: slab, type: kmalloc-1k, bytes: 4MiB}]
+"""
+PROMETHEUS = """
+global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
+rule_files: [{rules}]
+scrape_configs:
+  - job_name: memstatd
+    static_configs:
+      - {{targets: ["{freebsd}"], labels: {{instance: FreeBSD}}}}
+      - {{targets: ["{linux}"], labels: {{instance: Linux}}}}
+  - job_name: memstatd-percpu
+    metrics_path: /metrics/percpu
+    static_configs:
+      - {{targets: ["{freebsd}"], labels: {{instance: FreeBSD}}}}
+      - {{targets: ["{linux}"], labels: {{instance: Linux}}}}
+"""
+SYSTEMS = ("FreeBSD", "Linux")
+
+
+def variables(system):
+    """What Grafana puts for the variables of the dashboards when this system is chosen, and everything of it."""
+    return {"job": "memstatd", "instance": system, "allocator": ".+", "type": ".+", "__rate_interval": "10s", "__range": "60s"}
+
+
+@contextlib.contextmanager
+def scraped():
+    """The Prometheus, from its first scrape on."""
+    with program.temporary_folder() as folder:
+        with open(RULES, encoding="utf-8") as file:
+            rules = file.read()
+        if "interval: 1m" not in rules:
+            raise AssertionError(f"{RULES} is no longer computed each minute")
+        captures.write_file(os.path.join(folder, "rules.yml"), rules.replace("interval: 1m", "interval: 1s"))
+        captures.write_file(os.path.join(folder, "memstatd.yaml"), MEMSTATD)
+        edited_capture.write(os.path.join(folder, "linux"))
+        os.mkdir(os.path.join(folder, "prometheus"))
+        options = ("--config", os.path.join(folder, "memstatd.yaml"), "--tier", "full", "--replay-loop", "--replay-speed", "4")
+        freebsd = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
+        with program.Daemon("--replay", freebsd, *options) as one, \
+                program.Daemon("--replay", os.path.join(folder, "linux"), *options) as other:
+            config = PROMETHEUS.format(rules=os.path.join(folder, "rules.yml"), freebsd=f"{one.host}:{one.port}",
+                                       linux=f"{other.host}:{other.port}")
+            with prometheus_server.prometheus(os.path.join(folder, "prometheus"), None, config=config) as server:
+                yield server
