@@ -58,8 +58,10 @@ class Places(InFolder):
             f"usr/{LIBDIR}/libmemstat.so.3.0": None, f"usr/{LIBDIR}/libmemstat.a": "644",
             "usr/include/memstat.h": "644", "usr/bin/memstatd": "755", "etc/memstatd/memstatd.yaml": "644",
             f"usr/{LIBDIR}/pkgconfig/memstat.pc": "644",
-            "usr/share/memstatd/dashboards/README.md": "644",
         }
+        for file in ("README.md", "runbooks.md", "prometheus/alerts.yml", "prometheus/recording_rules.yml", "grafana/host.json",
+                     "prometheus/scrape/static.yml", "grafana/provisioning/dashboards/memstatd.yml"):
+            wanted[f"usr/share/memstatd/dashboards/{file}"] = "644"
         for name in ("config", "config-version", "targets", "static-targets"):
             wanted[f"usr/{LIBDIR}/cmake/memstat/memstat-{name}.cmake"] = "644"
         for part in ("memstatd", "libmemstat3", "libmemstat-dev"):
@@ -79,6 +81,7 @@ class Places(InFolder):
         strange = [path for path in found if path not in wanted and "/dashboards/" not in path
                    and not (path.startswith(f"usr/{LIBDIR}/cmake/memstat/memstat-") and path.endswith("targets-release.cmake"))]
         self.assertEqual(strange, [])
+        self.assertEqual([path for path in found if path.endswith(".py") or "/dashboards/prometheus/tests/" in path], [])
         for where, folders, _ in os.walk(self.folder):
             for name in folders:
                 self.assertEqual(os.stat(os.path.join(where, name)).st_mode & 0o777, 0o755, os.path.join(where, name))
