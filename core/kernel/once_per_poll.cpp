@@ -8,7 +8,8 @@
 namespace memstat {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSharedFiles = {"/proc/buddyinfo", "/proc/meminfo", "/proc/stat", "/proc/vmstat",
+constexpr std::array<std::string_view, 7> kSharedFiles = {"/proc/buddyinfo",    "/proc/meminfo", "/proc/net/netstat",
+                                                          "/proc/net/sockstat", "/proc/stat",    "/proc/vmstat",
                                                           "/proc/zoneinfo"};
 constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 constexpr std::array<std::string_view, 3> kSharedFilesOfNode = {"/meminfo", "/numastat", "/vmstat"};

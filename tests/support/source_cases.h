@@ -39,6 +39,11 @@ inline std::string name_of_case(const SourceCase& value) {
   return word_of(std::string(value.source->name) + "_" + value.capture);
 }
 
+/// Whether each type has files of its own, so that one that cannot be read is a type that went.
+inline bool has_types_that_go_alone(const SourceDescriptor& source) {
+  return source.allocator == Allocator::kSocket || source.allocator == Allocator::kTable;
+}
+
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
 
