@@ -90,7 +90,9 @@ TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
       if (HasFailure()) return;
       if (faulty_->call_count() < nth) break;
     }
-    EXPECT_GT(failed, 0U) << "no failed call was ever reported";
+    if (fault.system_errno == EIO || fault.is_sticky || !has_types_that_go_alone(*GetParam().source)) {
+      EXPECT_GT(failed, 0U) << "no failed call was ever reported";
+    }
   }
   EXPECT_EQ(list_.size(), type_count_);
 }
