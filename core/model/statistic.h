@@ -44,6 +44,10 @@ enum class Statistic : std::uint8_t {
   kPressureStallSeconds,    ///< {kind} double, s, cumulative
   kHugetlbReserved,         ///< {type} pages of a pool of huge pages, now: free, but promised to mappings
   kHugetlbSurplus,          ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
+  kMemcgPartBytes,          ///< {group, part} B, now: what the memory of a control group is; some parts contain others
+  kMemcgEvents,             ///< {group, event} cumulative: times that a control group met a protection or a limit
+  kMemcgHighBytes,      ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
+  kMemcgGroupsLeftOut,  ///< control groups, now, that were seen and not read
 
   kSocketPressure,         ///< {type} 1 while the protocol saves memory, now
   kSocketPressureBytes,    ///< {type} B from which it does, now
@@ -65,7 +69,7 @@ enum class Statistic : std::uint8_t {
   kKernelReports,       ///< {kind} warnings and the like that the kernel printed, cumulative
   kKernelTaint,         ///< {kind} 1 when the kernel marked itself so since boot
 };
-inline constexpr std::size_t kStatisticCount = 45;
+inline constexpr std::size_t kStatisticCount = 49;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

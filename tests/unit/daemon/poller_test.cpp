@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/polled_daemon.h"
 
 namespace memstat {
@@ -41,7 +43,9 @@ class LinuxPollerTest : public testing::Test {
 
 TEST_F(LinuxPollerTest, BeforeTheFirstPollNothingIsPublished) {
   EXPECT_EQ(daemon_.pool.current(), nullptr);
-  ASSERT_THAT(daemon_.poller->statuses(), SizeIs(2)) << "only sources of this kernel's system";
+  const auto count = std::count_if(all_sources().begin(), all_sources().end(),
+                                   [](const SourceDescriptor* source) { return source->os == OperatingSystem::kLinux; });
+  ASSERT_THAT(daemon_.poller->statuses(), SizeIs(count)) << "only sources of this kernel's system";
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUnknown);
   EXPECT_EQ(daemon_.status("linux_slabinfo").origin, "/proc/slabinfo");
 }
@@ -125,8 +129,12 @@ TEST_F(LinuxPollerTest, AnInterfaceThatIsNotThereIsAbsentAndNotDown) {
   EXPECT_FALSE(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"));
   EXPECT_THAT(daemon_.metrics.text(), Not(HasSubstr("linux_slabinfo")));
   EXPECT_THAT(daemon_.log, IsEmpty());
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("/proc/slabinfo")) << "why, for who asks";
   set({{"dentry", 1}});
-  EXPECT_TRUE(daemon_.poll());
+  const int reads = view().reads_of(kSlabinfo);
+  EXPECT_FALSE(daemon_.poll(seconds(59)));
+  EXPECT_EQ(view().reads_of(kSlabinfo), reads) << "it is looked for once a minute";
+  EXPECT_TRUE(daemon_.poll(seconds(1)));
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUp);
 }
 
@@ -344,7 +352,8 @@ TEST_F(LinuxPollerTest, AStuckSourceIsDownWithReasonTimeoutAndShutdownDoesNotWai
   Config config = patient();
   config.poll.timeout = milliseconds(1);
   {
-    PolledDaemon daemon(OperatingSystem::kLinux, config);
+    const std::array slabinfo_only = {find_source("linux_slabinfo")};
+    PolledDaemon daemon(OperatingSystem::kLinux, config, false, slabinfo_only);
     daemon.view->set(kSlabinfo, slabinfo({{"dentry", 1}}));
     daemon.view->block(kSlabinfo);
     EXPECT_FALSE(daemon.poll());
