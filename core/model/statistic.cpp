@@ -61,6 +61,23 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kMemcgEvents, "memcg_events", std::string_view("group"), std::string_view("event")),
     described(Statistic::kMemcgHighBytes, "memcg_high_bytes", std::string_view("group")),
     described(Statistic::kMemcgGroupsLeftOut, "memcg_groups_left_out"),
+    described(Statistic::kSocketPressure, "socket_pressure", std::string_view("type")),
+    described(Statistic::kSocketPressureBytes, "socket_pressure_bytes", std::string_view("type")),
+    described(Statistic::kSocketPressureSeconds, "socket_pressure_seconds", std::string_view("type")),
+    described(Statistic::kSocketEvents, "socket_events", std::string_view("type"), std::string_view("kind")),
+    described(Statistic::kTableSoftLimit, "table_soft_limit", std::string_view("type")),
+    described(Statistic::kTableUserLimit, "table_user_limit", std::string_view("type")),
+    described(Statistic::kTableUserUsedRatio, "table_user_used_ratio", std::string_view("type"), std::string_view("kind")),
+    described(Statistic::kTableEvents, "table_events", std::string_view("type"), std::string_view("kind")),
+    described(Statistic::kNegativeDentries, "negative_dentries"),
+    described(Statistic::kCheckerBugs, "checker_bugs", std::string_view("checker")),
+    described(Statistic::kCheckerObjects, "checker_objects", std::string_view("checker"), std::string_view("state")),
+    described(Statistic::kCheckerAllocations, "checker_allocations", std::string_view("checker")),
+    described(Statistic::kCheckerFrees, "checker_frees", std::string_view("checker")),
+    described(Statistic::kCheckerSkips, "checker_skips", std::string_view("checker"), std::string_view("kind")),
+    described(Statistic::kSlabDebugCaches, "slab_debug_caches", std::string_view("check")),
+    described(Statistic::kKernelReports, "kernel_reports", std::string_view("kind")),
+    described(Statistic::kKernelTaint, "kernel_taint", std::string_view("kind")),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {
