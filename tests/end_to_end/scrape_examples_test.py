@@ -65,7 +65,7 @@ class Examples(unittest.TestCase):
                                   timeout=program.PATIENCE, check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             if name != "agent.yml":
-                self.assertIn("17 rules found", done.stdout)
+                self.assertRegex(done.stdout, r"\b[1-9]\d* rules found")
 
     def test_rules_are_where_they_are_installed(self):
         for name in ("static.yml", "file_discovery.yml", "kubernetes.yml"):
