@@ -57,6 +57,8 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kPressureStallSeconds, "pressure_stall_seconds", std::string_view("kind")),
     described(Statistic::kHugetlbReserved, "hugetlb_reserved_pages", std::string_view("type")),
     described(Statistic::kHugetlbSurplus, "hugetlb_surplus_pages", std::string_view("type")),
+    described(Statistic::kProcessPartBytes, "process_part_bytes", std::string_view("type"), std::string_view("part")),
+    described(Statistic::kProcessesLeftOut, "processes_left_out"),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {

@@ -44,8 +44,11 @@ enum class Statistic : std::uint8_t {
   kPressureStallSeconds,    ///< {kind} double, s, cumulative
   kHugetlbReserved,         ///< {type} pages of a pool of huge pages, now: free, but promised to mappings
   kHugetlbSurplus,          ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
+
+  kProcessPartBytes,  ///< {type, part} B, now: of the processes of one name; parts overlap
+  kProcessesLeftOut,  ///< processes, now, that were listed and not looked at
 };
-inline constexpr std::size_t kStatisticCount = 28;
+inline constexpr std::size_t kStatisticCount = 30;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;
