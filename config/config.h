@@ -47,8 +47,8 @@ struct SourceSetting {
 /// One entry of key `sources`. A source without an entry has these defaults.
 struct SourceConfig {
   Switch enabled = Switch::kAuto;
-  std::optional<std::chrono::nanoseconds> interval;            ///< At least poll.interval; absent: the source's own.
-  std::map<std::string, SourceSetting, std::less<>> settings;  ///< By the option's name; of a source's options only.
+  std::optional<std::chrono::nanoseconds> interval;                 ///< At least poll.interval; absent: the source's own.
+  std::map<std::string, SourceSetting, std::less<>> settings = {};  ///< By the option's name; of a source's options only.
 
   bool operator==(const SourceConfig&) const = default;
 };

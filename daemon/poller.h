@@ -51,9 +51,9 @@ class Poller {
   struct Options {
     bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
     bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
-    std::span<const SourceDescriptor* const> sources = all_sources();  ///< Those of the kernel's system are polled.
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
-    std::function<void(LogLevel, std::string_view)> log;
+    std::function<void(LogLevel, std::string_view)> log = {};
+    std::span<const SourceDescriptor* const> sources = all_sources();  ///< Those of the kernel's system are polled.
   };
 
   Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,

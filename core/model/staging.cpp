@@ -57,6 +57,7 @@ StagedType& Staging::add(std::string_view name, std::size_t longest) {
   }
   StagedType& type = types_.emplace_back();
   type.name = name;
+  type.node_fields = node_fields_;
   type.nodes_ = node_figures_.size();
   node_figures_.resize(node_figures_.size() + node_fields_.size() * node_count_, 0);
   type.cpu_groups_ = used_groups_.size();

@@ -23,8 +23,9 @@ namespace memstat {
 /// changed.
 struct StagedType {
   std::string_view name;
-  std::string_view detail;  ///< More for people, such as file and line; "" for most. Valid UTF-8; lives like `name`.
-  FieldMask fields;         ///< Which of `figures` the kernel gave for this type.
+  std::string_view detail;    ///< More for people, such as file and line; "" for most. Valid UTF-8; lives like `name`.
+  FieldMask fields;           ///< Which of `figures` the kernel gave for this type.
+  NodeFieldMask node_fields;  ///< Which of its figures by node it gave; at first all of Staging::node_fields().
   Figures figures;
 
  private:

@@ -44,11 +44,14 @@ enum class Statistic : std::uint8_t {
   kPressureStallSeconds,    ///< {kind} double, s, cumulative
   kHugetlbReserved,         ///< {type} pages of a pool of huge pages, now: free, but promised to mappings
   kHugetlbSurplus,          ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
-
+  kMemcgPartBytes,          ///< {group, part} B, now: what the memory of a control group is; some parts contain others
+  kMemcgEvents,             ///< {group, event} cumulative: times that a control group met a protection or a limit
+  kMemcgHighBytes,      ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
+  kMemcgGroupsLeftOut,  ///< control groups, now, that were seen and not read
   kProcessPartBytes,  ///< {type, part} B, now: of the processes of one name; parts overlap
   kProcessesLeftOut,  ///< processes, now, that were listed and not looked at
 };
-inline constexpr std::size_t kStatisticCount = 30;
+inline constexpr std::size_t kStatisticCount = 34;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

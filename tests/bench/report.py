@@ -69,6 +69,25 @@ def scale_rows(folder):
            f"{slab['first_commit_ms']:.0f} ms the first time; the page {slab['page_ms']:.1f} ms, {slab['series']} series")
 
 
+def partial_slabs_rows(folder):
+    """The live kernel with one cache's list of partial slabs made long."""
+    try:
+        with open(os.path.join(folder, "partial_slabs.json"), encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, json.JSONDecodeError):
+        print("(the figures of partial slabs are missing: not root)", file=sys.stderr)
+        return
+    short, long = found["short"], found["long"]
+    times = {file: long[file] / short[file] for file in long if short[file]}
+    constant = max(("slabs", "total_objects", "partial", "cpu_slabs"), key=times.get)
+    yield (f"{found['slabs']} partial slabs / few: the worst of the files that are read by default", times[constant], "<=", 1.5,
+           f"{constant}, {long[constant] / 1e3:.1f} us / {short[constant] / 1e3:.1f} us")
+    yield ("the same, all that linux_slab_sysfs reads", times["source"], "<=", 1.5,
+           f"{long['source'] / 1e3:,.0f} us / {short['source'] / 1e3:,.0f} us")
+    for file, what in (("objects", "`objects`, which is not read"), ("slabinfo", "/proc/slabinfo")):
+        yield (f"the same, {what}", times[file], "", None, f"{long[file] / 1e3:,.1f} us / {short[file] / 1e3:,.1f} us")
+
+
 def rows(folder):
     decode = cpu_times(folder, "decode")
     yield ("decode 21 MB kern.malloc_stats / checksum of the same bytes", ratio(decode, "decode", "checksum"), "<=", 1.5,
@@ -113,6 +132,7 @@ def rows(folder):
            f"gzip {memory['gzip']:.0f} more, OpenMetrics {memory['openmetrics']:.0f}, protobuf {memory['protobuf']:.0f}")
     yield ("further bytes while slow readers hold every snapshot", memory["slow_readers"], "", None,
            f"{-memory['after_slow_readers']:.0f} are given back after them")
+    yield from partial_slabs_rows(folder)
     try:
         poll = cpu_times(folder, "poll")
         yield ("poll of the live slab caches / reading /proc/slabinfo", ratio(poll, "poll", "read_only"), "<=", 1.2,

@@ -20,11 +20,15 @@ struct Fault {
 };
 constexpr Fault kFaults[] = {{EACCES, false}, {EIO, false}, {ENOENT, false}, {EACCES, true}, {EIO, true}, {ENOENT, true}};
 
+/// Which call fails next: each of the first 200, then ever fewer, where a source reads hundreds of files in the same way.
+std::size_t after(std::size_t nth) { return nth + 1 + (nth > 200 ? nth / 20 : 0); }
+
 class FailingReads : public testing::TestWithParam<SourceCase> {
  protected:
   void SetUp() override {
     view_ = open_fixture(GetParam().capture);
     faulty_.emplace(*view_);
+    RosterFirst(*GetParam().source).refresh_into(list_, *view_, 1);
     SourceReader reader(*GetParam().source);
     const auto result = refresh(reader, *view_, list_, 1);
     ASSERT_TRUE(result) << to_string(result.error());
@@ -45,7 +49,9 @@ class FailingReads : public testing::TestWithParam<SourceCase> {
     EXPECT_EQ(error.system_errno, fault.system_errno);
     EXPECT_EQ(error.source, GetParam().source->name);
     EXPECT_FALSE(error.path.empty());
-    EXPECT_NE(GetParam().source->origin.find(error.path), std::string_view::npos) << error.path;
+    EXPECT_TRUE(GetParam().source->origin.find(error.path) != std::string_view::npos ||
+                is_reopened(*GetParam().source, error.path))
+        << error.path;
     const std::string text = to_string(error);
     EXPECT_TRUE(text.starts_with(std::string(GetParam().source->name) + ": " + error.path)) << text;
   }
@@ -62,16 +68,21 @@ class FailingReads : public testing::TestWithParam<SourceCase> {
 TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
   for (const Fault& fault : kFaults) {
     std::size_t failed = 0;
-    for (std::size_t nth = 1;; ++nth) {
+    for (std::size_t nth = 1;; nth = after(nth)) {
       SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));
       ASSERT_LT(nth, 100000U);
       inject(nth, fault);
       SourceReader reader(*GetParam().source);
       const std::string all = before();
       const auto opened = open_source(reader, *faulty_);
-      if (!opened) expect_typed(opened.error(), fault);
+      if (!opened) {
+        ++failed;
+        expect_typed(opened.error(), fault);
+      }
       const auto refreshed = refresh(reader, *faulty_, list_, ++generation_);
-      if (refreshed) {
+      if (refreshed && has_types_that_go_alone(*GetParam().source)) {
+        EXPECT_LE(reader.staging.types().size(), type_count_);
+      } else if (refreshed) {
         EXPECT_EQ(list_.size(), type_count_);
         EXPECT_EQ(reader.staging.types().size(), type_count_);
       } else {
@@ -88,7 +99,9 @@ TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
       if (HasFailure()) return;
       if (faulty_->call_count() < nth) break;
     }
-    EXPECT_GT(failed, 0U) << "no failed call was ever reported";
+    if (fault.system_errno == EIO || !has_types_that_go_alone(*GetParam().source)) {
+      EXPECT_GT(failed, 0U) << "no failed call was ever reported";
+    }
   }
   EXPECT_EQ(list_.size(), type_count_);
 }
@@ -99,7 +112,7 @@ TEST_P(FailingReads, OfASourceThatWasReadBefore) {
   ASSERT_TRUE(refresh(reader, *view_, list_, ++generation_));
   const std::string good = dump(list_, {.identity = false});
   for (const Fault& fault : kFaults) {
-    for (std::size_t nth = 1;; ++nth) {
+    for (std::size_t nth = 1;; nth = after(nth)) {
       SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));
       ASSERT_LT(nth, 100000U);
       inject(nth, fault);
@@ -130,6 +143,7 @@ TEST_P(FailingReads, ThatLastKeepEveryTypeItsFiguresAndItsSlots) {
   ASSERT_TRUE(refresh(reader, *faulty_, list_, ++generation_));
   const std::string slots_only_changed_by_us = dump(list_, {.identity = false});
   MemoryTypeList other;
+  RosterFirst(*GetParam().source).refresh_into(other, *view_, 1);
   SourceReader fresh(*GetParam().source);
   ASSERT_TRUE(refresh(fresh, *view_, other, 1));
   fill_slots(other, 9);

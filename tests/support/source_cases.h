@@ -3,12 +3,16 @@
 // being there.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "core/query.h"
 #include "core/source.h"
 #include "tests/support/fixtures.h"
 
@@ -39,8 +43,42 @@ inline std::string name_of_case(const SourceCase& value) {
   return word_of(std::string(value.source->name) + "_" + value.capture);
 }
 
+/// Whether a file lies in a folder that the source opens files of by name.
+inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
+  return std::any_of(source.reopened_folders.begin(), source.reopened_folders.end(),
+                     [&](std::string_view folder) { return path.starts_with(std::string(folder) + "/"); });
+}
+
+/// Whether each type has files of its own, so that one that cannot be read is a type that went.
+inline bool has_types_that_go_alone(const SourceDescriptor& source) { return source.allocator == Allocator::kMemcg; }
+
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
+
+/// The roster of a source's types: the source itself, or for one that only adds figures to another's types, that one.
+inline const SourceDescriptor& roster_of(const SourceDescriptor& source) {
+  for (const SourceDescriptor* other : all_sources()) {
+    if (other->os == source.os && other->allocator == source.allocator && other->is_roster) return *other;
+  }
+  return source;
+}
+
+/// The types that such a source adds its figures to: its list is not empty without them. For rosters nothing.
+/// Thread safety: none.
+class RosterFirst {
+ public:
+  explicit RosterFirst(const SourceDescriptor& source) {
+    if (const SourceDescriptor& roster = roster_of(source); &roster != &source) reader_.emplace(roster);
+  }
+  void refresh_into(MemoryTypeList& list, KernelView& view, std::uint64_t generation) {
+    if (!reader_) return;
+    const auto result = refresh(*reader_, view, list, generation);
+    ASSERT_TRUE(result) << to_string(result.error());
+  }
+
+ private:
+  std::optional<SourceReader> reader_;
+};
 
 /// Every capture that any source is shown by, once.
 inline std::vector<std::string> all_captures() {

@@ -15,6 +15,7 @@ namespace {
 
 using testing::Contains;
 using testing::Each;
+using testing::HasSubstr;
 using testing::StartsWith;
 
 /// Columns of each line, counted by their tabs; an empty cell counts as 0 columns for the whole line.

@@ -97,7 +97,7 @@ class PollerExtrasTest : public testing::Test {
     view_->set(kParts, "slab 5\npage_tables 6\n");
     view_->set(kSites, "f 10 mm/f.c:1\ng 20 mm/g.c:2\n");
     view_->set(kNodes, "f 3 4\n");
-    poller_ = std::make_unique<Poller>(view_, clock_, metrics_, pool_, config_, Poller::Options{.sources = all_, .log = {}});
+    poller_ = std::make_unique<Poller>(view_, clock_, metrics_, pool_, config_, Poller::Options{.log = {}, .sources = all_});
   }
   std::string poll() {
     clock_.advance(std::chrono::seconds(10));

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A total and what it is made of by place, as Linux prints figures of NUMA nodes and CPUs: "12593 C0=11792 C1=801".
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/text.h"
+
+namespace memstat {
+
+/// Reads such a text, place by place. Words that begin otherwise are passed over: newer kernels may add some. Borrows the
+/// text. Thread safety: a plain value.
+class PlacedNumbers {
+ public:
+  /// `letter` is what the words of the places begin with.
+  PlacedNumbers(std::string_view text, char letter) : rest_(trim(text)), letter_(letter) {
+    std::string_view word;
+    const auto total = next_word(rest_, word) ? parse_u64(word) : std::nullopt;
+    is_good_ = total.has_value();
+    total_ = total.value_or(0);
+  }
+
+  /// The number in front, which need not be the sum of the others; 0 when there is none.
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+
+  /// The next place and its number. False after the last one, and when something is no number of at most 64 bits.
+  bool next(std::uint64_t& place, std::uint64_t& value) {
+    std::string_view word;
+    while (is_good_ && next_word(rest_, word)) {
+      if (word.front() != letter_) continue;
+      const std::size_t equals = std::min(word.find('='), word.size() - 1);
+      const auto number = parse_u64(word.substr(1, equals - std::min<std::size_t>(equals, 1)));
+      const auto found = parse_u64(word.substr(equals + 1));
+      is_good_ = number && found;
+      place = number.value_or(0);
+      value = found.value_or(0);
+      return is_good_;
+    }
+    return false;
+  }
+
+  /// False as soon as something was no number; what was read before it stands.
+  [[nodiscard]] bool is_good() const { return is_good_; }
+
+ private:
+  std::string_view rest_;
+  char letter_;
+  bool is_good_ = false;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace memstat

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What Linux's slab caches hold by kind of slab, NUMA node and CPU, from the files of /sys/kernel/slab/CACHE (mm/slub.c).
+//
+//   slabs, total_objects, partial, cpu_slabs, objects:   TOTAL N0=... N1=...     (nodes without any are left out)
+//   alloc_fastpath, free_slowpath, ...:                  TOTAL C0=... C1=...     (kernels with CONFIG_SLUB_STATS)
+//
+// Which folder is which cache's is the business of core/kernel/slab_folders.h. Before Linux 5.9 caches of control groups had
+// folders of their own below their cache's, which are not followed.
+//
+// Costs, from show_slab_objects(): slabs and total_objects are a counter a node (atomic_long_read of nr_slabs and
+// total_objects), partial is a counter a node (nr_partial), cpu_slabs looks at a pointer or two a CPU; none takes a lock or
+// looks at a slab. The statistics are a counter a CPU (show_stat). But `objects` and `objects_partial` walk the lists of
+// partial slabs under the lock that allocations and frees wait for, interrupts off (count_partial): 53 ns a slab were
+// measured, 13 ms for 250 000. So does /proc/slabinfo, where newer kernels stop after 10 000. So `objects` is read only when
+// the option says so, only where `partial` has just said that there are few, and within a budget of time; slabinfo when the
+// list of caches is made, at the start and when the folder's names have changed; `objects_partial` never.
+// tests/bench/partial_slabs_bench.cpp measures it.
+//
+// Since Linux 7.0 CPUs hold sheaves of objects and no slabs, and cpu_slabs is there but always 0: then the figure is not.
+// Where alloc_cpu_sheaf is there (6.18, 6.19) an object that moves between a sheaf and its slab counts as allocated or freed
+// by that, too, so that the counters do not tell allocations: these kernels have none. Others' are 32 bits wide and wrap,
+// and are rates, no balance: not every kernel counts what is allocated in bulk. A file ends at 4 KiB: of more than about 250
+// CPUs the last ones' figures are missing, not those of TOTAL.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/placed_numbers.h"
+#include "core/base/text.h"
+#include "core/kernel/file_bundle.h"
+#include "core/kernel/file_plan.h"
+#include "core/kernel/slab_folders.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kFolder = "/sys/kernel/slab";
+
+// Parts of RawBytes.
+constexpr std::size_t kBundlePart = 0;   // cache by cache: a record without name holds the cache's, then one a file; kEnd
+constexpr std::size_t kPlanPart = 1;     // which files to read; PlanState, then records of file_plan.h
+constexpr std::size_t kScratchPart = 2;  // one file
+constexpr std::size_t kLastPart = 3;     // the bundle of the read before; with count_objects only
+
+constexpr std::string_view kEnd = "end";
+constexpr std::string_view kOrder = "order";
+
+/// Files of a cache that are read again and again.
+enum File : std::uint8_t {
+  kSlabsFile,
+  kTotalObjectsFile,
+  kPartialFile,
+  kCpuSlabsFile,
+  kObjectsFile,
+  kAllocFastpathFile,
+  kAllocSlowpathFile,
+  kFreeFastpathFile,
+  kFreeSlowpathFile,
+  kFreeRcuSheafFile,
+  kFileCount
+};
+constexpr std::array<std::string_view, kFileCount> kFileNames = {
+    "slabs",          "total_objects",  "partial",       "cpu_slabs",     "objects",
+    "alloc_fastpath", "alloc_slowpath", "free_fastpath", "free_slowpath", "free_rcu_sheaf"};
+constexpr std::string_view kAllocFromSheafFile = "alloc_cpu_sheaf";
+
+using FileSet = std::uint32_t;  // a bit a File
+constexpr FileSet bit(File file) { return FileSet{1} << file; }
+constexpr FileSet kAllocFiles = bit(kAllocFastpathFile) | bit(kAllocSlowpathFile);
+constexpr FileSet kNeededFreeFiles = bit(kFreeFastpathFile) | bit(kFreeSlowpathFile);
+constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
+
+// A descriptor each. Some 240 caches need four each, where there are statistics eight.
+constexpr std::size_t kMostKeptFiles = 4096;
+// How long `objects` may keep the lock: up to 100 ns for each of these is 1 ms.
+constexpr std::uint64_t kMostPartialSlabs = 10'000;
+// How often the folder's names are looked at: every half an hour by default. That costs 0.2 ms and some allocations.
+constexpr std::uint32_t kReadsBetweenLooks = 30;
+// A slab is at most 2^10 pages or so; more is no order.
+constexpr std::uint64_t kHighestOrder = 20;
+constexpr std::size_t kLongestFileName = 255;
+
+constexpr std::size_t kCountObjectsOption = 0;
+constexpr std::size_t kCountBudgetOption = 1;
+constexpr SourceOption kOptions[] = {
+    {.name = "count_objects",
+     .kind = SourceOption::Kind::kSwitch,
+     .most = 1,
+     .help = "also counts the objects in use by node, which walks lists of slabs under a lock; caches with more than 10000 "
+             "partial slabs are left out"},
+    {.name = "count_budget",
+     .kind = SourceOption::Kind::kDuration,
+     .default_number = 10'000'000,
+     .least = 100'000,
+     .most = 1'000'000'000,
+     .help = "how long counting may take at one read, 100us to 1s; the next read goes on with the other caches"},
+};
+
+std::uint64_t option(const RawBytes& raw, std::size_t index) {
+  return index < raw.options.size() ? raw.options[index].number : kOptions[index].default_number;
+}
+bool counts_objects(const RawBytes& raw) { return option(raw, kCountObjectsOption) != 0; }
+
+// ---- which files to read -------------------------------------------------------------------------------------------------
+
+/// Stands at the beginning of the plan.
+struct PlanState {
+  std::uint64_t names_hash = 0;  ///< Of the folder's names when the plan was made.
+  std::uint32_t reads = 0;       ///< Since the folder was last looked at.
+  std::uint32_t next_count = 0;  ///< The cache whose objects are to be counted next.
+  bool may_look = false;         ///< New caches could be opened, as far as is known.
+};
+
+/// What a record of the plan is: a cache and its name, the content of its file `order`, or (from kPlanFiles on) a File and
+/// its path.
+enum PlanKind : std::uint8_t { kPlanCache, kPlanOrder, kPlanFiles };
+
+PlanState state_of(const Buffer& plan) { return load<PlanState>(plan.view(), 0); }
+void set_state(Buffer& plan, const PlanState& state) { std::memcpy(plan.data(), &state, sizeof state); }
+
+void forget_gone(Buffer& plan) {
+  for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) {
+    if (walk.is_gone()) walk.set_gone(false);
+  }
+}
+
+/// The error of a file, under one of the two names that the source goes by.
+Error of_source(Error error) {
+  if (error.code == ErrorCode::kPermission) {
+    error.detail =
+        "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
+  }
+  if (!error.path.starts_with(kFolder)) return error;
+  if (error.path.size() > kFolder.size()) {
+    error.detail = error.path.substr(kFolder.size() + 1) + (error.detail.empty() ? "" : ": ") + error.detail;
+  }
+  error.path = kFolder;
+  return error;
+}
+
+/// Makes a plan. With `keep`, keeps every file of it open. Thread safety: none.
+class Planner {
+ public:
+  Planner(KernelView& view, RawBytes& raw, bool keep) : view_(view), raw_(raw), keep_(keep) {}
+
+  /// Errors: of the first file that is there and cannot be read. The old plan stays then.
+  Result<void> make() {
+    auto caches = find_slab_folders(view_, raw_.parts[kScratchPart]);
+    if (!caches) return of_source(caches.error());
+    caches_ = std::move(*caches);
+    if (auto result = find_files(); !result) return result;
+    std::vector<std::string> names;
+    PlanState state;
+    state.may_look = static_cast<bool>(view_.list_directory(kFolder, names));
+    state.names_hash = hash_of(names);
+    plan_.append({reinterpret_cast<const char*>(&state), sizeof state});
+    for (const SlabFolder& cache : caches_) {
+      if (auto result = add(cache); !result) return result;
+    }
+    raw_.parts[kPlanPart].swap(plan_);
+    return {};
+  }
+
+  static std::uint64_t hash_of(const std::vector<std::string>& names) {
+    std::uint64_t hash = names.size();
+    for (const std::string& name : names) hash = hash * 0x9E3779B97F4A7C15U + std::hash<std::string_view>{}(name);
+    return hash;
+  }
+
+ private:
+  static std::string path_of(const SlabFolder& cache, std::string_view file) {
+    std::string path(kFolder);
+    path += '/';
+    path += cache.folder;
+    path += '/';
+    return path += file;
+  }
+
+  /// Reads a file into the scratch; false when it is not there.
+  Result<bool> read(const std::string& path) {
+    auto result = view_.read_file(path, raw_.parts[kScratchPart]);
+    if (result) return true;
+    if (result.error().code == ErrorCode::kNotPresent) return false;
+    return of_source(result.error());
+  }
+  /// The number that a file begins with; nothing when it has none or is not there.
+  Result<std::optional<std::uint64_t>> read_number(const std::string& path) {
+    const auto is_there = read(path);
+    if (!is_there) return is_there.error();
+    std::string_view rest = *is_there ? trim(raw_.parts[kScratchPart].view()) : std::string_view();
+    std::string_view word;
+    return next_word(rest, word) ? parse_u64(word) : std::nullopt;
+  }
+
+  /// Which files this kernel's caches have: all have the same. It takes one that is still there to see.
+  Result<void> find_files() {
+    for (const SlabFolder& cache : caches_) {
+      if (cache.folder.empty() || files_ != 0) continue;
+      for (std::size_t file = 0; file < kFileCount; ++file) {
+        if (file == kObjectsFile) continue;
+        const auto is_there = read(path_of(cache, kFileNames[file]));
+        if (!is_there) return is_there.error();
+        if (*is_there) files_ |= bit(static_cast<File>(file));
+      }
+      const auto has_sheaf_counter = read(path_of(cache, kAllocFromSheafFile));
+      if (!has_sheaf_counter) return has_sheaf_counter.error();
+      if (*has_sheaf_counter) files_ &= ~(kAllocFiles | kFreeFiles);
+    }
+    if (files_ == 0) return system_error(kFolder, ENOENT, "has no cache that /proc/slabinfo lists");
+    if (counts_objects(raw_) && (files_ & bit(kSlabsFile)) != 0) files_ |= bit(kObjectsFile);
+    if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
+    for (const SlabFolder& cache : caches_) {
+      if (cache.folder.empty()) continue;
+      const auto slabs = read_number(path_of(cache, kFileNames[kCpuSlabsFile]));
+      if (!slabs) return slabs.error();
+      if (slabs->value_or(0) != 0) return {};
+    }
+    files_ &= ~bit(kCpuSlabsFile);
+    return {};
+  }
+
+  Result<void> add(const SlabFolder& cache) {
+    append_to_plan(plan_, kPlanCache, cache.cache);
+    const auto count = static_cast<std::size_t>(std::popcount(files_));
+    if (cache.folder.empty() || (keep_ && kept_ + count > kMostKeptFiles)) return {};
+    const auto has_order = read(path_of(cache, kOrder));
+    if (!has_order) return has_order.error();
+    if (*has_order) append_to_plan(plan_, kPlanOrder, raw_.parts[kScratchPart].view());
+    for (std::size_t file = 0; file < kFileCount; ++file) {
+      if ((files_ & bit(static_cast<File>(file))) == 0) continue;
+      const std::string path = path_of(cache, kFileNames[file]);
+      if (keep_) {
+        const auto kept = view_.keep_open(path);
+        if (!kept && kept.error().code == ErrorCode::kNotPresent) continue;
+        if (!kept) return of_source(kept.error());
+        ++kept_;
+      }
+      append_to_plan(plan_, static_cast<std::uint8_t>(kPlanFiles + file), path);
+    }
+    return {};
+  }
+
+  KernelView& view_;
+  RawBytes& raw_;
+  bool keep_;
+  std::vector<SlabFolder> caches_;
+  FileSet files_ = 0;
+  std::size_t kept_ = 0;
+  Buffer plan_;
+};
+
+/// Now and then: tries again what was gone, and makes a new plan when the folder has other names and new files can be
+/// opened.
+void look_around(KernelView& view, RawBytes& raw) {
+  Buffer& plan = raw.parts[kPlanPart];
+  PlanState state = state_of(plan);
+  if (++state.reads < kReadsBetweenLooks) return set_state(plan, state);
+  state.reads = 0;
+  set_state(plan, state);
+  forget_gone(plan);
+  if (!state.may_look) return;
+  std::vector<std::string> names;
+  const auto listed = view.list_directory(kFolder, names);
+  if (listed && Planner::hash_of(names) == state.names_hash) return;
+  // Whether privileges are gone by now shows only here, and does not change any more.
+  const auto made = listed ? Planner(view, raw, false).make() : listed;
+  if (made || made.error().code != ErrorCode::kPermission) return;
+  state.may_look = false;
+  set_state(plan, state);
+}
+
+// ---- reading -------------------------------------------------------------------------------------------------------------
+
+/// Takes turns at counting the objects of the caches, as long as the budget lasts. Thread safety: none.
+class ObjectCounting {
+ public:
+  ObjectCounting(RawBytes& raw, std::uint32_t first) : last_(raw.parts[kLastPart].view()), first_(first), next_(first) {
+    budget_ = std::chrono::nanoseconds(option(raw, kCountBudgetOption));
+  }
+
+  /// A cache is read next. Finds what was counted of it before: the last bundle is of the same caches in the same order, or
+  /// of no use.
+  void begin(std::string_view cache) {
+    ++index_;
+    partial_slabs_ = ~std::uint64_t{0};
+    last_count_ = {};
+    std::string_view name = kEnd;
+    std::string_view content;
+    while (is_in_step_ && !name.empty()) is_in_step_ = last_.next(name, content);
+    is_in_step_ = is_in_step_ && content == cache;
+    FileBundleReader ahead = last_;
+    while (is_in_step_ && ahead.next(name, content) && !name.empty()) {
+      if (name == kFileNames[kObjectsFile]) last_count_ = content;
+    }
+  }
+  void note_partial(std::string_view content) {
+    std::string_view word;
+    if (next_word(content, word)) partial_slabs_ = parse_u64(trim(word)).value_or(partial_slabs_);
+  }
+  [[nodiscard]] bool is_countable() const { return partial_slabs_ <= kMostPartialSlabs; }
+  [[nodiscard]] std::string_view last_count() const { return last_count_; }
+  /// Whether it is this cache's turn. At least one cache has its turn at each read.
+  bool take_turn() {
+    if (index_ - 1 < first_ || is_over_) return false;
+    const auto now = std::chrono::steady_clock::now();
+    if (!has_counted_) {
+      end_ = now + budget_;
+    } else if (now >= end_) {
+      is_over_ = true;
+      next_ = index_ - 1;
+      return false;
+    }
+    has_counted_ = true;
+    return true;
+  }
+  /// With which cache the next read begins.
+  [[nodiscard]] std::uint32_t next() const { return is_over_ ? next_ : 0; }
+
+ private:
+  FileBundleReader last_;
+  std::uint32_t first_;
+  std::uint32_t next_;
+  std::chrono::nanoseconds budget_{0};
+  std::chrono::steady_clock::time_point end_;
+  std::uint32_t index_ = 0;  // one more than the cache's
+  std::uint64_t partial_slabs_ = 0;
+  std::string_view last_count_;
+  bool is_in_step_ = true;
+  bool has_counted_ = false;
+  bool is_over_ = false;
+};
+
+/// Reads the files of the plan into the bundle. Errors: of the first file that is there and cannot be read; kNotPresent when
+/// none is there any more.
+Result<void> read_files(KernelView& view, RawBytes& raw) {
+  Buffer& plan = raw.parts[kPlanPart];
+  PlanState state = state_of(plan);
+  const bool is_counting = counts_objects(raw);
+  if (is_counting) raw.parts[kBundlePart].swap(raw.parts[kLastPart]);
+  ObjectCounting counting(raw, state.next_count);
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  std::optional<Error> gone;
+  bool any = false;
+  for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) {
+    const std::string_view text = walk.text();
+    if (walk.kind() < kPlanFiles) {
+      if (auto result = bundle.add(walk.kind() == kPlanOrder ? kOrder : "", text); !result) return result;
+      if (is_counting && walk.kind() == kPlanCache) counting.begin(text);
+      continue;
+    }
+    const auto file = static_cast<File>(walk.kind() - kPlanFiles);
+    if (walk.is_gone()) continue;
+    if (file == kObjectsFile && (!is_counting || !counting.is_countable())) continue;
+    if (file == kObjectsFile && !counting.take_turn()) {
+      if (counting.last_count().empty()) continue;
+      if (auto result = bundle.add(kFileNames[file], counting.last_count()); !result) return result;
+      continue;
+    }
+    if (auto result = bundle.add_file(view, text, kFileNames[file]); !result) {
+      if (result.error().code != ErrorCode::kNotPresent) return of_source(result.error());
+      walk.set_gone(true);
+      gone = of_source(result.error());
+      continue;
+    }
+    any = true;
+    if (is_counting && file == kPartialFile) counting.note_partial(raw.parts[kScratchPart].view());
+  }
+  if (!any) return gone ? *gone : system_error(kFolder, ENOENT, "none of the caches' files is there any more");
+  state.next_count = counting.next();
+  set_state(plan, state);
+  return bundle.add(kEnd, {});
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kPlanPart].empty()) {
+    if (auto made = Planner(view, raw, false).make(); !made) return made;
+  } else {
+    look_around(view, raw);
+  }
+  auto result = read_files(view, raw);
+  if (!result) forget_gone(raw.parts[kPlanPart]);  // what failed may be more than a cache that is gone
+  if (!result && result.error().code == ErrorCode::kNotPresent) raw.parts[kPlanPart].clear();
+  return result;
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) {
+  if (auto made = Planner(view, raw, true).make(); !made) return made;
+  return read_files(view, raw);  // makes the room for later reads
+}
+
+// ---- parsing -------------------------------------------------------------------------------------------------------------
+
+/// Where the file stands among kFileNames; kFileCount: it is none of them.
+File file_of(std::string_view name) {
+  std::size_t file = 0;
+  while (file < kFileCount && kFileNames[file] != name) ++file;
+  return static_cast<File>(file);
+}
+
+/// Parses one bundle. Thread safety: none.
+class Parser {
+ public:
+  Parser(const RawBytes& raw, Staging& staging)
+      : bundle_(raw.parts[kBundlePart].view()), page_size_(raw.page_size), cpu_count_(raw.cpu_count), staging_(staging) {}
+
+  Result<void> parse() {
+    staging_.reset({}, 0);
+    FileSet files = 0;
+    std::uint32_t node_count = 0;
+    if (auto result = look_through(files, node_count); !result) return result;
+    const bool has_statistics = (files & (kAllocFiles | kFreeFiles)) != 0;
+    staging_.reset(has_statistics ? kCpuFields : CpuFieldMask(), cpu_count_);
+    NodeFieldMask node_fields(NodeField::kHeldBytes, NodeField::kSlots);
+    if ((files & bit(kObjectsFile)) != 0) node_fields.add(NodeField::kCount);
+    staging_.set_nodes(node_fields, node_count);
+    std::string_view name;
+    std::string_view content;
+    for (FileBundleReader reader(bundle_); reader.next(name, content);) {
+      if (auto result = take(name, content); !result) return result;
+    }
+    end_cache();
+    return {};
+  }
+
+ private:
+  static constexpr CpuFieldMask kCpuFields{CpuField::kNumAllocs, CpuField::kNumFrees};
+
+  [[nodiscard]] Error error_at(std::string_view content, std::string_view file, std::string_view what) const {
+    const std::string_view cache = cache_ == nullptr ? std::string_view() : cache_->name;
+    return data_error(kFolder, static_cast<std::size_t>(content.data() - bundle_.data()),
+                      std::string(cache.substr(0, kLongestFileName)) + "/" + std::string(file) + ": " + std::string(what));
+  }
+
+  /// Finds out which files there are and the highest node, which the kernel prints last. Errors: a bundle that is not whole.
+  Result<void> look_through(FileSet& files, std::uint32_t& node_count) const {
+    std::string_view name;
+    std::string_view content;
+    std::size_t caches = 0;
+    std::size_t end = 0;
+    bool is_whole = false;
+    for (FileBundleReader reader(bundle_); reader.next(name, content);) {
+      is_whole = name == kEnd;
+      end = static_cast<std::size_t>(content.data() + content.size() - bundle_.data());
+      caches += name.empty() ? 1 : 0;
+      if (name.empty() || caches == 0 || name == kOrder) continue;
+      const File file = file_of(name);
+      if (file == kFileCount) continue;
+      files |= bit(file);
+      if (file != kSlabsFile && file != kTotalObjectsFile && file != kObjectsFile) continue;
+      const std::size_t last = content.rfind('N');
+      if (last == std::string_view::npos) continue;
+      const std::string_view digits = content.substr(last + 1, content.find('=', last) - last - 1);
+      // What is no number, or too large a one, is found when the file is read.
+      const auto node = parse_u64(digits);
+      if (node && *node < kMostNodes) node_count = std::max(node_count, static_cast<std::uint32_t>(*node) + 1);
+    }
+    if (!is_whole) return data_error(kFolder, end, "what was read ends too early; this is an error of memstatd");
+    if (caches == 0) return data_error(kFolder, end, "no cache was read");
+    return {};
+  }
+
+  Result<void> take(std::string_view name, std::string_view content) {
+    if (name.empty()) {
+      end_cache();
+      cache_ = &staging_.add(content);
+      cache_->node_fields = {};
+      slab_size_ = 0;
+      files_ = 0;
+      return {};
+    }
+    if (cache_ == nullptr) return {};
+    if (name == kOrder) {
+      const auto order = parse_u64(trim(content));
+      if (!order || *order > kHighestOrder) return error_at(content, name, "not the order of a slab, a number up to 20");
+      if (page_size_ <= ~std::uint64_t{0} >> *order) slab_size_ = page_size_ << *order;
+      return {};
+    }
+    const File file = file_of(name);
+    if (file == kFileCount) return {};
+    files_ |= bit(file);
+    return file < kAllocFastpathFile ? take_by_node(file, content) : take_by_cpu(file, content);
+  }
+
+  Result<void> take_by_node(File file, std::string_view content) {
+    StagedType& cache = *cache_;
+    PlacedNumbers numbers(content, 'N');
+    if (file == kSlabsFile || file == kPartialFile || file == kCpuSlabsFile) {
+      const Field total = file == kSlabsFile     ? Field::kSlabs
+                          : file == kPartialFile ? Field::kPartialSlabs
+                                                 : Field::kCpuSlabs;
+      cache.fields.add(total);
+      cache.figures[total] = numbers.total();
+    }
+    const bool has_figure = file == kTotalObjectsFile || file == kObjectsFile || (file == kSlabsFile && slab_size_ != 0);
+    const NodeField field = file == kSlabsFile     ? NodeField::kHeldBytes
+                            : file == kObjectsFile ? NodeField::kCount
+                                                   : NodeField::kSlots;
+    if (has_figure) cache.node_fields.add(field);
+    std::uint64_t node = 0;
+    std::uint64_t value = 0;
+    while (numbers.next(node, value)) {
+      if (node >= kMostNodes) return error_at(content, kFileNames[file], "names a node above 1023, which no kernel has");
+      if (!has_figure || node >= staging_.node_count()) continue;
+      if (file == kSlabsFile && __builtin_mul_overflow(value, slab_size_, &value)) {
+        return error_at(content, kFileNames[file], "says that one cache holds more than 2^64 bytes");
+      }
+      staging_.node_figure(cache, field, static_cast<std::uint32_t>(node)) = value;
+    }
+    return numbers.is_good() ? Result<void>() : error_at(content, kFileNames[file], kNotNumbers);
+  }
+
+  Result<void> take_by_cpu(File file, std::string_view content) {
+    const bool is_alloc = (kAllocFiles & bit(file)) != 0;
+    const CpuField field = is_alloc ? CpuField::kNumAllocs : CpuField::kNumFrees;
+    const std::size_t index = staging_.types().size() - 1;
+    PlacedNumbers numbers(content, 'C');
+    Figures& figures = cache_->figures;
+    // The sums wrap as the kernel's own do.
+    figures[is_alloc ? Field::kNumAllocs : Field::kNumFrees] += numbers.total();
+    std::uint64_t cpu = 0;
+    std::uint64_t value = 0;
+    while (numbers.next(cpu, value)) {
+      if (cpu >= cpu_count_) return error_at(content, kFileNames[file], "names a CPU that this machine does not have");
+      const auto place = static_cast<std::uint32_t>(cpu);
+      staging_.set_cpu_figure(index, field, place, staging_.cpu_figure(index, field, place) + value);
+    }
+    return numbers.is_good() ? Result<void>() : error_at(content, kFileNames[file], kNotNumbers);
+  }
+
+  /// Counters are known when all parts of their sums are.
+  void end_cache() {
+    if (cache_ == nullptr) return;
+    if ((files_ & kAllocFiles) == kAllocFiles) cache_->fields.add(Field::kNumAllocs);
+    if ((files_ & kNeededFreeFiles) == kNeededFreeFiles) cache_->fields.add(Field::kNumFrees);
+  }
+
+  static constexpr std::string_view kNotNumbers =
+      "not what is expected: a number of at most 64 bits, then more of them behind N0= or C0= and so on";
+
+  std::string_view bundle_;
+  std::uint64_t page_size_;
+  std::uint32_t cpu_count_;
+  Staging& staging_;
+  // Of the cache that is being read.
+  StagedType* cache_ = nullptr;
+  std::uint64_t slab_size_ = 0;  // B; 0: not known
+  FileSet files_ = 0;
+};
+
+Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kSlabs, "slabs"},
+    {Field::kPartialSlabs, "partial"},
+    {Field::kCpuSlabs, "cpu_slabs"},
+    {Field::kNumAllocs, "alloc_fastpath + alloc_slowpath"},
+    {Field::kNumFrees, "free_fastpath + free_slowpath + free_rcu_sheaf"},
+    {CpuField::kNumAllocs, "C= of the same files"},
+    {CpuField::kNumFrees, "C= of the same files"},
+    {NodeField::kHeldBytes, "N= of slabs x page size x 2^order"},
+    {NodeField::kSlots, "N= of total_objects"},
+    {NodeField::kCount, "N= of objects, with count_objects only"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_slab_sysfs;
+const SourceDescriptor linux_slab_sysfs{
+    .name = "linux_slab_sysfs",
+    .origin = "/sys/kernel/slab, /proc/slabinfo",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kSlab,
+    .is_roster = false,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .node_fields = node_fields_of(kOrigins),
+    .origins = kOrigins,
+    .options = kOptions,
+    .interval = std::chrono::seconds(60),
+    .notes =
+        "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, four a cache (eight where the kernel "
+        "counts allocations: CONFIG_SLUB_STATS); what is read by default costs the kernel the same however many slabs a "
+        "cache has; caches that appear after privileges were dropped have none of these figures, else they are found within "
+        "30 reads; no slabs of CPUs since Linux 7.0, whose CPUs hold none; counters are of CPUs online, and each wraps at "
+        "2^32",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel with slab caches, made by hand: /proc/slabinfo and /sys/kernel/slab with its links, and a note of all that was
+// done to read them.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// Thread safety: none.
+class SlabKernel final : public KernelView {
+ public:
+  using Files = std::map<std::string, std::string, std::less<>>;
+
+  explicit SlabKernel(std::uint32_t cpus = 2) : cpu_count_(cpus) {}
+
+  /// A folder of /sys/kernel/slab with these files, and slab_size and order unless they are among them.
+  void add_folder(const std::string& folder, Files files, unsigned slot_size = 64) {
+    files.try_emplace("slab_size", std::to_string(slot_size) + "\n");
+    files.try_emplace("order", "0\n");
+    folders[folder] = std::move(files);
+  }
+  /// A line of slabinfo.
+  void list(const std::string& cache, unsigned slot_size = 64) {
+    slabinfo += cache + std::string(cache.size() < 17 ? 17 - cache.size() : 0, ' ') + "      1      2 " +
+                std::to_string(slot_size) + "   64    1 : tunables    0    0    0 : slabdata      1      1      0\n";
+  }
+  /// Both.
+  void add(const std::string& cache, Files files, unsigned slot_size = 64) {
+    list(cache, slot_size);
+    add_folder(cache, std::move(files), slot_size);
+  }
+
+  std::string slabinfo =
+      "slabinfo - version: 2.1\n# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables "
+      "<limit> <batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
+  std::map<std::string, Files, std::less<>> folders;  ///< By name.
+  std::map<std::string, std::string, std::less<>> links;
+  std::map<std::string, int, std::less<>> failures;  ///< errno by path.
+  bool has_privileges = true;                        ///< Files that are not kept can be read.
+  std::vector<std::string> calls;                    ///< Paths read and listed, in order.
+  std::set<std::string, std::less<>> kept;
+
+  /// How many calls were about a path that ends so.
+  [[nodiscard]] std::size_t calls_of(std::string_view end) const {
+    return static_cast<std::size_t>(
+        std::count_if(calls.begin(), calls.end(), [&](const std::string& path) { return path.ends_with(end); }));
+  }
+
+  [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
+  [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    calls.emplace_back(path);
+    const bool is_kept = kept.contains(path);
+    const std::string* content = find(path);
+    if (content == nullptr) return system_error(path, is_kept ? ENODEV : ENOENT);
+    if (!has_privileges && !is_kept) return system_error(path, EACCES);
+    if (const auto failure = failures.find(path); failure != failures.end()) return system_error(path, failure->second);
+    out.assign(*content);
+    return {};
+  }
+  Result<std::string> read_link(std::string_view path) override {
+    const auto link = links.find(path.substr(std::min(path.size(), kFolder.size())));
+    if (link == links.end()) return system_error(path, EINVAL);
+    return link->second;
+  }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    calls.emplace_back(path);
+    names.clear();
+    if (const auto failure = failures.find(path); failure != failures.end()) return system_error(path, failure->second);
+    for (const auto& [name, files] : folders) names.push_back(name);
+    for (const auto& [name, target] : links) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    return {};
+  }
+  Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return system_error(name, ENOENT); }
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {
+    return system_error(prefix, ENOENT);
+  }
+  Result<void> keep_open(std::string_view path) override {
+    if (const auto failure = failures.find(path); failure != failures.end()) return system_error(path, failure->second);
+    if (find(path) == nullptr) return system_error(path, ENOENT);
+    kept.emplace(path);
+    return {};
+  }
+
+ private:
+  static constexpr std::string_view kFolder = "/sys/kernel/slab/";
+
+  [[nodiscard]] const std::string* find(std::string_view path) const {
+    if (path == "/proc/slabinfo") return &slabinfo;
+    if (!path.starts_with(kFolder)) return nullptr;
+    path.remove_prefix(kFolder.size());
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string_view::npos) return nullptr;
+    std::string_view name = path.substr(0, slash);
+    if (const auto link = links.find(name); link != links.end()) name = link->second;
+    const auto folder = folders.find(name);
+    if (folder == folders.end()) return nullptr;
+    const auto file = folder->second.find(path.substr(slash + 1));
+    return file == folder->second.end() ? nullptr : &file->second;
+  }
+
+  std::uint32_t cpu_count_;
+};
+
+}  // namespace memstat

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The files of /sys/kernel/slab of kernels made by hand: which are read when, and what becomes of them. Captured and live
+// kernels: linux_slab_sysfs_kernels_test.cpp.
+#include <gtest/gtest.h>
+
+#include "core/query.h"
+#include "tests/support/slab_kernel.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kFolder = "/sys/kernel/slab";
+constexpr std::string_view kConstantTime[] = {"/slabs", "/total_objects", "/partial", "/cpu_slabs"};
+
+const SourceDescriptor& source() { return *find_source("linux_slab_sysfs"); }
+
+SlabKernel::Files files(const std::string& slabs = "10 N0=10\n", const std::string& total = "640 N0=640\n",
+                        const std::string& partial = "3 N0=3\n", const std::string& cpu = "2 N0=2\n") {
+  return {{"slabs", slabs},          {"total_objects", total},    {"partial", partial},
+          {"cpu_slabs", cpu},        {"objects", "600 N0=600\n"}, {"objects_partial", "100 N0=100\n"},
+          {"object_size", "64\n"},   {"objs_per_slab", "64\n"},   {"slabs_cpu_partial", "0(0)\n"},
+          {"sheaf_capacity", "0\n"}, {"min_partial", "5\n"}};
+}
+
+/// All that a parse found: "name: field=value ... node0: field=value ... cpu0: ..."; types apart by "; ".
+std::string words_of(const Staging& staging) {
+  std::string words;
+  for (std::size_t i = 0; i < staging.types().size(); ++i) {
+    const StagedType& type = staging.types()[i];
+    words += (i == 0 ? "" : "; ") + std::string(type.name) + ":";
+    for_each_of(type.fields, [&](Field field) {
+      words += " " + std::string(to_string(field)) + "=" + std::to_string(type.figures[field]);
+    });
+    for (std::uint32_t node = 0; node < staging.node_count() && !type.node_fields.empty(); ++node) {
+      words += " node" + std::to_string(node) + ":";
+      for_each_of(type.node_fields, [&](NodeField field) {
+        words += " " + std::string(to_string(field)) + "=" + std::to_string(staging.node_figure(type, field, node));
+      });
+    }
+    for (std::uint32_t cpu = 0; cpu < staging.cpu_count(); ++cpu) {
+      words += " cpu" + std::to_string(cpu) + ":";
+      for_each_of(staging.cpu_fields(), [&](CpuField field) {
+        words += " " + std::string(to_string(field)) + "=" + std::to_string(staging.cpu_figure(i, field, cpu));
+      });
+    }
+  }
+  return words;
+}
+
+class LinuxSlabSysfs : public testing::Test {
+ protected:
+  Result<void> open() { return open_source(reader_, kernel_); }
+  /// What the next read gives, or the error.
+  std::string words() {
+    if (const auto result = read_source(reader_, kernel_); !result) return to_string(result.error());
+    const auto result = source().parse(reader_.raw, reader_.staging);
+    return result ? words_of(reader_.staging) : to_string(result.error());
+  }
+  void set_options(std::uint64_t count_objects, std::uint64_t budget_ns) {
+    reader_.raw.options = {{.number = count_objects}, {.number = budget_ns}};
+  }
+  void expect_refused(const std::string& file, const std::string& content, const std::string& what) {
+    SlabKernel::Files of = files();
+    of[file] = content;
+    kernel_.folders["kmalloc-64"] = of;
+    kernel_.folders["kmalloc-64"]["slab_size"] = "64\n";
+    kernel_.folders["kmalloc-64"].try_emplace("order", "0\n");
+    SourceReader reader(source());
+    ASSERT_TRUE(read_source(reader, kernel_)) << content;
+    const auto result = source().parse(reader.raw, reader.staging);
+    ASSERT_FALSE(result) << file << ": " << content;
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_EQ(result.error().path, kFolder);
+    ASSERT_TRUE(result.error().offset.has_value());
+    EXPECT_TRUE(reader.raw.parts[0].view().substr(*result.error().offset).starts_with(content)) << content;
+    EXPECT_TRUE(result.error().detail.starts_with("kmalloc-64/" + file + ": " + what)) << result.error().detail;
+  }
+
+  SlabKernel kernel_;
+  SourceReader reader_{source()};
+};
+
+TEST_F(LinuxSlabSysfs, TakesTotalsAndFiguresByNode) {
+  kernel_.add("kmalloc-64", files("29 N0=14 N1=15\n", "1856 N0=896 N1=960\n", "5 N0=5\n", "6 N0=1 N1=5\n"));
+  kernel_.folders["kmalloc-64"]["order"] = "3\n";
+  kernel_.add("idle", files("0\n", "0\n", "0\n", "0\n"));
+  const std::string expected =
+      "kmalloc-64: slabs=29 partial_slabs=5 cpu_slabs=6 node0: held_bytes=458752 slots=896 node1: held_bytes=491520 "
+      "slots=960; "
+      "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 slots=0 node1: held_bytes=0 slots=0";
+  EXPECT_EQ(words(), expected);
+  EXPECT_EQ(words(), expected) << "the second read";
+}
+
+TEST_F(LinuxSlabSysfs, HasNoNodesOnAKernelThatDoesNot) {
+  kernel_.add("kmalloc-64", files("29\n", "1856\n", "5\n", "6\n"));
+  EXPECT_EQ(words(), "kmalloc-64: slabs=29 partial_slabs=5 cpu_slabs=6");
+  EXPECT_EQ(reader_.staging.node_count(), 0U);
+}
+
+TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyWhatIsConstantTime) {
+  for (const char* cache : {"a", "b", "c"}) kernel_.add(cache, files());
+  ASSERT_TRUE(open());
+  EXPECT_EQ(kernel_.calls_of("/objects") + kernel_.calls_of("/objects_partial"), 0U)
+      << "not even to see whether it is there";
+  for (int read = 0; read < 100; ++read) {
+    kernel_.calls.clear();
+    ASSERT_TRUE(read_source(reader_, kernel_));
+    EXPECT_EQ(kernel_.calls_of("/proc/slabinfo"), 0U) << "it walks the lists as well";
+    std::size_t constant_time = 0;
+    for (const std::string_view file : kConstantTime) constant_time += kernel_.calls_of(file);
+    EXPECT_EQ(constant_time, 12U);
+    EXPECT_EQ(kernel_.calls.size(), constant_time + kernel_.calls_of(kFolder)) << "read " << read;
+  }
+}
+
+TEST_F(LinuxSlabSysfs, LeavesOutWhatTheKernelDoesNotHave) {
+  kernel_.add("only_partial", {{"partial", "3 N0=3\n"}});  // CONFIG_SLUB_DEBUG off
+  EXPECT_EQ(words(), "only_partial: partial_slabs=3");
+}
+
+TEST_F(LinuxSlabSysfs, HasNoHeldBytesWithoutAnOrder) {
+  kernel_.add("kmalloc-64", files());
+  kernel_.folders["kmalloc-64"].erase("order");
+  EXPECT_EQ(words(), "kmalloc-64: slabs=10 partial_slabs=3 cpu_slabs=2 node0: slots=640");
+}
+
+TEST_F(LinuxSlabSysfs, DoesNotReadCpuSlabsWhereNoCpuHasAny) {
+  kernel_.add("a", files("10 N0=10\n", "640 N0=640\n", "3 N0=3\n", "0\n"));
+  kernel_.add("b", files("10 N0=10\n", "640 N0=640\n", "3 N0=3\n", "0\n"));
+  ASSERT_TRUE(open());
+  kernel_.calls.clear();
+  EXPECT_EQ(words(),
+            "a: slabs=10 partial_slabs=3 node0: held_bytes=40960 slots=640; "
+            "b: slabs=10 partial_slabs=3 node0: held_bytes=40960 slots=640");
+  EXPECT_EQ(kernel_.calls_of("/cpu_slabs"), 0U);
+  // One that has some is enough: others then have none now.
+  kernel_.folders["b"]["cpu_slabs"] = "1 N0=1\n";
+  reader_.raw.parts[1].clear();
+  EXPECT_NE(words().find("a: slabs=10 partial_slabs=3 cpu_slabs=0"), std::string::npos);
+}
+
+TEST_F(LinuxSlabSysfs, AddsUpTheStatisticsByCpu) {
+  SlabKernel::Files of = {{"slabs", "1\n"},
+                          {"alloc_fastpath", "12593 C0=11792 C1=801\n"},
+                          {"alloc_slowpath", "7 C1=7\n"},
+                          {"free_fastpath", "100 C0=100\n"},
+                          {"free_slowpath", "0\n"}};
+  kernel_.add("old", of);
+  EXPECT_EQ(words(),
+            "old: numallocs=12600 numfrees=100 slabs=1 cpu0: numallocs=11792 numfrees=100 cpu1: numallocs=808 numfrees=0");
+  of["free_rcu_sheaf"] = "9 C0=4 C1=5\n";
+  kernel_.add_folder("old", of);
+  reader_.raw.parts[1].clear();
+  EXPECT_EQ(words(),
+            "old: numallocs=12600 numfrees=109 slabs=1 cpu0: numallocs=11792 numfrees=104 cpu1: numallocs=808 numfrees=5");
+}
+
+TEST_F(LinuxSlabSysfs, HasNoCountersThatWouldBeWrong) {
+  SlabKernel::Files of = {{"slabs", "1\n"},           {"alloc_fastpath", "5 C0=5\n"}, {"alloc_slowpath", "7 C1=7\n"},
+                          {"free_fastpath", "100\n"}, {"free_slowpath", "0\n"},       {"alloc_cpu_sheaf", "3 C0=3\n"}};
+  kernel_.add("of_6_18", of);
+  EXPECT_EQ(words(), "of_6_18: slabs=1") << "objects that move to and from sheaves are counted as well";
+  of.erase("alloc_cpu_sheaf");
+  of.erase("alloc_slowpath");
+  kernel_.add_folder("of_6_18", of);
+  reader_.raw.parts[1].clear();
+  EXPECT_EQ(words(), "of_6_18: numfrees=100 slabs=1 cpu0: numallocs=5 numfrees=0 cpu1: numallocs=0 numfrees=0")
+      << "without one part of the sum there is no sum";
+}
+
+TEST_F(LinuxSlabSysfs, NamesEveryCacheOfSlabinfoInItsOrderAlsoThoseWithoutFigures) {
+  kernel_.add("a/b", {});
+  kernel_.folders.erase("a/b");
+  kernel_.add_folder("a!b", files());
+  for (const char* cache : {"twice", "gone", "twice"}) kernel_.list(cache);
+  kernel_.add_folder("twice", files());
+  const std::string bad = "\xFF two words";
+  kernel_.add(bad, files());
+  kernel_.links["alias"] = "a!b";
+  const std::string figures = " slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 slots=640";
+  EXPECT_EQ(words(), "a/b:" + figures + "; twice:; gone:; twice:; \xEF\xBF\xBD two words:" + figures);
+}
+
+TEST_F(LinuxSlabSysfs, SaysInWhichFileOfWhichCacheSomethingIsWrong) {
+  kernel_.add("first", files());
+  kernel_.list("kmalloc-64");
+  for (const char* content : {"", "x\n", "-1\n", "18446744073709551616\n", "5 N0=\n", "5 N=5\n", "5 N0=5 N1=-1\n",
+                              "5 N0=5x\n", "5 Nx=5\n", "5 N0=99999999999999999999\n", "\xFF\n"}) {
+    for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs"}) expect_refused(file, content, "not what is");
+  }
+  expect_refused("slabs", "5 N1024=5\n", "names a node above 1023");
+  expect_refused("total_objects", "5 N18446744073709551615=5\n", "names a node above 1023");
+  expect_refused("slabs", "5 N0=18446744073709551615\n", "says that one cache holds more than 2^64 bytes");
+  for (const char* order : {"", "x\n", "21\n", "64\n", "-1\n", "18446744073709551616\n"}) {
+    expect_refused("order", order, "not the order of a slab");
+  }
+}
+
+TEST_F(LinuxSlabSysfs, RefusesFiguresOfACpuThatTheMachineDoesNotHave) {
+  kernel_.add("first", files());
+  kernel_.folders["first"]["alloc_fastpath"] = "1\n";
+  kernel_.list("kmalloc-64");
+  expect_refused("alloc_fastpath", "5 C0=1 C2=4\n", "names a CPU that this machine does not have");
+  expect_refused("alloc_fastpath", "5 C0=1 C1=-4\n", "not what is expected");
+}
+
+TEST_F(LinuxSlabSysfs, TakesTheLargestNumbersAndWordsOfLaterKernels) {
+  kernel_.add("kmalloc-64", files("18446744073709551615 N0=4503599627370495 later=1 N1023=1 N1022=2 (new)\n",
+                                  "18446744073709551615 N0=18446744073709551615\n"));
+  ASSERT_TRUE(read_source(reader_, kernel_));
+  ASSERT_TRUE(source().parse(reader_.raw, reader_.staging));
+  const StagedType& type = reader_.staging.types()[0];
+  EXPECT_EQ(type.figures[Field::kSlabs], ~std::uint64_t{0});
+  const Staging& staging = reader_.staging;
+  EXPECT_EQ(staging.node_figure(type, NodeField::kHeldBytes, 0), 18446744073709547520U);
+  EXPECT_EQ(staging.node_figure(type, NodeField::kSlots, 0), ~std::uint64_t{0});
+}
+
+TEST_F(LinuxSlabSysfs, RefusesWhatIsNotAWholeBundle) {
+  kernel_.add("kmalloc-64", files());
+  ASSERT_TRUE(read_source(reader_, kernel_));
+  const std::string whole(reader_.raw.parts[0].view());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    reader_.raw.parts[0].assign(whole.substr(0, size));
+    const auto result = source().parse(reader_.raw, reader_.staging);
+    ASSERT_FALSE(result) << size;
+    EXPECT_LE(result.error().offset.value_or(~std::uint64_t{0}), size);
+  }
+}
+
+// ---- which files are read when -------------------------------------------------------------------------------------------
+
+TEST_F(LinuxSlabSysfs, KeepsItsFilesOpenThroughTheLossOfPrivileges) {
+  for (const char* cache : {"a", "b"}) kernel_.add(cache, files());
+  ASSERT_TRUE(open());
+  EXPECT_EQ(kernel_.kept.size(), 8U);
+  kernel_.has_privileges = false;
+  kernel_.add("later", files());
+  std::size_t looks = 0;
+  for (int read = 0; read < 200; ++read) {
+    kernel_.calls.clear();
+    ASSERT_EQ(words(),
+              "a: slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 slots=640; "
+              "b: slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 slots=640");
+    looks += kernel_.calls_of(kFolder);
+  }
+  EXPECT_EQ(looks, 1U) << "once it is clear that new files cannot be opened nobody looks for any";
+}
+
+TEST_F(LinuxSlabSysfs, DoesNotLookForNewCachesWhereTheFolderCannotBeListed) {
+  kernel_.add("a", files());
+  ASSERT_TRUE(open());
+  kernel_.failures[std::string(kFolder)] = EACCES;
+  kernel_.calls.clear();
+  for (int read = 0; read < 200; ++read) ASSERT_TRUE(read_source(reader_, kernel_));
+  EXPECT_EQ(kernel_.calls_of(kFolder), 1U);
+}
+
+TEST_F(LinuxSlabSysfs, FindsNewCachesWithin30ReadsWhileItMay) {
+  kernel_.add("a", files());
+  ASSERT_TRUE(open());
+  kernel_.add("later", files());
+  std::size_t reads = 1;
+  while (words().find("later: slabs=10") == std::string::npos && reads < 100) ++reads;
+  EXPECT_LE(reads, 30U);
+  EXPECT_GT(reads, 1U) << "listing the folder each time is too dear";
+  // Another attempt that fails for other reasons than privileges is made again.
+  kernel_.add("last", files());
+  kernel_.failures["/proc/slabinfo"] = EIO;
+  for (int read = 0; read < 40; ++read) EXPECT_EQ(words().find("last"), std::string::npos);
+  kernel_.failures.clear();
+  for (reads = 1; words().find("last: slabs=10") == std::string::npos && reads < 100;) ++reads;
+  EXPECT_LE(reads, 30U);
+}
+
+TEST_F(LinuxSlabSysfs, LeavesACacheThatIsGoneWithoutFiguresAndInPeace) {
+  for (const char* cache : {"a", "b"}) kernel_.add(cache, files());
+  ASSERT_TRUE(open());
+  kernel_.has_privileges = false;
+  const SlabKernel::Files of_a = kernel_.folders["a"];
+  kernel_.folders.erase("a");
+  EXPECT_TRUE(words().starts_with("a:; b: slabs=10")) << words();
+  kernel_.calls.clear();
+  for (int read = 0; read < 25; ++read) EXPECT_TRUE(words().starts_with("a:; b: slabs=10"));
+  EXPECT_EQ(kernel_.calls_of("/a/slabs"), 0U) << "a failing call each time costs more than one that does not fail";
+  kernel_.folders["a"] = of_a;
+  int reads = 0;
+  while (!words().starts_with("a: slabs=10") && reads < 100) ++reads;
+  EXPECT_LE(reads, 30);
+}
+
+TEST_F(LinuxSlabSysfs, KeepsAtMost4096Files) {
+  for (int i = 0; i < 1500; ++i) kernel_.add("cache-" + std::to_string(i), files());
+  ASSERT_TRUE(open());
+  EXPECT_EQ(kernel_.kept.size(), 4096U);
+  kernel_.has_privileges = false;
+  const std::string all = words();
+  EXPECT_NE(all.find("cache-1023: slabs=10"), std::string::npos);
+  EXPECT_TRUE(all.ends_with("cache-1024:; cache-1025:" + all.substr(all.find("cache-1025:") + 11)))
+      << "named, without figures";
+  EXPECT_NE(all.find("cache-1499:"), std::string::npos);
+}
+
+TEST_F(LinuxSlabSysfs, SaysWhatToDoWithoutPrivileges) {
+  kernel_.add("a", files());
+  kernel_.failures["/proc/slabinfo"] = EACCES;
+  auto result = open();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  EXPECT_EQ(result.error().path, "/proc/slabinfo");
+  EXPECT_NE(result.error().detail.find("root"), std::string::npos);
+  for (const char* file : {"slab_size", "order", "slabs", "cpu_slabs"}) {
+    kernel_.failures = {{std::string(kFolder) + "/a/" + file, EACCES}};
+    result = open();
+    ASSERT_FALSE(result) << file;
+    EXPECT_EQ(result.error().path, kFolder);
+    EXPECT_TRUE(result.error().detail.starts_with("a/" + std::string(file) + ": the kernel lets only root"))
+        << result.error().detail;
+  }
+  kernel_.failures.clear();
+  EXPECT_TRUE(open());
+}
+
+TEST_F(LinuxSlabSysfs, IsNotPresentWhereTheFolderIsNot) {
+  kernel_.list("a");
+  const auto result = open();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+}
+
+// ---- counting objects ----------------------------------------------------------------------------------------------------
+
+TEST_F(LinuxSlabSysfs, CountsObjectsByNodeWhereItIsToldTo) {
+  set_options(1, 1'000'000'000);
+  SlabKernel::Files of = files("29 N0=14 N1=15\n", "1856 N0=896 N1=960\n");
+  of["objects"] = "1749 N0=789 N1=960\n";
+  kernel_.add("kmalloc-64", of);
+  ASSERT_TRUE(open());
+  EXPECT_EQ(kernel_.kept.size(), 5U);
+  EXPECT_EQ(words(),
+            "kmalloc-64: slabs=29 partial_slabs=3 cpu_slabs=2 node0: held_bytes=57344 count=789 slots=896 node1: "
+            "held_bytes=61440 count=960 slots=960");
+  EXPECT_EQ(kernel_.calls_of("/objects_partial"), 0U);
+}
+
+TEST_F(LinuxSlabSysfs, NeverCountsWhereTheListsAreLong) {
+  set_options(1, 1'000'000'000);
+  kernel_.add("short", files("9 N0=9\n", "9 N0=9\n", "10000 N0=10000\n"));
+  kernel_.add("long", files("9 N0=9\n", "9 N0=9\n", "10001 N0=10001\n"));
+  kernel_.add("unknown", files());
+  kernel_.folders["unknown"].erase("partial");
+  ASSERT_TRUE(open());
+  const std::string all = words();
+  EXPECT_NE(all.find("short: slabs=9 partial_slabs=10000 cpu_slabs=2 node0: held_bytes=36864 count=600 slots=9"),
+            std::string::npos);
+  EXPECT_NE(all.find("long: slabs=9 partial_slabs=10001 cpu_slabs=2 node0: held_bytes=36864 slots=9"), std::string::npos);
+  EXPECT_EQ(kernel_.calls_of("/short/objects"), 2U);
+  EXPECT_EQ(kernel_.calls_of("/long/objects") + kernel_.calls_of("/unknown/objects"), 0U);
+}
+
+TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKnows) {
+  set_options(1, 0);  // used up as soon as one cache is counted
+  for (const char* cache : {"a", "b", "c"}) {
+    kernel_.add(cache, files());
+    kernel_.folders[cache]["objects"] = std::string(cache) == "a" ? "1 N0=1\n" : "2 N0=2\n";
+  }
+  ASSERT_TRUE(open());
+  const auto counts = [this] {
+    std::string found;
+    const std::string all = words();
+    for (std::size_t at = all.find("held_bytes"); at != std::string::npos; at = all.find("held_bytes", at + 1)) {
+      const std::size_t count = all.find(" count=", at);
+      found += count < all.find(" slots=", at) ? all.substr(count + 7, 1) : "-";
+    }
+    return found;
+  };
+  EXPECT_EQ(counts(), "12-") << "a was counted when the source was opened";
+  EXPECT_EQ(counts(), "122");
+  kernel_.folders["a"]["objects"] = "7 N0=7\n";
+  kernel_.folders["b"]["objects"] = "8 N0=8\n";
+  kernel_.folders["c"]["objects"] = "9 N0=9\n";
+  EXPECT_EQ(counts(), "722");
+  kernel_.calls.clear();
+  EXPECT_EQ(counts(), "782");
+  EXPECT_EQ(kernel_.calls_of("/objects"), 1U);
+  EXPECT_EQ(counts(), "789");
+  // What was counted is forgotten when the lists have become long.
+  kernel_.folders["b"]["partial"] = "20000 N0=20000\n";
+  EXPECT_EQ(counts(), "7-9");
+}
+
+}  // namespace
+}  // namespace memstat
