@@ -86,6 +86,13 @@ bool is_process(std::string_view name) {
   return !name.empty() && name.size() <= kMostDigits && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// Whether `path` is one that the reader made: "/proc/1234/statm".
+bool is_statm_path(std::string_view path) {
+  if (path.size() <= kFolder.size() + 1 + kStatm.size()) return false;
+  const std::string_view process = path.substr(kFolder.size() + 1, path.size() - kFolder.size() - 1 - kStatm.size());
+  return (process == kSelf || is_process(process)) && path == ProcessPath(process, kStatm).view();
+}
+
 /// A name as the kernel prints it, without the newline that it puts behind it.
 std::string_view name_in(std::string_view comm) {
   if (comm.ends_with('\n')) comm.remove_suffix(1);
@@ -212,7 +219,7 @@ class Parser {
       const auto memory = parse_statm(content, raw_.page_size);
       if (!memory) {
         Error error = data_error(kOrigin, 0, "six numbers of pages are expected, in bytes at most 2^64 - 1 each");
-        if (is_valid_label_text(path) && path.starts_with(kFolder)) error.path = path;
+        if (is_statm_path(path)) error.path = path;
         return error;
       }
       std::string_view name;
