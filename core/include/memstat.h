@@ -348,7 +348,7 @@ MEMSTAT_EXPORT uint64_t memstat_get_pernode_slots(const struct memory_type* mtp,
 
 /* ---- Memory that is no type's ------------------------------------------------------------------------------------ */
 
-/* Where a physical address lies. */
+/* Where a physical address lies. Thread safety: a plain value. */
 struct memstat_memory_block {
   int node;       /* the number of its NUMA node */
   int is_online;  /* 0: the kernel does not use this memory now */
@@ -366,7 +366,8 @@ struct memstat_memory_block {
 MEMSTAT_EXPORT int memstat_find_memory_block(struct memory_type_list* list, uint64_t address,
                                              struct memstat_memory_block* block);
 
-/* The memory of one process, in bytes now. All are 0 for threads of the kernel and for zombies. */
+/* The memory of one process, in bytes now. All are 0 for threads of the kernel and for zombies.
+ * Thread safety: a plain value. */
 struct memstat_process {
   uint64_t size;     /* address space, memory or not */
   uint64_t resident; /* in memory; pages that processes share count for each */

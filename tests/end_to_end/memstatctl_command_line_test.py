@@ -123,7 +123,7 @@ class CommandLine(unittest.TestCase):
                 (["node"], "ADDRESS"), (["node", "0x"], "0x"), (["node", "-1"], "-1"), (["node", "12g"], "12g"), (["node", ""], "ADDRESS"),
                 (["node", "0x10000000000000000"], "2^64"), (["process", "0"], "no process"), (["process", "0x10"], "no process"),
                 (["process", "4294967296"], "no process"), (["resident"], "PATH"), (["resident", "/", "--from", "live"], "--from"),
-                (["process", "--human"], "--human"), (["node", "1", "--format", "freebsd-15"], "--format")):
+                (["process", "--human"], "--human"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
         for command in ("malloc", "zones", "mbufs", "types"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):
