@@ -39,23 +39,24 @@ constexpr std::string_view kEnd = "end";
 constexpr std::string_view kStatm = "/statm";
 constexpr std::string_view kComm = "/comm";
 
-enum Option : std::size_t { kNames, kTop, kMostProcesses };
+enum Option : std::size_t { kNames, kLargest, kMostProcesses };
 constexpr SourceOption kOptions[] = {
     {.name = "names",
      .kind = SourceOption::Kind::kPattern,
      .help = "processes of these names are listed whatever they have; a name is what /proc/PID/comm says, 15 bytes at most"},
-    {.name = "top",
+    // Not "top": that bounds what the page shows of any source, and would take memstatd itself off it.
+    {.name = "largest",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 10,
      .most = 1000,
      .help = "how many names are listed beside those, the ones with most resident memory; 0: none"},
     {.name = "most_processes",
      .kind = SourceOption::Kind::kNumber,
-     .default_number = 5000,
+     .default_number = 2000,
      .least = 1,
      .most = 1'000'000,
      .help =
-         "how many processes are looked at in a read, those with the lowest IDs, at about 10 us each; others are counted"},
+         "how many processes are looked at in a read, those with the lowest IDs, at about 4 us each; others are counted"},
 };
 
 std::uint64_t number_of(const RawBytes& raw, Option option) {
@@ -111,7 +112,7 @@ class Reader {
 
   Result<void> run() {
     // Names are needed of all that might be among the largest, and sizes of those that match only.
-    by_size_ = number_of(raw_, kTop) != 0;
+    by_size_ = number_of(raw_, kLargest) != 0;
     if (auto result = view_.read_file(ProcessPath(kSelf, kStatm).view(), statm()); !result) return result;
     if (auto result = view_.read_file(ProcessPath(kSelf, kComm).view(), comm()); !result) return result;
     if (auto result = add(kSelf); !result) return result;
@@ -276,7 +277,7 @@ class Parser {
   }
 
   void choose_largest() {
-    const std::uint64_t top = number_of(raw_, kTop);
+    const std::uint64_t top = number_of(raw_, kLargest);
     const std::size_t begin = notes_.size();
     for (std::size_t group = 0; group < group_count_; ++group) notes_.push_back(group);
     const auto first = notes_.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -357,10 +358,12 @@ const SourceDescriptor linux_process{
     .is_on_by_default = false,
     .reopened_folders = kReopened,
     .notes =
-        "off by default; a type is a name, as /proc/PID/comm has it, with the sums of all its processes; bytes are what is "
-        "resident, address_space all that is mapped, and memory that processes share counts for each of them; memstatd "
-        "itself is always there, with the names that match and the largest (top); what other users run may be hidden "
-        "(mount option hidepid); looks at no more than most_processes",
+        "off by default; memstatd itself is always listed, and beside it the names that match (names) and the ones with "
+        "most "
+        "resident memory (largest); a type is a name, as /proc/PID/comm has it, with the sums of all its processes; bytes "
+        "are "
+        "what is resident, address_space all that is mapped, and memory that processes share counts for each of them; what "
+        "other users run may be hidden (mount option hidepid); no more than most_processes are looked at",
     .open = open,
     .read = read,
     .parse = parse,
