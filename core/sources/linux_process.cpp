@@ -358,12 +358,11 @@ const SourceDescriptor linux_process{
     .is_on_by_default = false,
     .reopened_folders = kReopened,
     .notes =
-        "off by default; memstatd itself is always listed, and beside it the names that match (names) and the ones with "
-        "most "
-        "resident memory (largest); a type is a name, as /proc/PID/comm has it, with the sums of all its processes; bytes "
-        "are "
-        "what is resident, address_space all that is mapped, and memory that processes share counts for each of them; what "
-        "other users run may be hidden (mount option hidepid); no more than most_processes are looked at",
+        "off by default; memstatd itself is always listed, and beside it the names that match (names) and those with "
+        "most resident memory (largest); a type is a name, as /proc/PID/comm has it, with the sums of all its "
+        "processes; bytes are what is resident, address_space all that is mapped, and memory that processes share "
+        "counts for each of them; what other users run may be hidden (mount option hidepid); no more than "
+        "most_processes are looked at",
     .open = open,
     .read = read,
     .parse = parse,
