@@ -48,8 +48,8 @@ enum class Statistic : std::uint8_t {
   kMemcgEvents,             ///< {group, event} cumulative: times that a control group met a protection or a limit
   kMemcgHighBytes,      ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
   kMemcgGroupsLeftOut,  ///< control groups, now, that were seen and not read
-  kProcessPartBytes,  ///< {type, part} B, now: of the processes of one name; parts overlap
-  kProcessesLeftOut,  ///< processes, now, that were listed and not looked at
+  kProcessPartBytes,    ///< {type, part} B, now: of the processes of one name; parts overlap
+  kProcessesLeftOut,    ///< processes, now, that were listed and not looked at
 };
 inline constexpr std::size_t kStatisticCount = 34;
 
