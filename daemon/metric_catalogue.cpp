@@ -89,7 +89,7 @@ constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_cpu_slabs", "", kGauge, Tier::kFull, Figure::kCpuSlabs,
                 "Slabs that CPUs hold for their next allocations now."),
     type_metric("memstat_type_address_space_bytes", "bytes", kGauge, Tier::kFull, Figure::kAddressSpace,
-                "Bytes of the kernel's address space now, whether memory is behind them or not."),
+                "Bytes of address space now, the kernel's or a process's own, whether memory is behind them or not."),
     type_metric("memstat_type_peak_bytes", "bytes", kGauge, Tier::kFull, Figure::kPeakBytes,
                 "Most bytes in use seen at any poll since memstatd first saw the type."),
     type_metric("memstat_type_resets_total", "", kCounter, Tier::kFull, Figure::kResets,
@@ -227,6 +227,12 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Warnings (those of memory checkers among them) or oopses that the kernel printed since boot."),
     machine_metric("memstat_kernel_tainted", "", kGauge, Tier::kDefault, Statistic::kKernelTaint,
                    "Whether the kernel met a bad page or a machine check since boot."),
+    machine_metric(
+        "memstat_process_part_bytes", "bytes", kGauge, Tier::kDefault, Statistic::kProcessPartBytes,
+        "Bytes now of the processes of that name: shared with files and others (part of what is resident), mapped "
+        "program text, data and stack."),
+    machine_metric("memstat_processes_left_out", "", kGauge, Tier::kMinimal, Statistic::kProcessesLeftOut,
+                   "Processes that were listed at the last read but not looked at, because there are too many."),
 };
 
 }  // namespace

@@ -78,6 +78,8 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kSlabDebugCaches, "slab_debug_caches", std::string_view("check")),
     described(Statistic::kKernelReports, "kernel_reports", std::string_view("kind")),
     described(Statistic::kKernelTaint, "kernel_taint", std::string_view("kind")),
+    described(Statistic::kProcessPartBytes, "process_part_bytes", std::string_view("type"), std::string_view("part")),
+    described(Statistic::kProcessesLeftOut, "processes_left_out"),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {

@@ -68,8 +68,10 @@ enum class Statistic : std::uint8_t {
   kSlabDebugCaches,     ///< {check} slab caches with this check on, when the source was started
   kKernelReports,       ///< {kind} warnings and the like that the kernel printed, cumulative
   kKernelTaint,         ///< {kind} 1 when the kernel marked itself so since boot
+  kProcessPartBytes,    ///< {type, part} B, now: of the processes of one name; parts overlap
+  kProcessesLeftOut,    ///< processes, now, that were listed and not looked at
 };
-inline constexpr std::size_t kStatisticCount = 49;
+inline constexpr std::size_t kStatisticCount = 51;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

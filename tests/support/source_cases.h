@@ -52,7 +52,7 @@ inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
 /// Whether each type has files of its own, so that one that cannot be read is a type that went.
 inline bool has_types_that_go_alone(const SourceDescriptor& source) {
   return source.allocator == Allocator::kMemcg || source.allocator == Allocator::kSocket ||
-         source.allocator == Allocator::kTable;
+         source.allocator == Allocator::kTable || source.allocator == Allocator::kProcess;
 }
 
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
