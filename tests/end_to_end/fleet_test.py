@@ -31,7 +31,8 @@ def kernels(folder):
     """(capture, options) for each host: a few in trouble over and over, the others as they were."""
     limits = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
     linux = edited_capture.write(os.path.join(folder, "linux"))
-    others = [path for name, path in captures.fixtures().items() if not name.endswith(("-pools", "-v1"))]
+    # Whole kernels; the names of captures that hold some files only end in what these show.
+    others = [path for name, path in captures.fixtures().items() if re.search(r"-\d+cpu(-\d+(nodes|domains)|-limits)?$", name)]
     busy = [(path, ["--replay-loop", "--replay-speed", "2"]) for path in (limits, linux)]
     return busy + [(others[index % len(others)], ["--polls", "1"]) for index in range(HOSTS - len(busy))]
 
