@@ -3,7 +3,6 @@
 """From the kernel to the pager: memstatd shows a FreeBSD on which a type fails and others run into their limits, Debian's Prometheus
 evaluates the shipped rules, and the alerts stand in the API of Debian's Alertmanager, with host, allocator, type and figure in words."""
 import os
-import re
 import sys
 import unittest
 
@@ -12,11 +11,11 @@ import alertmanager  # noqa: E402
 import captures  # noqa: E402
 import program  # noqa: E402
 import prometheus_server  # noqa: E402
+import shipped_rules  # noqa: E402
 
-RULES = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus")
 CONFIG = """
 global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
-rule_files: [{folder}/recording_rules.yml, {folder}/alerts.yml]
+rule_files: {rules}
 alerting: {{alertmanagers: [{{static_configs: [{{targets: ["{alertmanager}"]}}]}}]}}
 scrape_configs:
   - job_name: memstatd
@@ -24,24 +23,16 @@ scrape_configs:
 """
 
 
-def in_seconds(rules):
-    """The shipped rules with seconds for minutes where they say how long a state must last and how often they are computed, because
-    nobody waits a quarter of an hour for a test. Expressions and annotations stay as they are."""
-    return re.sub(r"^( *(?:for|interval): \d+)m$", r"\1s", rules, flags=re.MULTILINE)
-
-
 @alertmanager.needs_alertmanager
 @prometheus_server.needs_prometheus
 class AlertStack(unittest.TestCase):
     def test_trouble_of_the_kernel_reaches_alertmanager(self):
         with program.temporary_folder() as folder:
-            for name in ("recording_rules.yml", "alerts.yml"):
-                with open(os.path.join(RULES, name), encoding="utf-8") as file:
-                    captures.write_file(os.path.join(folder, name), in_seconds(file.read()))
+            rules = shipped_rules.write(folder)
             capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
             with alertmanager.alertmanager(folder) as manager, \
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
-                config = CONFIG.format(folder=folder, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
+                config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
                 with prometheus_server.prometheus(folder, None, config=config) as server:
                     found = self.wait_for(manager, {("MemstatAllocationFailures", "mbuf_jumbo_page"), ("MemstatAllocationFailures", "socket"),
                                                     ("MemstatLimitHit", "mbuf_cluster"), ("MemstatLimitHit", "mbuf_jumbo_page")})

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A fleet on one machine: fifty memstatd show captured kernels, a Prometheus in agent mode scrapes them by the shipped example and writes to
-another one, which evaluates the shipped rules and answers all that the fleet dashboard asks, at a price that does not grow with types."""
+another one, which evaluates the shipped rules and answers all that the fleet dashboard asks, at a price that does not grow with types.
+Alerts fire for the hosts in trouble, and for no other kernel that was ever captured."""
 import contextlib
 import json
 import os
@@ -15,12 +16,12 @@ import edited_capture  # noqa: E402
 import grafana  # noqa: E402
 import program  # noqa: E402
 import prometheus_server  # noqa: E402
+import shipped_rules  # noqa: E402
 
-PROMETHEUS = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus")
 HOSTS = 50
 RECEIVER = """
 global: {{evaluation_interval: 2s}}
-rule_files: [{folder}/recording_rules.yml, {folder}/alerts.yml]
+rule_files: {rules}
 """
 VALUES = {"job": "memstatd", "instance": ".+", "allocator": ".+", "type": ".+"}
 # Hosts times allocators of a host, or types of all kernels; raw series of types would be some ten thousand.
@@ -38,7 +39,7 @@ def kernels(folder):
 
 
 def agent_config(receiver):
-    with open(os.path.join(PROMETHEUS, "scrape", "agent.yml"), encoding="utf-8") as file:
+    with open(os.path.join(shipped_rules.FOLDER, "scrape", "agent.yml"), encoding="utf-8") as file:
         text = file.read()
     for old, new in (("scrape_interval: 60s", "scrape_interval: 2s"), ("http://127.0.0.1:9090", f"http://{receiver}")):
         if old not in text:
@@ -62,13 +63,11 @@ class Fleet(unittest.TestCase):
 
     def start(self):
         """(daemons, the receiving server)."""
-        for name in ("recording_rules.yml", "alerts.yml"):
-            with open(os.path.join(PROMETHEUS, name), encoding="utf-8") as file:
-                captures.write_file(self.path(name), file.read().replace("interval: 1m", "interval: 2s"))
+        rules = shipped_rules.write(self.folder)
         daemons = [self.stack.enter_context(program.Daemon("--replay", capture, *options))
                    for capture, options in kernels(self.path("captures", ""))]
         receiver = self.stack.enter_context(prometheus_server.prometheus(
-            self.path("receiver", ""), None, "--web.enable-remote-write-receiver", config=RECEIVER.format(folder=self.folder)))
+            self.path("receiver", ""), None, "--web.enable-remote-write-receiver", config=RECEIVER.format(rules=rules)))
         targets = [{"targets": [f"{daemon.host}:{daemon.port}" for daemon in daemons]}]
         captures.write_file(self.path("agent", "targets", "fleet.json"), json.dumps(targets))
         self.stack.enter_context(prometheus_server.prometheus(
@@ -86,6 +85,14 @@ class Fleet(unittest.TestCase):
                 stats = server.api("query", query=expression, stats="all")["stats"]["samples"]
                 self.assertLess(stats["totalQueryableSamples"], MOST_SAMPLES, expression)
         self.check_sums(daemons, server)
+        self.check_alerts(daemons, server)
+
+    def check_alerts(self, daemons, server):
+        firing = 'ALERTS{alertstate="firing"}'
+        troubled = {f"{daemon.host}:{daemon.port}" for daemon in daemons[:2]}
+        found = program.wait_until(lambda: (lambda alerts: alerts if {labels["instance"] for labels, _ in alerts} >= troubled else None)(
+            server.query(firing)), "alerts of both hosts in trouble", 60)
+        self.assertEqual([labels for labels, _ in found if labels["instance"] not in troubled], [])
 
     def check_sums(self, daemons, server):
         """What is recorded of a host is what its page says, added up here."""

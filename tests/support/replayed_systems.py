@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A FreeBSD and a Linux in trouble, shown by memstatd over and over and scraped by a real Prometheus that evaluates the shipped recording
-rules: what the dashboards are tried on."""
+"""A FreeBSD and a Linux in trouble, shown by memstatd over and over and scraped by a real Prometheus that evaluates the shipped rules:
+what the dashboards are tried on."""
 import contextlib
 import os
 
@@ -8,9 +8,8 @@ import captures
 import edited_capture
 import program
 import prometheus_server
+import shipped_rules
 
-# The shipped rules, computed each second instead of each minute: the replayed trouble lasts for seconds.
-RULES = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "recording_rules.yml")
 MEMSTATD = """
 poll: {interval: 1s}
 per_cpu: {allocators: [uma, malloc, page], types: [".*"]}
@@ -19,7 +18,7 @@ limits: [{allocator: slab, type: kmalloc-1k, bytes: 4MiB}]
 """
 PROMETHEUS = """
 global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
-rule_files: [{rules}]
+rule_files: {rules}
 scrape_configs:
   - job_name: memstatd
     static_configs:
@@ -43,11 +42,7 @@ def variables(system):
 def scraped():
     """The Prometheus, from its first scrape on."""
     with program.temporary_folder() as folder:
-        with open(RULES, encoding="utf-8") as file:
-            rules = file.read()
-        if "interval: 1m" not in rules:
-            raise AssertionError(f"{RULES} is no longer computed each minute")
-        captures.write_file(os.path.join(folder, "rules.yml"), rules.replace("interval: 1m", "interval: 1s"))
+        rules = shipped_rules.write(folder)
         captures.write_file(os.path.join(folder, "memstatd.yaml"), MEMSTATD)
         edited_capture.write(os.path.join(folder, "linux"))
         os.mkdir(os.path.join(folder, "prometheus"))
@@ -55,7 +50,7 @@ def scraped():
         freebsd = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
         with program.Daemon("--replay", freebsd, *options) as one, \
                 program.Daemon("--replay", os.path.join(folder, "linux"), *options) as other:
-            config = PROMETHEUS.format(rules=os.path.join(folder, "rules.yml"), freebsd=f"{one.host}:{one.port}",
+            config = PROMETHEUS.format(rules=rules, freebsd=f"{one.host}:{one.port}",
                                        linux=f"{other.host}:{other.port}")
             with prometheus_server.prometheus(os.path.join(folder, "prometheus"), None, config=config) as server:
                 yield server
