@@ -90,6 +90,11 @@ constexpr MetricDescriptor kCatalogue[] = {
                 "Slabs that CPUs hold for their next allocations now."),
     type_metric("memstat_type_address_space_bytes", "bytes", kGauge, Tier::kFull, Figure::kAddressSpace,
                 "Bytes of the kernel's address space now, whether memory is behind them or not."),
+    type_metric("memstat_type_wide_limit_objects", "", kGauge, Tier::kFull, Figure::kWideLimitObjects,
+                "Most objects allowed, with all 64 bits of the kernel's limit, of which others tell 32.", kUnsigned,
+                kSumOfAll),
+    type_metric("memstat_type_slab_efficiency_percent", "", kGauge, Tier::kFull, Figure::kSlabEfficiency,
+                "Percent of a slab's memory that its objects take.", kUnsigned, kSameOrNone),
     type_metric("memstat_type_peak_bytes", "bytes", kGauge, Tier::kFull, Figure::kPeakBytes,
                 "Most bytes in use seen at any poll since memstatd first saw the type."),
     type_metric("memstat_type_resets_total", "", kCounter, Tier::kFull, Figure::kResets,
@@ -180,6 +185,12 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Free pages of the pool of huge pages that are promised to mappings now."),
     machine_metric("memstat_hugetlb_surplus_pages", "", kGauge, Tier::kDefault, Statistic::kHugetlbSurplus,
                    "Pages of the pool of huge pages beyond the size it was set to now."),
+    machine_metric(
+        "memstat_page_events_total", "", kCounter, Tier::kDefault, Statistic::kPageEvents,
+        "Times since boot that FreeBSD's page daemon was woken or fell short, that a page came back into use from "
+        "the inactive queue, and the like, by kind."),
+    machine_metric("memstat_paged_pages_total", "", kCounter, Tier::kDefault, Statistic::kPagedPages,
+                   "Pages that a pager (swap, vnode) moved in from or out to disks since boot."),
 };
 
 }  // namespace

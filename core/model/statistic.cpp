@@ -57,6 +57,8 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kPressureStallSeconds, "pressure_stall_seconds", std::string_view("kind")),
     described(Statistic::kHugetlbReserved, "hugetlb_reserved_pages", std::string_view("type")),
     described(Statistic::kHugetlbSurplus, "hugetlb_surplus_pages", std::string_view("type")),
+    described(Statistic::kPageEvents, "page_events", std::string_view("kind")),
+    described(Statistic::kPagedPages, "paged_pages", std::string_view("pager"), std::string_view("direction")),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {

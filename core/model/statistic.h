@@ -44,8 +44,10 @@ enum class Statistic : std::uint8_t {
   kPressureStallSeconds,    ///< {kind} double, s, cumulative
   kHugetlbReserved,         ///< {type} pages of a pool of huge pages, now: free, but promised to mappings
   kHugetlbSurplus,          ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
+  kPageEvents,              ///< {kind} cumulative: what the page daemon and reservations of pages had to do
+  kPagedPages,              ///< {pager, direction} pages, cumulative, that pagers moved to or from disks
 };
-inline constexpr std::size_t kStatisticCount = 28;
+inline constexpr std::size_t kStatisticCount = 30;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;
