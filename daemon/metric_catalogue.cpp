@@ -185,6 +185,17 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Free pages of the pool of huge pages that are promised to mappings now."),
     machine_metric("memstat_hugetlb_surplus_pages", "", kGauge, Tier::kDefault, Statistic::kHugetlbSurplus,
                    "Pages of the pool of huge pages beyond the size it was set to now."),
+    machine_metric("memstat_memcg_part_bytes", "bytes", kGauge, Tier::kFull, Statistic::kMemcgPartBytes,
+                   "Bytes of a control group and those below it now by kind; kernel contains kernel_stack, pagetables, "
+                   "percpu, vmalloc and slab, and file contains shmem."),
+    machine_metric("memstat_memcg_events_total", "", kCounter, Tier::kFull, Statistic::kMemcgEvents,
+                   "Times that a control group met its low or high bound or its limit, was out of memory or lost a process "
+                   "to that, since it was made."),
+    machine_metric("memstat_memcg_high_bytes", "bytes", kGauge, Tier::kDefault, Statistic::kMemcgHighBytes,
+                   "Bytes above which the kernel slows a control group down and takes memory back; absent without bound."),
+    machine_metric("memstat_memcg_groups_left_out", "", kGauge, Tier::kMinimal, Statistic::kMemcgGroupsLeftOut,
+                   "Control groups that were seen at the last read but are not listed, because there are too many or they "
+                   "may not be read."),
     machine_metric(
         "memstat_page_events_total", "", kCounter, Tier::kDefault, Statistic::kPageEvents,
         "Times since boot that FreeBSD's page daemon was woken or fell short, that a page came back into use from "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/kernel_view.h"
 
+#include "core/kernel/fixed_path.h"
+
 namespace memstat {
 
 std::string_view to_string(OperatingSystem os) {
@@ -10,6 +12,25 @@ std::string_view to_string(OperatingSystem os) {
     case OperatingSystem::kOther: break;
   }
   return "other";
+}
+
+Result<void> KernelView::list_folders(std::string_view path, Buffer& names) {
+  names.clear();
+  std::vector<std::string> entries;
+  if (auto result = list_directory(path, entries); !result) return result;
+  std::vector<std::string> ignored;
+  for (const std::string& entry : entries) {
+    FixedPath inside;
+    if (!inside.assign(path == "/" ? "" : path) || !inside.append("/") || !inside.append(entry))
+      continue;  // too long for any view
+    if (auto result = list_directory(inside.view(), ignored); !result) {
+      if (result.error().code == ErrorCode::kNotPresent) continue;  // no folder, or gone by now
+      if (result.error().code != ErrorCode::kPermission) return result;
+    }
+    names.append(entry);
+    names.append(std::string_view("", 1));
+  }
+  return {};
 }
 
 }  // namespace memstat

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "core/base/text.h"
+#include "core/kernel/linux_folders.h"
 #include "core/kernel/posix_files.h"
 
 namespace memstat {
@@ -44,6 +45,7 @@ class LinuxKernelView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return files_.list_directory(path, names);
   }
+  Result<void> list_folders(std::string_view path, Buffer& names) override { return list_kernel_folders(path, names); }
   Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return no_sysctls(name); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     names.clear();

@@ -205,6 +205,19 @@ Result<void> RecordingKernelView::list_directory(std::string_view path, std::vec
   return result;
 }
 
+Result<void> RecordingKernelView::list_folders(std::string_view path, Buffer& names) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.list_folders(path, names);
+  if (result) {
+    std::string lines(names.view());
+    std::replace(lines.begin(), lines.end(), '\0', '\n');
+    record(generation, Kind::kListing, path, lines, 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
 Result<void> RecordingKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
   const std::uint64_t generation = current_generation();
   auto result = inner_.read_sysctl(name, out, size_hint);

@@ -61,6 +61,7 @@ class RecordingKernelView final : public KernelView {
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<std::string> read_link(std::string_view path) override;
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
+  Result<void> list_folders(std::string_view path, Buffer& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
   Result<void> keep_open(std::string_view path) override;

@@ -49,8 +49,8 @@ std::string_view to_string(Field field) {
     case Field::kPartialSlabs: return "partial_slabs";
     case Field::kCpuSlabs: return "cpu_slabs";
     case Field::kAddressSpace: return "address_space";
-    case Field::kWideCountLimit: return "wide_countlimit";
-    case Field::kSlabEfficiency: return "slab_efficiency";
+    case Field::kWideLimit: return "wide_limit";
+    case Field::kEfficiency: return "efficiency";
   }
   return "unknown";
 }

@@ -37,31 +37,31 @@ std::string_view to_string(Allocator allocator);
 /// One figure of a memory type. Amounts are now, counters are since boot; units as noted; 0 means 0 (a figure that the
 /// kernel does not have is not in the type's field mask).
 enum class Field : std::uint8_t {
-  kBytes,           ///< B in use, now
-  kCount,           ///< objects in use, now
-  kHeldBytes,       ///< B taken from the system including free objects and padding, now (not for secondary zones)
-  kFree,            ///< objects cached for reuse, now
-  kZoneFree,        ///< objects cached in the zone, now
-  kKegFree,         ///< objects free in the keg's slabs, now
-  kNumAllocs,       ///< allocations, cumulative
-  kNumFrees,        ///< frees, cumulative
-  kMemAlloced,      ///< B allocated, cumulative
-  kMemFreed,        ///< B freed, cumulative
-  kFailures,        ///< failed allocations, cumulative
-  kSleeps,          ///< waits at the limit, cumulative
-  kSleepers,        ///< threads waiting at the limit, now
-  kXDomain,         ///< frees that crossed NUMA domains, cumulative
-  kCountLimit,      ///< objects at most; absent when unlimited
-  kBytesLimit,      ///< B at most; absent when unlimited
-  kSize,            ///< B that a caller gets with one object
-  kRSize,           ///< B that one object takes (footprint)
-  kSizeMask,        ///< set of size classes that served the type: bit i = class i of the kernel's own table
-  kSlabs,           ///< slabs taken from the page allocator, now
-  kPartialSlabs,    ///< of these, on the lists of slabs with free objects, now
-  kCpuSlabs,        ///< of these, held by CPUs for their next allocations, now
-  kAddressSpace,    ///< B of the kernel's address space, memory or not, now
-  kWideCountLimit,  ///< as kCountLimit, where the figure that is read for that has 32 bits and the kernel's has more
-  kSlabEfficiency,  ///< %, of a slab's memory that its objects take
+  kBytes,         ///< B in use, now
+  kCount,         ///< objects in use, now
+  kHeldBytes,     ///< B taken from the system including free objects and padding, now (not for secondary zones)
+  kFree,          ///< objects cached for reuse, now
+  kZoneFree,      ///< objects cached in the zone, now
+  kKegFree,       ///< objects free in the keg's slabs, now
+  kNumAllocs,     ///< allocations, cumulative
+  kNumFrees,      ///< frees, cumulative
+  kMemAlloced,    ///< B allocated, cumulative
+  kMemFreed,      ///< B freed, cumulative
+  kFailures,      ///< failed allocations, cumulative
+  kSleeps,        ///< waits at the limit, cumulative
+  kSleepers,      ///< threads waiting at the limit, now
+  kXDomain,       ///< frees that crossed NUMA domains, cumulative
+  kCountLimit,    ///< objects at most; absent when unlimited
+  kBytesLimit,    ///< B at most; absent when unlimited
+  kSize,          ///< B that a caller gets with one object
+  kRSize,         ///< B that one object takes (footprint)
+  kSizeMask,      ///< set of size classes that served the type: bit i = class i of the kernel's own table
+  kSlabs,         ///< slabs taken from the page allocator, now
+  kPartialSlabs,  ///< of these, on the lists of slabs with free objects, now
+  kCpuSlabs,      ///< of these, held by CPUs for their next allocations, now
+  kAddressSpace,  ///< B of the kernel's address space, memory or not, now
+  kWideLimit,     ///< as kCountLimit, with all bits of the kernel's limit where the source of that one tells 32
+  kEfficiency,    ///< %, of a slab's memory that its objects take
 };
 inline constexpr std::size_t kFieldCount = 25;
 

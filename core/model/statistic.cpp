@@ -57,6 +57,10 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kPressureStallSeconds, "pressure_stall_seconds", std::string_view("kind")),
     described(Statistic::kHugetlbReserved, "hugetlb_reserved_pages", std::string_view("type")),
     described(Statistic::kHugetlbSurplus, "hugetlb_surplus_pages", std::string_view("type")),
+    described(Statistic::kMemcgPartBytes, "memcg_part_bytes", std::string_view("group"), std::string_view("part")),
+    described(Statistic::kMemcgEvents, "memcg_events", std::string_view("group"), std::string_view("event")),
+    described(Statistic::kMemcgHighBytes, "memcg_high_bytes", std::string_view("group")),
+    described(Statistic::kMemcgGroupsLeftOut, "memcg_groups_left_out"),
     described(Statistic::kPageEvents, "page_events", std::string_view("kind")),
     described(Statistic::kPagedPages, "paged_pages", std::string_view("pager"), std::string_view("direction")),
 };

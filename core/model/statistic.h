@@ -44,10 +44,14 @@ enum class Statistic : std::uint8_t {
   kPressureStallSeconds,    ///< {kind} double, s, cumulative
   kHugetlbReserved,         ///< {type} pages of a pool of huge pages, now: free, but promised to mappings
   kHugetlbSurplus,          ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
-  kPageEvents,              ///< {kind} cumulative: what the page daemon and reservations of pages had to do
-  kPagedPages,              ///< {pager, direction} pages, cumulative, that pagers moved to or from disks
+  kMemcgPartBytes,          ///< {group, part} B, now: what the memory of a control group is; some parts contain others
+  kMemcgEvents,             ///< {group, event} cumulative: times that a control group met a protection or a limit
+  kMemcgHighBytes,      ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
+  kMemcgGroupsLeftOut,  ///< control groups, now, that were seen and not read
+  kPageEvents,          ///< {kind} cumulative: what the page daemon and reservations of pages had to do
+  kPagedPages,          ///< {pager, direction} pages, cumulative, that pagers moved to or from disks
 };
-inline constexpr std::size_t kStatisticCount = 30;
+inline constexpr std::size_t kStatisticCount = 34;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

@@ -49,7 +49,9 @@ class FailingReads : public testing::TestWithParam<SourceCase> {
     EXPECT_EQ(error.system_errno, fault.system_errno);
     EXPECT_EQ(error.source, GetParam().source->name);
     EXPECT_FALSE(error.path.empty());
-    EXPECT_NE(GetParam().source->origin.find(error.path), std::string_view::npos) << error.path;
+    EXPECT_TRUE(GetParam().source->origin.find(error.path) != std::string_view::npos ||
+                is_reopened(*GetParam().source, error.path))
+        << error.path;
     const std::string text = to_string(error);
     EXPECT_TRUE(text.starts_with(std::string(GetParam().source->name) + ": " + error.path)) << text;
   }
@@ -78,7 +80,9 @@ TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
         expect_typed(opened.error(), fault);
       }
       const auto refreshed = refresh(reader, *faulty_, list_, ++generation_);
-      if (refreshed) {
+      if (refreshed && has_types_that_go_alone(*GetParam().source)) {
+        EXPECT_LE(reader.staging.types().size(), type_count_);
+      } else if (refreshed) {
         EXPECT_EQ(list_.size(), type_count_);
         EXPECT_EQ(reader.staging.types().size(), type_count_);
       } else {
@@ -95,7 +99,9 @@ TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
       if (HasFailure()) return;
       if (faulty_->call_count() < nth) break;
     }
-    EXPECT_GT(failed, 0U) << "no failed call was ever reported";
+    if (fault.system_errno == EIO || !has_types_that_go_alone(*GetParam().source)) {
+      EXPECT_GT(failed, 0U) << "no failed call was ever reported";
+    }
   }
   EXPECT_EQ(list_.size(), type_count_);
 }

@@ -387,7 +387,8 @@ class Privileges(unittest.TestCase):
             content = process.communicate(timeout=program.PATIENCE)[0]
             log.seek(0)
             said = log.read().decode()
-        self.assertEqual(process.returncode, 1)
+        # What anybody may read, such as control groups, is up.
+        self.assertEqual(process.returncode, 0 if re.search(rb'^memstat_source_up\{.*\} 1$', content, re.MULTILINE) else 1)
         if program.can_read_slabinfo():
             self.assertIn("/proc/slabinfo: permission", said)
             self.assertIn("start memstatd as root", said)

@@ -24,6 +24,8 @@ class PreparedKernelView : public KernelView {
   /// What is read, by path or sysctl name. Each has versions; the one numbered `version` modulo their number is served.
   std::map<std::string, std::vector<std::string>, std::less<>> contents;
   std::size_t version = 0;
+  /// Names of the folders in a folder that can be listed, each with a NUL behind it.
+  std::map<std::string, std::string, std::less<>> folders;
   /// errno of paths and names that cannot be read.
   std::map<std::string, int, std::less<>> failures;
 
@@ -43,6 +45,19 @@ class PreparedKernelView : public KernelView {
     }
   }
 
+  /// Puts in what `other` has of a folder and of those below it.
+  void copy_tree_from(KernelView& other, const std::string& folder) {
+    std::vector<std::string> names;
+    Buffer below;
+    if (!other.list_directory(folder, names) || !other.list_folders(folder, below)) return;
+    folders[folder] = below.view();
+    for (const std::string& name : names) {
+      if (contents.contains(folder + "/" + name)) continue;
+      copy_from(other, {folder + "/" + name});
+      copy_tree_from(other, folder + "/" + name);
+    }
+  }
+
   [[nodiscard]] OperatingSystem os() const override { return os_; }
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
@@ -50,6 +65,12 @@ class PreparedKernelView : public KernelView {
   Result<std::string> read_link(std::string_view path) override { return system_error(path, ENOENT); }
   Result<void> list_directory(std::string_view path, std::vector<std::string>&) override {
     return system_error(path, ENOENT);
+  }
+  Result<void> list_folders(std::string_view path, Buffer& names) override {
+    const auto found = folders.find(path);
+    if (found == folders.end()) return system_error(path, ENOENT);
+    names.assign(found->second);
+    return {};
   }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {

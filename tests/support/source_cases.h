@@ -43,6 +43,15 @@ inline std::string name_of_case(const SourceCase& value) {
   return word_of(std::string(value.source->name) + "_" + value.capture);
 }
 
+/// Whether a file lies in a folder that the source opens files of by name.
+inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
+  return std::any_of(source.reopened_folders.begin(), source.reopened_folders.end(),
+                     [&](std::string_view folder) { return path.starts_with(std::string(folder) + "/"); });
+}
+
+/// Whether each type has files of its own, so that one that cannot be read is a type that went.
+inline bool has_types_that_go_alone(const SourceDescriptor& source) { return source.allocator == Allocator::kMemcg; }
+
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The walk over Linux's control groups: finds the hierarchy that has the memory controller, and reads its files of the
+// groups near the root. Which groups there are may change between any two reads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// Below it hierarchies are looked for: nothing else stays within reach of a daemon that has locked itself in.
+inline constexpr std::string_view kControlGroupFolder = "/sys/fs/cgroup";
+
+/// Which groups are read, and what of them. Thread safety: a plain value.
+struct ControlGroupBounds {
+  std::uint64_t depth = 0;        ///< Levels below the root; 0: the root only.
+  std::uint64_t most_groups = 0;  ///< Those nearest to the root, then by name; what is seen beyond is counted.
+  bool has_parts = true;          ///< Whether memory.stat and memory.kmem.* are read.
+  /// Whether a path is wanted; null or empty: all are. Groups below one that is not wanted may be. Borrowed.
+  const std::function<bool(std::string_view)>* matches = nullptr;
+};
+
+/// What the walk fills, kept by the caller from read to read so that the steady state allocates nothing.
+struct ControlGroupBuffers {
+  /// The result, for FileBundleReader. First a record with the path of the hierarchy's root and "1\n" or "2\n", its version;
+  /// then the files, group by group, with their paths below that root ("/user.slice/memory.current"); at last, as a sign
+  /// that nothing is missing, a record without name with the number of groups left out ("0\n").
+  Buffer& bundle;
+  Buffer& scratch;  ///< Means nothing.
+  Buffer& folders;  ///< Means nothing.
+  Buffer& queue;    ///< Begins with what is known of the hierarchy; empty: nothing yet.
+};
+
+/// Reads all groups within the bounds, level by level, in each level by name. A group that goes away meanwhile is passed
+/// over; one that may not be read is left out, and counted. Errors: kNotPresent where no hierarchy has the memory
+/// controller, and those of KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the
+/// same buffers.
+Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, const ControlGroupBuffers& buffers);
+
+}  // namespace memstat

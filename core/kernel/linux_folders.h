@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sub-folders of a folder of a Linux kernel's own file systems, without the heap: opendir(3) takes 32 KiB of it each time.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// As KernelView::list_folders. Errors: system_error. Thread safety: safe, for different `names`.
+Result<void> list_kernel_folders(std::string_view path, Buffer& names);
+
+}  // namespace memstat

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Control groups of Linux, from the memory controller's files in each group's folder below /sys/fs/cgroup.
+//
+//   version 2 (mm/memcontrol.c)          version 1 (mm/memcontrol-v1.c, before 6.11 mm/memcontrol.c)
+//   memory.current  N                    memory.usage_in_bytes            N
+//   memory.max      N, or "max"          memory.limit_in_bytes            N, about 2^63 for none
+//   memory.high     N, or "max"          memory.failcnt                   N
+//   memory.events   "KEY N" a line       memory.oom_control               "KEY N" a line; oom_kill since 4.13
+//   memory.stat     "KEY N" a line       memory.stat                      "total_KEY N" a line with the groups below
+//                                        memory.kmem.usage_in_bytes       N
+//                                        memory.kmem.tcp.usage_in_bytes   N
+//
+// Newer kernels add keys and files: unknown ones are skipped, missing ones leave their figure out. A group is told by its
+// path below the root of the hierarchy; names of groups hold any byte but NUL, '/' and newline.
+//
+// The walk over the groups is core/kernel/control_groups.h. The parser looks at the bundle only.
+#include <array>
+#include <optional>
+#include <string>
+
+#include "core/base/keyed_numbers.h"
+#include "core/base/text.h"
+#include "core/kernel/control_groups.h"
+#include "core/kernel/file_bundle.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kFolder = kControlGroupFolder;
+constexpr std::size_t kBundlePart = 0;  // of RawBytes
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kFoldersPart = 2;
+constexpr std::size_t kQueuePart = 3;
+
+enum Option : std::size_t { kDepth, kGroups, kMostGroups, kParts };
+constexpr SourceOption kOptions[] = {
+    {.name = "depth",
+     .kind = SourceOption::Kind::kNumber,
+     .default_number = 2,
+     .most = 16,
+     .help = "how many levels of groups below the root are read; a group's figures include those of deeper ones"},
+    {.name = "groups",
+     .kind = SourceOption::Kind::kPattern,
+     .help = "which groups are read, by their whole path, such as /system[.]slice/.*; all when there is none"},
+    {.name = "most_groups",
+     .kind = SourceOption::Kind::kNumber,
+     .default_number = 256,
+     .least = 1,
+     .most = 10000,
+     .help = "how many groups are read; those nearest to the root come first, then by name"},
+    {.name = "parts",
+     .kind = SourceOption::Kind::kSwitch,
+     .default_number = 1,
+     .most = 1,
+     .help = "whether memory.stat is read, for which the kernel adds up what its CPUs have counted"},
+};
+
+std::uint64_t number_of(const RawBytes& raw, Option option) {
+  return option < raw.options.size() ? raw.options[option].number : kOptions[option].default_number;
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  const ControlGroupBounds bounds{
+      .depth = number_of(raw, kDepth),
+      .most_groups = number_of(raw, kMostGroups),
+      .has_parts = number_of(raw, kParts) != 0,
+      .matches = kGroups < raw.options.size() ? &raw.options[kGroups].matches : nullptr,
+  };
+  return read_control_groups(view, bounds,
+                             {.bundle = raw.parts[kBundlePart],
+                              .scratch = raw.parts[kScratchPart],
+                              .folders = raw.parts[kFoldersPart],
+                              .queue = raw.parts[kQueuePart]});
+}
+
+/// Any limit from here on is none: version 1 prints the most pages that a counter holds as bytes, which is 2^63 rounded down
+/// to a page, and 2^63 - 1 before 3.19. No page is larger than a megabyte.
+constexpr std::uint64_t kNoLimit = (std::uint64_t{1} << 63U) - (std::uint64_t{1} << 20U);
+
+/// What a file says.
+enum class Content : std::uint8_t { kUsage, kLimit, kHigh, kHits, kEvents, kKills, kParts, kKernel, kSock };
+struct KnownFile {
+  std::string_view name;
+  bool is_version_1;
+  Content content;
+};
+constexpr KnownFile kKnownFiles[] = {
+    {"memory.current", false, Content::kUsage},
+    {"memory.max", false, Content::kLimit},
+    {"memory.high", false, Content::kHigh},
+    {"memory.events", false, Content::kEvents},
+    {"memory.stat", false, Content::kParts},
+    {"memory.usage_in_bytes", true, Content::kUsage},
+    {"memory.limit_in_bytes", true, Content::kLimit},
+    {"memory.failcnt", true, Content::kHits},
+    {"memory.oom_control", true, Content::kKills},
+    {"memory.stat", true, Content::kParts},
+    {"memory.kmem.usage_in_bytes", true, Content::kKernel},
+    {"memory.kmem.tcp.usage_in_bytes", true, Content::kSock},
+};
+
+/// A part of a group's memory by the key of memory.stat, in the file's order.
+struct PartKey {
+  std::string_view key;
+  std::string_view part;
+};
+constexpr std::array<PartKey, 12> kParts2 = {{{"anon", "anon"},
+                                              {"file", "file"},
+                                              {"kernel", "kernel"},
+                                              {"kernel_stack", "kernel_stack"},
+                                              {"pagetables", "pagetables"},
+                                              {"sec_pagetables", "sec_pagetables"},
+                                              {"percpu", "percpu"},
+                                              {"sock", "sock"},
+                                              {"vmalloc", "vmalloc"},
+                                              {"shmem", "shmem"},
+                                              {"slab_unreclaimable", "slab_unreclaimable"},
+                                              {"slab", "slab"}}};
+constexpr std::array<PartKey, 3> kParts1 = {{{"total_cache", "file"}, {"total_rss", "anon"}, {"total_shmem", "shmem"}}};
+
+/// Makes types and statistics of a bundle.
+class Parser {
+ public:
+  Parser(std::string_view bundle, Staging& staging) : bundle_(bundle), staging_(staging) {}
+
+  Result<void> run() {
+    FileBundleReader records(bundle_);
+    std::string_view name;
+    std::string_view content;
+    if (!records.next(root_, content)) return cut_short();
+    if (!root_.starts_with(kFolder) || !(root_.size() == kFolder.size() || root_[kFolder.size()] == '/'))
+      return bundle_error("what was read of the groups has no begin");
+    is_version_1_ = content.starts_with('1');
+    while (records.next(name, content)) {
+      if (name.empty()) return finish(records, content);
+      if (name.front() != '/') return bundle_error("what was read of the groups has a file that is in none");
+      const std::size_t slash = name.rfind('/');
+      begin_group(name.substr(0, slash));
+      name_ = name;
+      content_ = content;
+      if (type_ == nullptr) continue;
+      if (auto taken = take_file(name.substr(slash + 1)); !taken) return taken;
+    }
+    return cut_short();
+  }
+
+ private:
+  [[nodiscard]] Error bundle_error(std::string_view what) const { return data_error(kFolder, bundle_.size(), what); }
+  [[nodiscard]] Error cut_short() const { return bundle_error("what was read of the groups has no end"); }
+  /// Something is wrong in the current file, at that offset.
+  [[nodiscard]] Error file_error(std::size_t offset, std::string_view what) const {
+    std::string path(root_);
+    path += name_;
+    // Names of groups may hold anything, and this one gets into logs.
+    for (char& c : path) c = static_cast<unsigned char>(c) < ' ' || c == '\x7F' ? '?' : c;
+    return data_error(make_valid_utf8(path.substr(0, StagedStatistics::kLongestLabel)), offset, what);
+  }
+
+  Result<void> finish(FileBundleReader& records, std::string_view content) {
+    const auto left_out = parse_u64(trim(content));
+    std::string_view name;
+    if (!left_out || records.next(name, content) || records.is_cut()) {
+      return bundle_error("what was read of the groups goes on behind its end");
+    }
+    staging_.statistics().add(Statistic::kMemcgGroupsLeftOut, *left_out + left_out_);
+    return {};
+  }
+
+  /// Records of one group follow each other.
+  void begin_group(std::string_view group) {
+    if (has_group_ && group == group_) return;
+    has_group_ = true;
+    group_ = group;
+    type_ = nullptr;
+    taken_ = 0;
+    const std::string_view name = group.empty() ? "/" : group;
+    const std::size_t size = is_valid_label_text(name) ? name.size() : make_valid_utf8(name).size();
+    const std::size_t types = staging_.types().size();
+    if (size <= StagedStatistics::kLongestLabel) type_ = &staging_.merge(name);
+    // Two names that differ in bytes that are not UTF-8 only would be one, as would what is cut: one has to do.
+    if (staging_.types().size() == types) {
+      type_ = nullptr;
+      ++left_out_;
+    }
+  }
+
+  Result<void> take_file(std::string_view file) {
+    for (const KnownFile& known : kKnownFiles) {
+      if (known.name != file || known.is_version_1 != is_version_1_) continue;
+      const std::uint32_t bit = 1U << static_cast<unsigned>(known.content);
+      if ((taken_ & bit) != 0) return bundle_error("what was read of the groups has a file twice");
+      taken_ |= bit;
+      return take(known.content);
+    }
+    return {};
+  }
+  Result<void> take(Content content) {
+    switch (content) {
+      case Content::kUsage: return take_figure(Field::kBytes);
+      case Content::kLimit: return take_limit();
+      case Content::kHigh: return take_high();
+      case Content::kHits: return take_hits();
+      case Content::kEvents: return take_events();
+      case Content::kKills: return take_kills();
+      case Content::kParts: return is_version_1_ ? take_parts(kParts1) : take_parts(kParts2);
+      case Content::kKernel: return take_part("kernel");
+      case Content::kSock: return take_part("sock");
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> number() const { return parse_u64(trim(content_)); }
+  [[nodiscard]] Error no_number() const { return file_error(0, "one number from 0 to 2^64 - 1 is expected"); }
+
+  void set(Field field, std::uint64_t value) {
+    type_->fields.add(field);
+    type_->figures[field] = value;
+  }
+  void add_event(std::string_view event, std::uint64_t count) {
+    staging_.statistics().add(Statistic::kMemcgEvents, count, {type_->name, event});
+  }
+  void add_part(std::string_view part, std::uint64_t bytes) {
+    staging_.statistics().add(Statistic::kMemcgPartBytes, bytes, {type_->name, part});
+  }
+
+  Result<void> take_figure(Field field) {
+    const auto value = number();
+    if (!value) return no_number();
+    set(field, *value);
+    return {};
+  }
+  Result<void> take_hits() {
+    auto taken = take_figure(Field::kSleeps);
+    if (taken) add_event("max", type_->figures[Field::kSleeps]);
+    return taken;
+  }
+  Result<void> take_part(std::string_view part) {
+    const auto value = number();
+    if (!value) return no_number();
+    add_part(part, *value);
+    return {};
+  }
+  /// The bound that the file holds; nothing where it holds none.
+  Result<std::optional<std::uint64_t>> bound() const {
+    if (trim(content_) == "max") return std::optional<std::uint64_t>();
+    const auto value = number();
+    if (!value) return file_error(0, "\"max\" or one number from 0 to 2^64 - 1 is expected");
+    return *value < kNoLimit ? value : std::optional<std::uint64_t>();
+  }
+  Result<void> take_limit() {
+    const auto limit = bound();
+    if (!limit) return limit.error();
+    if (*limit) set(Field::kBytesLimit, **limit);
+    return {};
+  }
+  Result<void> take_high() {
+    const auto high = bound();
+    if (!high) return high.error();
+    if (*high) staging_.statistics().add(Statistic::kMemcgHighBytes, **high, {type_->name});
+    return {};
+  }
+
+  /// Fills in what the current file says behind those keys.
+  Result<void> read_numbers(std::span<KeyedNumber> numbers) const {
+    const auto wrong = read_keyed_numbers(content_, numbers);
+    return wrong ? file_error(*wrong, "a number from 0 to 2^64 - 1 is expected behind the word") : Result<void>();
+  }
+
+  Result<void> take_events() {
+    std::array<KeyedNumber, 7> events = {{{"low", {}},
+                                          {"high", {}},
+                                          {"max", {}},
+                                          {"oom", {}},
+                                          {"oom_kill", {}},
+                                          {"oom_group_kill", {}},
+                                          {"sock_throttled", {}}}};
+    if (auto result = read_numbers(events); !result) return result;
+    for (const KeyedNumber& event : events) {
+      if (event.value) add_event(event.key, *event.value);
+    }
+    const auto& [low, high, max, oom, oom_kill, oom_group_kill, sock_throttled] = events;
+    if (high.value || max.value) {
+      std::uint64_t waits = 0;
+      if (__builtin_add_overflow(high.value.value_or(0), max.value.value_or(0), &waits)) {
+        return file_error(0, "high and max together are more than 2^64 - 1");
+      }
+      set(Field::kSleeps, waits);
+    }
+    if (oom.value) set(Field::kFailures, *oom.value);
+    return {};
+  }
+
+  Result<void> take_kills() {
+    std::array<KeyedNumber, 1> kills = {{{"oom_kill", {}}}};
+    if (auto result = read_numbers(kills); !result) return result;
+    if (kills[0].value) {
+      set(Field::kFailures, *kills[0].value);
+      add_event("oom_kill", *kills[0].value);
+    }
+    return {};
+  }
+
+  template <std::size_t N>
+  Result<void> take_parts(const std::array<PartKey, N>& parts) {
+    std::array<KeyedNumber, N> numbers;
+    for (std::size_t i = 0; i < N; ++i) numbers[i].key = parts[i].key;
+    if (auto result = read_numbers(numbers); !result) return result;
+    for (std::size_t i = 0; i < N; ++i) {
+      if (numbers[i].value) add_part(parts[i].part, *numbers[i].value);
+    }
+    return {};
+  }
+
+  std::string_view bundle_;
+  Staging& staging_;
+  std::string_view root_;
+  std::string_view group_;
+  std::string_view name_;       // of the current file, below the root
+  std::string_view content_;    // of the current file
+  StagedType* type_ = nullptr;  // of the current group; null: it is left out
+  std::uint32_t taken_ = 0;     // files of the current group, a bit each
+  std::uint64_t left_out_ = 0;
+  bool is_version_1_ = false;
+  bool has_group_ = false;
+};
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  return Parser(raw.parts[kBundlePart].view(), staging).run();
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "memory.current (v1: memory.usage_in_bytes)"},
+    {Field::kBytesLimit, "memory.max (v1: memory.limit_in_bytes)"},
+    {Field::kSleeps, "memory.events: high + max (v1: memory.failcnt)"},
+    {Field::kFailures, "memory.events: oom (v1: oom_kill of memory.oom_control)"},
+    {Statistic::kMemcgPartBytes, "memory.stat (v1: also memory.kmem.usage_in_bytes and memory.kmem.tcp.usage_in_bytes)"},
+    {Statistic::kMemcgEvents, "memory.events (v1: memory.failcnt as max, oom_kill of memory.oom_control)"},
+    {Statistic::kMemcgHighBytes, "memory.high (v1: none)"},
+    {Statistic::kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
+};
+
+constexpr std::string_view kReopened[] = {kFolder};
+
+}  // namespace
+
+extern const SourceDescriptor linux_memcg;
+const SourceDescriptor linux_memcg{
+    .name = "linux_memcg",
+    .origin = kFolder,
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kMemcg,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .options = kOptions,
+    .reopened_folders = kReopened,
+    .notes =
+        "a type is a control group, by its path, and includes the groups below it; limit_bytes is the group's own hard "
+        "limit "
+        "(memory.high is memstat_memcg_high_bytes), sleeps are the times that it hit a bound, failures that it was out of "
+        "memory (v1: processes killed, in the group itself); hierarchies are found below /sys/fs/cgroup only; about 15 us a "
+        "group, of which reading memory.stat, with parts on, can take milliseconds where hundreds of CPUs have counted",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Control groups: what the parser makes of the files, from texts made by hand, from every captured kernel against an
+// independent reader, and from groups of this machine's kernel that the test makes, fills, and takes away. Which groups are
+// read is shown by tests/unit/kernel/control_groups_test.cpp.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "core/kernel/file_bundle.h"
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/live_group.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+
+namespace memstat {
+namespace {
+
+const SourceDescriptor& source() { return *find_source("linux_memcg"); }
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+/// "group: bytes/limit/sleeps/failures" of all types, with "-" for a figure that is none.
+std::string words_of(const Staging& staging) {
+  std::string words;
+  for (const StagedType& type : staging.types()) {
+    words += (words.empty() ? "" : "; ") + std::string(type.name) + ": ";
+    for (const Field field : {Field::kBytes, Field::kBytesLimit, Field::kSleeps, Field::kFailures}) {
+      words += (field == Field::kBytes ? "" : "/") +
+               (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
+    }
+  }
+  return words;
+}
+
+/// "label,label=value" of one statistic.
+std::map<std::string, std::uint64_t> values_of(const Staging& staging, Statistic statistic) {
+  std::map<std::string, std::uint64_t> values;
+  const StagedStatistics& statistics = staging.statistics();
+  for (const StagedStatistics::Entry& entry : statistics.entries()) {
+    if (entry.statistic != statistic) continue;
+    std::string labels;
+    for (std::size_t i = 0; i < label_names(statistic).size(); ++i) {
+      labels += (i == 0 ? "" : ",") + std::string(statistics.label(entry, i));
+    }
+    EXPECT_TRUE(values.emplace(labels, entry.bits).second) << "twice: " << labels;
+  }
+  return values;
+}
+
+class LinuxMemcg : public testing::Test {
+ protected:
+  Result<void> parse(const Files& files, const std::string& version = "2\n", const std::string& left_out = "0\n") {
+    Buffer scratch;
+    raw_ = RawBytes{};
+    raw_.page_size = 4096;
+    FileBundleWriter bundle(raw_.parts[0], scratch);
+    EXPECT_TRUE(bundle.add("/sys/fs/cgroup", version));
+    for (const auto& [name, content] : files) EXPECT_TRUE(bundle.add(name, content));
+    EXPECT_TRUE(bundle.add("", left_out));
+    return source().parse(raw_, staging_);
+  }
+  std::string words(const Files& files, const std::string& version = "2\n") {
+    if (const auto result = parse(files, version); !result) return to_string(result.error());
+    return words_of(staging_);
+  }
+  void expect_refused(const Files& files, const std::string& path, std::uint64_t offset,
+                      const std::string& version = "2\n") {
+    const auto result = parse(files, version);
+    ASSERT_FALSE(result) << path << ": " << files.back().second;
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_EQ(result.error().path, path);
+    EXPECT_EQ(result.error().offset, offset) << files.back().second;
+  }
+  std::uint64_t left_out() { return values_of(staging_, Statistic::kMemcgGroupsLeftOut).at(""); }
+
+  RawBytes raw_;
+  Staging staging_;
+};
+
+TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
+  EXPECT_EQ(words({{"/a/memory.current", "4096\n"},
+                   {"/a/memory.max", "8192\n"},
+                   {"/a/memory.high", "6144\n"},
+                   {"/a/memory.events", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\nsock_throttled 7\n"},
+                   {"/a/memory.stat",
+                    "anon 10\nfile 11\nkernel 12\nkernel_stack 13\npagetables 14\nsec_pagetables 15\n"
+                    "percpu 16\nsock 17\nvmalloc 18\nshmem 19\nzswap 99\nslab_reclaimable 20\n"
+                    "slab_unreclaimable 21\nslab 41\npgfault 99\n"}}),
+            "/a: 4096/8192/5/4");
+  using Values = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgPartBytes), (Values{{"/a,anon", 10},
+                                                                     {"/a,file", 11},
+                                                                     {"/a,kernel", 12},
+                                                                     {"/a,kernel_stack", 13},
+                                                                     {"/a,pagetables", 14},
+                                                                     {"/a,sec_pagetables", 15},
+                                                                     {"/a,percpu", 16},
+                                                                     {"/a,sock", 17},
+                                                                     {"/a,vmalloc", 18},
+                                                                     {"/a,shmem", 19},
+                                                                     {"/a,slab_unreclaimable", 21},
+                                                                     {"/a,slab", 41}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents), (Values{{"/a,low", 1},
+                                                                  {"/a,high", 2},
+                                                                  {"/a,max", 3},
+                                                                  {"/a,oom", 4},
+                                                                  {"/a,oom_kill", 5},
+                                                                  {"/a,oom_group_kill", 6},
+                                                                  {"/a,sock_throttled", 7}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgHighBytes), (Values{{"/a", 6144}}));
+  EXPECT_EQ(left_out(), 0U);
+}
+
+TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
+  EXPECT_EQ(words({{"/a/memory.usage_in_bytes", "4096\n"},
+                   {"/a/memory.limit_in_bytes", "8192\n"},
+                   {"/a/memory.failcnt", "3\n"},
+                   {"/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n"},
+                   {"/a/memory.stat", "cache 1\nrss 2\nshmem 3\ntotal_cache 10\ntotal_rss 20\ntotal_shmem 30\n"},
+                   {"/a/memory.kmem.usage_in_bytes", "40\n"},
+                   {"/a/memory.kmem.tcp.usage_in_bytes", "50\n"}},
+                  "1\n"),
+            "/a: 4096/8192/3/5");
+  using Values = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgPartBytes),
+            (Values{{"/a,file", 10}, {"/a,anon", 20}, {"/a,shmem", 30}, {"/a,kernel", 40}, {"/a,sock", 50}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents), (Values{{"/a,max", 3}, {"/a,oom_kill", 5}}));
+}
+
+TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
+  EXPECT_EQ(words({{"/a/memory.current", "1\n"}}), "/a: 1/-/-/-");
+  EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", "low 1\n"}}), "/a: 1/-/-/-");
+  EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", "max 2\n"}}), "/a: 1/-/2/-");
+  EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", ""}, {"/a/memory.stat", "new 1 2\n\nnewer\n"}}),
+            "/a: 1/-/-/-");
+  EXPECT_TRUE(values_of(staging_, Statistic::kMemcgPartBytes).empty());
+  // Before 4.13 (commit 8e675f7af507) this file did not count kills.
+  EXPECT_EQ(
+      words({{"/a/memory.usage_in_bytes", "1\n"}, {"/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n"}}, "1\n"),
+      "/a: 1/-/-/-");
+  EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.new", "whatever"}, {"/a/memory.failcnt", "none of version 2"}}),
+            "/a: 1/-/-/-");
+}
+
+TEST_F(LinuxMemcg, HasNoLimitWhereTheKernelSaysSo) {
+  const auto limit = [&](const std::string& text) { return words({{"/a/memory.max", text}}); };
+  EXPECT_EQ(limit("max\n"), "/a: -/-/-/-");
+  EXPECT_EQ(limit("0\n"), "/a: -/0/-/-") << "nothing is allowed, which is a limit";
+  EXPECT_EQ(limit("9223372036853727231\n"), "/a: -/9223372036853727231/-/-");
+  for (const char* none : {
+           "9223372036854771712",  // pages of 4 KiB
+           "9223372036854759424",  // 16 KiB
+           "9223372036854710272",  // 64 KiB
+           "9223372036854513664",  // 256 KiB
+           "9223372036854775807",  // before 3.19 (commit 3e32cb2e0a12)
+           "18446744073709551615"  // what no kernel prints
+       }) {
+    EXPECT_EQ(limit(std::string(none) + "\n"), "/a: -/-/-/-") << none;
+    EXPECT_EQ(words({{"/a/memory.limit_in_bytes", std::string(none) + "\n"}}, "1\n"), "/a: -/-/-/-") << none;
+    ASSERT_TRUE(parse({{"/a/memory.high", std::string(none) + "\n"}}));
+    EXPECT_TRUE(values_of(staging_, Statistic::kMemcgHighBytes).empty());
+  }
+}
+
+TEST_F(LinuxMemcg, SaysWhichFileIsWrongAndWhere) {
+  for (const char* bad : {"", "\n", "-1\n", "-9223372036854775808\n", "+1\n", "1.5\n", "0x10\n", "18446744073709551616\n",
+                          "99999999999999999999999\n", "1 2\n", "many\n", "MAX\n"}) {
+    expect_refused({{"/a/memory.current", bad}}, "/sys/fs/cgroup/a/memory.current", 0);
+    expect_refused({{"/a/memory.max", bad}}, "/sys/fs/cgroup/a/memory.max", 0);
+    expect_refused({{"/a/memory.high", bad}}, "/sys/fs/cgroup/a/memory.high", 0);
+    expect_refused({{"/memory.failcnt", bad}}, "/sys/fs/cgroup/memory.failcnt", 0, "1\n");
+    expect_refused({{"/memory.kmem.usage_in_bytes", bad}}, "/sys/fs/cgroup/memory.kmem.usage_in_bytes", 0, "1\n");
+  }
+  expect_refused({{"/a/memory.current", "max\n"}}, "/sys/fs/cgroup/a/memory.current", 0);
+  for (const char* bad : {"", " ", " -1", " 18446744073709551616", " max"}) {
+    expect_refused({{"/a/memory.events", std::string("low 0\nmax") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.events", 6);
+    expect_refused({{"/a/memory.stat", std::string("anon 0\nslab") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.stat", 7);
+    expect_refused({{"/a/memory.oom_control", std::string("oom_kill") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.oom_control",
+                   0, "1\n");
+  }
+  expect_refused({{"/a/memory.events", "high 18446744073709551615\nmax 1\n"}}, "/sys/fs/cgroup/a/memory.events", 0);
+  expect_refused({{"/a\nb\x7F\xFF/memory.current", "x"}}, "/sys/fs/cgroup/a?b?\xEF\xBF\xBD/memory.current", 0);
+}
+
+TEST_F(LinuxMemcg, TakesNumbersOfUpTo64Bits) {
+  EXPECT_EQ(words({{"/a/memory.current", "18446744073709551615\n"},
+                   {"/a/memory.events", "high 18446744073709551615\nmax 0\noom 18446744073709551615\n"}}),
+            "/a: 18446744073709551615/-/18446744073709551615/18446744073709551615");
+}
+
+TEST_F(LinuxMemcg, TakesAnyNameThatAGroupMayHave) {
+  const std::string longest(255, 'n');
+  EXPECT_EQ(words({{"/memory.current", "1\n"},
+                   {"/a b/memory.current", "2\n"},
+                   {"/\"q\\uote\"{}/memory.current", "3\n"},
+                   {"/line\nbreak/memory.current", "4\n"},
+                   {"/bad\xFF/memory.current", "5\n"},
+                   {"/max/memory.current", "6\n"},
+                   {"/memory.current/memory.current", "7\n"},
+                   {"/" + longest + "/" + longest + "/memory.current", "8\n"}}),
+            "/: 1/-/-/-; /a b: 2/-/-/-; /\"q\\uote\"{}: 3/-/-/-; /line\nbreak: 4/-/-/-; /bad\xEF\xBF\xBD: 5/-/-/-; "
+            "/max: 6/-/-/-; /memory.current: 7/-/-/-; /" +
+                longest + "/" + longest + ": 8/-/-/-");
+  EXPECT_EQ(left_out(), 0U);
+}
+
+TEST_F(LinuxMemcg, LeavesOutGroupsWhoseNamesAPageCannotTellApart) {
+  ASSERT_TRUE(parse({{"/a\xFF/memory.current", "1\n"},
+                     {"/a\xFF/memory.events", "max 1\n"},
+                     {"/a\xFE/memory.current", "2\n"},
+                     {"/a\xFE/memory.events", "max 2\n"},
+                     {"/b/memory.current", "3\n"}},
+                    "2\n", "5\n"));
+  EXPECT_EQ(words_of(staging_), "/a\xEF\xBF\xBD: 1/-/1/-; /b: 3/-/-/-");
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents).size(), 1U);
+  EXPECT_EQ(left_out(), 6U);
+  // As long as a path can be, of bytes that take three each when they are repaired.
+  ASSERT_TRUE(parse({{"/" + std::string(2000, '\xFF') + "/memory.current", "1\n"}}));
+  EXPECT_EQ(staging_.types().size(), 0U);
+  EXPECT_EQ(left_out(), 1U);
+}
+
+TEST_F(LinuxMemcg, IsNothingButUpWhereThereIsNoGroup) {
+  ASSERT_TRUE(parse({}, "2\n", "7\n"));
+  EXPECT_EQ(staging_.types().size(), 0U);
+  EXPECT_EQ(left_out(), 7U);
+}
+
+TEST_F(LinuxMemcg, RefusesABundleThatIsNotWhole) {
+  ASSERT_TRUE(parse({{"/a/memory.current", "1\n"}, {"/b/memory.current", "1\n"}}));
+  const std::string whole(raw_.parts[0].view());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    raw_.parts[0].assign(whole.substr(0, size));
+    const auto result = source().parse(raw_, staging_);
+    ASSERT_FALSE(result) << size;
+    EXPECT_EQ(result.error().path, "/sys/fs/cgroup");
+    EXPECT_LE(result.error().offset, size);
+  }
+  raw_.parts[0].assign(whole + whole);
+  EXPECT_FALSE(source().parse(raw_, staging_));
+  EXPECT_FALSE(parse({{"/a/memory.current", "1\n"}, {"/a/memory.current", "1\n"}})) << "the same file twice";
+  EXPECT_FALSE(parse({{"a/memory.current", "1\n"}}));
+  EXPECT_FALSE(parse({}, "2\n", "-1\n"));
+  EXPECT_FALSE(parse({}, "2\n", ""));
+}
+
+TEST_F(LinuxMemcg, ReadsNoFilesOfPartsWhereTheyAreOff) {
+  const auto view = open_fixture("linux-6.18-cgroup-v1.tar.zst");
+  SourceReader reader(source());
+  ASSERT_EQ(reader.raw.options.size(), 4U);
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  EXPECT_FALSE(values_of(reader.staging, Statistic::kMemcgPartBytes).empty());
+  const std::size_t count = list.size();
+  reader.raw.options[3].number = 0;
+  ASSERT_TRUE(refresh(reader, *view, list, 2));
+  EXPECT_TRUE(values_of(reader.staging, Statistic::kMemcgPartBytes).empty());
+  EXPECT_EQ(reader.raw.parts[0].view().find("memory.stat"), std::string_view::npos);
+  EXPECT_EQ(reader.raw.parts[0].view().find("memory.kmem"), std::string_view::npos);
+  EXPECT_EQ(list.size(), count);
+  reader.raw.options[0].number = 1;
+  reader.raw.options[1].matches = [](std::string_view path) { return path.ends_with(".slice"); };
+  reader.raw.options[2].number = 3;
+  ASSERT_TRUE(refresh(reader, *view, list, 3));
+  EXPECT_EQ(words_of(reader.staging).substr(0, 12), "/batch.slice");
+  EXPECT_EQ(reader.staging.types().size(), 3U);
+  EXPECT_EQ(values_of(reader.staging, Statistic::kMemcgGroupsLeftOut).at(""), 1U) << "of the four slices";
+}
+
+TEST(LinuxMemcgPermission, IsNotPresentOnKernelsWithoutGroups) {
+  PreparedKernelView view(OperatingSystem::kLinux);
+  SourceReader reader(source());
+  const auto result = open_source(reader, view);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(result.error().source, "linux_memcg");
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------------
+
+/// What stands behind a word at the begin of a line; nothing: no such line.
+std::optional<std::uint64_t> word_value(const std::string& text, const std::string& word) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(word + " ")) return std::stoull(line.substr(word.size() + 1));
+  }
+  return {};
+}
+
+class CapturedMemcg : public testing::TestWithParam<std::string> {};
+
+TEST_P(CapturedMemcg, EqualsWhatAnIndependentReaderFinds) {
+  const auto view = open_fixture(GetParam());
+  for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
+    ASSERT_TRUE(view->select_poll(poll));
+    SourceReader reader(source());
+    MemoryTypeList list;
+    const auto refreshed = refresh(reader, *view, list, 1);
+    ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+    const auto text = [&](const std::string& path) {
+      Buffer bytes;
+      return view->read_file(path, bytes) ? std::string(bytes.view()) : std::string();
+    };
+    const bool is_version_1 = !text("/sys/fs/cgroup/memory/memory.usage_in_bytes").empty();
+    const std::string root = is_version_1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
+    const auto parts = values_of(reader.staging, Statistic::kMemcgPartBytes);
+    const auto events = values_of(reader.staging, Statistic::kMemcgEvents);
+    EXPECT_EQ(list.size(), is_version_1 ? 19U : 1U);
+    for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+      const std::string name(type->name());
+      const std::string folder = root + (name == "/" ? "" : name) + "/";
+      const std::string stat = text(folder + "memory.stat");
+      if (is_version_1) {
+        EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(folder + "memory.usage_in_bytes"));
+        const std::string limit = text(folder + "memory.limit_in_bytes");
+        EXPECT_EQ(type->fields().has(Field::kBytesLimit), limit != "9223372036854771712\n") << name;
+        if (type->fields().has(Field::kBytesLimit)) {
+          EXPECT_EQ(std::to_string(type->figure(Field::kBytesLimit)) + "\n", limit);
+        }
+        EXPECT_EQ(std::to_string(type->figure(Field::kSleeps)) + "\n", text(folder + "memory.failcnt"));
+        EXPECT_EQ(type->figure(Field::kFailures), word_value(text(folder + "memory.oom_control"), "oom_kill"));
+        EXPECT_EQ(parts.at(name + ",anon"), word_value(stat, "total_rss"));
+        EXPECT_EQ(parts.at(name + ",file"), word_value(stat, "total_cache"));
+        EXPECT_EQ(std::to_string(parts.at(name + ",kernel")) + "\n", text(folder + "memory.kmem.usage_in_bytes"));
+        continue;
+      }
+      EXPECT_EQ(name, "/g1");
+      EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(folder + "memory.current"));
+      EXPECT_EQ(type->fields().has(Field::kBytesLimit), text(folder + "memory.max") != "max\n");
+      const std::string counts = text(folder + "memory.events");
+      EXPECT_EQ(type->figure(Field::kSleeps), *word_value(counts, "max") + *word_value(counts, "high"));
+      EXPECT_EQ(type->figure(Field::kFailures), word_value(counts, "oom"));
+      for (const char* event : {"low", "high", "max", "oom", "oom_kill", "oom_group_kill", "sock_throttled"}) {
+        const auto found = events.find(name + "," + event);
+        EXPECT_EQ(found == events.end() ? std::nullopt : std::optional(found->second), word_value(counts, event)) << event;
+      }
+      for (const char* part : {"anon", "file", "kernel", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "sock",
+                               "vmalloc", "shmem", "slab_unreclaimable", "slab"}) {
+        const auto found = parts.find(name + "," + part);
+        EXPECT_EQ(found == parts.end() ? std::nullopt : std::optional(found->second), word_value(stat, part)) << part;
+      }
+      EXPECT_GE(parts.at(name + ",file"), std::uint64_t{4'000'000}) << "the group holds a file of 4 MiB";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemcg, testing::ValuesIn(captures_of_source("linux_memcg")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(CapturedMemcgVersion1, ShowsTheProcessThatWasKilled) {
+  const auto view = open_fixture("linux-6.18-cgroup-v1.tar.zst");
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  const MemoryType* job = list.find(Allocator::kMemcg, "/batch.slice/job-1.scope");
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(job->figure(Field::kBytesLimit), std::uint64_t{16} << 20U);
+  EXPECT_EQ(job->figure(Field::kFailures), 0U);
+  EXPECT_EQ(job->figure(Field::kSleeps), 0U);
+  ASSERT_TRUE(view->select_poll(1));
+  ASSERT_TRUE(refresh(reader, *view, list, 2));
+  EXPECT_EQ(job->figure(Field::kFailures), 1U);
+  EXPECT_GT(job->figure(Field::kSleeps), 0U);
+  EXPECT_NE(list.find(Allocator::kMemcg, "/machine.slice/a name with blanks"), nullptr);
+}
+
+TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
+  const auto mounted = mounted_hierarchy();
+  if (!mounted) GTEST_SKIP() << "no hierarchy below /sys/fs/cgroup has the memory controller";
+  const std::string name = "/memstat \"test\" " + std::to_string(::getpid());
+  LiveGroup group(mounted->root + name);
+  if (!group.is_made()) GTEST_SKIP() << "cannot make a control group, which needs root: " << group.why_not();
+  constexpr std::uint64_t kLimit = std::uint64_t{32} << 20U;
+  constexpr std::uint64_t kMeal = std::uint64_t{8} << 20U;
+  const bool is_version_1 = mounted->is_version_1;
+  if (!group.write(is_version_1 ? "memory.limit_in_bytes" : "memory.max", std::to_string(kLimit))) {
+    GTEST_SKIP() << "the limit of a control group cannot be set here";
+  }
+  // Swap would let it live on.
+  group.write(is_version_1 ? "memory.swappiness" : "memory.swap.max", "0");
+
+  auto view = make_live_kernel_view();
+  ASSERT_TRUE(view);
+  SourceReader reader(source());
+  reader.raw.options[2].number = 10000;
+  MemoryTypeList list;
+  std::uint64_t generation = 0;
+  const auto poll = [&]() -> const MemoryType* {
+    const auto refreshed = refresh(reader, **view, list, ++generation);
+    EXPECT_TRUE(refreshed) << to_string(refreshed.error());
+    const MemoryType* type = list.find(Allocator::kMemcg, name);
+    return type != nullptr && type->is_present() ? type : nullptr;
+  };
+  ASSERT_TRUE(open_source(reader, **view));
+  const MemoryType* type = poll();
+  ASSERT_NE(type, nullptr);
+  const std::uint64_t empty = type->figure(Field::kBytes);
+  EXPECT_LT(empty, kMeal / 2);
+  EXPECT_EQ(type->figure(Field::kBytesLimit), kLimit);
+  EXPECT_EQ(type->figure(Field::kSleeps), 0U);
+  EXPECT_EQ(type->figure(Field::kFailures), 0U);
+  {
+    Eater eater(group, kMeal);
+    if (!eater.is_in_group()) GTEST_SKIP() << "processes cannot be moved into the control group";
+    ASSERT_TRUE(eater.has_eaten());
+    type = poll();
+    ASSERT_NE(type, nullptr);
+    // The process has its pages from before besides, and the kernel takes some for it.
+    EXPECT_GE(eater.resident_anonymous(), kMeal);
+    EXPECT_GE(type->figure(Field::kBytes), kMeal);
+    EXPECT_LE(type->figure(Field::kBytes), eater.resident_anonymous() + (std::uint64_t{4} << 20U));
+    const auto parts = values_of(reader.staging, Statistic::kMemcgPartBytes);
+    // Pages wait in batches on each CPU until they are counted.
+    EXPECT_GE(parts.at(name + ",anon") + (std::uint64_t{2} << 20U), kMeal);
+    EXPECT_EQ(type->figure(Field::kFailures), 0U);
+  }
+  {
+    Eater glutton(group, 2 * kLimit);
+    ASSERT_TRUE(glutton.is_in_group());
+    EXPECT_FALSE(glutton.has_eaten());
+    EXPECT_EQ(glutton.wait(), SIGKILL);
+  }
+  type = poll();
+  ASSERT_NE(type, nullptr);
+  EXPECT_GE(type->figure(Field::kFailures), 1U);
+  EXPECT_GE(type->figure(Field::kSleeps), 1U);
+  // Nothing runs in the group any more, so its counters stand still.
+  if (is_version_1) {
+    EXPECT_EQ(type->figure(Field::kFailures), word_value(group.text("memory.oom_control"), "oom_kill"));
+    EXPECT_EQ(std::to_string(type->figure(Field::kSleeps)) + "\n", group.text("memory.failcnt"));
+  } else {
+    EXPECT_EQ(type->figure(Field::kFailures), word_value(group.text("memory.events"), "oom"));
+  }
+  EXPECT_EQ(values_of(reader.staging, Statistic::kMemcgEvents).at(name + ",oom_kill"), 1U);
+  ASSERT_TRUE(group.remove()) << std::generic_category().message(errno);
+  EXPECT_EQ(poll(), nullptr);
+}
+
+TEST(LiveMemcg, HasTheSameGroupsAsAWalkOfItsOwn) {
+  const auto mounted = mounted_hierarchy();
+  if (!mounted) GTEST_SKIP() << "no hierarchy below /sys/fs/cgroup has the memory controller";
+  const std::string file = mounted->is_version_1 ? "/memory.usage_in_bytes" : "/memory.current";
+  const auto walk = [&] {
+    std::map<std::string, int> groups;
+    std::error_code error;
+    if (std::filesystem::exists(mounted->root + file)) groups["/"] = 0;
+    std::filesystem::recursive_directory_iterator entries(mounted->root, error);
+    for (; !error && entries != std::filesystem::end(entries); entries.increment(error)) {
+      if (entries.depth() > 1 || !entries->is_directory(error)) continue;
+      const std::string path = entries->path().string();
+      if (std::filesystem::exists(path + file, error)) groups[path.substr(mounted->root.size())] = 0;
+    }
+    return groups;
+  };
+  auto view = make_live_kernel_view();
+  ASSERT_TRUE(view);
+  // Groups of others come and go: one quiet moment out of ten.
+  for (int attempt = 0;; ++attempt) {
+    const auto before = walk();
+    SourceReader reader(source());
+    reader.raw.options[2].number = 10000;
+    MemoryTypeList list;
+    ASSERT_TRUE(refresh(reader, **view, list, 1));
+    std::map<std::string, int> seen;
+    for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) seen[std::string(type->name())] = 0;
+    if (before != walk() && attempt < 10) continue;
+    EXPECT_EQ(seen, before);
+    EXPECT_EQ(values_of(reader.staging, Statistic::kMemcgGroupsLeftOut).at(""), 0U);
+    break;
+  }
+}
+
+}  // namespace
+}  // namespace memstat

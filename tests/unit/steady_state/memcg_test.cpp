@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Control groups are listed anew at every read, and still that allocates nothing while the same groups are there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/rooted_kernel_view.h"
+#include "tests/unit/steady_state/counted_allocations.h"
+
+namespace memstat {
+namespace {
+
+TEST(SteadyMemcg, AllocatesNothingWhileTheSameGroupsAreThere) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view";
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    write_text(folder.file("sys/fs/cgroup" + path), text);
+  };
+  write("/cgroup.controllers", "cpu memory\n");
+  write("/cgroup.subtree_control", "memory\n");
+  std::vector<std::string> groups;
+  for (int slice = 0; slice < 10; ++slice) {
+    groups.push_back("/a slice with a long name that is no short string " + std::to_string(slice) + ".slice");
+    const std::string above = groups.back();
+    for (int unit = 0; unit < 10; ++unit) groups.push_back(above + "/unit-" + std::to_string(unit) + ".service");
+  }
+  const auto set = [&](const std::string& group, int value) {
+    const std::string number = std::to_string(value * 4096) + "\n";
+    write(group + "/cgroup.subtree_control", "memory\n");
+    write(group + "/memory.current", number);
+    write(group + "/memory.max", value % 2 == 0 ? "max\n" : number);
+    write(group + "/memory.high", value % 3 == 0 ? "max\n" : number);
+    write(group + "/memory.events", "low 0\nhigh " + number + "max 1\noom 2\noom_kill 0\noom_group_kill 0\n");
+    write(group + "/memory.stat", "anon " + number + "file " + number + "kernel 1\npercpu 2\nsock 3\nvmalloc 4\nslab 5\n");
+  };
+  for (const std::string& group : groups) set(group, 6);
+  RootedKernelView view(folder.path());
+  SourceReader reader(*find_source("linux_memcg"));
+  MemoryTypeList list;
+  std::uint64_t generation = 0;
+  prepare_stack();
+  for (int poll = 0; poll < 8; ++poll) {
+    for (std::size_t i = 0; i < groups.size(); ++i) set(groups[i], 6 + poll);
+    const std::uint64_t before = allocation_count.load();
+    wants_stack = poll >= 3;
+    const bool is_good = refresh(reader, view, list, ++generation).has_value();
+    wants_stack = false;
+    const std::uint64_t count = allocation_count.load() - before;
+    ASSERT_TRUE(is_good);
+    ASSERT_EQ(list.size(), groups.size());
+    if (poll < 3) continue;
+    EXPECT_EQ(count, 0U) << "in poll " << poll;
+    if (count != 0) print_stack();
+  }
+}
+
+}  // namespace
+}  // namespace memstat
