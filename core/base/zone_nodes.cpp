@@ -20,22 +20,22 @@ struct Namesakes {
   std::vector<std::pair<std::uint32_t, std::size_t>> nodes;  // number and place, of those that are certain
 };
 
-/// Zones and nodes of one name that have a keg, or that have none.
-void pair_up(const Namesakes& namesakes, bool has_keg, std::span<const ListedZone> zones, std::span<const ZoneNode> nodes,
-             std::vector<std::size_t>& places) {
-  std::vector<std::size_t> old;
+/// Gives the zones their nodes, those with a keg apart from those without where that is known of all nodes.
+void pair_up(const Namesakes& namesakes, std::optional<bool> has_keg, std::span<const ListedZone> zones,
+             std::span<const ZoneNode> nodes, std::vector<std::size_t>& places) {
+  std::vector<std::size_t> listed;
   for (const std::size_t zone : namesakes.zones) {
-    if (zones[zone].has_keg == has_keg) old.push_back(zone);
+    if (!has_keg || zones[zone].has_keg == *has_keg) listed.push_back(zone);
   }
   std::vector<std::size_t> found;  // youngest first, too
   for (const auto& [number, node] : namesakes.nodes) {
-    if (nodes[node].has_keg == has_keg) found.push_back(node);
+    if (!has_keg || nodes[node].has_keg == *has_keg) found.push_back(node);
   }
-  if (old.size() != found.size()) return;
-  for (std::size_t i = 0; i < old.size(); ++i) {
-    if (zones[old[i]].size != nodes[found[i]].size) return;
+  if (listed.size() != found.size()) return;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (nodes[found[i]].size.value_or(zones[listed[i]].size) != zones[listed[i]].size) return;
   }
-  for (std::size_t i = 0; i < old.size(); ++i) places[old[i]] = found[i];
+  for (std::size_t i = 0; i < listed.size(); ++i) places[listed[i]] = found[i];
 }
 
 }  // namespace
@@ -61,8 +61,6 @@ std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std
   std::map<std::string_view, Namesakes> names;
   for (std::size_t i = 0; i < zones.size(); ++i) names[zones[i].name].zones.push_back(i);
 
-  // A node's name without its last "_N" is how nodes that may be of one name begin: only names of that length or cut ones
-  // need to be looked at, but there are few hundred of either, and this is done once.
   struct Doubt {
     std::size_t node;
     std::vector<std::pair<std::uint32_t, Namesakes*>> claims;
@@ -83,7 +81,7 @@ std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std
     // Who has as many nodes as zones claims no more of them; and who made a keg is called as the keg is.
     std::erase_if(doubt.claims, [](const auto& claim) { return claim.second->nodes.size() >= claim.second->zones.size(); });
     const ZoneNode& node = nodes[doubt.node];
-    if (doubt.claims.size() > 1 && node.has_keg) {
+    if (doubt.claims.size() > 1 && node.has_keg.value_or(false)) {
       const std::string_view keg = node.keg.substr(0, kLongestZoneName);
       std::erase_if(doubt.claims, [&](const auto& claim) { return zones[claim.second->zones[0]].name != keg; });
     }
@@ -94,8 +92,14 @@ std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std
   for (auto& [name, namesakes] : names) {
     if (namesakes.zones.size() != namesakes.nodes.size()) continue;
     std::sort(namesakes.nodes.begin(), namesakes.nodes.end(), std::greater<>());
-    pair_up(namesakes, true, zones, nodes, places);
-    pair_up(namesakes, false, zones, nodes, places);
+    const bool is_known = std::all_of(namesakes.nodes.begin(), namesakes.nodes.end(),
+                                      [nodes](const auto& node) { return nodes[node.second].has_keg.has_value(); });
+    if (is_known) {
+      pair_up(namesakes, true, zones, nodes, places);
+      pair_up(namesakes, false, zones, nodes, places);
+    } else {
+      pair_up(namesakes, std::nullopt, zones, nodes, places);
+    }
   }
   return places;
 }

@@ -28,12 +28,13 @@ struct ListedZone {
   bool has_keg = false;    ///< Not a cache zone, which has no slabs.
 };
 
-/// A node of the tree. Thread safety: a plain value.
+/// A node of the tree. What is not known differs from nothing: a recording has what was read in a poll, and that is not all.
+/// Thread safety: a plain value.
 struct ZoneNode {
   std::string_view name;
-  std::string_view keg;    ///< Name of the keg: of the zone that made it, so of the zone itself unless it is secondary.
-  std::uint32_t size = 0;  ///< B
-  bool has_keg = false;
+  std::string_view keg = {};  ///< Name of the keg: of the zone that made it, so of the zone itself unless it is secondary.
+  std::optional<std::uint32_t> size = {};  ///< B
+  std::optional<bool> has_keg = {};
 };
 
 /// No node.

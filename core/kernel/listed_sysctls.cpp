@@ -15,11 +15,16 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
   return {};
 }
 
-Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle) {
+Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+                                 bool (*is_needed)(std::string_view name)) {
   std::string_view name;
+  bool has_any = list.empty();
   while (next_line(list, name)) {
     const auto result = bundle.add_sysctl(view, name, sizeof(std::uint64_t));
-    if (!result && result.error().code != ErrorCode::kNotPresent) return result;
+    has_any = has_any || result.has_value();
+    if (result) continue;
+    const bool is_last_hope = list.empty() && !has_any;
+    if (result.error().code != ErrorCode::kNotPresent || is_needed(name) || is_last_hope) return result;
   }
   return bundle.add(kEndOfListedSysctls, {});
 }

@@ -23,9 +23,11 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
 /// Name of the record that ends the bundle of read_listed_sysctls, so that one that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedSysctls = "end";
 
-/// Adds every sysctl of `list` to `bundle`, then the record kEndOfListedSysctls. One that is gone by now is left out; any
-/// other error is returned. Allocates nothing in the steady state.
-Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle);
+/// Adds every sysctl of `list` to `bundle`, then the record kEndOfListedSysctls. One that is gone by now is left out, unless
+/// `is_needed` says that nothing goes without, or all are gone: that error is returned, and so is any other. Allocates
+/// nothing in the steady state.
+Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+                                 bool (*is_needed)(std::string_view name));
 
 /// `error`, which is of one sysctl of many, as one of `origin`: all of them, as the source's descriptor calls them.
 Error as_error_of(std::string_view origin, const Error& error);

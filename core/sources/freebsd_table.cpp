@@ -265,7 +265,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
     if (auto result = find_sysctls(view, raw); !result) return result;
   }
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle);
+  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle, [](std::string_view) { return false; });
   if (!result) return as_error_of(kOrigin, result.error());
   return result;
 }

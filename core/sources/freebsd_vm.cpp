@@ -427,6 +427,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
+/// Without the first two there are no accounts, and what a domain tells does not go while a kernel runs.
+bool is_needed(std::string_view name) {
+  return name == kLeaves[kPageCount] || name == kLeaves[kFreeCount] || name.starts_with(kDomains);
+}
+
 Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
   Buffer& list = raw.parts[kListPart];
   Buffer& scratch = raw.parts[kScratchPart];
@@ -435,10 +440,10 @@ Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
     list.clear();
     return as_error_of(kOrigin, error);
   };
-  if (auto result = list_sysctl(view, kLeaves[kPageCount], scratch, list); !result) return failed(result.error());
-  if (list.empty()) return system_error(kOrigin, ENOENT, "this kernel has no " + std::string(kLeaves[kPageCount]));
-  for (std::size_t i = kPageCount + 1; i < kLeafCount; ++i) {
-    if (auto result = list_sysctl(view, kLeaves[i], scratch, list); !result) return failed(result.error());
+  for (const std::string_view name : kLeaves) {
+    const std::size_t before = list.size();
+    if (auto result = list_sysctl(view, name, scratch, list); !result) return failed(result.error());
+    if (is_needed(name) && list.size() == before) return failed(system_error(name, ENOENT));
   }
   // Domains are numbered without holes; the first without a queue ends them.
   for (std::uint32_t number = 0; number < kMostNodes; ++number) {
@@ -464,7 +469,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
     if (auto result = find_sysctls(view, raw); !result) return result;
   }
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle);
+  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle, is_needed);
   if (!result) return as_error_of(kOrigin, result.error());
   return result;
 }

@@ -168,7 +168,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       return zone == nullptr || figures.take(name, bytes, raw.page_size, staging, *zone);
     }
     if (zone != nullptr) figures.finish(*zone);
-    zone = &staging.add(bytes, kLongestZoneName);
+    zone = &staging.add(bytes.substr(0, kLongestZoneName), kLongestZoneName);
     figures = {};
     return true;
   };
@@ -207,6 +207,7 @@ std::string text_of(const Buffer& bytes) {
 Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeNode>& nodes,
                                        std::vector<std::string>& kegs) {
   std::vector<ZoneNode> described;
+  described.reserve(nodes.size());
   Buffer bytes;
   kegs.reserve(nodes.size());
   for (const TreeNode& node : nodes) {
@@ -215,13 +216,19 @@ Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeN
       return std::find(node.leaves.begin(), node.leaves.end(), leaf) != node.leaves.end();
     };
     kegs.emplace_back();
-    if (has("keg.name")) {
+    ZoneNode& entry = described.emplace_back();
+    entry.name = node.name;
+    if (has("keg.name")) {  // which every zone has, with or without a keg
       if (auto result = view.read_sysctl(prefix + "keg.name", bytes, 64); !result) return of_tree(result.error());
       kegs.back() = text_of(bytes);
+      entry.keg = kegs.back();
+      entry.has_keg = has("keg.rsize");
     }
-    const auto size = read_sysctl_u32(view, prefix + "size", bytes);
-    if (!size) return of_tree(size.error());
-    described.push_back({.name = node.name, .keg = kegs.back(), .size = *size, .has_keg = has("keg.rsize")});
+    if (has("size")) {
+      const auto size = read_sysctl_u32(view, prefix + "size", bytes);
+      if (!size) return of_tree(size.error());
+      entry.size = *size;
+    }
   }
   return described;
 }

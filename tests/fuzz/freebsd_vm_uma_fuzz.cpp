@@ -45,7 +45,11 @@ void match(std::string_view text) {
     if ((flags & 1U) != 0) {
       zones.push_back({first.substr(0, kLongestZoneName), flags / 8U, (flags & 2U) != 0});
     } else {
-      nodes.push_back({first, name.substr(std::min(first.size(), name.size())), flags / 8U, (flags & 2U) != 0});
+      ZoneNode& node = nodes.emplace_back();
+      node.name = first;
+      node.keg = name.substr(std::min(first.size() + 1, name.size()));
+      if ((flags & 4U) == 0) node.size = flags / 8U;
+      if (flags < 128) node.has_keg = (flags & 2U) != 0;
     }
   }
   const std::vector<std::size_t> places = match_zone_nodes(zones, nodes);
@@ -54,7 +58,7 @@ void match(std::string_view text) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (places[i] == kNoZoneNode) continue;
     MEMSTAT_FUZZ_REQUIRE(places[i] < nodes.size() && taken.insert(places[i]).second);
-    MEMSTAT_FUZZ_REQUIRE(nodes[places[i]].size == zones[i].size && nodes[places[i]].has_keg == zones[i].has_keg);
+    MEMSTAT_FUZZ_REQUIRE(nodes[places[i]].size.value_or(zones[i].size) == zones[i].size);
     MEMSTAT_FUZZ_REQUIRE(number_of_zone_node(zones[i].name, nodes[places[i]].name).has_value());
   }
 }

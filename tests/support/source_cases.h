@@ -52,6 +52,11 @@ inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
 /// Whether each type has files of its own, so that one that cannot be read is a type that went.
 inline bool has_types_that_go_alone(const SourceDescriptor& source) { return source.allocator == Allocator::kMemcg; }
 
+/// Whether a source reads one of FreeBSD's statistics streams, which have their records side by side.
+inline bool is_stream(const SourceDescriptor& source) {
+  return source.name == "freebsd_malloc" || source.name == "freebsd_uma";
+}
+
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
 

@@ -71,6 +71,12 @@ TEST(ZoneNodes, WithAndWithoutAKegAreToldApart) {
   EXPECT_THAT(match_zone_nodes(zones, nodes), ElementsAre(1, 2, 0));
 }
 
+TEST(ZoneNodes, OfARecordingMayLackWhatTellsThemApart) {
+  const ListedZone zones[] = {{"x", 1, true}, {"x", 2, false}, {"y", 5, true}};
+  const ZoneNode nodes[] = {{.name = "x"}, {.name = "x_1"}, {.name = "y"}};
+  EXPECT_THAT(match_zone_nodes(zones, nodes), ElementsAre(1, 0, 2));
+}
+
 // The kernel shows one of them only, the older one.
 TEST(ZoneNodes, OfNamesThatCollideAreThoseOfTheOneThatIsShown) {
   const ListedZone zones[] = {{"a b", 1, true}, {"a-b", 2, true}};

@@ -20,7 +20,7 @@ class ListedSysctls : public testing::Test {
   }
   Result<void> read() {
     FileBundleWriter bundle(bundle_, scratch_);
-    return read_listed_sysctls(kernel_, list_.view(), bundle);
+    return read_listed_sysctls(kernel_, list_.view(), bundle, [](std::string_view name) { return name == "needed"; });
   }
   /// "name name ..." of a whole bundle, or the error.
   std::string names() {
@@ -48,6 +48,17 @@ TEST_F(ListedSysctls, AreThoseThatTheKernelHas) {
   kernel_.sysctls.erase("a.b");
   ASSERT_TRUE(read());
   EXPECT_EQ(names(), "a.d ") << "gone with its module";
+  kernel_.sysctls.clear();
+  EXPECT_EQ(read().error().code, ErrorCode::kNotPresent) << "all of them";
+}
+
+TEST_F(ListedSysctls, ThatAreNeededAreErrorsWhenTheyAreGone) {
+  kernel_.set_u32("needed", 1);
+  kernel_.set_u32("a", 1);
+  ASSERT_TRUE(list({"needed", "a"}));
+  ASSERT_TRUE(read());
+  kernel_.sysctls.erase("needed");
+  EXPECT_EQ(read().error().path, "needed");
 }
 
 TEST_F(ListedSysctls, ThatFailOtherwiseAreErrors) {

@@ -173,6 +173,27 @@ TEST_F(FreebsdVmUma, IsNotPresentBefore13) {
   EXPECT_EQ(result.error().path, "vm.uma");
 }
 
+// A recording has in each poll what was read in it, and a replay may begin with any.
+TEST_F(FreebsdVmUma, ReplaysAPollThatHasOnlyWhatASteadyPollReads) {
+  add("x", "x");
+  add("mbuf_packet", "mbuf_packet", 1);
+  add("x", "x_1");
+  add("vm pgcache", "vm_pgcache", 0, false);
+  ASSERT_TRUE(refresh_it());
+  std::vector<std::string> before;
+  for (const StagedType& type : reader_.staging.types()) before.push_back(text_of(type));
+  kernel_.reads.clear();
+  ASSERT_TRUE(refresh_it());
+  std::erase_if(kernel_.sysctls, [&](const auto& sysctl) {
+    return sysctl.first.starts_with("vm.uma.") && !kernel_.reads.contains(sysctl.first);
+  });
+  reader_ = SourceReader(source());
+  ASSERT_TRUE(refresh_it());
+  std::vector<std::string> after;
+  for (const StagedType& type : reader_.staging.types()) after.push_back(text_of(type));
+  EXPECT_EQ(after, before);
+}
+
 TEST_F(FreebsdVmUma, PassesOverLeavesThatNewerKernelsHaveAndDomainsThatCannotBe) {
   add("a", "a");
   kernel_.set_u64("vm.uma.a.keg.domain.0.new", 1);
