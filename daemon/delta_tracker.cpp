@@ -141,9 +141,11 @@ void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, Fiel
     return;
   }
   // The kernel counts no hits: one each time that usage is seen to go over; who is over at first sight was not seen to, nor
-  // is who lacks one of the figures for now, of usage or limit. Cached objects count against the limit.
+  // is who lacks one of the figures for now, of usage or limit.
   if (!((state.seen - fields) & kLimitFields).empty()) return;
-  const std::uint64_t held_objects = state.objects + (fields.has(Field::kFree) ? type.figure(Field::kFree) : 0);
+  const std::uint64_t held_objects =
+      state.objects +
+      (counts_free_against_limit(type.allocator()) && fields.has(Field::kFree) ? type.figure(Field::kFree) : 0);
   const bool is_over = (objects != 0 && held_objects >= objects) || (bytes != 0 && state.bytes >= bytes);
   if (is_over && !state.is_over_limit && (fresh & kLimitFields).empty()) {
     ++state.limit_hits;

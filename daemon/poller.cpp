@@ -11,6 +11,9 @@
 namespace memstat {
 
 /// What came of reading a source in this poll.
+// What this kernel does not have is looked for again so often: a module may be loaded, a pool of huge pages made.
+constexpr std::chrono::nanoseconds kAbsentInterval = std::chrono::seconds(60);
+
 struct Poller::Outcome {
   enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent };
   Kind kind = Kind::kNone;
@@ -111,13 +114,18 @@ void Poller::configure(const Config& config) {
   config_ = config;
   tracker_->reconfigure(tracker_options());
   const bool is_limited = !options_.everything && !options_.unlimited;
-  selection_.configure(is_limited ? Selection::Options{.min_bytes = config_.min_bytes, .series_limit = config_.series_limit}
-                                  : Selection::Options{});
+  Selection::Options bounds;
+  if (is_limited) bounds = {.min_bytes = config_.min_bytes, .series_limit = config_.series_limit};
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->config = config_of(*entry->descriptor, config_);
     entry->fresh_options = option_values(*entry->descriptor, entry->config);
     entry->has_fresh_options = true;
     entry->next_due_ns = INT64_MIN;
+    if (is_limited && entry->descriptor->is_roster) {
+      bounds.allocators[static_cast<std::size_t>(entry->descriptor->allocator)] = {
+          .top = option_number(*entry->descriptor, entry->config, "top", 0),
+          .min_bytes = option_number(*entry->descriptor, entry->config, "min_bytes", 0)};
+    }
     if (entry->is_off()) {
       metrics_.source_absent(entry->descriptor->name);
       set_state(*entry, SourceState::kOff, "");
@@ -125,6 +133,7 @@ void Poller::configure(const Config& config) {
       set_state(*entry, SourceState::kUnknown, "");
     }
   }
+  selection_.configure(bounds);
 }
 
 void Poller::open_sources() {
@@ -175,10 +184,11 @@ void Poller::succeeded(Entry& entry, double seconds) {
   entry.types = staging.types().size();
 }
 
-void Poller::failed(Entry& entry, const Error& error, double seconds) {
+void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
   if (error.code == ErrorCode::kNotPresent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
     entry.outcome = {.kind = Outcome::Kind::kAbsent};
-    set_state(entry, SourceState::kAbsent, {});
+    entry.next_due_ns = std::max(entry.next_due_ns, now_ns + kAbsentInterval.count());
+    set_state(entry, SourceState::kAbsent, to_string(error));
     return;
   }
   entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
@@ -210,7 +220,7 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   if (result) {
     succeeded(entry, seconds);
   } else {
-    failed(entry, result.error(), seconds);
+    failed(entry, result.error(), seconds, now_ns);
   }
 }
 

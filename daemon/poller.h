@@ -89,7 +89,7 @@ class Poller {
   void hand_over_options(Entry& entry);
   void read_and_commit(Entry& entry, std::int64_t now_ns);
   void succeeded(Entry& entry, double seconds);
-  void failed(Entry& entry, const Error& error, double seconds);
+  void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
   void tell_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;

@@ -8,8 +8,9 @@
 namespace memstat {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSharedFiles = {"/proc/buddyinfo", "/proc/meminfo", "/proc/stat", "/proc/vmstat",
-                                                          "/proc/zoneinfo"};
+constexpr std::array<std::string_view, 6> kSharedFiles = {"/proc/buddyinfo", "/proc/meminfo", "/proc/stat", "/proc/vmstat",
+                                                          "/proc/zoneinfo", "/sys/kernel/debug/zswap/pool_total_size"};
+constexpr std::string_view kAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 constexpr std::array<std::string_view, 3> kSharedFilesOfNode = {"/meminfo", "/numastat", "/vmstat"};
 
@@ -20,6 +21,7 @@ bool is_shared_file(std::string_view path) {
     return std::any_of(kSharedFilesOfNode.begin(), kSharedFilesOfNode.end(),
                        [path](std::string_view name) { return path.ends_with(name); });
   }
+  if (path.starts_with(kAreas)) return true;
   return std::find(kSharedFiles.begin(), kSharedFiles.end(), path) != kSharedFiles.end();
 }
 

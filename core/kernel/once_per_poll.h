@@ -44,6 +44,7 @@ class OncePerPollView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return inner_->list_directory(path, names);
   }
+  Result<void> list_folders(std::string_view path, Buffer& names) override { return inner_->list_folders(path, names); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     return inner_->read_sysctl(name, out, size_hint);
   }

@@ -24,6 +24,7 @@ constexpr std::string_view kStats = "/sys/kernel/debug/percpu_stats";
 
 constexpr std::size_t kMeminfoPart = 0;  // of RawBytes
 constexpr std::size_t kStatsPart = 1;
+constexpr std::size_t kLacksStatsPart = 2;  // not empty: there was no file of statistics at the start, none is looked for
 
 /// The global figures, which stand before those of the chunks; of several lines of one name the first counts.
 void add_statistics(std::string_view text, StagedType& type) {
@@ -72,13 +73,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 Result<void> read(KernelView& view, RawBytes& raw) {
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
-  if (!view.read_file(kStats, raw.parts[kStatsPart])) raw.parts[kStatsPart].clear();
+  if (raw.parts[kLacksStatsPart].view().empty() && !view.read_file(kStats, raw.parts[kStatsPart]))
+    raw.parts[kStatsPart].clear();
   return {};
 }
 
 Result<void> open(KernelView& view, RawBytes& raw) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
-  static_cast<void>(view.keep_open(kStats));
+  raw.parts[kLacksStatsPart].assign(view.keep_open(kStats) ? "" : "1");
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
   if (raw.parts[kMeminfoPart].view().find("\nPercpu:") == std::string_view::npos) {
     return system_error(kMeminfo, ENOENT, "no line Percpu, which kernels have since 4.20");

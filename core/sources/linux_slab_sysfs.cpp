@@ -152,13 +152,16 @@ class Planner {
 
   /// Errors: of the first file that is there and cannot be read. The old plan stays then.
   Result<void> make() {
+    // Asked first: without the folder nothing needs the list of caches, which only root may read.
+    std::vector<std::string> names;
+    const auto listed = view_.list_directory(kFolder, names);
+    if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
     auto caches = find_slab_folders(view_, raw_.parts[kScratchPart]);
     if (!caches) return of_source(caches.error());
     caches_ = std::move(*caches);
     if (auto result = find_files(); !result) return result;
-    std::vector<std::string> names;
     PlanState state;
-    state.may_look = static_cast<bool>(view_.list_directory(kFolder, names));
+    state.may_look = static_cast<bool>(listed);
     state.names_hash = hash_of(names);
     plan_.append({reinterpret_cast<const char*>(&state), sizeof state});
     for (const SlabFolder& cache : caches_) {

@@ -34,7 +34,7 @@ inline std::string slabinfo(std::initializer_list<std::pair<std::string_view, st
 struct PolledDaemon {
   /// `sources`: those of this build when there are none.
   explicit PolledDaemon(OperatingSystem os, Config of = {}, bool everything = false,
-                        std::span<const SourceDescriptor* const> sources = {})
+                        std::span<const SourceDescriptor* const> sources = all_sources())
       : config(std::move(of)), view(std::make_shared<FakeKernelView>(os, 2)) {
     poller = std::make_unique<Poller>(
         view, clock, metrics, pool, config,

@@ -129,8 +129,12 @@ TEST_F(LinuxPollerTest, AnInterfaceThatIsNotThereIsAbsentAndNotDown) {
   EXPECT_FALSE(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"));
   EXPECT_THAT(daemon_.metrics.text(), Not(HasSubstr("linux_slabinfo")));
   EXPECT_THAT(daemon_.log, IsEmpty());
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("/proc/slabinfo")) << "why, for who asks";
   set({{"dentry", 1}});
-  EXPECT_TRUE(daemon_.poll());
+  const int reads = view().reads_of(kSlabinfo);
+  EXPECT_FALSE(daemon_.poll(seconds(59)));
+  EXPECT_EQ(view().reads_of(kSlabinfo), reads) << "it is looked for once a minute";
+  EXPECT_TRUE(daemon_.poll(seconds(1)));
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUp);
 }
 
@@ -348,7 +352,8 @@ TEST_F(LinuxPollerTest, AStuckSourceIsDownWithReasonTimeoutAndShutdownDoesNotWai
   Config config = patient();
   config.poll.timeout = milliseconds(1);
   {
-    PolledDaemon daemon(OperatingSystem::kLinux, config);
+    const std::array slabinfo_only = {find_source("linux_slabinfo")};
+    PolledDaemon daemon(OperatingSystem::kLinux, config, false, slabinfo_only);
     daemon.view->set(kSlabinfo, slabinfo({{"dentry", 1}}));
     daemon.view->block(kSlabinfo);
     EXPECT_FALSE(daemon.poll());
