@@ -203,6 +203,7 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
   if (limit.value_or(0) == 0) limit.reset();
   if (table.unit != Unit::kBytes) {
     set(Field::kCount, used);
+    set(Field::kFree, value_of(numbers, table.free));
     set(Field::kCountLimit, limit);
   }
   if (table.unit == Unit::kBytes) {
@@ -277,6 +278,7 @@ constexpr FigureOrigin kOrigins[] = {
      "files: kern.openfiles; vnodes: vfs.numvnodes - vfs.freevnodes; sockets: kern.ipc.numopensockets; processes: "
      "vm.uma.PROC.stats.current; sf_bufs: kern.ipc.nsfbufsused; buffer_headers: kern.nbuf - vfs.numfreebuffers; aio_jobs: "
      "vfs.aio.num_queue_count; inotify_watches: vfs.inotify.watches; user_wired: vm.stats.vm.v_user_wire_count, in pages"},
+    {Field::kFree, "vnodes: vfs.freevnodes; buffer_headers: vfs.numfreebuffers"},
     {Field::kCountLimit,
      "in this order: kern.maxfiles, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc, kern.ipc.nsfbufs, kern.nbuf, "
      "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired; absent when 0"},

@@ -60,9 +60,9 @@ TEST_F(FreebsdTable, CountsVnodesInUseSinceTheOthersMakeRoom) {
   kernel_.set_u32("kern.maxvnodes", 2000);
   kernel_.set_u64("vfs.vnodes_created", 5000);
   kernel_.set_u64("vfs.vnode.stats.alloc_sleeps", 3);
-  EXPECT_EQ(type("vnodes"), "count 600 numallocs 5000 sleeps 3 countlimit 2000");
+  EXPECT_EQ(type("vnodes"), "count 600 free 400 numallocs 5000 sleeps 3 countlimit 2000");
   kernel_.set_u64("vfs.freevnodes", 1001);
-  EXPECT_EQ(type("vnodes"), "count 0 numallocs 5000 sleeps 3 countlimit 2000") << "read a moment later";
+  EXPECT_EQ(type("vnodes"), "count 0 free 1001 numallocs 5000 sleeps 3 countlimit 2000") << "read a moment later";
 }
 
 TEST_F(FreebsdTable, MeasuresArenasInBytes) {
@@ -142,7 +142,7 @@ TEST_F(FreebsdTable, HasTheRest) {
   kernel_.set_u32("vfs.aio.max_aio_queue", 1024);
   kernel_.set_u32("vfs.inotify.watches", 3);
   kernel_.set_u32("vfs.inotify.max_watches", 32643);
-  EXPECT_EQ(type("buffer_headers"), "count 384 countlimit 7470");
+  EXPECT_EQ(type("buffer_headers"), "count 384 free 7086 countlimit 7470");
   EXPECT_EQ(type("processes"), "count 33 countlimit 6000");
   EXPECT_EQ(type("aio_jobs"), "count 2 countlimit 1024");
   EXPECT_EQ(type("inotify_watches"), "count 3 countlimit 32643");
