@@ -52,6 +52,7 @@ constexpr std::string_view kLimit = "limit.max_items";
 constexpr std::string_view kSleepers = "limit.sleepers";
 constexpr std::string_view kPagesPerSlab = "keg.ppera";
 constexpr std::string_view kEfficiency = "keg.efficiency";
+constexpr std::string_view kNoKeg = "cache zone";  // as keg.name
 constexpr std::string_view kKegDomain = "keg.domain.";
 constexpr std::string_view kZoneDomain = "domain.";
 
@@ -80,7 +81,7 @@ std::optional<std::uint32_t> domain_of(std::string_view leaf, std::string_view p
 /// Whether a leaf is read at every poll. `is_secondary` zones have nothing of the keg that they name.
 bool is_wanted(std::string_view leaf, bool is_secondary) {
   std::string_view rest;
-  if (leaf == kLimit || leaf == kSleepers) return true;
+  if (leaf == kLimit) return true;
   if (domain_of(leaf, kZoneDomain, rest)) return rest == "nitems";
   if (is_secondary) return false;
   if (domain_of(leaf, kKegDomain, rest)) return rest == "pages" || rest == "free_items";
@@ -222,7 +223,7 @@ Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeN
       if (auto result = view.read_sysctl(prefix + "keg.name", bytes, 64); !result) return of_tree(result.error());
       kegs.back() = text_of(bytes);
       entry.keg = kegs.back();
-      entry.has_keg = has("keg.rsize");
+      entry.has_keg = kegs.back() != kNoKeg;
     }
     if (has("size")) {
       const auto size = read_sysctl_u32(view, prefix + "size", bytes);
@@ -268,12 +269,11 @@ Result<void> make_plan(KernelView& view, std::uint32_t zone_count, RawBytes& raw
     const std::uint32_t flags = load<std::uint32_t>(bytes.view(), stream->record(i) + kFlagsAt);
     append_to_plan(plan, kZone, zones[i].name);
     append_to_plan(plan, kNode, node.name);
-    // The limit first: who has none has no sleepers either.
-    for (const bool is_limit : {true, false}) {
-      for (const std::string_view leaf : node.leaves) {
-        if ((leaf == kLimit) == is_limit && is_wanted(leaf, (flags & kSecondaryFlag) != 0))
-          append_to_plan(plan, kLeaf, leaf);
-      }
+    for (const std::string_view leaf : node.leaves) {
+      if (!is_wanted(leaf, (flags & kSecondaryFlag) != 0)) continue;
+      append_to_plan(plan, kLeaf, leaf);
+      // Behind its limit: who has none has no sleepers either, and a recording of such a poll does not name them.
+      if (leaf == kLimit) append_to_plan(plan, kLeaf, kSleepers);
     }
   }
   if (plan.size() > kPlanHeader) return {};
@@ -300,7 +300,10 @@ Result<void> read_plan(KernelView& view, RawBytes& raw) {
       if (text == kSleepers && !has_limit) continue;
       path.truncate(node_end);
       if (!path.append(text)) return system_error(kTree, ENAMETOOLONG);
-      if (auto result = view.read_sysctl(path.view(), scratch, sizeof(std::uint64_t)); !result) return result;
+      if (auto result = view.read_sysctl(path.view(), scratch, sizeof(std::uint64_t)); !result) {
+        if (text == kSleepers && result.error().code == ErrorCode::kNotPresent) continue;
+        return result;
+      }
       if (text == kLimit) has_limit = sysctl_amount(scratch.view()).value_or(0) != 0;
       if (auto result = bundle.add(text, scratch.view()); !result) return result;
     }

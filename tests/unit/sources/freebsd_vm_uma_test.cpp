@@ -174,24 +174,38 @@ TEST_F(FreebsdVmUma, IsNotPresentBefore13) {
 }
 
 // A recording has in each poll what was read in it, and a replay may begin with any.
-TEST_F(FreebsdVmUma, ReplaysAPollThatHasOnlyWhatASteadyPollReads) {
+TEST_F(FreebsdVmUma, ReplaysTheFirstAndALaterPollOfARecording) {
   add("x", "x");
   add("mbuf_packet", "mbuf_packet", 1);
   add("x", "x_1");
   add("vm pgcache", "vm_pgcache", 0, false);
+  kernel_.set_u64("vm.uma.x.limit.max_items", 7);
+  const auto all = kernel_.sysctls;
+  const auto figures = [&] {
+    std::vector<std::string> texts;
+    for (const StagedType& type : reader_.staging.types()) texts.push_back(std::string(type.name) + " " + text_of(type));
+    return texts;
+  };
   ASSERT_TRUE(refresh_it());
-  std::vector<std::string> before;
-  for (const StagedType& type : reader_.staging.types()) before.push_back(text_of(type));
-  kernel_.reads.clear();
-  ASSERT_TRUE(refresh_it());
-  std::erase_if(kernel_.sysctls, [&](const auto& sysctl) {
-    return sysctl.first.starts_with("vm.uma.") && !kernel_.reads.contains(sysctl.first);
-  });
-  reader_ = SourceReader(source());
-  ASSERT_TRUE(refresh_it());
-  std::vector<std::string> after;
-  for (const StagedType& type : reader_.staging.types()) after.push_back(text_of(type));
-  EXPECT_EQ(after, before);
+  const std::vector<std::string> before = figures();
+  EXPECT_EQ(before.size(), 4U);
+  for (const char* poll : {"first", "later"}) {
+    SCOPED_TRACE(poll);
+    reader_ = SourceReader(source());
+    kernel_.sysctls = all;
+    kernel_.reads.clear();
+    ASSERT_TRUE(refresh_it());
+    if (std::string_view(poll) == "later") {
+      kernel_.reads.clear();
+      ASSERT_TRUE(refresh_it());
+    }
+    const auto read = kernel_.reads;
+    std::erase_if(kernel_.sysctls,
+                  [&](const auto& sysctl) { return sysctl.first.starts_with("vm.uma.") && !read.contains(sysctl.first); });
+    reader_ = SourceReader(source());
+    ASSERT_TRUE(refresh_it());
+    EXPECT_EQ(figures(), before);
+  }
 }
 
 TEST_F(FreebsdVmUma, PassesOverLeavesThatNewerKernelsHaveAndDomainsThatCannotBe) {
