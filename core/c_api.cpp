@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "core/base/size_text.h"
 #include "core/c_api_handle.h"
 #include "core/include/memstat.h"
 #include "core/source.h"
@@ -17,6 +18,7 @@ using memstat::CpuField;
 using memstat::ErrorCode;
 using memstat::Field;
 using memstat::MemoryType;
+using memstat::NodeField;
 
 static_assert(MEMSTAT_MAXCALLER == memstat::kCallerSlotCount);
 static_assert(
@@ -35,6 +37,11 @@ static_assert(MEMSTAT_ERROR_KVM_SHORTREAD == static_cast<int>(ErrorCode::kKvmSho
 static_assert(MEMSTAT_FIGURE_SIZEMASK == 1U << static_cast<unsigned>(Field::kSizeMask) &&
               MEMSTAT_FIGURE_XDOMAIN == 1U << static_cast<unsigned>(Field::kXDomain) &&
               MEMSTAT_FIGURE_BYTES == 1U << static_cast<unsigned>(Field::kBytes));
+static_assert(MEMSTAT_NODE_FIGURE_HELD_BYTES == 1U << static_cast<unsigned>(NodeField::kHeldBytes) &&
+              MEMSTAT_NODE_FIGURE_COUNT == 1U << static_cast<unsigned>(NodeField::kCount) &&
+              MEMSTAT_NODE_FIGURE_FREE == 1U << static_cast<unsigned>(NodeField::kFree) &&
+              MEMSTAT_NODE_FIGURE_SLOTS == 1U << static_cast<unsigned>(NodeField::kSlots));
+static_assert(memstat::kNodeFieldCount == 4, "memstat.h has every figure of a node");
 
 // A `struct memory_type` is never defined: pointers to one are pointers to the model's types.
 memory_type* to_c(MemoryType* type) { return reinterpret_cast<memory_type*>(type); }
@@ -47,6 +54,16 @@ std::uint64_t figure(const memory_type* type, Field field) { return type == null
 std::uint64_t malloc_cpu_figure(const memory_type* type, CpuField field, int cpu) {
   if (type == nullptr || cpu < 0 || type_of(type).allocator() == Allocator::kUma) return 0;
   return type_of(type).cpu_figure(field, static_cast<std::uint32_t>(cpu));
+}
+
+std::uint64_t node_figure(const memory_type* type, NodeField field, int node) {
+  return type == nullptr || node < 0 ? 0 : type_of(type).node_figure(field, static_cast<std::uint32_t>(node));
+}
+
+/// As snprintf does it.
+std::size_t copy_text(std::string_view from, char* text, std::size_t room) {
+  if (text != nullptr && room != 0) text[from.copy(text, room - 1)] = '\0';
+  return from.size();
 }
 
 /// Negative indexes and CPUs become ones that are out of range.
@@ -268,5 +285,60 @@ int memstat_is_present(const memory_type* mtp) { return mtp != nullptr && type_o
 const char* memstat_get_detail(const memory_type* mtp) { return mtp == nullptr ? "" : type_of(mtp).detail().c_str(); }
 uint64_t memstat_get_held_bytes(const memory_type* mtp) { return figure(mtp, Field::kHeldBytes); }
 uint32_t memstat_get_figures(const memory_type* mtp) { return mtp == nullptr ? 0 : type_of(mtp).fields().bits(); }
+
+int memstat_get_node_count(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).node_count()); }
+uint32_t memstat_get_node_figures(const memory_type* mtp) { return mtp == nullptr ? 0 : type_of(mtp).node_fields().bits(); }
+uint64_t memstat_get_pernode_held_bytes(const memory_type* mtp, int node) {
+  return node_figure(mtp, NodeField::kHeldBytes, node);
+}
+uint64_t memstat_get_pernode_count(const memory_type* mtp, int node) { return node_figure(mtp, NodeField::kCount, node); }
+uint64_t memstat_get_pernode_free(const memory_type* mtp, int node) { return node_figure(mtp, NodeField::kFree, node); }
+uint64_t memstat_get_pernode_slots(const memory_type* mtp, int node) { return node_figure(mtp, NodeField::kSlots, node); }
+
+int memstat_find_memory_block(memory_type_list* list, uint64_t address, memstat_memory_block* block) {
+  return run(list, [&](memory_type_list& self) {
+    if (block == nullptr) return self.fail(ErrorCode::kData, "memstat_find_memory_block needs room for a block");
+    memstat::MemoryBlock found;
+    if (!self.find_memory_block(address, found)) return false;
+    *block = {.node = int_of(found.node),
+              .is_online = found.is_online ? 1 : 0,
+              .is_block = found.is_block ? 1 : 0,
+              .first = found.first,
+              .last = found.last};
+    return true;
+  });
+}
+
+int memstat_get_process(memory_type_list* list, int pid, memstat_process* process) {
+  return run(list, [&](memory_type_list& self) {
+    if (process == nullptr) return self.fail(ErrorCode::kData, "memstat_get_process needs room for a process");
+    if (pid < 0) return self.fail(ErrorCode::kNotPresent, "no process has a number below 0");
+    memstat::ProcessMemory memory;
+    std::string name;
+    if (!self.read_process(pid, memory, name)) return false;
+    *process = {.size = memory.size,
+                .resident = memory.resident,
+                .shared = memory.shared,
+                .text = memory.text,
+                .data = memory.data,
+                .name = {}};
+    copy_text(name, process->name, sizeof process->name);
+    return true;
+  });
+}
+
+size_t memstat_bytes_to_string(uint64_t bytes, char* text, size_t room) {
+  return copy_text(memstat::bytes_to_string(bytes).view(), text, room);
+}
+size_t memstat_process_to_string(const memstat_process* process, char* text, size_t room) {
+  if (process == nullptr) return copy_text({}, text, room);
+  return copy_text(memstat::proc_mem_string({.size = process->size,
+                                             .resident = process->resident,
+                                             .shared = process->shared,
+                                             .text = process->text,
+                                             .data = process->data})
+                       .view(),
+                   text, room);
+}
 
 }  // extern "C"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -303,6 +304,37 @@ bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size
     return fail(data_error(name, room, "has " + std::to_string(bytes.size()) + " bytes, more than there is room for"));
   }
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return true;
+}
+
+bool QueriedList::find_memory_block(std::uint64_t address, MemoryBlock& block) {
+  auto view = view_of(OperatingSystem::kLinux);
+  if (!view) return fail(std::move(view.error()));
+  auto found = memstat::find_memory_block(**view, address);
+  if (!found) return fail(std::move(found.error()));
+  block = *found;
+  return true;
+}
+
+bool QueriedList::read_process(int pid, ProcessMemory& memory, std::string& name) {
+  auto view = view_of(OperatingSystem::kLinux);
+  if (!view) return fail(std::move(view.error()));
+  const std::string folder = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid));
+  const std::string statm = folder + "/statm";
+  const auto refused = [&](Error& error) {
+    // ESRCH: it ended while it was read.
+    if (error.code == ErrorCode::kNotPresent || error.system_errno == ESRCH) {
+      return fail(not_present(folder, "there is no such process, or it is hidden from you"));
+    }
+    return fail(std::move(error));
+  };
+  Buffer bytes;
+  if (auto result = (*view)->read_file(statm, bytes); !result) return refused(result.error());
+  const auto parsed = parse_statm(bytes.view(), (*view)->page_size());
+  if (!parsed) return fail(data_error(statm, 0, "six numbers of pages are expected"));
+  if (auto result = (*view)->read_file(folder + "/comm", bytes); !result) return refused(result.error());
+  memory = *parsed;
+  name = bytes.view().substr(0, bytes.view().ends_with('\n') ? bytes.size() - 1 : bytes.size());
   return true;
 }
 

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/process_memory.h"
 #include "core/kernel/kernel_view.h"
+#include "core/kernel/memory_blocks.h"
 #include "core/model/memory_type_list.h"
 #include "core/query.h"
 
@@ -43,6 +45,10 @@ class QueriedList {
   bool query_source(std::string_view name);
   /// Copies one sysctl of a FreeBSD kernel to `to`, which has room for `size` bytes; `size` becomes what it has.
   bool read_sysctl(std::string_view name, char* to, std::size_t& size);
+  /// Where a physical address of a Linux kernel lies.
+  bool find_memory_block(std::uint64_t address, MemoryBlock& block);
+  /// The memory and the name of a process of a Linux kernel; 0 is this one.
+  bool read_process(int pid, ProcessMemory& memory, std::string& name);
   /// Records a failure that did not come from a source.
   bool fail(ErrorCode code, std::string_view detail) noexcept;
 

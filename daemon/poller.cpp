@@ -34,6 +34,7 @@ struct Poller::Entry {
   std::int64_t next_due_ns = INT64_MIN;
   Outcome outcome;                               // not yet told to the metrics
   bool was_up = false;                           // so its absence is a failure
+  bool was_absent_at_start = false;              // so that it cannot be looked for without privileges is no failure
   std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
   bool has_fresh_options = false;
 
@@ -143,7 +144,8 @@ void Poller::open_sources() {
     hand_over_options(*entry);
     const Result<void> opened = open_source(entry->polled->reader, *view_);
     // Said here, since the polls to come can only say that the file cannot be opened any more.
-    if (!opened && opened.error().code != ErrorCode::kNotPresent && options_.log) {
+    entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
+    if (!opened && !entry->was_absent_at_start && options_.log) {
       options_.log(LogLevel::kWarning, to_string(opened.error()));
     }
   }
@@ -185,10 +187,13 @@ void Poller::succeeded(Entry& entry, double seconds) {
 }
 
 void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
-  if (error.code == ErrorCode::kNotPresent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
+  const bool is_absent =
+      error.code == ErrorCode::kNotPresent || (error.code == ErrorCode::kPermission && entry.was_absent_at_start);
+  if (is_absent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
     entry.outcome = {.kind = Outcome::Kind::kAbsent};
     entry.next_due_ns = std::max(entry.next_due_ns, now_ns + kAbsentInterval.count());
-    set_state(entry, SourceState::kAbsent, to_string(error));
+    const bool is_why = error.code == ErrorCode::kNotPresent || entry.state != SourceState::kAbsent;
+    if (is_why) set_state(entry, SourceState::kAbsent, to_string(error));
     return;
   }
   entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};

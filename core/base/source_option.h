@@ -8,6 +8,7 @@
 namespace memstat {
 
 /// One setting of a source, beside those that every source has: a key below the source's name in the configuration.
+/// Thread safety: a plain value; constants in practice.
 struct SourceOption {
   enum class Kind : std::uint8_t {
     kSwitch,    ///< on or off: 1 or 0

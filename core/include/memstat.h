@@ -325,6 +325,75 @@ MEMSTAT_EXPORT uint64_t memstat_get_held_bytes(const struct memory_type* mtp);
 #define MEMSTAT_FIGURE_SIZEMASK (1u << 18)
 MEMSTAT_EXPORT uint32_t memstat_get_figures(const struct memory_type* mtp);
 
+/* ---- Figures on one NUMA node (FreeBSD: domain) ------------------------------------------------------------------ */
+
+/*
+ * `node` is the kernel's number of the node. All are amounts; a node that there is not reads as 0. Linux: vmalloc and pools
+ * of huge pages (held_bytes, those also count and free), zones of the page allocator, slab caches from /sys/kernel/slab.
+ * get_node_count: one more than the highest node that the type has figures for, 0 when it has none by node.
+ * get_node_figures: which of them the kernel has, a set of MEMSTAT_NODE_FIGURE_*; the others are 0.
+ * held_bytes: bytes of this node's memory. count: objects in use. free: objects cached for reuse. slots: objects that there
+ * is room for, in use or free.
+ */
+#define MEMSTAT_NODE_FIGURE_HELD_BYTES (1u << 0)
+#define MEMSTAT_NODE_FIGURE_COUNT (1u << 1)
+#define MEMSTAT_NODE_FIGURE_FREE (1u << 2)
+#define MEMSTAT_NODE_FIGURE_SLOTS (1u << 3)
+MEMSTAT_EXPORT int memstat_get_node_count(const struct memory_type* mtp);
+MEMSTAT_EXPORT uint32_t memstat_get_node_figures(const struct memory_type* mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_pernode_held_bytes(const struct memory_type* mtp, int node);
+MEMSTAT_EXPORT uint64_t memstat_get_pernode_count(const struct memory_type* mtp, int node);
+MEMSTAT_EXPORT uint64_t memstat_get_pernode_free(const struct memory_type* mtp, int node);
+MEMSTAT_EXPORT uint64_t memstat_get_pernode_slots(const struct memory_type* mtp, int node);
+
+/* ---- Memory that is no type's ------------------------------------------------------------------------------------ */
+
+/* Where a physical address lies. Thread safety: a plain value. */
+struct memstat_memory_block {
+  int node;       /* the number of its NUMA node */
+  int is_online;  /* 0: the kernel does not use this memory now */
+  int is_block;   /* 1: of a block of memory; 0: first and last are those of a zone, which may have holes */
+  uint64_t first; /* first and last address of the block, or zone */
+  uint64_t last;
+};
+
+/*
+ * Finds the NUMA node of a physical address of the Linux kernel, or capture, that the list reads: from its blocks of memory
+ * (/sys/devices/system/memory), or from its zones (/proc/zoneinfo) where it tells no blocks or their node. No privilege is
+ * needed. The list is not touched but for its error: 0, or -1 with NOTPRESENT (no memory there, or the kernel does not tell
+ * its node; memstat_mtl_get_message says which), PERMISSION, DATAERROR, IO, NOMEMORY.
+ */
+MEMSTAT_EXPORT int memstat_find_memory_block(struct memory_type_list* list, uint64_t address,
+                                             struct memstat_memory_block* block);
+
+/* The memory of one process, in bytes now. All are 0 for threads of the kernel and for zombies.
+ * Thread safety: a plain value. */
+struct memstat_process {
+  uint64_t size;     /* address space, memory or not */
+  uint64_t resident; /* in memory; pages that processes share count for each */
+  uint64_t shared;   /* of these, what belongs to files or to shared memory */
+  uint64_t text;     /* address space of the program's code, without libraries */
+  uint64_t data;     /* address space for data and stack */
+  char name[64];     /* its name as the kernel has it, cut where it is longer, with its NUL; any bytes */
+};
+
+/*
+ * Reads /proc/PID/statm and comm of the Linux kernel, or capture, that the list reads; 0 is the calling process (in a
+ * capture the one that made it). The list is not touched but for its error: 0, or -1 with NOTPRESENT (no such process, or it
+ * is hidden), PERMISSION, DATAERROR, IO, NOMEMORY.
+ */
+MEMSTAT_EXPORT int memstat_get_process(struct memory_type_list* list, int pid, struct memstat_process* process);
+
+/*
+ * Amounts of bytes as text for people. bytes_to_string: "  512", " 1.0K", "99.9M", " 100G": what is below 1024 as it is,
+ * else K, M or G with one decimal below 100, cut and not rounded, five characters wide (more from 10000 G on).
+ * process_to_string: "size: 301m, rss: 11m, shr: 8m, txt: 52k, data: 2248k", each amount exact where four digits do for
+ * that. They write as much as `room` bytes hold, the NUL included, and return the length of the whole text without it, as
+ * snprintf(3) does.
+ */
+MEMSTAT_EXPORT size_t memstat_bytes_to_string(uint64_t bytes, char* text, size_t room);
+MEMSTAT_EXPORT size_t memstat_process_to_string(const struct memstat_process* process, char* text, size_t room);
+
 #ifdef __cplusplus
 }
 #endif

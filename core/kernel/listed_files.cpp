@@ -2,6 +2,7 @@
 #include "core/kernel/listed_files.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "core/base/text.h"
 
@@ -24,6 +25,63 @@ Result<void> read_listed_files(KernelView& view, std::string_view list, FileBund
     if (auto result = bundle.add_file(view, path); !result && is_needed(path)) return result;
   }
   return bundle.add(kEndOfListedFiles, "\n");
+}
+
+Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
+                              std::string_view needed, Buffer& scratch, Buffer& list) {
+  list.clear();
+  std::optional<Error> first;
+  for (const std::string_view path : paths) {
+    Result<void> result = finding == Finding::kWhenOpened ? Result<void>{} : view.read_file(path, scratch);
+    // A file that fails now, but is there, is listed: reading it says what is wrong.
+    if (result || result.error().code != ErrorCode::kNotPresent) result = list_file(view, finding, path, list);
+    if (result) continue;
+    if (path == needed) {
+      list.clear();
+      return result;
+    }
+    if (!first) first = std::move(result.error());
+  }
+  if (list.empty() && first) return std::move(*first);
+  return {};
+}
+
+Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle) {
+  std::optional<Error> first;
+  bool is_empty = true;
+  std::string_view path;
+  while (next_line(list, path)) {
+    auto result = bundle.add_file(view, path);
+    if (result) {
+      is_empty = false;
+      continue;
+    }
+    const ErrorCode code = result.error().code;
+    if (path == needed || (code != ErrorCode::kNotPresent && code != ErrorCode::kPermission)) return result;
+    if (!first) first = std::move(result.error());
+  }
+  if (is_empty && first) return std::move(*first);
+  return bundle.add(kEndOfListedFiles, "\n");
+}
+
+bool find_contents(std::string_view bundle, std::span<const std::string_view> paths,
+                   std::span<std::optional<std::string_view>> contents) {
+  for (auto& content : contents) content.reset();
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  std::size_t next = 0;
+  while (records.next(path, content)) {
+    if (path == kEndOfListedFiles) return true;
+    for (std::size_t tries = 0; tries < paths.size(); ++tries) {
+      const std::size_t at = (next + tries) % paths.size();
+      if (paths[at] != path) continue;
+      contents[at] = content;
+      next = at + 1;
+      break;
+    }
+  }
+  return false;
 }
 
 std::string_view component_after(std::string_view path, std::string_view prefix, std::string_view& rest) {

@@ -3,6 +3,8 @@
 // list is text, a path a line, in a buffer that the source keeps among its raw bytes.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/base/buffer.h"
@@ -25,6 +27,21 @@ inline constexpr std::string_view kEndOfListedFiles = "end";
 /// `is_needed` says that nothing goes without: that error is returned. Allocates nothing in the steady state.
 Result<void> read_listed_files(KernelView& view, std::string_view list, FileBundleWriter& bundle,
                                bool (*is_needed)(std::string_view path));
+
+/// Fills `list` with those of `paths` that the kernel has, in their order: while the source is being opened those that can
+/// be kept open, else those that can be read now, or may be later. Errors: when there is none, that of the first; when
+/// `needed` cannot be had, its.
+Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
+                              std::string_view needed, Buffer& scratch, Buffer& list);
+
+/// As read_listed_files, for files that stand for themselves: one that is gone or refused by now is left out, be it that its
+/// module was unloaded. Any other error is returned, and so is that of `needed`, and the first when nothing could be read.
+Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle);
+
+/// The content of each of `paths` in a bundle of these functions; nothing for one that is not in it. Quickest when both have
+/// the same order. False when the bundle was cut short. Requires as many contents as paths.
+bool find_contents(std::string_view bundle, std::span<const std::string_view> paths,
+                   std::span<std::optional<std::string_view>> contents);
 
 /// The component of `path` that follows `prefix`, up to the next slash, and in `rest` what follows that slash. Empty when
 /// `path` does not begin with `prefix`.

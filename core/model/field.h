@@ -64,7 +64,7 @@ enum class Field : std::uint8_t {
   kSlabs,         ///< slabs taken from the page allocator, now
   kPartialSlabs,  ///< of these, on the lists of slabs with free objects, now
   kCpuSlabs,      ///< of these, held by CPUs for their next allocations, now
-  kAddressSpace,  ///< B of the kernel's address space, memory or not, now
+  kAddressSpace,  ///< B of address space, the kernel's or a process's own, memory or not, now
   kWideLimit,     ///< as kCountLimit, with all bits of the kernel's limit where the source of that one tells 32
   kEfficiency,    ///< %, of a slab's memory that its objects take
 };

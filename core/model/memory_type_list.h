@@ -51,11 +51,11 @@ class MemoryTypeList {
   [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const noexcept;
 
   /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
-  /// same types in the same order with the same details, and no further CPUs or nodes begin to use them. Types that a roster no longer names become
-  /// vanished. What a contributor names and the list does not know is left out until a roster creates it; types that a
-  /// contributor no longer names lose the figures that it owns, and where the number of types of a name changes all of them
-  /// lose those of contributors, which may be another's by now, until their next commits. `generation` numbers the polls,
-  /// from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
+  /// same types in the same order with the same details, and no further CPUs or nodes begin to use them. Types that a roster
+  /// no longer names become vanished. What a contributor names and the list does not know is left out until a roster creates
+  /// it; types that a contributor no longer names lose the figures that it owns, and where the number of types of a name
+  /// changes all of them lose those of contributors, which may be another's by now, until their next commits. `generation`
+  /// numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
   Result<void> commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation);
 
   /// Destroys the vanished types last seen before `generation`, after calling `on_evict` for each (so that the caller can

@@ -48,10 +48,33 @@ enum class Statistic : std::uint8_t {
   kMemcgEvents,             ///< {group, event} cumulative: times that a control group met a protection or a limit
   kMemcgHighBytes,      ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
   kMemcgGroupsLeftOut,  ///< control groups, now, that were seen and not read
-  kPageEvents,          ///< {kind} cumulative: what the page daemon and reservations of pages had to do
-  kPagedPages,          ///< {pager, direction} pages, cumulative, that pagers moved to or from disks
+
+  kSocketPressure,         ///< {type} 1 while the protocol saves memory, now
+  kSocketPressureBytes,    ///< {type} B from which it does, now
+  kSocketPressureSeconds,  ///< {type} double, s that it did, cumulative
+  kSocketEvents,           ///< {type, kind} what lack of memory or room in queues made the protocol do, cumulative
+
+  kTableSoftLimit,      ///< {type} entries from which the kernel evicts some, now
+  kTableUserLimit,      ///< {type} entries that each user may have, now
+  kTableUserUsedRatio,  ///< {type, kind} double: how much of its quota the user has used who is nearest to it, now
+  kTableEvents,         ///< {type, kind} what a full table made the kernel do, cumulative
+  kNegativeDentries,    ///< unused dentries of files that are not there, now
+
+  kCheckerBugs,         ///< {checker} errors found, cumulative
+  kCheckerObjects,      ///< {checker, state} objects that are checked, now
+  kCheckerAllocations,  ///< {checker} objects that it gave out, cumulative
+  kCheckerFrees,        ///< {checker} objects that it took back, cumulative
+  kCheckerSkips,        ///< {checker, kind} allocations that it was to check and did not, cumulative
+  kSlabDebugCaches,     ///< {check} slab caches with this check on, when the source was started
+  kKernelReports,       ///< {kind} warnings and the like that the kernel printed, cumulative
+  kKernelTaint,         ///< {kind} 1 when the kernel marked itself so since boot
+  kProcessPartBytes,    ///< {type, part} B, now: of the processes of one name; parts overlap
+  kProcessesLeftOut,    ///< processes, now, that were listed and not looked at
+
+  kPageEvents,  ///< {kind} cumulative: what the page daemon and reservations of pages had to do
+  kPagedPages,  ///< {pager, direction} pages, cumulative, that pagers moved to or from disks
 };
-inline constexpr std::size_t kStatisticCount = 34;
+inline constexpr std::size_t kStatisticCount = 53;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

@@ -153,7 +153,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kNumFrees, "mts_numfrees, of all CPUs"},
     {Field::kMemAlloced, "mts_memalloced, of all CPUs"},
     {Field::kMemFreed, "mts_memfreed, of all CPUs"},
-    {Field::kSizeMask, "mts_size, of all CPUs; sizes from vm.malloc.zone_sizes"},
+    {Field::kSizeMask, "mts_size, of all CPUs, sizes from vm.malloc.zone_sizes"},
     {CpuField::kNumAllocs, "mts_numallocs"},
     {CpuField::kNumFrees, "mts_numfrees"},
     {CpuField::kMemAlloced, "mts_memalloced"},

@@ -233,7 +233,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   };
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
   drop_limits_that_do_not_hold(numbers);
-  // Before 13.0 the arena is told instead of what is in it.
+  // Before 12.0 the arena is told instead of what is in it.
   if (!numbers[kUmaTotal].value || !numbers[kUmaLimit].value) {
     numbers[kUmaTotal].value = numbers[kKmemUsed].value;
     numbers[kUmaLimit].value = numbers[kKmemSize].value;
@@ -283,7 +283,7 @@ constexpr FigureOrigin kOrigins[] = {
      "in this order: kern.maxfiles, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc, kern.ipc.nsfbufs, kern.nbuf, "
      "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired; absent when 0"},
     {Field::kBytes,
-     "pipe_buffers: kern.ipc.pipekva; buffer_space: vfs.bufspace; kmem: vm.uma_kmem_total, before 13.0 vm.kmem_map_size; "
+     "pipe_buffers: kern.ipc.pipekva; buffer_space: vfs.bufspace; kmem: vm.uma_kmem_total, before 12.0 vm.kmem_map_size; "
      "kernel_address_space: vm.kvm_size - vm.kvm_free; swap_reservations: vm.swap_reserved; user_wired: its pages x page "
      "size"},
     {Field::kBytesLimit,

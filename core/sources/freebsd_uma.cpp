@@ -114,10 +114,10 @@ Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not ope
 constexpr FigureOrigin kOrigins[] = {
     {Field::kBytes, "items in use x uth_size"},
     {Field::kCount, "uth_allocs + ups_allocs of all CPUs - uth_frees - ups_frees of all CPUs"},
-    {Field::kHeldBytes, "uth_pages x page size; not of secondary zones"},
+    {Field::kHeldBytes, "uth_pages x page size, not of secondary zones"},
     {Field::kFree, "ups_cache_free of all CPUs + uth_zone_free + uth_keg_free"},
     {Field::kZoneFree, "uth_zone_free"},
-    {Field::kKegFree, "uth_keg_free; not of secondary and cache zones"},
+    {Field::kKegFree, "uth_keg_free, not of secondary and cache zones"},
     {Field::kNumAllocs, "uth_allocs + ups_allocs of all CPUs"},
     {Field::kNumFrees, "uth_frees + ups_frees of all CPUs"},
     // Count times size: what libmemstat's accessors return, but no figure of the kernel's, so it is in no type's mask.
@@ -126,8 +126,8 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kFailures, "uth_fails"},
     {Field::kSleeps, "uth_sleeps"},
     {Field::kXDomain, "uth_xdomain"},
-    {Field::kCountLimit, "uth_limit; absent when 0"},
-    {Field::kBytesLimit, "uth_limit x uth_size; absent when 0"},
+    {Field::kCountLimit, "uth_limit, absent when 0"},
+    {Field::kBytesLimit, "uth_limit x uth_size, absent when 0"},
     {Field::kSize, "uth_size"},
     {Field::kRSize, "uth_rsize"},
     {CpuField::kNumAllocs, "ups_allocs"},

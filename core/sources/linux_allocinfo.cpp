@@ -247,11 +247,11 @@ constexpr SourceOption kOptions[] = {
      .kind = SourceOption::Kind::kNumber,
      .default_number = 200,
      .most = 1'000'000,
-     .help = "how many functions the page shows at most, those with most bytes; 0: all"},
+     .help = "how many functions the page shows at most, those with most bytes, 0: all"},
     {.name = "min_bytes",
      .kind = SourceOption::Kind::kBytes,
      .default_number = 64 * 1024,
-     .help = "functions that have less are not on the page; 0: all are"},
+     .help = "functions that have less are not on the page, 0: all are"},
 };
 
 }  // namespace

@@ -179,9 +179,9 @@ Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Fin
 
 constexpr FigureOrigin kOrigins[] = {
     {Field::kBytes,
-     "(total_pages - available_pages) x page size, before 6.15 (alloc_pages_success - release_pages_success) x page size; "
+     "(total_pages - available_pages) x page size, before 6.15 (alloc_pages_success - release_pages_success) x page size, "
      "CmaTotal - CmaFree of \"all areas\""},
-    {Field::kHeldBytes, "total_pages x page size; CmaTotal of \"all areas\""},
+    {Field::kHeldBytes, "total_pages x page size, CmaTotal of \"all areas\""},
     {Field::kBytesLimit, "total_pages x page size"},
     {Field::kMemAlloced, "alloc_pages_success x page size"},
     {Field::kMemFreed, "release_pages_success x page size"},

@@ -249,7 +249,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kBytes, "(nr_hugepages - free_hugepages) x page size"},
     {Field::kCount, "nr_hugepages - free_hugepages"},
     {Field::kHeldBytes, "nr_hugepages x page size"},
-    {Field::kCountLimit, "nr_hugepages - surplus_hugepages + nr_overcommit_hugepages; none where that is 0"},
+    {Field::kCountLimit, "nr_hugepages - surplus_hugepages + nr_overcommit_hugepages, none where that is 0"},
     {Field::kSize, "SIZE of the folder hugepages-SIZEkB"},
     {NodeField::kHeldBytes, "nr_hugepages of the node x page size"},
     {NodeField::kCount, "nr_hugepages - free_hugepages of the node"},

@@ -418,7 +418,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Statistic::kAccountedBytes, "gpu: GPUActive + GPUReclaim"},
     {Statistic::kAccountedBytes, "hardware_corrupted: HardwareCorrupted"},
     {Statistic::kAccountedBytes,
-     "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size; 0 where MemTotal is already without it"},
+     "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size, 0 where MemTotal is already without it"},
     {Statistic::kUnaccountedBytes, "MemTotal - MemFree - every part"},
     {Statistic::kTotalBytes, "MemTotal"},
     {Statistic::kPartMissing, "1 for a part whose line or file this kernel does not have or lets nobody read"},

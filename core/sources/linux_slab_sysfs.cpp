@@ -93,14 +93,14 @@ constexpr SourceOption kOptions[] = {
     {.name = "count_objects",
      .kind = SourceOption::Kind::kSwitch,
      .most = 1,
-     .help = "also counts the objects in use by node, which walks lists of slabs under a lock; caches with more than 10000 "
+     .help = "also counts the objects in use by node, which walks lists of slabs under a lock, caches with more than 10000 "
              "partial slabs are left out"},
     {.name = "count_budget",
      .kind = SourceOption::Kind::kDuration,
      .default_number = 10'000'000,
      .least = 100'000,
      .most = 1'000'000'000,
-     .help = "how long counting may take at one read, 100us to 1s; the next read goes on with the other caches"},
+     .help = "how long counting may take at one read, 100us to 1s, the next read goes on with the other caches"},
 };
 
 std::uint64_t option(const RawBytes& raw, std::size_t index) {
@@ -591,8 +591,7 @@ const SourceDescriptor linux_slab_sysfs{
         "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, four a cache (eight where the kernel "
         "counts allocations: CONFIG_SLUB_STATS); what is read by default costs the kernel the same however many slabs a "
         "cache has; caches that appear after privileges were dropped have none of these figures, else they are found within "
-        "30 reads; no slabs of CPUs since Linux 7.0, whose CPUs hold none; counters are of CPUs online, and each wraps at "
-        "2^32",
+        "30 reads; no slabs of CPUs since Linux 7.0, whose CPUs hold none; counters are of CPUs online and wrap at 2^32",
     .open = open,
     .read = read,
     .parse = parse,

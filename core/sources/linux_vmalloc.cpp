@@ -244,7 +244,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kBytes, "pages= x page size"},
     {Field::kCount, "areas"},
     {Field::kFree, "areas freed but not yet unmapped"},
-    {Field::kAddressSpace, "size of the areas without guard pages; of those not yet unmapped, with them"},
+    {Field::kAddressSpace, "size of the areas without guard pages, of those not yet unmapped, with them"},
     {NodeField::kHeldBytes, "N0=, N1=, ... x page size"},
 };
 

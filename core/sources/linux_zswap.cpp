@@ -116,13 +116,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
     auto result = read_listed_files(view, list, bundle, [](std::string_view) { return false; });
     if (!result) return result;
   }
-  return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
-}
-
-Result<void> open(KernelView& view, RawBytes& raw) {
-  if (auto result = view.keep_open(kMeminfo); !result) return result;
-  find_files(view, Finding::kWhenOpened, raw);
-  if (auto result = read(view, raw); !result) return result;
+  if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
   if (raw.parts[kMeminfoPart].view().find("\nZswap:") == std::string_view::npos &&
       !parse_files(raw.parts[kBundlePart].view()).pool_size) {
     return system_error(kMeminfo, ENOENT, "no line Zswap, which kernels with zswap have since 5.19");
@@ -130,9 +124,15 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return {};
 }
 
+Result<void> open(KernelView& view, RawBytes& raw) {
+  if (auto result = view.keep_open(kMeminfo); !result) return result;
+  find_files(view, Finding::kWhenOpened, raw);
+  return read(view, raw);
+}
+
 constexpr FigureOrigin kOrigins[] = {
-    {Field::kBytes, "Zswap; before 5.19 pool_total_size of debugfs"},
-    {Field::kCount, "Zswapped / page size; before 5.19 stored_pages of debugfs"},
+    {Field::kBytes, "Zswap, before 5.19 pool_total_size of debugfs"},
+    {Field::kCount, "Zswapped / page size, before 5.19 stored_pages of debugfs"},
     {Field::kBytesLimit, "MemTotal x max_pool_percent / 100, in whole pages"},
     {Field::kFailures, "pool_limit_hit + reject_alloc_fail + reject_kmemcache_fail of debugfs"},
 };

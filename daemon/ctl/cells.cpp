@@ -13,6 +13,21 @@ std::string spaces(std::string_view text, std::size_t width) {
   return std::string(used < width ? width - used : 0, ' ');
 }
 
+/// B of the character that `text` begins with; 0: it begins with none that UTF-8 has.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80U) return 1;
+  const std::size_t size = byte(0) >= 0xF0U ? 4 : byte(0) >= 0xE0U ? 3 : 2;
+  if (byte(0) < 0xC2U || byte(0) > 0xF4U || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if (!continues_character(text[i])) return 0;
+  }
+  // Longer than need be, halves of UTF-16, beyond Unicode.
+  const bool is_wrong = (byte(0) == 0xE0U && byte(1) < 0xA0U) || (byte(0) == 0xEDU && byte(1) > 0x9FU) ||
+                        (byte(0) == 0xF0U && byte(1) < 0x90U) || (byte(0) == 0xF4U && byte(1) > 0x8FU);
+  return is_wrong ? 0 : size;
+}
+
 }  // namespace
 
 std::size_t width_of(std::string_view text) {
@@ -33,6 +48,16 @@ std::string printable(std::string_view name) {
     if (is_c1) ++i;
   }
   return text;
+}
+
+std::string printable_bytes(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t size = character_size(bytes);
+    text += size == 0 ? "?" : bytes.substr(0, size);
+    bytes.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return printable(text);
 }
 
 }  // namespace memstat::ctl

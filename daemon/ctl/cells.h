@@ -20,4 +20,7 @@ std::string to_right(std::uint64_t number, std::size_t width);
 /// A type's name for a terminal: control characters, which a hostile capture could steer it with, become '?'.
 std::string printable(std::string_view name);
 
+/// The same of any bytes, such as a path: what is not part of valid UTF-8 becomes '?' as well.
+std::string printable_bytes(std::string_view bytes);
+
 }  // namespace memstat::ctl

@@ -10,10 +10,12 @@
 #include <string>
 
 #include "core/include/memstat.h"
+#include "daemon/ctl/linux_reports.h"
 #include "daemon/ctl/malloc_report.h"
 #include "daemon/ctl/mbufs_report.h"
 #include "daemon/ctl/options.h"
 #include "daemon/ctl/output.h"
+#include "daemon/ctl/resident_report.h"
 #include "daemon/ctl/types_report.h"
 #include "daemon/ctl/zones_report.h"
 
@@ -68,6 +70,9 @@ Report make_report(const CommandLine& options, const List& list) {
     case Command::kMbufs:
       if (memstat_sysctl_all(list.get(), 0) != 0) return refused();
       return mbufs_report(list.get(), options.json);
+    case Command::kProcess: return process_report(list.get(), options.pids, options.json);
+    case Command::kNode: return node_report(list.get(), options.addresses, options.json);
+    case Command::kResident: return resident_report(options.paths, options.json);
     case Command::kTypes: break;
   }
   Report report = query_types(list);

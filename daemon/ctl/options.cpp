@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -21,11 +22,14 @@ struct CommandWords {
   const char* help;
 };
 
-constexpr std::array<CommandWords, 4> kCommands{{
+constexpr std::array<CommandWords, 7> kCommands{{
     {Command::kMalloc, "malloc", "The malloc(9) types of a FreeBSD kernel, as vmstat -m prints them"},
     {Command::kZones, "zones", "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them"},
     {Command::kMbufs, "mbufs", "The network buffers of a FreeBSD kernel, as netstat -m prints them"},
     {Command::kTypes, "types", "Every memory type of any kernel, the largest first"},
+    {Command::kProcess, "process", "How much memory processes of a Linux kernel have"},
+    {Command::kNode, "node", "Which NUMA node of a Linux kernel physical addresses lie in"},
+    {Command::kResident, "resident", "How much of files is in this machine's memory"},
 }};
 
 constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{{"freebsd-15", Format::kFreeBsd15},
@@ -56,24 +60,73 @@ std::string check_format(const std::string& text) {
   return is_known ? std::string() : "there is no format " + text + ": give freebsd-15, freebsd-13, freebsd-12 or freebsd-10";
 }
 
+/// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+  if (is_hex) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, is_hex ? 16 : 10);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+/// "" or what is wrong with an address.
+std::string check_address(const std::string& text) {
+  if (parse_number(text)) return {};
+  return "\"" + text + "\" is no address: give bytes from the begin of physical memory, at most 2^64 - 1, as 0x1a2b or 6699";
+}
+
+/// "" or what is wrong with the number of a process.
+std::string check_pid(const std::string& text) {
+  constexpr std::uint64_t kMost = 0x7FFFFFFF;
+  const auto number = parse_number(text);
+  const bool is_decimal = text.find_first_not_of("0123456789") == std::string::npos;
+  if (number && is_decimal && *number != 0 && *number <= kMost) return {};
+  return "\"" + text + "\" is no process: give its number";
+}
+
 /// What a command's options are written to while they are parsed.
 struct Collected {
   std::string from;
   std::string format = kFormats[0].first;
   bool is_human = false;
   bool is_exact = false;
+  std::vector<std::string> arguments;  // that stand behind the command
 };
 
+bool is_of_freebsd(Command command) {
+  return command == Command::kMalloc || command == Command::kZones || command == Command::kMbufs;
+}
+
+/// What a command takes that is no option.
+void add_arguments(CLI::App& app, Command command, Collected& collected) {
+  if (command == Command::kProcess) {
+    app.add_option("PID", collected.arguments, "Their numbers; memstatctl itself when there is none")
+        ->type_name("")
+        ->check(check_pid);
+  } else if (command == Command::kNode) {
+    app.add_option("ADDRESS", collected.arguments, "Physical addresses, as 0x1a2b or 6699")
+        ->type_name("")
+        ->required()
+        ->check(check_address);
+  } else if (command == Command::kResident) {
+    app.add_option("PATH", collected.arguments, "Files, and folders with all files below them")->type_name("")->required();
+  }
+}
+
 void add_options(CLI::App& app, Command command, Collected& collected, CommandLine& options) {
-  app.add_option("--from", collected.from,
-                 "This machine's kernel, or a capture (a folder, .tar or .tar.zst)\nand which poll of it, from 0; the last "
-                 "by default")
-      ->type_name("live|CAPTURE[@POLL]")
-      ->check(check_from);
+  add_arguments(app, command, collected);
+  if (command != Command::kResident)
+    app.add_option(
+           "--from", collected.from,
+           "This machine's kernel, or a capture (a folder, .tar or .tar.zst)\nand which poll of it, from 0; the last "
+           "by default")
+        ->type_name("live|CAPTURE[@POLL]")
+        ->check(check_from);
   app.add_flag("--json", options.json,
-               command == Command::kTypes ? "JSON, figures in bytes and whole numbers"
-                                          : "JSON with the keys and nesting of the original tool");
-  if (command != Command::kTypes) {
+               is_of_freebsd(command) ? "JSON with the keys and nesting of the original tool"
+                                      : "JSON, figures in bytes and whole numbers");
+  if (is_of_freebsd(command)) {
     app.add_option(
            "--format", collected.format,
            "Layout of that release: freebsd-15 (the default), freebsd-13,\nfreebsd-12 or freebsd-10 (which had no JSON)")
@@ -101,7 +154,12 @@ ParsedCommandLine finish(const CLI::App& parsed, const Collected& collected, Com
   for (const auto& [name, format] : kFormats) {
     if (collected.format == name) options.format = format;
   }
-  if (parsed.count("--from") > 0) options.from = collected.from;
+  if (options.command != Command::kResident && parsed.count("--from") > 0) options.from = collected.from;
+  for (const std::string& argument : collected.arguments) {
+    if (options.command == Command::kResident) options.paths.push_back(argument);
+    if (options.command == Command::kNode) options.addresses.push_back(parse_number(argument).value_or(0));
+    if (options.command == Command::kProcess) options.pids.push_back(static_cast<int>(parse_number(argument).value_or(0)));
+  }
   if (collected.is_human || collected.is_exact) options.human = collected.is_human;
   if (options.json && options.format == Format::kFreeBsd10) {
     return refuse("--json: the tools of FreeBSD 10 had no JSON; leave --format out, or take freebsd-12 or later");
@@ -120,12 +178,13 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   if (argc > 1 && argv[1][0] != '-' && std::none_of(kCommands.begin(), kCommands.end(), [&](const auto& words) {
         return argv[1] == std::string(words.name);
       })) {
-    return refuse("there is no command \"" + std::string(argv[1]) + "\"; there are malloc, zones, mbufs and types");
+    return refuse("there is no command \"" + std::string(argv[1]) +
+                  "\"; there are malloc, zones, mbufs, types, process, node and resident");
   }
   CommandLine options;
   Collected collected;
   try {
-    CLI::App app("Shows kernel memory, of this machine or from a capture, as FreeBSD's vmstat and netstat do.",
+    CLI::App app("Shows kernel memory, of this machine or from a capture, as FreeBSD's vmstat and netstat do, and more.",
                  "memstatctl");
     app.set_version_flag("--version", "memstatctl " MEMSTAT_VERSION);
     app.require_subcommand(0, 1);  // none is our own mistake to tell, after those that name an argument
@@ -141,7 +200,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     } catch (const CLI::CallForVersion& version) {
       return {.options = {}, .exit_status = print(version.what() + std::string("\n"))};
     }
-    if (app.get_subcommands().empty()) return refuse("a command is needed: malloc, zones, mbufs or types");
+    if (app.get_subcommands().empty())
+      return refuse("a command is needed: malloc, zones, mbufs, types, process, node or resident");
     return finish(*app.get_subcommands().front(), collected, std::move(options));
   } catch (const std::bad_alloc&) {
     throw;

@@ -2,13 +2,15 @@
 // The command line of memstatctl.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memstat::ctl {
 
-enum class Command { kMalloc, kZones, kMbufs, kTypes };
+enum class Command { kMalloc, kZones, kMbufs, kTypes, kProcess, kNode, kResident };
 
 /// As which release's tools reports look; the figures are the same in all.
 enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
@@ -24,7 +26,10 @@ struct CommandLine {
   std::optional<std::string> from;  ///< A capture, or kFromLive; none: MEMSTAT_CAPTURE when it is set, else live.
   bool json = false;
   Format format = Format::kFreeBsd15;
-  std::optional<bool> human;  ///< Figures as 2.3k; none: the command's own default.
+  std::optional<bool> human;             ///< Figures as 2.3k; none: the command's own default.
+  std::vector<int> pids;                 ///< Of the command process; empty: memstatctl itself.
+  std::vector<std::uint64_t> addresses;  ///< Of the command node.
+  std::vector<std::string> paths;        ///< Of the command resident.
 };
 
 /// The command line, or the exit status with which to end at once (what there is to say has been printed).

@@ -31,6 +31,34 @@ constexpr std::array<Column, 6> kColumns{{
     {"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, memstat_get_countlimit, false},
 }};
 
+struct NodeColumn {
+  const char* key;
+  std::uint32_t figure;  // MEMSTAT_NODE_FIGURE_*
+  std::uint64_t (*get)(const memory_type*, int);
+};
+
+constexpr std::array<NodeColumn, 4> kNodeColumns{{
+    {"held", MEMSTAT_NODE_FIGURE_HELD_BYTES, memstat_get_pernode_held_bytes},
+    {"objects", MEMSTAT_NODE_FIGURE_COUNT, memstat_get_pernode_count},
+    {"free", MEMSTAT_NODE_FIGURE_FREE, memstat_get_pernode_free},
+    {"slots", MEMSTAT_NODE_FIGURE_SLOTS, memstat_get_pernode_slots},
+}};
+
+/// The type's figures on each node, where the kernel has any.
+void add_nodes(JsonWriter& json, const memory_type* type) {
+  if (memstat_get_node_figures(type) == 0) return;
+  json.open_list("nodes");
+  for (int node = 0; node < memstat_get_node_count(type); ++node) {
+    json.open_object({});
+    json.field("node", static_cast<std::uint64_t>(node));
+    for (const NodeColumn& column : kNodeColumns) {
+      if ((memstat_get_node_figures(type) & column.figure) != 0) json.field(column.key, column.get(type, node));
+    }
+    json.close();
+  }
+  json.close();
+}
+
 bool has(const memory_type* type, const Column& column) { return (memstat_get_figures(type) & column.figure) != 0; }
 
 std::uint64_t figure_of(const memory_type* type, const Column& column) {
@@ -117,6 +145,7 @@ std::string types_json(memory_type_list* list) {
     for (const Column& column : kColumns) {
       if (has(type, column)) json.field(column.key, figure_of(type, column));
     }
+    add_nodes(json, type);
     json.close();
   }
   return json.finish();

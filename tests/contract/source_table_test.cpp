@@ -61,7 +61,12 @@ TEST(SourceTable, TellsOfEveryFigureWhereItComesFrom) {
     EXPECT_EQ(fields_of(source->origins), source->fields) << source->name;
     EXPECT_EQ(cpu_fields_of(source->origins), source->cpu_fields) << source->name;
     EXPECT_EQ(node_fields_of(source->origins), source->node_fields) << source->name;
-    for (const FigureOrigin& origin : source->origins) EXPECT_FALSE(origin.origin.empty()) << source->name;
+    for (const FigureOrigin& origin : source->origins) {
+      EXPECT_FALSE(origin.origin.empty()) << source->name;
+      EXPECT_EQ(origin.origin.find("; "), std::string_view::npos) << "that separates figures in --list-sources";
+    }
+    for (const SourceOption& option : source->options)
+      EXPECT_EQ(option.help.find("; "), std::string_view::npos) << option.help;
   }
 }
 

@@ -114,12 +114,16 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "malloc, zones, mbufs or types"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "malloc, zones, mbufs, types, process, node or resident"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
                 (["malloc", "--human", "--no-human"], "--no-human"), (["zones", "--json", "--format", "freebsd-10"], "JSON"),
-                (["malloc", "--human", "--format", "freebsd-13"], "--human")):
+                (["malloc", "--human", "--format", "freebsd-13"], "--human"),
+                (["node"], "ADDRESS"), (["node", "0x"], "0x"), (["node", "-1"], "-1"), (["node", "12g"], "12g"), (["node", ""], "ADDRESS"),
+                (["node", "0x10000000000000000"], "2^64"), (["process", "0"], "no process"), (["process", "0x10"], "no process"),
+                (["process", "4294967296"], "no process"), (["resident"], "PATH"), (["resident", "/", "--from", "live"], "--from"),
+                (["process", "--human"], "--human"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
         for command in ("malloc", "zones", "mbufs", "types"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):

@@ -50,7 +50,10 @@ inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
 }
 
 /// Whether each type has files of its own, so that one that cannot be read is a type that went.
-inline bool has_types_that_go_alone(const SourceDescriptor& source) { return source.allocator == Allocator::kMemcg; }
+inline bool has_types_that_go_alone(const SourceDescriptor& source) {
+  return source.allocator == Allocator::kMemcg || source.allocator == Allocator::kSocket ||
+         source.allocator == Allocator::kTable || source.allocator == Allocator::kProcess;
+}
 
 /// Whether a source reads one of FreeBSD's statistics streams, which have their records side by side.
 inline bool is_stream(const SourceDescriptor& source) {

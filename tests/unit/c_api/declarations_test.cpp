@@ -108,6 +108,17 @@ static_assert(same<int (*)(const Type*)>(memstat_is_present));
 static_assert(same<const char* (*)(const Type*)>(memstat_get_detail));
 static_assert(same<uint64_t (*)(const Type*)>(memstat_get_held_bytes));
 static_assert(same<uint32_t (*)(const Type*)>(memstat_get_figures));
+static_assert(same<int (*)(const Type*)>(memstat_get_node_count));
+static_assert(same<uint32_t (*)(const Type*)>(memstat_get_node_figures));
+static_assert(same<CpuFigure>(memstat_get_pernode_held_bytes));
+static_assert(same<CpuFigure>(memstat_get_pernode_count));
+static_assert(same<CpuFigure>(memstat_get_pernode_free));
+static_assert(same<CpuFigure>(memstat_get_pernode_slots));
+static_assert(same<int (*)(List*, uint64_t, struct memstat_memory_block*)>(memstat_find_memory_block));
+static_assert(same<int (*)(List*, int, struct memstat_process*)>(memstat_get_process));
+static_assert(same<size_t (*)(uint64_t, char*, size_t)>(memstat_bytes_to_string));
+static_assert(same<size_t (*)(const struct memstat_process*, char*, size_t)>(memstat_process_to_string));
+static_assert(sizeof(struct memstat_process) == 104 && sizeof(struct memstat_memory_block) == 32);
 
 TEST(Strerror, HasWordsOfItsOwnForEveryErrorAndOneForAllOthers) {
   const std::string unknown = memstat_strerror(MEMSTAT_ERROR_UNDEFINED);

@@ -28,5 +28,16 @@ TEST(Cells, NamesCannotSteerTheTerminal) {
             "a?2Jb\xC2\xA0");
 }
 
+TEST(Cells, BytesThatAreNoCharacterAreReplacedEach) {
+  EXPECT_EQ(printable_bytes(""), "");
+  EXPECT_EQ(printable_bytes("/a \xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80/b"), "/a \xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80/b");
+  EXPECT_EQ(printable_bytes("a\xFF\x80z"), "a??z");
+  EXPECT_EQ(printable_bytes("a\xC3"), "a?");
+  EXPECT_EQ(printable_bytes("\xE2\x82z"), "??z");
+  EXPECT_EQ(printable_bytes("\xC0\xAF \xE0\x80\x80 \xED\xA0\x80 \xF0\x80\x80\x80 \xF4\x90\x80\x80 \xF5"),
+            "?? ??? ??? ???? ???? ?");
+  EXPECT_EQ(printable_bytes("\xC2\x9B\n"), "??");
+}
+
 }  // namespace
 }  // namespace memstat::ctl

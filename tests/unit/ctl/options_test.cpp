@@ -36,5 +36,14 @@ TEST(CtlOptions, AreTakenAsTheyAreGiven) {
   EXPECT_EQ(parse({"malloc", "--human"}).options.human, true);
 }
 
+TEST(CtlOptions, ArgumentsAreProcessesAddressesAndPaths) {
+  EXPECT_EQ(parse({"process", "1", "2147483647"}).options.pids, (std::vector<int>{1, 2147483647}));
+  EXPECT_TRUE(parse({"process", "--from", "live"}).options.pids.empty());
+  EXPECT_EQ(parse({"node", "0x1f", "17", "0XfFfFfFfFfFfFfFfF"}).options.addresses,
+            (std::vector<std::uint64_t>{31, 17, ~std::uint64_t{0}}));
+  EXPECT_EQ(parse({"resident", "a b", "0x1f"}).options.paths, (std::vector<std::string>{"a b", "0x1f"}));
+  EXPECT_FALSE(parse({"resident", "a"}).options.from);
+}
+
 }  // namespace
 }  // namespace memstat::ctl

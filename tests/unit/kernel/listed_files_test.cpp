@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cerrno>
+
 #include "tests/support/fake_kernel_view.h"
 
 namespace memstat {
@@ -54,6 +57,80 @@ TEST_F(ListedFiles, ThatCannotBeReadAreLeftOutUnlessNothingGoesWithout) {
   view_.fail("/a", EIO);
   EXPECT_EQ(read_all([](std::string_view path) { return path == "/b"; }), "/b=2 end=\n ");
   EXPECT_NE(read_all([](std::string_view path) { return path == "/a"; }).find("/a"), std::string::npos);
+}
+
+class KnownFiles : public ListedFiles {
+ protected:
+  static constexpr std::string_view kPaths[] = {"/a", "/b", "/c"};
+  std::string list(Finding finding, std::string_view needed = {}) {
+    const auto result = list_known_files(view_, finding, kPaths, needed, scratch_, list_);
+    return result ? std::string(list_.view()) : to_string(result.error());
+  }
+  /// "content content ..." of what a read gives, "-" for a file that is none.
+  std::string read(std::string_view needed = {}) {
+    FileBundleWriter writer(bundle_, scratch_);
+    if (const auto result = read_known_files(view_, list_.view(), needed, writer); !result) return to_string(result.error());
+    std::array<std::optional<std::string_view>, 3> contents;
+    EXPECT_TRUE(find_contents(bundle_.view(), kPaths, contents));
+    std::string words;
+    for (const auto& content : contents) words += std::string(content.value_or("-")) + " ";
+    return words;
+  }
+};
+
+TEST_F(KnownFiles, AreThoseThatTheKernelHas) {
+  view_.set("/a", "1");
+  view_.set("/c", "3");
+  for (const Finding finding : {Finding::kWhenOpened, Finding::kWhenRead}) {
+    EXPECT_EQ(list(finding), "/a\n/c\n");
+    EXPECT_EQ(list(finding, "/c"), "/a\n/c\n");
+    EXPECT_EQ(read(), "1 - 3 ");
+    EXPECT_NE(list(finding, "/b").find("/b"), std::string::npos) << "needed";
+    EXPECT_TRUE(list_.empty());
+  }
+}
+
+TEST_F(KnownFiles, ThatFailNowAreListedWhereReadingCanSayWhy) {
+  view_.set("/a", "1");
+  view_.fail("/b", EIO);
+  EXPECT_EQ(list(Finding::kWhenOpened), "/a\n") << "cannot be kept open";
+  EXPECT_EQ(list(Finding::kWhenRead), "/a\n/b\n");
+  EXPECT_NE(read().find("/b"), std::string::npos);
+}
+
+TEST_F(KnownFiles, ThatAreAllAbsentAreTheErrorOfTheFirst) {
+  for (const Finding finding : {Finding::kWhenOpened, Finding::kWhenRead}) {
+    const auto result = list_known_files(view_, finding, kPaths, {}, scratch_, list_);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+    EXPECT_EQ(result.error().path, "/a");
+    EXPECT_TRUE(list_.empty());
+  }
+}
+
+TEST_F(KnownFiles, ThatGoAreLeftOutWhileAnyIsThere) {
+  for (const char* path : {"/a", "/b", "/c"}) view_.set(path, path + 1);
+  ASSERT_EQ(list(Finding::kWhenOpened), "/a\n/b\n/c\n");
+  EXPECT_EQ(read("/a"), "a b c ");
+  view_.fail("/b", ENOENT);
+  EXPECT_EQ(read("/a"), "a - c ");
+  view_.fail("/b", EACCES);
+  EXPECT_EQ(read("/a"), "a - c ");
+  EXPECT_NE(read("/b").find("/b"), std::string::npos) << "needed";
+  view_.fail("/b", EIO);
+  EXPECT_NE(read("/a").find("/b"), std::string::npos);
+  for (const char* path : {"/a", "/b", "/c"}) view_.fail(path, ENOENT);
+  EXPECT_NE(read().find("/a"), std::string::npos) << "the first";
+}
+
+TEST_F(KnownFiles, OfABundleThatIsCutShortAreKnownAsSuch) {
+  for (const char* path : {"/a", "/b", "/c"}) view_.set(path, "12");
+  ASSERT_EQ(list(Finding::kWhenOpened), "/a\n/b\n/c\n");
+  EXPECT_EQ(read(), "12 12 12 ");
+  std::array<std::optional<std::string_view>, 3> contents;
+  for (std::size_t size = bundle_.size(); size-- > 0;) {
+    EXPECT_FALSE(find_contents(bundle_.view().substr(0, size), kPaths, contents)) << size;
+  }
 }
 
 TEST(ComponentAfter, IsWhatStandsBehindThePrefix) {

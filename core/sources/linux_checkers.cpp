@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the kernel's own memory checkers count, where they are on. What is off is not present.
+//
+//   /sys/kernel/debug/kfence/stats (mm/kfence/core.c, stats_show), "name: number" a line: "enabled: 1", "currently
+//     allocated: 12", "total allocations: 400", "total frees: 388", "zombie allocations: 0", "total bugs: 0", and since 5.17
+//     "skipped allocations (REASON): 0". KFENCE that never ran has all zeros, and is off.
+//   /sys/kernel/slab/CACHE/{sanity_checks,red_zone,poison,store_user} (mm/slub.c), "1" where the check is on. That is
+//   decided
+//     when the kernel starts (slab_debug=), so these files, some hundreds, are read once and what they said is kept: a line
+//     "caches N", then a line with the checks of each cache that has any. Links are other names of a cache that is there.
+//   /sys/kernel/warn_count, oops_count (kernel/panic.c, kernel/exit.c; 6.2 and newer, and older stable ones): reports that
+//     the kernel printed. Those of KASAN, KFENCE, KCSAN and UBSAN are warnings as well.
+//   /proc/sys/kernel/tainted (kernel/panic.c), a set of bits since boot, two of which speak of memory: 4, a machine check,
+//   and
+//     5, a page in a state that it must not be in.
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/kernel/listed_files.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kPaths[] = {
+    "/proc/sys/kernel/tainted",
+    "/sys/kernel/warn_count",
+    "/sys/kernel/oops_count",
+    "/sys/kernel/debug/kfence/stats",
+};
+enum File : std::size_t { kTainted, kWarnings, kOopses, kKfence, kFileCount };
+static_assert(std::size(kPaths) == kFileCount);
+using Contents = std::array<std::optional<std::string_view>, kFileCount>;
+
+constexpr std::string_view kSlabFolder = "/sys/kernel/slab";
+constexpr std::string_view kSlabHeading = "caches ";
+constexpr std::string_view kSlabChecks[] = {"sanity_checks", "red_zone", "poison", "store_user"};
+
+// Of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kListPart = 2;
+constexpr std::size_t kSlabPart = 3;
+
+constexpr std::string_view kKfenceName = "kfence";
+
+/// One figure of KFENCE by its name in the file.
+struct KfenceFigure {
+  std::string_view name;
+  Statistic statistic;
+  std::string_view label = {};
+};
+constexpr KfenceFigure kKfenceFigures[] = {
+    {"currently allocated", Statistic::kCheckerObjects, "allocated"},
+    {"total allocations", Statistic::kCheckerAllocations},
+    {"total frees", Statistic::kCheckerFrees},
+    {"zombie allocations", Statistic::kCheckerObjects, "zombie"},
+    {"total bugs", Statistic::kCheckerBugs},
+};
+constexpr std::string_view kSkipped = "skipped allocations (";
+
+struct KfenceLine {
+  std::string_view name;
+  std::uint64_t number = 0;
+};
+
+/// Calls `visit` for each line. Returns the offset of the first one that is none, or nothing.
+template <typename Visit>
+std::optional<std::size_t> for_each_kfence_line(std::string_view text, Visit visit) {
+  std::string_view rest = text;
+  std::string_view line;
+  while (!rest.empty()) {
+    const std::size_t offset = text.size() - rest.size();
+    if (rest.find('\n') == std::string_view::npos) return offset;
+    next_line(rest, line);
+    const std::size_t colon = line.rfind(':');
+    if (colon == std::string_view::npos) return offset;
+    const auto number = parse_u64(trim(line.substr(colon + 1)));
+    if (!number) return offset;
+    visit(KfenceLine{line.substr(0, colon), *number});
+  }
+  return std::nullopt;
+}
+
+/// Adds a figure of KFENCE. Of two of one name the first counts.
+void add_kfence_figure(Statistic statistic, std::string_view label, std::uint64_t number, StagedStatistics& statistics) {
+  for (const StagedStatistics::Entry& entry : statistics.entries()) {
+    if (entry.statistic == statistic && (label.empty() || statistics.label(entry, 1) == label)) return;
+  }
+  statistics.add(statistic, number, {kKfenceName, label});
+}
+
+void add_kfence_line(const KfenceLine& line, Staging& staging) {
+  StagedStatistics& statistics = staging.statistics();
+  for (const KfenceFigure& figure : kKfenceFigures) {
+    if (figure.name == line.name) add_kfence_figure(figure.statistic, figure.label, line.number, statistics);
+  }
+  if (line.name.starts_with(kSkipped) && line.name.ends_with(')')) {
+    const std::string_view reason = line.name.substr(kSkipped.size(), line.name.size() - kSkipped.size() - 1);
+    // A reason that is no valid text would be repaired on the way in, and two of them might come out the same.
+    if (!reason.empty() && reason.size() < 100 && is_valid_label_text(reason)) {
+      add_kfence_figure(Statistic::kCheckerSkips, reason, line.number, statistics);
+    }
+  }
+}
+
+Result<void> parse_kfence(const Contents& contents, Staging& staging) {
+  if (!contents[kKfence]) return {};
+  bool is_on = false;
+  const auto offset = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
+    is_on = is_on || ((line.name == "enabled" || line.name == "total allocations") && line.number != 0);
+  });
+  if (offset) return data_error(kPaths[kKfence], *offset, "is to have a name, a colon and a number on a whole line here");
+  if (!is_on) return {};
+  for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) { add_kfence_line(line, staging); });
+  return {};
+}
+
+/// Counts the caches by check. See the head of the file for the text.
+Result<void> parse_slab_checks(std::string_view text, Staging& staging) {
+  if (text.empty()) return {};
+  std::array<std::uint64_t, std::size(kSlabChecks)> counts{};
+  std::string_view rest = text;
+  std::string_view line;
+  std::string_view check;
+  if (!text.ends_with('\n') || !text.starts_with(kSlabHeading)) {
+    return data_error(kSlabFolder, text.size(), "what was read of the caches ends early");
+  }
+  next_line(rest, line);
+  while (next_line(rest, line)) {
+    while (next_word(line, check)) {
+      for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += kSlabChecks[i] == check ? 1 : 0;
+    }
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) staging.statistics().add(Statistic::kSlabDebugCaches, counts[i], {kSlabChecks[i]});
+  }
+  return {};
+}
+
+/// The number that a file consists of, into `number` if there is the file.
+Result<void> parse_number(const Contents& contents, File file, std::optional<std::uint64_t>& number) {
+  if (!contents[file]) return {};
+  number = parse_u64(trim(*contents[file]));
+  if (!number) return data_error(kPaths[file], 0, "is to be a number of at most 64 bits");
+  return {};
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  Contents contents;
+  if (!find_contents(bundle, kPaths, contents) || !contents[kTainted]) {
+    return data_error(kPaths[kTainted], bundle.size(), "what was read ends early");
+  }
+  std::optional<std::uint64_t> tainted;
+  std::optional<std::uint64_t> warnings;
+  std::optional<std::uint64_t> oopses;
+  if (auto result = parse_number(contents, kTainted, tainted); !result) return result;
+  if (auto result = parse_number(contents, kWarnings, warnings); !result) return result;
+  if (auto result = parse_number(contents, kOopses, oopses); !result) return result;
+  StagedStatistics& statistics = staging.statistics();
+  statistics.add(Statistic::kKernelTaint, *tainted >> 4U & 1U, {"machine_check"});
+  statistics.add(Statistic::kKernelTaint, *tainted >> 5U & 1U, {"bad_page"});
+  if (warnings) statistics.add(Statistic::kKernelReports, *warnings, {"warning"});
+  if (oopses) statistics.add(Statistic::kKernelReports, *oopses, {"oops"});
+  if (auto result = parse_kfence(contents, staging); !result) return result;
+  return parse_slab_checks(raw.parts[kSlabPart].view(), staging);
+}
+
+/// Adds a line with the checks that a cache has on, if it has any.
+void add_checks(KernelView& view, const std::string& cache, Buffer& scratch, Buffer& out) {
+  bool has_any = false;
+  for (const std::string_view check : kSlabChecks) {
+    const std::string path = std::string(kSlabFolder) + "/" + cache + "/" + std::string(check);
+    if (!view.read_file(path, scratch) || trim(scratch.view()) != "1") continue;
+    out.append(check);
+    out.append(" ");
+    has_any = true;
+  }
+  if (has_any) out.append("\n");
+}
+
+/// Reads what checks all caches have, once. A kernel without CONFIG_SLUB_DEBUG has none of the files, one with SLAB (before
+/// 6.8) not the folder: nothing is on there.
+void read_slab_checks(KernelView& view, RawBytes& raw) {
+  Buffer& out = raw.parts[kSlabPart];
+  if (!out.empty()) return;
+  std::vector<std::string> caches;
+  if (!view.list_directory(kSlabFolder, caches)) caches.clear();
+  out.append(kSlabHeading);
+  out.append(std::to_string(caches.size()));
+  out.append("\n");
+  for (const std::string& cache : caches) {
+    if (view.read_link(std::string(kSlabFolder) + "/" + cache)) continue;
+    add_checks(view, cache, raw.parts[kScratchPart], out);
+  }
+}
+
+Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
+  auto result = list_known_files(view, finding, kPaths, kPaths[kTainted], raw.parts[kScratchPart], raw.parts[kListPart]);
+  if (result) read_slab_checks(view, raw);
+  return result;
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+  }
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  return read_known_files(view, raw.parts[kListPart].view(), kPaths[kTainted], bundle);
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Statistic::kCheckerBugs, "total bugs of kfence/stats"},
+    {Statistic::kCheckerObjects, "currently allocated, zombie allocations of kfence/stats"},
+    {Statistic::kCheckerAllocations, "total allocations of kfence/stats"},
+    {Statistic::kCheckerFrees, "total frees of kfence/stats"},
+    {Statistic::kCheckerSkips, "skipped allocations of kfence/stats, by reason"},
+    {Statistic::kSlabDebugCaches, "caches with sanity_checks, red_zone, poison, store_user of slab/* on"},
+    {Statistic::kKernelReports, "warn_count, oops_count"},
+    {Statistic::kKernelTaint, "bits 4 and 5 of tainted"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_checkers;
+const SourceDescriptor linux_checkers{
+    .name = "linux_checkers",
+    .origin =
+        "/proc/sys/kernel/tainted, /sys/kernel/warn_count, /sys/kernel/oops_count, /sys/kernel/debug/kfence/stats, "
+        "/sys/kernel/slab",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kUnknown,
+    .is_roster = false,
+    .fields = {},
+    .cpu_fields = {},
+    .origins = kOrigins,
+    .notes =
+        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; the slab "
+        "caches' checks are those when the daemon started; a taint stays until the machine is started anew",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

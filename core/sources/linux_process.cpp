@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Processes that were asked for, a type a name, from /proc/PID/statm (fs/proc/array.c, proc_pid_statm; the format is told in
+// core/base/process_memory.h) and /proc/PID/comm (fs/proc/base.c). Threads of the kernel and zombies have no memory: their
+// columns are 0, and they are left out.
+//
+// A type is a name and not a process: a server of 200 workers is one line, process IDs would make new series at every start,
+// and which of several processes of one name is which nobody knows. Pages that processes share count once for each.
+//
+// Whether a process is wanted by its name or by its size, every process has to be looked at: what that costs is bounded by
+// the option most_processes, in the order of the process IDs, and what it leaves out is counted. By name that is one
+// file a process, of which only those that match have their second one read; by size it is both.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "core/base/process_memory.h"
+#include "core/base/text.h"
+#include "core/kernel/file_bundle.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kFolder = "/proc";
+constexpr std::string_view kOrigin = "/proc/PID/statm";
+constexpr std::string_view kSelfStat = "/proc/self/stat";
+constexpr std::string_view kSelf = "self";
+
+// Of RawBytes. The bundle has, of each process, its statm and then its comm, that of this process first; then the record
+// kEnd with the number of processes left out.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kStatmPart = 1;
+constexpr std::size_t kCommPart = 2;
+constexpr std::size_t kListPart = 3;
+constexpr std::string_view kEnd = "end";
+constexpr std::string_view kStatm = "/statm";
+constexpr std::string_view kComm = "/comm";
+
+enum Option : std::size_t { kNames, kLargest, kMostProcesses };
+constexpr SourceOption kOptions[] = {
+    {.name = "names",
+     .kind = SourceOption::Kind::kPattern,
+     .help = "processes of these names are listed whatever they have; a name is what /proc/PID/comm says, 15 bytes at most"},
+    // Not "top": that bounds what the page shows of any source, and would take memstatd itself off it.
+    {.name = "largest",
+     .kind = SourceOption::Kind::kNumber,
+     .default_number = 10,
+     .most = 1000,
+     .help = "how many names are listed beside those, the ones with most resident memory; 0: none"},
+    {.name = "most_processes",
+     .kind = SourceOption::Kind::kNumber,
+     .default_number = 2000,
+     .least = 1,
+     .most = 1'000'000,
+     .help =
+         "how many processes are looked at in a read, those with the lowest IDs, at about 4 us each; others are counted"},
+};
+
+std::uint64_t number_of(const RawBytes& raw, Option option) {
+  return option < raw.options.size() ? raw.options[option].number : kOptions[option].default_number;
+}
+bool has_pattern(const RawBytes& raw) { return kNames < raw.options.size() && raw.options[kNames].matches; }
+
+/// "/proc/1234/statm", on the stack.
+class ProcessPath {
+ public:
+  ProcessPath(std::string_view process, std::string_view file) {
+    append(kFolder);
+    append("/");
+    append(process);
+    append(file);
+  }
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  void append(std::string_view text) { size_ += text.copy(bytes_.data() + size_, bytes_.size() - size_); }
+  std::array<char, 64> bytes_;
+  std::size_t size_ = 0;
+};
+
+/// Whether a folder of /proc is a process: kernels have IDs of seven digits at most.
+bool is_process(std::string_view name) {
+  constexpr std::size_t kMostDigits = 10;
+  return !name.empty() && name.size() <= kMostDigits && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Whether `path` is one that the reader made: "/proc/1234/statm".
+bool is_statm_path(std::string_view path) {
+  if (path.size() <= kFolder.size() + 1 + kStatm.size()) return false;
+  const std::string_view process = path.substr(kFolder.size() + 1, path.size() - kFolder.size() - 1 - kStatm.size());
+  return (process == kSelf || is_process(process)) && path == ProcessPath(process, kStatm).view();
+}
+
+/// A name as the kernel prints it, without the newline that it puts behind it.
+std::string_view name_in(std::string_view comm) {
+  if (comm.ends_with('\n')) comm.remove_suffix(1);
+  return comm;
+}
+
+/// Of a process that ended meanwhile, or that is hidden from us (mount option hidepid), there is nothing to say.
+bool is_gone_or_hidden(const Error& error) {
+  return error.code == ErrorCode::kNotPresent || error.code == ErrorCode::kPermission || error.system_errno == ESRCH;
+}
+
+/// Reads processes into the bundle.
+class Reader {
+ public:
+  Reader(KernelView& view, RawBytes& raw) : view_(view), raw_(raw), bundle_(raw.parts[kBundlePart], raw.parts[kStatmPart]) {}
+
+  Result<void> run() {
+    // Names are needed of all that might be among the largest, and sizes of those that match only.
+    by_size_ = number_of(raw_, kLargest) != 0;
+    if (auto result = view_.read_file(ProcessPath(kSelf, kStatm).view(), statm()); !result) return result;
+    if (auto result = view_.read_file(ProcessPath(kSelf, kComm).view(), comm()); !result) return result;
+    if (auto result = add(kSelf); !result) return result;
+    std::uint64_t left_out = 0;
+    if (by_size_ || has_pattern(raw_)) {
+      if (auto result = read_others(left_out); !result) return result;
+    }
+    std::array<char, 20> digits;
+    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), left_out).ptr;
+    return bundle_.add(kEnd, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+  }
+
+ private:
+  [[nodiscard]] Buffer& statm() { return raw_.parts[kStatmPart]; }
+  [[nodiscard]] Buffer& comm() { return raw_.parts[kCommPart]; }
+
+  Result<void> read_others(std::uint64_t& left_out) {
+    // This process is in the list, too. Its ID, in the eyes of this /proc, begins its stat.
+    if (auto result = view_.read_file(kSelfStat, statm()); !result) return result;
+    std::array<char, 16> own_bytes;
+    const std::string_view stat = statm().view();
+    const std::string_view own(own_bytes.data(), stat.substr(0, stat.find(' ')).copy(own_bytes.data(), own_bytes.size()));
+    if (auto result = view_.list_folders(kFolder, raw_.parts[kListPart]); !result) return result;
+    std::string_view rest = raw_.parts[kListPart].view();
+    std::uint64_t left = number_of(raw_, kMostProcesses);
+    while (!rest.empty()) {
+      const std::string_view process = rest.substr(0, rest.find('\0'));
+      rest.remove_prefix(std::min(process.size() + 1, rest.size()));
+      if (!is_process(process) || process == own) continue;
+      if (left == 0) {
+        ++left_out;
+        continue;
+      }
+      --left;
+      if (auto result = read_process(process); !result && !is_gone_or_hidden(result.error())) return result;
+    }
+    return {};
+  }
+
+  Result<void> read_process(std::string_view process) {
+    const ProcessPath name(process, kComm);
+    if (!by_size_) {
+      if (auto result = view_.read_file(name.view(), comm()); !result) return result;
+      if (!raw_.options[kNames].matches(name_in(comm().view()))) return {};
+    }
+    if (auto result = view_.read_file(ProcessPath(process, kStatm).view(), statm()); !result) return result;
+    if (statm().view().starts_with("0 ")) return {};
+    if (by_size_) {
+      if (auto result = view_.read_file(name.view(), comm()); !result) return result;
+    }
+    return add(process);
+  }
+
+  Result<void> add(std::string_view process) {
+    if (auto result = bundle_.add(ProcessPath(process, kStatm).view(), statm().view()); !result) return result;
+    return bundle_.add(ProcessPath(process, kComm).view(), comm().view());
+  }
+
+  KernelView& view_;
+  RawBytes& raw_;
+  FileBundleWriter bundle_;
+  bool by_size_ = false;
+};
+
+Result<void> read(KernelView& view, RawBytes& raw) { return Reader(view, raw).run(); }
+
+/// Makes types of a bundle. What it must remember of processes and of names is kept in Staging::notes(), which keeps its
+/// room.
+class Parser {
+ public:
+  Parser(const RawBytes& raw, Staging& staging)
+      : raw_(raw), bundle_(raw.parts[kBundlePart].view()), notes_(staging.notes()), staging_(staging) {}
+
+  Result<void> run() {
+    if (auto result = take_records(); !result) return result;
+    order_by_name();
+    if (auto result = add_up(); !result) return result;
+    choose_largest();
+    for (std::size_t group = 0; group < group_count_; ++group) add_type(group);
+    staging_.statistics().add(Statistic::kProcessesLeftOut, left_out_);
+    return {};
+  }
+
+ private:
+  // Of a process: where its name stands in the bundle, and its figures. This process is number 0.
+  enum Word : std::size_t { kNameAt, kNameSize, kSize, kResident, kShared, kText, kData, kWords };
+  static constexpr std::size_t kFirstFigure = kSize;
+  // Of a name: its first process in the order by name, whether it is to be listed, and the sums.
+  enum GroupWord : std::size_t { kBegin, kIsChosen, kGroupFigures, kGroupWords = kGroupFigures + kWords - kFirstFigure };
+
+  [[nodiscard]] Error damaged(std::string_view what) const { return data_error(kOrigin, bundle_.size(), what); }
+
+  Result<void> take_records() {
+    FileBundleReader records(bundle_);
+    std::string_view path;
+    std::string_view content;
+    while (records.next(path, content)) {
+      if (path == kEnd) {
+        const auto left_out = parse_u64(content);
+        if (!left_out || process_count_ == 0 || records.next(path, content) || records.is_cut()) break;
+        left_out_ = *left_out;
+        return {};
+      }
+      if (!path.ends_with(kStatm)) break;
+      const auto memory = parse_statm(content, raw_.page_size);
+      if (!memory) {
+        Error error = data_error(kOrigin, 0, "six numbers of pages are expected, in bytes at most 2^64 - 1 each");
+        if (is_statm_path(path)) error.path = path;
+        return error;
+      }
+      std::string_view name;
+      if (!records.next(path, name) || !path.ends_with(kComm)) break;
+      name = name_in(name);
+      notes_.insert(notes_.end(), {static_cast<std::uint64_t>(name.data() - bundle_.data()), name.size(), memory->size,
+                                   memory->resident, memory->shared, memory->text, memory->data});
+      ++process_count_;
+    }
+    return damaged("what was read of the processes is cut short, or not in pairs of statm and comm");
+  }
+
+  [[nodiscard]] std::uint64_t word(std::size_t process, std::size_t word) const { return notes_[process * kWords + word]; }
+  [[nodiscard]] std::string_view name(std::size_t process) const {
+    return bundle_.substr(word(process, kNameAt), word(process, kNameSize));
+  }
+  [[nodiscard]] std::size_t in_order(std::size_t place) const { return notes_[process_count_ * kWords + place]; }
+  [[nodiscard]] std::uint64_t& group_word(std::size_t group, std::size_t word) {
+    return notes_[process_count_ * (kWords + 1) + group * kGroupWords + word];
+  }
+
+  [[nodiscard]] std::uint64_t& group_figure(std::size_t group, std::size_t word) {
+    return group_word(group, kGroupFigures + word - kFirstFigure);
+  }
+
+  void order_by_name() {
+    for (std::size_t i = 0; i < process_count_; ++i) notes_.push_back(i);
+    const auto begin = notes_.begin() + static_cast<std::ptrdiff_t>(process_count_ * kWords);
+    // By place as well, so that this process, which is the first, begins its group.
+    std::sort(begin, notes_.end(), [this](std::uint64_t a, std::uint64_t b) {
+      const int order = name(a).compare(name(b));
+      return order != 0 ? order < 0 : a < b;
+    });
+  }
+
+  Result<void> add_up() {
+    for (std::size_t place = 0; place < process_count_; ++place) {
+      const std::size_t process = in_order(place);
+      if (place == 0 || name(in_order(place - 1)) != name(process)) {
+        const bool is_wanted = process == 0 || (has_pattern(raw_) && raw_.options[kNames].matches(name(process)));
+        notes_.resize(notes_.size() + kGroupWords, 0);
+        group_word(group_count_, kBegin) = place;
+        group_word(group_count_, kIsChosen) = is_wanted ? 1 : 0;
+        ++group_count_;
+      }
+      for (std::size_t i = kFirstFigure; i < kWords; ++i) {
+        std::uint64_t& sum = group_figure(group_count_ - 1, i);
+        if (__builtin_add_overflow(sum, word(process, i), &sum)) {
+          return damaged("says that the processes of one name have more than 2^64 - 1 bytes");
+        }
+      }
+    }
+    return {};
+  }
+
+  void choose_largest() {
+    const std::uint64_t top = number_of(raw_, kLargest);
+    const std::size_t begin = notes_.size();
+    for (std::size_t group = 0; group < group_count_; ++group) notes_.push_back(group);
+    const auto first = notes_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto resident = [this](std::size_t group) { return group_figure(group, kResident); };
+    if (top < group_count_) {
+      std::nth_element(first, first + static_cast<std::ptrdiff_t>(top), notes_.end(), [&](std::uint64_t a, std::uint64_t b) {
+        return resident(a) != resident(b) ? resident(a) > resident(b) : a < b;
+      });
+    }
+    for (std::size_t i = 0; i < std::min<std::uint64_t>(top, group_count_); ++i) {
+      group_word(notes_[begin + i], kIsChosen) = 1;
+    }
+  }
+
+  void add_type(std::size_t group) {
+    if (group_word(group, kIsChosen) == 0) return;
+    const std::size_t begin = group_word(group, kBegin);
+    const std::size_t end = group + 1 < group_count_ ? group_word(group + 1, kBegin) : process_count_;
+    const auto figure = [&](std::size_t which) { return group_figure(group, which); };
+    const std::size_t known = staging_.types().size();
+    StagedType& type = staging_.merge(name(in_order(begin)));
+    // Names that differ in bytes that are not UTF-8 only look the same; the first has to do.
+    if (staging_.types().size() == known) {
+      left_out_ += end - begin;
+      return;
+    }
+    type.fields = FieldMask(Field::kBytes, Field::kCount, Field::kAddressSpace);
+    type.figures[Field::kBytes] = figure(kResident);
+    type.figures[Field::kCount] = end - begin;
+    type.figures[Field::kAddressSpace] = figure(kSize);
+    StagedStatistics& statistics = staging_.statistics();
+    statistics.add(Statistic::kProcessPartBytes, figure(kShared), {type.name, "shared"});
+    statistics.add(Statistic::kProcessPartBytes, figure(kText), {type.name, "text"});
+    statistics.add(Statistic::kProcessPartBytes, figure(kData), {type.name, "data"});
+  }
+
+  const RawBytes& raw_;
+  std::string_view bundle_;
+  // [process][word], the processes in order of their names, [group][word], then the groups by size.
+  std::vector<std::uint64_t>& notes_;
+  Staging& staging_;
+  std::size_t process_count_ = 0;
+  std::size_t group_count_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  return Parser(raw, staging).run();
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "resident of statm x page size"},
+    {Field::kCount, "processes of that name"},
+    {Field::kAddressSpace, "size of statm x page size"},
+    {Statistic::kProcessPartBytes, "shared, text and data of statm x page size"},
+    {Statistic::kProcessesLeftOut, "processes beyond most_processes"},
+};
+
+constexpr std::string_view kReopened[] = {kFolder};
+
+}  // namespace
+
+extern const SourceDescriptor linux_process;
+const SourceDescriptor linux_process{
+    .name = "linux_process",
+    .origin = kOrigin,
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kProcess,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .options = kOptions,
+    .interval = std::chrono::seconds(30),
+    .is_on_by_default = false,
+    .reopened_folders = kReopened,
+    .notes =
+        "off by default; memstatd itself is always listed, and beside it the names that match (names) and those with "
+        "most resident memory (largest); a type is a name, as /proc/PID/comm has it, with the sums of all its "
+        "processes; bytes are what is resident, address_space all that is mapped, and memory that processes share "
+        "counts for each of them; what other users run may be hidden (mount option hidepid); no more than "
+        "most_processes are looked at",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Protocols and the memory of their sockets, a type a line of /proc/net/protocols (net/core/sock.c, proto_seq_printf):
+//
+//   protocol  size sockets  memory press maxhdr  slab module     cl co di ...
+//   TCPv6     2432      0      54   no     192   yes  kernel      y  y  y ...
+//
+// size is B of one socket, memory is pages of all sockets' data (-1: not counted), press whether the protocol saves memory
+// (NI: it never does). Columns are found by name. Memory is one account of several protocols: the kernel shows TCP's at TCP,
+// TCPv6, MPTCP and MPTCPv6, UDP's at UDP, UDPv6, UDP-Lite and UDPLITEv6, SCTP's at SCTP and SCTPv6. Here the first of each
+// has it, with its limit, and the others have none, so that nothing is there twice. sockets are those of the network
+// namespace that we are in, memory and limits those of the machine.
+//
+// Around it: the limits tcp_mem, udp_mem and sctp_mem ("min pressure max", pages; the machine's own namespace has them);
+// fragments that wait for the rest of their datagram, of /proc/net/sockstat and sockstat6 ("FRAG: inuse 0 memory 0", B,
+// against ipfrag_high_thresh and ip6frag_high_thresh, B); and events of /proc/net/netstat, snmp (a line of names, a line of
+// values; net/ipv4/proc.c) and snmp6 (a name and a value a line), which are those of our network namespace.
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "core/base/headed_table.h"
+#include "core/base/text.h"
+#include "core/kernel/listed_files.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kPaths[] = {
+    "/proc/net/protocols",
+    "/proc/net/sockstat",
+    "/proc/net/sockstat6",
+    "/proc/net/netstat",
+    "/proc/net/snmp",
+    "/proc/net/snmp6",
+    "/proc/sys/net/ipv4/tcp_mem",
+    "/proc/sys/net/ipv4/udp_mem",
+    "/proc/sys/net/sctp/sctp_mem",
+    "/proc/sys/net/ipv4/ipfrag_high_thresh",
+    "/proc/sys/net/ipv6/ip6frag_high_thresh",
+};
+enum File : std::size_t {
+  kProtocols,
+  kSockstat,
+  kSockstat6,
+  kNetstat,
+  kSnmp,
+  kSnmp6,
+  kTcpMem,
+  kUdpMem,
+  kSctpMem,
+  kFragLimit,
+  kFrag6Limit,
+  kFileCount
+};
+static_assert(std::size(kPaths) == kFileCount);
+using Contents = std::array<std::optional<std::string_view>, kFileCount>;
+
+// Of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kListPart = 2;
+
+/// The protocol that an account of memory is shown at, and the file of its limits.
+struct Account {
+  std::string_view protocol;
+  File limits;
+};
+constexpr Account kAccounts[] = {{"TCP", kTcpMem}, {"UDP", kUdpMem}, {"SCTP", kSctpMem}};
+/// Protocols that use the account of another.
+constexpr std::string_view kSharers[] = {"TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv6"};
+
+const Account* account_of(std::string_view protocol) {
+  for (const Account& account : kAccounts) {
+    if (account.protocol == protocol) return &account;
+  }
+  return nullptr;
+}
+bool is_sharer(std::string_view protocol) {
+  for (const std::string_view sharer : kSharers) {
+    if (sharer == protocol) return true;
+  }
+  return false;
+}
+
+/// Counters in the order in which Linux 6.18 has them.
+constexpr std::string_view kTcpCounters[] = {
+    "PruneCalled",      "RcvPruned",      "OfoPruned",          "TCPRcvCollapsed",
+    "TCPAbortOnMemory", "TCPAbortFailed", "TCPMemoryPressures", "TCPMemoryPressuresChrono",
+    "TCPBacklogDrop",   "PFMemallocDrop", "TCPOFODrop",         "TCPZeroWindowDrop",
+    "TCPRcvQDrop",      "TCPWqueueTooBig"};
+constexpr std::string_view kPressureTime = "TCPMemoryPressuresChrono";
+constexpr std::string_view kUdpCounters[] = {"RcvbufErrors", "SndbufErrors", "MemErrors"};
+constexpr std::string_view kUdp6Counters[] = {"Udp6RcvbufErrors",     "Udp6SndbufErrors",     "Udp6MemErrors",
+                                              "UdpLite6RcvbufErrors", "UdpLite6SndbufErrors", "UdpLite6MemErrors"};
+// These are failures of the protocol's account, and not shown once more as events.
+constexpr std::string_view kTcpFailure = "TCPAbortOnMemory";
+constexpr std::string_view kUdpFailure = "MemErrors";
+
+/// Adds up what makes the failures of a protocol. Nothing where the kernel has none of the counters.
+class Failures {
+ public:
+  void add(const std::optional<std::uint64_t>& number) {
+    if (number) total_ = total_.value_or(0) + *number;
+  }
+  void give_to(StagedType& type) const {
+    if (!total_) return;
+    type.figures[Field::kFailures] = *total_;
+    type.fields.add(Field::kFailures);
+  }
+
+ private:
+  std::optional<std::uint64_t> total_;
+};
+
+template <std::size_t N>
+std::array<KeyedNumber, N> numbers_of(const std::string_view (&names)[N]) {
+  std::array<KeyedNumber, N> numbers;
+  for (std::size_t i = 0; i < N; ++i) numbers[i] = {.key = names[i], .value = {}};
+  return numbers;
+}
+
+Error no_counter(File file, std::size_t offset) {
+  return data_error(kPaths[file], offset, "is to have a line of names and one of as many numbers here");
+}
+
+Result<void> parse_tcp_events(const Contents& contents, Failures& failures, Staging& staging) {
+  if (!contents[kNetstat]) return {};
+  auto numbers = numbers_of(kTcpCounters);
+  if (const auto offset = read_paired_numbers(*contents[kNetstat], "TcpExt:", numbers)) return no_counter(kNetstat, *offset);
+  for (const KeyedNumber& number : numbers) {
+    if (!number.value) continue;
+    if (number.key == kPressureTime) {
+      staging.statistics().add_double(Statistic::kSocketPressureSeconds, static_cast<double>(*number.value) / 1e3, {"TCP"});
+      continue;
+    }
+    if (number.key == kTcpFailure) {
+      failures.add(number.value);
+    } else {
+      staging.statistics().add(Statistic::kSocketEvents, *number.value, {"TCP", number.key});
+    }
+  }
+  return {};
+}
+
+void add_udp_event(std::string_view protocol, std::string_view kind, const std::optional<std::uint64_t>& number,
+                   Failures& failures, Staging& staging) {
+  if (!number) return;
+  if (kind == kUdpFailure) {
+    failures.add(number);
+  } else {
+    staging.statistics().add(Statistic::kSocketEvents, *number, {protocol, kind});
+  }
+}
+
+/// MemErrors came with Linux 5.11 and may be missing; so may UDP-Lite, which 7.2 does not have any more.
+Result<void> parse_udp_events(const Contents& contents, Failures& failures, Staging& staging) {
+  struct Lines {
+    std::string_view prefix;
+    std::string_view protocol;
+  };
+  constexpr Lines kLines[] = {{"Udp:", "UDP"}, {"UdpLite:", "UDP-Lite"}};
+  for (const Lines& lines : kLines) {
+    if (!contents[kSnmp]) break;
+    auto numbers = numbers_of(kUdpCounters);
+    if (const auto offset = read_paired_numbers(*contents[kSnmp], lines.prefix, numbers)) return no_counter(kSnmp, *offset);
+    for (const KeyedNumber& number : numbers) add_udp_event(lines.protocol, number.key, number.value, failures, staging);
+  }
+  if (!contents[kSnmp6]) return {};
+  auto numbers = numbers_of(kUdp6Counters);
+  if (const auto offset = read_keyed_numbers(*contents[kSnmp6], numbers)) {
+    return data_error(kPaths[kSnmp6], *offset, "is to have a counter and its number on a whole line here");
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t kind = i % std::size(kUdpCounters);
+    add_udp_event(i == kind ? "UDPv6" : "UDPLITEv6", kUdpCounters[kind], numbers[i].value, failures, staging);
+  }
+  return {};
+}
+
+/// The limit and the threshold of pressure out of "min pressure max", pages. What is more than 2^64 bytes is no limit.
+Result<void> parse_limits(const Contents& contents, const Account& account, std::uint64_t page_size, StagedType& type,
+                          Staging& staging) {
+  if (!contents[account.limits]) return {};
+  std::string_view rest = trim(*contents[account.limits]);
+  std::array<std::uint64_t, 3> bytes{};
+  for (std::uint64_t& value : bytes) {
+    std::string_view word;
+    const auto pages = next_word(rest, word) ? parse_u64(word) : std::nullopt;
+    if (!pages) return data_error(kPaths[account.limits], 0, "is to have three numbers of pages");
+    if (__builtin_mul_overflow(*pages, page_size, &value)) value = 0;
+  }
+  if (bytes[1] != 0) staging.statistics().add(Statistic::kSocketPressureBytes, bytes[1], {account.protocol});
+  if (bytes[2] != 0) {
+    type.figures[Field::kBytesLimit] = bytes[2];
+    type.fields.add(Field::kBytesLimit);
+  }
+  return {};
+}
+
+/// Where the columns of the protocols stand.
+struct Columns {
+  std::size_t name, size, sockets, memory, pressure;
+};
+std::optional<Columns> find_columns(std::string_view header) {
+  const auto name = column_of(header, "protocol");
+  const auto size = column_of(header, "size");
+  const auto sockets = column_of(header, "sockets");
+  const auto memory = column_of(header, "memory");
+  const auto pressure = column_of(header, "press");
+  if (!name || !size || !sockets || !memory || !pressure) return std::nullopt;
+  return Columns{*name, *size, *sockets, *memory, *pressure};
+}
+
+/// One line.
+struct Protocol {
+  std::string_view name;
+  std::optional<std::uint64_t> size;
+  std::optional<std::int64_t> sockets;
+  std::optional<std::int64_t> memory;  ///< pages
+  std::string_view pressure;
+
+  [[nodiscard]] bool is_whole() const { return !name.empty() && size && sockets && memory && !pressure.empty(); }
+};
+Protocol read_protocol(std::string_view line, const Columns& columns) {
+  Protocol protocol;
+  std::string_view word;
+  for (std::size_t place = 0; next_word(line, word); ++place) {
+    if (place == columns.name) protocol.name = word;
+    if (place == columns.size) protocol.size = parse_u64(word);
+    if (place == columns.sockets) protocol.sockets = parse_i64(word);
+    if (place == columns.memory) protocol.memory = parse_i64(word);
+    if (place == columns.pressure) protocol.pressure = word;
+    if (protocol.is_whole()) break;
+  }
+  return protocol;
+}
+
+/// What stands in the line of one protocol.
+Result<void> fill_type(const Protocol& protocol, std::size_t offset, std::uint64_t page_size, StagedType& type) {
+  type.figures[Field::kSize] = *protocol.size;
+  type.fields = FieldMask(Field::kSize);
+  if (*protocol.sockets >= 0) {
+    type.figures[Field::kCount] = static_cast<std::uint64_t>(*protocol.sockets);
+    type.fields.add(Field::kCount);
+  }
+  if (*protocol.memory < 0 || is_sharer(protocol.name)) return {};
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(*protocol.memory), page_size, &type.figures[Field::kBytes])) {
+    return data_error(kPaths[kProtocols], offset, "says that a protocol has more than 2^64 bytes");
+  }
+  type.fields.add(Field::kBytes);
+  return {};
+}
+
+Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, const Failures& tcp, const Failures& udp,
+                             Staging& staging) {
+  const std::string_view path = kPaths[kProtocols];
+  const std::string_view text = *contents[kProtocols];
+  std::string_view rest = text;
+  std::string_view line;
+  if (!next_line(rest, line)) return data_error(path, 0, "is empty");
+  const auto columns = find_columns(line);
+  if (!columns) {
+    return data_error(path, 0, "is to begin with names of columns, protocol, size, sockets, memory and press among them");
+  }
+  std::uint32_t known = 0;  // a bit an account: what is shown once is shown at the first of a name
+  while (!rest.empty()) {
+    const std::size_t offset = text.size() - rest.size();
+    if (rest.find('\n') == std::string_view::npos) return data_error(path, offset, "ends within a line");
+    next_line(rest, line);
+    const Protocol protocol = read_protocol(line, *columns);
+    if (!protocol.is_whole())
+      return data_error(path, offset, "is to have a protocol with its size, sockets and memory here");
+    StagedType& type = staging.add(protocol.name);
+    if (auto result = fill_type(protocol, offset, page_size, type); !result) return result;
+    const Account* const account = account_of(protocol.name);
+    if (account == nullptr) continue;
+    const std::uint32_t bit = 1U << static_cast<unsigned>(account - kAccounts);
+    if ((known & bit) != 0) continue;
+    known |= bit;
+    if (account->limits == kTcpMem) tcp.give_to(type);
+    if (account->limits == kUdpMem) udp.give_to(type);
+    if (protocol.pressure == "yes" || protocol.pressure == "no") {
+      staging.statistics().add(Statistic::kSocketPressure, protocol.pressure == "yes" ? 1 : 0, {protocol.name});
+    }
+    if (auto result = parse_limits(contents, *account, page_size, type, staging); !result) return result;
+  }
+  if (staging.types().empty()) return data_error(path, text.size(), "names no protocol");
+  return {};
+}
+
+/// Adds the fragments out of the line "FRAG: inuse N memory B" of a file.
+Result<void> parse_fragments(const Contents& contents, File file, File limit_file, std::string_view name, Staging& staging) {
+  if (!contents[file]) return {};
+  const std::string_view text = *contents[file];
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t offset = text.size() - rest.size();
+    if (rest.find('\n') == std::string_view::npos) return data_error(kPaths[file], offset, "ends within a line");
+    std::string_view line;
+    next_line(rest, line);
+    std::string_view word;
+    if (!next_word(line, word) || !word.ends_with(':') || word.substr(0, word.size() - 1) != name) continue;
+    std::optional<std::uint64_t> count;
+    std::optional<std::uint64_t> bytes;
+    std::string_view value;
+    while (next_word(line, word) && next_word(line, value)) {
+      if (word == "inuse") count = parse_u64(value);
+      if (word == "memory") bytes = parse_u64(value);
+    }
+    if (!count || !bytes) return data_error(kPaths[file], offset, "is to have the numbers of inuse and memory here");
+    StagedType& type = staging.add(name);
+    type.fields = FieldMask(Field::kBytes, Field::kCount);
+    type.figures[Field::kCount] = *count;
+    type.figures[Field::kBytes] = *bytes;
+    if (!contents[limit_file]) return {};
+    const auto limit = parse_u64(trim(*contents[limit_file]));
+    if (!limit) return data_error(kPaths[limit_file], 0, "is to have a number of bytes");
+    type.fields.add(Field::kBytesLimit);
+    type.figures[Field::kBytesLimit] = *limit;
+    return {};
+  }
+  return {};
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  Contents contents;
+  if (!find_contents(bundle, kPaths, contents) || !contents[kProtocols]) {
+    return data_error(kPaths[kProtocols], bundle.size(), "what was read ends early");
+  }
+  Failures tcp;
+  Failures udp;
+  if (auto result = parse_tcp_events(contents, tcp, staging); !result) return result;
+  if (auto result = parse_udp_events(contents, udp, staging); !result) return result;
+  if (auto result = parse_protocols(contents, raw.page_size, tcp, udp, staging); !result) return result;
+  if (auto result = parse_fragments(contents, kSockstat, kFragLimit, "FRAG", staging); !result) return result;
+  return parse_fragments(contents, kSockstat6, kFrag6Limit, "FRAG6", staging);
+}
+
+Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
+  return list_known_files(view, finding, kPaths, kPaths[kProtocols], raw.parts[kScratchPart], raw.parts[kListPart]);
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+  }
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  return read_known_files(view, raw.parts[kListPart].view(), kPaths[kProtocols], bundle);
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it; memory of FRAG, FRAG6"},
+    {Field::kCount, "sockets of protocols (UDP: those with a port), of our network namespace; inuse of FRAG, FRAG6"},
+    {Field::kSize, "size of protocols"},
+    {Field::kBytesLimit, "the third number of tcp_mem, udp_mem, sctp_mem x page size; ipfrag_high_thresh"},
+    {Field::kFailures, "TCP: TCPAbortOnMemory; UDP: MemErrors of Udp, UdpLite, Udp6 and UdpLite6"},
+    {Statistic::kSocketPressure, "press of protocols"},
+    {Statistic::kSocketPressureBytes, "the second number of tcp_mem, udp_mem, sctp_mem x page size"},
+    {Statistic::kSocketPressureSeconds, "TCPMemoryPressuresChrono"},
+    {Statistic::kSocketEvents, "counters of TcpExt, Udp, UdpLite, Udp6 and UdpLite6 by their names"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_socket;
+const SourceDescriptor linux_socket{
+    .name = "linux_socket",
+    .origin =
+        "/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6, /proc/net/netstat, /proc/net/snmp, /proc/net/snmp6, "
+        "/proc/sys/net/ipv4/tcp_mem, /proc/sys/net/ipv4/udp_mem, /proc/sys/net/sctp/sctp_mem, "
+        "/proc/sys/net/ipv4/ipfrag_high_thresh, /proc/sys/net/ipv6/ip6frag_high_thresh",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kSocket,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "needs no privilege; TCP's bytes are those of TCPv6 and MPTCP too, as UDP's are of UDPv6 and UDP-Lite, and control "
+        "groups count the same memory once more; sockets and events are of the daemon's network namespace, bytes and limits "
+        "of the machine; each CPU may hold up to 1 MiB back from a protocol's bytes; where pages are larger than 4 KiB, "
+        "kernels "
+        "from 4.10 to 5.19 count pieces of 4 KiB as pages, so that bytes are too large there",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

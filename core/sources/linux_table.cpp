@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Bounded tables of the kernel, a type a table: how many entries are in use, how many there may be, and what did not fit.
+// Only tables that the kernel itself counts are here. Each has a file of its own, and a kernel without it has not the table:
+//
+//   files           fs/file-nr "allocated free max" (fs/file_table.c); free has been 0 since 2.6
+//   inodes          fs/inode-state "all unused ..." (fs/inode.c)
+//   dentries        fs/dentry-state "all unused age want negative ..." (fs/dcache.c); negative is 0 before 5.0
+//   conntrack       net/netfilter/nf_conntrack_count, and net/stat/nf_conntrack (nf_conntrack_standalone.c)
+//   arp_cache, ndisc_cache  net/stat/*: a line of names, then a line a CPU in hexadecimal (net/core/neighbour.c); entries
+//                   stands in each line and is of the whole table
+//   threads         loadavg "0.00 0.00 0.00 running/all last" (fs/proc/loadavg.c)
+//   keys            key-users, a line a user: "uid: usage keys/instantiated keys/limit bytes/limit" (security/keys/proc.c)
+//   aio_events      fs/aio-nr (fs/aio.c)
+//   ptys            kernel/pty/nr (drivers/tty/pty.c)
+//   sysv_shm, sysv_sem, sysv_semaphores, sysv_msg  sysvipc/*: a line of names, then a line an object (ipc/*.c)
+//   tcp_orphans, tcp_time_wait  the line TCP of net/sockstat (net/ipv4/proc.c)
+//
+// Watches of epoll, inotify and fanotify are counted by user inside the kernel and nowhere told; only what each user may
+// have is shown. Entries have no size that the kernel tells, so tables have bytes only where they are counted in bytes.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "core/base/headed_table.h"
+#include "core/base/text.h"
+#include "core/kernel/listed_files.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kPaths[] = {
+    "/proc/sys/fs/file-nr",
+    "/proc/sys/fs/inode-state",
+    "/proc/sys/fs/dentry-state",
+    "/proc/sys/net/netfilter/nf_conntrack_count",
+    "/proc/sys/net/netfilter/nf_conntrack_max",
+    "/proc/net/stat/nf_conntrack",
+    "/proc/net/stat/arp_cache",
+    "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
+    "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
+    "/proc/net/stat/ndisc_cache",
+    "/proc/sys/net/ipv6/neigh/default/gc_thresh2",
+    "/proc/sys/net/ipv6/neigh/default/gc_thresh3",
+    "/proc/loadavg",
+    "/proc/sys/kernel/threads-max",
+    "/proc/sys/kernel/pid_max",
+    "/proc/key-users",
+    "/proc/sys/fs/aio-nr",
+    "/proc/sys/fs/aio-max-nr",
+    "/proc/sys/kernel/pty/nr",
+    "/proc/sys/kernel/pty/max",
+    "/proc/sysvipc/shm",
+    "/proc/sys/kernel/shmmni",
+    "/proc/sys/kernel/shmall",
+    "/proc/sysvipc/sem",
+    "/proc/sys/kernel/sem",
+    "/proc/sysvipc/msg",
+    "/proc/sys/kernel/msgmni",
+    "/proc/net/sockstat",
+    "/proc/sys/net/ipv4/tcp_max_orphans",
+    "/proc/sys/net/ipv4/tcp_max_tw_buckets",
+    "/proc/net/netstat",
+    "/proc/sys/fs/epoll/max_user_watches",
+    "/proc/sys/fs/inotify/max_user_watches",
+    "/proc/sys/fs/inotify/max_user_instances",
+    "/proc/sys/fs/fanotify/max_user_marks",
+    "/proc/sys/fs/fanotify/max_user_groups",
+};
+enum File : std::size_t {
+  kFiles,
+  kInodes,
+  kDentries,
+  kConntrack,
+  kConntrackMax,
+  kConntrackStat,
+  kArp,
+  kArpSoft,
+  kArpHard,
+  kNdisc,
+  kNdiscSoft,
+  kNdiscHard,
+  kLoad,
+  kThreadsMax,
+  kPidMax,
+  kKeyUsers,
+  kAio,
+  kAioMax,
+  kPty,
+  kPtyMax,
+  kShm,
+  kShmCount,
+  kShmPages,
+  kSem,
+  kSemLimits,
+  kMsg,
+  kMsgCount,
+  kSockstat,
+  kOrphansMax,
+  kTimeWaitMax,
+  kNetstat,
+  kEpollWatches,
+  kInotifyWatches,
+  kInotifyInstances,
+  kFanotifyMarks,
+  kFanotifyGroups,
+  kFileCount
+};
+static_assert(std::size(kPaths) == kFileCount);
+
+// Of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kListPart = 2;
+
+using Number = std::optional<std::uint64_t>;
+
+/// The files of one poll. What is wrong with any of them is remembered and the rest read on, so that callers need not ask at
+/// each number. Thread safety: none.
+class TableFiles {
+ public:
+  explicit TableFiles(std::string_view bundle) : size_(bundle.size()), is_whole_(find_contents(bundle, kPaths, contents_)) {
+    if (!is_whole_) error_ = data_error(kPaths[0], size_, "what was read ends early");
+  }
+
+  /// The content of a file, whole lines or none at all; nothing when there is no file.
+  std::optional<std::string_view> text(File file) {
+    const auto& content = contents_[file];
+    if (!content) return std::nullopt;
+    if (content->empty() || content->ends_with('\n')) return content;
+    refuse(file, content->size(), "ends within a line");
+    return std::nullopt;
+  }
+  /// The number at `place` among the words of a file's only line; nothing when there is no such file.
+  Number number(File file, std::size_t place = 0) {
+    const auto content = text(file);
+    if (!content) return std::nullopt;
+    std::string_view rest = trim(*content);
+    std::string_view word;
+    for (std::size_t at = 0; next_word(rest, word); ++at) {
+      if (at != place) continue;
+      if (const auto number = parse_u64(word)) return number;
+      break;
+    }
+    refuse(file, 0, "is to have a number here, of at most 64 bits");
+    return std::nullopt;
+  }
+  void refuse(File file, std::size_t offset, std::string_view what) {
+    if (!error_) error_ = data_error(kPaths[file], offset, what);
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::array<std::optional<std::string_view>, kFileCount> contents_;
+  std::size_t size_;
+  bool is_whole_;
+  std::optional<Error> error_;
+};
+
+void set(StagedType& type, Field field, const Number& value) {
+  if (!value) return;
+  type.figures[field] = *value;
+  type.fields.add(field);
+}
+/// As set(), for limits: kernels write "unlimited" as the largest number that a signed long holds.
+void set_limit(StagedType& type, Field field, const Number& limit) {
+  if (limit && *limit < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) set(type, field, limit);
+}
+
+/// A table that is told by files with one number each.
+void add_counted(TableFiles& files, std::string_view name, File count_file, File limit_file, Staging& staging) {
+  const Number count = files.number(count_file);
+  if (!count) return;
+  StagedType& type = staging.add(name);
+  set(type, Field::kCount, count);
+  set_limit(type, Field::kCountLimit, files.number(limit_file));
+}
+
+void add_files(TableFiles& files, Staging& staging) {
+  const Number allocated = files.number(kFiles, 0);
+  const Number free = files.number(kFiles, 1);
+  const Number most = files.number(kFiles, 2);
+  if (!allocated || !free || !most) return;
+  StagedType& type = staging.add("files");
+  set(type, Field::kCount, *allocated - std::min(*allocated, *free));
+  set_limit(type, Field::kCountLimit, most);
+}
+
+/// Inodes and dentries: both files begin with all and unused ones, which are cached until somebody wants the memory.
+void add_cached(TableFiles& files, std::string_view name, File file, Staging& staging) {
+  const Number all = files.number(file, 0);
+  const Number unused = files.number(file, 1);
+  if (!all || !unused) return;
+  StagedType& type = staging.add(name);
+  const std::uint64_t free = std::min(*all, *unused);  // they are counted one after the other
+  set(type, Field::kCount, *all - free);
+  set(type, Field::kFree, free);
+}
+
+void add_negative_dentries(TableFiles& files, Staging& staging) {
+  if (const Number negative = files.number(kDentries, 4)) staging.statistics().add(Statistic::kNegativeDentries, *negative);
+}
+
+/// The totals of columns of a file with a line of names; false when there is no such file, or it is damaged.
+bool sum_file(TableFiles& files, File file, Digits digits, std::span<ColumnTotal> columns, std::size_t& rows) {
+  const auto text = files.text(file);
+  if (!text) return false;
+  if (const auto offset = sum_columns(*text, digits, columns, rows)) {
+    files.refuse(file, *offset, "is to have a line of names, or of as many numbers, here");
+    return false;
+  }
+  return true;
+}
+
+void add_event(std::string_view type, const ColumnTotal& column, Staging& staging) {
+  if (column.is_present) staging.statistics().add(Statistic::kTableEvents, column.sum, {type, column.name});
+}
+
+void add_conntrack(TableFiles& files, Staging& staging) {
+  const Number count = files.number(kConntrack);
+  if (!count) return;
+  constexpr std::string_view kName = "conntrack";
+  StagedType& type = staging.add(kName);
+  set(type, Field::kCount, count);
+  if (const Number limit = files.number(kConntrackMax); limit && *limit != 0) set_limit(type, Field::kCountLimit, limit);
+  std::array<ColumnTotal, 3> columns = {ColumnTotal{"insert_failed"}, {"drop"}, {"early_drop"}};
+  std::size_t rows = 0;
+  if (!sum_file(files, kConntrackStat, Digits::kHexadecimal, columns, rows)) return;
+  if (columns[1].is_present) set(type, Field::kFailures, columns[1].sum);
+  add_event(kName, columns[0], staging);
+  add_event(kName, columns[2], staging);
+}
+
+void add_neighbours(TableFiles& files, std::string_view name, File stat, File soft, File hard, Staging& staging) {
+  std::array<ColumnTotal, 4> columns = {
+      ColumnTotal{"entries"}, {"forced_gc_runs"}, {"unresolved_discards"}, {"table_fulls"}};
+  std::size_t rows = 0;
+  if (!sum_file(files, stat, Digits::kHexadecimal, columns, rows)) return;
+  if (!columns[0].is_present || rows == 0) {
+    files.refuse(stat, 0, "is to have a column entries and a line for each CPU");
+    return;
+  }
+  StagedType& type = staging.add(name);
+  set(type, Field::kCount, columns[0].first);
+  if (columns[3].is_present) set(type, Field::kFailures, columns[3].sum);
+  set_limit(type, Field::kCountLimit, files.number(hard));
+  if (const Number threshold = files.number(soft)) {
+    staging.statistics().add(Statistic::kTableSoftLimit, *threshold, {name});
+  }
+  add_event(name, columns[1], staging);
+  add_event(name, columns[2], staging);
+}
+
+/// Two limits hold for threads; the lower one is met first.
+void add_threads(TableFiles& files, Staging& staging) {
+  const auto text = files.text(kLoad);
+  if (!text) return;
+  std::string_view rest = *text;
+  std::string_view word;
+  for (int place = 0; place < 4 && next_word(rest, word); ++place) {
+  }
+  const std::size_t slash = word.find('/');
+  const Number count = slash == std::string_view::npos ? std::nullopt : parse_u64(word.substr(slash + 1));
+  if (!count) {
+    files.refuse(kLoad, 0, "is to have running and all threads, with a slash between, as its fourth word");
+    return;
+  }
+  StagedType& type = staging.add("threads");
+  set(type, Field::kCount, count);
+  const Number threads_max = files.number(kThreadsMax);
+  const Number pid_max = files.number(kPidMax);
+  set_limit(type, Field::kCountLimit, threads_max && pid_max ? std::min(threads_max, pid_max) : threads_max);
+}
+
+/// "used/limit" of a word.
+struct Quota {
+  std::uint64_t used = 0;
+  std::uint64_t limit = 0;
+};
+std::optional<Quota> quota_of(std::string_view word) {
+  const std::size_t slash = word.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto used = parse_u64(word.substr(0, slash));
+  const auto limit = parse_u64(word.substr(slash + 1));
+  if (!used || !limit) return std::nullopt;
+  return Quota{*used, *limit};
+}
+double ratio_of(const Quota& quota) {
+  return quota.limit == 0 ? 0 : static_cast<double>(quota.used) / static_cast<double>(quota.limit);
+}
+
+/// Quotas are each user's own, so the table has no limit; the user who is nearest to one is shown.
+void add_keys(TableFiles& files, Staging& staging) {
+  const auto text = files.text(kKeyUsers);
+  if (!text) return;
+  std::uint64_t keys = 0;
+  std::uint64_t bytes = 0;
+  double keys_ratio = 0;
+  double bytes_ratio = 0;
+  std::string_view rest = *text;
+  std::string_view line;
+  while (!rest.empty()) {
+    const std::size_t offset = text->size() - rest.size();
+    next_line(rest, line);
+    std::array<std::string_view, 5> words;
+    std::size_t count = 0;
+    while (count < words.size() && next_word(line, words[count])) ++count;
+    const auto all = quota_of(words[2]);
+    const auto key_quota = quota_of(words[3]);
+    const auto byte_quota = quota_of(words[4]);
+    if (!all || !key_quota || !byte_quota || __builtin_add_overflow(keys, all->used, &keys) ||
+        __builtin_add_overflow(bytes, byte_quota->used, &bytes)) {
+      files.refuse(kKeyUsers, offset, "is to have a user, his keys and his quotas here");
+      return;
+    }
+    keys_ratio = std::max(keys_ratio, ratio_of(*key_quota));
+    bytes_ratio = std::max(bytes_ratio, ratio_of(*byte_quota));
+  }
+  StagedType& type = staging.add("keys");
+  set(type, Field::kCount, keys);
+  set(type, Field::kBytes, bytes);
+  staging.statistics().add_double(Statistic::kTableUserUsedRatio, keys_ratio, {"keys", "count"});
+  staging.statistics().add_double(Statistic::kTableUserUsedRatio, bytes_ratio, {"keys", "bytes"});
+}
+
+/// Objects of System V IPC. What `column` adds up to is their bytes, or parts that are counted by themselves.
+StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnTotal& column, Staging& staging) {
+  std::size_t rows = 0;
+  if (!sum_file(files, file, Digits::kDecimal, {&column, 1}, rows)) return nullptr;
+  if (!column.is_present) {
+    files.refuse(file, 0, "is to begin with names of columns, its size among them");
+    return nullptr;
+  }
+  StagedType& type = staging.add(name);
+  set(type, Field::kCount, rows);
+  return &type;
+}
+
+void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) {
+  ColumnTotal size{"size"};
+  if (StagedType* const type = add_ipc(files, "sysv_shm", kShm, size, staging)) {
+    set(*type, Field::kBytes, size.sum);
+    set_limit(*type, Field::kCountLimit, files.number(kShmCount));
+    const Number pages = files.number(kShmPages);
+    std::uint64_t limit = 0;
+    if (pages && !__builtin_mul_overflow(*pages, page_size, &limit)) set_limit(*type, Field::kBytesLimit, limit);
+  }
+  ColumnTotal semaphores{"nsems"};
+  if (StagedType* const type = add_ipc(files, "sysv_sem", kSem, semaphores, staging)) {
+    set_limit(*type, Field::kCountLimit, files.number(kSemLimits, 3));
+    StagedType& each = staging.add("sysv_semaphores");
+    set(each, Field::kCount, semaphores.sum);
+    set_limit(each, Field::kCountLimit, files.number(kSemLimits, 1));
+  }
+  ColumnTotal bytes{"cbytes"};
+  if (StagedType* const type = add_ipc(files, "sysv_msg", kMsg, bytes, staging)) {
+    set(*type, Field::kBytes, bytes.sum);
+    set_limit(*type, Field::kCountLimit, files.number(kMsgCount));
+  }
+}
+
+/// Connections that nobody has open any more: those with data to send, and those that wait out their time.
+void add_tcp(TableFiles& files, Staging& staging) {
+  const auto text = files.text(kSockstat);
+  if (!text) return;
+  Number orphans;
+  Number time_wait;
+  std::string_view rest = *text;
+  std::string_view line;
+  while (next_line(rest, line)) {
+    std::string_view key;
+    std::string_view value;
+    if (!next_word(line, key) || key != "TCP:") continue;
+    while (next_word(line, key) && next_word(line, value)) {
+      if (key == "orphan") orphans = parse_u64(value);
+      if (key == "tw") time_wait = parse_u64(value);
+    }
+    if (!orphans || !time_wait) {
+      const auto offset = static_cast<std::size_t>(line.data() - text->data());
+      files.refuse(kSockstat, std::min(offset, text->size()), "is to have the numbers of orphan and tw in this line");
+      return;
+    }
+    break;
+  }
+  if (!orphans) return;
+  StagedType& waiting_to_send = staging.add("tcp_orphans");
+  set(waiting_to_send, Field::kCount, orphans);
+  set_limit(waiting_to_send, Field::kCountLimit, files.number(kOrphansMax));
+  StagedType& waiting = staging.add("tcp_time_wait");
+  set(waiting, Field::kCount, time_wait);
+  set_limit(waiting, Field::kCountLimit, files.number(kTimeWaitMax));
+  const auto netstat = files.text(kNetstat);
+  if (!netstat) return;
+  KeyedNumber overflows{.key = "TCPTimeWaitOverflow", .value = {}};
+  if (const auto offset = read_paired_numbers(*netstat, "TcpExt:", {&overflows, 1})) {
+    files.refuse(kNetstat, *offset, "is to have a line of names and one of as many numbers here");
+    return;
+  }
+  set(waiting, Field::kFailures, overflows.value);
+}
+
+void add_user_limits(TableFiles& files, Staging& staging) {
+  struct UserLimit {
+    File file;
+    std::string_view name;
+  };
+  constexpr UserLimit kUserLimits[] = {{kEpollWatches, "epoll_watches"},
+                                       {kInotifyWatches, "inotify_watches"},
+                                       {kInotifyInstances, "inotify_instances"},
+                                       {kFanotifyMarks, "fanotify_marks"},
+                                       {kFanotifyGroups, "fanotify_groups"}};
+  for (const UserLimit& limit : kUserLimits) {
+    if (const Number most = files.number(limit.file)) {
+      staging.statistics().add(Statistic::kTableUserLimit, *most, {limit.name});
+    }
+  }
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  TableFiles files(bundle);
+  add_files(files, staging);
+  add_cached(files, "inodes", kInodes, staging);
+  add_cached(files, "dentries", kDentries, staging);
+  add_negative_dentries(files, staging);
+  add_conntrack(files, staging);
+  add_neighbours(files, "arp_cache", kArp, kArpSoft, kArpHard, staging);
+  add_neighbours(files, "ndisc_cache", kNdisc, kNdiscSoft, kNdiscHard, staging);
+  add_threads(files, staging);
+  add_keys(files, staging);
+  add_counted(files, "aio_events", kAio, kAioMax, staging);
+  add_counted(files, "ptys", kPty, kPtyMax, staging);
+  add_system_v(files, raw.page_size, staging);
+  add_tcp(files, staging);
+  add_user_limits(files, staging);
+  if (files.error()) return *files.error();
+  if (staging.types().empty()) return data_error(kPaths[0], bundle.size(), "no table was read");
+  return {};
+}
+
+Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
+  return list_known_files(view, finding, kPaths, {}, raw.parts[kScratchPart], raw.parts[kListPart]);
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+  }
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  return read_known_files(view, raw.parts[kListPart].view(), {}, bundle);
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kCount,
+     "file-nr, inode-state, dentry-state, nf_conntrack_count, entries of arp_cache and ndisc_cache, loadavg, key-users, "
+     "aio-nr, pty/nr, sysvipc/*, orphan and tw of sockstat"},
+    {Field::kFree, "unused ones of inode-state and dentry-state"},
+    {Field::kBytes, "bytes of key-users; size of sysvipc/shm, resident or not; cbytes of sysvipc/msg"},
+    {Field::kCountLimit,
+     "file-nr, nf_conntrack_max, gc_thresh3, the lower of threads-max and pid_max, aio-max-nr, pty/max, shmmni, sem, "
+     "msgmni, "
+     "tcp_max_orphans, tcp_max_tw_buckets"},
+    {Field::kBytesLimit, "shmall x page size"},
+    {Field::kFailures,
+     "drop of net/stat/nf_conntrack, table_fulls of arp_cache and ndisc_cache, TCPTimeWaitOverflow of netstat"},
+    {Statistic::kTableSoftLimit, "gc_thresh2"},
+    {Statistic::kTableUserLimit, "max_user_* of epoll, inotify and fanotify"},
+    {Statistic::kTableUserUsedRatio, "the quotas of key-users"},
+    {Statistic::kTableEvents, "columns of net/stat/*, by their names"},
+    {Statistic::kNegativeDentries, "the fifth number of dentry-state"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_table;
+const SourceDescriptor linux_table{
+    .name = "linux_table",
+    .origin =
+        "/proc/sys/fs/file-nr, /proc/sys/fs/inode-state, /proc/sys/fs/dentry-state, "
+        "/proc/sys/net/netfilter/nf_conntrack_count, /proc/sys/net/netfilter/nf_conntrack_max, /proc/net/stat/nf_conntrack, "
+        "/proc/net/stat/arp_cache, /proc/sys/net/ipv4/neigh/default/gc_thresh2, "
+        "/proc/sys/net/ipv4/neigh/default/gc_thresh3, /proc/net/stat/ndisc_cache, "
+        "/proc/sys/net/ipv6/neigh/default/gc_thresh2, /proc/sys/net/ipv6/neigh/default/gc_thresh3, /proc/loadavg, "
+        "/proc/sys/kernel/threads-max, /proc/sys/kernel/pid_max, /proc/key-users, /proc/sys/fs/aio-nr, "
+        "/proc/sys/fs/aio-max-nr, /proc/sys/kernel/pty/nr, /proc/sys/kernel/pty/max, /proc/sysvipc/shm, "
+        "/proc/sys/kernel/shmmni, /proc/sys/kernel/shmall, /proc/sysvipc/sem, /proc/sys/kernel/sem, /proc/sysvipc/msg, "
+        "/proc/sys/kernel/msgmni, /proc/net/sockstat, /proc/sys/net/ipv4/tcp_max_orphans, "
+        "/proc/sys/net/ipv4/tcp_max_tw_buckets, /proc/net/netstat, /proc/sys/fs/epoll/max_user_watches, "
+        "/proc/sys/fs/inotify/max_user_watches, /proc/sys/fs/inotify/max_user_instances, "
+        "/proc/sys/fs/fanotify/max_user_marks, /proc/sys/fs/fanotify/max_user_groups",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kTable,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "needs no privilege; tables of the network, of System V IPC and of keys are those that the daemon's own namespaces "
+        "see; root may go beyond some limits, and neighbours that are permanent do not count against theirs; tables of "
+        "modules that are loaded later are seen after a restart",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

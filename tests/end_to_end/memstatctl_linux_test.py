@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl process, node and resident as people and scripts use them, and figures by node in memstatctl types --json."""
+import json
+import mmap
+import os
+import platform
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+from ctl import output, run  # noqa: E402
+
+PAGE = mmap.PAGESIZE
+PROCESSES = "linux-6.18-processes"
+NODES = "linux-7.2-2cpu-2nodes-pools"
+IS_LINUX = platform.system() == "Linux"
+
+
+class Process(unittest.TestCase):
+    def test_of_a_capture(self):
+        path = captures.fixtures()[PROCESSES]
+        files = captures.read_fixture(path)
+        pids = sorted({int(match.group(1)) for name in files if (match := re.match(r"000001/fs/proc/(\d+)/statm", name))})
+        self.assertGreater(len(pids), 3)
+        rows = json.loads(output("process", "--json", "--from", path, *map(str, pids)))["processes"]
+        for pid, row in zip(pids, rows, strict=True):
+            size, resident, shared, text, _, data, _ = (4096 * int(word) for word in files[f"000001/fs/proc/{pid}/statm"].split())
+            name = files[f"000001/fs/proc/{pid}/comm"].decode().rstrip("\n")
+            self.assertEqual(row, {"pid": pid, "name": name, "size": size, "resident": resident, "shared": shared, "text": text,
+                                   "data": data})
+        lines = output("process", "--from", path, *map(str, pids)).splitlines()
+        self.assertRegex(lines[-1], rf"^{pids[-1]} \S.* size: [\d.]+[kmg]?, rss: [\d.]+[kmg]?, shr: [\d.]+[kmg]?, txt: .*, data: .*$")
+        self.assertRegex(output("process", "--from", path), "^self memstatd size: ")
+
+    def test_those_that_there_are_are_shown_when_others_are_not(self):
+        path = captures.fixtures()[PROCESSES]
+        done = run("process", "--from", path, "1", "77777")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+        self.assertIn("/proc/77777", done.stderr)
+        self.assertIn("no such process", done.stderr)
+
+    @unittest.skipUnless(IS_LINUX, "processes are those of Linux")
+    def test_of_this_machine(self):
+        name = json.loads(output("process", "--json", str(os.getpid())))["processes"][0]
+        with open("/proc/self/statm", encoding="ascii") as file:
+            pages = int(file.read().split()[0])
+        self.assertEqual(name["size"], pages * PAGE)
+
+    def test_hostile_names(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(folder, [{"fs/proc/5/statm": b"9 8 7 6 5 4 3\n", "fs/proc/5/comm": b"a\x1b[2J\"\xff\n"},
+                                            ], system="linux", cpus="0-1")
+            self.assertIn("5 a?[2J\"? size: 36k, rss: 32k,", output("process", "--from", folder, "5"))
+            self.assertEqual(json.loads(output("process", "--json", "--from", folder, "5"))["processes"][0]["name"], 'a?[2J"?')
+
+    def test_damaged_figures(self):
+        with program.temporary_folder() as folder:
+            captures.write_capture(folder, [{"fs/proc/5/statm": b"9 8 7\n", "fs/proc/5/comm": b"a\n"}], system="linux", cpus="0-1")
+            done = run("process", "--from", folder, "5")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("/proc/5/statm", done.stderr)
+
+
+class Node(unittest.TestCase):
+    def test_of_a_machine_with_two_nodes(self):
+        with program.temporary_folder() as folder:
+            block = "fs/sys/devices/system/memory/"
+            captures.write_capture(folder, [{
+                block + "block_size_bytes": b"8000000\n", block + "memory0/phys_index": b"00000000\n", block + "memory0/state": b"online\n",
+                block + "memory0/node0/x": b"", block + "memory32/phys_index": b"00000020\n", block + "memory32/state": b"offline\n",
+                block + "memory32/node1/x": b""}], system="linux", cpus="0-1")
+            self.assertEqual(output("node", "--from", folder, "4096", "0x100000000"),
+                             "0x1000: node 0 (block 0x0-0x7ffffff)\n0x100000000: node 1 (block 0x100000000-0x107ffffff, offline)\n")
+            rows = json.loads(output("node", "--json", "--from", folder, "0x100000001"))["addresses"]
+            self.assertEqual(rows, [{"address": 0x100000001, "node": 1, "kind": "block", "first": 0x100000000, "last": 0x107ffffff,
+                                     "state": "offline"}])
+            done = run("node", "--from", folder, "0x8000000", "0", "0x108000000")
+            self.assertEqual((done.returncode, done.stdout), (1, "0x0: node 0 (block 0x0-0x7ffffff)\n"))
+            self.assertIn("0x8000000 is no memory", done.stderr)
+            self.assertIn("beyond the last block, which ends at 0x107ffffff", done.stderr)
+
+    def test_of_a_capture_without_blocks(self):
+        path = captures.fixtures()[NODES]
+        self.assertRegex(output("node", "--from", path, "0x1000"), r"^0x1000: node 0 \(zone 0x1000-")
+        done = run("node", "--from", path, str(2**63))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no memory", done.stderr)
+
+    def test_of_freebsd(self):
+        done = run("node", "--from", captures.fixtures()["freebsd-15.0-amd64-4cpu"], "0x1000")
+        if IS_LINUX:
+            # This machine's kernel answers, as with every query of Linux; some have no memory there.
+            self.assertRegex(done.stdout + done.stderr, "^0x1000: node |0x1000 is no memory")
+        else:
+            self.assertIn("Linux", done.stderr)
+
+
+class Nodes(unittest.TestCase):
+    def test_figures_by_node_are_in_json(self):
+        rows = json.loads(output("types", "--json", "--from", captures.fixtures()[NODES]))["types"]
+        pools = [row for row in rows if row["allocator"] == "hugetlb"]
+        self.assertTrue(pools)
+        for row in pools:
+            self.assertEqual([node["node"] for node in row["nodes"]], [0, 1])
+            self.assertEqual(sum(node["held"] for node in row["nodes"]), row["held"])
+        self.assertTrue(any(row["held"] > 0 for row in pools))
+        self.assertTrue(all(node.keys() >= {"held"} for row in rows if row["allocator"] == "vmalloc" for node in row["nodes"]))
+
+
+class Resident(unittest.TestCase):
+    def table(self, *arguments):
+        lines = output("resident", *arguments).splitlines()
+        self.assertEqual(lines[0].split(), ["RESIDENT", "SIZE", "SHARE", "FILE"])
+        return [line.split(maxsplit=3) for line in lines[1:]]
+
+    def rows(self, *arguments):
+        return json.loads(output("resident", "--json", *arguments))
+
+    def test_of_files_just_written_and_of_holes(self):
+        with program.temporary_folder() as folder:
+            full, hole, empty = (os.path.join(folder, name) for name in ("full", "hole", "empty"))
+            captures.write_file(full, b"x" * (3 * PAGE + 1))
+            captures.write_file(empty, b"")
+            with open(hole, "wb") as file:
+                file.truncate(1 << 30)
+            table = self.table(folder)
+            self.assertEqual([row[3] for row in table], [empty, full, hole, "total of 3 files"], "in order, with the sums")
+            self.assertEqual(table[0][:3], ["0", "0", "-"])
+            self.assertEqual(table[2][:3], ["0", "1.0G", "0%"])
+            document = self.rows(full)
+            self.assertEqual(document["files"], [{"path": full, "size": 3 * PAGE + 1, "pages": 4, "resident": 3 * PAGE + 1,
+                                                  "resident_pages": 4}], "what was just written is in memory, its end in part")
+            self.assertEqual(document["total"]["resident"], 3 * PAGE + 1)
+            self.assertEqual(len(self.table(full)), 1, "no sums of one file")
+
+    def test_pages_in_the_second_piece_are_found(self):
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "sparse")
+            with open(path, "wb") as file:
+                file.seek(20000 * PAGE)
+                file.write(b"x" * PAGE)
+            row = self.rows(path)["files"][0]
+            self.assertEqual(row["pages"], 20001)
+            self.assertGreaterEqual(row["resident_pages"], 1)
+            self.assertLess(row["resident_pages"], 1000)
+
+    def test_what_is_not_asked_for(self):
+        with program.temporary_folder() as folder:
+            os.mkfifo(os.path.join(folder, "fifo"))
+            os.symlink("fifo", os.path.join(folder, "link"))
+            captures.write_file(os.path.join(folder, "below", "file\x1b\n"), b"x")
+            table = self.table(folder)
+            self.assertEqual([row[3] for row in table], [os.path.join(folder, "below", "file??")], "neither pipes nor links")
+            for path, word in ((os.path.join(folder, "fifo"), "no regular file"), ("/no/such", "No such file"), ("", "No such")):
+                done = run("resident", path)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(word, done.stderr)
+            done = run("resident", "/no/such", os.path.join(folder, "below"))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("file??", done.stdout, "the rest is shown")
+
+    @unittest.skipUnless(IS_LINUX, "Linux alone hides it")
+    @unittest.skipIf(os.geteuid() == 0, "root may ask of every file")
+    def test_files_of_others_are_not_told(self):
+        self.check_untold(run("resident", "/bin/sh"))
+
+    @unittest.skipUnless(IS_LINUX and os.geteuid() == 0, "needs root to become somebody else")
+    def test_files_of_others_are_not_told_to_nobody(self):
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "file")
+            captures.write_file(path, b"x" * PAGE)
+            os.chmod(folder, 0o755)
+            os.chmod(path, 0o644)
+            try:
+                done = run("resident", path, user=65534, group=65534, extra_groups=[])
+            except PermissionError as error:
+                self.skipTest(f"the build folder is closed to others: {error}")
+            self.check_untold(done)
+            os.chown(path, 65534, 65534)
+            self.assertEqual(run("resident", path, user=65534, group=65534, extra_groups=[]).returncode, 0, "its owner may ask")
+
+    def check_untold(self, done):
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout.splitlines()[1], r"^ +\?  .*  +\?  ")
+        self.assertIn("does not tell you", done.stderr)
+        self.assertIn("as their owner, or as root", done.stderr)
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The files that a source reads together, made by hand, and what its parser makes of them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "core/kernel/listed_files.h"
+#include "core/source.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+
+/// Parses files by their paths as if read together. Thread safety: none.
+class BundledFiles {
+ public:
+  explicit BundledFiles(const SourceDescriptor& source) : source_(source), raw_(make_raw("")) {}
+
+  std::map<std::string, std::string> contents;  ///< By path; in this order in the bundle.
+  bool has_end = true;                          ///< False: the bundle was cut short.
+  RawBytes& raw() { return raw_; }
+  Staging& staging() { return staging_; }
+
+  Result<void> parse() {
+    Buffer scratch;
+    FileBundleWriter writer(raw_.parts[0], scratch);
+    for (const auto& [path, content] : contents) EXPECT_TRUE(writer.add(path, content));
+    if (has_end) {
+      EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
+    }
+    return source_.parse(raw_, staging_);
+  }
+  /// The figures of one type, "bytes=1 count=2", or what is wrong.
+  std::string figures_of(std::string_view name) {
+    if (const auto result = parse(); !result) return to_string(result.error());
+    const StagedType* type = find_staged(staging_, name);
+    if (type == nullptr) return "none";
+    std::string words;
+    for_each_of(type->fields, [&](Field field) {
+      words += (words.empty() ? "" : " ") + std::string(to_string(field)) + "=" + std::to_string(type->figures[field]);
+    });
+    return words;
+  }
+  /// The parser refuses the files, and says that `path` is wrong at `offset`.
+  void expect_refused(const std::string& path, std::size_t offset) {
+    const auto result = parse();
+    ASSERT_FALSE(result) << path;
+    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_EQ(result.error().path, path);
+    EXPECT_EQ(result.error().offset, offset) << to_string(result.error());
+    EXPECT_FALSE(result.error().detail.empty());
+  }
+  /// Puts `content` in place of a file, expects it to be refused, and puts the old one back.
+  void expect_refused_with(const std::string& path, const std::string& content, std::size_t offset = 0) {
+    SCOPED_TRACE(content.substr(0, 60));
+    const auto before = contents;
+    contents[path] = content;
+    expect_refused(path, offset);
+    contents = before;
+  }
+
+ private:
+  const SourceDescriptor& source_;
+  RawBytes raw_;
+  Staging staging_;
+};
+
+}  // namespace memstat

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Figures by NUMA node, the node of an address, the memory of a process, and amounts as text: what the C API has beside
+// memory types.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "tests/support/c_list.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/staging_builder.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::uint64_t (*kNodeAccessors[])(const memory_type*, int) = {
+    memstat_get_pernode_held_bytes, memstat_get_pernode_count, memstat_get_pernode_free, memstat_get_pernode_slots};
+
+TEST(CApiNodes, HaveTheFiguresThatTheKernelGave) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kSlots), 3);
+  staging.type("with").node(NodeField::kHeldBytes, {10, 0, 30}).node(NodeField::kSlots, {1, 2, 3});
+  memory_type_list list;
+  ASSERT_TRUE(list.types().commit(roster_of(Allocator::kSlab), staging.staging(), 1));
+  const memory_type* type = memstat_mtl_find(&list, ALLOCATOR_SLAB, "with");
+  EXPECT_EQ(memstat_get_node_count(type), 3);
+  EXPECT_EQ(memstat_get_node_figures(type), MEMSTAT_NODE_FIGURE_HELD_BYTES | MEMSTAT_NODE_FIGURE_SLOTS);
+  EXPECT_EQ(memstat_get_pernode_held_bytes(type, 2), 30U);
+  EXPECT_EQ(memstat_get_pernode_slots(type, 1), 2U);
+  EXPECT_EQ(memstat_get_pernode_count(type, 1), 0U) << "the kernel does not have it";
+}
+
+TEST(CApiNodes, HaveEachFigureOfItsOwn) {
+  StagingBuilder staging;
+  staging.nodes(kEveryNodeField, 2);
+  staging.type("all")
+      .node(NodeField::kHeldBytes, {1, 11})
+      .node(NodeField::kCount, {2, 12})
+      .node(NodeField::kFree, {3, 13})
+      .node(NodeField::kSlots, {4, 14});
+  memory_type_list list;
+  ASSERT_TRUE(list.types().commit(roster_of(Allocator::kSlab), staging.staging(), 1));
+  const memory_type* type = memstat_mtl_first(&list);
+  std::uint64_t wanted = 1;
+  for (const auto get : kNodeAccessors) {
+    EXPECT_EQ(get(type, 0), wanted);
+    EXPECT_EQ(get(type, 1), wanted + 10);
+    ++wanted;
+  }
+  EXPECT_EQ(memstat_get_node_figures(type), 15U);
+}
+
+TEST(CApiNodes, OutOfRangeReadAsZero) {
+  StagingBuilder staging;
+  staging.nodes(kEveryNodeField, 1);
+  staging.type("one").node(NodeField::kHeldBytes, {7});
+  memory_type_list list;
+  ASSERT_TRUE(list.types().commit(roster_of(Allocator::kSlab), staging.staging(), 1));
+  for (const auto get : kNodeAccessors) {
+    for (const int node : {-1, 1, 1024, INT32_MAX, INT32_MIN}) EXPECT_EQ(get(memstat_mtl_first(&list), node), 0U) << node;
+    EXPECT_EQ(get(nullptr, 0), 0U);
+  }
+  EXPECT_EQ(memstat_get_node_count(nullptr), 0);
+  EXPECT_EQ(memstat_get_node_figures(nullptr), 0U);
+}
+
+/// Sources whose kernels tell nodes: each of them is read through the C API as any program would.
+TEST(CApiNodes, OfCapturesAddUpToTheType) {
+  const ListPtr list = make_list();
+  const std::string path = fixture_path("captures/linux-7.2-2cpu-2nodes-pools.tar.zst");
+  ASSERT_EQ(memstat_mtl_set_capture(list.get(), path.c_str()), 0);
+  for (const auto& [source, allocator] :
+       {std::pair{"linux_vmalloc", ALLOCATOR_VMALLOC}, std::pair{"linux_hugetlb", ALLOCATOR_HUGETLB}}) {
+    ASSERT_EQ(memstat_source_query(list.get(), source, 0), 0) << memstat_mtl_get_message(list.get());
+    std::uint64_t second = 0;
+    std::size_t types = 0;
+    for (memory_type* type = memstat_mtl_first(list.get()); type != nullptr; type = memstat_mtl_next(type)) {
+      if (memstat_get_allocator(type) != allocator) continue;
+      ++types;
+      EXPECT_EQ(memstat_get_node_count(type), 2) << memstat_get_name(type);
+      EXPECT_NE(memstat_get_node_figures(type) & MEMSTAT_NODE_FIGURE_HELD_BYTES, 0U);
+      const std::uint64_t whole = allocator == ALLOCATOR_VMALLOC ? memstat_get_bytes(type) : memstat_get_held_bytes(type);
+      EXPECT_EQ(memstat_get_pernode_held_bytes(type, 0) + memstat_get_pernode_held_bytes(type, 1), whole)
+          << memstat_get_name(type);
+      second += memstat_get_pernode_held_bytes(type, 1);
+    }
+    EXPECT_GT(types, 0U) << source;
+    EXPECT_GT(second, 0U) << source << " has nothing on node 1";
+  }
+}
+
+ListPtr processes() {
+  auto kernel = std::make_shared<FakeKernelView>(OperatingSystem::kLinux);
+  kernel->set("/proc/7/statm", "100 20 10 5 0 7 0\n");
+  kernel->set("/proc/7/comm", "worker\n");
+  kernel->set("/proc/self/statm", "1 1 1 1 0 1 0\n");
+  kernel->set("/proc/self/comm", "me\n");
+  kernel->set("/proc/8/statm", "nonsense\n");
+  kernel->set("/proc/8/comm", "x\n");
+  kernel->set("/proc/9/statm", "0 0 0 0 0 0 0\n");
+  kernel->set("/proc/9/comm", std::string(100, 'k') + "\n");
+  kernel->fail("/proc/10/statm", ESRCH);
+  kernel->fail("/proc/11/statm", EACCES);
+  kernel->set("/proc/12/statm", "1 1 1 1 0 1 0\n");
+  return make_list(kernel);
+}
+
+TEST(CApiProcess, IsItsMemoryInBytesAndItsName) {
+  const ListPtr list = processes();
+  memstat_process process;
+  ASSERT_EQ(memstat_get_process(list.get(), 7, &process), 0) << memstat_mtl_get_message(list.get());
+  EXPECT_EQ(process.size, 409600U);
+  EXPECT_EQ(process.resident, 81920U);
+  EXPECT_EQ(process.shared, 40960U);
+  EXPECT_EQ(process.text, 20480U);
+  EXPECT_EQ(process.data, 28672U);
+  EXPECT_STREQ(process.name, "worker");
+  ASSERT_EQ(memstat_get_process(list.get(), 0, &process), 0);
+  EXPECT_STREQ(process.name, "me");
+  ASSERT_EQ(memstat_get_process(list.get(), 9, &process), 0);
+  EXPECT_EQ(std::string(process.name), std::string(63, 'k'));
+  EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U);
+}
+
+TEST(CApiProcess, ThatIsNotThereSaysSo) {
+  const ListPtr list = processes();
+  memstat_process process;
+  for (const auto& [pid, error] : {std::pair{1, MEMSTAT_ERROR_NOTPRESENT}, std::pair{10, MEMSTAT_ERROR_NOTPRESENT},
+                                   std::pair{12, MEMSTAT_ERROR_NOTPRESENT}, std::pair{-1, MEMSTAT_ERROR_NOTPRESENT},
+                                   std::pair{INT32_MIN, MEMSTAT_ERROR_NOTPRESENT}, std::pair{8, MEMSTAT_ERROR_DATAERROR},
+                                   std::pair{11, MEMSTAT_ERROR_PERMISSION}}) {
+    EXPECT_EQ(memstat_get_process(list.get(), pid, &process), -1) << pid;
+    EXPECT_EQ(memstat_mtl_geterror(list.get()), error) << pid;
+    EXPECT_STRNE(memstat_mtl_get_message(list.get()), "");
+  }
+  EXPECT_EQ(memstat_get_process(list.get(), 7, nullptr), -1);
+  errno = 0;
+  EXPECT_EQ(memstat_get_process(nullptr, 7, &process), -1);
+  EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(CApiMemoryBlock, IsFoundOrSaysWhyNot) {
+  auto kernel = std::make_shared<FakeKernelView>(OperatingSystem::kLinux);
+  kernel->set("/proc/zoneinfo", "Node 1, zone Normal\n spanned 16\n start_pfn: 16\n");
+  const ListPtr list = make_list(kernel);
+  memstat_memory_block block;
+  ASSERT_EQ(memstat_find_memory_block(list.get(), 0x10000, &block), 0) << memstat_mtl_get_message(list.get());
+  EXPECT_EQ(block.node, 1);
+  EXPECT_EQ(block.is_online, 1);
+  EXPECT_EQ(block.is_block, 0);
+  EXPECT_EQ(block.first, 0x10000U);
+  EXPECT_EQ(block.last, 0x1FFFFU);
+  EXPECT_EQ(memstat_find_memory_block(list.get(), 0x20000, &block), -1);
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOTPRESENT);
+  EXPECT_NE(std::string(memstat_mtl_get_message(list.get())).find("no memory"), std::string::npos);
+  kernel->fail("/proc/zoneinfo", EACCES);
+  EXPECT_EQ(memstat_find_memory_block(list.get(), 0x10000, &block), -1);
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_PERMISSION);
+  EXPECT_EQ(memstat_find_memory_block(list.get(), 0x10000, nullptr), -1);
+  EXPECT_EQ(memstat_find_memory_block(nullptr, 0x10000, &block), -1);
+}
+
+TEST(CApiText, IsWrittenAsSnprintfDoes) {
+  std::array<char, 32> text;
+  text.fill('#');
+  EXPECT_EQ(memstat_bytes_to_string(102400, text.data(), text.size()), 5U);
+  EXPECT_STREQ(text.data(), " 100K");
+  EXPECT_EQ(memstat_bytes_to_string(1023, text.data(), 3), 5U);
+  EXPECT_STREQ(text.data(), " 1");
+  text.fill('#');
+  EXPECT_EQ(memstat_bytes_to_string(1023, text.data(), 0), 5U);
+  EXPECT_EQ(text[0], '#');
+  EXPECT_EQ(memstat_bytes_to_string(1023, nullptr, 0), 5U);
+  EXPECT_EQ(memstat_bytes_to_string(1023, nullptr, 9), 5U);
+}
+
+TEST(CApiText, OfAProcessIsTheTapsetsLine) {
+  const memstat_process process = {.size = 301U << 20U,
+                                   .resident = 11U << 20U,
+                                   .shared = 8U << 20U,
+                                   .text = 52U << 10U,
+                                   .data = 2248U << 10U,
+                                   .name = {}};
+  std::array<char, 128> text;
+  const std::string wanted = "size: 301m, rss: 11m, shr: 8m, txt: 52k, data: 2248k";
+  EXPECT_EQ(memstat_process_to_string(&process, text.data(), text.size()), wanted.size());
+  EXPECT_EQ(text.data(), wanted);
+  EXPECT_EQ(memstat_process_to_string(nullptr, text.data(), text.size()), 0U);
+  EXPECT_STREQ(text.data(), "");
+}
+
+}  // namespace
+}  // namespace memstat

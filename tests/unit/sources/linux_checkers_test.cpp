@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the kernel's own checkers count, from files made by hand, from captured kernels that had them on, and from this
+// machine's kernel against a walk through its slab caches.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <sstream>
+
+#include "core/query.h"
+#include "tests/support/bundled_files.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/staged_statistics.h"
+
+namespace memstat {
+namespace {
+
+const SourceDescriptor& source() { return *find_source("linux_checkers"); }
+
+constexpr const char* kTainted = "/proc/sys/kernel/tainted";
+constexpr const char* kKfence = "/sys/kernel/debug/kfence/stats";
+constexpr const char* kSlab = "/sys/kernel/slab";
+
+using Found = std::map<std::string, std::uint64_t>;
+
+class Checkers : public testing::Test {
+ protected:
+  Checkers() : files_(source()) { files_.contents[kTainted] = "0\n"; }
+  Found statistics() {
+    const auto result = files_.parse();
+    EXPECT_TRUE(result) << to_string(result.error());
+    EXPECT_TRUE(has_unique_statistics(files_.staging()));
+    return statistics_of(files_.staging());
+  }
+  BundledFiles files_;
+};
+
+const Found kUntainted = {{"kernel_taint{bad_page}", 0}, {"kernel_taint{machine_check}", 0}};
+
+TEST_F(Checkers, ThatAreOffAreNotPresent) {
+  EXPECT_EQ(statistics(), kUntainted);
+  files_.contents[kKfence] = "enabled: 0\ncurrently allocated: 0\ntotal allocations: 0\ntotal bugs: 0\n";
+  files_.raw().parts[3].assign("caches 200\n");
+  EXPECT_EQ(statistics(), kUntainted);
+}
+
+TEST_F(Checkers, HaveKfencesCounters) {
+  files_.contents[kKfence] =
+      "enabled: 1\ncurrently allocated: 50\ntotal allocations: 625\ntotal frees: 575\nzombie allocations: 1\ntotal bugs: 2\n"
+      "skipped allocations (incompatible): 28\nskipped allocations (capacity): 3\nskipped allocations (a \"new\" one): 4\n"
+      "something new: 9\ntotal bugs: 77\nskipped allocations (capacity): 5\nskipped allocations (\xFF): 6\n";
+  Found expected = kUntainted;
+  expected.insert({{"checker_objects{kfence,allocated}", 50},
+                   {"checker_objects{kfence,zombie}", 1},
+                   {"checker_allocations{kfence}", 625},
+                   {"checker_frees{kfence}", 575},
+                   {"checker_bugs{kfence}", 2},
+                   {"checker_skips{kfence,incompatible}", 28},
+                   {"checker_skips{kfence,capacity}", 3},
+                   {"checker_skips{kfence,a \"new\" one}", 4}});
+  EXPECT_EQ(statistics(), expected);
+}
+
+TEST_F(Checkers, ThatWereSwitchedOffKeepWhatTheyFound) {
+  files_.contents[kKfence] = "enabled: 0\ntotal allocations: 625\ntotal bugs: 2\n";
+  EXPECT_EQ(statistics().at("checker_bugs{kfence}"), 2U);
+}
+
+TEST_F(Checkers, HaveWhatTheKernelReportedAndWhatItIsMarkedWith) {
+  files_.contents[kTainted] = "4128\n";  // bits 12 and 5
+  files_.contents["/sys/kernel/warn_count"] = "3\n";
+  files_.contents["/sys/kernel/oops_count"] = "1\n";
+  EXPECT_EQ(statistics(), (Found{{"kernel_taint{bad_page}", 1},
+                                 {"kernel_taint{machine_check}", 0},
+                                 {"kernel_reports{warning}", 3},
+                                 {"kernel_reports{oops}", 1}}));
+  files_.contents[kTainted] = "16\n";
+  EXPECT_EQ(statistics().at("kernel_taint{machine_check}"), 1U);
+  EXPECT_EQ(statistics().at("kernel_taint{bad_page}"), 0U);
+}
+
+TEST_F(Checkers, CountSlabCachesByCheck) {
+  files_.raw().parts[3].assign("caches 9\nsanity_checks red_zone \nred_zone poison store_user \nred_zone \n");
+  Found expected = kUntainted;
+  expected.insert({{"slab_debug_caches{sanity_checks}", 1},
+                   {"slab_debug_caches{red_zone}", 3},
+                   {"slab_debug_caches{poison}", 1},
+                   {"slab_debug_caches{store_user}", 1}});
+  EXPECT_EQ(statistics(), expected);
+}
+
+TEST_F(Checkers, ThatAreWrongAreRefusedWithThePlace) {
+  for (const char* text : {"", "x\n", "-1\n", "18446744073709551616\n"}) {
+    files_.expect_refused_with(kTainted, text);
+    files_.expect_refused_with("/sys/kernel/warn_count", text);
+    files_.expect_refused_with("/sys/kernel/oops_count", text);
+  }
+  for (const char* line : {"total bugs\n", "total bugs: x\n", "total bugs: -1\n", "total bugs:\n", "total bugs: 1", "\n"}) {
+    files_.expect_refused_with(kKfence, std::string("enabled: 1\n") + line, 11);
+  }
+  files_.raw().parts[3].assign("caches 9\nred_z");
+  files_.expect_refused(kSlab, 14);
+  files_.raw().parts[3].clear();
+  files_.has_end = false;
+  EXPECT_FALSE(files_.parse());
+  files_.has_end = true;
+  files_.contents = {{kKfence, "enabled: 1\n"}};
+  EXPECT_FALSE(files_.parse());
+}
+
+/// A kernel with two caches, one of which has another name too.
+class SlabKernel final : public PreparedKernelView {
+ public:
+  SlabKernel() : PreparedKernelView(OperatingSystem::kLinux) {
+    contents[kTainted] = {"0\n"};
+    for (const char* cache : {"dentry", ":0000064", "alias"}) {
+      for (const char* check : {"sanity_checks", "red_zone", "poison", "store_user"}) file(cache, check) = {"0\n"};
+    }
+  }
+  std::vector<std::string>& file(const std::string& cache, const std::string& check) {
+    return contents[std::string(kSlab) + "/" + cache + "/" + check];
+  }
+  Result<std::string> read_link(std::string_view path) override {
+    if (path.ends_with("alias")) return std::string(":0000064");
+    return system_error(path, EINVAL);
+  }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    if (path != kSlab) return system_error(path, ENOENT);
+    names = {":0000064", "alias", "dentry"};
+    return {};
+  }
+};
+
+TEST(SlabChecks, AreThoseOfCachesAndNotOfTheirOtherNamesAndAreReadOnce) {
+  SlabKernel kernel;
+  kernel.file(":0000064", "red_zone") = {"1\n"};
+  kernel.file("alias", "red_zone") = {"1\n"};
+  kernel.file("dentry", "red_zone") = {"1\n"};
+  kernel.file("dentry", "poison") = {"1\n"};
+  kernel.file("dentry", "store_user").clear();
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, kernel));
+  const std::size_t reads = kernel.reads_of(std::string(kSlab) + "/dentry/poison");
+  for (std::uint64_t poll = 1; poll < 4; ++poll) ASSERT_TRUE(refresh(reader, kernel, list, poll));
+  EXPECT_EQ(kernel.reads_of(std::string(kSlab) + "/dentry/poison"), reads);
+  Found expected = kUntainted;
+  expected.insert({{"slab_debug_caches{red_zone}", 2}, {"slab_debug_caches{poison}", 1}});
+  EXPECT_EQ(statistics_of(reader.staging), expected);
+}
+
+class CapturedCheckers : public testing::TestWithParam<std::string> {};
+
+TEST_P(CapturedCheckers, HaveWhatWasSwitchedOn) {
+  const auto view = open_fixture(GetParam());
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, *view));
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  Found expected = kUntainted;
+  expected.insert({{"kernel_reports{warning}", 0}, {"kernel_reports{oops}", 0}});
+  if (GetParam().find("6.1") != std::string::npos) {  // slub_debug=FZPU,kmalloc-*, no KFENCE
+    for (const char* check : {"sanity_checks", "red_zone", "poison", "store_user"}) {
+      expected["slab_debug_caches{" + std::string(check) + "}"] = 39;
+    }
+  } else {  // slab_debug=FZ, KFENCE
+    expected.insert({{"slab_debug_caches{sanity_checks}", 249},
+                     {"slab_debug_caches{red_zone}", 249},
+                     {"checker_objects{kfence,allocated}", 50},
+                     {"checker_objects{kfence,zombie}", 0},
+                     {"checker_allocations{kfence}", 625},
+                     {"checker_frees{kfence}", 575},
+                     {"checker_bugs{kfence}", 0},
+                     {"checker_skips{kfence,incompatible}", 28},
+                     {"checker_skips{kfence,capacity}", 0},
+                     {"checker_skips{kfence,covered}", 0}});
+  }
+  EXPECT_EQ(statistics_of(reader.staging), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedCheckers, testing::ValuesIn(captures_of_source("linux_checkers")),
+                         [](const auto& parameter) { return word_of(parameter.param); });
+
+TEST(LiveCheckers, CountCachesAsAWalkThroughThemDoes) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  SourceReader reader(source());
+  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, **view, list, 1));
+  const auto found = statistics_of(reader.staging);
+  const std::uint64_t tainted = std::stoull(read_text(kTainted));
+  EXPECT_EQ(found.at("kernel_taint{bad_page}"), tainted / 32 % 2);
+  EXPECT_EQ(found.at("kernel_taint{machine_check}"), tainted / 16 % 2);
+  std::error_code error;
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& cache : std::filesystem::directory_iterator(kSlab, error)) {
+    if (cache.is_symlink()) continue;
+    for (const char* check : {"sanity_checks", "red_zone", "poison", "store_user"}) {
+      const auto path = cache.path() / check;
+      if (access(path.c_str(), R_OK) == 0 && read_text(path) == "1\n") ++counts[check];
+    }
+  }
+  if (error) GTEST_SKIP() << kSlab << ": " << error.message();
+  const StatisticSum sum = sum_of_statistics(reader.staging, "slab_debug_caches{");
+  EXPECT_EQ(sum.count, counts.size());
+  for (const auto& [check, count] : counts) EXPECT_EQ(found.at("slab_debug_caches{" + check + "}"), count);
+}
+
+TEST(LiveCheckers, HaveKfencesCountersWhereItIsOn) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  SourceReader reader(source());
+  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
+  if (access(kKfence, R_OK) != 0) GTEST_SKIP() << "no KFENCE that we may read";
+  std::istringstream lines(read_text(kKfence));
+  std::map<std::string, std::uint64_t> figures;
+  for (std::string name, number; std::getline(lines, name, ':') && std::getline(lines, number);) {
+    figures[name] = std::stoull(number);
+  }
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, **view, list, 1));
+  const auto found = statistics_of(reader.staging);
+  if (figures["enabled"] == 0 && figures["total allocations"] == 0) {
+    EXPECT_EQ(sum_of_statistics(reader.staging, "checker_").count, 0U);
+    GTEST_SKIP() << "KFENCE is off";
+  }
+  EXPECT_EQ(found.at("checker_bugs{kfence}"), figures["total bugs"]);
+  EXPECT_GE(found.at("checker_allocations{kfence}"), figures["total allocations"]);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sources that read some files together allocate nothing once they have seen them.
+#include <gtest/gtest.h>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
+#include "tests/unit/steady_state/counted_allocations.h"
+
+namespace memstat {
+namespace {
+
+class SteadyFiles : public testing::TestWithParam<const char*> {};
+
+TEST_P(SteadyFiles, AreReadAndParsedWithoutAllocations) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  const auto captured = open_fixture("linux-7.2-2cpu-tables.tar.zst");
+  SourceReader reader(*find_source(GetParam()));
+  std::vector<std::string> paths;
+  for (std::string_view rest = reader.descriptor->origin; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(", "), rest.size());
+    paths.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 2, rest.size()));
+  }
+  PreparedKernelView view(OperatingSystem::kLinux, 2);
+  view.copy_from(*captured, paths);
+  ASSERT_GT(view.contents.size(), 3U);
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, view));
+  prepare_stack();
+  for (std::uint64_t poll = 1; poll < 8; ++poll) {
+    const std::uint64_t before = allocation_count.load();
+    wants_stack = poll >= 3;
+    const bool is_good = refresh(reader, view, list, poll).has_value();
+    wants_stack = false;
+    const std::uint64_t count = allocation_count.load() - before;
+    ASSERT_TRUE(is_good);
+    if (poll < 3) continue;
+    EXPECT_EQ(count, 0U) << "in poll " << poll;
+    if (count != 0) print_stack();
+  }
+  EXPECT_GT(list.size() + reader.staging.statistics().entries().size(), 5U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, SteadyFiles, testing::Values("linux_socket", "linux_table", "linux_checkers"),
+                         [](const auto& parameter) { return std::string(parameter.param); });
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Processes are listed anew at every read, and still that allocates nothing while the same processes are there.
+#include <gtest/gtest.h>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/rooted_kernel_view.h"
+#include "tests/unit/steady_state/counted_allocations.h"
+
+namespace memstat {
+namespace {
+
+TEST(SteadyProcesses, AllocateNothingWhileTheSameOnesAreThere) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view";
+  const TemporaryFolder folder;
+  const auto set = [&](const std::string& process, const std::string& name, int pages) {
+    write_text(folder.file("proc/" + process + "/comm"), name + "\n");
+    write_text(folder.file("proc/" + process + "/statm"), "1000 " + std::to_string(pages) + " 3 2 0 1 0\n");
+  };
+  write_text(folder.file("proc/self/stat"), "1 (memstatd) S\n");
+  const auto set_all = [&](int poll) {
+    set("self", "memstatd", 5 + poll);
+    for (int i = 2; i < 300; ++i) {
+      set(std::to_string(i), "a name that is no short string " + std::to_string(i % 40), (i + poll * 7) % 40 + 10);
+    }
+  };
+  set_all(0);
+  RootedKernelView view(folder.path());
+  SourceReader reader(*find_source("linux_process"));
+  reader.raw.options.assign(3, {});
+  reader.raw.options[0].matches = [](std::string_view name) { return name.ends_with('7'); };
+  reader.raw.options[1].number = 100;  // all, so that no name comes or goes
+  reader.raw.options[2].number = 1000;
+  MemoryTypeList list;
+  std::uint64_t generation = 0;
+  prepare_stack();
+  for (int poll = 0; poll < 8; ++poll) {
+    set_all(poll);
+    const std::uint64_t before = allocation_count.load();
+    wants_stack = poll >= 3;
+    const bool is_good = refresh(reader, view, list, ++generation).has_value();
+    wants_stack = false;
+    const std::uint64_t count = allocation_count.load() - before;
+    ASSERT_TRUE(is_good);
+    ASSERT_EQ(list.size(), 41U);
+    if (poll < 3) continue;
+    EXPECT_EQ(count, 0U) << "in poll " << poll;
+    if (count != 0) print_stack();
+  }
+}
+
+}  // namespace
+}  // namespace memstat
