@@ -172,10 +172,12 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Reclaims since boot that were to keep an allocation on its node and freed too little."),
     machine_metric(
         "memstat_reclaim_scanned_pages_total", "", kCounter, Tier::kDefault, Statistic::kReclaimScannedPages,
-        "Pages that reclaim looked at since boot: allocations that stalled (direct), or the kernel's own thread (kswapd)."),
+        "Pages that reclaim looked at since boot: allocations that stalled (direct), the kernel's own thread (kswapd), or "
+        "FreeBSD's page daemon by queue."),
     machine_metric(
         "memstat_reclaimed_pages_total", "", kCounter, Tier::kDefault, Statistic::kReclaimedPages,
-        "Pages that reclaim freed since boot: allocations that stalled (direct), or the kernel's own thread (kswapd)."),
+        "Pages that reclaim freed since boot: allocations that stalled (direct), the kernel's own thread (kswapd), or "
+        "FreeBSD's page daemon."),
     machine_metric("memstat_cache_drops_total", "", kCounter, Tier::kDefault, Statistic::kCacheDrops,
                    "Times since boot that somebody told the kernel to drop its caches."),
     machine_metric("memstat_pressure_stall_seconds_total", "seconds", kCounter, Tier::kDefault,
