@@ -275,23 +275,23 @@ Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, r
 
 constexpr FigureOrigin kOrigins[] = {
     {Field::kCount,
-     "files: kern.openfiles; vnodes: vfs.numvnodes - vfs.freevnodes; sockets: kern.ipc.numopensockets; processes: "
-     "vm.uma.PROC.stats.current; sf_bufs: kern.ipc.nsfbufsused; buffer_headers: kern.nbuf - vfs.numfreebuffers; aio_jobs: "
-     "vfs.aio.num_queue_count; inotify_watches: vfs.inotify.watches; user_wired: vm.stats.vm.v_user_wire_count, in pages"},
-    {Field::kFree, "vnodes: vfs.freevnodes; buffer_headers: vfs.numfreebuffers"},
+     "files: kern.openfiles, vnodes: vfs.numvnodes - vfs.freevnodes, sockets: kern.ipc.numopensockets, processes: "
+     "vm.uma.PROC.stats.current, sf_bufs: kern.ipc.nsfbufsused, buffer_headers: kern.nbuf - vfs.numfreebuffers, aio_jobs: "
+     "vfs.aio.num_queue_count, inotify_watches: vfs.inotify.watches, user_wired: vm.stats.vm.v_user_wire_count, in pages"},
+    {Field::kFree, "vnodes: vfs.freevnodes, buffer_headers: vfs.numfreebuffers"},
     {Field::kCountLimit,
      "in this order: kern.maxfiles, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc, kern.ipc.nsfbufs, kern.nbuf, "
-     "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired; absent when 0"},
+     "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, absent when 0"},
     {Field::kBytes,
-     "pipe_buffers: kern.ipc.pipekva; buffer_space: vfs.bufspace; kmem: vm.uma_kmem_total, before 12.0 vm.kmem_map_size; "
-     "kernel_address_space: vm.kvm_size - vm.kvm_free; swap_reservations: vm.swap_reserved; user_wired: its pages x page "
+     "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, before 12.0 vm.kmem_map_size, "
+     "kernel_address_space: vm.kvm_size - vm.kvm_free, swap_reservations: vm.swap_reserved, user_wired: its pages x page "
      "size"},
     {Field::kBytesLimit,
      "in this order: kern.ipc.maxpipekva, vfs.maxbufspace, vm.uma_kmem_limit (vm.kmem_size), vm.kvm_size, vm.swap_total "
-     "where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size; absent when 0"},
+     "where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, absent when 0"},
     {Field::kFailures, "kern.ipc.pipeallocfail, vfs.numbufallocfails, sf_allocfail of kern.ipc.sfstat"},
-    {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps; sf_bufs: sf_allocwait of kern.ipc.sfstat"},
-    {Field::kNumAllocs, "vnodes: vfs.vnodes_created; buffer_space: vfs.getnewbufcalls"},
+    {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
+    {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
     {Field::kSize, "user_wired: page size"},
 };
 

@@ -479,10 +479,10 @@ Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, r
 constexpr FigureOrigin kOrigins[] = {
     {Field::kBytes, "pages of the queue x page size"},
     {Field::kCount,
-     "active, inactive, laundry, unswappable of vm.domain.N.stats, or vm.stats.vm.v_QUEUE_count; wired: "
+     "active, inactive, laundry, unswappable of vm.domain.N.stats, or vm.stats.vm.v_QUEUE_count, wired: "
      "vm.stats.vm.v_wire_count"},
     {Field::kHeldBytes, "pages of the queue x page size, also of free ones"},
-    {Field::kFree, "free_count of vm.domain.N.stats, or vm.stats.vm.v_free_count; of queues called free only"},
+    {Field::kFree, "free_count of vm.domain.N.stats, or vm.stats.vm.v_free_count, of queues called free only"},
     {Field::kSize, "page size"},
     {Statistic::kAccountedBytes, "active, inactive, laundry, cache: vm.stats.vm.v_PART_count x page size"},
     {Statistic::kAccountedBytes, "unswappable: unswappable of all vm.domain.N.stats x page size"},
@@ -498,14 +498,14 @@ constexpr FigureOrigin kOrigins[] = {
     {Statistic::kPartMissing, "1 for active, inactive or wired_other without its sysctl"},
     {Statistic::kZoneWatermarkBytes,
      "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, or "
-     "vm.stats.vm.v_FIGURE (node \"all\"); vm.stats.vm.v_pageout_free_min, v_interrupt_free_min"},
+     "vm.stats.vm.v_FIGURE (node \"all\"), vm.stats.vm.v_pageout_free_min, v_interrupt_free_min"},
     {Statistic::kPageFrees, "vm.stats.vm.v_tfree"},
     {Statistic::kReclaimScannedPages,
      "by queue: actpdpgs, inactpdpgs, laundpdpgs, unswppdpgs of all vm.domain.N.stats, or vm.stats.vm.v_pdpages"},
     {Statistic::kReclaimedPages, "page_daemon: vm.stats.vm.v_dfree"},
     {Statistic::kPageEvents,
-     "v_pdwakeups, v_pdshortfalls, v_reactivated, v_intrans of vm.stats.vm; vm.pageout_lock_miss; broken, reclaimed of "
-     "vm.reserv; vm.largepages.reclaim_tries"},
+     "v_pdwakeups, v_pdshortfalls, v_reactivated, v_intrans of vm.stats.vm, vm.pageout_lock_miss, broken, reclaimed of "
+     "vm.reserv, vm.largepages.reclaim_tries"},
     {Statistic::kPagedPages, "v_swappgsin, v_swappgsout, v_vnodepgsin, v_vnodepgsout of vm.stats.vm"},
 };
 

@@ -332,11 +332,11 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
 
 constexpr FigureOrigin kOrigins[] = {
-    {Field::kSleepers, "limit.sleepers; of zones with a limit"},
-    {Field::kWideLimit, "limit.max_items; absent when 0"},
-    {Field::kSlabs, "keg.domain.D.pages of all domains / keg.ppera; not of secondary and cache zones"},
-    {Field::kEfficiency, "keg.efficiency; not of secondary and cache zones"},
-    {NodeField::kHeldBytes, "keg.domain.D.pages x page size; not of secondary and cache zones"},
+    {Field::kSleepers, "limit.sleepers, of zones with a limit"},
+    {Field::kWideLimit, "limit.max_items, absent when 0"},
+    {Field::kSlabs, "keg.domain.D.pages of all domains / keg.ppera, not of secondary and cache zones"},
+    {Field::kEfficiency, "keg.efficiency, not of secondary and cache zones"},
+    {NodeField::kHeldBytes, "keg.domain.D.pages x page size, not of secondary and cache zones"},
     {NodeField::kFree, "domain.D.nitems + keg.domain.D.free_items, the latter not of secondary and cache zones"},
 };
 
