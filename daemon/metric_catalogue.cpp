@@ -90,6 +90,11 @@ constexpr MetricDescriptor kCatalogue[] = {
                 "Slabs that CPUs hold for their next allocations now."),
     type_metric("memstat_type_address_space_bytes", "bytes", kGauge, Tier::kFull, Figure::kAddressSpace,
                 "Bytes of address space now, the kernel's or a process's own, whether memory is behind them or not."),
+    type_metric("memstat_type_wide_limit_objects", "", kGauge, Tier::kFull, Figure::kWideLimitObjects,
+                "Most objects allowed, with all 64 bits of the kernel's limit, of which others tell 32.", kUnsigned,
+                kSumOfAll),
+    type_metric("memstat_type_slab_efficiency_percent", "", kGauge, Tier::kFull, Figure::kSlabEfficiency,
+                "Percent of a slab's memory that its objects take.", kUnsigned, kSameOrNone),
     type_metric("memstat_type_peak_bytes", "bytes", kGauge, Tier::kFull, Figure::kPeakBytes,
                 "Most bytes in use seen at any poll since memstatd first saw the type."),
     type_metric("memstat_type_resets_total", "", kCounter, Tier::kFull, Figure::kResets,
@@ -167,10 +172,12 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Reclaims since boot that were to keep an allocation on its node and freed too little."),
     machine_metric(
         "memstat_reclaim_scanned_pages_total", "", kCounter, Tier::kDefault, Statistic::kReclaimScannedPages,
-        "Pages that reclaim looked at since boot: allocations that stalled (direct), or the kernel's own thread (kswapd)."),
+        "Pages that reclaim looked at since boot: allocations that stalled (direct), the kernel's own thread (kswapd), or "
+        "FreeBSD's page daemon by queue."),
     machine_metric(
         "memstat_reclaimed_pages_total", "", kCounter, Tier::kDefault, Statistic::kReclaimedPages,
-        "Pages that reclaim freed since boot: allocations that stalled (direct), or the kernel's own thread (kswapd)."),
+        "Pages that reclaim freed since boot: allocations that stalled (direct), the kernel's own thread (kswapd), or "
+        "FreeBSD's page daemon."),
     machine_metric("memstat_cache_drops_total", "", kCounter, Tier::kDefault, Statistic::kCacheDrops,
                    "Times since boot that somebody told the kernel to drop its caches."),
     machine_metric("memstat_pressure_stall_seconds_total", "seconds", kCounter, Tier::kDefault,
@@ -233,6 +240,12 @@ constexpr MetricDescriptor kCatalogue[] = {
         "program text, data and stack."),
     machine_metric("memstat_processes_left_out", "", kGauge, Tier::kMinimal, Statistic::kProcessesLeftOut,
                    "Processes that were listed at the last read but not looked at, because there are too many."),
+    machine_metric(
+        "memstat_page_events_total", "", kCounter, Tier::kDefault, Statistic::kPageEvents,
+        "Times since boot that FreeBSD's page daemon was woken or fell short, that a page came back into use from "
+        "the inactive queue, and the like, by kind."),
+    machine_metric("memstat_paged_pages_total", "", kCounter, Tier::kDefault, Statistic::kPagedPages,
+                   "Pages that a pager (swap, vnode) moved in from or out to disks since boot."),
 };
 
 }  // namespace

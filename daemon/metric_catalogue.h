@@ -45,8 +45,10 @@ enum class Figure : std::uint8_t {
   kPartialSlabs,
   kCpuSlabs,
   kAddressSpace,
+  kWideLimitObjects,
+  kSlabEfficiency,
 };
-inline constexpr std::size_t kFigureCount = 29;
+inline constexpr std::size_t kFigureCount = 31;
 
 /// The same for a type on one CPU.
 enum class CpuFigure : std::uint8_t { kAllocatedBytes, kFreedBytes, kAllocations, kFrees, kFreeObjects };

@@ -39,6 +39,8 @@ constexpr PlainFigure kPlainFigures[] = {
     {Field::kPartialSlabs, Figure::kPartialSlabs},
     {Field::kCpuSlabs, Figure::kCpuSlabs},
     {Field::kAddressSpace, Figure::kAddressSpace},
+    {Field::kWideLimit, Figure::kWideLimitObjects},
+    {Field::kEfficiency, Figure::kSlabEfficiency},
 };
 /// Figure of each of kTrackedCounters.
 constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees,  Figure::kAllocatedBytes,  Figure::kFreedBytes,

@@ -20,6 +20,7 @@
 #include "core/kernel/fixed_path.h"
 #include "core/kernel/grow_and_retry.h"
 #include "core/kernel/posix_files.h"
+#include "core/kernel/sysctl_numbers.h"
 
 namespace memstat {
 namespace {
@@ -29,13 +30,9 @@ constexpr int kDescribe = 0;
 constexpr int kNameOf = 1;
 constexpr int kNextAfter = 2;
 
+using Mib = SysctlNumbers;
 constexpr std::size_t kMaxMib = CTL_MAXNAME;  // the longest number path of a sysctl
-
-/// The number path of one sysctl.
-struct Mib {
-  std::array<int, kMaxMib> numbers{};
-  std::size_t length = 0;
-};
+static_assert(kMaxMib == decltype(Mib::numbers){}.size());
 
 /// {0, what, mib...}: a question about `mib`.
 std::size_t make_question(int what, const Mib& mib, std::array<int, kMaxMib + 2>& question) {
@@ -106,8 +103,16 @@ class FreeBsdKernelView final : public KernelView {
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     FixedPath terminated;
     if (!terminated.assign(name)) return system_error(name.substr(0, 200), EINVAL, "not a sysctl name");
-    return grow_and_retry(name, out, size_hint, [&terminated](void* to, std::size_t* length) {
-      return ::sysctlbyname(terminated.c_str(), to, length, nullptr, 0) == 0 ? 0 : errno;
+    const auto look_up = [&terminated](Mib& path) {
+      path.length = path.numbers.size();
+      return ::sysctlnametomib(terminated.c_str(), path.numbers.data(), &path.length) == 0 ? 0 : errno;
+    };
+    return grow_and_retry(name, out, size_hint, [&](void* to, std::size_t* length) {
+      const std::size_t room = *length;
+      return numbers_.read(name, look_up, [to, length, room](const Mib& path) {
+        *length = room;
+        return ::sysctl(path.numbers.data(), static_cast<unsigned>(path.length), to, length, nullptr, 0) == 0 ? 0 : errno;
+      });
     });
   }
 
@@ -143,6 +148,7 @@ class FreeBsdKernelView final : public KernelView {
 
  private:
   PosixFiles files_;
+  KeptSysctlNumbers numbers_;
   std::uint64_t page_size_ = system_page_size();
   std::uint32_t cpu_count_ = count_cpus();
 };

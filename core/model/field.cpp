@@ -49,6 +49,8 @@ std::string_view to_string(Field field) {
     case Field::kPartialSlabs: return "partial_slabs";
     case Field::kCpuSlabs: return "cpu_slabs";
     case Field::kAddressSpace: return "address_space";
+    case Field::kWideLimit: return "wide_limit";
+    case Field::kEfficiency: return "efficiency";
   }
   return "unknown";
 }

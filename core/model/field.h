@@ -65,8 +65,10 @@ enum class Field : std::uint8_t {
   kPartialSlabs,  ///< of these, on the lists of slabs with free objects, now
   kCpuSlabs,      ///< of these, held by CPUs for their next allocations, now
   kAddressSpace,  ///< B of address space, the kernel's or a process's own, memory or not, now
+  kWideLimit,     ///< as kCountLimit, with all bits of the kernel's limit where the source of that one tells 32
+  kEfficiency,    ///< %, of a slab's memory that its objects take
 };
-inline constexpr std::size_t kFieldCount = 23;
+inline constexpr std::size_t kFieldCount = 25;
 
 /// One figure of a memory type on one CPU. Units as for Field.
 enum class CpuField : std::uint8_t { kNumAllocs, kNumFrees, kMemAlloced, kMemFreed, kFree, kSizeMask };

@@ -80,6 +80,8 @@ constexpr Description kDescriptions[] = {
     described(Statistic::kKernelTaint, "kernel_taint", std::string_view("kind")),
     described(Statistic::kProcessPartBytes, "process_part_bytes", std::string_view("type"), std::string_view("part")),
     described(Statistic::kProcessesLeftOut, "processes_left_out"),
+    described(Statistic::kPageEvents, "page_events", std::string_view("kind")),
+    described(Statistic::kPagedPages, "paged_pages", std::string_view("pager"), std::string_view("direction")),
 };
 static_assert(std::size(kDescriptions) == kStatisticCount);
 static_assert([] {

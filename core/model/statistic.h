@@ -70,8 +70,11 @@ enum class Statistic : std::uint8_t {
   kKernelTaint,         ///< {kind} 1 when the kernel marked itself so since boot
   kProcessPartBytes,    ///< {type, part} B, now: of the processes of one name; parts overlap
   kProcessesLeftOut,    ///< processes, now, that were listed and not looked at
+
+  kPageEvents,  ///< {kind} cumulative: what the page daemon and reservations of pages had to do
+  kPagedPages,  ///< {pager, direction} pages, cumulative, that pagers moved to or from disks
 };
-inline constexpr std::size_t kStatisticCount = 51;
+inline constexpr std::size_t kStatisticCount = 53;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

@@ -43,20 +43,20 @@ enum Option : std::size_t { kNames, kLargest, kMostProcesses };
 constexpr SourceOption kOptions[] = {
     {.name = "names",
      .kind = SourceOption::Kind::kPattern,
-     .help = "processes of these names are listed whatever they have; a name is what /proc/PID/comm says, 15 bytes at most"},
+     .help = "processes of these names are listed whatever they have, a name is what /proc/PID/comm says, 15 bytes at most"},
     // Not "top": that bounds what the page shows of any source, and would take memstatd itself off it.
     {.name = "largest",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 10,
      .most = 1000,
-     .help = "how many names are listed beside those, the ones with most resident memory; 0: none"},
+     .help = "how many names are listed beside those, the ones with most resident memory, 0: none"},
     {.name = "most_processes",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 2000,
      .least = 1,
      .most = 1'000'000,
      .help =
-         "how many processes are looked at in a read, those with the lowest IDs, at about 4 us each; others are counted"},
+         "how many processes are looked at in a read, those with the lowest IDs, at about 4 us each, others are counted"},
 };
 
 std::uint64_t number_of(const RawBytes& raw, Option option) {

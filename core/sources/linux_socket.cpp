@@ -353,11 +353,11 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
 
 constexpr FigureOrigin kOrigins[] = {
-    {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it; memory of FRAG, FRAG6"},
-    {Field::kCount, "sockets of protocols (UDP: those with a port), of our network namespace; inuse of FRAG, FRAG6"},
+    {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},
+    {Field::kCount, "sockets of protocols (UDP: those with a port), of our network namespace, inuse of FRAG, FRAG6"},
     {Field::kSize, "size of protocols"},
-    {Field::kBytesLimit, "the third number of tcp_mem, udp_mem, sctp_mem x page size; ipfrag_high_thresh"},
-    {Field::kFailures, "TCP: TCPAbortOnMemory; UDP: MemErrors of Udp, UdpLite, Udp6 and UdpLite6"},
+    {Field::kBytesLimit, "the third number of tcp_mem, udp_mem, sctp_mem x page size, ipfrag_high_thresh"},
+    {Field::kFailures, "TCP: TCPAbortOnMemory, UDP: MemErrors of Udp, UdpLite, Udp6 and UdpLite6"},
     {Statistic::kSocketPressure, "press of protocols"},
     {Statistic::kSocketPressureBytes, "the second number of tcp_mem, udp_mem, sctp_mem x page size"},
     {Statistic::kSocketPressureSeconds, "TCPMemoryPressuresChrono"},

@@ -459,7 +459,7 @@ constexpr FigureOrigin kOrigins[] = {
      "file-nr, inode-state, dentry-state, nf_conntrack_count, entries of arp_cache and ndisc_cache, loadavg, key-users, "
      "aio-nr, pty/nr, sysvipc/*, orphan and tw of sockstat"},
     {Field::kFree, "unused ones of inode-state and dentry-state"},
-    {Field::kBytes, "bytes of key-users; size of sysvipc/shm, resident or not; cbytes of sysvipc/msg"},
+    {Field::kBytes, "bytes of key-users, size of sysvipc/shm, resident or not, cbytes of sysvipc/msg"},
     {Field::kCountLimit,
      "file-nr, nf_conntrack_max, gc_thresh3, the lower of threads-max and pid_max, aio-max-nr, pty/max, shmmni, sem, "
      "msgmni, "

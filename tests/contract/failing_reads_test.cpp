@@ -23,6 +23,11 @@ constexpr Fault kFaults[] = {{EACCES, false}, {EIO, false}, {ENOENT, false}, {EA
 /// Which call fails next: each of the first 200, then ever fewer, where a source reads hundreds of files in the same way.
 std::size_t after(std::size_t nth) { return nth + 1 + (nth > 200 ? nth / 20 : 0); }
 
+/// Whether each type comes from sysctls of its own: a kernel that lacks these lacks the type, which is no fault.
+bool has_optional_types(const SourceDescriptor& source) {
+  return source.name == "freebsd_table" || source.name == "freebsd_vm";
+}
+
 class FailingReads : public testing::TestWithParam<SourceCase> {
  protected:
   void SetUp() override {
@@ -67,6 +72,7 @@ class FailingReads : public testing::TestWithParam<SourceCase> {
 
 TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
   for (const Fault& fault : kFaults) {
+    if (fault.system_errno == ENOENT && has_optional_types(*GetParam().source)) continue;
     std::size_t failed = 0;
     for (std::size_t nth = 1;; nth = after(nth)) {
       SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));

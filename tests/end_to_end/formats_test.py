@@ -64,7 +64,7 @@ def captured_kernels():
     """(name, path) of the fixtures, and of a capture whose names need escapes."""
     with program.temporary_folder() as folder:
         yield "odd names", capture_of_odd_names(os.path.join(folder, "odd"))
-    yield from captures.fixtures().items()
+    yield from captures.shown_fixtures().items()
 
 
 @unittest.skipUnless(parser, "python3-prometheus-client is not installed")
@@ -98,7 +98,7 @@ class OpenMetricsPages(unittest.TestCase):
                     self.assertEqual((kind, documentation), (family.type, family.help))
                     self.assertTrue(unit == "" or short.endswith("_" + unit), short)
                     self.assertEqual(unit, "bytes" if short.endswith("_bytes") else "seconds" if short.endswith("_seconds")
-                                     else "")
+                                     else "ratio" if short.endswith("_ratio") else "")
                 self.assertEqual(families, {}, "families that the text page does not have")
 
     def test_the_strict_parser_takes_the_beginnings_of_counters(self):

@@ -189,7 +189,7 @@ class Answers(OneDaemon):
 
 class EveryCapturedKernel(unittest.TestCase):
     def test_no_series_twice_no_family_split_and_the_same_values_in_each_format_and_coding(self):
-        for name, path in captures.fixtures().items():
+        for name, path in captures.shown_fixtures().items():
             with self.subTest(name), documents.serving(path) as daemon, Raw(daemon) as raw:
                 first = None
                 for form, coding in PAGES:

@@ -23,6 +23,15 @@ def fixtures():
     return found
 
 
+# Captures of what only sources show that are off unless they are switched on.
+OFF_BY_DEFAULT = {"linux-6.18-processes"}
+
+
+def shown_fixtures():
+    """Those of fixtures() that memstatd shows something of without being told to."""
+    return {name: path for name, path in fixtures().items() if name not in OFF_BY_DEFAULT}
+
+
 @functools.lru_cache(maxsize=2)
 def read_fixture(path):
     """{path below the capture's top folder: bytes} of a .tar.zst, where a symbolic link stands as {path: target, a str}.

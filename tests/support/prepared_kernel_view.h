@@ -73,8 +73,13 @@ class PreparedKernelView : public KernelView {
     return {};
   }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {
-    return system_error(prefix, ENOENT);
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
+    names.clear();
+    const std::string begin = std::string(prefix) + ".";
+    for (auto found = contents.lower_bound(begin); found != contents.end() && found->first.starts_with(begin); ++found) {
+      names.push_back(found->first);
+    }
+    return names.empty() ? system_error(prefix, ENOENT) : Result<void>();
   }
   Result<void> keep_open(std::string_view path) override {
     Buffer ignored;

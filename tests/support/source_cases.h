@@ -55,6 +55,11 @@ inline bool has_types_that_go_alone(const SourceDescriptor& source) {
          source.allocator == Allocator::kTable || source.allocator == Allocator::kProcess;
 }
 
+/// Whether a source reads one of FreeBSD's statistics streams, which have their records side by side.
+inline bool is_stream(const SourceDescriptor& source) {
+  return source.name == "freebsd_malloc" || source.name == "freebsd_uma";
+}
+
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
 

@@ -199,8 +199,15 @@ std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
   view->copy_from(*captured, once);
   view->copy_tree_from(*captured, "/sys/fs/cgroup");
   view->contents.try_emplace("/sys/fs/cgroup/cgroup.subtree_control", 1, "memory\n");  // left out of the captures
+  std::vector<std::string> sysctls = {"kern.openfiles",    "kern.maxfiles",     "kern.maxvnodes", "vm.kvm_size",
+                                      "vm.uma_kmem_total", "vm.uma_kmem_limit", "vm.kvm_free",    "vm.swap_reserved"};
+  for (const char* tree : {"kern.ipc", "vfs", "vm.domain", "vm.pmap", "vm.stats", "vm.uma"}) {
+    std::vector<std::string> below;
+    if (captured->list_sysctls(tree, below)) sysctls.insert(sysctls.end(), below.begin(), below.end());
+  }
   for (std::size_t poll = 0; poll < captured->poll_count(); ++poll) {
     EXPECT_TRUE(captured->select_poll(poll));
+    view->copy_from(*captured, sysctls);
     view->copy_from(*captured, {"/proc/slabinfo", "/proc/vmallocinfo", "/proc/allocinfo", "/proc/zoneinfo", "/proc/vmstat",
                                 "/proc/buddyinfo", "/proc/pressure/memory", "kern.malloc_stats", "vm.zone_stats"});
   }

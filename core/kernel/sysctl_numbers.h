@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The number paths of sysctls that were read before. To find a name among thousands costs the kernel more than to read what
+// it names, so a name is looked up once. FreeBSD never gives the number of a sysctl that is gone to another one
+// (sys/kern/kern_sysctl.c numbers upwards only), so a kept path is right or leads nowhere.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace memstat {
+
+/// The number path of one sysctl. Thread safety: a plain value.
+struct SysctlNumbers {
+  std::array<int, 24> numbers{};  ///< FreeBSD's CTL_MAXNAME
+  std::size_t length = 0;
+};
+
+/// Keeps number paths by name. Allocates when a name is new, and at no other time. Thread safety: safe.
+class KeptSysctlNumbers {
+ public:
+  /// Far more names than all sources read; from there on every name is looked up each time.
+  static constexpr std::size_t kMostNames = 65536;
+
+  /// Calls `read(path)` with the path of `name`, which `look_up(path)` finds where it is not kept or leads nowhere any more.
+  /// Both give 0 or an errno, and so does this: ENOENT when there is no such sysctl. May throw std::bad_alloc.
+  template <typename LookUp, typename Read>
+  int read(std::string_view name, LookUp&& look_up, Read&& read) {
+    SysctlNumbers path;
+    if (find(name, path)) {
+      const int failure = read(path);
+      if (failure != ENOENT) return failure;
+      forget(name);  // gone; one of the same name may have taken its place
+    }
+    if (const int failure = look_up(path); failure != 0) return failure;
+    const int failure = read(path);
+    if (failure != ENOENT) keep(name, path);
+    return failure;
+  }
+
+  [[nodiscard]] std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return kept_.size();
+  }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
+
+  bool find(std::string_view name, SysctlNumbers& path) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(name);
+    if (found == kept_.end()) return false;
+    path = found->second;
+    return true;
+  }
+  void keep(std::string_view name, const SysctlNumbers& path) {
+    const std::lock_guard lock(mutex_);
+    if (kept_.size() < kMostNames) kept_.insert_or_assign(std::string(name), path);
+  }
+  void forget(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = kept_.find(name); found != kept_.end()) kept_.erase(found);
+  }
+
+  mutable std::mutex mutex_;                                                    // never held while the kernel is asked
+  std::unordered_map<std::string, SysctlNumbers, Hash, std::equal_to<>> kept_;  // guarded by mutex_
+};
+
+}  // namespace memstat

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Bounded tables and arenas of FreeBSD's kernel with their limits, each out of a few sysctls that hold one integer:
+//   kern.openfiles, kern.maxfiles (sys/kern/kern_descrip.c), kern.maxproc (kern_fork.c), kern.nbuf and vfs.* (vfs_bio.c,
+//   vfs_subr.c, vfs_aio.c, vfs_inotify.c), kern.ipc.* (uipc_socket.c, sys_pipe.c, uipc_mbuf.c), vm.* (kern_malloc.c,
+//   vm/uma_core.c, vm/swap_pager.c, vm/vm_meter.c).
+// kern.ipc.sfstat is a structure of 64-bit counters whose last two are the failures and the waits for a sendfile buffer; it
+// has grown in front of them (3 counters in 10.x, 11 in 15.0).
+//
+// Limits of mbufs are those of their zones, so they are with these (freebsd_uma). What fills up on every healthy machine by
+// design (the name cache, dirhash, dirty buffers) is no table here. Vnodes that nobody uses are kept until their room is
+// wanted, so those in use are what stands against the limit. System V and POSIX semaphores and shared memory are told in
+// kernel structures only, and callouts are not bounded.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/kernel/listed_sysctls.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kOrigin = "sysctl";
+
+// Parts of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kListPart = 2;
+
+enum Leaf : std::uint8_t {
+  kOpenFiles,
+  kMaxFiles,
+  kVnodes,
+  kFreeVnodes,
+  kMaxVnodes,
+  kVnodesCreated,
+  kVnodeSleeps,
+  kSockets,
+  kMaxSockets,
+  kProcesses,
+  kMaxProcesses,
+  kPipeKva,
+  kMaxPipeKva,
+  kPipeFailures,
+  kSfBufsUsed,
+  kSfBufs,
+  kSfFailures,  // of kern.ipc.sfstat, as is the next one
+  kSfWaits,
+  kBufSpace,
+  kMaxBufSpace,
+  kBufFailures,
+  kBufCalls,
+  kBufs,
+  kFreeBufs,
+  kAioJobs,
+  kMaxAioJobs,
+  kInotifyWatches,
+  kMaxInotifyWatches,
+  kUmaTotal,
+  kUmaLimit,
+  kKmemUsed,
+  kKmemSize,
+  kKvmSize,
+  kKvmFree,
+  kSwapReserved,
+  kSwapTotal,
+  kOvercommit,
+  kUserWired,
+  kMaxUserWired,
+  kLeafCount,
+  kNone = kLeafCount
+};
+constexpr std::string_view kSfStat = "kern.ipc.sfstat";
+// Names without a dot stand for the two counters of kern.ipc.sfstat.
+constexpr std::array<std::string_view, kLeafCount> kLeaves = {"kern.openfiles",
+                                                              "kern.maxfiles",
+                                                              "vfs.numvnodes",
+                                                              "vfs.freevnodes",
+                                                              "kern.maxvnodes",
+                                                              "vfs.vnodes_created",
+                                                              "vfs.vnode.stats.alloc_sleeps",
+                                                              "kern.ipc.numopensockets",
+                                                              "kern.ipc.maxsockets",
+                                                              "vm.uma.PROC.stats.current",
+                                                              "kern.maxproc",
+                                                              "kern.ipc.pipekva",
+                                                              "kern.ipc.maxpipekva",
+                                                              "kern.ipc.pipeallocfail",
+                                                              "kern.ipc.nsfbufsused",
+                                                              "kern.ipc.nsfbufs",
+                                                              "sf_allocfail",
+                                                              "sf_allocwait",
+                                                              "vfs.bufspace",
+                                                              "vfs.maxbufspace",
+                                                              "vfs.numbufallocfails",
+                                                              "vfs.getnewbufcalls",
+                                                              "kern.nbuf",
+                                                              "vfs.numfreebuffers",
+                                                              "vfs.aio.num_queue_count",
+                                                              "vfs.aio.max_aio_queue",
+                                                              "vfs.inotify.watches",
+                                                              "vfs.inotify.max_watches",
+                                                              "vm.uma_kmem_total",
+                                                              "vm.uma_kmem_limit",
+                                                              "vm.kmem_map_size",
+                                                              "vm.kmem_size",
+                                                              "vm.kvm_size",
+                                                              "vm.kvm_free",
+                                                              "vm.swap_reserved",
+                                                              "vm.swap_total",
+                                                              "vm.overcommit",
+                                                              "vm.stats.vm.v_user_wire_count",
+                                                              "vm.max_user_wired"};
+
+enum class Unit : std::uint8_t { kObjects, kBytes, kPages };
+
+/// One type: what is used of it, less what is free, and what else the kernel tells of it.
+struct Table {
+  std::string_view type;
+  Unit unit;
+  Leaf used;  ///< Without it there is no such type.
+  Leaf limit = kNone;
+  Leaf free = kNone;  ///< Part of what `used` counts.
+  Leaf failures = kNone;
+  Leaf sleeps = kNone;
+  Leaf allocations = kNone;
+};
+constexpr Table kTables[] = {
+    {.type = "files", .unit = Unit::kObjects, .used = kOpenFiles, .limit = kMaxFiles},
+    {.type = "vnodes",
+     .unit = Unit::kObjects,
+     .used = kVnodes,
+     .limit = kMaxVnodes,
+     .free = kFreeVnodes,
+     .sleeps = kVnodeSleeps,
+     .allocations = kVnodesCreated},
+    {.type = "sockets", .unit = Unit::kObjects, .used = kSockets, .limit = kMaxSockets},
+    {.type = "processes", .unit = Unit::kObjects, .used = kProcesses, .limit = kMaxProcesses},
+    {.type = "pipe_buffers", .unit = Unit::kBytes, .used = kPipeKva, .limit = kMaxPipeKva, .failures = kPipeFailures},
+    {.type = "sf_bufs",
+     .unit = Unit::kObjects,
+     .used = kSfBufsUsed,
+     .limit = kSfBufs,
+     .failures = kSfFailures,
+     .sleeps = kSfWaits},
+    {.type = "buffer_space",
+     .unit = Unit::kBytes,
+     .used = kBufSpace,
+     .limit = kMaxBufSpace,
+     .failures = kBufFailures,
+     .allocations = kBufCalls},
+    {.type = "buffer_headers", .unit = Unit::kObjects, .used = kBufs, .limit = kBufs, .free = kFreeBufs},
+    {.type = "aio_jobs", .unit = Unit::kObjects, .used = kAioJobs, .limit = kMaxAioJobs},
+    {.type = "inotify_watches", .unit = Unit::kObjects, .used = kInotifyWatches, .limit = kMaxInotifyWatches},
+    {.type = "kmem", .unit = Unit::kBytes, .used = kUmaTotal, .limit = kUmaLimit},
+    {.type = "kernel_address_space", .unit = Unit::kBytes, .used = kKvmSize, .limit = kKvmSize, .free = kKvmFree},
+    {.type = "swap_reservations", .unit = Unit::kBytes, .used = kSwapReserved, .limit = kSwapTotal},
+    {.type = "user_wired", .unit = Unit::kPages, .used = kUserWired, .limit = kMaxUserWired},
+};
+
+using Numbers = std::array<KeyedNumber, kLeafCount>;
+
+std::optional<std::uint64_t> value_of(const Numbers& numbers, Leaf leaf) {
+  return leaf == kNone ? std::nullopt : numbers[leaf].value;
+}
+
+/// The last two counters of sendfile's.
+bool take_sendfile_counters(std::string_view bytes, Numbers& numbers) {
+  constexpr std::size_t kSize = sizeof(std::uint64_t);
+  if (bytes.size() < 3 * kSize || bytes.size() % kSize != 0) return false;
+  numbers[kSfFailures].value = load<std::uint64_t>(bytes, bytes.size() - 2 * kSize);
+  numbers[kSfWaits].value = load<std::uint64_t>(bytes, bytes.size() - kSize);
+  return true;
+}
+
+/// What is no limit is not told as one.
+void drop_limits_that_do_not_hold(Numbers& numbers) {
+  constexpr std::uint64_t kForceOn = 1;        // SWAP_RESERVE_FORCE_ON: reservations beyond the swap fail
+  constexpr std::uint64_t kAllowNonwired = 4;  // SWAP_RESERVE_ALLOW_NONWIRED: memory that is not wired counts, too
+  if ((numbers[kOvercommit].value.value_or(0) & (kForceOn | kAllowNonwired)) != kForceOn) numbers[kSwapTotal].value.reset();
+}
+
+void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_size, Staging& staging) {
+  const auto all = value_of(numbers, table.used);
+  if (!all) return;
+  if (table.used == table.limit && !value_of(numbers, table.free)) return;  // only its size is known
+  // Read one after the other: the part may have become more than the whole.
+  const std::uint64_t used = *all - std::min(*all, value_of(numbers, table.free).value_or(0));
+  StagedType& type = staging.add(table.type);
+  const auto set = [&type](Field field, std::optional<std::uint64_t> value) {
+    if (!value) return;
+    type.fields.add(field);
+    type.figures[field] = *value;
+  };
+  const auto in_bytes = [&](std::uint64_t pages) -> std::optional<std::uint64_t> {
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(pages, page_size, &bytes)) return std::nullopt;
+    return bytes;
+  };
+  auto limit = value_of(numbers, table.limit);
+  if (limit.value_or(0) == 0) limit.reset();
+  if (table.unit != Unit::kBytes) {
+    set(Field::kCount, used);
+    set(Field::kFree, value_of(numbers, table.free));
+    set(Field::kCountLimit, limit);
+  }
+  if (table.unit == Unit::kBytes) {
+    set(Field::kBytes, used);
+    set(Field::kBytesLimit, limit);
+  }
+  if (table.unit == Unit::kPages) {
+    set(Field::kBytes, in_bytes(used));
+    if (limit) set(Field::kBytesLimit, in_bytes(*limit));
+    set(Field::kSize, page_size);
+  }
+  set(Field::kFailures, value_of(numbers, table.failures));
+  set(Field::kSleeps, value_of(numbers, table.sleeps));
+  set(Field::kNumAllocs, value_of(numbers, table.allocations));
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  Numbers numbers;
+  for (std::size_t i = 0; i < kLeafCount; ++i) numbers[i].key = kLeaves[i];
+  std::size_t cursor = 0;
+  const auto take = [&](std::string_view name, std::string_view bytes) {
+    if (name == kSfStat) return take_sendfile_counters(bytes, numbers);
+    // The kernel's unlocked arithmetic may bring some of them below 0, and -1 is how a limit says that there is none.
+    return take_sysctl(name, bytes, sysctl_amount, numbers, cursor);
+  };
+  if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
+  drop_limits_that_do_not_hold(numbers);
+  // Before 12.0 the arena is told instead of what is in it.
+  if (!numbers[kUmaTotal].value || !numbers[kUmaLimit].value) {
+    numbers[kUmaTotal].value = numbers[kKmemUsed].value;
+    numbers[kUmaLimit].value = numbers[kKmemSize].value;
+  }
+  for (const Table& table : kTables) add_table(table, numbers, raw.page_size, staging);
+  if (staging.types().empty()) return data_error(kOrigin, bundle.size(), "none of the sysctls is of a table");
+  return {};
+}
+
+Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
+  Buffer& list = raw.parts[kListPart];
+  list.clear();
+  const auto find = [&](std::string_view name) -> Result<void> {
+    auto result = list_sysctl(view, name, raw.parts[kScratchPart], list);
+    if (result) return result;
+    list.clear();
+    return as_error_of(kOrigin, result.error());
+  };
+  for (const std::string_view name : kLeaves) {
+    if (name.find('.') == std::string_view::npos) continue;
+    if (auto result = find(name); !result) return result;
+  }
+  if (auto result = find(kSfStat); !result) return result;
+  if (list.empty()) return system_error(kOrigin, ENOENT, "this kernel has no sysctl of a bounded table");
+  return {};
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) {
+    if (auto result = find_sysctls(view, raw); !result) return result;
+  }
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle, [](std::string_view) { return false; });
+  if (!result) return as_error_of(kOrigin, result.error());
+  return result;
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kCount,
+     "files: kern.openfiles, vnodes: vfs.numvnodes - vfs.freevnodes, sockets: kern.ipc.numopensockets, processes: "
+     "vm.uma.PROC.stats.current, sf_bufs: kern.ipc.nsfbufsused, buffer_headers: kern.nbuf - vfs.numfreebuffers, aio_jobs: "
+     "vfs.aio.num_queue_count, inotify_watches: vfs.inotify.watches, user_wired: vm.stats.vm.v_user_wire_count, in pages"},
+    {Field::kFree, "vnodes: vfs.freevnodes, buffer_headers: vfs.numfreebuffers"},
+    {Field::kCountLimit,
+     "in this order: kern.maxfiles, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc, kern.ipc.nsfbufs, kern.nbuf, "
+     "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, absent when 0"},
+    {Field::kBytes,
+     "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, before 12.0 vm.kmem_map_size, "
+     "kernel_address_space: vm.kvm_size - vm.kvm_free, swap_reservations: vm.swap_reserved, user_wired: its pages x page "
+     "size"},
+    {Field::kBytesLimit,
+     "in this order: kern.ipc.maxpipekva, vfs.maxbufspace, vm.uma_kmem_limit (vm.kmem_size), vm.kvm_size, vm.swap_total "
+     "where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, absent when 0"},
+    {Field::kFailures, "kern.ipc.pipeallocfail, vfs.numbufallocfails, sf_allocfail of kern.ipc.sfstat"},
+    {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
+    {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
+    {Field::kSize, "user_wired: page size"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor freebsd_table;
+const SourceDescriptor freebsd_table{
+    .name = "freebsd_table",
+    .origin = "sysctl kern.*, vfs.*, vm.*",
+    .os = OperatingSystem::kFreeBsd,
+    .allocator = Allocator::kTable,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "no privilege needed; which sysctls the kernel has is found at start, so tables of modules that are loaded later "
+        "are "
+        "not among them; limits of mbufs are those of their zones",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FreeBSD's page allocator, which libmemstat knows nothing of: queues of pages by domain, the accounts of the machine's
+// memory, and the page daemon, out of sysctls that hold one integer each (sys/vm/vm_meter.c, vm_page.c, vm_pageout.c,
+// vm_reserv.c, amd64/amd64/pmap.c).
+//
+// Types are called "domain 0 active": free, active, inactive, laundry and unswappable are the queues of a domain
+// (vm.domain.N.stats), and every page of the machine is in one of them, or wired, or in somebody's hands for a moment.
+// Kernels that do not tell a queue by domain (free pages before 12.0) tell it of all domains together: "all domains free".
+// "wired" is of all domains.
+//
+// Parts of the accounts: the queues, and the wired pages by what holds them. These figures are the kernel's own and
+// disjoint: kmem is what uma(9) and malloc(9) took, page tables and pv entries are the pmap's (amd64 alone tells), buffers
+// are wired by the buffer cache, user_wired by mlock(2); a page that is both is counted as the first. wired_other is what is
+// left of v_wire_count: kernel stacks, the array of pages, what drivers took. Unaccounted are pages in the caches of CPUs
+// (zones "vm pgcache" of uma, where their number is told) and those that are in between.
+//
+// No figure of this kernel counts processes killed for want of memory, nor failed allocations of pages.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "core/base/text.h"
+#include "core/kernel/listed_sysctls.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kOrigin = "sysctl vm";
+
+// Parts of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kListPart = 2;
+
+constexpr std::string_view kDomains = "vm.domain.";
+constexpr std::string_view kDomainStats = ".stats.";
+
+enum Leaf : std::uint8_t {
+  kPageCount,
+  kFreeCount,
+  kWireCount,
+  kActiveCount,
+  kInactiveCount,
+  kLaundryCount,
+  kCacheCount,
+  kNoFreeQueue,
+  kUserWireCount,
+  kKmem,
+  kKernelPageTables,
+  kUserPageTables,
+  kPvEntries,
+  kBufferSpace,
+  kMallocedBuffers,
+  kPageOutMin,
+  kInterruptMin,
+  kFreeMin,
+  kFreeReserved,
+  kFreeSevere,
+  kFreeTarget,
+  kInactiveTarget,
+  kTotalFrees,
+  kDaemonFrees,
+  kDaemonPages,
+  kDaemonWakeups,
+  kDaemonShortfalls,
+  kReactivated,
+  kTransitWaits,
+  kLockMisses,
+  kReservationsBroken,
+  kReservationsReclaimed,
+  kLargePageTries,
+  kSwapPagesIn,
+  kSwapPagesOut,
+  kVnodePagesIn,
+  kVnodePagesOut,
+  kLeafCount
+};
+constexpr std::array<std::string_view, kLeafCount> kLeaves = {"vm.stats.vm.v_page_count",
+                                                              "vm.stats.vm.v_free_count",
+                                                              "vm.stats.vm.v_wire_count",
+                                                              "vm.stats.vm.v_active_count",
+                                                              "vm.stats.vm.v_inactive_count",
+                                                              "vm.stats.vm.v_laundry_count",
+                                                              "vm.stats.vm.v_cache_count",
+                                                              "vm.stats.page.nofreeq_size",
+                                                              "vm.stats.vm.v_user_wire_count",
+                                                              "vm.uma_kmem_total",
+                                                              "vm.pmap.kernel_pt_page_count",
+                                                              "vm.pmap.user_pt_page_count",
+                                                              "vm.pmap.pv_page_count",
+                                                              "vfs.bufspace",
+                                                              "vfs.bufmallocspace",
+                                                              "vm.stats.vm.v_pageout_free_min",
+                                                              "vm.stats.vm.v_interrupt_free_min",
+                                                              "vm.stats.vm.v_free_min",
+                                                              "vm.stats.vm.v_free_reserved",
+                                                              "vm.stats.vm.v_free_severe",
+                                                              "vm.stats.vm.v_free_target",
+                                                              "vm.stats.vm.v_inactive_target",
+                                                              "vm.stats.vm.v_tfree",
+                                                              "vm.stats.vm.v_dfree",
+                                                              "vm.stats.vm.v_pdpages",
+                                                              "vm.stats.vm.v_pdwakeups",
+                                                              "vm.stats.vm.v_pdshortfalls",
+                                                              "vm.stats.vm.v_reactivated",
+                                                              "vm.stats.vm.v_intrans",
+                                                              "vm.pageout_lock_miss",
+                                                              "vm.reserv.broken",
+                                                              "vm.reserv.reclaimed",
+                                                              "vm.largepages.reclaim_tries",
+                                                              "vm.stats.vm.v_swappgsin",
+                                                              "vm.stats.vm.v_swappgsout",
+                                                              "vm.stats.vm.v_vnodepgsin",
+                                                              "vm.stats.vm.v_vnodepgsout"};
+
+constexpr std::size_t kQueueCount = 5;
+constexpr std::size_t kThresholdCount = 5;
+
+struct Queue {
+  std::string_view word;
+  std::string_view size;     ///< Leaf of a domain.
+  std::string_view scanned;  ///< Leaf of a domain; "": nobody looks for pages here.
+  Leaf all = kLeafCount;     ///< The size of all domains together.
+};
+constexpr std::array<Queue, kQueueCount> kQueues = {{{"free", "free_count", "", kFreeCount},
+                                                     {"active", "active", "actpdpgs", kActiveCount},
+                                                     {"inactive", "inactive", "inactpdpgs", kInactiveCount},
+                                                     {"laundry", "laundry", "laundpdpgs", kLaundryCount},
+                                                     {"unswappable", "unswappable", "unswppdpgs", kLeafCount}}};
+constexpr std::size_t kFreeQueue = 0;
+constexpr std::size_t kUnswappable = 4;
+
+struct Threshold {
+  std::string_view leaf;
+  std::string_view zone;
+  std::string_view word;
+  Leaf all;
+};
+constexpr std::array<Threshold, kThresholdCount> kThresholds = {
+    {{"free_min", "free", "min", kFreeMin},
+     {"free_reserved", "free", "reserved", kFreeReserved},
+     {"free_severe", "free", "severe", kFreeSevere},
+     {"free_target", "free", "target", kFreeTarget},
+     {"inactive_target", "inactive", "target", kInactiveTarget}}};
+
+using Amount = std::optional<std::uint64_t>;
+
+/// One domain's figures, in pages.
+struct Domain {
+  Amount sizes[kQueueCount];
+  Amount scanned[kQueueCount];
+  Amount thresholds[kThresholdCount];
+};
+
+/// What all domains together come to.
+struct AllDomains {
+  std::uint64_t sizes[kQueueCount] = {};
+  std::uint64_t scanned[kQueueCount] = {};
+  bool has_size[kQueueCount] = {};
+  bool has_scanned = false;
+  bool has_thresholds = false;
+};
+
+std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
+}
+std::uint64_t in_bytes(std::uint64_t pages, std::uint64_t page_size) {
+  std::uint64_t bytes = 0;
+  return __builtin_mul_overflow(pages, page_size, &bytes) ? std::numeric_limits<std::uint64_t>::max() : bytes;
+}
+std::int64_t to_signed(std::uint64_t value) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(value, kMost));
+}
+
+/// A name that begins so and ends with a word.
+class TypeName {
+ public:
+  TypeName(std::string_view begin, std::string_view end) {
+    append(begin);
+    append(end);
+  }
+  TypeName(std::uint32_t domain, std::string_view end) {
+    append("domain ");
+    size_ = static_cast<std::size_t>(std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), domain).ptr -
+                                     bytes_.data());
+    append(" ");
+    append(end);
+  }
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  void append(std::string_view text) { size_ += text.copy(bytes_.data() + size_, bytes_.size() - size_); }
+  std::array<char, 64> bytes_;
+  std::size_t size_ = 0;
+};
+
+void add_queue(std::string_view name, std::uint64_t pages, bool is_free, std::uint64_t page_size, Staging& staging) {
+  const std::size_t count = staging.types().size();
+  StagedType& type = staging.merge(name);
+  if (staging.types().size() == count) return;  // named before
+  type.fields = FieldMask(Field::kHeldBytes, Field::kSize);
+  type.figures[Field::kHeldBytes] = in_bytes(pages, page_size);
+  type.figures[Field::kSize] = page_size;
+  if (is_free) {
+    type.fields.add(Field::kFree);
+    type.figures[Field::kFree] = pages;
+    return;
+  }
+  type.fields = type.fields | FieldMask(Field::kBytes, Field::kCount);
+  type.figures[Field::kBytes] = type.figures[Field::kHeldBytes];
+  type.figures[Field::kCount] = pages;
+}
+
+void finish_domain(std::uint32_t number, const Domain& domain, std::uint64_t page_size, AllDomains& all, Staging& staging) {
+  for (std::size_t i = 0; i < kQueueCount; ++i) {
+    if (domain.sizes[i]) {
+      add_queue(TypeName(number, kQueues[i].word).view(), *domain.sizes[i], i == kFreeQueue, page_size, staging);
+      all.sizes[i] = sum_of(all.sizes[i], *domain.sizes[i]);
+      all.has_size[i] = true;
+    }
+    if (domain.scanned[i]) {
+      all.scanned[i] = sum_of(all.scanned[i], *domain.scanned[i]);
+      all.has_scanned = true;
+    }
+  }
+  for (std::size_t i = 0; i < kThresholdCount; ++i) {
+    if (!domain.thresholds[i]) continue;
+    staging.statistics().add(Statistic::kZoneWatermarkBytes, in_bytes(*domain.thresholds[i], page_size),
+                             {std::uint64_t{number}, kThresholds[i].zone, kThresholds[i].word});
+    all.has_thresholds = true;
+  }
+}
+
+/// Splits "vm.domain.N.stats.LEAF". False for every other name.
+bool split_domain(std::string_view name, std::uint32_t& number, std::string_view& leaf) {
+  if (!name.starts_with(kDomains)) return false;
+  name.remove_prefix(kDomains.size());
+  const std::size_t end = name.find(kDomainStats);
+  if (end == std::string_view::npos) return false;
+  const auto parsed = parse_u64(name.substr(0, end));
+  if (!parsed || *parsed >= kMostNodes) return false;
+  number = static_cast<std::uint32_t>(*parsed);
+  leaf = name.substr(end + kDomainStats.size());
+  return true;
+}
+
+/// False when the bytes are no number.
+bool take_domain_leaf(std::string_view leaf, std::string_view bytes, Domain& domain) {
+  const auto take = [bytes](Amount& amount) {
+    amount = sysctl_number(bytes);
+    return amount.has_value();
+  };
+  for (std::size_t i = 0; i < kQueueCount; ++i) {
+    if (leaf == kQueues[i].size) return take(domain.sizes[i]);
+    if (leaf == kQueues[i].scanned) return take(domain.scanned[i]);
+  }
+  for (std::size_t i = 0; i < kThresholdCount; ++i) {
+    if (leaf == kThresholds[i].leaf) return take(domain.thresholds[i]);
+  }
+  return true;
+}
+
+using Numbers = std::array<KeyedNumber, kLeafCount>;
+
+/// Writes down the parts and adds them up; amounts in bytes.
+class Accounts {
+ public:
+  explicit Accounts(StagedStatistics& statistics) : statistics_(statistics) {}
+  /// A part that every kernel has.
+  void add(std::string_view part, Amount amount) {
+    if (!amount) statistics_.add(Statistic::kPartMissing, 1, {part});
+    add_if_told(part, amount);
+  }
+  void add_if_told(std::string_view part, Amount amount) {
+    if (!amount) return;
+    statistics_.add(Statistic::kAccountedBytes, *amount, {part});
+    sum_ = sum_of(sum_, *amount);
+  }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+
+ private:
+  StagedStatistics& statistics_;
+  std::uint64_t sum_ = 0;
+};
+
+void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
+  const auto bytes = [&](Leaf leaf) -> Amount { return numbers[leaf].value; };
+  const auto pages = [&](Leaf leaf) -> Amount {
+    if (!numbers[leaf].value) return std::nullopt;
+    return in_bytes(*numbers[leaf].value, page_size);
+  };
+  Accounts accounts(statistics);
+  accounts.add("active", pages(kActiveCount));
+  accounts.add("inactive", pages(kInactiveCount));
+  accounts.add_if_told("laundry", pages(kLaundryCount));  // since 11.2
+  // The only queue without a sum in vm.stats.
+  if (all.has_size[kUnswappable]) accounts.add_if_told("unswappable", in_bytes(all.sizes[kUnswappable], page_size));
+  accounts.add_if_told("cache", pages(kCacheCount));       // not since 11.2, where cached pages are free ones
+  accounts.add_if_told("set_aside", pages(kNoFreeQueue));  // since 15.0: for allocations that are never given back
+  Amount wired = pages(kWireCount);
+  if (!wired) {
+    accounts.add("wired_other", std::nullopt);
+  } else {
+    const auto add_wired = [&](std::string_view part, Amount amount) {
+      if (!amount) return;
+      const std::uint64_t share = std::min(*amount, *wired);
+      accounts.add(part, share);
+      *wired -= share;
+    };
+    Amount page_tables = pages(kKernelPageTables);
+    if (page_tables) page_tables = sum_of(*page_tables, pages(kUserPageTables).value_or(0));
+    Amount buffers = bytes(kBufferSpace);
+    if (buffers) *buffers -= std::min(*buffers, bytes(kMallocedBuffers).value_or(0));
+    add_wired("kmem", bytes(kKmem));
+    add_wired("page_tables", page_tables);
+    add_wired("pv_entries", pages(kPvEntries));
+    add_wired("buffers", buffers);
+    add_wired("user_wired", pages(kUserWireCount));
+    accounts.add("wired_other", wired);
+  }
+  const std::uint64_t total = *pages(kPageCount);
+  const std::int64_t used = to_signed(total) - to_signed(*pages(kFreeCount));
+  std::int64_t unaccounted = 0;
+  if (__builtin_sub_overflow(used, to_signed(accounts.sum()), &unaccounted)) {
+    unaccounted = std::numeric_limits<std::int64_t>::min();
+  }
+  statistics.add_signed(Statistic::kUnaccountedBytes, unaccounted);
+  statistics.add(Statistic::kTotalBytes, total);
+}
+
+struct Counter {
+  Leaf leaf;
+  Statistic statistic;
+  std::string_view label;
+  std::string_view second = {};
+};
+constexpr Counter kCounters[] = {
+    {kTotalFrees, Statistic::kPageFrees, {}},
+    {kDaemonFrees, Statistic::kReclaimedPages, "page_daemon"},
+    {kDaemonWakeups, Statistic::kPageEvents, "daemon_wakeup"},
+    {kDaemonShortfalls, Statistic::kPageEvents, "daemon_shortfall"},
+    {kReactivated, Statistic::kPageEvents, "reactivated"},
+    {kTransitWaits, Statistic::kPageEvents, "transit_wait"},
+    {kLockMisses, Statistic::kPageEvents, "daemon_lock_miss"},
+    {kReservationsBroken, Statistic::kPageEvents, "reservation_broken"},
+    {kReservationsReclaimed, Statistic::kPageEvents, "reservation_reclaimed"},
+    {kLargePageTries, Statistic::kPageEvents, "large_page_reclaim"},
+    {kSwapPagesIn, Statistic::kPagedPages, "swap", "in"},
+    {kSwapPagesOut, Statistic::kPagedPages, "swap", "out"},
+    {kVnodePagesIn, Statistic::kPagedPages, "vnode", "in"},
+    {kVnodePagesOut, Statistic::kPagedPages, "vnode", "out"},
+};
+
+void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
+  if (!all.has_thresholds) {
+    for (const Threshold& threshold : kThresholds) {
+      if (const Amount pages = numbers[threshold.all].value) {
+        statistics.add(Statistic::kZoneWatermarkBytes, in_bytes(*pages, page_size), {"all", threshold.zone, threshold.word});
+      }
+    }
+  }
+  for (const auto& [leaf, word] : {std::pair(kPageOutMin, "pageout_min"), std::pair(kInterruptMin, "interrupt_min")}) {
+    if (const Amount pages = numbers[leaf].value) {
+      statistics.add(Statistic::kZoneWatermarkBytes, in_bytes(*pages, page_size), {"all", "free", word});
+    }
+  }
+  if (all.has_scanned) {
+    for (std::size_t i = 0; i < kQueueCount; ++i) {
+      if (i != kFreeQueue) statistics.add(Statistic::kReclaimScannedPages, all.scanned[i], {kQueues[i].word});
+    }
+  } else if (const Amount pages = numbers[kDaemonPages].value) {
+    statistics.add(Statistic::kReclaimScannedPages, *pages, {"page_daemon"});
+  }
+  for (const Counter& counter : kCounters) {
+    if (const Amount value = numbers[counter.leaf].value) {
+      statistics.add(counter.statistic, *value, {counter.label, counter.second});
+    }
+  }
+}
+
+/// The records of a domain stand together.
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  Numbers numbers;
+  for (std::size_t i = 0; i < kLeafCount; ++i) numbers[i].key = kLeaves[i];
+  std::size_t cursor = 0;
+  AllDomains all;
+  Domain domain;
+  std::optional<std::uint32_t> current;
+  std::uint32_t seen = 0;  // domains below this one have been there
+  bool is_ordered = true;
+  const auto take = [&](std::string_view name, std::string_view bytes) {
+    std::uint32_t number = 0;
+    std::string_view leaf;
+    if (!split_domain(name, number, leaf)) return take_sysctl(name, bytes, sysctl_number, numbers, cursor);
+    if (current != number) {
+      if (current) finish_domain(*current, domain, raw.page_size, all, staging);
+      is_ordered = is_ordered && number >= seen;
+      seen = number + 1;
+      domain = {};
+      current = number;
+    }
+    return take_domain_leaf(leaf, bytes, domain);
+  };
+  if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
+  if (current) finish_domain(*current, domain, raw.page_size, all, staging);
+  if (!is_ordered) return data_error(kOrigin, bundle.size(), "the domains are not in their order");
+  for (const Leaf leaf : {kPageCount, kFreeCount}) {
+    if (!numbers[leaf].value) return data_error(kOrigin, bundle.size(), std::string(kLeaves[leaf]) + " is missing");
+  }
+  for (std::size_t i = 0; i < kQueueCount; ++i) {
+    if (all.has_size[i] || kQueues[i].all == kLeafCount || !numbers[kQueues[i].all].value) continue;
+    add_queue(TypeName("all domains ", kQueues[i].word).view(), *numbers[kQueues[i].all].value, i == kFreeQueue,
+              raw.page_size, staging);
+  }
+  if (numbers[kWireCount].value) add_queue("wired", *numbers[kWireCount].value, false, raw.page_size, staging);
+  add_accounts(numbers, all, raw.page_size, staging.statistics());
+  add_statistics(numbers, all, raw.page_size, staging.statistics());
+  return {};
+}
+
+/// Without the first two there are no accounts, and what a domain tells does not go while a kernel runs.
+bool is_needed(std::string_view name) {
+  return name == kLeaves[kPageCount] || name == kLeaves[kFreeCount] || name.starts_with(kDomains);
+}
+
+Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
+  Buffer& list = raw.parts[kListPart];
+  Buffer& scratch = raw.parts[kScratchPart];
+  list.clear();
+  const auto failed = [&list](const Error& error) {
+    list.clear();
+    return as_error_of(kOrigin, error);
+  };
+  for (const std::string_view name : kLeaves) {
+    const std::size_t before = list.size();
+    if (auto result = list_sysctl(view, name, scratch, list); !result) return failed(result.error());
+    if (is_needed(name) && list.size() == before) return failed(system_error(name, ENOENT));
+  }
+  // Domains are numbered without holes; the first without a queue ends them.
+  for (std::uint32_t number = 0; number < kMostNodes; ++number) {
+    const std::string prefix = std::string(kDomains) + std::to_string(number) + std::string(kDomainStats);
+    const std::size_t before = list.size();
+    const auto find = [&](std::string_view leaf) -> Result<void> {
+      return leaf.empty() ? Result<void>() : list_sysctl(view, prefix + std::string(leaf), scratch, list);
+    };
+    for (const Queue& queue : kQueues) {
+      if (auto result = find(queue.size); !result) return failed(result.error());
+      if (auto result = find(queue.scanned); !result) return failed(result.error());
+    }
+    if (list.size() == before) break;
+    for (const Threshold& threshold : kThresholds) {
+      if (auto result = find(threshold.leaf); !result) return failed(result.error());
+    }
+  }
+  return {};
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  if (raw.parts[kListPart].empty()) {
+    if (auto result = find_sysctls(view, raw); !result) return result;
+  }
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle, is_needed);
+  if (!result) return as_error_of(kOrigin, result.error());
+  return result;
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kBytes, "pages of the queue x page size"},
+    {Field::kCount,
+     "active, inactive, laundry, unswappable of vm.domain.N.stats, or vm.stats.vm.v_QUEUE_count, wired: "
+     "vm.stats.vm.v_wire_count"},
+    {Field::kHeldBytes, "pages of the queue x page size, also of free ones"},
+    {Field::kFree, "free_count of vm.domain.N.stats, or vm.stats.vm.v_free_count, of queues called free only"},
+    {Field::kSize, "page size"},
+    {Statistic::kAccountedBytes, "active, inactive, laundry, cache: vm.stats.vm.v_PART_count x page size"},
+    {Statistic::kAccountedBytes, "unswappable: unswappable of all vm.domain.N.stats x page size"},
+    {Statistic::kAccountedBytes, "set_aside: vm.stats.page.nofreeq_size x page size"},
+    {Statistic::kAccountedBytes, "kmem: vm.uma_kmem_total"},
+    {Statistic::kAccountedBytes, "page_tables: (vm.pmap.kernel_pt_page_count + vm.pmap.user_pt_page_count) x page size"},
+    {Statistic::kAccountedBytes, "pv_entries: vm.pmap.pv_page_count x page size"},
+    {Statistic::kAccountedBytes, "buffers: vfs.bufspace - vfs.bufmallocspace"},
+    {Statistic::kAccountedBytes, "user_wired: vm.stats.vm.v_user_wire_count x page size"},
+    {Statistic::kAccountedBytes, "wired_other: vm.stats.vm.v_wire_count x page size - the five parts before"},
+    {Statistic::kUnaccountedBytes, "(vm.stats.vm.v_page_count - vm.stats.vm.v_free_count) x page size - every part"},
+    {Statistic::kTotalBytes, "vm.stats.vm.v_page_count x page size"},
+    {Statistic::kPartMissing, "1 for active, inactive or wired_other without its sysctl"},
+    {Statistic::kZoneWatermarkBytes,
+     "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, or "
+     "vm.stats.vm.v_FIGURE (node \"all\"), vm.stats.vm.v_pageout_free_min, v_interrupt_free_min"},
+    {Statistic::kPageFrees, "vm.stats.vm.v_tfree"},
+    {Statistic::kReclaimScannedPages,
+     "by queue: actpdpgs, inactpdpgs, laundpdpgs, unswppdpgs of all vm.domain.N.stats, or vm.stats.vm.v_pdpages"},
+    {Statistic::kReclaimedPages, "page_daemon: vm.stats.vm.v_dfree"},
+    {Statistic::kPageEvents,
+     "v_pdwakeups, v_pdshortfalls, v_reactivated, v_intrans of vm.stats.vm, vm.pageout_lock_miss, broken, reclaimed of "
+     "vm.reserv, vm.largepages.reclaim_tries"},
+    {Statistic::kPagedPages, "v_swappgsin, v_swappgsout, v_vnodepgsin, v_vnodepgsout of vm.stats.vm"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor freebsd_vm;
+const SourceDescriptor freebsd_vm{
+    .name = "freebsd_vm",
+    .origin = "sysctl vm.stats, vm.domain",
+    .os = OperatingSystem::kFreeBsd,
+    .allocator = Allocator::kPage,
+    .is_roster = true,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "no privilege needed; unaccounted bytes are pages in caches of CPUs and those that change while the sysctls are "
+        "read "
+        "one after the other; only amd64 tells page tables and pv entries, elsewhere they are in wired_other; this kernel "
+        "counts neither processes killed for want of memory nor failed allocations of pages",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

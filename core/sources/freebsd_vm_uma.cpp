@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the sysctl tree vm.uma tells of uma(9) zones beyond vm.zone_stats (zone_alloc_sysctl() in sys/vm/uma_core.c, FreeBSD
+// 13.0 and later). A zone is a node, and this is read of it, each an integer:
+//
+//   keg.ppera, keg.efficiency                       pages a slab, percent of a slab that its items take
+//   keg.domain.D.pages, keg.domain.D.free_items     what the keg has of memory domain D
+//   domain.D.nitems                                 items cached in the zone's buckets
+//   limit.max_items, limit.sleepers                 all 64 bits of the limit (vm.zone_stats has 32), threads waiting now
+//
+// Pages are the keg's own count: for a zone with a limit vm.zone_stats has a figure computed from its items instead. A
+// secondary zone shares the keg of another one, so nothing of the keg is its own; a cache zone has none.
+//
+// Nodes have other names than zones: see core/base/zone_nodes.h. Zones whose node is not certain have none of these figures.
+// Which node is which zone is found out once, and again when vm.zone_count changes or a node is gone.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/statistics_stream.h"
+#include "core/base/text.h"
+#include "core/base/zone_nodes.h"
+#include "core/kernel/file_plan.h"
+#include "core/kernel/fixed_path.h"
+#include "core/kernel/listed_sysctls.h"
+#include "core/kernel/sysctl_stream.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kTree = "vm.uma";
+constexpr std::string_view kPrefix = "vm.uma.";
+
+// Parts of RawBytes.
+constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kScratchPart = 1;
+constexpr std::size_t kPlanPart = 2;  // vm.zone_count as of then, as 32 bits; then what follows
+constexpr std::size_t kPlanHeader = sizeof(std::uint32_t);
+
+/// Records of the plan, and names of the bundle's records: a zone, whose leaves follow.
+enum PlanKind : std::uint8_t {
+  kZone,  ///< Text: the type's name.
+  kNode,  ///< Text: the zone's node; the leaves that follow are below it.
+  kLeaf,  ///< Text: what follows the node's name and a dot.
+};
+constexpr std::string_view kZoneRecord = "zone";
+
+constexpr std::string_view kLimit = "limit.max_items";
+constexpr std::string_view kSleepers = "limit.sleepers";
+constexpr std::string_view kPagesPerSlab = "keg.ppera";
+constexpr std::string_view kEfficiency = "keg.efficiency";
+constexpr std::string_view kNoKeg = "cache zone";  // as keg.name
+constexpr std::string_view kKegDomain = "keg.domain.";
+constexpr std::string_view kZoneDomain = "domain.";
+
+// Offsets in a record of vm.zone_stats (struct uma_type_header).
+constexpr std::size_t kSizeAt = 36;
+constexpr std::size_t kRSizeAt = 40;
+constexpr std::size_t kFlagsAt = 68;
+constexpr std::uint32_t kSecondaryFlag = 1;
+
+constexpr NodeFieldMask kNodeFields{NodeField::kHeldBytes, NodeField::kFree};
+
+Error of_tree(const Error& error) { return as_error_of(kTree, error); }
+
+/// The D and what follows it of "keg.domain.D.pages" behind `prefix`. Domains are called by their numbers.
+std::optional<std::uint32_t> domain_of(std::string_view leaf, std::string_view prefix, std::string_view& rest) {
+  if (!leaf.starts_with(prefix)) return std::nullopt;
+  leaf.remove_prefix(prefix.size());
+  const std::size_t dot = leaf.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto number = parse_u64(leaf.substr(0, dot));
+  if (!number || *number >= kMostNodes) return std::nullopt;
+  rest = leaf.substr(dot + 1);
+  return static_cast<std::uint32_t>(*number);
+}
+
+/// Whether a leaf is read at every poll. `is_secondary` zones have nothing of the keg that they name.
+bool is_wanted(std::string_view leaf, bool is_secondary) {
+  std::string_view rest;
+  if (leaf == kLimit) return true;
+  if (domain_of(leaf, kZoneDomain, rest)) return rest == "nitems";
+  if (is_secondary) return false;
+  if (domain_of(leaf, kKegDomain, rest)) return rest == "pages" || rest == "free_items";
+  return leaf == kPagesPerSlab || leaf == kEfficiency;
+}
+
+/// The figures of one zone while its records come. Domains that are not told have nothing.
+class ZoneFigures {
+ public:
+  /// False when the bytes are no number.
+  bool take(std::string_view leaf, std::string_view bytes, std::uint64_t page_size, Staging& staging, StagedType& zone) {
+    const auto number = sysctl_amount(bytes);
+    if (!number) return false;
+    std::string_view rest;
+    if (leaf == kLimit) {
+      // All bits set, or the sign: no limit, as 0.
+      if (*number != 0) set(zone, Field::kWideLimit, *number);
+    } else if (leaf == kSleepers) {
+      set(zone, Field::kSleepers, *number);
+    } else if (leaf == kPagesPerSlab) {
+      pages_per_slab_ = *number;
+    } else if (leaf == kEfficiency) {
+      set(zone, Field::kEfficiency, *number);
+    } else if (const auto of_keg = domain_of(leaf, kKegDomain, rest); of_keg && *of_keg < staging.node_count()) {
+      if (rest == "pages") {
+        pages_ = sum_of(pages_.value_or(0), *number);
+        std::uint64_t bytes_held = 0;
+        if (__builtin_mul_overflow(*number, page_size, &bytes_held)) return false;
+        staging.node_figure(zone, NodeField::kHeldBytes, *of_keg) = bytes_held;
+      } else if (rest == "free_items") {
+        add(staging.node_figure(zone, NodeField::kFree, *of_keg), *number);
+      }
+    } else if (const auto of_zone = domain_of(leaf, kZoneDomain, rest);
+               of_zone && *of_zone < staging.node_count() && rest == "nitems") {
+      add(staging.node_figure(zone, NodeField::kFree, *of_zone), *number);
+    }
+    return true;
+  }
+  void finish(StagedType& zone) const {
+    if (pages_) {
+      if (pages_per_slab_ != 0) set(zone, Field::kSlabs, *pages_ / pages_per_slab_);
+    } else {
+      zone.node_fields.remove(NodeField::kHeldBytes);
+    }
+  }
+
+ private:
+  static void set(StagedType& zone, Field field, std::uint64_t value) {
+    zone.fields.add(field);
+    zone.figures[field] = value;
+  }
+  static std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? ~std::uint64_t{0} : sum;
+  }
+  static void add(std::uint64_t& to, std::uint64_t value) { to = sum_of(to, value); }
+
+  std::optional<std::uint64_t> pages_;
+  std::uint64_t pages_per_slab_ = 0;
+};
+
+/// One more than the highest domain that any record names, 1 at least.
+std::uint32_t count_domains(std::string_view bundle) {
+  std::uint32_t count = 1;
+  FileBundleReader records(bundle);
+  std::string_view name;
+  std::string_view bytes;
+  std::string_view rest;
+  while (records.next(name, bytes)) {
+    for (const std::string_view prefix : {kKegDomain, kZoneDomain}) {
+      if (const auto domain = domain_of(name, prefix, rest)) count = std::max(count, *domain + 1);
+    }
+  }
+  return count;
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  staging.reset({}, 0);
+  staging.set_nodes(kNodeFields, count_domains(bundle));
+  StagedType* zone = nullptr;
+  ZoneFigures figures;
+  const auto take = [&](std::string_view name, std::string_view bytes) {
+    if (name != kZoneRecord) {
+      return zone == nullptr || figures.take(name, bytes, raw.page_size, staging, *zone);
+    }
+    if (zone != nullptr) figures.finish(*zone);
+    zone = &staging.add(bytes.substr(0, kLongestZoneName), kLongestZoneName);
+    figures = {};
+    return true;
+  };
+  if (auto result = for_each_listed_sysctl(kTree, bundle, take); !result) return result;
+  if (zone == nullptr) return data_error(kTree, bundle.size(), "no zone is known by its node");
+  figures.finish(*zone);
+  return {};
+}
+
+/// A node of the tree as listed.
+struct TreeNode {
+  std::string_view name;
+  std::vector<std::string_view> leaves;
+};
+
+std::vector<TreeNode> nodes_of(const std::vector<std::string>& sysctls) {
+  std::vector<TreeNode> nodes;
+  for (const std::string& sysctl : sysctls) {
+    const std::string_view below = std::string_view(sysctl).substr(std::min(sysctl.size(), kPrefix.size()));
+    const std::size_t dot = below.find('.');
+    if (dot == std::string_view::npos || below.find('\n') != std::string_view::npos) continue;
+    const std::string_view name = below.substr(0, dot);
+    if (nodes.empty() || nodes.back().name != name) nodes.push_back({name, {}});
+    nodes.back().leaves.push_back(below.substr(dot + 1));
+  }
+  return nodes;
+}
+
+/// Text of a sysctl without the NUL at its end.
+std::string text_of(const Buffer& bytes) {
+  const std::string_view view = bytes.view();
+  return std::string(view.substr(0, view.find('\0')));
+}
+
+/// What tells nodes apart. `kegs` holds the names, as long as the nodes are in use.
+Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeNode>& nodes,
+                                       std::vector<std::string>& kegs) {
+  std::vector<ZoneNode> described;
+  described.reserve(nodes.size());
+  Buffer bytes;
+  kegs.reserve(nodes.size());
+  for (const TreeNode& node : nodes) {
+    const std::string prefix = std::string(kPrefix) + std::string(node.name) + ".";
+    const auto has = [&node](std::string_view leaf) {
+      return std::find(node.leaves.begin(), node.leaves.end(), leaf) != node.leaves.end();
+    };
+    kegs.emplace_back();
+    ZoneNode& entry = described.emplace_back();
+    entry.name = node.name;
+    if (has("keg.name")) {  // which every zone has, with or without a keg
+      if (auto result = view.read_sysctl(prefix + "keg.name", bytes, 64); !result) return of_tree(result.error());
+      kegs.back() = text_of(bytes);
+      entry.keg = kegs.back();
+      entry.has_keg = kegs.back() != kNoKeg;
+    }
+    if (has("size")) {
+      const auto size = read_sysctl_u32(view, prefix + "size", bytes);
+      if (!size) return of_tree(size.error());
+      entry.size = *size;
+    }
+  }
+  return described;
+}
+
+/// Writes down which leaves of which nodes are read for which types, in the order of vm.zone_stats, so that types of one
+/// name are in the roster's order.
+Result<void> make_plan(KernelView& view, std::uint32_t zone_count, RawBytes& raw) {
+  Buffer& plan = raw.parts[kPlanPart];
+  plan.clear();
+  std::vector<std::string> sysctls;
+  if (auto result = view.list_sysctls(kTree, sysctls); !result) return of_tree(result.error());
+  const std::vector<TreeNode> nodes = nodes_of(sysctls);
+  std::vector<std::string> kegs;
+  const auto described = describe(view, nodes, kegs);
+  if (!described) return described.error();
+
+  Buffer bytes;
+  if (auto result = read_sysctl_stream(view, kZoneStream, bytes, raw.parts[kScratchPart]); !result) {
+    return of_tree(result.error());
+  }
+  const auto stream = StatisticsStream::open(kZoneStream.name, bytes.view(), kZoneStream.record_header);
+  if (!stream) return of_tree(stream.error());
+  std::vector<ListedZone> zones;
+  for (std::size_t i = 0; i < stream->count(); ++i) {
+    const auto name = stream->record_name(i);
+    if (!name) return of_tree(name.error());
+    zones.push_back({.name = *name,
+                     .size = load<std::uint32_t>(bytes.view(), stream->record(i) + kSizeAt),
+                     .has_keg = load<std::uint32_t>(bytes.view(), stream->record(i) + kRSizeAt) != 0});
+  }
+  const std::vector<std::size_t> places = match_zone_nodes(zones, *described);
+
+  plan.append({reinterpret_cast<const char*>(&zone_count), sizeof zone_count});
+  for (std::size_t i = 0; i < zones.size(); ++i) {
+    if (places[i] == kNoZoneNode) continue;
+    const TreeNode& node = nodes[places[i]];
+    const std::uint32_t flags = load<std::uint32_t>(bytes.view(), stream->record(i) + kFlagsAt);
+    append_to_plan(plan, kZone, zones[i].name);
+    append_to_plan(plan, kNode, node.name);
+    for (const std::string_view leaf : node.leaves) {
+      if (!is_wanted(leaf, (flags & kSecondaryFlag) != 0)) continue;
+      append_to_plan(plan, kLeaf, leaf);
+      // Behind its limit: who has none has no sleepers either, and a recording of such a poll does not name them.
+      if (leaf == kLimit) append_to_plan(plan, kLeaf, kSleepers);
+    }
+  }
+  if (plan.size() > kPlanHeader) return {};
+  plan.clear();
+  return system_error(kTree, ENOENT, "no node of it is a zone of vm.zone_stats");
+}
+
+/// Reads what the plan says into the bundle.
+Result<void> read_plan(KernelView& view, RawBytes& raw) {
+  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  Buffer& scratch = raw.parts[kScratchPart];
+  FixedPath path;
+  std::size_t node_end = 0;
+  bool has_limit = false;
+  for (FilePlanWalk plan(raw.parts[kPlanPart], kPlanHeader); plan.next();) {
+    const std::string_view text = plan.text();
+    if (plan.kind() == kZone) {
+      if (auto result = bundle.add(kZoneRecord, text); !result) return result;
+      has_limit = false;
+    } else if (plan.kind() == kNode) {
+      if (!path.assign(kPrefix) || !path.append(text) || !path.append(".")) return system_error(kTree, ENAMETOOLONG);
+      node_end = path.size();
+    } else {
+      if (text == kSleepers && !has_limit) continue;
+      path.truncate(node_end);
+      if (!path.append(text)) return system_error(kTree, ENAMETOOLONG);
+      if (auto result = view.read_sysctl(path.view(), scratch, sizeof(std::uint64_t)); !result) {
+        if (text == kSleepers && result.error().code == ErrorCode::kNotPresent) continue;
+        return result;
+      }
+      if (text == kLimit) has_limit = sysctl_amount(scratch.view()).value_or(0) != 0;
+      if (auto result = bundle.add(text, scratch.view()); !result) return result;
+    }
+  }
+  return bundle.add(kEndOfListedSysctls, {});
+}
+
+Result<void> read(KernelView& view, RawBytes& raw) {
+  Buffer& plan = raw.parts[kPlanPart];
+  const auto zone_count = read_sysctl_u32(view, kZoneStream.count, raw.parts[kScratchPart]);
+  if (!zone_count) return of_tree(zone_count.error());
+  const bool is_current = plan.size() > kPlanHeader && load<std::uint32_t>(plan.view(), 0) == *zone_count;
+  if (is_current) {
+    auto result = read_plan(view, raw);
+    if (result) return result;
+    if (result.error().code != ErrorCode::kNotPresent) return of_tree(result.error());
+    // A zone is gone, and another one may have come.
+  }
+  if (auto result = make_plan(view, *zone_count, raw); !result) return result;
+  auto result = read_plan(view, raw);
+  if (result) return result;
+  if (result.error().code == ErrorCode::kNotPresent) plan.clear();
+  return of_tree(result.error());
+}
+
+Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
+
+constexpr FigureOrigin kOrigins[] = {
+    {Field::kSleepers, "limit.sleepers, of zones with a limit"},
+    {Field::kWideLimit, "limit.max_items, absent when 0"},
+    {Field::kSlabs, "keg.domain.D.pages of all domains / keg.ppera, not of secondary and cache zones"},
+    {Field::kEfficiency, "keg.efficiency, not of secondary and cache zones"},
+    {NodeField::kHeldBytes, "keg.domain.D.pages x page size, not of secondary and cache zones"},
+    {NodeField::kFree, "domain.D.nitems + keg.domain.D.free_items, the latter not of secondary and cache zones"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor freebsd_vm_uma;
+const SourceDescriptor freebsd_vm_uma{
+    .name = "freebsd_vm_uma",
+    .origin = "sysctl vm.uma",
+    .os = OperatingSystem::kFreeBsd,
+    .allocator = Allocator::kUma,
+    .is_roster = false,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .node_fields = node_fields_of(kOrigins),
+    .origins = kOrigins,
+    .notes =
+        "no privilege needed; FreeBSD 13.0 and later; for zones with a limit the bytes by node are what the keg really has, "
+        "where held bytes are computed from items; zones whose names make the same node of the tree have none of these "
+        "figures",
+    .open = open,
+    .read = read,
+    .parse = parse,
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Bounded tables of FreeBSD's kernel: from sysctls made by hand, against other figures of the same kernel in the capture
+// that has them, and on this machine where that is FreeBSD.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/sysctl_kernel.h"
+
+namespace memstat {
+namespace {
+
+const SourceDescriptor& source() { return *find_source("freebsd_table"); }
+
+class FreebsdTable : public testing::Test {
+ protected:
+  Result<void> refresh_it() {
+    reader_.emplace(source());
+    if (auto result = open_source(*reader_, kernel_); !result) return result;
+    return refresh(*reader_, kernel_, list_, ++generation_);
+  }
+  /// All figures of a type by their words, "none" without the type.
+  std::string type(std::string_view name) {
+    if (const auto result = refresh_it(); !result) return to_string(result.error());
+    for (const StagedType& found : reader_->staging.types()) {
+      if (found.name != name) continue;
+      std::string text;
+      for_each_of(found.fields, [&](Field field) {
+        text += (text.empty() ? "" : " ") + std::string(to_string(field)) + " " + std::to_string(found.figures[field]);
+      });
+      return text;
+    }
+    return "none";
+  }
+
+  SysctlKernel kernel_;
+  std::optional<SourceReader> reader_;
+  MemoryTypeList list_;
+  std::uint64_t generation_ = 0;
+};
+
+TEST_F(FreebsdTable, CountsFilesAndSocketsAgainstTheirLimits) {
+  kernel_.set_u32("kern.openfiles", 123);
+  kernel_.set_u32("kern.maxfiles", 70000);
+  kernel_.set_u32("kern.ipc.numopensockets", 9);
+  kernel_.set_u32("kern.ipc.maxsockets", 32110);
+  EXPECT_EQ(type("files"), "count 123 countlimit 70000");
+  EXPECT_EQ(type("sockets"), "count 9 countlimit 32110");
+  EXPECT_EQ(type("vnodes"), "none");
+}
+
+TEST_F(FreebsdTable, CountsVnodesInUseSinceTheOthersMakeRoom) {
+  kernel_.set_u64("vfs.numvnodes", 1000);
+  kernel_.set_u64("vfs.freevnodes", 400);
+  kernel_.set_u32("kern.maxvnodes", 2000);
+  kernel_.set_u64("vfs.vnodes_created", 5000);
+  kernel_.set_u64("vfs.vnode.stats.alloc_sleeps", 3);
+  EXPECT_EQ(type("vnodes"), "count 600 free 400 numallocs 5000 sleeps 3 countlimit 2000");
+  kernel_.set_u64("vfs.freevnodes", 1001);
+  EXPECT_EQ(type("vnodes"), "count 0 free 1001 numallocs 5000 sleeps 3 countlimit 2000") << "read a moment later";
+}
+
+TEST_F(FreebsdTable, MeasuresArenasInBytes) {
+  kernel_.set_u64("kern.ipc.pipekva", 65536);
+  kernel_.set_u64("kern.ipc.maxpipekva", 16437248);
+  kernel_.set_u32("kern.ipc.pipeallocfail", 4);
+  kernel_.set_u64("vfs.bufspace", 2200576);
+  kernel_.set_u64("vfs.maxbufspace", 116097024);
+  kernel_.set_u64("vfs.numbufallocfails", 5);
+  kernel_.set_u64("vfs.getnewbufcalls", 276);
+  kernel_.set_u64("vm.kvm_size", 1000000);
+  kernel_.set_u64("vm.kvm_free", 900000);
+  EXPECT_EQ(type("pipe_buffers"), "bytes 65536 failures 4 byteslimit 16437248");
+  EXPECT_EQ(type("buffer_space"), "bytes 2200576 numallocs 276 failures 5 byteslimit 116097024");
+  EXPECT_EQ(type("kernel_address_space"), "bytes 100000 byteslimit 1000000");
+  kernel_.sysctls.erase("vm.kvm_free");
+  EXPECT_EQ(type("kernel_address_space"), "none") << "its size alone says nothing of its use";
+}
+
+TEST_F(FreebsdTable, TakesTheArenaWhereTheKernelDoesNotTellWhatIsInIt) {
+  kernel_.set_u64("vm.kmem_map_size", 111);
+  kernel_.set_u64("vm.kmem_size", 1000);
+  EXPECT_EQ(type("kmem"), "bytes 111 byteslimit 1000");
+  kernel_.set_u64("vm.uma_kmem_total", 99);
+  EXPECT_EQ(type("kmem"), "bytes 111 byteslimit 1000") << "a total without its limit is the fewer of two";
+  kernel_.set_u64("vm.uma_kmem_limit", 900);
+  EXPECT_EQ(type("kmem"), "bytes 99 byteslimit 900");
+}
+
+TEST_F(FreebsdTable, HasSendfileBuffersWhereTheKernelHasThemAndTheLastTwoCountersOfTheirs) {
+  kernel_.set_u32("kern.openfiles", 1);
+  std::string counters;
+  for (std::uint64_t i = 1; i <= 11; ++i) counters += SysctlKernel::bytes_of(i);
+  kernel_.set("kern.ipc.sfstat", counters);
+  EXPECT_EQ(type("sf_bufs"), "none") << "a kernel that maps all memory needs none";
+  kernel_.set_u32("kern.ipc.nsfbufsused", 7);
+  kernel_.set_u32("kern.ipc.nsfbufs", 1024);
+  EXPECT_EQ(type("sf_bufs"), "count 7 failures 10 sleeps 11 countlimit 1024");
+  kernel_.set("kern.ipc.sfstat", counters.substr(0, 24));  // FreeBSD 10.1
+  EXPECT_EQ(type("sf_bufs"), "count 7 failures 2 sleeps 3 countlimit 1024");
+  for (const std::size_t size : {0U, 8U, 16U, 23U, 25U}) {
+    kernel_.set("kern.ipc.sfstat", counters.substr(0, size));
+    EXPECT_FALSE(refresh_it()) << size;
+  }
+}
+
+TEST_F(FreebsdTable, TakesTheSwapForALimitOnlyWhereReservationsBeyondItFail) {
+  kernel_.set_u64("vm.swap_reserved", 500);
+  kernel_.set_u64("vm.swap_total", 1000);
+  EXPECT_EQ(type("swap_reservations"), "bytes 500");
+  for (const auto& [overcommit, is_limit] : {std::pair(0U, false), {1U, true}, {2U, false}, {3U, true}, {5U, false}}) {
+    kernel_.set_u32("vm.overcommit", overcommit);
+    EXPECT_EQ(type("swap_reservations"), is_limit ? "bytes 500 byteslimit 1000" : "bytes 500") << overcommit;
+  }
+}
+
+TEST_F(FreebsdTable, TurnsPagesIntoBytes) {
+  kernel_.set_u32("vm.stats.vm.v_user_wire_count", 10);
+  kernel_.set_u64("vm.max_user_wired", 100);
+  EXPECT_EQ(type("user_wired"), "bytes 40960 count 10 countlimit 100 byteslimit 409600 size 4096");
+  kernel_.set_u64("vm.max_user_wired", std::uint64_t{1} << 62U);
+  EXPECT_EQ(type("user_wired"), "bytes 40960 count 10 countlimit 4611686018427387904 size 4096");
+}
+
+TEST_F(FreebsdTable, ReadsMinusOneAsNoLimitAndNegativeAmountsAsNone) {
+  kernel_.set_u32("kern.openfiles", 0xFFFFFFFFU);
+  kernel_.set_u32("kern.maxfiles", 0xFFFFFFFFU);
+  EXPECT_EQ(type("files"), "count 0");
+}
+
+TEST_F(FreebsdTable, HasTheRest) {
+  kernel_.set_u32("kern.nbuf", 7470);
+  kernel_.set_u32("vfs.numfreebuffers", 7086);
+  kernel_.set_u32("vm.uma.PROC.stats.current", 33);
+  kernel_.set_u32("kern.maxproc", 6000);
+  kernel_.set_u32("vfs.aio.num_queue_count", 2);
+  kernel_.set_u32("vfs.aio.max_aio_queue", 1024);
+  kernel_.set_u32("vfs.inotify.watches", 3);
+  kernel_.set_u32("vfs.inotify.max_watches", 32643);
+  EXPECT_EQ(type("buffer_headers"), "count 384 free 7086 countlimit 7470");
+  EXPECT_EQ(type("processes"), "count 33 countlimit 6000");
+  EXPECT_EQ(type("aio_jobs"), "count 2 countlimit 1024");
+  EXPECT_EQ(type("inotify_watches"), "count 3 countlimit 32643");
+}
+
+TEST_F(FreebsdTable, IsNotPresentWithoutAnyOfItsSysctls) {
+  EXPECT_EQ(refresh_it().error().code, ErrorCode::kNotPresent);
+  kernel_.set_u32("kern.maxfiles", 1);
+  const auto result = refresh_it();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kData) << "a limit of nothing";
+}
+
+/// A figure of a table, 0 where it has none.
+std::uint64_t figure(const Staging& staging, std::string_view name, Field field) {
+  for (const StagedType& type : staging.types()) {
+    if (type.name == name) return type.figures[field];
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+// Sockets, processes and vnodes are items of uma zones of their own, which are counted elsewhere in the kernel; malloc(9)
+// counts no files, but every open one is an item of "Files".
+void expect_the_zones_to_agree(const Staging& tables, KernelView& view, std::uint64_t slack) {
+  SourceReader zones(*find_source("freebsd_uma"));
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(zones, view, list, 1));
+  Buffer bytes;
+  ASSERT_TRUE(view.read_sysctl("vfs.freevnodes", bytes, 8));
+  std::uint64_t free_vnodes = 0;
+  std::memcpy(&free_vnodes, bytes.data(), std::min(bytes.size(), sizeof free_vnodes));
+  for (const auto& [table, zone, more] :
+       {std::tuple("files", "Files", std::uint64_t{0}), std::tuple("sockets", "socket", std::uint64_t{0}),
+        std::tuple("processes", "PROC", std::uint64_t{0}), std::tuple("vnodes", "VNODE", free_vnodes)}) {
+    EXPECT_NEAR(static_cast<double>(figure(tables, table, Field::kCount) + more),
+                static_cast<double>(figure(zones.staging, zone, Field::kCount)), static_cast<double>(slack))
+        << table;
+  }
+}
+
+TEST(FreebsdTableCaptures, AgreeWithTheZonesOfTheSameObjects) {
+  for (const std::string& capture : captures_of_source("freebsd_table")) {
+    const auto view = open_fixture(capture);
+    for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
+      SCOPED_TRACE(capture + "@" + std::to_string(poll));
+      ASSERT_TRUE(view->select_poll(poll));
+      SourceReader reader(source());
+      MemoryTypeList list;
+      ASSERT_TRUE(refresh(reader, *view, list, 1));
+      expect_the_zones_to_agree(reader.staging, *view, 8);
+      EXPECT_EQ(figure(reader.staging, "sockets", Field::kCountLimit), 32110U);
+      EXPECT_GT(figure(reader.staging, "kmem", Field::kBytes), 0U);
+      EXPECT_LE(figure(reader.staging, "kmem", Field::kBytes), figure(reader.staging, "kmem", Field::kBytesLimit));
+    }
+    // Between its first two polls somebody exhausted the sockets.
+    ASSERT_TRUE(view->select_poll(1));
+    SourceReader reader(source());
+    MemoryTypeList list;
+    ASSERT_TRUE(refresh(reader, *view, list, 1));
+    EXPECT_EQ(figure(reader.staging, "sockets", Field::kCount), 32110U);
+  }
+}
+
+TEST(FreebsdTableLive, CountsTheFilesThatThisTestOpens) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kFreeBsd) GTEST_SKIP() << "this machine does not run FreeBSD";
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, **view));
+  ASSERT_TRUE(refresh(reader, **view, list, 1));
+  const std::uint64_t before = figure(reader.staging, "files", Field::kCount);
+  std::vector<int> files;
+  for (int i = 0; i < 200; ++i) {
+    const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (file >= 0) files.push_back(file);
+  }
+  ASSERT_TRUE(refresh(reader, **view, list, 2));
+  const std::uint64_t after = figure(reader.staging, "files", Field::kCount);
+  for (const int file : files) ::close(file);
+  EXPECT_GT(after + 100, before + files.size()) << "others may close some meanwhile";
+  expect_the_zones_to_agree(reader.staging, **view, 500);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FreeBSD's page allocator: from sysctls made by hand, against the other figures of the same kernel in the capture that has
+// them, and on this machine where that is FreeBSD.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/staged_statistics.h"
+#include "tests/support/sysctl_kernel.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+
+const SourceDescriptor& source() { return *find_source("freebsd_vm"); }
+
+const StagedType* find_type(const Staging& staging, std::string_view name) {
+  for (const StagedType& type : staging.types()) {
+    if (type.name == name) return &type;
+  }
+  return nullptr;
+}
+
+/// Unaccounted bytes of a kernel, at whichever sign.
+std::int64_t unaccounted(const Staging& staging) {
+  return static_cast<std::int64_t>(find_statistic(staging, Statistic::kUnaccountedBytes).value_or(0));
+}
+
+/// A kernel with 1000 pages in two domains.
+class FreebsdVm : public testing::Test {
+ protected:
+  FreebsdVm() {
+    for (const auto& [name, value] :
+         std::initializer_list<std::pair<const char*, std::uint32_t>>{{"v_page_count", 1000},
+                                                                      {"v_free_count", 300},
+                                                                      {"v_wire_count", 200},
+                                                                      {"v_active_count", 250},
+                                                                      {"v_inactive_count", 150},
+                                                                      {"v_laundry_count", 60},
+                                                                      {"v_user_wire_count", 9},
+                                                                      {"v_free_min", 5},
+                                                                      {"v_free_reserved", 2},
+                                                                      {"v_free_severe", 3},
+                                                                      {"v_free_target", 20},
+                                                                      {"v_inactive_target", 30},
+                                                                      {"v_pageout_free_min", 4},
+                                                                      {"v_interrupt_free_min", 1}}) {
+      kernel_.set_u32("vm.stats.vm." + std::string(name), value);
+    }
+    for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::uint64_t>>{{"v_tfree", 5000},
+                                                                                                  {"v_dfree", 40},
+                                                                                                  {"v_pdpages", 77},
+                                                                                                  {"v_pdwakeups", 6},
+                                                                                                  {"v_pdshortfalls", 2},
+                                                                                                  {"v_reactivated", 8},
+                                                                                                  {"v_intrans", 3},
+                                                                                                  {"v_swappgsin", 11},
+                                                                                                  {"v_swappgsout", 12},
+                                                                                                  {"v_vnodepgsin", 13},
+                                                                                                  {"v_vnodepgsout", 14}}) {
+      kernel_.set_u64("vm.stats.vm." + std::string(name), value);
+    }
+    kernel_.set_u64("vm.uma_kmem_total", 100 * kPage);
+    kernel_.set_u64("vfs.bufspace", 30 * kPage);
+    kernel_.set_u64("vfs.bufmallocspace", 5 * kPage);
+    kernel_.set_u32("vm.pmap.kernel_pt_page_count", 7);
+    kernel_.set_u32("vm.pmap.user_pt_page_count", 8);
+    kernel_.set_u32("vm.pmap.pv_page_count", 6);
+    kernel_.set_u32("vm.stats.page.nofreeq_size", 15);
+    add_domain(0, 200, 20);
+    add_domain(1, 100, 10);
+  }
+  void add_domain(int number, std::uint32_t free, std::uint32_t unit) {
+    const std::string prefix = "vm.domain." + std::to_string(number) + ".stats.";
+    for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::uint32_t>>{{"free_count", free},
+                                                                                                  {"active", 5 * unit},
+                                                                                                  {"inactive", 4 * unit},
+                                                                                                  {"laundry", 2 * unit},
+                                                                                                  {"unswappable", unit / 10},
+                                                                                                  {"free_min", unit},
+                                                                                                  {"free_reserved", 2},
+                                                                                                  {"free_severe", 3},
+                                                                                                  {"free_target", 50},
+                                                                                                  {"inactive_target", 60}}) {
+      kernel_.set_u32(prefix + name, value);
+    }
+    for (const char* name : {"actpdpgs", "inactpdpgs", "laundpdpgs", "unswppdpgs"}) kernel_.set_u64(prefix + name, unit);
+  }
+  Result<void> refresh_it() {
+    reader_.emplace(source());
+    if (auto result = open_source(*reader_, kernel_); !result) return result;
+    return refresh(*reader_, kernel_, list_, ++generation_);
+  }
+  /// "bytes count held free", each "-" where the type does not have it; "none" without the type.
+  std::string type(std::string_view name) {
+    const StagedType* found = find_type(reader_->staging, name);
+    if (found == nullptr) return "none";
+    std::string text;
+    for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree}) {
+      const std::uint64_t unit = field == Field::kBytes || field == Field::kHeldBytes ? kPage : 1;
+      text += (text.empty() ? "" : " ") + (found->fields.has(field) ? std::to_string(found->figures[field] / unit) : "-");
+    }
+    return text;
+  }
+  std::map<std::string, std::uint64_t> statistics() const { return statistics_of(reader_->staging); }
+
+  SysctlKernel kernel_;
+  std::optional<SourceReader> reader_;
+  MemoryTypeList list_;
+  std::uint64_t generation_ = 0;
+};
+
+TEST_F(FreebsdVm, MakesATypeOfEachQueueOfEachDomainAndOneOfWiredPages) {
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(reader_->staging.types().size(), 11U);
+  EXPECT_EQ(type("domain 0 free"), "- - 200 200");
+  EXPECT_EQ(type("domain 0 active"), "100 100 100 -");
+  EXPECT_EQ(type("domain 1 inactive"), "40 40 40 -");
+  EXPECT_EQ(type("domain 1 laundry"), "20 20 20 -");
+  EXPECT_EQ(type("domain 0 unswappable"), "2 2 2 -");
+  EXPECT_EQ(type("wired"), "200 200 200 -");
+  EXPECT_EQ(find_type(reader_->staging, "wired")->figures[Field::kSize], kPage);
+}
+
+TEST_F(FreebsdVm, DividesMemoryIntoPartsThatDoNotOverlap) {
+  ASSERT_TRUE(refresh_it());
+  std::string text;
+  std::uint64_t sum = 0;
+  for (const StagedStatistics::Entry& entry : reader_->staging.statistics().entries()) {
+    if (entry.statistic != Statistic::kAccountedBytes) continue;
+    sum += entry.bits / kPage;
+    text += std::string(reader_->staging.statistics().label(entry, 0)) + " " + std::to_string(entry.bits / kPage) + "\n";
+  }
+  EXPECT_EQ(text,
+            "active 250\ninactive 150\nlaundry 60\nunswappable 3\nset_aside 15\nkmem 100\npage_tables 15\npv_entries 6\n"
+            "buffers 25\nuser_wired 9\nwired_other 45\n");
+  EXPECT_EQ(unaccounted(reader_->staging), static_cast<std::int64_t>((1000 - 300 - sum) * kPage));
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes), 1000 * kPage);
+  EXPECT_EQ(sum_of_statistics(reader_->staging, "part_missing").count, 0U);
+}
+
+TEST_F(FreebsdVm, NeverTakesMoreFromWiredPagesThanThereAre) {
+  kernel_.set_u64("vm.uma_kmem_total", 180 * kPage);
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "page_tables"), 15 * kPage);
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "pv_entries"), 5 * kPage);
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "buffers"), 0U);
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "wired_other"), 0U);
+}
+
+TEST_F(FreebsdVm, NamesThePartsThatAKernelDoesNotTell) {
+  kernel_.sysctls.erase("vm.stats.vm.v_active_count");
+  kernel_.sysctls.erase("vm.stats.vm.v_wire_count");
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kPartMissing, "active"), 1U);
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kPartMissing, "wired_other"), 1U);
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "kmem"), std::nullopt);
+  EXPECT_EQ(type("wired"), "none");
+}
+
+TEST_F(FreebsdVm, OfAnArchitectureThatTellsNoPageTablesHasThemInTheRest) {
+  kernel_.remove_tree("vm.pmap.");
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "page_tables"), std::nullopt);
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "wired_other"), (45U + 15 + 6) * kPage);
+}
+
+TEST_F(FreebsdVm, TellsThresholdsByDomainAndCountersOfAll) {
+  ASSERT_TRUE(refresh_it());
+  const auto found = statistics();
+  EXPECT_EQ(found.at("zone_watermark_bytes{0,free,min}"), 20 * kPage);
+  EXPECT_EQ(found.at("zone_watermark_bytes{1,free,min}"), 10 * kPage);
+  EXPECT_EQ(found.at("zone_watermark_bytes{1,inactive,target}"), 60 * kPage);
+  EXPECT_EQ(found.at("zone_watermark_bytes{all,free,pageout_min}"), 4 * kPage);
+  EXPECT_EQ(found.at("zone_watermark_bytes{all,free,interrupt_min}"), kPage);
+  EXPECT_FALSE(found.contains("zone_watermark_bytes{all,free,min}"));
+  EXPECT_EQ(found.at("page_frees"), 5000U);
+  EXPECT_EQ(found.at("reclaimed_pages{page_daemon}"), 40U);
+  EXPECT_EQ(found.at("reclaim_scanned_pages{active}"), 30U);
+  EXPECT_EQ(found.at("reclaim_scanned_pages{unswappable}"), 30U);
+  EXPECT_FALSE(found.contains("reclaim_scanned_pages{page_daemon}"));
+  EXPECT_EQ(found.at("page_events{daemon_wakeup}"), 6U);
+  EXPECT_EQ(found.at("page_events{daemon_shortfall}"), 2U);
+  EXPECT_EQ(found.at("page_events{reactivated}"), 8U);
+  EXPECT_EQ(found.at("page_events{transit_wait}"), 3U);
+  EXPECT_EQ(found.at("paged_pages{swap,in}"), 11U);
+  EXPECT_EQ(found.at("paged_pages{swap,out}"), 12U);
+  EXPECT_EQ(found.at("paged_pages{vnode,in}"), 13U);
+  EXPECT_EQ(found.at("paged_pages{vnode,out}"), 14U);
+  EXPECT_TRUE(has_unique_statistics(reader_->staging));
+}
+
+// Before FreeBSD 12.0 a domain tells no free pages and no thresholds; before that there may be no domains at all.
+TEST_F(FreebsdVm, TellsOfAllDomainsTogetherWhatNoneTellsItself) {
+  for (const char* leaf : {"free_count", "free_min", "free_reserved", "free_severe", "free_target", "inactive_target"}) {
+    for (const char* domain : {"0", "1"}) kernel_.sysctls.erase("vm.domain." + std::string(domain) + ".stats." + leaf);
+  }
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("all domains free"), "- - 300 300");
+  EXPECT_EQ(type("domain 0 active"), "100 100 100 -");
+  EXPECT_EQ(type("all domains active"), "none");
+  EXPECT_EQ(statistics().at("zone_watermark_bytes{all,free,min}"), 5 * kPage);
+  kernel_.remove_tree("vm.domain.");
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(reader_->staging.types().size(), 5U);
+  EXPECT_EQ(type("all domains laundry"), "60 60 60 -");
+  EXPECT_EQ(statistics().at("reclaim_scanned_pages{page_daemon}"), 77U);
+  EXPECT_EQ(statistics().at("zone_watermark_bytes{all,inactive,target}"), 30 * kPage);
+}
+
+TEST_F(FreebsdVm, ReadsCountersOf32BitsAsOlderKernelsHaveThem) {
+  kernel_.set_u32("vm.stats.vm.v_tfree", 4000000000U);
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(statistics().at("page_frees"), 4000000000U);
+}
+
+TEST_F(FreebsdVm, RefusesWhatIsNoNumberAndSaysWhere) {
+  kernel_.set("vm.stats.vm.v_active_count", "123");
+  const auto result = refresh_it();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  EXPECT_TRUE(result.error().offset.has_value());
+}
+
+TEST_F(FreebsdVm, IsNotPresentWithoutACountOfPages) {
+  kernel_.sysctls.clear();
+  EXPECT_EQ(refresh_it().error().code, ErrorCode::kNotPresent);
+}
+
+TEST_F(FreebsdVm, LeavesOutWhatCannotBeAndStaysWithin64Bits) {
+  kernel_.set_u64("vm.stats.vm.v_page_count", ~std::uint64_t{0});
+  kernel_.set_u64("vm.stats.vm.v_free_count", 0);
+  kernel_.set_u64("vm.stats.vm.v_active_count", ~std::uint64_t{0});
+  kernel_.set_u64("vm.stats.vm.v_inactive_count", ~std::uint64_t{0});
+  kernel_.set_u64("vm.domain.0.stats.actpdpgs", ~std::uint64_t{0});
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes), ~std::uint64_t{0});
+  EXPECT_EQ(statistics().at("reclaim_scanned_pages{active}"), ~std::uint64_t{0});
+}
+
+TEST_F(FreebsdVm, FindsItsSysctlsOnce) {
+  ASSERT_TRUE(refresh_it());
+  kernel_.reads.clear();
+  ASSERT_TRUE(refresh(*reader_, kernel_, list_, ++generation_));
+  for (const auto& [name, count] : kernel_.reads) EXPECT_EQ(count, 1) << name;
+  EXPECT_FALSE(kernel_.reads.contains("vm.pageout_lock_miss")) << "which this kernel does not have";
+  EXPECT_FALSE(kernel_.reads.contains("vm.domain.2.stats.active"));
+}
+
+// The sums that the kernel makes itself are the independent view: it makes them from the queues at another time.
+void expect_consistent(const Staging& staging, KernelView& view) {
+  Buffer bytes;
+  const auto number = [&](const char* name) -> std::uint64_t {
+    const auto result = view.read_sysctl(name, bytes, sizeof(std::uint64_t));
+    EXPECT_TRUE(result) << name;
+    std::uint64_t value = 0;
+    if (result) std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+    return value;
+  };
+  const std::uint64_t pages = number("vm.stats.vm.v_page_count");
+  const std::uint64_t slack = pages / 200 + 64;  // what changes between two reads
+  std::uint64_t held = 0;
+  std::map<std::string, std::uint64_t> by_queue;
+  for (const StagedType& type : staging.types()) {
+    held += type.figures[Field::kHeldBytes];
+    by_queue[std::string(type.name.substr(type.name.rfind(' ') + 1))] += type.figures[Field::kHeldBytes] / view.page_size();
+  }
+  for (const auto& [queue, name] :
+       {std::pair("free", "vm.stats.vm.v_free_count"), std::pair("active", "vm.stats.vm.v_active_count"),
+        std::pair("inactive", "vm.stats.vm.v_inactive_count"), std::pair("laundry", "vm.stats.vm.v_laundry_count")}) {
+    EXPECT_NEAR(static_cast<double>(by_queue[queue]), static_cast<double>(number(name)), static_cast<double>(slack))
+        << queue;
+  }
+  // All memory is in a queue or wired, but for 1 % and 16 MiB.
+  const std::uint64_t total = pages * view.page_size();
+  EXPECT_LE(std::llabs(static_cast<std::int64_t>(total - held)), static_cast<std::int64_t>(total / 100 + 16 * kMiB));
+  EXPECT_LE(std::llabs(unaccounted(staging)), static_cast<std::int64_t>(total / 100 + 16 * kMiB));
+  EXPECT_EQ(sum_of_statistics(staging, "part_missing").count, 0U);
+  EXPECT_NEAR(static_cast<double>(sum_of_statistics(staging, "reclaim_scanned_pages").sum),
+              static_cast<double>(number("vm.stats.vm.v_pdpages")), static_cast<double>(slack));
+  const auto found = statistics_of(staging);
+  EXPECT_NEAR(static_cast<double>(found.at("zone_watermark_bytes{0,free,target}")) / static_cast<double>(view.page_size()),
+              static_cast<double>(number("vm.stats.vm.v_free_target")), static_cast<double>(pages));
+}
+
+TEST(FreebsdVmCaptures, AddUpAndAgreeWithTheKernelsOwnSums) {
+  for (const std::string& capture : captures_of_source("freebsd_vm")) {
+    const auto view = open_fixture(capture);
+    for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
+      SCOPED_TRACE(capture + "@" + std::to_string(poll));
+      ASSERT_TRUE(view->select_poll(poll));
+      SourceReader reader(source());
+      MemoryTypeList list;
+      ASSERT_TRUE(refresh(reader, *view, list, 1));
+      expect_consistent(reader.staging, *view);
+      // One domain: its thresholds are those of the machine.
+      Buffer bytes;
+      ASSERT_TRUE(view->read_sysctl("vm.stats.vm.v_free_min", bytes, 4));
+      std::uint32_t least = 0;
+      std::memcpy(&least, bytes.data(), sizeof least);
+      EXPECT_EQ(statistics_of(reader.staging).at("zone_watermark_bytes{0,free,min}"), least * view->page_size());
+    }
+  }
+}
+
+TEST(FreebsdVmLive, AddsUpOnThisKernel) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kFreeBsd) GTEST_SKIP() << "this machine does not run FreeBSD";
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(open_source(reader, **view));
+  const auto result = refresh(reader, **view, list, 1);
+  ASSERT_TRUE(result) << to_string(result.error());
+  expect_consistent(reader.staging, **view);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The tree vm.uma: from zones made by hand, against vm.zone_stats in the capture that has both, and on this machine where
+// that is FreeBSD.
+#include <gtest/gtest.h>
+
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/stream_builder.h"
+#include "tests/support/sysctl_kernel.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+const SourceDescriptor& source() { return *find_source("freebsd_vm_uma"); }
+
+class FreebsdVmUma : public testing::Test {
+ protected:
+  /// Puts a zone into the stream, before those that are there, and into the tree.
+  void add(const std::string& name, const std::string& node, std::uint32_t flags = 0, bool has_keg = true) {
+    UmaZone zone;
+    zone.name = name;
+    zone.size = 100;
+    zone.rsize = has_keg ? 128 : 0;
+    zone.flags = flags;
+    zones_.insert(zones_.begin(), zone);
+    const std::string at = "vm.uma." + node + ".";
+    kernel_.set_u32(at + "size", 100);
+    kernel_.set(at + "flags", std::string("0x1<X>\0", 7));
+    kernel_.set(at + "keg.name", (has_keg ? name : "cache zone") + std::string(1, '\0'));
+    kernel_.set_u64(at + "limit.max_items", 0);
+    kernel_.set_u32(at + "limit.sleepers", 0);
+    kernel_.set_u64(at + "limit.sleeps", 0);
+    kernel_.set_u64(at + "domain.0.nitems", 5);
+    kernel_.set_u64(at + "domain.0.imax", 50);
+    if (has_keg) {
+      kernel_.set_u32(at + "keg.rsize", 128);
+      kernel_.set(at + "keg.ppera", SysctlKernel::bytes_of(std::uint16_t{2}));
+      kernel_.set_u32(at + "keg.efficiency", 97);
+      kernel_.set_u32(at + "keg.domain.0.pages", 12);
+      kernel_.set_u32(at + "keg.domain.0.free_items", 3);
+      kernel_.set_u32(at + "keg.domain.0.free_slabs", 1);
+    }
+    write_stream();
+  }
+  void write_stream() {
+    UmaStream stream(2);
+    for (const UmaZone& zone : zones_) stream.add(zone);
+    kernel_.set("vm.zone_stats", stream.bytes());
+    kernel_.set_u32("vm.zone_count", static_cast<std::uint32_t>(zones_.size()));
+    kernel_.set_u32("kern.smp.maxid", 1);
+  }
+  Result<void> refresh_it() { return refresh(reader_, kernel_, list_, ++generation_); }
+  /// "sleepers wide_limit slabs efficiency | held free, held free" of the first type of that name, "-" for what it lacks.
+  std::string type(std::string_view name) {
+    for (const StagedType& found : reader_.staging.types()) {
+      if (found.name == name) return text_of(found);
+    }
+    return "none";
+  }
+  std::string text_of(const StagedType& type) {
+    std::string text;
+    for (const Field field : {Field::kSleepers, Field::kWideLimit, Field::kSlabs, Field::kEfficiency}) {
+      text += (type.fields.has(field) ? std::to_string(type.figures[field]) : "-") + " ";
+    }
+    for (std::uint32_t node = 0; node < reader_.staging.node_count(); ++node) {
+      text += node == 0 ? "|" : ",";
+      const bool has_pages = type.node_fields.has(NodeField::kHeldBytes);
+      text += " " +
+              (has_pages ? std::to_string(reader_.staging.node_figure(type, NodeField::kHeldBytes, node) / kPage) : "-") +
+              " " + std::to_string(reader_.staging.node_figure(type, NodeField::kFree, node));
+    }
+    return text;
+  }
+
+  SysctlKernel kernel_;
+  std::vector<UmaZone> zones_;
+  SourceReader reader_{source()};
+  MemoryTypeList list_;
+  std::uint64_t generation_ = 0;
+};
+
+TEST_F(FreebsdVmUma, TellsSlabsAndItemsByDomain) {
+  add("malloc-16", "malloc_16");
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("malloc-16"), "- - 6 97 | 12 8");
+  kernel_.set_u32("vm.uma.malloc_16.keg.domain.2.pages", 7);
+  kernel_.set_u32("vm.uma.malloc_16.keg.domain.2.free_items", 1);
+  kernel_.set_u64("vm.uma.malloc_16.domain.2.nitems", 40);
+  SourceReader fresh(source());
+  ASSERT_TRUE(refresh(fresh, kernel_, list_, ++generation_));
+  reader_ = std::move(fresh);
+  EXPECT_EQ(type("malloc-16"), "- - 9 97 | 12 8, 0 0, 7 41");
+}
+
+TEST_F(FreebsdVmUma, TellsSleepersAndAllBitsOfALimit) {
+  add("mbuf_cluster", "mbuf_cluster");
+  kernel_.set_u64("vm.uma.mbuf_cluster.limit.max_items", (std::uint64_t{1} << 32U) + 2200);
+  kernel_.set_u32("vm.uma.mbuf_cluster.limit.sleepers", 8);
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("mbuf_cluster"), "8 4294969496 6 97 | 12 8");
+  kernel_.set_u64("vm.uma.mbuf_cluster.limit.max_items", 0);
+  kernel_.reads.clear();
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("mbuf_cluster"), "- - 6 97 | 12 8");
+  EXPECT_FALSE(kernel_.reads.contains("vm.uma.mbuf_cluster.limit.sleepers")) << "nobody waits without a limit";
+}
+
+TEST_F(FreebsdVmUma, GivesSecondaryAndCacheZonesNothingOfAKeg) {
+  add("mbuf", "mbuf");
+  add("mbuf_packet", "mbuf_packet", 1);
+  add("vm pgcache", "vm_pgcache", 0, false);
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("mbuf"), "- - 6 97 | 12 8");
+  EXPECT_EQ(type("mbuf_packet"), "- - - - | - 5");
+  EXPECT_EQ(type("vm pgcache"), "- - - - | - 5");
+}
+
+TEST_F(FreebsdVmUma, NamesZonesOfOneNameInTheOrderOfTheRoster) {
+  add("x", "x");
+  add("other", "other");
+  add("x", "x_1");
+  kernel_.set_u64("vm.uma.x_1.domain.0.nitems", 11);
+  ASSERT_TRUE(refresh_it());
+  ASSERT_EQ(reader_.staging.types().size(), 3U);
+  EXPECT_EQ(text_of(reader_.staging.types()[0]), "- - 6 97 | 12 14") << "the younger one";
+  EXPECT_EQ(text_of(reader_.staging.types()[2]), "- - 6 97 | 12 8");
+}
+
+TEST_F(FreebsdVmUma, LeavesOutZonesWhoseNamesCollide) {
+  add("a b", "a_b");
+  add("good", "good");
+  add("a.b", "somewhere_else");
+  kernel_.remove_tree("vm.uma.somewhere_else.");
+  kernel_.set("vm.uma.a_b.keg.name", std::string("shared\0", 7));
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(reader_.staging.types().size(), 1U);
+  EXPECT_EQ(reader_.staging.types()[0].name, "good");
+}
+
+TEST_F(FreebsdVmUma, FindsOutNodesOnceAndAgainWhenZonesComeAndGo) {
+  add("a", "a");
+  add("b", "b");
+  for (int poll = 0; poll < 5; ++poll) ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(kernel_.listings, 1);
+  kernel_.reads.clear();
+  ASSERT_TRUE(refresh_it());
+  EXPECT_FALSE(kernel_.reads.contains("vm.zone_stats"));
+  EXPECT_EQ(kernel_.reads.size(), 1 + 2 * 6U);
+  add("c", "c");
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(reader_.staging.types().size(), 3U);
+  EXPECT_EQ(kernel_.listings, 2);
+  // One goes and another one comes: as many as before.
+  kernel_.remove_tree("vm.uma.b.");
+  zones_.erase(zones_.begin() + 1);
+  add("d", "d");
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(kernel_.listings, 3);
+  EXPECT_EQ(reader_.staging.types().size(), 3U);
+  EXPECT_EQ(type("b"), "none");
+  EXPECT_EQ(type("d"), "- - 6 97 | 12 8");
+}
+
+TEST_F(FreebsdVmUma, IsNotPresentBefore13) {
+  add("a", "a");
+  kernel_.remove_tree("vm.uma.");
+  const auto result = refresh_it();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(result.error().path, "vm.uma");
+}
+
+// A recording has in each poll what was read in it, and a replay may begin with any.
+TEST_F(FreebsdVmUma, ReplaysTheFirstAndALaterPollOfARecording) {
+  add("x", "x");
+  add("mbuf_packet", "mbuf_packet", 1);
+  add("x", "x_1");
+  add("vm pgcache", "vm_pgcache", 0, false);
+  kernel_.set_u64("vm.uma.x.limit.max_items", 7);
+  const auto all = kernel_.sysctls;
+  const auto figures = [&] {
+    std::vector<std::string> texts;
+    for (const StagedType& type : reader_.staging.types()) texts.push_back(std::string(type.name) + " " + text_of(type));
+    return texts;
+  };
+  ASSERT_TRUE(refresh_it());
+  const std::vector<std::string> before = figures();
+  EXPECT_EQ(before.size(), 4U);
+  for (const char* poll : {"first", "later"}) {
+    SCOPED_TRACE(poll);
+    reader_ = SourceReader(source());
+    kernel_.sysctls = all;
+    kernel_.reads.clear();
+    ASSERT_TRUE(refresh_it());
+    if (std::string_view(poll) == "later") {
+      kernel_.reads.clear();
+      ASSERT_TRUE(refresh_it());
+    }
+    const auto read = kernel_.reads;
+    std::erase_if(kernel_.sysctls,
+                  [&](const auto& sysctl) { return sysctl.first.starts_with("vm.uma.") && !read.contains(sysctl.first); });
+    reader_ = SourceReader(source());
+    ASSERT_TRUE(refresh_it());
+    EXPECT_EQ(figures(), before);
+  }
+}
+
+TEST_F(FreebsdVmUma, PassesOverLeavesThatNewerKernelsHaveAndDomainsThatCannotBe) {
+  add("a", "a");
+  kernel_.set_u64("vm.uma.a.keg.domain.0.new", 1);
+  kernel_.set_u64("vm.uma.a.new.leaf", 1);
+  for (const char* domain : {"1024", "x", "-1", "99999999999999999999", ""}) {
+    kernel_.set_u32("vm.uma.a.keg.domain." + std::string(domain) + ".pages", 1);
+  }
+  kernel_.set_u32("vm.uma.no_zone.size", 8);
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(reader_.staging.node_count(), 1U);
+  EXPECT_EQ(type("a"), "- - 6 97 | 12 8");
+}
+
+TEST_F(FreebsdVmUma, TakesAnIntegerBelowZeroForNone) {
+  add("a", "a");
+  kernel_.set_u64("vm.uma.a.domain.0.nitems", static_cast<std::uint64_t>(-3));
+  kernel_.set("vm.uma.a.keg.ppera", SysctlKernel::bytes_of(std::uint16_t{0}));
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("a"), "- - - 97 | 12 3");
+}
+
+TEST_F(FreebsdVmUma, RefusesWhatIsNoNumber) {
+  add("a", "a");
+  kernel_.set("vm.uma.a.keg.domain.0.pages", "123");
+  const auto result = refresh_it();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  EXPECT_EQ(result.error().path, "vm.uma");
+  EXPECT_TRUE(result.error().offset.has_value());
+}
+
+/// Compares with what vm.zone_stats says of the same zones.
+void expect_the_stream_to_agree(const Staging& tree, const Staging& stream, std::size_t most_that_changed) {
+  std::size_t changed = 0;
+  std::uint64_t held = 0;
+  std::map<std::string, std::size_t> count;
+  for (const StagedType& zone : stream.types()) ++count[std::string(zone.name)];
+  std::size_t next = 0;
+  for (const StagedType& zone : stream.types()) {
+    // Both are in the order of the stream.
+    if (next == tree.types().size() || tree.types()[next].name != zone.name) continue;
+    const StagedType& type = tree.types()[next++];
+    EXPECT_EQ(type.node_fields.has(NodeField::kHeldBytes), zone.fields.has(Field::kHeldBytes)) << zone.name;
+    EXPECT_EQ(type.fields.has(Field::kWideLimit), zone.fields.has(Field::kCountLimit)) << zone.name;
+    if (zone.fields.has(Field::kCountLimit)) {
+      EXPECT_EQ(type.figures[Field::kWideLimit], zone.figures[Field::kCountLimit]) << zone.name;
+    }
+    std::uint64_t pages = 0;
+    std::uint64_t free = 0;
+    for (std::uint32_t node = 0; node < tree.node_count(); ++node) {
+      pages += tree.node_figure(type, NodeField::kHeldBytes, node);
+      free += tree.node_figure(type, NodeField::kFree, node);
+    }
+    held += pages;
+    // Of a zone with a limit the stream has no count of pages.
+    const bool has_pages = zone.fields.has(Field::kHeldBytes) && !zone.fields.has(Field::kCountLimit);
+    const bool is_same = (!has_pages || pages == zone.figures[Field::kHeldBytes]) &&
+                         free == zone.figures[Field::kZoneFree] + zone.figures[Field::kKegFree];
+    if (!is_same) ++changed;
+    if (type.fields.has(Field::kEfficiency)) {
+      EXPECT_GT(type.figures[Field::kEfficiency], 0U) << zone.name;
+      EXPECT_LE(type.figures[Field::kEfficiency], 100U) << zone.name;
+    }
+  }
+  EXPECT_EQ(next, tree.types().size()) << "types in another order than the roster's";
+  EXPECT_GE(next + 4, stream.types().size()) << "hardly any name collides";
+  EXPECT_LE(changed, most_that_changed);
+  EXPECT_GT(held, 0U);
+}
+
+TEST(FreebsdVmUmaCaptures, AgreeWithTheStream) {
+  for (const std::string& capture : captures_of_source("freebsd_vm_uma")) {
+    const auto view = open_fixture(capture);
+    for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
+      SCOPED_TRACE(capture + "@" + std::to_string(poll));
+      ASSERT_TRUE(view->select_poll(poll));
+      SourceReader tree(source());
+      SourceReader stream(*find_source("freebsd_uma"));
+      MemoryTypeList list;
+      ASSERT_TRUE(refresh(stream, *view, list, 1));
+      ASSERT_TRUE(refresh(tree, *view, list, 1));
+      EXPECT_EQ(tree.staging.types().size(), 138U) << "every zone, \"vm pgcache\" twice";
+      // The manifest tells that the stream of poll 1 was read again a moment later.
+      expect_the_stream_to_agree(tree.staging, stream.staging, poll == 1 ? 10 : 2);
+      const MemoryType* clusters = list.find(Allocator::kUma, "mbuf_cluster");
+      ASSERT_NE(clusters, nullptr);
+      EXPECT_EQ(clusters->figure(Field::kWideLimit), 2200U);
+      EXPECT_EQ(clusters->figure(Field::kSleepers), poll == 1 ? 8U : clusters->figure(Field::kSleepers));
+      // What the stream makes 0 pages of, because nobody uses its items now.
+      const MemoryType* buffers = list.find(Allocator::kUma, "pbuf");
+      ASSERT_NE(buffers, nullptr);
+      EXPECT_EQ(buffers->figure(Field::kHeldBytes), 0U);
+      EXPECT_EQ(buffers->node_figure(NodeField::kHeldBytes, 0), 141 * kPage);
+    }
+  }
+}
+
+// All kegs together, and what malloc(9) took beside them, are what uma counts itself.
+TEST(FreebsdVmUmaCaptures, HoldNoMoreThanTheKernelSaysThatUmaHasAltogether) {
+  for (const std::string& capture : captures_of_source("freebsd_vm_uma")) {
+    const auto view = open_fixture(capture);
+    for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
+      ASSERT_TRUE(view->select_poll(poll));
+      SourceReader tree(source());
+      MemoryTypeList list;
+      ASSERT_TRUE(refresh(tree, *view, list, 1));
+      std::uint64_t held = 0;
+      for (const StagedType& type : tree.staging.types()) {
+        if (type.node_fields.has(NodeField::kHeldBytes)) held += tree.staging.node_figure(type, NodeField::kHeldBytes, 0);
+      }
+      Buffer bytes;
+      ASSERT_TRUE(view->read_sysctl("vm.uma_kmem_total", bytes, 8));
+      std::uint64_t total = 0;
+      std::memcpy(&total, bytes.data(), std::min(bytes.size(), sizeof total));
+      EXPECT_LE(held, total);
+      EXPECT_GE(held, total / 4);
+    }
+  }
+}
+
+TEST(FreebsdVmUmaLive, AgreesWithTheStream) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kFreeBsd) GTEST_SKIP() << "this machine does not run FreeBSD";
+  SourceReader tree(source());
+  if (const auto opened = open_source(tree, **view); !opened && opened.error().code == ErrorCode::kNotPresent) {
+    GTEST_SKIP() << "this kernel has no tree vm.uma: " << to_string(opened.error());
+  }
+  SourceReader stream(*find_source("freebsd_uma"));
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(stream, **view, list, 1));
+  const auto result = refresh(tree, **view, list, 1);
+  ASSERT_TRUE(result) << to_string(result.error());
+  expect_the_stream_to_agree(tree.staging, stream.staging, stream.staging.types().size() / 2);
+}
+
+}  // namespace
+}  // namespace memstat
