@@ -14,6 +14,7 @@ the datasource at each query, links between the dashboards) comes from here. A p
   to                   which dashboard a click on a series leads to
   thresholds           {value: color}
   columns              of a table: {label: heading}; the query's value is `Value`
+  lines                series that are lines of their own in a stack, such as a total
   text                 of kind text: Markdown
 """
 import json
@@ -154,7 +155,8 @@ def overrides(panel):
         found.append({"matcher": {"id": "byName", "options": name}, "properties": [{"id": "mappings", "value": mappings(shown)}]})
     for name in panel.get("lines", []):  # a limit is a line of its own, not an area among the others
         found.append({"matcher": {"id": "byName", "options": name}, "properties": [
-            {"id": "custom.fillOpacity", "value": 0}, {"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [10, 10]}},
+            {"id": "custom.fillOpacity", "value": 0}, {"id": "custom.stacking", "value": {"mode": "none", "group": "A"}},
+            {"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [10, 10]}},
             {"id": "color", "value": {"mode": "fixed", "fixedColor": "red"}}]})
     return found
 
