@@ -40,7 +40,6 @@ constexpr PlainFigure kPlainFigures[] = {
     {Field::kCpuSlabs, Figure::kCpuSlabs},
     {Field::kAddressSpace, Figure::kAddressSpace},
     {Field::kWideLimit, Figure::kWideLimitObjects},
-    {Field::kEfficiency, Figure::kSlabEfficiency},
 };
 /// Figure of each of kTrackedCounters.
 constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees,  Figure::kAllocatedBytes,  Figure::kFreedBytes,
@@ -129,6 +128,10 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
   }
   for (const auto& [field, figure] : kPlainFigures) {
     if (fields.has(field)) figures.put(figure, type.figure(field));
+  }
+  if (fields.has(Field::kEfficiency)) {
+    figures.put(Figure::kSlabEfficiency,
+                std::bit_cast<std::uint64_t>(static_cast<double>(type.figure(Field::kEfficiency)) / 100));
   }
   bool has_counters = false;
   for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {

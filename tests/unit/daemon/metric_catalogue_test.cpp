@@ -126,8 +126,10 @@ TEST(MetricCatalogue, SizesAndLimitsHaveTheirRulesForDuplicates) {
   for (const MetricDescriptor& metric : metric_catalogue()) {
     const std::string name(metric.name);
     DuplicateRule expected = DuplicateRule::kSum;
-    if (name.starts_with("memstat_type_limit_") && metric.kind == MetricKind::kGauge) expected = DuplicateRule::kSumOfAll;
+    if (name.starts_with("memstat_type_") && name.find("limit_") != std::string::npos && metric.kind == MetricKind::kGauge)
+      expected = DuplicateRule::kSumOfAll;
     if (name.starts_with("memstat_type_object_")) expected = DuplicateRule::kSameOrNone;
+    if (name == "memstat_type_slab_efficiency_ratio") expected = DuplicateRule::kSameOrNone;
     if (metric.scope == MetricScope::kDetail) expected = DuplicateRule::kSameOrNone;
     EXPECT_EQ(metric.duplicates, expected) << name;
   }

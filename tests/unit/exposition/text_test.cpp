@@ -44,6 +44,15 @@ TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
   EXPECT_EQ(types_.snapshot.series, 2U);
 }
 
+TEST_F(TextExpositionTest, APercentOfTheKernelIsARatio) {
+  StagingBuilder staging;
+  staging.type("a", {{Field::kEfficiency, 97}}).type("b", {{Field::kEfficiency, 100}}).type("c", {{Field::kEfficiency, 0}});
+  types_.poll(staging);
+  EXPECT_EQ(value("slab_efficiency_ratio", "a"), "0.97");
+  EXPECT_EQ(value("slab_efficiency_ratio", "b"), "1");
+  EXPECT_EQ(value("slab_efficiency_ratio", "c"), "0");
+}
+
 TEST_F(TextExpositionTest, LabelValuesAreEscaped) {
   StagingBuilder staging;
   staging.type("back\\slash", {{Field::kBytes, 1}})
