@@ -97,7 +97,7 @@ constexpr SourceOption kOptions[] = {
              "partial slabs are left out"},
     {.name = "count_budget",
      .kind = SourceOption::Kind::kDuration,
-     .default_number = 10'000'000,
+     .default_number = 2'000'000,
      .least = 100'000,
      .most = 1'000'000'000,
      .help = "how long counting may take at one read, 100us to 1s, the next read goes on with the other caches"},

@@ -139,6 +139,13 @@ def rows(folder):
                f"{micro(poll, 'poll')} / {micro(poll, 'read_only')}")
         yield ("the same with rendering the page / reading", ratio(poll, "poll_and_render", "read_only"), "<=", 1.6,
                f"{micro(poll, 'poll_and_render')} / {micro(poll, 'read_only')}")
+        sources = cpu_times(folder, "sources")
+        yield (f"all sources that are on by default ({counter(folder, 'sources', 'types'):.0f} types) / reading the same "
+               f"{counter(folder, 'sources', 'files'):.0f} files", ratio(sources, "all_default_sources", "read_only"), "<=", 1.5,
+               f"{micro(sources, 'all_default_sources')} / {micro(sources, 'read_only')}")
+        everything = statistics.median(sources["poll_with_everything_on/process_time/real_time"])
+        yield ("a poll of the daemon with every source, figure and series on, CPU of all threads, ms", everything / 1e6, "<=", 10,
+               f"{counter(folder, 'sources', 'series'):.0f} series, read at every poll")
         with open(os.path.join(folder, "scrape.json"), encoding="utf-8") as file:
             scrape = json.load(file)
     except (OSError, KeyError, json.JSONDecodeError):
