@@ -73,7 +73,7 @@ constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_zone_free_objects", "", kGauge, Tier::kFull, Figure::kZoneFreeObjects,
                 "Objects cached in the zone now, CPU caches not included."),
     type_metric("memstat_type_keg_free_objects", "", kGauge, Tier::kDefault, Figure::kKegFreeObjects,
-                "Objects free in the keg's slabs now; the only free ones that do not count against the limit."),
+                "Objects free in the keg's slabs now."),
     type_metric("memstat_type_allocated_bytes_total", "bytes", kCounter, Tier::kFull, Figure::kAllocatedBytes,
                 "Bytes allocated since boot, rounded up to size classes."),
     type_metric("memstat_type_freed_bytes_total", "bytes", kCounter, Tier::kFull, Figure::kFreedBytes,

@@ -83,7 +83,7 @@ TEST(MetricCatalogue, HoldsEveryPromisedMetricInItsTier) {
       {"memstat_type_held_bytes", Tier::kDefault},
       {"memstat_type_free_objects", Tier::kDefault},
       {"memstat_type_zone_free_objects", Tier::kFull},
-      {"memstat_type_keg_free_objects", Tier::kFull},
+      {"memstat_type_keg_free_objects", Tier::kDefault},
       {"memstat_type_allocations_total", Tier::kDefault},
       {"memstat_type_frees_total", Tier::kDefault},
       {"memstat_type_allocated_bytes_total", Tier::kFull},
