@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstdio>
 
@@ -49,25 +50,73 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .down { color: #c33; font-weight: 600; } .quiet { opacity: .7; } code { font-size: .92em; overflow-wrap: anywhere; }
-nav a { margin-right: 1.2rem; }
+nav a { margin-right: 1.2rem; } .name { white-space: nowrap; }
 </style></head><body>
 )";
+
+/// What memory is, as far as the kernel accounts for it; nothing where no source says so.
+void append_accounts(std::string& html, const Snapshot& snapshot) {
+  const auto total = snapshot.samples(Statistic::kTotalBytes);
+  const auto unaccounted = snapshot.samples(Statistic::kUnaccountedBytes);
+  const auto accounted = snapshot.samples(Statistic::kAccountedBytes);
+  if (total.empty() || total[0].bits == 0 || accounted.empty()) return;
+  std::vector<Snapshot::MachineSample> parts(accounted.begin(), accounted.end());
+  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.bits > b.bits; });
+  html += "<h2>Memory, " + human_bytes(total[0].bits) +
+          " in all</h2>\n<table><tr><th>part<th class=number>bytes<th class=number>of all</tr>\n";
+  const auto row = [&](std::string_view part, std::uint64_t bytes) {
+    std::array<char, 16> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%",
+                  100 * static_cast<double>(bytes) / static_cast<double>(total[0].bits));
+    html += "<tr><td class=name>";
+    append_html(html, part);
+    html += "<td class=number>" + human_bytes(bytes) + "<td class=number>" + share.data() + "</tr>\n";
+  };
+  for (const Snapshot::MachineSample& part : parts) {
+    if (part.bits == 0) continue;
+    snapshot.labels_at(part.labels, label_names(Statistic::kAccountedBytes))
+        .for_each([&](std::string_view, std::string_view name) { row(name, part.bits); });
+  }
+  if (!unaccounted.empty())
+    row("unaccounted",
+        static_cast<std::uint64_t>(std::max(std::bit_cast<std::int64_t>(unaccounted[0].bits), std::int64_t{0})));
+  html += "</table>\n<p class=quiet>What is missing to the whole is free.</p>\n";
+}
+
+/// The first few of the files that a source reads.
+void append_origin(std::string& html, std::string_view origin) {
+  constexpr int kShown = 3;
+  std::size_t end = 0;
+  for (int i = 0; i < kShown && end != std::string_view::npos; ++i) end = origin.find(", ", end + (i == 0 ? 0 : 1));
+  if (end == std::string_view::npos) return append_html(html, origin);
+  const std::string_view rest = origin.substr(end);
+  std::size_t more = 0;
+  for (std::size_t at = rest.find(", "); at != std::string_view::npos; at = rest.find(", ", at + 1)) ++more;
+  html += "<span title=\"";
+  append_html(html, origin);
+  html += "\">";
+  append_html(html, origin.substr(0, end));
+  html += " and " + std::to_string(more) + " more</span>";
+}
 
 void append_sources(std::string& html, const Poller& poller) {
   html += "<h2>Sources</h2>\n<table><tr><th>source<th>reads<th>state<th class=number>types</tr>\n";
   for (const SourceStatus& source : poller.statuses()) {
-    html += "<tr><td><code>";
+    html += "<tr><td class=name><code>";
     append_html(html, source.name);
     html += "</code><td>";
-    append_html(html, source.origin);
+    append_origin(html, source.origin);
     html += source.state == SourceState::kDown ? "<td class=down>" : "<td>";
     append_html(html, to_string(source.state));
     if (!source.error.empty()) {
+      std::string_view why = source.error;
+      if (why.starts_with(source.name + ": ")) why.remove_prefix(source.name.size() + 2);  // the row says whose it is
       html += ": ";
-      append_html(html, source.error);
+      append_html(html, why);
     }
-    html += "<td class=number>" + (source.state == SourceState::kUp ? std::to_string(source.types) : std::string("-")) +
-            "</tr>\n";
+    // A source may have figures of the machine only.
+    const bool has_types = source.state == SourceState::kUp && source.types != 0;
+    html += "<td class=number>" + (has_types ? std::to_string(source.types) : std::string("-")) + "</tr>\n";
   }
   html += "</table>\n";
 }
@@ -166,8 +215,11 @@ HttpResponse Pages::landing(const HttpRequest&) {
       "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
       "<nav><a href=\"/metrics\">/metrics</a><a href=\"/metrics/percpu\">/metrics/percpu</a>"
       "<a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
+  if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
+    append_accounts(html, *snapshot);
+    append_largest(html, *snapshot);
+  }
   append_sources(html, poller_);
-  if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) append_largest(html, *snapshot);
   html += "</body></html>\n";
   return {.content_type = "text/html; charset=utf-8", .text = std::move(html)};
 }

@@ -145,6 +145,9 @@ void Poller::open_sources() {
     const Result<void> opened = open_source(entry->polled->reader, *view_);
     // Said here, since the polls to come can only say that the file cannot be opened any more.
     entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
+    if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {
+      set_state(*entry, SourceState::kAbsent, to_string(opened.error()));
+    }
     if (!opened && !entry->was_absent_at_start && options_.log) {
       options_.log(LogLevel::kWarning, to_string(opened.error()));
     }

@@ -40,7 +40,7 @@ struct SourceStatus {
   std::string name;
   std::string origin;
   SourceState state = SourceState::kUnknown;
-  std::string error;      ///< Why it is down, "" otherwise.
+  std::string error;      ///< Why it is down or not present, "" otherwise.
   std::size_t types = 0;  ///< Named in the last good read.
 };
 

@@ -15,6 +15,14 @@ MEMSTAT_OUT_OF_LINE void* operator new(std::size_t size) {
   throw std::bad_alloc();
 }
 MEMSTAT_OUT_OF_LINE void* operator new[](std::size_t size) { return operator new(size); }
+// A sanitizer's own would hand out what free() below must not take.
+MEMSTAT_OUT_OF_LINE void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 MEMSTAT_OUT_OF_LINE void operator delete(void* memory) noexcept { std::free(memory); }
 MEMSTAT_OUT_OF_LINE void operator delete[](void* memory) noexcept { std::free(memory); }
 MEMSTAT_OUT_OF_LINE void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

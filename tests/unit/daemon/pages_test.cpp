@@ -150,6 +150,22 @@ TEST_F(PagesTest, TheLandingPageShowsSourcesAndTheLargestTypes) {
   EXPECT_LT(html.find("dentry"), html.find("filp")) << "largest first";
 }
 
+TEST_F(PagesTest, TheLandingPageShowsWhatMemoryIs) {
+  EXPECT_THAT(body(get("/")), Not(HasSubstr("unaccounted")));
+  daemon_.view->set("/proc/meminfo",
+                    "MemTotal: 1048576 kB\nMemFree: 524288 kB\nBuffers: 0 kB\nCached: 0 kB\nAnonPages: 262144 kB\n"
+                    "SReclaimable: 0 kB\nSUnreclaim: 131072 kB\nPageTables: 0 kB\nKernelStack: 0 kB\n");
+  daemon_.poll(std::chrono::seconds(60));
+  daemon_.poll(std::chrono::seconds(60));
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("Memory, 1.0 GiB in all"));
+  EXPECT_THAT(html, HasSubstr("anonymous<td class=number>256 MiB<td class=number>25.0 %"));
+  EXPECT_THAT(html, HasSubstr("slab_unreclaimable<td class=number>128 MiB<td class=number>12.5 %"));
+  EXPECT_THAT(html, HasSubstr("unaccounted<td class=number>128 MiB<td class=number>12.5 %"));
+  EXPECT_LT(html.find("anonymous"), html.find("slab_unreclaimable"));
+  EXPECT_THAT(html, HasSubstr("/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6 and ")) << "not all the files";
+}
+
 TEST_F(PagesTest, TheLandingPageShowsFifteenTypesAtMost) {
   std::string text = slabinfo_header();
   for (int i = 0; i < 100; ++i)
