@@ -172,10 +172,12 @@ TEST_P(Refresh, LeavesTheTypesOfOtherAllocatorsAlone) {
   // One list with everything that all sources know, whatever their system.
   std::uint64_t generation = 0;
   std::vector<std::unique_ptr<SourceReader>> readers;
+  std::map<std::string, std::unique_ptr<CapturedKernelView>> views;  // unpacked once each
   for (const SourceDescriptor* other : all_sources()) {
-    const auto view = open_fixture(captures_of_source(std::string(other->name)).front());
+    const std::string capture = captures_of_source(std::string(other->name)).front();
+    if (!views.contains(capture)) views.emplace(capture, open_fixture(capture));
     readers.push_back(std::make_unique<SourceReader>(*other));
-    ASSERT_TRUE(refresh(*readers.back(), *view, list_, ++generation));
+    ASSERT_TRUE(refresh(*readers.back(), *views.at(capture), list_, ++generation));
   }
   // Two systems have rosters of one allocator: the later one took the other's types away.
   list_.evict_vanished_before(generation + 1, [](MemoryType&) {});
