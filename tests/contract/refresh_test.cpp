@@ -3,6 +3,10 @@
 // alone.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
+#include <string>
+
 #include "core/kernel/read_all.h"
 #include "core/query.h"
 #include "tests/support/list_dump.h"
