@@ -14,7 +14,8 @@
 namespace memstat {
 namespace {
 
-constexpr std::string_view kEnd{"", 1};  // a NUL
+constexpr char kNul = '\0';
+constexpr std::string_view kEnd(&kNul, 1);
 
 /// Folders visited in one read, whatever the bounds say: a tree without end must not hold up the other sources.
 constexpr std::size_t kMostVisits = 16384;

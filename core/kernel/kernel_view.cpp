@@ -4,6 +4,9 @@
 #include "core/kernel/fixed_path.h"
 
 namespace memstat {
+namespace {
+constexpr char kNul = '\0';  // ends a name
+}  // namespace
 
 std::string_view to_string(OperatingSystem os) {
   switch (os) {
@@ -28,7 +31,7 @@ Result<void> KernelView::list_folders(std::string_view path, Buffer& names) {
       if (result.error().code != ErrorCode::kPermission) return result;
     }
     names.append(entry);
-    names.append(std::string_view("", 1));
+    names.append({&kNul, 1});
   }
   return {};
 }

@@ -19,6 +19,8 @@
 namespace memstat {
 namespace {
 
+constexpr char kNul = '\0';  // ends a name
+
 /// Whether the entry of that type is a folder. File systems may leave the type out (DT_UNKNOWN); the kernel's own do not.
 bool is_folder(int parent, const char* name, unsigned char type) {
   if (type != DT_UNKNOWN) return type == DT_DIR;
@@ -35,7 +37,7 @@ void add_folders(int parent, const char* at, const char* end, Buffer& names) {
     const auto type = static_cast<unsigned char>(at[offsetof(dirent64, d_type)]);
     if (text != "." && text != ".." && is_folder(parent, name, type)) {
       names.append(text);
-      names.append(std::string_view("", 1));
+      names.append({&kNul, 1});
     }
     at += size;
   }

@@ -20,7 +20,7 @@ Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBu
   std::string_view name;
   bool has_any = list.empty();
   while (next_line(list, name)) {
-    const auto result = bundle.add_sysctl(view, name, sizeof(std::uint64_t));
+    auto result = bundle.add_sysctl(view, name, sizeof(std::uint64_t));
     has_any = has_any || result.has_value();
     if (result) continue;
     const bool is_last_hope = list.empty() && !has_any;

@@ -107,7 +107,8 @@ class ZoneFigures {
       set(zone, Field::kEfficiency, *number);
     } else if (const auto of_keg = domain_of(leaf, kKegDomain, rest); of_keg && *of_keg < staging.node_count()) {
       if (rest == "pages") {
-        pages_ = sum_of(pages_.value_or(0), *number);
+        has_pages_ = true;
+        pages_ = sum_of(pages_, *number);
         std::uint64_t bytes_held = 0;
         if (__builtin_mul_overflow(*number, page_size, &bytes_held)) return false;
         staging.node_figure(zone, NodeField::kHeldBytes, *of_keg) = bytes_held;
@@ -121,8 +122,8 @@ class ZoneFigures {
     return true;
   }
   void finish(StagedType& zone) const {
-    if (pages_) {
-      if (pages_per_slab_ != 0) set(zone, Field::kSlabs, *pages_ / pages_per_slab_);
+    if (has_pages_) {
+      if (pages_per_slab_ != 0) set(zone, Field::kSlabs, pages_ / pages_per_slab_);
     } else {
       zone.node_fields.remove(NodeField::kHeldBytes);
     }
@@ -139,7 +140,9 @@ class ZoneFigures {
   }
   static void add(std::uint64_t& to, std::uint64_t value) { to = sum_of(to, value); }
 
-  std::optional<std::uint64_t> pages_;
+  // No std::optional: g++ 12 takes its emptiness for a value that was forgotten.
+  bool has_pages_ = false;
+  std::uint64_t pages_ = 0;
   std::uint64_t pages_per_slab_ = 0;
 };
 
