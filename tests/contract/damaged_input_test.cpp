@@ -133,9 +133,9 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
   /// then of no interest, or told other figures, as in /proc/meminfo. A source of statistics has no types.
   [[nodiscard]] bool tells_nothing_else(const Staging& staging) const {
     for (std::size_t i = 0; i < whole_types_.size(); ++i) {
-      const auto& [fields, figures] = whole_types_[i];
+      const auto& figures = whole_types_[i].second;
       const StagedType& type = staging.types()[i];
-      if (!(type.fields - fields).empty()) return false;
+      if (!(type.fields - whole_types_[i].first).empty()) return false;
       bool is_same = true;
       for_each_of(type.fields, [&](Field field) { is_same = is_same && type.figures[field] == figures[field]; });
       if (!is_same) return false;

@@ -237,8 +237,10 @@ TEST_F(LivePage, HasTheIndicesThatTheKernelComputes) {
     }
     return values;
   };
-  for (const auto& [file, statistic] : std::map<std::string, std::string>{{"unusable_index", "unusable_free_ratio"},
-                                                                          {"extfrag_index", "fragmentation_index"}}) {
+  for (const auto& pair : std::map<std::string, std::string>{{"unusable_index", "unusable_free_ratio"},
+                                                             {"extfrag_index", "fragmentation_index"}}) {
+    const std::string& file = pair.first;
+    const std::string& statistic = pair.second;
     std::string difference;
     EXPECT_TRUE(agrees([&] {
       difference.clear();
