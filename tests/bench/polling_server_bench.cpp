@@ -2,6 +2,7 @@
 // memstatd's poller, pages and HTTP server with one difference: every scrape of /metrics makes a poll of its own first, the
 // hand-over to the reader thread included. scrape_bench.py starts it and measures what such a scrape costs.
 // Usage: polling_server_bench PORT. Needs root. Ends with SIGTERM.
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -25,7 +26,8 @@ int main(int argc, char** argv) {
   const SystemClock clock;
   SelfMetrics metrics("bench");
   SnapshotPool pool;
-  Poller poller(*std::move(view), clock, metrics, pool, Config{}, {});
+  const std::array slab_caches = {find_source("linux_slabinfo")};  // what it is compared with reads them only
+  Poller poller(*std::move(view), clock, metrics, pool, Config{}, {.log = {}, .sources = slab_caches});
   poller.open_sources();
   Pages pages(pool, metrics, poller, clock, {});
   std::mutex one_poll_at_a_time;

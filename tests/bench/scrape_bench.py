@@ -21,6 +21,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 SCRAPES = 200
@@ -102,14 +103,25 @@ def cpu_of_paced_scrapes(server, count):
     return (cpu_seconds(server.process.pid) - before) / count * 1e6
 
 
+def only_slab_caches(memstatd):
+    """A configuration in which no other source is on."""
+    listed = subprocess.run([memstatd, "--list-sources"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[1:]
+    names = [line.split("\t")[0] for line in listed]
+    return "sources: {" + ", ".join(f"{name}: {{enabled: off}}" for name in names if name != "linux_slabinfo") + "}\n"
+
+
 def main():
     memstatd, polling_server, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 5
     exporter = shutil.which("prometheus-node-exporter")
     if exporter is None or os.geteuid() != 0:
         print("skipped: needs root and Debian's package prometheus-node-exporter", file=sys.stderr)
         sys.exit(77)
-    ports = [free_port() for _ in range(3)]
-    ours = Server([memstatd, "--listen", f"127.0.0.1:{ports[0]}", "--interval", "1h"], ports[0])
+    ports = [free_port() for _ in range(4)]
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:  # the same caches, and nothing else, as node_exporter
+        config.write(only_slab_caches(memstatd))
+        config.flush()
+        ours = Server([memstatd, "--config", config.name, "--listen", f"127.0.0.1:{ports[0]}", "--interval", "1h"], ports[0])
+    whole = Server([memstatd, "--listen", f"127.0.0.1:{ports[3]}"], ports[3])
     polling = Server([polling_server, str(ports[1])], ports[1])
     theirs = Server([exporter, "--collector.disable-defaults", "--collector.slabinfo",
                      f"--web.listen-address=127.0.0.1:{ports[2]}"], ports[2])
@@ -135,10 +147,11 @@ def main():
             "series": {"memstatd": ours.series(), "node_exporter": theirs.series()},
             "peak_resident_kib": {"memstatd": peak_resident_kib(ours.process.pid),
                                   "memstatd_with_poll": peak_resident_kib(polling.process.pid),
+                                  "memstatd_all_sources": peak_resident_kib(whole.process.pid),
                                   "node_exporter": peak_resident_kib(theirs.process.pid)},
         }))
     finally:
-        for server in (ours, polling, theirs):
+        for server in (ours, whole, polling, theirs):
             server.stop()
 
 
