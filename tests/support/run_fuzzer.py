@@ -8,6 +8,7 @@ Seeds and what the fuzzer found interesting are kept in BUILD_DIR/corpus/NAME_fu
 input that crashes is kept in BUILD_DIR/crashes.
 Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30).
 """
+import fcntl
 import glob
 import hashlib
 import os
@@ -20,17 +21,30 @@ import tempfile
 MAX_SEED_BYTES = 64 * 1024
 
 
-def seed_files(patterns, source):
-    """Paths of the seeds in the tree and in the captures, and the temporary folder that the latter are in."""
-    unpacked = tempfile.TemporaryDirectory(prefix="memstat-seeds-")
+def unpacked_captures(source, folder):
+    """The folders that the captures are unpacked in: once a build, however many fuzzers start at the same time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for capture in sorted((source / "tests/fixtures/captures").glob("*.tar.zst")):
+            state = capture.stat()
+            unpacked = folder / f"{capture.name}-{state.st_size}-{state.st_mtime_ns}"
+            if not unpacked.exists():
+                with tempfile.TemporaryDirectory(dir=folder) as part:
+                    inside = pathlib.Path(part) / "capture"
+                    inside.mkdir()
+                    subprocess.run(["cmake", "-E", "tar", "xf", str(capture)], cwd=inside, check=True)
+                    inside.rename(unpacked)
+            yield unpacked
+
+
+def seed_files(patterns, source, build):
+    """Paths of the seeds in the tree and in the captures."""
     paths = [path for pattern in patterns for path in glob.glob(str(source / pattern))]
-    for capture in sorted((source / "tests/fixtures/captures").glob("*.tar.zst")):
-        folder = pathlib.Path(unpacked.name) / capture.name
-        folder.mkdir()
-        subprocess.run(["cmake", "-E", "tar", "xf", str(capture)], cwd=folder, check=True)
+    for folder in unpacked_captures(source, build / "captures"):
         for pattern in patterns:
             paths += glob.glob(f"{folder}/**/[0-9]*/{pattern}", recursive=True)
-    return [path for path in paths if os.path.isfile(path)], unpacked
+    return [path for path in paths if os.path.isfile(path)]
 
 
 def main(program, fuzzer_count):
@@ -43,11 +57,10 @@ def main(program, fuzzer_count):
     corpus.mkdir(parents=True, exist_ok=True)
     if recipe.exists():
         lines = [line.split("#")[0].strip() for line in recipe.read_text(encoding="utf-8").splitlines()]
-        paths, unpacked = seed_files([line for line in lines if line], source)
-        with unpacked:
-            for path in paths:
-                content = pathlib.Path(path).read_bytes()[:MAX_SEED_BYTES]
-                (corpus / hashlib.sha1(content).hexdigest()).write_bytes(content)
+        paths = seed_files([line for line in lines if line], source, build)
+        for path in paths:
+            content = pathlib.Path(path).read_bytes()[:MAX_SEED_BYTES]
+            (corpus / hashlib.sha1(content).hexdigest()).write_bytes(content)
         if not paths:
             print(f"{recipe}: no file matches")
             return 1
