@@ -19,12 +19,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <string>
 
+#include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/kernel/listed_sysctls.h"
+#include "core/model/accounts.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -166,19 +167,6 @@ struct AllDomains {
   bool has_thresholds = false;
 };
 
-std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
-}
-std::uint64_t in_bytes(std::uint64_t pages, std::uint64_t page_size) {
-  std::uint64_t bytes = 0;
-  return __builtin_mul_overflow(pages, page_size, &bytes) ? std::numeric_limits<std::uint64_t>::max() : bytes;
-}
-std::int64_t to_signed(std::uint64_t value) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::min(value, kMost));
-}
-
 /// A name that begins so and ends with a word.
 class TypeName {
  public:
@@ -206,7 +194,7 @@ void add_queue(std::string_view name, std::uint64_t pages, bool is_free, std::ui
   StagedType& type = staging.merge(name);
   if (staging.types().size() == count) return;  // named before
   type.fields = FieldMask(Field::kHeldBytes, Field::kSize);
-  type.figures[Field::kHeldBytes] = in_bytes(pages, page_size);
+  type.figures[Field::kHeldBytes] = saturating_product(pages, page_size);
   type.figures[Field::kSize] = page_size;
   if (is_free) {
     type.fields.add(Field::kFree);
@@ -222,17 +210,17 @@ void finish_domain(std::uint32_t number, const Domain& domain, std::uint64_t pag
   for (std::size_t i = 0; i < kQueueCount; ++i) {
     if (domain.sizes[i]) {
       add_queue(TypeName(number, kQueues[i].word).view(), *domain.sizes[i], i == kFreeQueue, page_size, staging);
-      all.sizes[i] = sum_of(all.sizes[i], *domain.sizes[i]);
+      all.sizes[i] = saturating_sum(all.sizes[i], *domain.sizes[i]);
       all.has_size[i] = true;
     }
     if (domain.scanned[i]) {
-      all.scanned[i] = sum_of(all.scanned[i], *domain.scanned[i]);
+      all.scanned[i] = saturating_sum(all.scanned[i], *domain.scanned[i]);
       all.has_scanned = true;
     }
   }
   for (std::size_t i = 0; i < kThresholdCount; ++i) {
     if (!domain.thresholds[i]) continue;
-    staging.statistics().add(Statistic::kZoneWatermarkBytes, in_bytes(*domain.thresholds[i], page_size),
+    staging.statistics().add(Statistic::kZoneWatermarkBytes, saturating_product(*domain.thresholds[i], page_size),
                              {std::uint64_t{number}, kThresholds[i].zone, kThresholds[i].word});
     all.has_thresholds = true;
   }
@@ -269,39 +257,19 @@ bool take_domain_leaf(std::string_view leaf, std::string_view bytes, Domain& dom
 
 using Numbers = std::array<KeyedNumber, kLeafCount>;
 
-/// Writes down the parts and adds them up; amounts in bytes.
-class Accounts {
- public:
-  explicit Accounts(StagedStatistics& statistics) : statistics_(statistics) {}
-  /// A part that every kernel has.
-  void add(std::string_view part, Amount amount) {
-    if (!amount) statistics_.add(Statistic::kPartMissing, 1, {part});
-    add_if_told(part, amount);
-  }
-  void add_if_told(std::string_view part, Amount amount) {
-    if (!amount) return;
-    statistics_.add(Statistic::kAccountedBytes, *amount, {part});
-    sum_ = sum_of(sum_, *amount);
-  }
-  [[nodiscard]] std::uint64_t sum() const { return sum_; }
-
- private:
-  StagedStatistics& statistics_;
-  std::uint64_t sum_ = 0;
-};
-
 void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
   const auto bytes = [&](Leaf leaf) -> Amount { return numbers[leaf].value; };
   const auto pages = [&](Leaf leaf) -> Amount {
     if (!numbers[leaf].value) return std::nullopt;
-    return in_bytes(*numbers[leaf].value, page_size);
+    return saturating_product(*numbers[leaf].value, page_size);
   };
   Accounts accounts(statistics);
   accounts.add("active", pages(kActiveCount));
   accounts.add("inactive", pages(kInactiveCount));
   accounts.add_if_told("laundry", pages(kLaundryCount));  // since 11.2
   // The only queue without a sum in vm.stats.
-  if (all.has_size[kUnswappable]) accounts.add_if_told("unswappable", in_bytes(all.sizes[kUnswappable], page_size));
+  if (all.has_size[kUnswappable])
+    accounts.add_if_told("unswappable", saturating_product(all.sizes[kUnswappable], page_size));
   accounts.add_if_told("cache", pages(kCacheCount));       // not since 11.2, where cached pages are free ones
   accounts.add_if_told("set_aside", pages(kNoFreeQueue));  // since 15.0: for allocations that are never given back
   Amount wired = pages(kWireCount);
@@ -315,7 +283,7 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
       *wired -= share;
     };
     Amount page_tables = pages(kKernelPageTables);
-    if (page_tables) page_tables = sum_of(*page_tables, pages(kUserPageTables).value_or(0));
+    if (page_tables) page_tables = saturating_sum(*page_tables, pages(kUserPageTables).value_or(0));
     Amount buffers = bytes(kBufferSpace);
     if (buffers) *buffers -= std::min(*buffers, bytes(kMallocedBuffers).value_or(0));
     add_wired("kmem", bytes(kKmem));
@@ -325,14 +293,7 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
     add_wired("user_wired", pages(kUserWireCount));
     accounts.add("wired_other", wired);
   }
-  const std::uint64_t total = *pages(kPageCount);
-  const std::int64_t used = to_signed(total) - to_signed(*pages(kFreeCount));
-  std::int64_t unaccounted = 0;
-  if (__builtin_sub_overflow(used, to_signed(accounts.sum()), &unaccounted)) {
-    unaccounted = std::numeric_limits<std::int64_t>::min();
-  }
-  statistics.add_signed(Statistic::kUnaccountedBytes, unaccounted);
-  statistics.add(Statistic::kTotalBytes, total);
+  accounts.finish(*pages(kPageCount), *pages(kFreeCount));
 }
 
 struct Counter {
@@ -362,13 +323,14 @@ void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t
   if (!all.has_thresholds) {
     for (const Threshold& threshold : kThresholds) {
       if (const Amount pages = numbers[threshold.all].value) {
-        statistics.add(Statistic::kZoneWatermarkBytes, in_bytes(*pages, page_size), {"all", threshold.zone, threshold.word});
+        statistics.add(Statistic::kZoneWatermarkBytes, saturating_product(*pages, page_size),
+                       {"all", threshold.zone, threshold.word});
       }
     }
   }
   for (const auto& [leaf, word] : {std::pair(kPageOutMin, "pageout_min"), std::pair(kInterruptMin, "interrupt_min")}) {
     if (const Amount pages = numbers[leaf].value) {
-      statistics.add(Statistic::kZoneWatermarkBytes, in_bytes(*pages, page_size), {"all", "free", word});
+      statistics.add(Statistic::kZoneWatermarkBytes, saturating_product(*pages, page_size), {"all", "free", word});
     }
   }
   if (all.has_scanned) {

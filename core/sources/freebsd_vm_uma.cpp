@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/arithmetic.h"
 #include "core/base/statistics_stream.h"
 #include "core/base/text.h"
 #include "core/base/zone_nodes.h"
@@ -108,7 +109,7 @@ class ZoneFigures {
     } else if (const auto of_keg = domain_of(leaf, kKegDomain, rest); of_keg && *of_keg < staging.node_count()) {
       if (rest == "pages") {
         has_pages_ = true;
-        pages_ = sum_of(pages_, *number);
+        pages_ = saturating_sum(pages_, *number);
         std::uint64_t bytes_held = 0;
         if (__builtin_mul_overflow(*number, page_size, &bytes_held)) return false;
         staging.node_figure(zone, NodeField::kHeldBytes, *of_keg) = bytes_held;
@@ -134,11 +135,7 @@ class ZoneFigures {
     zone.fields.add(field);
     zone.figures[field] = value;
   }
-  static std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
-    std::uint64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? ~std::uint64_t{0} : sum;
-  }
-  static void add(std::uint64_t& to, std::uint64_t value) { to = sum_of(to, value); }
+  static void add(std::uint64_t& to, std::uint64_t value) { to = saturating_sum(to, value); }
 
   // No std::optional: g++ 12 takes its emptiness for a value that was forgotten.
   bool has_pages_ = false;

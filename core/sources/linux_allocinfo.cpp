@@ -21,9 +21,11 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/arithmetic.h"
 #include "core/base/digits.h"
 #include "core/base/symbol_name.h"
 #include "core/base/text.h"
+#include "core/kernel/root_only.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -139,9 +141,6 @@ std::string_view detail_of(std::string_view place, Staging& staging) {
   return is_valid_label_text(place) ? place : staging.keep_text(place);
 }
 
-/// Adds `amount` to a figure; false when the sum has more than 64 bits.
-bool add_to(std::uint64_t& figure, std::uint64_t amount) { return !__builtin_add_overflow(figure, amount, &figure); }
-
 bool add_site(const Site& site, Staging& staging) {
   StagedType& type = staging.merge(SymbolName(site.function, site.module).view());
   std::vector<std::uint64_t>& notes = staging.notes();
@@ -225,13 +224,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 }
 
 Result<void> open(KernelView& view, RawBytes& raw) {
-  if (auto result = view.keep_open(kFile); !result) {
-    if (result.error().code == ErrorCode::kPermission) {
-      result.error().detail =
-          "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
-    }
-    return result;
-  }
+  if (auto result = keep_root_only_open(view, kFile); !result) return result;
   Buffer& text = raw.parts[kSwitchPart];
   if (!view.keep_open(kSwitch) || !view.read_file(kSwitch, text)) text.clear();
   return read(view, raw);  // the first read is the dearest: the buffer grows to its size

@@ -22,14 +22,15 @@
 // kernels before 6.1 keep secondary page tables without a count, those before 6.10 the memory map of plugged-in memory.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/arithmetic.h"
 #include "core/base/keyed_numbers.h"
 #include "core/base/text.h"
 #include "core/kernel/listed_files.h"
+#include "core/model/accounts.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -115,11 +116,7 @@ std::array<KeyedNumber, N> wanted(const std::array<std::string_view, N>& keys) {
   return numbers;
 }
 
-std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
-}
-Amount sum_of(Amount a, Amount b) { return a || b ? Amount(sum_of(a.value_or(0), b.value_or(0))) : std::nullopt; }
+Amount sum_of(Amount a, Amount b) { return a || b ? Amount(saturating_sum(a.value_or(0), b.value_or(0))) : std::nullopt; }
 /// Figures are read one after the other, so what should be the larger one may have become the smaller one.
 std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
 Amount without(Amount whole, Amount part) { return whole ? Amount(without(*whole, part.value_or(0))) : std::nullopt; }
@@ -128,32 +125,6 @@ Amount times(Amount count, std::uint64_t size) {
   if (!count || __builtin_mul_overflow(*count, size, &product)) return std::nullopt;
   return product;
 }
-
-/// Writes down the parts and adds them up.
-class Accounts {
- public:
-  explicit Accounts(StagedStatistics& statistics) : statistics_(statistics) {}
-  /// A part that every kernel has.
-  void add(std::string_view part, Amount amount) {
-    if (amount) {
-      add_if_told(part, amount);
-    } else {
-      add_missing(part);
-    }
-  }
-  /// A part that kernels without a figure do not have.
-  void add_if_told(std::string_view part, Amount amount) {
-    if (!amount) return;
-    statistics_.add(Statistic::kAccountedBytes, *amount, {part});
-    sum_ = sum_of(sum_, *amount);
-  }
-  void add_missing(std::string_view part) { statistics_.add(Statistic::kPartMissing, 1, {part}); }
-  [[nodiscard]] std::uint64_t sum() const { return sum_; }
-
- private:
-  StagedStatistics& statistics_;
-  std::uint64_t sum_ = 0;
-};
 
 /// Pages on the lists of single CPUs, of all zones: "count: N" below "cpu: N". Nothing when the text is cut or wrong.
 Amount count_cpu_pages(std::string_view zoneinfo) {
@@ -165,7 +136,7 @@ Amount count_cpu_pages(std::string_view zoneinfo) {
     if (!next_word(line, word) || word != "count:") continue;
     const auto count = next_word(line, word) ? parse_u64(word) : std::nullopt;
     if (!count) return std::nullopt;
-    pages = sum_of(pages.value_or(0), *count);
+    pages = saturating_sum(pages.value_or(0), *count);
   }
   return pages;
 }
@@ -312,11 +283,6 @@ void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& l
   if (balloon) accounts.add_if_told("balloon", rest >= *balloon ? *balloon : 0);
 }
 
-std::int64_t to_signed(std::uint64_t value) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::min(value, kMost));
-}
-
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view text = raw.parts[kMeminfoPart].view();
@@ -330,16 +296,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       return data_error(kMeminfo, text.size(), line == kMemTotal ? "names no MemTotal" : "names no MemFree");
     }
   }
-  StagedStatistics& statistics = staging.statistics();
-  Accounts accounts(statistics);
+  Accounts accounts(staging.statistics());
   add_parts(raw, lines, accounts);
-  const std::int64_t used = to_signed(*lines[kMemTotal].value) - to_signed(*lines[kMemFree].value);
-  std::int64_t unaccounted = 0;
-  if (__builtin_sub_overflow(used, to_signed(accounts.sum()), &unaccounted)) {
-    unaccounted = std::numeric_limits<std::int64_t>::min();
-  }
-  statistics.add_signed(Statistic::kUnaccountedBytes, unaccounted);
-  statistics.add(Statistic::kTotalBytes, *lines[kMemTotal].value);
+  accounts.finish(*lines[kMemTotal].value, *lines[kMemFree].value);
   return {};
 }
 

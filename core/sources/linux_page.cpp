@@ -20,6 +20,7 @@
 #include "core/base/text.h"
 #include "core/base/vm_counters.h"
 #include "core/base/zone_info.h"
+#include "core/kernel/root_only.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -320,9 +321,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
     auto result = view.keep_open(kFiles[part]);
     if (result || (part != kZones && result.error().code == ErrorCode::kNotPresent)) continue;
     if (part == kMigrateTypes && result.error().code == ErrorCode::kPermission) {
-      result.error().detail =
-          "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself, or "
-          "switch migrate_types off";
+      result.error().detail = std::string(kRootOnly) + ", or switch migrate_types off";
     }
     return result;
   }

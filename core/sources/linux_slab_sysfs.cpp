@@ -35,6 +35,7 @@
 #include "core/base/text.h"
 #include "core/kernel/file_bundle.h"
 #include "core/kernel/file_plan.h"
+#include "core/kernel/root_only.h"
 #include "core/kernel/slab_folders.h"
 #include "core/source.h"
 
@@ -133,10 +134,7 @@ void forget_gone(Buffer& plan) {
 
 /// The error of a file, under one of the two names that the source goes by.
 Error of_source(Error error) {
-  if (error.code == ErrorCode::kPermission) {
-    error.detail =
-        "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
-  }
+  if (error.code == ErrorCode::kPermission) error.detail = kRootOnly;
   if (!error.path.starts_with(kFolder)) return error;
   if (error.path.size() > kFolder.size()) {
     error.detail = error.path.substr(kFolder.size() + 1) + (error.detail.empty() ? "" : ": ") + error.detail;

@@ -16,6 +16,7 @@
 
 #include "core/base/digits.h"
 #include "core/base/text.h"
+#include "core/kernel/root_only.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -306,13 +307,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 }
 
 Result<void> open(KernelView& view, RawBytes& raw) {
-  if (auto result = view.keep_open(kFile); !result) {
-    if (result.error().code == ErrorCode::kPermission) {
-      result.error().detail =
-          "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
-    }
-    return result;
-  }
+  if (auto result = keep_root_only_open(view, kFile); !result) return result;
   return read(view, raw);  // the object sizes while they can be read
 }
 

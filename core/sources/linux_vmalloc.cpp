@@ -14,8 +14,10 @@
 #include <array>
 #include <optional>
 
+#include "core/base/arithmetic.h"
 #include "core/base/symbol_name.h"
 #include "core/base/text.h"
+#include "core/kernel/root_only.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -165,9 +167,6 @@ SymbolName name_of(const Area& area) {
   return name;
 }
 
-/// Adds `amount` to a figure; false when the sum has more than 64 bits.
-bool add_to(std::uint64_t& figure, std::uint64_t amount) { return !__builtin_add_overflow(figure, amount, &figure); }
-
 /// False when a sum has more than 64 bits.
 bool add_area(const Area& area, std::uint64_t page_size, Staging& staging) {
   StagedType& type = staging.merge(name_of(area).view());
@@ -230,13 +229,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 Result<void> read(KernelView& view, RawBytes& raw) { return view.read_file(kFile, raw.parts[kTextPart]); }
 
 Result<void> open(KernelView& view, RawBytes& raw) {
-  if (auto result = view.keep_open(kFile); !result) {
-    if (result.error().code == ErrorCode::kPermission) {
-      result.error().detail =
-          "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
-    }
-    return result;
-  }
+  if (auto result = keep_root_only_open(view, kFile); !result) return result;
   return read(view, raw);  // the first read is the dearest: the kernel finds out how much room it needs
 }
 

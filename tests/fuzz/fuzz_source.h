@@ -84,6 +84,35 @@ inline void fuzz_commit(SourceReader& reader) {
   MEMSTAT_FUZZ_REQUIRE(require_sane(reader.staging.statistics()) == statistics);
 }
 
+/// Parses and commits `reader.raw` of a source that is no roster, twice: it makes no types of its own, and what it says of
+/// others' is as well-formed as a list takes it. False when the bytes were refused.
+inline bool fuzz_contribution(SourceReader& reader) {
+  MemoryTypeList list;
+  for (std::uint64_t generation = 1; generation <= 2; ++generation) {
+    if (const Result<void> committed = commit_source(reader, list, generation); !committed) {
+      require_typed(committed.error(), reader);
+      return false;
+    }
+    MEMSTAT_FUZZ_REQUIRE(list.size() == 0);
+  }
+  Staging& staging = reader.staging;
+  MEMSTAT_FUZZ_REQUIRE(staging.node_count() <= kMostNodes && staging.cpu_count() <= reader.raw.cpu_count);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < staging.types().size(); ++i) {
+    const StagedType& type = staging.types()[i];
+    MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(type.name));
+    MEMSTAT_FUZZ_REQUIRE((type.fields - reader.descriptor->fields).empty());
+    MEMSTAT_FUZZ_REQUIRE((type.node_fields - staging.node_fields()).empty());
+    for (std::uint32_t node = 0; node < staging.node_count(); ++node) {
+      for_each_of(staging.node_fields(), [&](NodeField field) { sum += staging.node_figure(type, field, node); });
+    }
+    for_each_of(staging.cpu_fields(), [&](CpuField field) { sum += staging.cpu_figure(i, field, 0); });
+  }
+  volatile std::uint64_t read = sum;  // only that all of it could be read matters
+  (void)read;
+  return true;
+}
+
 /// The same for a FreeBSD stream, and once more with a header that fits the bytes, since a fuzzer hardly guesses one.
 inline void fuzz_stream(const char* source, std::size_t type_size, std::string_view bytes) {
   SourceReader reader(*find_source(source));

@@ -5,39 +5,6 @@
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/slab_kernel.h"
 
-namespace {
-
-/// Parses what was read; an error says what is wrong where, and what is good is as well-formed as a list takes it.
-void parse_twice(memstat::SourceReader& reader) {
-  using namespace memstat;
-  MemoryTypeList list;
-  for (std::uint64_t generation = 1; generation <= 2; ++generation) {
-    if (const Result<void> committed = commit_source(reader, list, generation); !committed) {
-      require_typed(committed.error(), reader);
-      return;
-    }
-    MEMSTAT_FUZZ_REQUIRE(list.size() == 0);  // it is no roster
-  }
-  Staging& staging = reader.staging;
-  MEMSTAT_FUZZ_REQUIRE(staging.node_count() <= kMostNodes && staging.cpu_count() <= reader.raw.cpu_count);
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < staging.types().size(); ++i) {
-    const StagedType& type = staging.types()[i];
-    MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(type.name));
-    MEMSTAT_FUZZ_REQUIRE((type.fields - reader.descriptor->fields).empty());
-    MEMSTAT_FUZZ_REQUIRE((type.node_fields - staging.node_fields()).empty());
-    for (std::uint32_t node = 0; node < staging.node_count(); ++node) {
-      for_each_of(staging.node_fields(), [&](NodeField field) { sum += staging.node_figure(type, field, node); });
-    }
-    for_each_of(staging.cpu_fields(), [&](CpuField field) { sum += staging.cpu_figure(i, field, 0); });
-  }
-  // What the sum is does not matter, only that all of it could be read.
-  volatile std::uint64_t read = sum;
-  (void)read;
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace memstat;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -56,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reader.raw.options = {{.number = size % 2}, {.number = 0}};
   if (open_source(reader, kernel)) {
     for (int read = 0; read < 3; ++read) {
-      if (read_source(reader, kernel)) parse_twice(reader);
+      if (read_source(reader, kernel)) fuzz_contribution(reader);
     }
   }
 
@@ -64,13 +31,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   other.raw.page_size = 4096;
   other.raw.cpu_count = 1 + static_cast<std::uint32_t>(size % 5);
   other.raw.parts[0].assign(text);
-  parse_twice(other);
+  fuzz_contribution(other);
   // The same text as each file of a cache, in a bundle that is whole.
   Buffer scratch;
   FileBundleWriter bundle(other.raw.parts[0], scratch);
   bool is_added = bundle.add({}, own).has_value() && bundle.add("order", "3\n").has_value();
   for (const auto& [file, content] : files) is_added = is_added && bundle.add(file, text).has_value();
   MEMSTAT_FUZZ_REQUIRE(is_added && bundle.add("end", {}).has_value());
-  parse_twice(other);
+  fuzz_contribution(other);
   return 0;
 }

@@ -16,7 +16,7 @@ LAYERS = [
     (r"core/include/.*", [r"core/include/.*"]),
     (r"core/model/.*", [r"core/(model|base)/.*"]),
     (r"core/kernel/.*", [r"core/(kernel|base)/.*"]),
-    (r"core/sources/.*", [r"core/source\.h", r"core/model/(staging|field)\.h", r"core/kernel/(kernel_view|sysctl_stream|file_bundle|file_plan|fixed_path|listed_sysctls|listed_files|slab_folders|control_groups)\.h", r"core/base/.*"]),
+    (r"core/sources/.*", [r"core/source\.h", r"core/model/(staging|field|accounts)\.h", r"core/kernel/(kernel_view|root_only|sysctl_stream|file_bundle|file_plan|fixed_path|listed_sysctls|listed_files|slab_folders|control_groups)\.h", r"core/base/.*"]),
     (r"core/source\.(h|cpp)", [r"core/source\.h", r"core/(model|kernel|base)/.*"]),
     (r"core/query\.(h|cpp)", [r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
     (r"core/c_api.*", [r"core/(include|model|kernel|base)/.*", r"core/(query|source|c_api)[a-z_]*\.h"]),

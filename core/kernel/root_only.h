@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Files that the kernel lets only root open.
+#pragma once
+
+#include <string_view>
+
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// What to do about one, for the detail of an error.
+inline constexpr std::string_view kRootOnly =
+    "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
+
+/// As KernelView::keep_open; that it is refused is explained.
+inline Result<void> keep_root_only_open(KernelView& view, std::string_view path) {
+  auto result = view.keep_open(path);
+  if (!result && result.error().code == ErrorCode::kPermission) result.error().detail = kRootOnly;
+  return result;
+}
+
+}  // namespace memstat

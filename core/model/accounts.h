@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The account of a machine's memory: disjoint parts, and what is in none of them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/base/arithmetic.h"
+#include "core/model/staging.h"
+
+namespace memstat {
+
+/// Writes the parts down as statistics and adds them up; all amounts in bytes. Thread safety: none; confined to a parser.
+class Accounts {
+ public:
+  explicit Accounts(StagedStatistics& statistics) : statistics_(statistics) {}
+
+  /// A part that every kernel has: told as missing when there is no amount.
+  void add(std::string_view part, std::optional<std::uint64_t> amount) {
+    if (!amount) add_missing(part);
+    add_if_told(part, amount);
+  }
+  /// A part that kernels without a figure do not have.
+  void add_if_told(std::string_view part, std::optional<std::uint64_t> amount) {
+    if (!amount) return;
+    statistics_.add(Statistic::kAccountedBytes, *amount, {part});
+    sum_ = saturating_sum(sum_, *amount);
+  }
+  void add_missing(std::string_view part) { statistics_.add(Statistic::kPartMissing, 1, {part}); }
+
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+
+  /// Writes down `total` and what of it is neither free nor in a part; below 0 when the parts are more, as figures that are
+  /// read one after the other may be.
+  void finish(std::uint64_t total, std::uint64_t free) {
+    const std::int64_t used = saturating_signed(total) - saturating_signed(free);
+    std::int64_t unaccounted = 0;
+    if (__builtin_sub_overflow(used, saturating_signed(sum_), &unaccounted)) {
+      unaccounted = std::numeric_limits<std::int64_t>::min();
+    }
+    statistics_.add_signed(Statistic::kUnaccountedBytes, unaccounted);
+    statistics_.add(Statistic::kTotalBytes, total);
+  }
+
+ private:
+  StagedStatistics& statistics_;
+  std::uint64_t sum_ = 0;
+};
+
+}  // namespace memstat
