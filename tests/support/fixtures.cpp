@@ -23,7 +23,9 @@ namespace {
 
 }  // namespace
 
-std::string fixture_path(const std::string& name) { return std::string(MEMSTAT_SOURCE_DIR "/tests/fixtures/") + name; }
+std::string source_path(const std::string& name) { return MEMSTAT_SOURCE_DIR "/" + name; }
+
+std::string fixture_path(const std::string& name) { return source_path("tests/fixtures/" + name); }
 
 std::unique_ptr<CapturedKernelView> open_fixture(const std::string& capture_file_name) {
   auto capture = open_capture(fixture_path("captures/" + capture_file_name));

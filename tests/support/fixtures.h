@@ -10,6 +10,9 @@
 
 namespace memstat {
 
+/// The path of a file of the repository: "config/memstatd.yaml".
+std::string source_path(const std::string& name);
+
 /// The path of a file in tests/fixtures: "captures/linux-6.12-4cpu.tar.zst".
 std::string fixture_path(const std::string& name);
 

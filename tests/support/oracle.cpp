@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/base/text.h"
+#include "tests/support/fixtures.h"
 
 namespace memstat {
 namespace {
@@ -63,7 +64,7 @@ Result<std::vector<OracleType>> parse_oracle(std::string_view text) {
 }
 
 std::optional<std::string> read_beside_capture(const std::string& capture_file_name, std::string_view path) {
-  const std::string file = std::string(MEMSTAT_SOURCE_DIR "/tests/fixtures/captures/") + capture_file_name;
+  const std::string file = fixture_path("captures/" + capture_file_name);
   const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(), &archive_read_free);
   archive_read_support_filter_zstd(reader.get());
   archive_read_support_format_tar(reader.get());

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/loader.h"
+#include "tests/support/fixtures.h"
 
 namespace memstat {
 namespace {
@@ -57,7 +58,7 @@ sandbox: true
 )";
 
 TEST(HostileInput, EveryTruncationOfTheShippedFileIsAnswered) {
-  const auto text = read_config_file(std::string(MEMSTAT_SOURCE_DIR) + "/config/memstatd.yaml");
+  const auto text = read_config_file(source_path("config/memstatd.yaml"));
   ASSERT_TRUE(text) << to_string(text.error());
   ASSERT_GT(text->size(), 1000U);
   for (std::size_t size = 0; size <= text->size(); ++size) check(std::string_view(*text).substr(0, size));

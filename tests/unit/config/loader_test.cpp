@@ -14,13 +14,15 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/fixtures.h"
+
 namespace memstat {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 3> kSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
-const std::string kShippedFile = std::string(MEMSTAT_SOURCE_DIR) + "/config/memstatd.yaml";
+const std::string kShippedFile = source_path("config/memstatd.yaml");
 
 ConfigResult load(std::string_view yaml) { return load_config_text(yaml, "f.yaml", ConfigContext{kSources}); }
 

@@ -9,13 +9,14 @@
 #include <string>
 
 #include "core/c_api_handle.h"
+#include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
 
 namespace memstat::ctl {
 namespace {
 
 TEST(TypesReport, EveryAllocatorOfTheApiHasAName) {
-  std::ifstream header(MEMSTAT_SOURCE_DIR "/core/include/memstat.h");
+  std::ifstream header(source_path("core/include/memstat.h"));
   const std::string prefix = "ALLOCATOR_";
   int found = 0;
   for (std::string line; std::getline(header, line);) {
