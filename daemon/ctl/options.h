@@ -8,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
+class App;
+}  // namespace CLI
+
 namespace memstat::ctl {
 
-enum class Command { kMalloc, kZones, kMbufs, kTypes, kProcess, kNode, kResident };
+struct Command;  // a row of the table in commands.h
 
 /// As which release's tools reports look; the figures are the same in all.
 enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
@@ -18,18 +22,34 @@ enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
 /// What --from says for the kernel of this machine.
 inline constexpr std::string_view kFromLive = "live";
 
-/// The name of a command as users type it.
-std::string_view name_of(Command command);
-
 struct CommandLine {
-  Command command = Command::kTypes;
-  std::optional<std::string> from;  ///< A capture, or kFromLive; none: MEMSTAT_CAPTURE when it is set, else live.
+  const Command* command = nullptr;  ///< Never nullptr once parsed.
+  std::optional<std::string> from;   ///< A capture, or kFromLive; none: MEMSTAT_CAPTURE when it is set, else live.
   bool json = false;
   Format format = Format::kFreeBsd15;
   std::optional<bool> human;             ///< Figures as 2.3k; none: the command's own default.
   std::vector<int> pids;                 ///< Of the command process; empty: memstatctl itself.
   std::vector<std::uint64_t> addresses;  ///< Of the command node.
   std::vector<std::string> paths;        ///< Of the command resident.
+};
+
+/// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
+/// outlive the parsing. Every option that commands share is here once. Thread safety: none.
+class OptionAdder {
+ public:
+  OptionAdder(CLI::App& app, CommandLine& line) : app_(app), line_(line) {}
+
+  void from();                   ///< --from live|CAPTURE[@POLL]
+  void json(const char* help);   ///< --json
+  void format();                 ///< --format RELEASE
+  void human(const char* help);  ///< --human, --no-human
+  void pids();                   ///< PID...
+  void addresses();              ///< ADDRESS..., at least one
+  void paths();                  ///< PATH..., at least one
+
+ private:
+  CLI::App& app_;
+  CommandLine& line_;
 };
 
 /// The command line, or the exit status with which to end at once (what there is to say has been printed).

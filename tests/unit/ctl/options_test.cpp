@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
 #include <vector>
+
+#include "daemon/ctl/commands.h"
 
 namespace memstat::ctl {
 namespace {
@@ -14,15 +18,29 @@ ParsedCommandLine parse(std::vector<const char*> arguments) {
 }
 
 TEST(CtlOptions, DefaultsLeaveEverythingToTheCommand) {
-  for (const auto& [name, command] : {std::pair{"malloc", Command::kMalloc}, std::pair{"zones", Command::kZones},
-                                      std::pair{"mbufs", Command::kMbufs}, std::pair{"types", Command::kTypes}}) {
+  for (const char* name : {"malloc", "zones", "mbufs", "types"}) {
     const ParsedCommandLine parsed = parse({name});
     ASSERT_FALSE(parsed.exit_status) << name;
-    EXPECT_EQ(parsed.options.command, command);
-    EXPECT_EQ(name_of(command), name);
+    EXPECT_EQ(parsed.options.command, find_command(name));
     EXPECT_FALSE(parsed.options.from || parsed.options.json || parsed.options.human);
     EXPECT_EQ(parsed.options.format, Format::kFreeBsd15);
   }
+}
+
+TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
+  std::set<std::string_view> names;
+  for (const Command& command : commands()) {
+    SCOPED_TRACE(command.name);
+    EXPECT_TRUE(names.insert(command.name).second);
+    EXPECT_EQ(find_command(command.name), &command);
+    EXPECT_NE(std::string_view(command.help), "");
+    EXPECT_EQ(parse({command.name, "--json", "1"}).options.command != nullptr,
+              command.name == std::string_view("process") || command.name == std::string_view("node") ||
+                  command.name == std::string_view("resident"))
+        << "only these take arguments";
+  }
+  EXPECT_EQ(find_command("malloc "), nullptr);
+  EXPECT_EQ(command_names(" or "), "malloc, zones, mbufs, types, process, node or resident");
 }
 
 TEST(CtlOptions, AreTakenAsTheyAreGiven) {
