@@ -187,8 +187,10 @@ Result<void> App::give_up_privileges() {
   }
   if (!options_.replay.empty()) options.readable_paths.push_back(options_.replay);
   if (capture_ == nullptr) {
-    for (std::string& folder : reopened_folders(all_sources(), view_->os(), config_))
-      options.readable_paths.push_back(std::move(folder));
+    for (std::string& folder : reopened_folders(all_sources(), view_->os(), config_)) {
+      std::error_code ignored;  // what this kernel lacks needs no rule
+      if (std::filesystem::exists(folder, ignored)) options.readable_paths.push_back(std::move(folder));
+    }
   }
   if (recorder_) options.writable_paths = recorder_->writable_paths();
   if (textfile_) options.writable_paths.push_back(textfile_->folder());

@@ -19,10 +19,10 @@ Result<void> list_file(KernelView& view, Finding finding, std::string_view path,
 }
 
 Result<void> read_listed_files(KernelView& view, std::string_view list, FileBundleWriter& bundle,
-                               bool (*is_needed)(std::string_view path)) {
+                               bool (*is_error)(std::string_view path, ErrorCode code)) {
   std::string_view path;
   while (next_line(list, path)) {
-    if (auto result = bundle.add_file(view, path); !result && is_needed(path)) return result;
+    if (auto result = bundle.add_file(view, path); !result && is_error(path, result.error().code)) return result;
   }
   return bundle.add(kEndOfListedFiles, "\n");
 }

@@ -23,10 +23,12 @@ Result<void> list_file(KernelView& view, Finding finding, std::string_view path,
 /// Name of the record that ends the bundle of read_listed_files, so that a bundle that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedFiles = "end";
 
-/// Adds every file of `list` to `bundle`, then the record kEndOfListedFiles. A file that cannot be read is left out, unless
-/// `is_needed` says that nothing goes without: that error is returned. Allocates nothing in the steady state.
+/// Adds every file of `list` to `bundle`, then the record kEndOfListedFiles. Where a file cannot be read `is_error` says,
+/// from its path and the error's code, whether that error is returned or the file left out; without a figure that says so,
+/// only a file that is gone (kNotPresent) may be left out: a read that fails must show. Allocates nothing in the steady
+/// state.
 Result<void> read_listed_files(KernelView& view, std::string_view list, FileBundleWriter& bundle,
-                               bool (*is_needed)(std::string_view path));
+                               bool (*is_error)(std::string_view path, ErrorCode code));
 
 /// Fills `list` with those of `paths` that the kernel has, in their order: while the source is being opened those that can
 /// be kept open, else those that can be read now, or may be later. Errors: when there is none, that of the first; when

@@ -39,16 +39,33 @@ Error bad_path_error(std::string_view path) {
   return system_error(path.substr(0, 200), has_nul ? EINVAL : ENAMETOOLONG);
 }
 
-int open_for_reading(const FixedPath& path, int more_flags = 0) {
+int open_for_reading(const FixedPath& path, int more_flags = 0, int folder = AT_FDCWD) {
   int fd = -1;
   do {
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags);
+    fd = ::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags);
   } while (fd < 0 && errno == EINTR);
   return fd;
 }
 
+/// Whether a file can be read at an offset. Reads nothing.
+bool has_offsets(int fd) {
+  char nothing = 0;
+  return ::pread(fd, &nothing, 0, 0) >= 0 || errno != ESPIPE;
+}
+
+/// The folder and the name in it.
+std::pair<std::string_view, std::string_view> split(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
 auto from_start_of(int fd) {
   return [fd](char* to, std::size_t room) -> long { return ::pread(fd, to, room, 0); };
+}
+
+auto in_sequence(int fd) {
+  return [fd](char* to, std::size_t room) -> long { return ::read(fd, to, room); };
 }
 
 struct CloseFolder {
@@ -63,13 +80,37 @@ Result<void> PosixFiles::keep_open(std::string_view path) {
   if (!terminated.assign(path)) return bad_path_error(path);
   UniqueFd fd(open_for_reading(terminated));
   if (!fd) return access_error(path, errno);
-  kept_.emplace(path, std::move(fd));
+  Kept kept;
+  if (has_offsets(fd.get())) {
+    kept.file = std::move(fd);
+  } else {
+    FixedPath folder;
+    if (!folder.assign(split(path).first)) return bad_path_error(path);
+    kept.folder = UniqueFd(open_for_reading(folder, O_DIRECTORY));
+    if (!kept.folder) return access_error(path, errno);
+  }
+  kept_.emplace(path, std::move(kept));
   return {};
+}
+
+Result<UniqueFd> PosixFiles::open_again(std::string_view path, int folder) {
+  FixedPath name;
+  if (!name.assign(split(path).second)) return bad_path_error(path);
+  UniqueFd opened(open_for_reading(name, 0, folder));
+  if (opened) return opened;
+  if (errno != EACCES && errno != EPERM) return access_error(path, errno);
+  return system_error(
+      path, errno, "it cannot be read at an offset, so it is opened at every read, which needs a file that anyone may read");
 }
 
 Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManner manner) {
   if (const auto kept = kept_.find(path); kept != kept_.end()) {
-    const int fd = kept->second.get();
+    if (kept->second.folder) {
+      const auto opened = open_again(path, kept->second.folder.get());
+      if (!opened) return opened.error();
+      return read_all(path, out, ReadLimits{}, in_sequence(opened->get()));
+    }
+    const int fd = kept->second.file.get();
     if (manner == ReadManner::kInOne) return read_in_one(path, out, from_start_of(fd));
     return read_all(path, out, ReadLimits{}, [fd, &out](char* to, std::size_t room) -> long {
       return ::pread(fd, to, room, static_cast<off_t>(out.size()));
@@ -81,7 +122,7 @@ Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManne
   if (!opened) return access_error(path, errno);
   const int fd = opened.get();
   if (manner == ReadManner::kInOne) return read_in_one(path, out, from_start_of(fd));
-  return read_all(path, out, ReadLimits{}, [fd](char* to, std::size_t room) -> long { return ::read(fd, to, room); });
+  return read_all(path, out, ReadLimits{}, in_sequence(fd));
 }
 
 Result<std::string> PosixFiles::read_link(std::string_view path) {

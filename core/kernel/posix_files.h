@@ -22,8 +22,12 @@ enum class ReadManner {
 };
 
 /// Reads files by path, from a kept descriptor where there is one.
-/// Thread safety: keep_open only before the first read; then the set of kept files is fixed and reads take no lock. Reads
-/// may run at once, of the same kept path as well: no read moves a file offset that another one sees.
+///
+/// A kept file that cannot be read at an offset (numbers of debugfs, a FIFO) gives its content only once to a descriptor. So
+/// its folder is kept instead, and the file is opened in it at every read, which needs no right to the folders above:
+/// debugfs itself is root's, its files are readable by anyone. Thread safety: keep_open only before the first read; then the
+/// set of kept files is fixed and reads take no lock. Reads may run at once, of the same kept path as well: no read moves a
+/// file offset that another one sees.
 class PosixFiles {
  public:
   /// Errors: system_error, which says what to do when there may be no more open files; kIo for a path that is too long or
@@ -41,7 +45,14 @@ class PosixFiles {
     using is_transparent = void;
     std::size_t operator()(std::string_view path) const noexcept { return std::hash<std::string_view>{}(path); }
   };
-  std::unordered_map<std::string, UniqueFd, PathHash, std::equal_to<>> kept_;  // thousands, when a source has many files
+  /// One of the two is open.
+  struct Kept {
+    UniqueFd file;
+    UniqueFd folder;  ///< Of a file that cannot be read at an offset.
+  };
+  static Result<UniqueFd> open_again(std::string_view path, int folder);
+
+  std::unordered_map<std::string, Kept, PathHash, std::equal_to<>> kept_;  // thousands, when a source has many files
 };
 
 }  // namespace memstat

@@ -235,8 +235,10 @@ Result<void> read(KernelView& view, RawBytes& raw) {
     if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
   }
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  const auto is_needed = [](std::string_view path) { return path.starts_with(kPools) && path.ends_with(kNeeded); };
-  auto result = read_listed_files(view, raw.parts[kListPart].view(), bundle, is_needed);
+  const auto is_error = [](std::string_view path, ErrorCode code) {
+    return code != ErrorCode::kNotPresent || (path.starts_with(kPools) && path.ends_with(kNeeded));
+  };
+  auto result = read_listed_files(view, raw.parts[kListPart].view(), bundle, is_error);
   if (!result && result.error().system_errno != 0) {
     return system_error(kFolder, result.error().system_errno, result.error().path);
   }

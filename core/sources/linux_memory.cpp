@@ -336,7 +336,9 @@ Result<void> read(KernelView& view, RawBytes& raw) {
   std::string_view stacks;
   next_line(list, stacks);
   FileBundleWriter bundle(raw.parts[kFilesPart], raw.parts[kVmstatPart]);
-  if (auto result = read_listed_files(view, list, bundle, [](std::string_view) { return false; }); !result) return result;
+  // What cannot be read is a part that is missing, which is shown.
+  const auto is_error = [](std::string_view, ErrorCode) { return false; };
+  if (auto result = read_listed_files(view, list, bundle, is_error); !result) return result;
   if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
   return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
 }
@@ -347,6 +349,8 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   find_files(view, Finding::kWhenOpened, raw);
   return {};
 }
+
+constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // see PosixFiles
 
 constexpr FigureOrigin kOrigins[] = {
     {Statistic::kAccountedBytes, "anonymous: AnonPages"},
@@ -395,6 +399,7 @@ const SourceDescriptor linux_memory{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .reopened_folders = kReopened,
     .notes =
         "needs no privilege; as root it knows for certain whether kernel stacks are vmalloc areas; unaccounted bytes are "
         "pages "

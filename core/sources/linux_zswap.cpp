@@ -98,23 +98,34 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Lists what this kernel has and lets us read.
-void find_files(KernelView& view, Finding finding, RawBytes& raw) {
+/// Whether a file with that error goes without a word: this kernel has none, or debugfs is root's and we are not.
+bool is_unavailable(ErrorCode code) { return code == ErrorCode::kNotPresent || code == ErrorCode::kPermission; }
+
+/// Lists what this kernel has and lets us read. From then on a file that cannot be read is an error.
+Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
   Buffer& list = raw.parts[kListPart];
   list.clear();
   for (const std::string_view path : {kPercent, kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]}) {
-    static_cast<void>(list_file(view, finding, path, list));
+    auto result = finding == Finding::kWhenRead ? view.read_file(path, raw.parts[kScratchPart]) : Result<void>();
+    if (result) result = list_file(view, finding, path, list);
+    if (!result && !is_unavailable(result.error().code)) {
+      list.clear();
+      return result;
+    }
   }
   if (list.empty()) list.assign(kNothingListed);
+  return {};
 }
 
 Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) find_files(view, Finding::kWhenRead, raw);
+  if (raw.parts[kListPart].empty()) {
+    if (auto found = find_files(view, Finding::kWhenRead, raw); !found) return found;
+  }
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
   const std::string_view list = raw.parts[kListPart].view();
   if (list != kNothingListed) {
-    auto result = read_listed_files(view, list, bundle, [](std::string_view) { return false; });
-    if (!result) return result;
+    const auto is_error = [](std::string_view, ErrorCode code) { return code != ErrorCode::kNotPresent; };
+    if (auto result = read_listed_files(view, list, bundle, is_error); !result) return result;
   }
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
   if (raw.parts[kMeminfoPart].view().find("\nZswap:") == std::string_view::npos &&
@@ -126,9 +137,11 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView& view, RawBytes& raw) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
-  find_files(view, Finding::kWhenOpened, raw);
+  if (auto found = find_files(view, Finding::kWhenOpened, raw); !found) return found;
   return read(view, raw);
 }
+
+constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // its files give what they have to a descriptor once
 
 constexpr FigureOrigin kOrigins[] = {
     {Field::kBytes, "Zswap, before 5.19 pool_total_size of debugfs"},
@@ -149,6 +162,7 @@ const SourceDescriptor linux_zswap{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .reopened_folders = kReopened,
     .notes =
         "needs no privilege for bytes, objects (pages stored) and limit; failures, and everything on kernels before 5.19, "
         "need "

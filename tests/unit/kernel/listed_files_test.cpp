@@ -14,9 +14,9 @@ namespace {
 class ListedFiles : public testing::Test {
  protected:
   /// "name=content name=content ..." of what a read of the list gives.
-  std::string read_all(bool (*is_needed)(std::string_view)) {
+  std::string read_all(bool (*is_error)(std::string_view, ErrorCode)) {
     FileBundleWriter writer(bundle_, scratch_);
-    if (const auto result = read_listed_files(view_, list_.view(), writer, is_needed); !result) {
+    if (const auto result = read_listed_files(view_, list_.view(), writer, is_error); !result) {
       return to_string(result.error());
     }
     std::string words;
@@ -37,7 +37,7 @@ TEST_F(ListedFiles, AreReadInTheirOrderAndFollowedByAnEnd) {
   view_.set("/b", "2");
   view_.set("/a", "1");
   for (const char* path : {"/b", "/a"}) ASSERT_TRUE(list_file(view_, Finding::kWhenOpened, path, list_));
-  EXPECT_EQ(read_all([](std::string_view) { return true; }), "/b=2 /a=1 end=\n ");
+  EXPECT_EQ(read_all([](std::string_view, ErrorCode) { return true; }), "/b=2 /a=1 end=\n ");
 }
 
 TEST_F(ListedFiles, AreNotListedWhenASourceThatOpensCannotKeepThem) {
@@ -50,13 +50,18 @@ TEST_F(ListedFiles, AreNotListedWhenASourceThatOpensCannotKeepThem) {
   EXPECT_EQ(list_.view(), "/absent\n");
 }
 
-TEST_F(ListedFiles, ThatCannotBeReadAreLeftOutUnlessNothingGoesWithout) {
+TEST_F(ListedFiles, ThatCannotBeReadAreLeftOutOnlyWhereTheSourceSaysSo) {
   view_.set("/a", "1");
   view_.set("/b", "2");
   for (const char* path : {"/a", "/b"}) ASSERT_TRUE(list_file(view_, Finding::kWhenOpened, path, list_));
-  view_.fail("/a", EIO);
-  EXPECT_EQ(read_all([](std::string_view path) { return path == "/b"; }), "/b=2 end=\n ");
-  EXPECT_NE(read_all([](std::string_view path) { return path == "/a"; }).find("/a"), std::string::npos);
+  const auto is_error = [](std::string_view path, ErrorCode code) { return path == "/b" || code != ErrorCode::kNotPresent; };
+  view_.fail("/a", ENOENT);
+  EXPECT_EQ(read_all(is_error), "/b=2 end=\n ");
+  view_.fail("/a", ESPIPE);
+  EXPECT_NE(read_all(is_error).find("/a"), std::string::npos);
+  view_.set("/a", "1");
+  view_.fail("/b", ENOENT);
+  EXPECT_NE(read_all(is_error).find("/b"), std::string::npos);
 }
 
 class KnownFiles : public ListedFiles {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/mount.h>
+#endif
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -8,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -17,6 +22,7 @@
 #include "core/kernel/fixed_path.h"
 #include "core/kernel/kernel_view.h"
 #include "core/kernel/posix_files.h"
+#include "core/kernel/unique_fd.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat {
@@ -198,6 +204,135 @@ TEST(PosixFiles, WithoutRoomForAnotherOpenFileTheErrorSaysWhatToDo) {
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
 }
+
+/// Gives its content to each who opens it, once, and has no offsets: as numbers of debugfs do.
+class OnceReadable {
+ public:
+  explicit OnceReadable(std::string path) : path_(std::move(path)) {
+    EXPECT_EQ(::mkfifo(path_.c_str(), 0644), 0);
+    EXPECT_EQ(::chmod(path_.c_str(), 0644), 0);
+  }
+  /// Runs `read`, which opens the file once, while the content is offered.
+  template <typename Read>
+  auto offer(const std::string& content, Read read) {
+    std::thread writer([&] {
+      const int fd = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+      EXPECT_EQ(::write(fd, content.data(), content.size()), static_cast<ssize_t>(content.size()));
+      EXPECT_EQ(::close(fd), 0);
+    });
+    auto result = read();
+    writer.join();
+    return result;
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST(PosixFiles, AKeptFileWithoutOffsetsIsOpenedAgainAtEachRead) {
+  const TemporaryFolder folder;
+  OnceReadable file(folder.file("number"));
+  PosixFiles files;
+  ASSERT_TRUE(file.offer("", [&] { return files.keep_open(folder.file("number")); }));
+  Buffer out;
+  for (const ReadManner manner : {ReadManner::kToTheEnd, ReadManner::kInOne, ReadManner::kToTheEnd}) {
+    const std::string content = manner == ReadManner::kInOne ? "2\n" : std::string(10'000, 'x');
+    const auto result = file.offer(content, [&] { return files.read_file(folder.file("number"), out, manner); });
+    ASSERT_TRUE(result) << to_string(result.error());
+    EXPECT_EQ(out.view(), content);
+  }
+}
+
+/// The status with which `run` exits in a process of its own.
+template <typename Run>
+int exit_status_of_child(Run run) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(run());
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// As in debugfs: the folder is root's, the files in it are readable by anyone, or by root only.
+TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowAFolderOfRootsAndItsRefusalIsAnError) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a folder that is out of its own reach later";
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.file("debug/zswap"));
+  const std::string open = folder.file("debug/zswap/open");
+  const std::string secret = folder.file("debug/zswap/secret");
+  ASSERT_EQ(::mkfifo(open.c_str(), 0644), 0);
+  ASSERT_EQ(::mkfifo(secret.c_str(), 0600), 0);
+  ASSERT_EQ(::chmod(folder.file("debug").c_str(), 0700), 0);
+  const pid_t writer = ::fork();
+  ASSERT_GE(writer, 0);
+  if (writer == 0) {
+    for (const std::string* path : {&open, &secret, &open}) {  // waits for the reader each time
+      const int fd = ::open(path->c_str(), O_WRONLY | O_CLOEXEC);
+      if (path != &secret && ::write(fd, "1\n", 2) != 2) ::_exit(1);
+      ::close(fd);
+    }
+    ::_exit(0);
+  }
+  const int failed_step = exit_status_of_child([&] {
+    PosixFiles files;
+    Buffer out;
+    if (!files.keep_open(open)) return 1;
+    if (!files.keep_open(secret)) return 2;
+    if (::setuid(65534) != 0) return 3;
+    if (!files.read_file(open, out, ReadManner::kToTheEnd) || out.view() != "1\n") return 4;
+    const auto refused = files.read_file(secret, out, ReadManner::kToTheEnd);
+    if (refused || refused.error().code != ErrorCode::kPermission) return 5;
+    return refused.error().path == secret && refused.error().detail.find("at every read") != std::string::npos ? 0 : 6;
+  });
+  EXPECT_EQ(failed_step, 0);
+  ::kill(writer, SIGKILL);
+  ASSERT_EQ(::waitpid(writer, nullptr, 0), writer);
+}
+
+#if defined(__linux__)
+/// A file of debugfs that anyone may read and that has no offsets; "" when there is none.
+std::string find_file_without_offsets(const std::string& debugfs) {
+  std::error_code ignored;
+  for (const auto& subsystem : std::filesystem::directory_iterator(debugfs, ignored)) {
+    if (!subsystem.is_directory(ignored)) continue;
+    for (const auto& file : std::filesystem::directory_iterator(subsystem, ignored)) {
+      struct stat status {};
+      if (::stat(file.path().c_str(), &status) != 0 || (status.st_mode & 07777) != 0444 || !S_ISREG(status.st_mode))
+        continue;
+      const UniqueFd fd(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+      char first = 0;
+      if (fd && ::pread(fd.get(), &first, 1, 0) < 0 && errno == ESPIPE) return file.path();
+    }
+  }
+  return {};
+}
+
+// In a child with mounts of its own.
+TEST(PosixFiles, KeptNumbersOfDebugfsAreReadAgainAfterPrivilegesAreGone) {
+  constexpr int kCannotTell = 77;
+  const TemporaryFolder folder;
+  const int failed_step = exit_status_of_child([&] {
+    const std::string debugfs = folder.file("");
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", debugfs.c_str(), "debugfs", 0, nullptr) != 0) {
+      return kCannotTell;
+    }
+    const std::string path = find_file_without_offsets(debugfs);
+    if (path.empty()) return kCannotTell;
+    PosixFiles files;
+    Buffer out;
+    if (!files.keep_open(path)) return 1;
+    if (::setuid(65534) != 0) return 2;
+    for (int read = 0; read < 3; ++read) {
+      if (!files.read_file(path, out, ReadManner::kToTheEnd)) return 3;
+      if (!parse_u64(trim(out.view()))) return 4;
+    }
+    return 0;
+  });
+  if (failed_step == kCannotTell) GTEST_SKIP() << "debugfs cannot be mounted here, or has no file without offsets";
+  EXPECT_EQ(failed_step, 0);
+}
+#endif
 
 // In a child, because root has to become somebody else for good.
 TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {

@@ -71,6 +71,20 @@ TEST_F(Zswap, AsksDebugfsOnKernelsBefore519) {
   EXPECT_EQ(words(), "8192/6/204800/23");
 }
 
+// As pread did of debugfs, whose files are no longer read so.
+TEST_F(Zswap, FailsWhereAFileThatItHasCannotBeRead) {
+  SourceReader reader(source());
+  ASSERT_TRUE(open_source(reader, view_));
+  for (const int system_errno : {ESPIPE, EACCES, EIO}) {
+    view_.failures[kDebug + "reject_alloc_fail"] = system_errno;
+    const auto result = read_source(reader, view_);
+    ASSERT_FALSE(result) << system_errno;
+    EXPECT_EQ(result.error().path, kDebug + "reject_alloc_fail");
+  }
+  view_.failures[kDebug + "reject_alloc_fail"] = ENOENT;
+  EXPECT_TRUE(read_source(reader, view_)) << "gone with its module";
+}
+
 TEST_F(Zswap, RefusesWhatIsNoNumber) {
   RawBytes raw = make_raw("");
   Staging staging;
