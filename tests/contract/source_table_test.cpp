@@ -29,6 +29,10 @@ TEST(SourceTable, HasADescriptorForEveryFileInAlphabeticalOrder) {
   EXPECT_EQ(find_source("no such source"), nullptr);
 }
 
+TEST(SourceTable, HasNoSourceOfATargetThatIsNotLinked) {
+  EXPECT_EQ(find_source("linked_source"), nullptr) << "only test_linked_target links its target";
+}
+
 TEST(SourceTable, GivesEveryFieldOfAnAllocatorOneOwner) {
   using Owner = std::pair<OperatingSystem, Allocator>;
   std::map<Owner, FieldMask> fields;

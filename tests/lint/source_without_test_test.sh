@@ -10,7 +10,7 @@ mkdir -p "$copy/tests/unit"
 cp -R "$root/tests/unit/sources" "$copy/tests/unit/"
 cp -R "$root/tests/fixtures" "$copy/tests/"
 build=$copy/build
-table=$build/generated/all_sources.cpp
+table=$build/generated/sources_of_memstat_core.cpp
 new=$copy/core/sources/new_source.cpp
 captures=$copy/tests/fixtures/sources/new_source.captures
 
@@ -50,3 +50,11 @@ grep -rqs 'core/sources/new_source.cpp' "$build/compile_commands.json" || fail "
 rm "$new"
 regenerate || fail "the tree without the new source does not configure"
 ! grep -q 'new_source' "$table" || fail "the removed source is still in the table"
+
+# Another target's sources keep the same rules, and share the names.
+mkdir "$copy/extra"
+printf 'add_library(extra STATIC)\nmemstat_add_sources(extra extra)\n' >>"$copy/CMakeLists.txt"
+touch "$copy/extra/linux_slabinfo.cpp"
+must_refuse "with the name of another target's" 'another target has a source named linux_slabinfo'
+mv "$copy/extra/linux_slabinfo.cpp" "$copy/extra/extra_source.cpp"
+must_refuse "of another target without a test" 'write tests/unit/extra/extra_source_test.cpp'
