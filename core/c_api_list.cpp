@@ -13,8 +13,7 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/kernel/capture_archive.h"
-#include "core/kernel/capture_reference.h"
+#include "core/kernel/open_view.h"
 #include "core/kernel/sysctl_stream.h"
 #include "core/source.h"
 
@@ -171,20 +170,18 @@ bool QueriedList::fail(ErrorCode code, std::string_view detail) noexcept {
   return fail(std::move(error));
 }
 
-Result<std::shared_ptr<KernelView>> QueriedList::open_capture_view(const std::string& reference) {
-  const CaptureReference parsed = parse_capture_reference(reference);
-  auto capture = open_capture(parsed.path);
-  if (!capture) return std::move(capture.error());
-  if (auto result = select_poll(**capture, parsed); !result) return std::move(result.error());
-  return std::shared_ptr<KernelView>(std::move(*capture));
+Result<std::shared_ptr<KernelView>> QueriedList::open_named_view(const std::string& reference) {
+  auto opened = open_view(reference);
+  if (!opened) return std::move(opened.error());
+  return std::shared_ptr<KernelView>(std::move(opened->view));
 }
 
 bool QueriedList::set_capture(const char* reference) {
   Opened opened;
-  const bool is_named = reference != nullptr && *reference != '\0';
+  const bool is_named = reference != nullptr && *reference != '\0' && reference != kLiveReference;
   if (is_named) {
     opened.reference = reference;
-    auto view = open_capture_view(opened.reference);
+    auto view = open_named_view(opened.reference);
     if (!view) return fail(std::move(view.error()));
     opened.view = std::move(*view);
   }
@@ -199,10 +196,10 @@ Result<std::shared_ptr<KernelView>> QueriedList::view_of(OperatingSystem os) {
   std::string reference = set_.reference;
   if (capture == nullptr) {
     if (!ignores_environment_) reference = capture_of_environment();
-    if (reference.empty()) {
+    if (reference.empty() || reference == kLiveReference) {
       environment_ = {};
     } else if (environment_.view == nullptr || environment_.reference != reference) {
-      auto view = open_capture_view(reference);
+      auto view = open_named_view(reference);
       if (!view) return std::move(view.error());
       environment_ = {.reference = reference, .view = std::move(*view)};
     }
@@ -212,7 +209,7 @@ Result<std::shared_ptr<KernelView>> QueriedList::view_of(OperatingSystem os) {
   // A capture of another system is no reason not to look at a Linux kernel that is there; a FreeBSD consumer that was
   // pointed to the wrong capture should hear of it.
   if (live_ == nullptr) {
-    if (auto live = make_live_kernel_view(); live) live_ = std::move(*live);
+    if (auto live = open_named_view(std::string(kLiveReference)); live) live_ = std::move(*live);
   }
   if (fixed_ == nullptr && (capture == nullptr || os == OperatingSystem::kLinux) && live_ != nullptr && live_->os() == os) {
     return live_;

@@ -34,7 +34,7 @@ class QueriedList {
   [[nodiscard]] const char* message() const { return message_.c_str(); }
 
   void set_folding(bool folding) { is_folding_ = folding; }
-  /// nullptr: MEMSTAT_CAPTURE or the kernel; "": the kernel, whatever MEMSTAT_CAPTURE says.
+  /// nullptr: MEMSTAT_CAPTURE or the kernel; "" and "live": the kernel, whatever MEMSTAT_CAPTURE says.
   bool set_capture(const char* reference);
 
   // Queries: false when they fail, with error() set and the list as it was.
@@ -65,7 +65,7 @@ class QueriedList {
   };
 
   bool fail(Error error) noexcept;
-  static Result<std::shared_ptr<KernelView>> open_capture_view(const std::string& reference);
+  static Result<std::shared_ptr<KernelView>> open_named_view(const std::string& reference);
   Result<std::shared_ptr<KernelView>> view_of(OperatingSystem os);
   Entry& entry_of(const SourceDescriptor& source);
   bool query_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&));

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/kernel/capture_archive.h"
+#include "core/kernel/open_view.h"
 #include "daemon/config_file.h"
 #include "daemon/feeds.h"
 #include "daemon/http_server.h"
@@ -98,18 +98,20 @@ class App {
 
 Result<void> App::open_kernel() {
   raise_open_file_limit();
-  if (!options_.replay.empty()) {
-    // A folder is read poll by poll, which the account that root becomes may not be allowed to.
-    const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
-    auto capture = will_drop && std::filesystem::is_directory(options_.replay) ? load_capture_folder(options_.replay)
-                                                                               : open_capture(options_.replay);
-    if (!capture) return capture.error();
-    capture_ = capture->get();
-    view_ = *std::move(capture);
-  } else {
-    auto live = make_live_kernel_view();
-    if (!live) return live.error();
-    view_ = *std::move(live);
+  const bool is_replay = !options_.replay.empty();
+  // A folder is read poll by poll, which the account that root becomes may not be allowed to.
+  const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
+  auto opened =
+      open_view(is_replay ? options_.replay : std::string(kLiveReference), {.takes_poll = false, .load_now = will_drop});
+  if (!opened) return opened.error();
+  capture_ = opened->capture;
+  view_ = std::move(opened->view);
+  if (is_replay && capture_ == nullptr) {
+    Error error;
+    error.code = ErrorCode::kNotPresent;
+    error.path = options_.replay;
+    error.detail = "is not a capture, and nothing else can be replayed";
+    return error;
   }
   if (!config_.textfile.empty()) {
     auto textfile = Textfile::open(config_.textfile);

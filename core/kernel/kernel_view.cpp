@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/kernel_view.h"
 
+#include <cerrno>
+
 #include "core/kernel/fixed_path.h"
 
 namespace memstat {
@@ -16,6 +18,19 @@ std::string_view to_string(OperatingSystem os) {
   }
   return "other";
 }
+
+Result<void> KernelView::read_file(std::string_view path, Buffer& /*out*/) { return system_error(path, ENOENT); }
+Result<std::string> KernelView::read_link(std::string_view path) { return system_error(path, ENOENT); }
+Result<void> KernelView::list_directory(std::string_view path, std::vector<std::string>& /*names*/) {
+  return system_error(path, ENOENT);
+}
+Result<void> KernelView::read_sysctl(std::string_view name, Buffer& /*out*/, std::size_t /*size_hint*/) {
+  return system_error(name, ENOENT);
+}
+Result<void> KernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& /*names*/) {
+  return system_error(prefix, ENOENT);
+}
+Result<void> KernelView::keep_open(std::string_view path) { return system_error(path, ENOENT); }
 
 Result<void> KernelView::list_folders(std::string_view path, Buffer& names) {
   names.clear();

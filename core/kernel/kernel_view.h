@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The only door to the operating system. Sources read kernel figures through a KernelView and through nothing else, which is
 // what lets a FreeBSD stream be decoded on Linux, a bug report be replayed, and a test fail the Nth read.
-// Implementations: live_linux.cpp, live_freebsd.cpp (this machine), captured.h (a recording), recording.h (decorates
-// another view), once_per_poll.h (another one), and tests/support/faulty_kernel_view.h.
+// Implementations: live_linux.cpp, live_freebsd.cpp (this machine), captured.h (a recording), recording.h and
+// once_per_poll.h, which stand before another view (forwarding_view.h), and doubles in tests/support.
+// Programs get theirs from open_view.h.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,7 @@ std::string_view to_string(OperatingSystem os);
 /// Read access to one kernel's figures.
 ///
 /// Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
+/// A view overrides what its kernel has; every read that it does not override is kNotPresent.
 /// On an error `out` may hold anything. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
 /// Thread safety: reads may run in several threads at once, of the same path as well (a source that hangs keeps its thread
 /// while a fresh one reads the other sources, which may want the same file). keep_open is called before the first read only.
@@ -43,11 +45,11 @@ class KernelView {
   [[nodiscard]] virtual std::uint32_t cpu_count() const = 0;
 
   /// The whole file, read to its end in a loop (one read of /proc/slabinfo gives at most 4 KiB whatever the buffer).
-  virtual Result<void> read_file(std::string_view path, Buffer& out) = 0;
+  virtual Result<void> read_file(std::string_view path, Buffer& out);
   /// Where a symbolic link points, as written in the link.
-  virtual Result<std::string> read_link(std::string_view path) = 0;
+  virtual Result<std::string> read_link(std::string_view path);
   /// Names in a folder without "." and "..", sorted.
-  virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& names) = 0;
+  virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& names);
   /// Names of the folders in a folder of /proc or /sys, in any order, each followed by a NUL, which no name holds. Links to
   /// folders need not be among them. For trees that are walked at every read: the Linux view allocates nothing in the steady
   /// state, and where the kernel counts no sub-folders it does not list the files either. This one, which any view has,
@@ -55,13 +57,13 @@ class KernelView {
   virtual Result<void> list_folders(std::string_view path, Buffer& names);
   /// The raw bytes of one sysctl. `size_hint` is the size expected, in bytes (0: not known); a stream that grew meanwhile is
   /// read again with more room, a bounded number of times.
-  virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) = 0;
+  virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint);
   /// Names of the sysctls below a prefix ("vm.uma"), sorted, complete with the prefix.
-  virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) = 0;
+  virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names);
 
   /// Opens a file now and keeps it, so that read_file of it goes on working after privileges are dropped.
   /// Views without descriptors only say whether the file can be read.
-  virtual Result<void> keep_open(std::string_view path) = 0;
+  virtual Result<void> keep_open(std::string_view path);
 };
 
 /// What this process uses itself, for the process_* series. Fields that the system does not tell are 0.

@@ -38,7 +38,7 @@ void OncePerPollView::end_poll() {
 }
 
 Result<void> OncePerPollView::read_file(std::string_view path, Buffer& out) {
-  if (!is_shared_file(path)) return inner_->read_file(path, out);
+  if (!is_shared_file(path)) return inner_.read_file(path, out);
   std::uint64_t poll = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -50,7 +50,7 @@ Result<void> OncePerPollView::read_file(std::string_view path, Buffer& out) {
       }
     }
   }
-  Result<void> result = inner_->read_file(path, out);
+  Result<void> result = inner_.read_file(path, out);
   if (poll != 0) keep(path, poll, out, result);
   return result;
 }

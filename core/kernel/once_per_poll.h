@@ -10,10 +10,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "core/base/buffer.h"
-#include "core/kernel/kernel_view.h"
+#include "core/kernel/forwarding_view.h"
 
 namespace memstat {
 
@@ -28,30 +28,15 @@ bool is_shared_file(std::string_view path);
 /// No lock is held while the kernel is read: two threads that want a file at the same time both read it, so a read that
 /// hangs holds up nobody else, and what it brings after its poll is over goes to its own reader only. Thread safety: as
 /// KernelView, and begin_poll and end_poll in one thread, also while reads are under way.
-class OncePerPollView final : public KernelView {
+class OncePerPollView final : public ForwardingKernelView {
  public:
-  explicit OncePerPollView(std::shared_ptr<KernelView> inner) : inner_(std::move(inner)) {}
+  explicit OncePerPollView(std::shared_ptr<KernelView> inner) : ForwardingKernelView(*inner), owned_(std::move(inner)) {}
 
   /// From here on shared files are read once; what earlier polls read is forgotten.
   void begin_poll();
   void end_poll();
 
-  [[nodiscard]] OperatingSystem os() const override { return inner_->os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_->page_size(); }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_->cpu_count(); }
   Result<void> read_file(std::string_view path, Buffer& out) override;
-  Result<std::string> read_link(std::string_view path) override { return inner_->read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return inner_->list_directory(path, names);
-  }
-  Result<void> list_folders(std::string_view path, Buffer& names) override { return inner_->list_folders(path, names); }
-  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
-    return inner_->read_sysctl(name, out, size_hint);
-  }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
-    return inner_->list_sysctls(prefix, names);
-  }
-  Result<void> keep_open(std::string_view path) override { return inner_->keep_open(path); }
 
  private:
   /// What the first read of a file in a poll brought.
@@ -63,7 +48,7 @@ class OncePerPollView final : public KernelView {
 
   void keep(std::string_view path, std::uint64_t poll, const Buffer& bytes, const Result<void>& result);
 
-  std::shared_ptr<KernelView> inner_;
+  std::shared_ptr<KernelView> owned_;
   std::mutex mutex_;  // guards the rest; held for copies in memory, never for a read of the kernel
   std::uint64_t poll_ = 0;
   bool is_in_poll_ = false;

@@ -49,7 +49,7 @@ std::uint32_t count_nodes(KernelView& view) {
 
 RecordingKernelView::RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock,
                                          FolderWriter writer)
-    : inner_(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
+    : ForwardingKernelView(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
 
 RecordingKernelView::~RecordingKernelView() = default;
 

@@ -12,7 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/kernel/folder_writer.h"
-#include "core/kernel/kernel_view.h"
+#include "core/kernel/forwarding_view.h"
 #include "core/kernel/manifest.h"
 #include "core/kernel/poll_plan.h"
 
@@ -38,7 +38,7 @@ struct RecordingOptions {
 /// Names that were listed but not read replay as empty folders.
 /// Kernel addresses in text are zeroed at equal width, see zero_kernel_addresses. Files are mode 0600, folders 0700.
 /// Thread safety: reads as KernelView says; begin_poll and end_poll in one thread, also while reads are under way.
-class RecordingKernelView final : public KernelView {
+class RecordingKernelView final : public ForwardingKernelView {
  public:
   /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes what an interrupted recording left,
   /// continues after the polls that are there. Errors: system_error of the folder; kData when the folder holds polls of a
@@ -55,9 +55,6 @@ class RecordingKernelView final : public KernelView {
 
   [[nodiscard]] const std::string& folder() const { return writer_.name(); }
 
-  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<std::string> read_link(std::string_view path) override;
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
@@ -92,7 +89,6 @@ class RecordingKernelView final : public KernelView {
   Result<void> write_poll(const std::string& folder, const PollPlan& plan);
   Result<void> make_room(std::uint64_t bytes);
 
-  KernelView& inner_;
   const RecordingOptions options_;
   const Clock& clock_;
   FolderWriter writer_;

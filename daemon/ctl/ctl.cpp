@@ -24,7 +24,7 @@ int complain(const std::string& problem) {
 int run_command(const CommandLine& options) {
   const std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)> list(memstat_mtl_alloc(), memstat_mtl_free);
   if (list == nullptr) return complain("not enough memory");
-  if (options.from && memstat_mtl_set_capture(list.get(), *options.from == kFromLive ? "" : options.from->c_str()) != 0) {
+  if (options.from && memstat_mtl_set_capture(list.get(), options.from->c_str()) != 0) {
     return complain(failure_of(list.get(), {}));
   }
   const Report report = options.command->run(options, list.get());

@@ -19,12 +19,9 @@ struct Command;  // a row of the table in commands.h
 /// As which release's tools reports look; the figures are the same in all.
 enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
 
-/// What --from says for the kernel of this machine.
-inline constexpr std::string_view kFromLive = "live";
-
 struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
-  std::optional<std::string> from;   ///< A capture, or kFromLive; none: MEMSTAT_CAPTURE when it is set, else live.
+  std::optional<std::string> from;   ///< As memstat_mtl_set_capture; none: MEMSTAT_CAPTURE when it is set, else live.
   bool json = false;
   Format format = Format::kFreeBsd15;
   std::optional<bool> human;             ///< Figures as 2.3k; none: the command's own default.

@@ -56,11 +56,6 @@ class StreamsInMemory final : public KernelView {
     out.assign(bytes_of(name));
     return {};
   }
-  Result<void> read_file(std::string_view path, Buffer&) override { return system_error(path, 2); }
-  Result<std::string> read_link(std::string_view path) override { return system_error(path, 2); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>&) override { return system_error(path, 2); }
-  Result<void> list_sysctls(std::string_view path, std::vector<std::string>&) override { return system_error(path, 2); }
-  Result<void> keep_open(std::string_view path) override { return system_error(path, 2); }
 
  private:
   std::vector<std::pair<std::string_view, Buffer>> sysctls_;

@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "core/kernel/forwarding_view.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/query.h"
 #include "daemon/poller.h"
@@ -22,35 +23,21 @@ namespace memstat {
 namespace {
 
 /// Notes which files are read. Thread safety: none.
-class NotingView final : public KernelView {
+class NotingView final : public ForwardingKernelView {
  public:
-  explicit NotingView(std::shared_ptr<KernelView> inner) : inner_(std::move(inner)) {}
-  [[nodiscard]] OperatingSystem os() const override { return inner_->os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_->page_size(); }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_->cpu_count(); }
+  explicit NotingView(std::shared_ptr<KernelView> inner) : ForwardingKernelView(*inner), owned_(std::move(inner)) {}
+
   Result<void> read_file(std::string_view path, Buffer& out) override {
-    auto result = inner_->read_file(path, out);
+    auto result = inner_.read_file(path, out);
     if (result && is_noting) files.insert(std::string(path));
     return result;
   }
-  Result<std::string> read_link(std::string_view path) override { return inner_->read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return inner_->list_directory(path, names);
-  }
-  Result<void> list_folders(std::string_view path, Buffer& names) override { return inner_->list_folders(path, names); }
-  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t hint) override {
-    return inner_->read_sysctl(name, out, hint);
-  }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
-    return inner_->list_sysctls(prefix, names);
-  }
-  Result<void> keep_open(std::string_view path) override { return inner_->keep_open(path); }
 
   bool is_noting = false;
   std::set<std::string, std::less<>> files;
 
  private:
-  std::shared_ptr<KernelView> inner_;
+  std::shared_ptr<KernelView> owned_;
 };
 
 struct Live {

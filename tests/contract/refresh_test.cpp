@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/kernel/forwarding_view.h"
 #include "core/kernel/read_all.h"
 #include "core/query.h"
 #include "tests/support/list_dump.h"
@@ -119,12 +120,10 @@ TEST_P(Refresh, NamesEachTypeOnceAndOnlyWithFiguresOfItsSource) {
 }
 
 /// Hands files on 16 bytes at a time, through the loop that the live view reads with.
-class SlowFiles final : public KernelView {
+class SlowFiles final : public ForwardingKernelView {
  public:
-  explicit SlowFiles(KernelView& inner) : inner_(inner) {}
-  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
+  using ForwardingKernelView::ForwardingKernelView;
+
   Result<void> read_file(std::string_view path, Buffer& out) override {
     Buffer whole;
     if (auto result = inner_.read_file(path, whole); !result) return result;
@@ -138,23 +137,9 @@ class SlowFiles final : public KernelView {
       return static_cast<long>(count);
     });
   }
-  Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return inner_.list_directory(path, names);
-  }
-  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t hint) override {
-    return inner_.read_sysctl(name, out, hint);
-  }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
-    return inner_.list_sysctls(prefix, names);
-  }
-  Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
 
   std::size_t reads = 0;
   std::size_t bytes = 0;  ///< of all files
-
- private:
-  KernelView& inner_;
 };
 
 TEST_P(Refresh, ReadsTheSame16BytesAtATime) {

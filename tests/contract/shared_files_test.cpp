@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/kernel/forwarding_view.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/query.h"
 #include "tests/support/source_cases.h"
@@ -13,34 +14,17 @@ namespace memstat {
 namespace {
 
 /// Notes who reads which file, and passes everything on.
-class ReadersOfFiles final : public KernelView {
+class ReadersOfFiles final : public ForwardingKernelView {
  public:
-  explicit ReadersOfFiles(KernelView& inner) : inner_(inner) {}
+  using ForwardingKernelView::ForwardingKernelView;
 
   std::string_view reader;  ///< Whose reads are noted; "": nobody's.
   std::map<std::string, std::set<std::string_view>, std::less<>> readers;
 
-  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
   Result<void> read_file(std::string_view path, Buffer& out) override {
     if (!reader.empty()) readers[std::string(path)].insert(reader);
     return inner_.read_file(path, out);
   }
-  Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return inner_.list_directory(path, names);
-  }
-  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
-    return inner_.read_sysctl(name, out, size_hint);
-  }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
-    return inner_.list_sysctls(prefix, names);
-  }
-  Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
-
- private:
-  KernelView& inner_;
 };
 
 class SharedFiles : public testing::TestWithParam<std::string> {};

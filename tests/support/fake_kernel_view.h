@@ -84,14 +84,7 @@ class FakeKernelView final : public KernelView {
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
-  Result<std::string> read_link(std::string_view path) override { return system_error(path, ENOENT); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>&) override {
-    return system_error(path, ENOENT);
-  }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {
-    return system_error(prefix, ENOENT);
-  }
   Result<void> keep_open(std::string_view path) override {
     const std::lock_guard lock(mutex_);
     if (const auto failure = failures_.find(path); failure != failures_.end()) return system_error(path, failure->second);

@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel/kernel_view.h"
+#include "core/kernel/forwarding_view.h"
 
 namespace memstat {
 
 /// Every call of a reading function and of keep_open counts, from 1. `inner` must outlive the view.
 /// Thread safety: safe, faults may be set while reads are under way.
-class FaultyKernelView final : public KernelView {
+class FaultyKernelView final : public ForwardingKernelView {
  public:
-  explicit FaultyKernelView(KernelView& inner) : inner_(inner) {}
+  using ForwardingKernelView::ForwardingKernelView;
 
   /// Calls so far, since the last reset_calls().
   [[nodiscard]] std::size_t call_count() const {
@@ -101,8 +101,6 @@ class FaultyKernelView final : public KernelView {
     changed_.notify_all();
   }
 
-  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
   [[nodiscard]] std::uint32_t cpu_count() const override {
     const std::lock_guard lock(mutex_);
     return cpu_count_ ? *cpu_count_ : inner_.cpu_count();
@@ -121,6 +119,8 @@ class FaultyKernelView final : public KernelView {
     if (auto entered = enter(path); !entered) return entered;
     return inner_.list_directory(path, names);
   }
+  /// Each listing of a folder is a call, as list_directory counts it.
+  Result<void> list_folders(std::string_view path, Buffer& names) override { return KernelView::list_folders(path, names); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     if (auto entered = enter(prefix); !entered) return entered;
     return inner_.list_sysctls(prefix, names);
@@ -179,7 +179,6 @@ class FaultyKernelView final : public KernelView {
     return {};
   }
 
-  KernelView& inner_;
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   std::size_t calls_ = 0;

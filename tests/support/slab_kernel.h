@@ -82,10 +82,6 @@ class SlabKernel final : public KernelView {
     std::sort(names.begin(), names.end());
     return {};
   }
-  Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return system_error(name, ENOENT); }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {
-    return system_error(prefix, ENOENT);
-  }
   Result<void> keep_open(std::string_view path) override {
     if (const auto failure = failures.find(path); failure != failures.end()) return system_error(path, failure->second);
     if (find(path) == nullptr) return system_error(path, ENOENT);

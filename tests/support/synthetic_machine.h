@@ -104,13 +104,6 @@ class SyntheticMachine final : public KernelView {
     if (os_ != OperatingSystem::kLinux || path != "/proc/slabinfo") return system_error(path, ENOENT);
     return make_slabinfo(out);
   }
-  Result<std::string> read_link(std::string_view path) override { return system_error(path, ENOENT); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>&) override {
-    return system_error(path, ENOENT);
-  }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {
-    return system_error(prefix, ENOENT);
-  }
   Result<void> keep_open(std::string_view path) override {
     if (os_ != OperatingSystem::kLinux || path != "/proc/slabinfo") return system_error(path, ENOENT);
     return {};

@@ -38,11 +38,6 @@ class SysctlKernel final : public KernelView {
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return 2; }
-  Result<void> read_file(std::string_view path, Buffer&) override { return system_error(path, ENOENT); }
-  Result<std::string> read_link(std::string_view path) override { return system_error(path, ENOENT); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>&) override {
-    return system_error(path, ENOENT);
-  }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override {
     ++reads[std::string(name)];
     if (const auto failure = failures.find(name); failure != failures.end()) return system_error(name, failure->second);
@@ -60,7 +55,6 @@ class SysctlKernel final : public KernelView {
     }
     return names.empty() ? system_error(prefix, ENOENT) : Result<void>();
   }
-  Result<void> keep_open(std::string_view path) override { return system_error(path, ENOENT); }
 };
 
 }  // namespace memstat

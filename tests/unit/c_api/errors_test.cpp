@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <functional>
 
+#include "core/kernel/forwarding_view.h"
 #include "core/kernel/grow_and_retry.h"
 #include "tests/support/c_list.h"
 #include "tests/support/source_cases.h"
@@ -225,30 +226,16 @@ TEST_F(CApiErrors, BytesBehindTheLastRecordAreAccepted) {
 }
 
 /// A kernel whose reads of one sysctl fail with what no errno stands for, or are done by `call` through grow_and_retry.
-class OddKernel final : public KernelView {
+class OddKernel final : public ForwardingKernelView {
  public:
-  explicit OddKernel(KernelView& inner) : inner_(inner) {}
+  using ForwardingKernelView::ForwardingKernelView;
+
   std::string name = {};
   std::function<Result<void>(Buffer&)> answer = {};
 
-  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
-  Result<void> read_file(std::string_view path, Buffer& out) override { return inner_.read_file(path, out); }
-  Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return inner_.list_directory(path, names);
-  }
   Result<void> read_sysctl(std::string_view sysctl, Buffer& out, std::size_t size_hint) override {
     return sysctl == name ? answer(out) : inner_.read_sysctl(sysctl, out, size_hint);
   }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
-    return inner_.list_sysctls(prefix, names);
-  }
-  Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
-
- private:
-  KernelView& inner_;
 };
 
 TEST_F(CApiErrors, AStreamThatCouldNotBeReadIsNotTakenForAnEmptyOne) {

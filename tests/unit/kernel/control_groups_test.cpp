@@ -258,20 +258,11 @@ class Endless final : public KernelView {
     out.assign("1\n");
     return {};
   }
-  Result<std::string> read_link(std::string_view path) override { return system_error(path, ENOENT); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>&) override {
-    return system_error(path, ENOENT);
-  }
   Result<void> list_folders(std::string_view, Buffer& names) override {
     names.assign(names_);
     ++listings;
     return {};
   }
-  Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return system_error(name, ENOENT); }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>&) override {
-    return system_error(prefix, ENOENT);
-  }
-  Result<void> keep_open(std::string_view path) override { return system_error(path, ENOENT); }
 
   int listings = 0;
 

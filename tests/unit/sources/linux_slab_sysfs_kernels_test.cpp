@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "core/kernel/forwarding_view.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/partial_slabs.h"
@@ -137,32 +138,16 @@ INSTANTIATE_TEST_SUITE_P(Captures, CapturedSlabSysfs, testing::ValuesIn(captures
 // ---- this machine --------------------------------------------------------------------------------------------------------
 
 /// Notes what is read through it. Thread safety: none.
-class NotedReads final : public KernelView {
+class NotedReads final : public ForwardingKernelView {
  public:
-  explicit NotedReads(KernelView& inner) : inner_(inner) {}
-  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
-  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
+  using ForwardingKernelView::ForwardingKernelView;
+
   Result<void> read_file(std::string_view path, Buffer& out) override {
     ++reads[std::string(path.substr(path.rfind('/') + 1))];
     return inner_.read_file(path, out);
   }
-  Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return inner_.list_directory(path, names);
-  }
-  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t hint) override {
-    return inner_.read_sysctl(name, out, hint);
-  }
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
-    return inner_.list_sysctls(prefix, names);
-  }
-  Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
 
   std::map<std::string, int, std::less<>> reads;  ///< By the file's own name.
-
- private:
-  KernelView& inner_;
 };
 
 class LiveSlabSysfs : public testing::Test {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel view that passes every call on to another one: the base of views that change one thing about a kernel
+// (recording.h, once_per_poll.h, doubles in tests).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// Errors and thread safety: those of the view inside.
+class ForwardingKernelView : public KernelView {
+ public:
+  /// `inner` must outlive this.
+  explicit ForwardingKernelView(KernelView& inner) : inner_(inner) {}
+
+  [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
+  [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
+  Result<void> read_file(std::string_view path, Buffer& out) override { return inner_.read_file(path, out); }
+  Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    return inner_.list_directory(path, names);
+  }
+  /// A view that overrides list_directory and wants it used here, too, overrides this with KernelView::list_folders.
+  Result<void> list_folders(std::string_view path, Buffer& names) override { return inner_.list_folders(path, names); }
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
+    return inner_.read_sysctl(name, out, size_hint);
+  }
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
+    return inner_.list_sysctls(prefix, names);
+  }
+  Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
+
+ protected:
+  KernelView& inner_;
+};
+
+}  // namespace memstat

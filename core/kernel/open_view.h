@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The one place where programs and the C API get a kernel view from: this machine's kernel, or a recorded one. In the target
+// of the archives, because opening a capture may need libarchive.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/kernel/captured.h"
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// What users write for this machine's kernel. A folder of that name is `./live`.
+inline constexpr std::string_view kLiveReference = "live";
+
+struct ViewOptions {
+  /// Whether "@POLL" at the end of a capture's name selects a poll, by default the last. False: it belongs to the name, and
+  /// the capture is at its first poll, for a replay of all of them.
+  bool takes_poll = true;
+  /// Reads the whole capture now (1 GiB at most), for a process that is about to give up the right to read it.
+  bool load_now = false;
+};
+
+struct OpenedView {
+  std::unique_ptr<KernelView> view;       ///< Never null.
+  CapturedKernelView* capture = nullptr;  ///< The same view when it is a capture, else nullptr.
+};
+
+/// A kind of recorded kernel. A target that brings one adds its name to VIEW_OPENERS in CMakeLists.txt and defines it in
+/// namespace memstat::view_openers.
+struct ViewOpener {
+  /// Whether the reference names something of this kind, by what is there and not by its name.
+  bool (*recognizes)(const std::string& reference);
+  Result<OpenedView> (*open)(const std::string& reference, const ViewOptions& options);
+};
+
+/// Every kind of this build, in the order in which they are tried; the last one, captures, takes what no other does.
+std::span<const ViewOpener* const> all_view_openers();
+
+/// Opens what `reference` names: kLiveReference; CAPTURE or CAPTURE@POLL; or what another opener knows. Errors: kNotPresent
+/// (no such file, no such poll, or no view of this system's kernel) and those of open_capture. Thread safety: safe.
+Result<OpenedView> open_view(const std::string& reference, const ViewOptions& options = {});
+
+}  // namespace memstat

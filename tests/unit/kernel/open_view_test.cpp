@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/open_view.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/fixtures.h"
+
+namespace memstat {
+namespace {
+
+const std::string& capture_path() {
+  static const std::string path = fixture_path("captures/freebsd-15.0-amd64-4cpu.tar.zst");
+  return path;
+}
+
+TEST(OpenView, LiveIsThisMachinesKernel) {
+  const auto opened = open_view("live");
+  const auto live = make_live_kernel_view();
+  ASSERT_EQ(opened.has_value(), live.has_value());
+  if (!opened) GTEST_SKIP() << to_string(opened.error());
+  EXPECT_EQ(opened->view->os(), (*live)->os());
+  EXPECT_EQ(opened->capture, nullptr);
+}
+
+TEST(OpenView, OfACaptureIsAtThePollNamedOrTheLast) {
+  for (const auto& [reference, poll] : {std::pair{capture_path(), 2U}, std::pair{capture_path() + "@1", 1U}}) {
+    const auto opened = open_view(reference);
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    EXPECT_EQ(opened->view.get(), opened->capture);
+    EXPECT_EQ(opened->view->os(), OperatingSystem::kFreeBsd);
+    EXPECT_EQ(opened->capture->selected_poll(), poll);
+  }
+  const auto beyond = open_view(capture_path() + "@3");
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().code, ErrorCode::kNotPresent);
+}
+
+TEST(OpenView, ForAReplayIsAtTheFirstPollAndAnAtBelongsToTheName) {
+  const auto opened = open_view(capture_path(), {.takes_poll = false});
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  EXPECT_EQ(opened->capture->selected_poll(), 0U);
+  const auto with_at = open_view(capture_path() + "@1", {.takes_poll = false});
+  ASSERT_FALSE(with_at);
+  EXPECT_NE(to_string(with_at.error()).find("@1"), std::string::npos);
+}
+
+TEST(OpenView, ThatLoadsNowNeedsTheFolderNoMore) {
+  const TemporaryFolder folder;
+  write_text(folder.file("c/manifest.yaml"), "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n");
+  write_text(folder.file("c/000000/poll.yaml"), "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n");
+  write_text(folder.file("c/000000/fs/a"), "bytes");
+  const auto reads = open_view(folder.file("c"));
+  const auto loaded = open_view(folder.file("c"), {.takes_poll = true, .load_now = true});
+  ASSERT_TRUE(reads) << to_string(reads.error());
+  ASSERT_TRUE(loaded) << to_string(loaded.error());
+  std::filesystem::remove_all(folder.file("c"));
+  Buffer bytes;
+  EXPECT_FALSE(reads->view->read_file("/a", bytes)) << "or this test shows nothing";
+  ASSERT_TRUE(loaded->view->read_file("/a", bytes));
+  EXPECT_EQ(bytes.view(), "bytes");
+}
+
+TEST(OpenView, OfWhatIsNotThereSaysSo) {
+  for (const char* reference : {"/nonexistent/capture", "/nonexistent/capture@2", ""}) {
+    const auto opened = open_view(reference);
+    ASSERT_FALSE(opened) << reference;
+    EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent) << reference;
+  }
+}
+
+TEST(OpenView, TriesCapturesLast) {
+  ASSERT_FALSE(all_view_openers().empty());
+  EXPECT_TRUE(all_view_openers().back()->recognizes("/nonexistent"));
+}
+
+}  // namespace
+}  // namespace memstat
