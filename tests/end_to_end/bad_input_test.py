@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Trees: release asan tsan
 """Garbage, truncated and lying kernel data, and reads that fail: the source is down and says why, all else goes on."""
 import os
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Trees: release asan
 """The command line of memstatd, as people and scripts use it: what is printed where, and the exit status."""
 import json
 import os

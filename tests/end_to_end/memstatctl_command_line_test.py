@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Trees: release asan
 """memstatctl as people and scripts use it: its own report, the command line, what is printed where, and the exit status."""
 import json
 import os

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums up what ctest wrote for each tree: summary.py TREE RESULT [TREE RESULT]...
+"""Sums up what ctest wrote for each tree: summary.py [--filtered] TREE RESULT [TREE RESULT]...
 
-RESULT is a JUnit file of ctest, or a word for why there is none: "not configured", "not built" (one failure each), "absent"
-(nothing). Prints the skipped tests of each tree with their reasons, the failed ones, and as the last line the totals.
+--filtered: a tree may have run no test, because none of its tests has the name asked for. RESULT is a JUnit file of ctest, or a word for why there is none: "not configured", "not built" (one failure each), "absent"
+(nothing). Prints the skipped tests of each tree with their reasons, the failed ones, what a script that passed left out, and as
+the last line the totals.
 Exit status: 0 when at least one test passed and none failed.
 """
 import collections
@@ -22,23 +23,27 @@ def skip_reason(output):
 
 
 def read_results(path):
-    """(passed names, failed names, {reason: skipped names}) of one JUnit file."""
-    passed, failed, skipped = [], [], collections.defaultdict(list)
+    """(passed names, failed names, {reason: skipped names}, what scripts that passed left out) of one JUnit file."""
+    passed, failed, skipped, left_out = [], [], collections.defaultdict(list), []
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = case.get("name")
         if case.get("status") == "run":
             passed.append(name)
+            output = (case.findtext("system-out") or "").splitlines()
+            left_out += [f"{name}: {line.removeprefix('skipped: ')}" for line in output if line.startswith("skipped: ")]
         elif case.find("skipped") is not None and case.find("skipped").get("message", "").startswith("SKIP_"):
             skipped[skip_reason(case.findtext("system-out") or "")].append(name)
         elif case.get("status") == "disabled":
             skipped["disabled"].append(name)
         else:  # "fail", and "notrun": a program that could not be started must not pass for skipped
             failed.append(name)
-    return passed, failed, skipped
+    return passed, failed, skipped, left_out
 
 
 def main(arguments):
     totals = collections.Counter()
+    is_filtered = arguments[:1] == ["--filtered"]
+    arguments = arguments[is_filtered:]
     for tree, result in zip(arguments[::2], arguments[1::2]):
         if result == "absent":
             print(f"{tree}: left out")
@@ -48,7 +53,7 @@ def main(arguments):
             totals["failed"] += 1
             continue
         try:
-            passed, failed, skipped = read_results(result)
+            passed, failed, skipped, left_out = read_results(result)
         except (OSError, ElementTree.ParseError) as error:
             print(f"{tree}: ctest left no results: {error}")
             totals["failed"] += 1
@@ -61,6 +66,11 @@ def main(arguments):
             print(f"  skipped ({len(names)}): {reason}")
             for name in sorted(names):
                 print(f"    {name}")
+        for text in sorted(left_out):
+            print(f"  left out: {text}")
+        if not passed and not failed and not skipped and not is_filtered:
+            print(f"  failed: {tree} has no test at all")
+            totals["failed"] += 1
         totals.update(passed=len(passed), failed=len(failed), skipped=skipped_count)
     if not totals["passed"] and not totals["failed"]:
         print("no test was run")

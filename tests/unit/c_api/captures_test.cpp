@@ -128,7 +128,7 @@ TEST_F(CApiCaptures, SetByTheFunctionWinOverTheEnvironment) {
   EXPECT_EQ(bytes_after_query(list_.get()), 101U);
 }
 
-TEST_F(CApiCaptures, AnEmptyReferenceMeansThisMachinesKernel) {
+TEST_F(CApiCaptures, AnEmptyReferenceMeansTheLiveKernel) {
   write_capture(folder_.file("a"), 1);
   name(folder_.file("a"));
   ASSERT_EQ(memstat_mtl_set_capture(list_.get(), ""), 0);
@@ -276,7 +276,7 @@ TEST_F(CApiCaptures, OfLinuxShowVmallocAreas) {
   EXPECT_EQ(memstat_mtl_find(list_.get(), ALLOCATOR_SLAB, "dentry"), nullptr);
 }
 
-TEST_F(CApiCaptures, ThisMachinesSlabCachesAreReadWithoutOne) {
+TEST_F(CApiCaptures, TheLiveSlabCachesAreReadWithoutOne) {
   auto live = make_live_kernel_view();
   if (!live || (*live)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
   Buffer bytes;

@@ -72,7 +72,7 @@ TEST(BootTime, IsReadFromTheKernelShown) {
   EXPECT_EQ(boot_time_ns(other), 0);
 }
 
-TEST(BootTime, OfThisKernelIsInThePast) {
+TEST(BootTime, OfTheLiveKernelIsInThePast) {
   auto live = make_live_kernel_view();
   if (!live) GTEST_SKIP() << "no view of this system: " << to_string(live.error());
   const std::int64_t boot = boot_time_ns(**live);

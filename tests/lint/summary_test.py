@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The summary of tests/run counts what did not run as what it is: not built, no results, no tests, skipped, left out."""
+import contextlib
+import io
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import summary  # noqa: E402
+
+PASSED = '<testcase name="a" status="run"/>'
+FAILED = '<testcase name="b" status="fail"><failure message=""/></testcase>'
+NOT_STARTED = '<testcase name="c" status="notrun"><skipped message="Unable to find executable"/></testcase>'
+SKIPPED = ('<testcase name="d" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>'
+           "<system-out>d_test.cpp:7: Skipped\nneeds root\n</system-out></testcase>")
+SKIPPED_SCRIPT = ('<testcase name="e" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>'
+                  "<system-out>looking\nprometheus is not installed\n</system-out></testcase>")
+PARTLY = '<testcase name="f" status="run"><system-out>ok\nskipped: test_x: no debugfs\n</system-out></testcase>'
+DISABLED = '<testcase name="g" status="disabled"/>'
+
+
+class Summary(unittest.TestCase):
+    def run_on(self, *cases, arguments=()):
+        """Exit status and lines of a summary of one tree with these cases."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "results.xml")
+            path.write_text(f"<testsuite>{''.join(cases)}</testsuite>", encoding="ascii")
+            return self.run_with(*arguments, "release", str(path))
+
+    @staticmethod
+    def run_with(*arguments):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            status = summary.main(list(arguments))
+        return status, printed.getvalue().splitlines()
+
+    def test_what_passed_and_failed_is_counted(self):
+        self.assertEqual(self.run_on(PASSED), (0, ["release: 1 passed, 0 failed, 0 skipped", "1 passed, 0 failed, 0 skipped"]))
+        status, lines = self.run_on(PASSED, FAILED)
+        self.assertEqual((status, lines[1:]), (1, ["  failed: b", "1 passed, 1 failed, 0 skipped"]))
+
+    def test_a_program_that_cannot_be_started_has_failed(self):
+        status, lines = self.run_on(PASSED, NOT_STARTED)
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_skipped_tests_are_listed_by_reason(self):
+        status, lines = self.run_on(PASSED, SKIPPED, SKIPPED_SCRIPT, DISABLED)
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 3 skipped"))
+        for line in ("  skipped (1): needs root", "    d", "  skipped (1): prometheus is not installed", "    e",
+                     "  skipped (1): disabled", "    g"):
+            self.assertIn(line, lines)
+
+    def test_what_a_script_that_passed_left_out_is_listed(self):
+        self.assertIn("  left out: f: test_x: no debugfs", self.run_on(PARTLY)[1])
+
+    def test_a_tree_that_was_not_built_or_left_no_results_has_failed(self):
+        for result in ("not built", "not configured", "/nonexistent/results.xml"):
+            self.assertEqual(self.run_with("release", result)[0], 1, result)
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            file.write("<testsuite>")
+            file.flush()
+            self.assertEqual(self.run_with("release", file.name)[0], 1)
+
+    def test_a_tree_without_tests_has_failed_unless_tests_were_asked_for_by_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            good, empty = pathlib.Path(folder, "good.xml"), pathlib.Path(folder, "empty.xml")
+            good.write_text(f"<testsuite>{PASSED}</testsuite>", encoding="ascii")
+            empty.write_text("<testsuite/>", encoding="ascii")
+            trees = ("release", str(good), "asan", str(empty))
+            self.assertEqual(self.run_with(*trees)[0], 1)
+            self.assertEqual(self.run_with("--filtered", *trees)[0], 0)
+            self.assertEqual(self.run_with("--filtered", "asan", str(empty))[0], 1, "nothing at all was run")
+
+
+if __name__ == "__main__":
+    unittest.main()
