@@ -2,6 +2,7 @@
 #include "core/kernel/listed_files.h"
 
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "core/base/text.h"
@@ -44,6 +45,25 @@ Result<void> list_known_files(KernelView& view, Finding finding, std::span<const
   }
   if (list.empty() && first) return std::move(*first);
   return {};
+}
+
+void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
+                          Buffer& list) {
+  if (reads == 0 || reads % kReadsBetweenLooks != 0) return;
+  std::size_t at = 0;
+  for (const std::string_view path : paths) {
+    const std::string_view rest = list.view().substr(at);
+    const bool is_listed = rest.starts_with(path) && rest.substr(path.size()).starts_with('\n');
+    if (!is_listed) {
+      if (!view.read_file(path, scratch)) continue;
+      const std::string behind(rest);
+      list.resize(at);
+      list.append(path);
+      list.append("\n");
+      list.append(behind);
+    }
+    at += path.size() + 1;
+  }
 }
 
 Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle) {

@@ -3,6 +3,7 @@
 // list is text, a path a line, in a buffer that the source keeps among its raw bytes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -35,6 +36,15 @@ Result<void> read_listed_files(KernelView& view, std::string_view list, FileBund
 /// `needed` cannot be had, its.
 Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
                               std::string_view needed, Buffer& scratch, Buffer& list);
+
+/// How many reads of a source lie between two looks for files that came with a module: 40 s at the default interval.
+inline constexpr std::uint32_t kReadsBetweenLooks = 4;
+/// Puts those of `paths` that `list`, which list_known_files made of them, lacks and that can be read by now into their
+/// places. They are not kept open, so the source names their folder in `reopened_folders`. Does nothing but at every
+/// kReadsBetweenLooks-th read; `reads` are those before this one. A look allocates an error for each file that is still
+/// absent.
+void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
+                          Buffer& list);
 
 /// As read_listed_files, for files that stand for themselves: one that is gone or refused by now is left out, be it that its
 /// module was unloaded. Any other error is returned, and so is that of `needed`, and the first when nothing could be read.

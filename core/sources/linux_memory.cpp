@@ -15,8 +15,12 @@
 //   that came later is. A balloon is in MemTotal with some drivers (VMware, virtio with deflate-on-oom) and not with others;
 //   it is counted when that much memory is otherwise unaccounted for, which it is exactly in the first case. Percpu contains
 //   the first chunk of every CPU (about 250 KiB), which is not in MemTotal; nothing tells its size.
-// No figure of the kernel knows pages that drivers and the network take directly: buffers of sockets and pipes, rings,
-// firmware, tracing. They are what is unaccounted for.
+// Data of sockets is in pages of its own or in slab caches, and the kernel's count of it (mem of TCP and UDP in
+// /proc/net/sockstat) does not say which; it contains the heads of packets, which are in slab caches, too. So `sockets`
+// comes last and is that count as far as no other part holds it: at most what is otherwise unaccounted for. SCTP and
+// fragments, which are bounded by 4 MiB, are left out. `tracing` is the ring buffer of ftrace, that of instances is not told
+// by one file. No figure of the kernel knows pages that drivers take directly, nor those of pipes, Unix sockets, packet
+// rings, RAM disks, firmware. They are what is unaccounted for.
 //
 // A part is missing when the kernel has such memory and tells no figure of it, or when the file that does cannot be read:
 // kernels before 6.1 keep secondary page tables without a count, those before 6.10 the memory map of plugged-in memory.
@@ -43,6 +47,8 @@ constexpr std::string_view kVmallocinfo = "/proc/vmallocinfo";
 constexpr std::string_view kCmaFolder = "/sys/kernel/mm/cma";
 constexpr std::string_view kCmaAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kZpool = "/sys/module/zswap/parameters/zpool";
+constexpr std::string_view kSockstat = "/proc/net/sockstat";
+constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
 
 // Of RawBytes.
@@ -180,8 +186,33 @@ class CmaPages {
   bool is_told_ = true;
 };
 
+/// Pages of all sockets of TCP and UDP: "TCP: inuse N orphan N tw N alloc N mem N". Nothing when neither line has them.
+Amount count_socket_pages(std::string_view sockstat) {
+  if (!sockstat.ends_with('\n')) return std::nullopt;
+  Amount pages;
+  std::string_view line;
+  std::string_view word;
+  while (next_line(sockstat, line)) {
+    if (!next_word(line, word) || (word != "TCP:" && word != "UDP:")) continue;
+    std::string_view value;
+    while (next_word(line, word) && next_word(line, value)) {
+      if (word == "mem") pages = sum_of(pages, parse_u64(value));
+    }
+  }
+  return pages;
+}
+
+/// "N", or while tracing was never used "N (expanded: N)", kB.
+Amount tracing_bytes(std::string_view text) {
+  std::string_view rest = trim(text);
+  std::string_view word;
+  return next_word(rest, word) ? times(parse_u64(word), 1024) : std::nullopt;
+}
+
 /// What the files of the list say.
 struct Files {
+  Amount socket_pages;
+  Amount tracing;  ///< B
   Amount cpu_pages;
   Amount cma_pages;
   Amount zswap_pool;       ///< B
@@ -200,6 +231,10 @@ Files parse_files(std::string_view bundle) {
       files.cpu_pages = count_cpu_pages(content);
     } else if (path == kZpool) {
       files.zpool = trim(content);
+    } else if (path == kSockstat) {
+      files.socket_pages = count_socket_pages(content);
+    } else if (path == kTracing) {
+      files.tracing = tracing_bytes(content);
     } else if (path == kZswapPool) {
       files.zswap_pool = parse_u64(trim(content));
     } else if (const std::string_view area = component_after(path, kCmaAreas, file); !area.empty()) {
@@ -277,10 +312,15 @@ void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& l
   accounts.add_if_told("gpu", sum_of(line(kGpuActive), line(kGpuReclaim)));
   accounts.add_if_told("hardware_corrupted", line(kHardwareCorrupted));
 
+  accounts.add_if_told("tracing", files.tracing);
+
   // No line in 6.12; virtio's balloon is counted by events there.
   const Amount balloon = line(kBalloon) ? line(kBalloon) : without(pages(kBalloonInflate), pages(kBalloonDeflate));
   const std::uint64_t rest = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
   if (balloon) accounts.add_if_told("balloon", rest >= *balloon ? *balloon : 0);
+  const Amount sockets = times(files.socket_pages, page);
+  const std::uint64_t unheld = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
+  if (sockets) accounts.add_if_told("sockets", std::min(*sockets, unheld));
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
@@ -325,7 +365,7 @@ void find_files(KernelView& view, Finding finding, RawBytes& raw) {
       }
     }
   }
-  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo}) {
+  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kSockstat, kTracing}) {
     static_cast<void>(list_file(view, finding, path, list));
   }
 }
@@ -382,6 +422,9 @@ constexpr FigureOrigin kOrigins[] = {
     {Statistic::kAccountedBytes, "hardware_corrupted: HardwareCorrupted"},
     {Statistic::kAccountedBytes,
      "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size, 0 where MemTotal is already without it"},
+    {Statistic::kAccountedBytes, "tracing: buffer_total_size_kb of /sys/kernel/tracing, without instances"},
+    {Statistic::kAccountedBytes,
+     "sockets: mem of TCP and UDP in /proc/net/sockstat x page size, at most what is in no other part"},
     {Statistic::kUnaccountedBytes, "MemTotal - MemFree - every part"},
     {Statistic::kTotalBytes, "MemTotal"},
     {Statistic::kPartMissing, "1 for a part whose line or file this kernel does not have or lets nobody read"},
@@ -401,11 +444,11 @@ const SourceDescriptor linux_memory{
     .origins = kOrigins,
     .reopened_folders = kReopened,
     .notes =
-        "needs no privilege; as root it knows for certain whether kernel stacks are vmalloc areas; unaccounted bytes are "
-        "pages "
-        "that drivers and the network take directly (buffers of sockets and pipes, rings), and the few that change while "
-        "the "
-        "files are read one after the other",
+        "needs no privilege; as root it knows for certain whether kernel stacks are vmalloc areas, and the buffer of "
+        "tracing "
+        "where tracefs is mounted; unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
+        "packet "
+        "rings and RAM disks, and the few that change while the files are read one after the other",
     .open = open,
     .read = read,
     .parse = parse,

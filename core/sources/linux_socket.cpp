@@ -346,11 +346,14 @@ Result<void> read(KernelView& view, RawBytes& raw) {
   if (raw.parts[kListPart].empty()) {
     if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
   }
+  look_for_known_files(view, raw.parse_count, kPaths, raw.parts[kScratchPart], raw.parts[kListPart]);
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
   return read_known_files(view, raw.parts[kListPart].view(), kPaths[kProtocols], bundle);
 }
 
 Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+
+constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // what comes with SCTP and IPv6
 
 constexpr FigureOrigin kOrigins[] = {
     {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},
@@ -379,6 +382,7 @@ const SourceDescriptor linux_socket{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .reopened_folders = kReopened,
     .notes =
         "needs no privilege; TCP's bytes are those of TCPv6 and MPTCP too, as UDP's are of UDPv6 and UDP-Lite, and control "
         "groups count the same memory once more; sockets and events are of the daemon's network namespace, bytes and limits "

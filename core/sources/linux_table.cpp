@@ -11,12 +11,13 @@
 //   threads         loadavg "0.00 0.00 0.00 running/all last" (fs/proc/loadavg.c)
 //   keys            key-users, a line a user: "uid: usage keys/instantiated keys/limit bytes/limit" (security/keys/proc.c)
 //   aio_events      fs/aio-nr (fs/aio.c)
-//   ptys            kernel/pty/nr (drivers/tty/pty.c)
+//   ptys            kernel/pty/nr (drivers/tty/pty.c); pty/max is one more than there can be (fs/devpts/inode.c)
 //   sysv_shm, sysv_sem, sysv_semaphores, sysv_msg  sysvipc/*: a line of names, then a line an object (ipc/*.c)
 //   tcp_orphans, tcp_time_wait  the line TCP of net/sockstat (net/ipv4/proc.c)
 //
-// Watches of epoll, inotify and fanotify are counted by user inside the kernel and nowhere told; only what each user may
-// have is shown. Entries have no size that the kernel tells, so tables have bytes only where they are counted in bytes.
+// Watches of epoll, inotify and fanotify are counted by user inside the kernel and shown in no file; only what each user may
+// have is shown. The slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark hold those of all users. Entries have
+// no size that the kernel tells, so tables have bytes only where they are counted in bytes.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -169,12 +170,27 @@ void set_limit(StagedType& type, Field field, const Number& limit) {
 }
 
 /// A table that is told by files with one number each.
-void add_counted(TableFiles& files, std::string_view name, File count_file, File limit_file, Staging& staging) {
-  const Number count = files.number(count_file);
+struct CountedTable {
+  std::string_view name;
+  File count;
+  File limit;
+  /// Entries below the limit that the kernel never gives out, root's included: the table is full without them, so they are
+  /// no part of the limit that is shown.
+  std::uint64_t kept_back;
+};
+constexpr CountedTable kCountedTables[] = {
+    {.name = "aio_events", .count = kAio, .limit = kAioMax, .kept_back = 0},
+    // devpts_new_index() counts the new one first, and refuses it when that makes the limit.
+    {.name = "ptys", .count = kPty, .limit = kPtyMax, .kept_back = 1},
+};
+
+void add_counted(TableFiles& files, const CountedTable& table, Staging& staging) {
+  const Number count = files.number(table.count);
   if (!count) return;
-  StagedType& type = staging.add(name);
+  StagedType& type = staging.add(table.name);
   set(type, Field::kCount, count);
-  set_limit(type, Field::kCountLimit, files.number(limit_file));
+  const Number limit = files.number(table.limit);
+  if (limit && *limit > table.kept_back) set_limit(type, Field::kCountLimit, *limit - table.kept_back);
 }
 
 void add_files(TableFiles& files, Staging& staging) {
@@ -430,8 +446,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   add_neighbours(files, "ndisc_cache", kNdisc, kNdiscSoft, kNdiscHard, staging);
   add_threads(files, staging);
   add_keys(files, staging);
-  add_counted(files, "aio_events", kAio, kAioMax, staging);
-  add_counted(files, "ptys", kPty, kPtyMax, staging);
+  for (const CountedTable& table : kCountedTables) add_counted(files, table, staging);
   add_system_v(files, raw.page_size, staging);
   add_tcp(files, staging);
   add_user_limits(files, staging);
@@ -448,11 +463,14 @@ Result<void> read(KernelView& view, RawBytes& raw) {
   if (raw.parts[kListPart].empty()) {
     if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
   }
+  look_for_known_files(view, raw.parse_count, kPaths, raw.parts[kScratchPart], raw.parts[kListPart]);
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
   return read_known_files(view, raw.parts[kListPart].view(), {}, bundle);
 }
 
 Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+
+constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // where modules add tables; /proc/net is in reach anyway
 
 constexpr FigureOrigin kOrigins[] = {
     {Field::kCount,
@@ -461,7 +479,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kFree, "unused ones of inode-state and dentry-state"},
     {Field::kBytes, "bytes of key-users, size of sysvipc/shm, resident or not, cbytes of sysvipc/msg"},
     {Field::kCountLimit,
-     "file-nr, nf_conntrack_max, gc_thresh3, the lower of threads-max and pid_max, aio-max-nr, pty/max, shmmni, sem, "
+     "file-nr, nf_conntrack_max, gc_thresh3, the lower of threads-max and pid_max, aio-max-nr, pty/max - 1, shmmni, sem, "
      "msgmni, "
      "tcp_max_orphans, tcp_max_tw_buckets"},
     {Field::kBytesLimit, "shmall x page size"},
@@ -498,10 +516,15 @@ const SourceDescriptor linux_table{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .reopened_folders = kReopened,
     .notes =
         "needs no privilege; tables of the network, of System V IPC and of keys are those that the daemon's own namespaces "
         "see; root may go beyond some limits, and neighbours that are permanent do not count against theirs; tables of "
-        "modules that are loaded later are seen after a restart",
+        "modules that are loaded later are seen within four reads; the kernel shows nowhere how many watches of epoll, "
+        "inotify "
+        "and fanotify a user has: their limits are here, the watches of all users are the objects of the slab caches "
+        "eventpoll_epi, inotify_inode_mark and fanotify_*_mark; in a container whose devpts has no reserve, pty/max is 1024 "
+        "more than it may have",
     .open = open,
     .read = read,
     .parse = parse,

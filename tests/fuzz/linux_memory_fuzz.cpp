@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Buffer scratch;
   FileBundleWriter bundle(reader.raw.parts[2], scratch);
   for (const char* path : {"/proc/zoneinfo", "/sys/kernel/mm/cma/a/total_pages", "/sys/kernel/mm/cma/a/available_pages",
-                           "/sys/module/zswap/parameters/zpool", "/sys/kernel/debug/zswap/pool_total_size"}) {
+                           "/sys/module/zswap/parameters/zpool", "/sys/kernel/debug/zswap/pool_total_size",
+                           "/proc/net/sockstat", "/sys/kernel/tracing/buffer_total_size_kb"}) {
     static_cast<void>(bundle.add(path, bytes));
   }
   parse(reader);

@@ -128,6 +128,26 @@ TEST_F(KnownFiles, ThatGoAreLeftOutWhileAnyIsThere) {
   EXPECT_NE(read().find("/a"), std::string::npos) << "the first";
 }
 
+TEST_F(KnownFiles, ThatComeLaterAreFoundAtEveryFourthRead) {
+  view_.set("/b", "2");
+  ASSERT_EQ(list(Finding::kWhenOpened), "/b\n");
+  view_.set("/c", "3");
+  view_.fail("/a", EACCES);
+  for (const std::uint32_t reads : {0U, 1U, 2U, 3U, 5U}) {
+    look_for_known_files(view_, reads, kPaths, scratch_, list_);
+    EXPECT_EQ(list_.view(), "/b\n") << reads;
+  }
+  look_for_known_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
+  EXPECT_EQ(list_.view(), "/b\n/c\n");
+  view_.set("/a", "1");
+  look_for_known_files(view_, 2 * kReadsBetweenLooks, kPaths, scratch_, list_);
+  EXPECT_EQ(list_.view(), "/a\n/b\n/c\n");
+  EXPECT_EQ(read(), "1 2 3 ");
+  list_.clear();
+  look_for_known_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
+  EXPECT_EQ(list_.view(), "/a\n/b\n/c\n");
+}
+
 TEST_F(KnownFiles, OfABundleThatIsCutShortAreKnownAsSuch) {
   for (const char* path : {"/a", "/b", "/c"}) view_.set(path, "12");
   ASSERT_EQ(list(Finding::kWhenOpened), "/a\n/b\n/c\n");

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The accounts of the machine's memory: from text made by hand, that they add up on every captured kernel, and that they do
-// on this machine's kernel, idle and while this program holds memory of every kind that it can get.
-#include <fcntl.h>
+// The accounts of the machine's memory: from text made by hand, and that they add up on every captured kernel.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include <condition_variable>
 #include <cstdio>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "core/kernel/file_bundle.h"
 #include "core/query.h"
+#include "tests/support/accounts_outcome.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
@@ -22,8 +16,6 @@
 
 namespace memstat {
 namespace {
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 
 const SourceDescriptor& source() { return *find_source("linux_memory"); }
 
@@ -115,6 +107,38 @@ TEST_F(Memory, IsDividedIntoPartsThatDoNotOverlap) {
   EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes), 1000000U * 1024);
   EXPECT_EQ(find_statistic(reader_->staging, Statistic::kPartMissing, "zswap"), std::nullopt);
   EXPECT_EQ(list_.size(), 0U);
+}
+
+TEST_F(Memory, HasDataOfSocketsAsFarAsNoOtherPartHoldsIt) {
+  EXPECT_EQ(part("sockets"), -1) << "no file";
+  const std::int64_t before = unaccounted();
+  ASSERT_GT(before, 4000);
+  put("/proc/net/sockstat",
+      "sockets: used 9\nTCP: inuse 1 orphan 0 tw 0 alloc 1 mem 700\nUDP: inuse 4 mem 50\nUDPLITE: inuse 0\nRAW: inuse 0\n"
+      "FRAG: inuse 0 memory 0\n");
+  EXPECT_EQ(part("sockets"), 3000);
+  EXPECT_EQ(unaccounted(), before - 3000);
+  put("/proc/net/sockstat", "TCP: inuse 1 mem 1000000000\n");
+  EXPECT_EQ(part("sockets"), before) << "the rest of it is in slab caches";
+  EXPECT_EQ(unaccounted(), 0);
+  for (const char* text : {"", "\n", "TCP: inuse 1\n", "TCP: mem\n", "TCP: mem x\n", "TCP: inuse 1 mem 7",
+                           "UDPLITE: mem 7\n", "TCP: mem 18446744073709551615\n"}) {
+    put("/proc/net/sockstat", text);
+    EXPECT_EQ(part("sockets"), -1) << text;
+  }
+}
+
+TEST_F(Memory, HasTheBufferOfTracing) {
+  const std::int64_t before = unaccounted();
+  for (const char* text : {"28 (expanded: 5632)\n", "28\n"}) {
+    put("/sys/kernel/tracing/buffer_total_size_kb", text);
+    EXPECT_EQ(part("tracing"), 28) << text;
+    EXPECT_EQ(unaccounted(), before - 28);
+  }
+  for (const char* text : {"", "x\n", "18446744073709551615\n"}) {
+    put("/sys/kernel/tracing/buffer_total_size_kb", text);
+    EXPECT_EQ(part("tracing"), -1) << text;
+  }
 }
 
 TEST_F(Memory, TakesStacksOutOfVmallocWhereTheyAreAreas) {
@@ -317,38 +341,6 @@ TEST_F(Memory, SurvivesFiguresThatCannotBe) {
 
 // ---- kernels -------------------------------------------------------------------------------------------------------------
 
-/// What the accounts of a kernel come to.
-struct Outcome {
-  std::uint64_t total = 0;
-  std::int64_t unaccounted = 0;
-  std::set<std::string> missing;
-  std::string text;
-
-  /// 1 % of all memory and 16 MiB.
-  [[nodiscard]] std::int64_t bound() const { return static_cast<std::int64_t>(total / 100 + 16 * kMiB); }
-  [[nodiscard]] bool is_within() const { return unaccounted <= bound() && unaccounted >= -bound(); }
-};
-
-Outcome outcome_of(const Staging& staging) {
-  Outcome outcome;
-  std::ostringstream text;
-  for (const StagedStatistics::Entry& entry : staging.statistics().entries()) {
-    const std::string label(staging.statistics().label(entry, 0));
-    switch (entry.statistic) {
-      case Statistic::kAccountedBytes: text << "  " << label << " " << entry.bits / 1024 << " kB\n"; break;
-      case Statistic::kPartMissing: outcome.missing.insert(label); break;
-      case Statistic::kTotalBytes: outcome.total = entry.bits; break;
-      case Statistic::kUnaccountedBytes: outcome.unaccounted = static_cast<std::int64_t>(entry.bits); break;
-      default: break;
-    }
-  }
-  for (const std::string& name : outcome.missing) text << "  " << name << " is missing\n";
-  text << "  unaccounted " << outcome.unaccounted / 1024 << " kB of " << outcome.total / 1024 << " kB, bound "
-       << outcome.bound() / 1024 << " kB\n";
-  outcome.text = text.str();
-  return outcome;
-}
-
 class CapturedMemory : public testing::TestWithParam<std::string> {};
 
 TEST_P(CapturedMemory, IsAccountedForButOnePercent) {
@@ -412,171 +404,6 @@ TEST(ProfiledMemory, LeavesOverWhatTheCallSitesOfTracingTook) {
 
 INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemory, testing::ValuesIn(captures_of_source("linux_memory")),
                          [](const auto& parameter) { return word_of(parameter.param); });
-
-/// Memory that goes when this goes.
-class Mapping {
- public:
-  Mapping(std::size_t size, int descriptor = -1) : size_(size) {
-    const int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-    address_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, descriptor, 0);
-  }
-  ~Mapping() {
-    if (address_ != MAP_FAILED) ::munmap(address_, size_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  [[nodiscard]] bool is_there() const { return address_ != MAP_FAILED; }
-  [[nodiscard]] char* data() const { return static_cast<char*>(address_); }
-  void advise(int advice) { static_cast<void>(::madvise(address_, size_, advice)); }
-  void touch(std::size_t stride) {
-    for (std::size_t at = 0; at < size_; at += stride) data()[at] = static_cast<char>(at + 1);
-  }
-
- private:
-  std::size_t size_;
-  void* address_;
-};
-
-class LiveMemory : public testing::Test {
- protected:
-  void SetUp() override {
-    auto view = make_live_kernel_view();
-    if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-    view_ = std::move(*view);
-    reader_.emplace(source());
-    ASSERT_TRUE(open_source(*reader_, *view_));
-    ASSERT_TRUE(refresh(*reader_, *view_, list_, 1));
-    free_ = meminfo("MemAvailable");
-  }
-  std::uint64_t meminfo(const std::string& key) {
-    std::istringstream lines(read_text("/proc/meminfo"));
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-    }
-    return 0;
-  }
-  /// Other processes allocate between our reads of several files, so that a single poll may be off: one of five must do.
-  void expect_accounted(const std::string& when,
-                        std::initializer_list<std::pair<const char*, std::uint64_t>> at_least = {}) {
-    Outcome outcome;
-    std::string lacking;
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      ASSERT_TRUE(refresh(*reader_, *view_, list_, 2));
-      outcome = outcome_of(reader_->staging);
-      lacking.clear();
-      for (const auto& [part, bytes] : at_least) {
-        if (find_statistic(reader_->staging, Statistic::kAccountedBytes, part).value_or(0) < bytes) lacking += part;
-      }
-      if (outcome.is_within() && lacking.empty()) break;
-    }
-    EXPECT_TRUE(outcome.is_within()) << when << "\n" << outcome.text;
-    EXPECT_EQ(lacking, "") << when << "\n" << outcome.text;
-    std::printf("%s: unaccounted %lld kB, bound %lld kB\n", when.c_str(), static_cast<long long>(outcome.unaccounted / 1024),
-                static_cast<long long>(outcome.bound() / 1024));
-  }
-
-  std::unique_ptr<KernelView> view_;
-  std::optional<SourceReader> reader_;
-  MemoryTypeList list_;
-  std::uint64_t free_ = 0;
-};
-
-TEST_F(LiveMemory, IsAccountedForButOnePercentWhenIdle) {
-  expect_accounted("idle");
-  std::printf("%s", outcome_of(reader_->staging).text.c_str());
-}
-
-TEST_F(LiveMemory, AgreesWithTheSystemCallOnTheTotal) {
-  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes),
-            pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
-}
-
-TEST_F(LiveMemory, IsAccountedForWhileProcessesHoldMuch) {
-  constexpr std::size_t kAnonymous = 256 * kMiB;
-  constexpr std::size_t kShared = 64 * kMiB;
-  constexpr std::size_t kFile = 64 * kMiB;
-  constexpr std::size_t kTables = 2048;  // of 4 KiB, each with one page
-  if (free_ < 1024 * kMiB) GTEST_SKIP() << "less than 1 GiB is available";
-  Mapping anonymous(kAnonymous);
-  ASSERT_TRUE(anonymous.is_there());
-  anonymous.touch(4096);
-  expect_accounted("anonymous memory", {{"anonymous", kAnonymous / 2}});
-
-  const int descriptor = ::memfd_create("memstat", 0);
-  ASSERT_GE(descriptor, 0);
-  ASSERT_EQ(::ftruncate(descriptor, kShared), 0);
-  Mapping shared(kShared, descriptor);
-  ::close(descriptor);
-  ASSERT_TRUE(shared.is_there());
-  shared.touch(4096);
-  expect_accounted("shared memory", {{"shared", kShared / 2}});
-
-  const TemporaryFolder folder;
-  write_text(folder.file("cached"), std::string(kFile, 'x'));
-  ASSERT_EQ(read_text(folder.file("cached")).size(), kFile);
-  expect_accounted("page cache");
-
-  // A page in every 2 MiB, so that each needs a table of its own.
-  Mapping sparse(kTables * 2 * kMiB);
-  if (sparse.is_there()) {
-    sparse.advise(MADV_NOHUGEPAGE);
-    sparse.touch(2 * kMiB);
-    expect_accounted("page tables", {{"page_tables", kTables * 4096 / 2}});
-  }
-}
-
-TEST_F(LiveMemory, IsAccountedForWhileThreadsHaveStacks) {
-  constexpr int kThreads = 300;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_over = false;
-  std::vector<std::thread> threads;
-  threads.reserve(kThreads);
-  try {
-    for (int i = 0; i < kThreads; ++i) {
-      threads.emplace_back([&] {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return is_over; });
-      });
-    }
-  } catch (const std::system_error&) {  // as many as there may be
-  }
-  expect_accounted("threads", {{"kernel_stacks", threads.size() * 8192}});
-  {
-    const std::lock_guard lock(mutex);
-    is_over = true;
-  }
-  changed.notify_all();
-  for (std::thread& thread : threads) thread.join();
-}
-
-/// Pages given to a pipe and unmapped are on the LRU lists, and nothing else counts them.
-TEST_F(LiveMemory, FindsPagesThatOnlyAPipeHolds) {
-  constexpr std::size_t kPipes = 24;
-  constexpr int kPipeSize = 1 << 20;
-  std::vector<int> descriptors;
-  std::size_t held = 0;
-  {
-    Mapping pages(kPipes * kPipeSize);
-    ASSERT_TRUE(pages.is_there());
-    pages.advise(MADV_NOHUGEPAGE);
-    pages.touch(4096);
-    for (std::size_t i = 0; i < kPipes; ++i) {
-      int ends[2];
-      if (::pipe2(ends, O_NONBLOCK) != 0) break;
-      descriptors.insert(descriptors.end(), {ends[0], ends[1]});
-      if (::fcntl(ends[1], F_SETPIPE_SZ, kPipeSize) < kPipeSize) break;
-      iovec piece{pages.data() + i * kPipeSize, kPipeSize};
-      const ssize_t given = ::vmsplice(ends[1], &piece, 1, 0);
-      if (given > 0) held += static_cast<std::size_t>(given);
-    }
-  }
-  // The LRU lists are filled in batches, so the last few pages may not be on them yet.
-  expect_accounted("pages of " + std::to_string(held / kMiB) + " MiB in pipes", {{"detached", held / 2}});
-  for (const int descriptor : descriptors) ::close(descriptor);
-  if (held == 0) GTEST_SKIP() << "pipes cannot be made large enough";
-}
 
 }  // namespace
 }  // namespace memstat

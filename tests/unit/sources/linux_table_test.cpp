@@ -20,6 +20,7 @@
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
 
@@ -158,8 +159,48 @@ TEST_F(Tables, ThatTheKernelDoesNotCountHaveOnlyTheLimitOfEachUser) {
   EXPECT_EQ(found["table_user_limit{inotify_instances}"], 300U);
   EXPECT_EQ(found.size(), 3U);
   EXPECT_EQ(files_.figures_of("aio_events"), "count=128 countlimit=65536");
-  EXPECT_EQ(files_.figures_of("ptys"), "count=1 countlimit=4096");
+  EXPECT_EQ(files_.figures_of("ptys"), "count=1 countlimit=4095");
   EXPECT_EQ(files_.staging().types().size(), 2U);
+}
+
+TEST_F(Tables, ThatKeepEntriesBackAreFullWithoutThem) {
+  file("sys/kernel/pty/nr") = "7\n";
+  file("sys/kernel/pty/max") = "8\n";
+  EXPECT_EQ(files_.figures_of("ptys"), "count=7 countlimit=7");
+  for (const char* none : {"1\n", "0\n"}) {
+    file("sys/kernel/pty/max") = none;
+    EXPECT_EQ(files_.figures_of("ptys"), "count=7") << "0 would be no limit";
+  }
+}
+
+// The module comes while memstatd runs: its files are not there when the source opens.
+TEST(TablesOfModules, AreSeenWithinFourReadsAfterTheModuleCame) {
+  PreparedKernelView view(OperatingSystem::kLinux);
+  view.contents["/proc/sys/fs/file-nr"] = {"10\t0\t100\n"};
+  view.contents["/proc/loadavg"] = {"0.00 0.00 0.00 1/20 300\n"};
+  SourceReader reader(source());
+  MemoryTypeList list;
+  std::uint64_t generation = 0;
+  const auto has_conntrack = [&] {
+    const auto result = refresh(reader, view, list, ++generation);
+    EXPECT_TRUE(result) << to_string(result.error());
+    const MemoryType* const type = list.find(Allocator::kTable, "conntrack");
+    return type != nullptr && type->is_present();
+  };
+  ASSERT_TRUE(open_source(reader, view));
+  for (int read = 0; read < 6; ++read) ASSERT_FALSE(has_conntrack());
+  view.contents["/proc/sys/net/netfilter/nf_conntrack_count"] = {"7\n"};
+  view.contents["/proc/sys/net/netfilter/nf_conntrack_max"] = {"70\n"};
+  int reads = 1;
+  while (!has_conntrack() && reads < 10) ++reads;
+  EXPECT_LE(reads, 4);
+  const MemoryType* const type = list.find(Allocator::kTable, "conntrack");
+  ASSERT_NE(type, nullptr);
+  EXPECT_EQ(type->figure(Field::kCount), 7U);
+  EXPECT_EQ(type->figure(Field::kCountLimit), 70U);
+  view.contents.erase("/proc/sys/net/netfilter/nf_conntrack_count");
+  EXPECT_FALSE(has_conntrack()) << "the module went";
+  EXPECT_NE(list.find(Allocator::kTable, "files"), nullptr);
 }
 
 TEST_F(Tables, ThatAreWrongAreRefusedWithThePlace) {
@@ -224,7 +265,7 @@ TEST_P(CapturedTables, HaveWhatTheKernelHad) {
   EXPECT_EQ(words("conntrack"), "12 12 20 ");
   EXPECT_EQ(words("tcp_time_wait"), "3 3 3 ");
   EXPECT_EQ(words("aio_events"), "128 65536 - ");
-  EXPECT_EQ(words("ptys"), "1 4096 - ");
+  EXPECT_EQ(words("ptys"), "1 4095 - ");
   EXPECT_EQ(words("sysv_shm"), "3 4096 - ");
   EXPECT_EQ(words("sysv_sem"), "2 32000 - ");
   EXPECT_EQ(words("sysv_semaphores"), "10 1024000000 - ");
