@@ -13,8 +13,8 @@
 // partial slabs under the lock that allocations and frees wait for, interrupts off (count_partial): 53 ns a slab were
 // measured, 13 ms for 250 000. So does /proc/slabinfo, where newer kernels stop after 10 000. So `objects` is read only when
 // the option says so, only where `partial` has just said that there are few, and within a budget of time; slabinfo when the
-// list of caches is made, at the start and when the folder's names have changed; `objects_partial` never.
-// tests/bench/partial_slabs_bench.cpp measures it.
+// list of caches is made, at the start and when the folder's names have changed; `objects_partial` never
+// (tests/bench/partial_slabs_bench.cpp).
 //
 // Since Linux 7.0 CPUs hold sheaves of objects and no slabs, and cpu_slabs is there but always 0: then the figure is not.
 // Where alloc_cpu_sheaf is there (6.18, 6.19) an object that moves between a sheaf and its slab counts as allocated or freed
@@ -77,15 +77,15 @@ constexpr FileSet bit(File file) { return FileSet{1} << file; }
 constexpr FileSet kAllocFiles = bit(kAllocFastpathFile) | bit(kAllocSlowpathFile);
 constexpr FileSet kNeededFreeFiles = bit(kFreeFastpathFile) | bit(kFreeSlowpathFile);
 constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
+// 0, too, where a cache has no slab, and not read then: the first read costs the kernel a page until the file is closed.
+constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
+constexpr std::string_view kNoSlabs = "0\n";
 
-// A descriptor each. Some 240 caches need four each, where there are statistics eight.
-constexpr std::size_t kMostKeptFiles = 4096;
-// How long `objects` may keep the lock: up to 100 ns for each of these is 1 ms.
-constexpr std::uint64_t kMostPartialSlabs = 10'000;
+constexpr std::size_t kMostKeptFiles = 4096;         // some 240 caches have four each, with statistics eight
+constexpr std::uint64_t kMostPartialSlabs = 10'000;  // that `objects` is read of: they keep the lock for 100 ns each, 1 ms
 // How often the folder's names are looked at: every half an hour by default. That costs 0.2 ms and some allocations.
 constexpr std::uint32_t kReadsBetweenLooks = 30;
-// A slab is at most 2^10 pages or so; more is no order.
-constexpr std::uint64_t kHighestOrder = 20;
+constexpr std::uint64_t kHighestOrder = 20;  // a slab is at most 2^10 pages or so
 constexpr std::size_t kLongestFileName = 255;
 
 constexpr std::size_t kCountObjectsOption = 0;
@@ -127,9 +127,7 @@ PlanState state_of(const Buffer& plan) { return load<PlanState>(plan.view(), 0);
 void set_state(Buffer& plan, const PlanState& state) { std::memcpy(plan.data(), &state, sizeof state); }
 
 void forget_gone(Buffer& plan) {
-  for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) {
-    if (walk.is_gone()) walk.set_gone(false);
-  }
+  for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) walk.set_gone(false);
 }
 
 /// The error of a file, under one of the two names that the source goes by.
@@ -177,11 +175,7 @@ class Planner {
 
  private:
   static std::string path_of(const SlabFolder& cache, std::string_view file) {
-    std::string path(kFolder);
-    path += '/';
-    path += cache.folder;
-    path += '/';
-    return path += file;
+    return std::string(kFolder) + "/" + cache.folder + "/" + std::string(file);
   }
 
   /// Reads a file into the scratch; false when it is not there.
@@ -348,20 +342,25 @@ Result<void> read_files(KernelView& view, RawBytes& raw) {
   ObjectCounting counting(raw, state.next_count);
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
   std::optional<Error> gone;
+  std::string_view nothing;  // what the files of a cache without slabs hold
   bool any = false;
   for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) {
     const std::string_view text = walk.text();
     if (walk.kind() < kPlanFiles) {
       if (auto result = bundle.add(walk.kind() == kPlanOrder ? kOrder : "", text); !result) return result;
-      if (is_counting && walk.kind() == kPlanCache) counting.begin(text);
+      if (walk.kind() != kPlanCache) continue;
+      nothing = {};
+      if (is_counting) counting.begin(text);
       continue;
     }
     const auto file = static_cast<File>(walk.kind() - kPlanFiles);
     if (walk.is_gone()) continue;
-    if (file == kObjectsFile && (!is_counting || !counting.is_countable())) continue;
-    if (file == kObjectsFile && !counting.take_turn()) {
-      if (counting.last_count().empty()) continue;
-      if (auto result = bundle.add(kFileNames[file], counting.last_count()); !result) return result;
+    const bool is_zero = !nothing.empty() && (kPartsOfSlabs & bit(file)) != 0;
+    if (file == kObjectsFile && !is_zero && (!is_counting || !counting.is_countable())) continue;
+    if (is_zero || (file == kObjectsFile && !counting.take_turn())) {
+      const std::string_view known = is_zero ? nothing : counting.last_count();
+      if (known.empty()) continue;
+      if (auto result = bundle.add(kFileNames[file], known); !result) return result;
       continue;
     }
     if (auto result = bundle.add_file(view, text, kFileNames[file]); !result) {
@@ -371,6 +370,7 @@ Result<void> read_files(KernelView& view, RawBytes& raw) {
       continue;
     }
     any = true;
+    if (file == kSlabsFile && raw.parts[kScratchPart].view() == kNoSlabs) nothing = kNoSlabs;
     if (is_counting && file == kPartialFile) counting.note_partial(raw.parts[kScratchPart].view());
   }
   if (!any) return gone ? *gone : system_error(kFolder, ENOENT, "none of the caches' files is there any more");
@@ -400,9 +400,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
 
 /// Where the file stands among kFileNames; kFileCount: it is none of them.
 File file_of(std::string_view name) {
-  std::size_t file = 0;
-  while (file < kFileCount && kFileNames[file] != name) ++file;
-  return static_cast<File>(file);
+  return static_cast<File>(std::find(kFileNames.begin(), kFileNames.end(), name) - kFileNames.begin());
 }
 
 /// Parses one bundle. Thread safety: none.
@@ -586,10 +584,13 @@ const SourceDescriptor linux_slab_sysfs{
     .options = kOptions,
     .interval = std::chrono::seconds(60),
     .notes =
-        "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, four a cache (eight where the kernel "
-        "counts allocations: CONFIG_SLUB_STATS); what is read by default costs the kernel the same however many slabs a "
-        "cache has; caches that appear after privileges were dropped have none of these figures, else they are found within "
-        "30 reads; no slabs of CPUs since Linux 7.0, whose CPUs hold none; counters are of CPUs online and wrap at 2^32",
+        "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, four a cache (eight with "
+        "CONFIG_SLUB_STATS), "
+        "4 KiB of kernel memory for each that was read, of caches without slabs one; what is read by default costs the "
+        "kernel "
+        "the same however many slabs a cache has; caches that appear after privileges were dropped have none of these "
+        "figures "
+        "until a restart, else within 30 reads; no slabs of CPUs since 7.0; counters are of CPUs online and wrap at 2^32",
     .open = open,
     .read = read,
     .parse = parse,

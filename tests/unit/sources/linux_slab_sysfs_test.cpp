@@ -114,6 +114,29 @@ TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyWhatIsConstantTime) {
   }
 }
 
+// Their first read would cost the kernel a page each, for as long as they are kept.
+TEST_F(LinuxSlabSysfs, ReadsOneFileOnlyOfACacheWithoutSlabs) {
+  auto empty = files();
+  for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs", "objects"}) empty[file] = "0\n";
+  kernel_.add("empty", empty);
+  kernel_.add("full", files());
+  set_options(1, 1'000'000'000);
+  ASSERT_TRUE(open());
+  const std::string expected = words();
+  EXPECT_TRUE(expected.starts_with("empty: ")) << expected;
+  EXPECT_NE(expected.find("slabs=0"), std::string::npos) << expected;
+  EXPECT_NE(expected.find("partial_slabs=0"), std::string::npos) << expected;
+  kernel_.calls.clear();
+  EXPECT_EQ(words(), expected);
+  EXPECT_EQ(kernel_.calls_of("empty/slabs"), 1U);
+  EXPECT_EQ(kernel_.calls.size(), 1U + 5U) << "five of the other";
+  // As soon as it has one all are read.
+  kernel_.folders["empty"] = kernel_.folders["full"];
+  kernel_.calls.clear();
+  EXPECT_NE(words(), expected);
+  EXPECT_EQ(kernel_.calls_of("empty/partial"), 1U);
+}
+
 TEST_F(LinuxSlabSysfs, LeavesOutWhatTheKernelDoesNotHave) {
   kernel_.add("only_partial", {{"partial", "3 N0=3\n"}});  // CONFIG_SLUB_DEBUG off
   EXPECT_EQ(words(), "only_partial: partial_slabs=3");
