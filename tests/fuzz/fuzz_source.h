@@ -113,21 +113,4 @@ inline bool fuzz_contribution(SourceReader& reader) {
   return true;
 }
 
-/// The same for a FreeBSD stream, and once more with a header that fits the bytes, since a fuzzer hardly guesses one.
-inline void fuzz_stream(const char* source, std::size_t type_size, std::string_view bytes) {
-  SourceReader reader(*find_source(source));
-  reader.raw.page_size = 4096;
-  reader.raw.cpu_count = 1 + static_cast<std::uint32_t>(bytes.size() % 5);
-  reader.raw.parts[0].assign(bytes);
-  fuzz_commit(reader);
-
-  constexpr std::size_t kHeaderSize = 16;
-  if (bytes.size() < kHeaderSize) return;
-  const std::uint32_t maxcpus = 1 + load<std::uint32_t>(bytes, 4) % 8;
-  const std::size_t record_size = type_size + 64 * std::size_t{maxcpus};
-  const std::uint32_t header[4] = {1, maxcpus, static_cast<std::uint32_t>((bytes.size() - kHeaderSize) / record_size), 0};
-  std::memcpy(reader.raw.parts[0].data(), header, sizeof header);
-  fuzz_commit(reader);
-}
-
 }  // namespace memstat

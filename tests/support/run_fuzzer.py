@@ -4,6 +4,7 @@
 
 The seeds of NAME_fuzz.cpp are the files that tests/fuzz/NAME_fuzz.seeds names, a pattern a line: relative to the repository
 ("config/*.yaml") or to a poll of any capture in tests/fixtures/captures ("fs/proc/slabinfo", "sysctl/kern.malloc_stats").
+A source's fuzzer that is made of tests/fuzz/any_source.cpp has no such list: it writes the seeds itself, from the source's captures.
 Seeds and what the fuzzer found interesting are kept in BUILD_DIR/corpus/NAME_fuzz, so that the next run starts from there; an
 input that crashes is kept in BUILD_DIR/crashes.
 Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30).
@@ -64,6 +65,9 @@ def main(program, fuzzer_count):
         if not paths:
             print(f"{recipe}: no file matches")
             return 1
+    elif subprocess.run([program], env={**os.environ, "MEMSTAT_SEEDS": str(corpus)}, check=False).returncode != 0:
+        print(f"{recipe} is not there, and {program} cannot make its seeds")
+        return 1
     seconds = max(3, float(os.environ.get("FUZZ_SECONDS", "30")) / fuzzer_count)
     command = [program, f"-max_total_time={seconds:.0f}", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
                "-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={crashes}/{name}-", str(corpus)]

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target of every source that has no fuzzer of its own; the source is the one that the program is named after. Any
+// bytes stand for each part of what the source read from a capture beside the other parts, and for files in the bundles
+// among them.
+//
+// MEMSTAT_SEEDS=DIRECTORY in the environment: writes what the captures have into it, and ends.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel/file_bundle.h"
+#include "tests/fuzz/fuzz_source.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/source_cases.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::size_t kStreamHeaderSize = 16;
+
+/// What the source read from the capture that it reads least of, so that a try is quick.
+std::optional<SourceReader> g_whole;
+
+std::size_t size_of(const RawBytes& raw) {
+  std::size_t size = 0;
+  for (const Buffer& part : raw.parts) size += part.size();
+  return size;
+}
+
+/// The records of a bundle by name; none when the bytes are not a whole bundle.
+std::vector<std::pair<std::string, std::string>> records_of(std::string_view bytes) {
+  std::vector<std::pair<std::string, std::string>> records;
+  FileBundleReader reader(bytes);
+  std::string_view name;
+  std::string_view content;
+  while (reader.next(name, content)) records.emplace_back(name, content);
+  if (reader.is_cut()) records.clear();
+  return records;
+}
+
+/// Gives `reader` what was read, without the part that is to be replaced: a stream's is 20 MB.
+void copy_other_parts(std::size_t replaced, SourceReader& reader) {
+  for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
+    if (i != replaced) reader.raw.parts[i].assign(g_whole->raw.parts[i].view());
+  }
+}
+
+/// Parses and commits what stands in `reader`, as its kind of source promises.
+void check(SourceReader& reader) {
+  reader.raw.parse_count = 0;
+  if (reader.descriptor->is_roster || reader.descriptor->allocator == Allocator::kUnknown) {
+    fuzz_commit(reader);
+  } else {
+    static_cast<void>(fuzz_contribution(reader));
+  }
+}
+
+/// Makes a bundle of the records of a whole one and of `bytes`: a line that is a record's name, or "+NAME", begins the
+/// content of that record, and what stands before the first such line is the content of all others. The last record, which
+/// says that the bundle is whole, stays.
+void write_bundle(const std::vector<std::pair<std::string, std::string>>& whole, std::string_view bytes, Buffer& bundle) {
+  std::vector<std::pair<std::string, std::string>> records(whole.begin(), whole.end() - 1);
+  std::string* content = nullptr;
+  std::string common;
+  std::vector<const std::string*> given;
+  std::string_view line;
+  while (next_line(bytes, line)) {
+    auto found = std::find_if(records.begin(), records.end(), [&](const auto& record) { return record.first == line; });
+    if (found == records.end() && line.starts_with('+') && records.size() < whole.size() + 64) {
+      records.emplace_back(line.substr(1), "");
+      found = records.end() - 1;
+      given.clear();  // the strings may have moved: what was given before counts as given no more
+      content = nullptr;
+    }
+    if (found != records.end()) {
+      content = &found->second;
+      content->clear();
+      given.push_back(content);
+    } else {
+      std::string& text = content != nullptr ? *content : common;
+      text += line;
+      text += '\n';
+    }
+  }
+  Buffer scratch;
+  FileBundleWriter writer(bundle, scratch);
+  for (const auto& [name, text] : records) {
+    const bool is_given = std::find(given.begin(), given.end(), &text) != given.end();
+    static_cast<void>(writer.add(name, is_given || common.empty() ? text : common));
+  }
+  static_cast<void>(writer.add(whole.back().first, whole.back().second));
+}
+
+/// A header that fits the bytes, since a fuzzer hardly guesses one. `type_size`: bytes of a record without its CPUs.
+void fit_header(std::size_t type_size, Buffer& stream) {
+  const std::uint32_t cpus = 1 + load<std::uint32_t>(stream.view(), 4) % 8;
+  const std::size_t record_size = type_size + 64 * std::size_t{cpus};
+  const std::uint32_t header[4] = {1, cpus, static_cast<std::uint32_t>((stream.size() - kStreamHeaderSize) / record_size),
+                                   0};
+  std::memcpy(stream.data(), header, sizeof header);
+}
+
+void run(std::string_view bytes) {
+  SourceReader reader(*g_whole->descriptor);
+  reader.raw.page_size = g_whole->raw.page_size;
+  reader.raw.cpu_count = 1 + static_cast<std::uint32_t>(bytes.size() % 5);
+  reader.raw.parts[0].assign(bytes);
+  check(reader);
+  if (is_stream(*reader.descriptor) && bytes.size() >= kStreamHeaderSize) {
+    const std::string_view whole = g_whole->raw.parts[0].view();
+    const std::size_t record_size = (whole.size() - kStreamHeaderSize) / load<std::uint32_t>(whole, 8);
+    fit_header(record_size - 64 * std::size_t{load<std::uint32_t>(whole, 4)}, reader.raw.parts[0]);
+    check(reader);
+  }
+
+  reader.raw.cpu_count = g_whole->raw.cpu_count;
+  for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
+    const std::string_view whole = g_whole->raw.parts[part].view();
+    if (whole.empty()) continue;
+    copy_other_parts(part, reader);
+    reader.raw.parts[part].assign(bytes);
+    check(reader);
+    if (const auto records = records_of(whole); !records.empty()) {
+      copy_other_parts(part, reader);
+      write_bundle(records, bytes, reader.raw.parts[part]);
+      check(reader);
+    }
+  }
+}
+
+void write_seed(const std::string& directory, const std::string& name, std::string_view bytes) {
+  std::ofstream(directory + "/" + name, std::ios::binary) << bytes.substr(0, 64U * 1024);
+}
+
+/// Each part, the records of each bundle one by one, and all of them.
+void write_seeds(const std::string& directory, const std::string& capture, const RawBytes& raw) {
+  for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
+    const std::string_view bytes = raw.parts[part].view();
+    if (bytes.empty()) continue;
+    const std::string name = capture + "-" + std::to_string(part);
+    write_seed(directory, name, bytes);
+    std::string all;
+    std::size_t number = 0;
+    for (const auto& [record, content] : records_of(bytes)) {
+      const std::string text = record + "\n" + content + (content.ends_with('\n') ? "" : "\n");
+      all += text;
+      if (++number <= 100) write_seed(directory, name + "-" + std::to_string(number), text);
+    }
+    if (!all.empty()) write_seed(directory, name + "-all", all);
+  }
+}
+
+}  // namespace
+}  // namespace memstat
+
+extern "C" int LLVMFuzzerInitialize(int*, char*** arguments) {
+  using namespace memstat;
+  std::string name = std::filesystem::path((*arguments)[0]).filename().string();
+  name.resize(name.rfind("_fuzz") == std::string::npos ? 0 : name.rfind("_fuzz"));
+  const SourceDescriptor* const source = find_source(name);
+  if (source == nullptr) {
+    std::fprintf(stderr, "%s: no source has this name without _fuzz\n", (*arguments)[0]);
+    std::exit(1);
+  }
+  const char* const seeds = std::getenv("MEMSTAT_SEEDS");
+  for (const std::string& capture : captures_of_source(name)) {
+    const auto view = open_fixture(capture);
+    SourceReader reader(*source);
+    static_cast<void>(open_source(reader, *view));
+    if (!read_source(reader, *view)) continue;
+    if (seeds != nullptr) write_seeds(seeds, capture, reader.raw);
+    if (!g_whole || size_of(reader.raw) < size_of(g_whole->raw)) g_whole = std::move(reader);
+  }
+  if (!g_whole) {
+    std::fprintf(stderr, "%s: no capture of tests/fixtures/sources/%s.captures can be read\n", (*arguments)[0],
+                 name.c_str());
+    std::exit(1);
+  }
+  if (seeds != nullptr) std::exit(0);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  memstat::run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

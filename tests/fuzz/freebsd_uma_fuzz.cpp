@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as the stream that source freebsd_uma reads.
-#include "tests/fuzz/fuzz_source.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  memstat::fuzz_stream("freebsd_uma", 120, {reinterpret_cast<const char*>(data), size});
-  return 0;
-}
