@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/access_list.h"
 
+#include <algorithm>
+
 #include "core/base/text.h"
 
 namespace memstat {
@@ -39,8 +41,7 @@ std::optional<Ipv4Network> parse_ipv4_network(std::string_view text) {
   }
   const auto address = parse_ipv4(text.substr(0, slash));
   if (!address) return {};
-  // civetweb compares with the network as written, so host bits left set would match nobody.
-  network.address = network.prefix == 0 ? 0 : *address & (0xFFFFFFFFU << (32 - network.prefix));
+  network.address = *address & network.mask();
   return network;
 }
 
@@ -52,8 +53,8 @@ Error option_error(std::string_view key, std::string_view value, std::string_vie
   return error;
 }
 
-Result<std::string> make_access_list(std::span<const std::string> allow) {
-  std::string list = "-0.0.0.0/0,+127.0.0.0/8";
+Result<AccessList> AccessList::make(std::span<const std::string> allow) {
+  AccessList list;
   for (const std::string& entry : allow) {
     const auto network = parse_ipv4_network(entry);
     if (!network) {
@@ -62,9 +63,15 @@ Result<std::string> make_access_list(std::span<const std::string> allow) {
                           ipv6 ? "the HTTP server has no IPv6; let a reverse proxy on this host serve IPv6 clients"
                                : "not an IPv4 network; write it as 192.0.2.0/24 or 192.0.2.1");
     }
-    list += ",+" + format_ipv4(network->address) + "/" + std::to_string(network->prefix);
+    list.networks_.push_back(*network);
   }
   return list;
+}
+
+bool AccessList::admits(std::uint32_t address) const {
+  return is_loopback(address) || std::any_of(networks_.begin(), networks_.end(), [&](const Ipv4Network& network) {
+           return (address & network.mask()) == network.address;
+         });
 }
 
 }  // namespace memstat

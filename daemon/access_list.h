@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -16,6 +17,7 @@ namespace memstat {
 struct Ipv4Network {
   std::uint32_t address = 0;
   unsigned prefix = 32;
+  [[nodiscard]] constexpr std::uint32_t mask() const { return prefix == 0 ? 0 : 0xFFFFFFFFU << (32 - prefix); }
 };
 
 /// Dotted decimal notation ("192.0.2.1", no leading zeros) as a number in host byte order; anything else: nothing.
@@ -34,9 +36,17 @@ constexpr bool is_loopback(std::uint32_t address) { return (address >> 24) == 12
 /// An error of code kData about a configured value: "key: value: data: why".
 Error option_error(std::string_view key, std::string_view value, std::string_view why);
 
-/// The value of civetweb's option access_control_list for these networks: everybody is refused but 127.0.0.0/8 and the
-/// networks of `allow`. An empty `allow` means loopback only. Fails (kData, the entry in `path`) on an entry that is no IPv4
-/// network.
-Result<std::string> make_access_list(std::span<const std::string> allow);
+/// The addresses that may connect: 127.0.0.0/8 and the networks of a configuration. Thread safety: a plain value.
+class AccessList {
+ public:
+  /// An empty `allow` means loopback only. Fails (kData, the entry in `path`) on an entry that is no IPv4 network.
+  static Result<AccessList> make(std::span<const std::string> allow);
+
+  /// `address` is in host byte order.
+  [[nodiscard]] bool admits(std::uint32_t address) const;
+
+ private:
+  std::vector<Ipv4Network> networks_;
+};
 
 }  // namespace memstat

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/kernel/open_view.h"
+#include "daemon/access_list.h"
 #include "daemon/config_file.h"
 #include "daemon/feeds.h"
 #include "daemon/http_server.h"
@@ -59,6 +60,7 @@ class App {
 
  private:
   Result<void> open_kernel();
+  Result<void> listen();
   int once();
   int serve();
   Result<void> give_up_privileges();
@@ -90,14 +92,24 @@ class App {
   std::unique_ptr<TextfileWriter> textfile_writer_;
   std::shared_ptr<KernelView> view_;
   std::unique_ptr<Poller> poller_;
+  HttpListeners listeners_;
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;
   std::atomic<std::int64_t> scrape_age_ns_{0};  // key poll.on_scrape; 0: off
   std::atomic<bool> has_per_cpu_{false};        // whether key per_cpu selects any type
 };
 
+// First of all: sources keep thousands of files open, and a port below 1024 needs root.
+Result<void> App::listen() {
+  const HttpServerOptions options = server_options();
+  if (auto access = AccessList::make(options.allow); !access) return access.error();
+  auto listeners = HttpListeners::open(options.listen);
+  if (!listeners) return listeners.error();
+  listeners_ = *std::move(listeners);
+  return {};
+}
+
 Result<void> App::open_kernel() {
-  raise_open_file_limit();
   const bool is_replay = !options_.replay.empty();
   // A folder is read poll by poll, which the account that root becomes may not be allowed to.
   const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
@@ -207,7 +219,8 @@ Result<void> App::give_up_privileges() {
 }
 
 Result<void> App::start_server(Pages& pages) {
-  auto server = HttpServer::start(server_options(), [&pages](const HttpRequest& request) { return pages.respond(request); });
+  auto server = HttpServer::start(server_options(), std::move(listeners_),
+                                  [&pages](const HttpRequest& request) { return pages.respond(request); });
   if (!server) return server.error();
   server_ = *std::move(server);
   for (const std::string& address : server_->addresses()) log_.info("listening on http://" + address + "/");
@@ -251,10 +264,6 @@ int App::wait_for_signals(PollLoop& loop) {
 }
 
 int App::serve() {
-  if (const Result<void> bindable = HttpServer::check(server_options()); !bindable) {
-    complain(to_string(bindable.error()));
-    return kCouldNotRun;
-  }
   // Blocked before any thread exists, so that only the main thread takes them.
   const sigset_t signals = handled_signals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
@@ -314,6 +323,13 @@ int App::serve() {
 }
 
 int App::run() {
+  raise_open_file_limit();
+  if (!options_.once) {
+    if (const Result<void> listening = listen(); !listening) {
+      complain(to_string(listening.error()));
+      return kCouldNotRun;
+    }
+  }
   if (const Result<void> opened = open_kernel(); !opened) {
     complain(to_string(opened.error()));
     return kCouldNotRun;

@@ -63,6 +63,18 @@ bool list_contains(std::string_view list, std::string_view token) {
   return false;
 }
 
+bool is_whole_header(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto c = static_cast<unsigned char>(bytes[i]);
+    if (c == '\n') {
+      if (bytes.substr(i + 1, 1) == "\n" || (i > 0 && bytes[i - 1] == '\r' && bytes.substr(i + 1, 2) == "\r\n")) return true;
+    } else if ((c < 0x20 && c != '\r') || c == 0x7f) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string_view status_words(int status) {
   switch (status) {
     case 200: return "OK";

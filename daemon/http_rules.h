@@ -22,6 +22,10 @@ bool is_loopback_host(std::string_view host);
 /// Whether the comma-separated list of a header contains `token`, regardless of case.
 bool list_contains(std::string_view list, std::string_view token);
 
+/// Whether the first request in these bytes can be judged: its header's end has come, or a character that no header has. It
+/// answers as civetweb's reader does, so that a thread that gets such a request never waits for the rest of it.
+bool is_whole_header(std::string_view bytes);
+
 /// The standard's words for a status ("Not Found"); "Unknown" for one that this server does not use.
 std::string_view status_words(int status);
 

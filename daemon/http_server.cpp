@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// civetweb's part is small: it accepts, checks the access list, gives the connection a thread and parses the header. The
+// civetweb's part is small: it gives a connection that the front has found good a thread, and parses the header. The
 // callback `begin_request` answers everything, so that its files, scripts, uploads and upgrades are never reached; bodies
 // are refused, so that its body reader is not either; and answers are sent by our own code under our own deadline.
 #include "daemon/http_server.h"
 
 #include <civetweb.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <ctime>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "core/base/text.h"
 #include "daemon/access_list.h"
+#include "daemon/http_accept.h"
+#include "daemon/http_front.h"
 #include "daemon/http_rules.h"
 #include "daemon/http_sockets.h"
 #include "daemon/http_threads.h"
-#include "daemon/http_workers.h"
 
 namespace memstat {
 namespace {
@@ -33,42 +29,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMaxHeaderBytes = 8192;
-constexpr int kMaxPorts = 64;
 
 // civetweb counts initialisations, but not thread-safely.
 std::mutex library_mutex;
 
-// Where civetweb keeps the request's facts inside a connection, learnt from the first answer of mg_get_request_info: it is
-// the same for every connection, and civetweb does not answer yet when a connection begins, which is when the peer's address
-// is needed. 0 means not learnt yet.
-std::atomic<std::ptrdiff_t> request_info_offset{0};
-
-const mg_request_info* request_info(const mg_connection* connection) {
-  const mg_request_info* info = mg_get_request_info(connection);
-  if (info != nullptr && request_info_offset.load(std::memory_order_relaxed) == 0) {
-    request_info_offset = reinterpret_cast<const char*>(info) - reinterpret_cast<const char*>(connection);
-  }
-  return info;
-}
-
-// As request_info, for a connection that has only begun: just remote_addr, remote_port and server_port are set.
-const mg_request_info* early_request_info(const mg_connection* connection) {
-  const std::ptrdiff_t offset = request_info_offset;
-  if (offset == 0) return nullptr;
-  return reinterpret_cast<const mg_request_info*>(reinterpret_cast<const char*>(connection) + offset);
-}
-
-std::optional<Connected> find_connection_of(const mg_request_info& info) {
-  const auto address = parse_ipv4({info.remote_addr, ::strnlen(info.remote_addr, sizeof info.remote_addr)});
-  if (!address || info.remote_port <= 0) return {};
-  return find_connection({*address, static_cast<std::uint16_t>(info.remote_port)},
-                         static_cast<std::uint16_t>(info.server_port));
-}
-
 // What one worker thread owns. Only that thread touches it.
 struct WorkerData {
-  std::size_t index = 0;
-  std::optional<Connected> connection;
+  HttpConnection* connection = nullptr;
   const char* buffer_begin = nullptr;  // lowest place at which civetweb's read buffer was seen to hold a request
   std::string head;
   std::string path;
@@ -227,28 +194,6 @@ HttpResponse plain(int status, std::string_view why) {
   return response;
 }
 
-// The options and what their texts mean.
-struct Checkout {
-  std::vector<Endpoint> endpoints;
-  std::string access_list;
-};
-
-Result<Checkout> check_options(const HttpServerOptions& options) {
-  Checkout checkout;
-  if (options.listen.empty()) return option_error("listen", "", "no address; write one as 127.0.0.1:8947");
-  if (options.listen.size() > kMaxPorts) return option_error("listen", "", "more than 64 addresses");
-  for (const std::string& text : options.listen) {
-    auto endpoint = parse_endpoint(text);
-    if (!endpoint) return endpoint.error();
-    checkout.endpoints.push_back(*endpoint);
-  }
-  auto access_list = make_access_list(options.allow);
-  if (!access_list) return access_list.error();
-  checkout.access_list = *std::move(access_list);
-  if (auto probed = probe_endpoints(checkout.endpoints); !probed) return probed.error();
-  return checkout;
-}
-
 }  // namespace
 
 std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
@@ -260,16 +205,24 @@ std::optional<std::string_view> HttpRequest::header(std::string_view name) const
 
 class HttpServer::Impl {
  public:
-  Impl(HttpServerOptions options, HttpHandler handler) : options_(std::move(options)), handler_(std::move(handler)) {}
+  Impl(HttpServerOptions options, AccessList access, HttpListeners listeners, HttpHandler handler)
+      : options_(std::move(options)),
+        handler_(std::move(handler)),
+        front_({.connections = options_.connections,
+                .per_address = options_.connections_per_address,
+                .threads = options_.threads,
+                .header_bytes = kMaxHeaderBytes,
+                .header_deadline = options_.header_deadline,
+                .log = [this](std::string_view line) { log(line); }},
+               std::move(access), std::move(listeners)) {}
   ~Impl() { stop(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  Result<void> start(Checkout checkout);
+  Result<void> start();
   void stop();
-  void stop_civetweb();
   [[nodiscard]] std::vector<std::string> addresses() const;
-  [[nodiscard]] std::size_t evictions() const { return workers_.evictions(); }
+  [[nodiscard]] std::size_t evictions() const { return front_.evictions(); }
 
  private:
   static Impl& of(const mg_connection* connection) {
@@ -289,49 +242,39 @@ class HttpServer::Impl {
   static int on_log(const mg_connection* connection, const char* message) noexcept;
 
   void log(std::string_view line) noexcept;
-  [[nodiscard]] bool is_loopback_listener(Endpoint local) const;
+  void refuse(HttpConnection& connection);
   HttpResponse ask_handler(const HttpRequest& request);
   int answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info);
   bool respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive);
 
   HttpServerOptions options_;
   HttpHandler handler_;
-  std::vector<Endpoint> endpoints_;  // with real ports once started
-  HttpWorkers workers_;
+  HttpFront front_;
   std::vector<WorkerData> worker_data_;
   std::atomic<std::size_t> threads_started_{0};
-  std::atomic<bool> started_{false};  // set when `endpoints_` has real ports
+  std::atomic<bool> started_{false};
   std::mutex start_log_mutex_;
   std::string start_log_;
   bool library_ready_ = false;
   mg_context* context_ = nullptr;
 };
 
-Result<void> HttpServer::Impl::start(Checkout checkout) {
-  endpoints_ = std::move(checkout.endpoints);
-  if (options_.threads == 0) return option_error("HTTP server", "", "needs at least one thread");
+Result<void> HttpServer::Impl::start() {
   worker_data_.resize(options_.threads);
-  for (std::size_t i = 0; i < worker_data_.size(); ++i) worker_data_[i].index = i;
-
-  const ThreadBirth birth;
-  if (auto started = workers_.start(options_.threads); !started) return started;
+  if (auto opened = front_.open(); !opened) return opened;
   {
     const std::lock_guard lock(library_mutex);
     mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
     library_ready_ = true;
   }
-  std::string ports;
-  for (const Endpoint endpoint : endpoints_) ports += (ports.empty() ? "" : ",") + format_endpoint(endpoint);
   const std::string threads = std::to_string(options_.threads);
   const std::string header_deadline = std::to_string(options_.header_deadline.count());
   const std::string keep_alive_idle = std::to_string(options_.keep_alive_idle.count());
   const std::string header_bytes = std::to_string(kMaxHeaderBytes);
   const char* settings[] = {"listening_ports",
-                            ports.c_str(),
+                            "127.0.0.1:0",  // what is asked for is ours to answer: see http_accept.h
                             "num_threads",
                             threads.c_str(),
-                            "access_control_list",
-                            checkout.access_list.c_str(),
                             "request_timeout_ms",
                             header_deadline.c_str(),
                             "enable_keep_alive",
@@ -342,10 +285,6 @@ Result<void> HttpServer::Impl::start(Checkout checkout) {
                             header_bytes.c_str(),
                             "tcp_nodelay",
                             "1",
-                            "connection_queue",
-                            "64",
-                            "listen_backlog",
-                            "200",
                             "decode_url",
                             "no",
                             "decode_query_string",
@@ -366,58 +305,32 @@ Result<void> HttpServer::Impl::start(Checkout checkout) {
   mg_init_data init{&callbacks, this, settings};
   std::array<char, 256> text{};
   mg_error_data error{nullptr, text.data(), text.size()};
-  context_ = mg_start2(&init, &error);
+  {
+    const ThreadBirth birth;
+    const CivetwebStart calls(front_);
+    context_ = mg_start2(&init, &error);
+  }
   if (context_ == nullptr) {
     const std::lock_guard lock(start_log_mutex_);
-    Error failure = option_error("listen", ports, "cannot start the HTTP server: " + start_log_ + text.data());
+    Error failure = option_error("HTTP server", "", "cannot start: " + start_log_ + text.data());
     failure.code = ErrorCode::kIo;
     return failure;
   }
-  std::array<mg_server_port, kMaxPorts> real{};
-  const int count = mg_get_server_ports(context_, kMaxPorts, real.data());
-  for (std::size_t i = 0; i < endpoints_.size() && static_cast<int>(i) < count; ++i) {
-    endpoints_[i].port = static_cast<std::uint16_t>(real[i].port);
+  if (!front_.has_listener()) {
+    return option_error("HTTP server", "",
+                        "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
   }
   started_.store(true, std::memory_order_release);
   return {};
 }
 
-void HttpServer::Impl::stop_civetweb() {
-  // civetweb's threads look at its stop flag every 2 s; a socket that is shut down wakes them at once. This covers the
-  // listeners, connections that no worker has taken yet and those whose descriptor was not known. Again and again, because a
-  // connection may be accepted while the others are being shut down.
-  const auto shut_down_all = [this] {
-    for (const int descriptor : find_descriptors_of(endpoints_)) ::shutdown(descriptor, SHUT_RDWR);
-  };
-  shut_down_all();
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool stopped = false;  // guarded by mutex
-  std::thread waker;
-  try {
-    waker = std::thread([&] {
-      std::unique_lock lock(mutex);
-      while (!wake.wait_for(lock, std::chrono::milliseconds(20), [&] { return stopped; })) shut_down_all();
-    });
-  } catch (const std::system_error&) {  // no thread to be had: then it may take civetweb's 2 s
-  }
-  mg_stop(context_);
-  {
-    const std::lock_guard lock(mutex);
-    stopped = true;
-  }
-  wake.notify_all();
-  if (waker.joinable()) waker.join();
-}
-
 void HttpServer::Impl::stop() {
-  workers_.stop();
+  front_.stop();
   if (context_ != nullptr) {
-    stop_civetweb();
+    mg_stop(context_);
     context_ = nullptr;
-    // Connections still in civetweb's queue: it forgets them without closing.
-    for (const int descriptor : find_descriptors_of(endpoints_)) ::close(descriptor);
   }
+  front_.close();
   if (library_ready_) {
     const std::lock_guard lock(library_mutex);
     mg_exit_library();
@@ -427,59 +340,52 @@ void HttpServer::Impl::stop() {
 
 std::vector<std::string> HttpServer::Impl::addresses() const {
   std::vector<std::string> texts;
-  for (const Endpoint endpoint : endpoints_) texts.push_back(format_endpoint(endpoint));
+  for (const Endpoint endpoint : front_.endpoints()) texts.push_back(format_endpoint(endpoint));
   return texts;
 }
 
 void* HttpServer::Impl::on_thread(const mg_context* context, int type) noexcept {
-  if (type != 1) return nullptr;  // only workers serve connections
   auto& server = *static_cast<Impl*>(mg_get_user_data(context));
+  if (type == 0) become_accepting_thread(server.front_);
+  if (type != 1) return nullptr;  // only workers serve connections
   return &server.worker_data_[server.threads_started_++];
 }
 
 int HttpServer::Impl::on_connection(const mg_connection* connection, void** data) noexcept {
   *data = nullptr;
-  WorkerData& worker = worker_of(connection);
-  const mg_request_info* info = early_request_info(connection);
-  worker.connection = info != nullptr ? find_connection_of(*info) : std::nullopt;
-  of(connection).workers_.begin(worker.index, worker.connection ? worker.connection->descriptor : -1);
+  worker_of(connection).connection = of(connection).front_.claim();
   return 0;
 }
 
 int HttpServer::Impl::on_request(mg_connection* connection) noexcept {
-  const mg_request_info* info = request_info(connection);
+  const mg_request_info* info = mg_get_request_info(connection);
   WorkerData& worker = worker_of(connection);
   Impl& server = of(connection);
   try {
-    if (!worker.connection) worker.connection = find_connection_of(*info);
-    if (worker.connection) return server.answer(connection, worker, *info);
+    if (worker.connection != nullptr) return server.answer(connection, worker, *info);
   } catch (const std::exception& error) {
     server.log(error.what());
   } catch (...) {
     server.log("unknown exception while a request was answered");
   }
-  // The client is gone already, or no memory was left to answer it.
+  // No memory was left to answer it.
   mg_disable_keep_alive(connection);
   return 500;
 }
 
 void HttpServer::Impl::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
-  WorkerData& worker = worker_of(connection);
-  of(connection)
-      .workers_.change(worker.index, WorkerState::kWaiting, worker.connection ? worker.connection->descriptor : -1);
+  HttpConnection* const own = worker_of(connection).connection;
+  if (own != nullptr) of(connection).front_.change(*own, ConnectionState::kKept);
 }
 
 // civetweb found the request unreadable, or its header did not come in time. It closes the connection after this.
 int HttpServer::Impl::on_error(mg_connection* connection, int status, const char* message) noexcept {
-  const mg_request_info* info = request_info(connection);
   WorkerData& worker = worker_of(connection);
   Impl& server = of(connection);
   try {
-    if (!worker.connection && info != nullptr) worker.connection = find_connection_of(*info);
-    if (worker.connection) {
-      const int descriptor = worker.connection->descriptor;
-      server.workers_.change(worker.index, WorkerState::kAnswering, descriptor);
-      if (server.respond(worker, plain(status, message), false, false)) finish_refusal(descriptor);
+    if (worker.connection != nullptr) {
+      server.front_.change(*worker.connection, ConnectionState::kAnswering);
+      if (server.respond(worker, plain(status, message), false, false)) server.refuse(*worker.connection);
     }
   } catch (...) {
     server.log("no memory to refuse a request");
@@ -489,8 +395,8 @@ int HttpServer::Impl::on_error(mg_connection* connection, int status, const char
 
 void HttpServer::Impl::on_close(const mg_connection* connection) noexcept {
   WorkerData& worker = worker_of(connection);
-  of(connection).workers_.end(worker.index);
-  worker.connection.reset();
+  if (worker.connection != nullptr) of(connection).front_.end(*worker.connection);
+  worker.connection = nullptr;
 }
 
 int HttpServer::Impl::on_log(const mg_connection* connection, const char* message) noexcept {
@@ -509,14 +415,9 @@ void HttpServer::Impl::log(std::string_view line) noexcept {
   }
 }
 
-bool HttpServer::Impl::is_loopback_listener(Endpoint local) const {
-  // Ports are being written until then; a listener on the same address is near enough.
-  const bool ports_known = started_.load(std::memory_order_acquire);
-  for (const Endpoint& listener : endpoints_) {
-    if (!is_loopback(listener.address) || listener.address != local.address) continue;
-    if (!ports_known || listener.port == local.port) return true;
-  }
-  return false;
+void HttpServer::Impl::refuse(HttpConnection& connection) {
+  front_.change(connection, ConnectionState::kDraining);
+  finish_refusal(connection.descriptor);
 }
 
 HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
@@ -531,18 +432,18 @@ HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
 }
 
 int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {
-  const int descriptor = worker.connection->descriptor;
-  workers_.change(worker.index, WorkerState::kAnswering, descriptor);
-  const Checked checked = check_request(info, worker, is_loopback_listener(worker.connection->local));
+  HttpConnection& own = *worker.connection;
+  front_.change(own, ConnectionState::kAnswering);
+  const Checked checked = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
   const HttpResponse response = checked.refusal != 0 ? plain(checked.refusal, checked.why) : ask_handler(checked.request);
-  const bool keep_alive = checked.keep_alive && options_.keep_alive_idle.count() > 0 && !workers_.crowded();
+  const bool keep_alive = checked.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);
   const bool sent = respond(worker, response, checked.head_only, keep_alive);
   // Without this civetweb would read on for a request body, for as long as the client drips one.
   if (!keep_alive || !sent) mg_disable_keep_alive(connection);
   if (!sent) {
-    discard_on_close(descriptor);
+    discard_on_close(own.descriptor);
   } else if (checked.refusal != 0) {
-    finish_refusal(descriptor);
+    refuse(own);
   }
   return response.status;
 }
@@ -558,7 +459,7 @@ bool HttpServer::Impl::respond(WorkerData& worker, const HttpResponse& response,
     worker.pieces.push_back(response.text);
   }
   const auto on_stall = [this, &worker](bool stalled) {
-    workers_.change(worker.index, stalled ? WorkerState::kStalled : WorkerState::kAnswering, worker.connection->descriptor);
+    front_.change(*worker.connection, stalled ? ConnectionState::kStalled : ConnectionState::kAnswering);
   };
   return send_all(worker.connection->descriptor, worker.pieces,
                   {.deadline = Clock::now() + options_.write_deadline, .on_stall = on_stall});
@@ -567,17 +468,19 @@ bool HttpServer::Impl::respond(WorkerData& worker, const HttpResponse& response,
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 
-Result<void> HttpServer::check(const HttpServerOptions& options) {
-  auto checkout = check_options(options);
-  if (!checkout) return checkout.error();
-  return {};
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpHandler handler) {
+  auto listeners = HttpListeners::open(options.listen);
+  if (!listeners) return listeners.error();
+  return start(std::move(options), *std::move(listeners), std::move(handler));
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpHandler handler) {
-  auto checkout = check_options(options);
-  if (!checkout) return checkout.error();
-  auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
-  if (auto started = impl->start(*std::move(checkout)); !started) return started.error();
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpListeners listeners,
+                                                      HttpHandler handler) {
+  auto access = AccessList::make(options.allow);
+  if (!access) return access.error();
+  if (options.threads == 0) return option_error("HTTP server", "", "needs at least one thread");
+  auto impl = std::make_unique<Impl>(std::move(options), *std::move(access), std::move(listeners), std::move(handler));
+  if (auto started = impl->start(); !started) return started.error();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

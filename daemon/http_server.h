@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "daemon/http_listeners.h"
 
 namespace memstat {
 
@@ -51,18 +52,24 @@ struct HttpResponse {
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpServerOptions {
-  /// "127.0.0.1:8947"; port 0 means any free port. At least one.
+  /// "127.0.0.1:8947"; port 0 means any free port. At least one. Not looked at when listeners are given.
   std::vector<std::string> listen = {"127.0.0.1:8947"};
   /// IPv4 networks that may connect; 127.0.0.0/8 always may. Others are refused before a thread is taken.
   std::vector<std::string> allow = {};
-  /// Connections served at once; each has a thread. 1 or more.
+  /// Requests answered and idle connections kept at once; each has a thread. 1 or more.
   unsigned threads = 32;
-  /// A request's header must be whole so long after the connection or after its first byte.
+  /// Connections at once, of all clients and of one address. Of more, the one that has waited longest for its own header is
+  /// closed, which is never one whose request is being answered.
+  std::size_t connections = 1024;
+  std::size_t connections_per_address = 512;
+  /// A request's header must be whole so long after the connection was made.
   std::chrono::milliseconds header_deadline{3000};
   /// A client must have taken the whole answer so long after it was begun, else it is dropped.
   std::chrono::milliseconds write_deadline{10'000};
-  /// How long an idle connection is kept for a next request. 0 means that none is kept.
-  std::chrono::milliseconds keep_alive_idle{1000};
+  /// How long an idle connection is kept for a next request while threads are free; when they are not, idle connections go
+  /// first. Longer than the five minutes of Prometheus, so that the end comes from the client, which knows whether it is
+  /// about to ask. 0 means that none is kept.
+  std::chrono::milliseconds keep_alive_idle{360'000};
   /// Told what goes wrong, one line a call, on any thread (an unauthorised client can cause lines: limit their rate). May be
   /// empty.
   std::function<void(std::string_view)> log = {};
@@ -71,19 +78,18 @@ struct HttpServerOptions {
 /// A running server. Thread safety: addresses() is safe; start, stop and the destructor belong to one thread.
 class HttpServer {
  public:
-  /// Whether every address of `options.listen` can be listened on now, and everything else in them is right. For a clear
-  /// message before privileges are dropped; start() checks the same again.
-  static Result<void> check(const HttpServerOptions& options);
-
   /// Listens, and starts the threads: with signals blocked and the privileges and filters of the calling thread, so call it
   /// after they are dropped. The process ignores SIGPIPE from then on. The error's `path` names the address or option that
   /// is wrong.
   static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options, HttpHandler handler);
+  /// The same on sockets that listen already, for a program that gives up privileges in between.
+  static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options, HttpListeners listeners, HttpHandler handler);
 
   /// Where it listens, in the order of the options, with real ports: "127.0.0.1:41234".
   [[nodiscard]] std::vector<std::string> addresses() const;
 
-  /// How many connections were shut down because they held a thread, doing nothing, while all threads were held.
+  /// How many connections were closed so that others could be served: too many of them, or holding a thread that a request
+  /// waited for.
   [[nodiscard]] std::size_t evictions() const;
 
   /// Stops listening, cuts all connections and ends the threads. Waits for no client, only for handlers that run.

@@ -20,58 +20,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// No descriptor of this daemon gets near it; it bounds the search for one that is not there.
-constexpr int kHighestDescriptor = 65536;
 constexpr std::size_t kLargestWrite = 64 * 1024;
 constexpr std::size_t kPiecesPerWrite = 16;
+constexpr int kSendBuffer = 256 * 1024;
 constexpr std::size_t kDrainBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kDrainTime{200};
-
-sockaddr_in to_sockaddr(Endpoint endpoint) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(endpoint.address);
-  address.sin_port = htons(endpoint.port);
-  return address;
-}
-
-std::optional<Endpoint> name_of(int descriptor, decltype(::getsockname)* get) {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  if (get(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
-  if (length < sizeof address || address.sin_family != AF_INET) return {};
-  return Endpoint{ntohl(address.sin_addr.s_addr), ntohs(address.sin_port)};
-}
-
-int descriptor_limit() {
-  const long open_max = ::sysconf(_SC_OPEN_MAX);
-  return open_max > 0 && open_max < kHighestDescriptor ? static_cast<int>(open_max) : kHighestDescriptor;
-}
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
-// Closes the probes whatever way the function that owns them ends.
-struct Probes {
-  std::vector<int> descriptors;
-  ~Probes() {
-    for (const int descriptor : descriptors) ::close(descriptor);
-  }
-};
-
-Error bind_error(Endpoint endpoint, int system_errno) {
-  std::string_view advice = "cannot listen";
-  if (system_errno == EADDRINUSE) {
-    advice =
-        "cannot listen; stop the program that has this address (ss -ltnp or sockstat -4l names it) or choose another port";
-  } else if (system_errno == EADDRNOTAVAIL) {
-    advice = "cannot listen; no interface of this host has this address";
-  } else if (system_errno == EACCES) {
-    advice = "cannot listen; a port below 1024 needs a privilege that the daemon has given up: choose a higher one";
-  }
-  return system_error(format_endpoint(endpoint), system_errno, advice);
+// The most that this kernel gives by default; where its buffers are larger already nothing is changed.
+void enlarge_send_buffer(int descriptor) {
+  int size = 0;
+  socklen_t length = sizeof size;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, &length) != 0 || size >= kSendBuffer) return;
+  ::setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
 }
 
 }  // namespace
@@ -95,50 +60,19 @@ std::string format_endpoint(Endpoint endpoint) {
   return format_ipv4(endpoint.address) + ":" + std::to_string(endpoint.port);
 }
 
-Result<void> probe_endpoints(std::span<const Endpoint> endpoints) {
-  Probes probes;
-  for (const Endpoint endpoint : endpoints) {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
-    if (descriptor < 0) return bind_error(endpoint, errno);
-    probes.descriptors.push_back(descriptor);
-    const int on = 1;
-    ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    const sockaddr_in address = to_sockaddr(endpoint);
-    if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(descriptor, 1) != 0) {
-      return bind_error(endpoint, errno);
-    }
-  }
-  return {};
-}
-
-std::optional<Connected> find_connection(Endpoint peer, std::uint16_t local_port) {
-  const int limit = descriptor_limit();
-  for (int descriptor = 0; descriptor < limit; ++descriptor) {
-    if (name_of(descriptor, ::getpeername) != peer) continue;
-    const auto local = name_of(descriptor, ::getsockname);
-    if (local && local->port == local_port) return Connected{descriptor, *local};
-  }
-  return {};
-}
-
-std::vector<int> find_descriptors_of(std::span<const Endpoint> listeners) {
-  std::vector<int> found;
-  const int limit = descriptor_limit();
-  for (int descriptor = 0; descriptor < limit; ++descriptor) {
-    const auto local = name_of(descriptor, ::getsockname);
-    if (local &&
-        std::any_of(listeners.begin(), listeners.end(), [&](Endpoint listener) { return came_through(*local, listener); })) {
-      found.push_back(descriptor);
-    }
-  }
-  return found;
+sockaddr_in to_sockaddr(Endpoint endpoint) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(endpoint.address);
+  address.sin_port = htons(endpoint.port);
+  return address;
 }
 
 bool send_all(int descriptor, std::span<const std::string_view> pieces, const Sending& sending) {
   std::size_t piece = 0;   // the first piece not yet sent whole
   std::size_t offset = 0;  // how much of it is sent
   bool stalled = false;
+  bool enlarged = false;
   for (;;) {
     std::array<iovec, kPiecesPerWrite> parts;
     std::size_t part_count = 0;
@@ -170,6 +104,11 @@ bool send_all(int descriptor, std::span<const std::string_view> pieces, const Se
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
+    if (!enlarged) {
+      enlarged = true;
+      enlarge_send_buffer(descriptor);
+      continue;
+    }
     if (!stalled && sending.on_stall) sending.on_stall(true);
     stalled = true;
     const int wait = milliseconds_until(sending.deadline);
@@ -200,6 +139,19 @@ void finish_refusal(int descriptor) {
     if (wait == 0 || ::poll(&readable, 1, wait) < 0) return;
   }
 }
+
+void refuse_now(int descriptor, std::string_view answer) {
+  (void)::send(descriptor, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::shutdown(descriptor, SHUT_WR);
+  std::array<char, 4096> dropped;
+  for (std::size_t total = 0; total < kDrainBytes;) {
+    const ssize_t got = ::recv(descriptor, dropped.data(), dropped.size(), MSG_DONTWAIT);
+    if (got <= 0) return;
+    total += static_cast<std::size_t>(got);
+  }
+}
+
+void report_from(int descriptor, int bytes) { ::setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes); }
 
 bool has_unread_bytes(int descriptor) {
   char byte;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The plain socket work around civetweb: addresses to listen on, why a bind fails, which descriptor a connection has
-// (civetweb does not tell, and without it neither an exact write deadline nor a prompt stop is possible), and sending under
-// a deadline.
+// The plain socket work around civetweb: addresses, sending under a deadline, and refusing.
 #pragma once
+
+#include <netinet/in.h>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/result.h"
 
@@ -30,27 +28,8 @@ Result<Endpoint> parse_endpoint(std::string_view text);
 /// "127.0.0.1:8947".
 std::string format_endpoint(Endpoint endpoint);
 
-/// Tries to listen on all of `endpoints` at once, with civetweb's options, and lets go again. Fails with the errno and with
-/// words on the first address that cannot be had. What it finds free can be taken by another program the next moment.
-Result<void> probe_endpoints(std::span<const Endpoint> endpoints);
-
-/// The two ends of one accepted connection.
-struct Connected {
-  int descriptor = -1;
-  Endpoint local;
-};
-
-/// Finds the accepted connection that comes from `peer` and arrived at `local_port`, among all descriptors of this process.
-/// Nothing when there is none. Costs one system call for each descriptor below the one found.
-std::optional<Connected> find_connection(Endpoint peer, std::uint16_t local_port);
-
-/// The descriptors of this process that listen on, or were accepted from, one of `listeners`.
-std::vector<int> find_descriptors_of(std::span<const Endpoint> listeners);
-
-/// Whether a connection that arrived at `local` came in through `listener`.
-constexpr bool came_through(Endpoint local, Endpoint listener) {
-  return local.port != 0 && local.port == listener.port && (listener.address == 0 || listener.address == local.address);
-}
+/// The same for the system's calls.
+sockaddr_in to_sockaddr(Endpoint endpoint);
 
 /// How a response's bytes are sent. The bytes are borrowed and may be many pieces; no system call gets more than 64 KiB.
 struct Sending {
@@ -59,7 +38,9 @@ struct Sending {
   std::function<void(bool stalled)> on_stall;
 };
 
-/// Sends all of `pieces` on a non-blocking socket. False when the client went away or did not take them before the deadline.
+/// Sends all of `pieces` on a non-blocking socket. When the client does not keep up, the kernel's buffer is made larger, so
+/// that it holds the rest of an ordinary page and the thread is free. False when the client went away or did not take them
+/// before the deadline.
 bool send_all(int descriptor, std::span<const std::string_view> pieces, const Sending& sending);
 
 /// Makes the close that follows throw away what the client has not taken, so that the kernel keeps nothing for it.
@@ -68,6 +49,13 @@ void discard_on_close(int descriptor);
 /// Ends our half of the connection, then reads and drops what the client still sends, at most 64 KiB and 200 ms, so that a
 /// refusal reaches a client that is still sending (closing with unread bytes would reset the connection and destroy it).
 void finish_refusal(int descriptor);
+
+/// Sends `answer` as far as the client's buffers take it at once, and drops what it has sent. For a refusal that no thread
+/// waits for; close it after that.
+void refuse_now(int descriptor, std::string_view answer);
+
+/// Makes poll report the descriptor only when `bytes` or more can be read, or when the peer has ended its half.
+void report_from(int descriptor, int bytes);
 
 /// Whether bytes wait to be read.
 bool has_unread_bytes(int descriptor);

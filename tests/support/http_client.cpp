@@ -90,6 +90,11 @@ bool HttpClient::send(std::string_view bytes) {
   return true;
 }
 
+void HttpClient::reset_on_close() {
+  const linger now{1, 0};
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
 void HttpClient::finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
 
 HttpClient::Read HttpClient::read_some(Clock::time_point until) {

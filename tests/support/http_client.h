@@ -38,6 +38,9 @@ class HttpClient {
   /// Ends our half of the connection.
   void finish_sending();
 
+  /// The connection ends with a reset, as that of a client that crashed or of a port scanner.
+  void reset_on_close();
+
   /// The next answer, told by its Content-Length; `without_body` for the answer to HEAD. Nothing when the peer closes before
   /// it is whole or the deadline passes.
   std::optional<HttpAnswer> read_answer(bool without_body = false);
