@@ -96,7 +96,7 @@ class Attack:
                 continue
             self.due.append((now + 1, descriptor, made))
 
-    def run(self, until):
+    def run(self, until, tell=False):
         begin = time.monotonic()
         while (now := time.monotonic()) < until:
             if self.kind == "resets":
@@ -114,6 +114,9 @@ class Attack:
                     except OSError:
                         self.close(descriptor)
             self.drip(now)
+            if tell and self.made >= self.wanted:
+                print(json.dumps({"made": self.made}), flush=True)
+                tell = False
         print(json.dumps({"made": self.made, "open": len(self.sockets)}), flush=True)
 
 
@@ -215,8 +218,8 @@ def main():
     if hard > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if sys.argv[1] == "--attack":
-        kind, port, connections, source, seconds = sys.argv[2:]
-        Attack(kind, int(port), int(connections), source).run(time.monotonic() + float(seconds))
+        kind, port, connections, source, seconds, *tell = sys.argv[2:]
+        Attack(kind, int(port), int(connections), source).run(time.monotonic() + float(seconds), bool(tell))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("memstatd")

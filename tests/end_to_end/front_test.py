@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The front of the HTTP server, as clients find it: under attack, while no file can be opened, and over time."""
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+
+ATTACK = os.path.join(program.SOURCE_DIR, "tests", "bench", "front_attack.py")
+CONNECTIONS = 700  # more than one address may have
+SCRAPES = 30
+
+
+@contextlib.contextmanager
+def replaying_daemon(folder):
+    capture = captures.write_capture(os.path.join(folder, "capture"),
+                                     [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry", 10))}])
+    with program.Daemon("--replay", capture) as daemon:
+        daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
+        yield daemon
+
+
+class UnderAttack(unittest.TestCase):
+    """What tests/bench/front_attack.py measures, in small: every scrape is answered while hundreds of connections from the
+    scraper's own address do what they can."""
+
+    def attack(self, kind):
+        with program.temporary_folder() as folder, replaying_daemon(folder) as daemon:
+            attacker = subprocess.Popen([sys.executable, "-B", ATTACK, "--attack", kind, str(daemon.port), str(CONNECTIONS), "127.0.0.1",
+                                         str(program.PATIENCE), "--tell"], stdout=subprocess.PIPE, text=True)
+            try:
+                # It says when it has made all its connections.
+                self.assertIn("made", json.loads(attacker.stdout.readline()))
+                for _ in range(SCRAPES):
+                    daemon.scrape()
+                self.assertIsNone(attacker.poll(), "the attack ended early")
+            finally:
+                attacker.kill()
+                attacker.communicate()
+
+    def test_stalled_connections(self):
+        self.attack("stalled")
+
+    def test_half_headers(self):
+        self.attack("half-header")
+
+    def test_dripping_headers(self):
+        self.attack("drip")
+
+    def test_slow_readers(self):
+        self.attack("slow-read")
+
+    def test_resets(self):
+        self.attack("resets")
+
+
+class KeptConnection(unittest.TestCase):
+    def test_it_serves_many_scrapes(self):
+        with program.temporary_folder() as folder, replaying_daemon(folder) as daemon:
+            connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=program.PATIENCE)
+            connection.connect()
+            one = connection.sock
+            for _ in range(20):
+                connection.request("GET", "/metrics")
+                self.assertEqual(connection.getresponse().read()[:1], b"#")
+                self.assertIs(connection.sock, one, "it was not kept")
+            connection.close()
+
+
+class FullTable:
+    """Makes what opens a file fail with ENFILE in a memstatd started with `environment`, and no longer."""
+
+    def __init__(self, folder):
+        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
+        if not compiler:
+            raise unittest.SkipTest("no C compiler, which makes the table full")
+        library = os.path.join(folder, "full_file_table.so")
+        source = os.path.join(program.SOURCE_DIR, "tests", "support", "full_file_table.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        self.switch = os.path.join(folder, "full")
+        captures.write_file(self.switch, bytes(4096))
+        # A sanitizer's library must come first, or it refuses to work.
+        linked = subprocess.run(["ldd", program.MEMSTATD], stdout=subprocess.PIPE, text=True, check=False).stdout
+        sanitizers = re.findall(r"=> (\S*/lib[at]san\.so\S*)", linked)
+        self.environment = {"LD_PRELOAD": ":".join([*sanitizers, library]), "MEMSTAT_TEST_FULL": self.switch}
+
+    def turn(self, on):
+        with open(self.switch, "r+b") as file:
+            file.write(struct.pack("I", on))
+
+
+def down(now):
+    return {sample.labels["source"] for sample in now.series("memstat_source_up") if sample.text == "0"}
+
+
+def sources(now):
+    return {sample.labels["source"] for sample in now.series("memstat_source_up")}
+
+
+class FileTableFull(unittest.TestCase):
+    def test_memstatd_answers_and_sources_that_cannot_open_their_files_have_failed(self):
+        with program.temporary_folder() as folder:
+            table = FullTable(folder)
+            config = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(config, "poll: {interval: 100ms}\n")
+            with program.Daemon("--config", config, environment=table.environment) as daemon:
+                before = daemon.wait_page(lambda now: now.series("memstat_source_up"), "a poll")
+                kept = http.client.HTTPConnection(daemon.host, daemon.port, timeout=program.PATIENCE)
+                kept.request("GET", "/metrics")
+                kept.getresponse().read()
+                one = kept.sock
+                table.turn(True)
+                for _ in range(50):  # more than there are spare files
+                    self.assertEqual(daemon.request("/metrics")[0], 200)
+                kept.request("GET", "/metrics")
+                self.assertEqual(kept.getresponse().status, 200)
+                self.assertIs(kept.sock, one)
+                # With many connections that do nothing, too: they go for those that ask.
+                idle = [socket.create_connection((daemon.host, daemon.port)) for _ in range(60)]
+                now = daemon.page()
+                for connection in idle:
+                    connection.close()
+                self.assertEqual(sources(now), sources(before), "a source that the kernel lacks, or has, is taken for another")
+                table.turn(False)
+                daemon.wait_page(lambda now: down(now) == down(before), "the sources to be up again")
+                kept.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
