@@ -10,6 +10,7 @@
 
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
@@ -359,18 +360,6 @@ void expect_same(const std::map<std::string, FunctionSums>& seen, const std::map
     ASSERT_NE(found, seen.end()) << name;
     EXPECT_TRUE(found->second == sums) << name << ": " << found->second.bytes << ", expected " << sums.bytes;
   }
-}
-
-/// B of a line of /proc/meminfo.
-std::uint64_t meminfo(KernelView& view, const std::string& key) {
-  Buffer text;
-  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
-  std::istringstream lines{std::string(text.view())};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  }
-  ADD_FAILURE() << "no " << key;
-  return 0;
 }
 
 /// The second word of a slab cache's line: objects in use.

@@ -8,6 +8,7 @@
 #include "core/kernel/listed_files.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
@@ -129,22 +130,11 @@ TEST_F(Cma, FallsBackToMeminfoAndIsNotPresentWithoutAnyArea) {
   EXPECT_EQ(list.first()->figure(Field::kBytes), 4096U);
 }
 
-/// B of a line of /proc/meminfo, 0 when it is not there.
-std::uint64_t meminfo(KernelView& view, const std::string& key) {
-  Buffer text;
-  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
-  std::istringstream lines{std::string(text.view())};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  }
-  return 0;
-}
-
 void expect_total_of_meminfo(KernelView& view) {
   SourceReader reader(source());
   MemoryTypeList list;
   if (const auto result = open_source(reader, view); !result) {
-    EXPECT_EQ(meminfo(view, "CmaTotal"), 0U) << to_string(result.error());
+    EXPECT_EQ(find_meminfo(view, "CmaTotal").value_or(0), 0U) << to_string(result.error());
     GTEST_SKIP() << to_string(result.error());
   }
   ASSERT_TRUE(refresh(reader, view, list, 1));
@@ -154,7 +144,7 @@ void expect_total_of_meminfo(KernelView& view) {
     held += type->figure(Field::kHeldBytes);
     EXPECT_LE(type->figure(Field::kBytes), type->figure(Field::kHeldBytes));
   }
-  EXPECT_EQ(held, meminfo(view, "CmaTotal"));
+  EXPECT_EQ(held, find_meminfo(view, "CmaTotal").value_or(0));
 }
 
 class CapturedCma : public testing::TestWithParam<std::string> {};

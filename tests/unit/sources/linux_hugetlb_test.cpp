@@ -9,6 +9,7 @@
 #include "core/kernel/listed_files.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/meminfo.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
@@ -158,19 +159,6 @@ TEST_F(Hugetlb, RefusesABundleWithoutPoolOrEnd) {
 }
 
 class CapturedHugetlb : public testing::TestWithParam<std::string> {};
-
-/// B of a line of /proc/meminfo.
-std::uint64_t meminfo(KernelView& view, const std::string& key) {
-  Buffer text;
-  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
-  std::istringstream lines{std::string(text.view())};
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key + ":")) continue;
-    return std::stoull(line.substr(key.size() + 1)) * (line.ends_with("kB") ? 1024 : 1);
-  }
-  ADD_FAILURE() << "no " << key;
-  return 0;
-}
 
 void expect_equal_to_meminfo(KernelView& view, const Staging& staging) {
   std::uint64_t held = 0;

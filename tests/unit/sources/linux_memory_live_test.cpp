@@ -17,6 +17,7 @@
 #include "core/query.h"
 #include "tests/support/accounts_outcome.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/meminfo.h"
 #include "tests/support/staged_statistics.h"
 
 namespace memstat {
@@ -57,14 +58,7 @@ class LiveMemory : public testing::Test {
     reader_.emplace(source());
     ASSERT_TRUE(open_source(*reader_, *view_));
     ASSERT_TRUE(refresh(*reader_, *view_, list_, 1));
-    free_ = meminfo("MemAvailable");
-  }
-  std::uint64_t meminfo(const std::string& key) {
-    std::istringstream lines(read_text("/proc/meminfo"));
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-    }
-    return 0;
+    free_ = find_meminfo(*view_, "MemAvailable").value_or(0);
   }
   /// Other processes allocate between our reads of several files, so that a single poll may be off: one of five must do.
   void expect_accounted(const std::string& when,

@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
@@ -358,16 +359,6 @@ std::string text_of(KernelView& view, const char* path) {
   Buffer text;
   EXPECT_TRUE(view.read_file(path, text)) << path;
   return std::string(text.view());
-}
-
-/// B of a line of /proc/meminfo.
-std::uint64_t meminfo(KernelView& view, const std::string& key) {
-  std::istringstream lines(text_of(view, "/proc/meminfo"));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  }
-  ADD_FAILURE() << "no " << key;
-  return 0;
 }
 
 class CapturedZones : public testing::TestWithParam<std::string> {

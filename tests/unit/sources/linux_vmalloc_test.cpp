@@ -10,6 +10,7 @@
 
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
@@ -336,18 +337,6 @@ std::map<std::uint32_t, std::uint64_t> node_pages(const Staging& staging, std::u
     }
   }
   return sums;
-}
-
-/// B of a line of /proc/meminfo.
-std::uint64_t meminfo(KernelView& view, const std::string& key) {
-  Buffer text;
-  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
-  std::istringstream lines{std::string(text.view())};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  }
-  ADD_FAILURE() << "no " << key;
-  return 0;
 }
 
 class CapturedVmalloc : public testing::TestWithParam<std::string> {};
