@@ -155,7 +155,7 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
 }
 
 /// Until when a scraper waits: what it says of its patience, less what sending takes.
-std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request) {
+std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request, const Clock& clock) {
   constexpr double kReserveSeconds = 0.25;
   constexpr double kUsualSeconds = 10;  // Prometheus's default
   constexpr double kMostSeconds = 60;
@@ -166,7 +166,7 @@ std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request
     if (failure == std::errc() && rest == header->data() + header->size() && said >= 0) seconds = said;
   }
   const double patience = std::clamp(seconds - kReserveSeconds, 0.0, kMostSeconds);
-  return std::chrono::steady_clock::now() +
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(clock.monotonic_ns())) +
          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(patience));
 }
 
@@ -179,7 +179,7 @@ ContentCoding coding_for(const HttpRequest& request) {
 HttpResponse Pages::metrics(const HttpRequest& request) {
   const Result<PageRequest> wanted = parse_page_request(request.query);
   if (!wanted) return plain(400, wanted.error().detail + "\n");
-  if (options_.refresh) options_.refresh(scrape_deadline(request));
+  if (options_.refresh) options_.refresh(scrape_deadline(request, clock_));
   const ExpositionFormat format = negotiate_format(request.headers);
   const ContentCoding coding = coding_for(request);
   return wanted->is_whole() ? cache_.page(format, coding) : cache_.part(format, coding, *wanted);
@@ -188,7 +188,7 @@ HttpResponse Pages::metrics(const HttpRequest& request) {
 HttpResponse Pages::per_cpu(const HttpRequest& request) {
   const Result<PageRequest> wanted = parse_page_request(request.query);
   if (!wanted) return plain(400, wanted.error().detail + "\n");
-  if (options_.refresh) options_.refresh(scrape_deadline(request));
+  if (options_.refresh) options_.refresh(scrape_deadline(request, clock_));
   return cache_.per_cpu(negotiate_format(request.headers), coding_for(request), *wanted,
                         options_.has_per_cpu && options_.has_per_cpu());
 }

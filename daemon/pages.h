@@ -33,7 +33,7 @@ class Pages {
 
   /// All must outlive the server that calls respond().
   Pages(const SnapshotPool& pool, const SelfMetrics& metrics, const Poller& poller, const Clock& clock, Options options)
-      : pool_(pool), poller_(poller), options_(std::move(options)), cache_(pool, metrics, clock) {}
+      : pool_(pool), poller_(poller), clock_(clock), options_(std::move(options)), cache_(pool, metrics, clock) {}
 
   [[nodiscard]] HttpResponse respond(const HttpRequest& request);
 
@@ -47,6 +47,7 @@ class Pages {
 
   const SnapshotPool& pool_;
   const Poller& poller_;
+  const Clock& clock_;
   Options options_;
   PageCache cache_;
 };
