@@ -119,6 +119,9 @@ def rows(folder):
             yield (f"scrape over loopback / the same server sending a static buffer, {words} series"
                    f"{', gzip' if coding == 'gzip' else ''}", ours / fixed, "<=", 1.15, f"{ours:,.1f} us / {fixed:,.1f} us")
     cpu = medians(folder, "scrape_server", "server_us")
+    ours, bare = cpu["ours_fresh/identity/1200"], cpu["bare_fresh/identity/1200"]
+    yield ("CPU of a scrape on a connection of its own / the same civetweb with a bare handler, 1200 series", ours / bare, "<=", 1.3,
+           f"{ours:,.1f} us / {bare:,.1f} us")
     for coding in ("identity", "gzip"):
         ours, theirs = cpu[f"ours/{coding}/100000"], cpu[f"exposer/{coding}"]
         yield (f"CPU of a scrape: prometheus-cpp's Exposer / memstatd, 100 000 series{', gzip' if coding == 'gzip' else ''}",
@@ -152,7 +155,13 @@ def rows(folder):
         print("(the live figures are missing: not root, or no prometheus-node-exporter)", file=sys.stderr)
         return
     cpu = scrape["cpu_us_per_scrape"]
-    yield ("CPU of a scrape: node_exporter (slabinfo only) / memstatd (the same)", scrape["times_less_than_node_exporter"], ">=", 20,
+    if "memstatd_prometheus" in cpu:
+        ours, theirs = cpu["memstatd_prometheus"], cpu["node_exporter_prometheus"]
+        yield ("CPU of a scrape as Prometheus does it, ten a second, gzip: node_exporter (slabinfo only) / memstatd (the same)", theirs / ours,
+               "", None, f"{theirs:,.0f} us / {ours:,.0f} us")
+    yield ("a scrape in a tight loop, a connection of its own for each, gzip: node_exporter / memstatd", cpu["node_exporter_fresh"] / cpu["memstatd_fresh"], "", None,
+           f"{cpu['node_exporter_fresh']:,.0f} us / {cpu['memstatd_fresh']:,.0f} us")
+    yield ("CPU of a scrape on one kept connection, in a tight loop: node_exporter / memstatd", scrape["times_less_than_node_exporter"], ">=", 20,
            f"{cpu['node_exporter']:,.0f} us / {cpu['memstatd']:,.0f} us")
     yield ("the same, gzip", scrape["times_less_with_gzip"], ">=", 20,
            f"{cpu['node_exporter_gzip']:,.0f} us / {cpu['memstatd_gzip']:,.0f} us")

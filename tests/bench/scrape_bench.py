@@ -8,6 +8,9 @@ POLLING_SERVER is polling_server_bench: memstatd with a poll of its own for ever
 are scrapes ten a second, which find the caches of the processor cold; there the kernel's own walk over its slabs, which all
 have to pay, is most of the cost.
 
+Beside scrapes of this client there are those of the real Prometheus (if Debian's package is installed), which asks for gzip and
+keeps its connection, and scrapes on a connection of its own each, as Prometheus makes them to a server that does not keep one.
+
 CPU is the sum over a server's threads of the time on a processor (/proc/PID/task/*/schedstat), which does not depend on what
 else the machine does. Scrapes go over one kept connection, uncompressed where it is not said otherwise.
 """
@@ -23,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 SCRAPES = 200
 PACE = 0.1
@@ -103,6 +107,58 @@ def cpu_of_paced_scrapes(server, count):
     return (cpu_seconds(server.process.pid) - before) / count * 1e6
 
 
+def cpu_of_fresh_scrapes(server, port, count):
+    """Each scrape on a connection of its own, with gzip, as Prometheus asks."""
+    before = cpu_seconds(server.process.pid)
+    for _ in range(count):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip", "Connection": "close"})
+        connection.getresponse().read()
+        connection.close()
+    return (cpu_seconds(server.process.pid) - before) / count * 1e6
+
+
+def scrapes_of_prometheus(port):
+    """How many scrapes of each target the Prometheus on this port has made."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    return sum(int(count) for count in re.findall(r"^prometheus_target_interval_length_seconds_count\S* (\d+)", text, re.M))
+
+
+def cpu_of_prometheus(servers, ports, seconds=10):
+    """CPU in us of a scrape by the real Prometheus, PACE apart, for each of the servers; None without Prometheus."""
+    prometheus = shutil.which("prometheus")
+    if prometheus is None:
+        return None
+    with tempfile.TemporaryDirectory() as directory:
+        config = os.path.join(directory, "prometheus.yml")
+        targets = "".join(f"  - job_name: job{port}\n    static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n" for port in ports)
+        with open(config, "w", encoding="ascii") as file:
+            file.write(f"global: {{scrape_interval: {PACE * 1000:.0f}ms, scrape_timeout: {PACE * 1000:.0f}ms}}\nscrape_configs:\n{targets}")
+        own = free_port()
+        process = subprocess.Popen([prometheus, f"--config.file={config}", f"--storage.tsdb.path={directory}/data",
+                                    f"--web.listen-address=127.0.0.1:{own}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    if scrapes_of_prometheus(own) >= 10 * len(servers):
+                        break
+                except OSError:
+                    pass
+                if time.monotonic() > deadline:
+                    raise RuntimeError("Prometheus does not scrape")
+                time.sleep(0.1)
+            before = [cpu_seconds(server.process.pid) for server in servers]
+            counted = scrapes_of_prometheus(own)
+            time.sleep(seconds)
+            counted = (scrapes_of_prometheus(own) - counted) / len(servers)
+            return [(cpu_seconds(server.process.pid) - was) / counted * 1e6 for server, was in zip(servers, before)]
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
 def only_slab_caches(memstatd):
     """A configuration in which no other source is on."""
     listed = subprocess.run([memstatd, "--list-sources"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[1:]
@@ -127,16 +183,21 @@ def main():
                      f"--web.listen-address=127.0.0.1:{ports[2]}"], ports[2])
     try:
         figures = {"memstatd": [], "memstatd_gzip": [], "node_exporter_gzip": [], "memstatd_with_poll": [], "node_exporter": [], "memstatd_with_poll_paced": [],
-                   "node_exporter_paced": []}
+                   "node_exporter_paced": [], "memstatd_fresh": [], "node_exporter_fresh": []}
         for _ in range(rounds):
             figures["memstatd"].append(ours.cpu_of_scrapes(SCRAPES))
             figures["node_exporter"].append(theirs.cpu_of_scrapes(SCRAPES))
             figures["memstatd_gzip"].append(ours.cpu_of_scrapes(SCRAPES, "gzip"))
             figures["node_exporter_gzip"].append(theirs.cpu_of_scrapes(SCRAPES, "gzip"))
+            figures["memstatd_fresh"].append(cpu_of_fresh_scrapes(ours, ports[0], SCRAPES))
+            figures["node_exporter_fresh"].append(cpu_of_fresh_scrapes(theirs, ports[2], SCRAPES))
             figures["memstatd_with_poll"].append(polling.cpu_of_scrapes(SCRAPES))
             figures["memstatd_with_poll_paced"].append(cpu_of_paced_scrapes(polling, 50))
             figures["node_exporter_paced"].append(cpu_of_paced_scrapes(theirs, 50))
         medians = {name: statistics.median(values) for name, values in figures.items()}
+        by_prometheus = cpu_of_prometheus([ours, theirs], [ports[0], ports[2]])
+        if by_prometheus is not None:
+            medians["memstatd_prometheus"], medians["node_exporter_prometheus"] = by_prometheus
         print(json.dumps({
             "cpu_us_per_scrape": {name: round(value, 1) for name, value in medians.items()},
             "times_less_than_node_exporter": round(medians["node_exporter"] / medians["memstatd"], 1),
