@@ -15,11 +15,13 @@ LAYERS = [
     (r"core/base/.*", [r"core/base/.*"]),
     (r"core/include/.*", [r"core/include/.*"]),
     (r"core/model/.*", [r"core/(model|base)/.*"]),
+    (r"core/parse/.*", [r"core/(parse|base)/.*"]),
     (r"core/kernel/.*", [r"core/(kernel|base)/.*"]),
-    (r"core/sources/.*", [r"core/source\.h", r"core/model/(staging|field|accounts)\.h", r"core/kernel/(kernel_view|root_only|sysctl_stream|file_bundle|file_plan|fixed_path|listed_sysctls|listed_files|slab_folders|control_groups)\.h", r"core/base/.*"]),
+    (r"core/(capture|collect)/(.*)", [r"core/(kernel|base)/.*", r"core/\1/.*"]),
+    (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts)\.h", r"core/kernel/(kernel_view|root_only|sysctl_stream|file_bundle|file_plan|fixed_path|listed_sysctls|listed_files|slab_folders|control_groups)\.h", r"core/base/.*"]),
     (r"core/source\.(h|cpp)", [r"core/source\.h", r"core/(model|kernel|base)/.*"]),
     (r"core/query\.(h|cpp)", [r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
-    (r"core/c_api.*", [r"core/(include|model|kernel|base)/.*", r"core/(query|source|c_api)[a-z_]*\.h"]),
+    (r"core/c_api.*", [r"core/(include|model|kernel|base)/.*", r"core/(query|source|c_api)[a-z_]*\.h", r"core/c_api/.*"]),
     (r"core/(events|counters|postmortem)/(.*)", [r"core/(model|kernel|base)/.*", r"core/source\.h", r"core/\1/.*"]),
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/model/field\.h"]),
     (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/memstat\.h"]),
@@ -100,6 +102,7 @@ def check_self():
            ("core/events/a.cpp", '"core/counters/b.h"'), ("daemon/ctl/a.cpp", '"core/model/field.h"'),
            ("daemon/ctl/a.cpp", '"core/c_api_list.h"'), ("daemon/ctl/a.cpp", '"daemon/options.h"'),
            ("daemon/ctl/a.cpp", '"config/config.h"'), ("daemon/ctl/a.cpp", "<spdlog/spdlog.h>"),
+           ("core/parse/a.cpp", '"core/kernel/kernel_view.h"'), ("core/collect/a.cpp", '"core/capture/b.h"'),
            ("core/base/a.h", "<stdint.h>")]
     good = [("core/base/a.h", '"core/base/error.h"'), ("core/sources/a.cpp", '"core/source.h"'), ("core/sources/a.cpp", "<cstdint>"),
             ("core/query.cpp", '"core/model/memory_type_list.h"'), ("daemon/a.cpp", '"config/config.h"'),
@@ -107,6 +110,7 @@ def check_self():
             ("core/events/a.cpp", '"core/events/b.h"'), ("tests/unit/a_test.cpp", '"daemon/app.h"'),
             ("daemon/ctl/a.cpp", '"daemon/ctl/b.h"'), ("daemon/ctl/a.cpp", '"core/include/memstat.h"'),
             ("daemon/ctl/a.cpp", "<CLI/CLI.hpp>"),
+            ("core/sources/a.cpp", '"core/parse/b.h"'), ("core/collect/a.cpp", '"core/collect/b.h"'),
             ("core/include/memstat.h", "<stdint.h>")]
     for wanted, table in ((True, bad), (False, good)):
         for file, include in table:
