@@ -209,7 +209,8 @@ constexpr MetricDescriptor kCatalogue[] = {
     machine_metric("memstat_socket_events_total", "", kCounter, Tier::kDefault, Statistic::kSocketEvents,
                    "What lack of memory or full queues made the protocol do since boot, by the kernel's name of it."),
     machine_metric("memstat_table_soft_limit_objects", "", kGauge, Tier::kDefault, Statistic::kTableSoftLimit,
-                   "Entries of the table from which the kernel evicts some before it is full."),
+                   "Entries of the table at which the kernel evicts some, or refuses users without privilege, before it is "
+                   "full."),
     machine_metric("memstat_table_user_limit_objects", "", kGauge, Tier::kDefault, Statistic::kTableUserLimit,
                    "Entries that each user may have in a table that the kernel bounds by user."),
     machine_metric("memstat_table_user_used_ratio", "ratio", kGauge, Tier::kDefault, Statistic::kTableUserUsedRatio,

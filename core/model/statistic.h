@@ -54,7 +54,7 @@ enum class Statistic : std::uint8_t {
   kSocketPressureSeconds,  ///< {type} double, s that it did, cumulative
   kSocketEvents,           ///< {type, kind} what lack of memory or room in queues made the protocol do, cumulative
 
-  kTableSoftLimit,      ///< {type} entries from which the kernel evicts some, now
+  kTableSoftLimit,      ///< {type} entries at which the kernel evicts some or refuses users without privilege, now
   kTableUserLimit,      ///< {type} entries that each user may have, now
   kTableUserUsedRatio,  ///< {type, kind} double: how much of its quota the user has used who is nearest to it, now
   kTableEvents,         ///< {type, kind} what a full table made the kernel do, cumulative

@@ -3,8 +3,12 @@
 //   kern.openfiles, kern.maxfiles (sys/kern/kern_descrip.c), kern.maxproc (kern_fork.c), kern.nbuf and vfs.* (vfs_bio.c,
 //   vfs_subr.c, vfs_aio.c, vfs_inotify.c), kern.ipc.* (uipc_socket.c, sys_pipe.c, uipc_mbuf.c), vm.* (kern_malloc.c,
 //   vm/uma_core.c, vm/swap_pager.c, vm/vm_meter.c).
-// kern.ipc.sfstat is a structure of 64-bit counters whose last two are the failures and the waits for a sendfile buffer; it
-// has grown in front of them (3 counters in 10.x, 11 in 15.0).
+// kern.ipc.sfstat is a structure of 64-bit counters (struct sfstat, sys/sys/sf_buf.h), among them the failures and the waits
+// for a sendfile buffer. It has grown in front of them and behind them, so its size says where they are.
+//
+// Two tables refuse before their limit: files when they would become kern.maxfiles (falloc_noinstall() in kern_descrip.c),
+// and processes when they would become kern.maxproc (fork1() in kern_fork.c). Users without privilege meet a lower bound
+// in both. Process 0 is no item of the zone that processes are counted by.
 //
 // Limits of mbufs are those of their zones, so they are with these (freebsd_uma). What fills up on every healthy machine by
 // design (the name cache, dirhash, dirty buffers) is no table here. Vnodes that nobody uses are kept until their room is
@@ -116,6 +120,12 @@ constexpr std::array<std::string_view, kLeafCount> kLeaves = {"kern.openfiles",
 
 enum class Unit : std::uint8_t { kObjects, kBytes, kPages };
 
+/// Which of the limit's objects nobody gets, and which only root gets.
+struct KeptBack {
+  std::uint64_t objects = 0;  ///< The table is full without them, so they are no part of the limit that is shown.
+  std::uint64_t (*user_limit)(std::uint64_t limit) = nullptr;  ///< At what it gives it refuses users; nullptr: none such.
+};
+
 /// One type: what is used of it, less what is free, and what else the kernel tells of it.
 struct Table {
   std::string_view type;
@@ -126,9 +136,16 @@ struct Table {
   Leaf failures = kNone;
   Leaf sleeps = kNone;
   Leaf allocations = kNone;
+  KeptBack kept_back = {};
 };
+constexpr std::uint64_t file_limit_of_users(std::uint64_t limit) { return limit - limit / 20; }
+constexpr std::uint64_t process_limit_of_users(std::uint64_t limit) { return limit - std::min<std::uint64_t>(limit, 10); }
 constexpr Table kTables[] = {
-    {.type = "files", .unit = Unit::kObjects, .used = kOpenFiles, .limit = kMaxFiles},
+    {.type = "files",
+     .unit = Unit::kObjects,
+     .used = kOpenFiles,
+     .limit = kMaxFiles,
+     .kept_back = {.objects = 1, .user_limit = file_limit_of_users}},
     {.type = "vnodes",
      .unit = Unit::kObjects,
      .used = kVnodes,
@@ -137,7 +154,11 @@ constexpr Table kTables[] = {
      .sleeps = kVnodeSleeps,
      .allocations = kVnodesCreated},
     {.type = "sockets", .unit = Unit::kObjects, .used = kSockets, .limit = kMaxSockets},
-    {.type = "processes", .unit = Unit::kObjects, .used = kProcesses, .limit = kMaxProcesses},
+    {.type = "processes",
+     .unit = Unit::kObjects,
+     .used = kProcesses,
+     .limit = kMaxProcesses,
+     .kept_back = {.objects = 2, .user_limit = process_limit_of_users}},  // one, and process 0
     {.type = "pipe_buffers", .unit = Unit::kBytes, .used = kPipeKva, .limit = kMaxPipeKva, .failures = kPipeFailures},
     {.type = "sf_bufs",
      .unit = Unit::kObjects,
@@ -166,12 +187,24 @@ std::optional<std::uint64_t> value_of(const Numbers& numbers, Leaf leaf) {
   return leaf == kNone ? std::nullopt : numbers[leaf].value;
 }
 
-/// The last two counters of sendfile's.
+/// Where sf_allocfail is among so many counters, with sf_allocwait behind it; 0: no kernel known has so many.
+constexpr std::size_t place_of_sendfile_failures(std::size_t counters) {
+  switch (counters) {
+    case 3: return 1;   // FreeBSD 10
+    case 10: return 8;  // 11.0, which put seven in front
+    case 11: return 8;  // 13.0 to 15.0, with sf_pages_bogus at the end
+    default: return 0;
+  }
+}
+
+/// False when the bytes are no counters. Of a structure of another size nothing is known, so nothing is taken.
 bool take_sendfile_counters(std::string_view bytes, Numbers& numbers) {
   constexpr std::size_t kSize = sizeof(std::uint64_t);
-  if (bytes.size() < 3 * kSize || bytes.size() % kSize != 0) return false;
-  numbers[kSfFailures].value = load<std::uint64_t>(bytes, bytes.size() - 2 * kSize);
-  numbers[kSfWaits].value = load<std::uint64_t>(bytes, bytes.size() - kSize);
+  if (bytes.empty() || bytes.size() % kSize != 0) return false;
+  const std::size_t place = place_of_sendfile_failures(bytes.size() / kSize);
+  if (place == 0) return true;
+  numbers[kSfFailures].value = load<std::uint64_t>(bytes, place * kSize);
+  numbers[kSfWaits].value = load<std::uint64_t>(bytes, (place + 1) * kSize);
   return true;
 }
 
@@ -204,7 +237,10 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
   if (table.unit != Unit::kBytes) {
     set(Field::kCount, used);
     set(Field::kFree, value_of(numbers, table.free));
-    set(Field::kCountLimit, limit);
+    if (limit && *limit > table.kept_back.objects) set(Field::kCountLimit, *limit - table.kept_back.objects);
+    if (limit && table.kept_back.user_limit != nullptr) {
+      staging.statistics().add(Statistic::kTableSoftLimit, table.kept_back.user_limit(*limit), {table.type});
+    }
   }
   if (table.unit == Unit::kBytes) {
     set(Field::kBytes, used);
@@ -280,7 +316,7 @@ constexpr FigureOrigin kOrigins[] = {
      "vfs.aio.num_queue_count, inotify_watches: vfs.inotify.watches, user_wired: vm.stats.vm.v_user_wire_count, in pages"},
     {Field::kFree, "vnodes: vfs.freevnodes, buffer_headers: vfs.numfreebuffers"},
     {Field::kCountLimit,
-     "in this order: kern.maxfiles, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc, kern.ipc.nsfbufs, kern.nbuf, "
+     "in this order: kern.maxfiles - 1, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc - 2, kern.ipc.nsfbufs, kern.nbuf, "
      "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, absent when 0"},
     {Field::kBytes,
      "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, before 12.0 vm.kmem_map_size, "
@@ -293,6 +329,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
     {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
     {Field::kSize, "user_wired: page size"},
+    {Statistic::kTableSoftLimit, "files: kern.maxfiles - kern.maxfiles / 20, processes: kern.maxproc - 10"},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/staged_statistics.h"
 #include "tests/support/sysctl_kernel.h"
 
 namespace memstat {
@@ -49,7 +50,7 @@ TEST_F(FreebsdTable, CountsFilesAndSocketsAgainstTheirLimits) {
   kernel_.set_u32("kern.maxfiles", 70000);
   kernel_.set_u32("kern.ipc.numopensockets", 9);
   kernel_.set_u32("kern.ipc.maxsockets", 32110);
-  EXPECT_EQ(type("files"), "count 123 countlimit 70000");
+  EXPECT_EQ(type("files"), "count 123 countlimit 69999");
   EXPECT_EQ(type("sockets"), "count 9 countlimit 32110");
   EXPECT_EQ(type("vnodes"), "none");
 }
@@ -92,21 +93,50 @@ TEST_F(FreebsdTable, TakesTheArenaWhereTheKernelDoesNotTellWhatIsInIt) {
   EXPECT_EQ(type("kmem"), "bytes 99 byteslimit 900");
 }
 
-TEST_F(FreebsdTable, HasSendfileBuffersWhereTheKernelHasThemAndTheLastTwoCountersOfTheirs) {
+TEST_F(FreebsdTable, HasSendfileBuffersWhereTheKernelHasThem) {
   kernel_.set_u32("kern.openfiles", 1);
-  std::string counters;
-  for (std::uint64_t i = 1; i <= 11; ++i) counters += SysctlKernel::bytes_of(i);
-  kernel_.set("kern.ipc.sfstat", counters);
+  kernel_.set("kern.ipc.sfstat", std::string(88, '\0'));
   EXPECT_EQ(type("sf_bufs"), "none") << "a kernel that maps all memory needs none";
   kernel_.set_u32("kern.ipc.nsfbufsused", 7);
   kernel_.set_u32("kern.ipc.nsfbufs", 1024);
-  EXPECT_EQ(type("sf_bufs"), "count 7 failures 10 sleeps 11 countlimit 1024");
-  kernel_.set("kern.ipc.sfstat", counters.substr(0, 24));  // FreeBSD 10.1
-  EXPECT_EQ(type("sf_bufs"), "count 7 failures 2 sleeps 3 countlimit 1024");
-  for (const std::size_t size : {0U, 8U, 16U, 23U, 25U}) {
-    kernel_.set("kern.ipc.sfstat", counters.substr(0, size));
+  EXPECT_EQ(type("sf_bufs"), "count 7 failures 0 sleeps 0 countlimit 1024");
+}
+
+TEST_F(FreebsdTable, TakesSendfilesCountersByTheirPlaceInTheStructureOfThatSize) {
+  kernel_.set_u32("kern.ipc.nsfbufsused", 7);
+  const auto set_counters = [this](std::uint64_t count) {
+    std::string counters;
+    for (std::uint64_t i = 1; i <= count; ++i) counters += SysctlKernel::bytes_of(i);
+    kernel_.set("kern.ipc.sfstat", counters);
+  };
+  set_counters(3);
+  EXPECT_EQ(type("sf_bufs"), "count 7 failures 2 sleeps 3") << "FreeBSD 10";
+  set_counters(10);
+  EXPECT_EQ(type("sf_bufs"), "count 7 failures 9 sleeps 10") << "FreeBSD 11";
+  set_counters(11);
+  EXPECT_EQ(type("sf_bufs"), "count 7 failures 9 sleeps 10") << "FreeBSD 13 to 15 end with another one";
+  for (const std::uint64_t unknown : {1U, 2U, 4U, 9U, 12U}) {
+    set_counters(unknown);
+    EXPECT_EQ(type("sf_bufs"), "count 7") << unknown;
+  }
+  for (const std::size_t size : {0U, 1U, 23U, 25U, 87U}) {
+    kernel_.set("kern.ipc.sfstat", std::string(size, 'x'));
     EXPECT_FALSE(refresh_it()) << size;
   }
+}
+
+TEST_F(FreebsdTable, IsFullWhereTheKernelRefusesAndTellsWhereItRefusesUsers) {
+  kernel_.set_u32("kern.openfiles", 2999);
+  kernel_.set_u32("kern.maxfiles", 3000);
+  kernel_.set_u32("vm.uma.PROC.stats.current", 5998);
+  kernel_.set_u32("kern.maxproc", 6000);
+  EXPECT_EQ(type("files"), "count 2999 countlimit 2999");
+  EXPECT_EQ(type("processes"), "count 5998 countlimit 5998");
+  const auto statistics = statistics_of(reader_->staging);
+  EXPECT_EQ(statistics.at("table_soft_limit{files}"), 2850U);
+  EXPECT_EQ(statistics.at("table_soft_limit{processes}"), 5990U);
+  kernel_.set_u32("kern.maxproc", 1);
+  EXPECT_EQ(type("processes"), "count 5998");
 }
 
 TEST_F(FreebsdTable, TakesTheSwapForALimitOnlyWhereReservationsBeyondItFail) {
@@ -143,7 +173,7 @@ TEST_F(FreebsdTable, HasTheRest) {
   kernel_.set_u32("vfs.inotify.watches", 3);
   kernel_.set_u32("vfs.inotify.max_watches", 32643);
   EXPECT_EQ(type("buffer_headers"), "count 384 free 7086 countlimit 7470");
-  EXPECT_EQ(type("processes"), "count 33 countlimit 6000");
+  EXPECT_EQ(type("processes"), "count 33 countlimit 5998");
   EXPECT_EQ(type("aio_jobs"), "count 2 countlimit 1024");
   EXPECT_EQ(type("inotify_watches"), "count 3 countlimit 32643");
 }
