@@ -10,6 +10,7 @@
 #include "core/include/memstat.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/failure.h"
+#include "daemon/ctl/json_writer.h"
 #include "daemon/ctl/options.h"
 #include "daemon/ctl/output.h"
 
@@ -28,7 +29,8 @@ int run_command(const CommandLine& options) {
     return complain(failure_of(list.get(), {}));
   }
   const Report report = options.command->run(options, list.get());
-  const int status = print(report.output);
+  const bool is_compact = options.json_layout == kCompact && !report.output.empty();
+  const int status = print(is_compact ? compact_json(report.output) : report.output);
   return report.problem.empty() ? status : complain(report.problem);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// JSON laid out as libxo's "json,pretty" lays it out, byte by byte.
+// JSON laid out as libxo lays it out, byte by byte: "json,pretty", and plain "json".
 #pragma once
 
 #include <cstdint>
@@ -36,5 +36,8 @@ class JsonWriter {
   bool is_first_ = true;  // the next thing is the first in what is open
   bool follows_version_ = false;
 };
+
+/// What finish() gave, as libxo's plain "json" has it: on one line, without a blank between a key and a figure.
+std::string compact_json(std::string_view pretty);
 
 }  // namespace memstat::ctl

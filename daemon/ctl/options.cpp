@@ -45,6 +45,12 @@ std::string check_format(const std::string& text) {
   return is_known ? std::string() : "there is no format " + text + ": give freebsd-15, freebsd-13, freebsd-12 or freebsd-10";
 }
 
+/// "" or what is wrong with the argument of --json.
+std::string check_json(const std::string& text) {
+  if (text == "pretty" || text == kCompact) return {};
+  return "there is no JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
+}
+
 /// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
@@ -111,7 +117,11 @@ void OptionAdder::from() {
       ->check(check_from);
 }
 
-void OptionAdder::json(const char* help) { app_.add_flag("--json", line_.json, help); }
+void OptionAdder::json(const char* help) {
+  app_.add_flag("--json{pretty}", line_.json_layout, std::string(help) + ";\n=compact: on one line")
+      ->check(check_json)
+      ->each([line = &line_](const std::string&) { line->json = true; });
+}
 
 void OptionAdder::format() {
   app_.add_option_function<std::string>(

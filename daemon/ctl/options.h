@@ -19,10 +19,14 @@ struct Command;  // a row of the table in commands.h
 /// As which release's tools reports look; the figures are the same in all.
 enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
 
+/// What --json says for JSON on one line.
+inline constexpr std::string_view kCompact = "compact";
+
 struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
   std::optional<std::string> from;   ///< As memstat_mtl_set_capture; none: MEMSTAT_CAPTURE when it is set, else live.
   bool json = false;
+  std::string json_layout;  ///< "pretty" or kCompact.
   Format format = Format::kFreeBsd15;
   std::optional<bool> human;             ///< Figures as 2.3k; none: the command's own default.
   std::vector<int> pids;                 ///< Of the command process; empty: memstatctl itself.
@@ -37,7 +41,7 @@ class OptionAdder {
   OptionAdder(CLI::App& app, CommandLine& line) : app_(app), line_(line) {}
 
   void from();                   ///< --from live|CAPTURE[@POLL]
-  void json(const char* help);   ///< --json
+  void json(const char* help);   ///< --json[=pretty|compact]
   void format();                 ///< --format RELEASE
   void human(const char* help);  ///< --human, --no-human
   void pids();                   ///< PID...

@@ -54,6 +54,16 @@ TEST(CtlOptions, AreTakenAsTheyAreGiven) {
   EXPECT_EQ(parse({"malloc", "--human"}).options.human, true);
 }
 
+TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {
+  for (const auto& [argument, is_compact] :
+       {std::pair{"--json", false}, {"--json=pretty", false}, {"--json=compact", true}}) {
+    const CommandLine options = parse({"zones", argument}).options;
+    EXPECT_TRUE(options.json) << argument;
+    EXPECT_EQ(options.json_layout == kCompact, is_compact) << argument;
+  }
+  EXPECT_EQ(parse({"zones", "--json=xml"}).exit_status, 2);
+}
+
 TEST(CtlOptions, ArgumentsAreProcessesAddressesAndPaths) {
   EXPECT_EQ(parse({"process", "1", "2147483647"}).options.pids, (std::vector<int>{1, 2147483647}));
   EXPECT_TRUE(parse({"process", "--from", "live"}).options.pids.empty());
