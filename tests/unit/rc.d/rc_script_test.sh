@@ -32,6 +32,7 @@ checkyesno() {
   case $value in [Yy][Ee][Ss]) return 0 ;; *) return 1 ;; esac
 }
 check_pidfile() {
+  : >"$TMP/asked"
   [ -r "$1" ] || return 0
   read -r found <"$1"
   if [ "$(cat "$TMP/names/$found" 2>/dev/null)" = "$2" ]; then echo "$found"; fi
@@ -70,11 +71,17 @@ run_rc_command() {
     reload) kill -HUP "$rc_pid" ;;
     status) if [ -n "$rc_pid" ]; then echo "$name is running as pid $rc_pid."; else echo "$name is not running."; return 1; fi ;;
   esac
-  run_hook "${action}_postcmd"
+  run_hook "${action}_postcmd" || return 1
+  case $action,$memstatd_oomprotect in
+    start,ALL)
+      [ -n "$rc_pid" ] || rc_pid=$(check_pidfile "$pidfile" "$procname")
+      echo "protect -d -i -p $rc_pid" >>"$TMP/log" ;;
+  esac
 }
 EOF
 
-# daemon(8): refuses options it does not have, runs the program, writes both process ids, passes SIGTERM on.
+# daemon(8): refuses options it does not have, runs the program, writes both process ids, its own only after somebody asked for
+# it in vain, passes SIGTERM on.
 cat >"$tmp/daemon" <<'EOF'
 #!/bin/sh
 echo "daemon $*" >>"$TMP/log"
@@ -87,6 +94,7 @@ while getopts "cfHSP:p:rR:T:t:o:m:s:l:u:" option; do
   esac
 done
 shift $((OPTIND - 1))
+rm -f "$TMP/asked"
 (
   trap 'kill -TERM $child; wait $child; own="$TMP/names/$(cat "$supervisor_file")"
         rm -f "$supervisor_file" "$child_file" "$own"; exit 0' TERM
@@ -94,10 +102,12 @@ shift $((OPTIND - 1))
   "$@" &
   child=$!
   echo $child >"$child_file"
+  until [ -e "$TMP/asked" ]; do sleep 0.05; done
+  cp "$TMP/supervisor" "$supervisor_file"
   while :; do wait $child; sleep 0.05; done
 ) >/dev/null 2>&1 &
 echo "$TMP/daemon" >"$TMP/names/$!"
-echo $! >"$supervisor_file"
+echo $! >"$TMP/supervisor"
 EOF
 
 cat >"$tmp/memstatd" <<'EOF'
@@ -182,6 +192,7 @@ wait_for child_runs
 expect_log "memstatd --check-config --config $tmp/memstatd.yaml --interval 30s"
 expect_log "memstatd --config $tmp/memstatd.yaml --interval 30s"
 expect_log "restart delay 7"
+expect_log "protect -d -i -p $(cat "$tmp/run/memstatd.pid")"
 [ "$(head -n 1 "$tmp/log" | cut -d' ' -f1-2)" = "memstatd --check-config" ] || fail "the configuration is not checked first"
 grep -q "^daemon .*-S .*-P $tmp/run/memstatd.pid -p $tmp/run/memstatd_child.pid" "$tmp/log" || fail "options of daemon(8)"
 expect_status 0 status
