@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The skeleton of a FreeBSD port: it lists what an installation there has, and names what the tree has. The ports' own tools are
+not here, so that it builds is not shown. UPDATE_GOLDEN=1 writes pkg-plist instead of comparing."""
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import package  # noqa: E402
+import program  # noqa: E402
+
+PORT = os.path.join(program.SOURCE_DIR, "daemon", "package", "freebsd")
+SERVICE_SCRIPT = os.path.join(program.SOURCE_DIR, "daemon", "package", "install_service.cmake")
+ACCOUNT = "_memstatd"
+
+
+def text(*path):
+    with open(os.path.join(program.SOURCE_DIR, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def makefile():
+    return text("daemon", "package", "freebsd", "Makefile")
+
+
+def variable(name):
+    found = re.search(rf"^{name}=[ \t]*((?:.*\\\n)*.*)$", makefile(), re.MULTILINE)
+    return found.group(1).replace("\\\n", " ").split() if found else []
+
+
+def installed():
+    """Paths below the prefix that the component has on FreeBSD: this build's, with the service file of that system."""
+    with program.temporary_folder() as folder:
+        package.command("cmake", "--install", package.BUILD_DIR, "--prefix", "/usr/local", "--component", "daemon",
+                        environment={"DESTDIR": os.path.join(folder, "all")})
+        package.command("cmake", f"-DMEMSTAT_SOURCE={program.SOURCE_DIR}", "-DMEMSTAT_SYSTEM=FreeBSD", "-DMEMSTAT_BINDIR=bin",
+                        "-DMEMSTAT_SYSCONFDIR=etc", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-P", SERVICE_SCRIPT,
+                        environment={"DESTDIR": os.path.join(folder, "service")})
+        paths = {path for part in ("all", "service") for path in package.tree(os.path.join(folder, part, "usr", "local"))}
+    return {path for path in paths if not path.endswith(".service")}
+
+
+def plist_of(paths):
+    """As pkg-plist names them: manual pages are compressed, the configuration is a sample of one."""
+    lines = []
+    for path in sorted(paths):
+        if re.fullmatch(r"share/man/man\d/.*", path):
+            path += ".gz"
+        elif path.startswith("etc/memstatd/"):
+            path = f"@sample {path}.sample"
+        lines.append(path)
+    return lines
+
+
+class Port(unittest.TestCase):
+    maxDiff = None
+
+    def test_the_list_is_what_is_installed(self):
+        wanted = plist_of(installed())
+        if os.environ.get("UPDATE_GOLDEN") == "1":
+            with open(os.path.join(PORT, "pkg-plist"), "w", encoding="utf-8") as file:
+                file.write("".join(line + "\n" for line in wanted))
+        self.assertIn("etc/rc.d/memstatd", wanted)
+        self.assertIn("bin/memstatctl", wanted)
+        self.assertEqual(text(PORT, "pkg-plist").splitlines(), wanted, "UPDATE_GOLDEN=1 rewrites it")
+
+    def test_the_makefile_names_what_the_tree_has(self):
+        version = re.search(r"project\(memstatd VERSION (\S+)", text("CMakeLists.txt")).group(1)
+        self.assertEqual(variable("DISTVERSION"), [version])
+        self.assertTrue(os.path.exists(os.path.join(program.SOURCE_DIR, "LICENSE")))
+        options = set(re.findall(r"^option\((\w+)", text("CMakeLists.txt"), re.MULTILINE))
+        self.assertLessEqual(set(variable("CMAKE_OFF") + variable("CMAKE_ON")), options)
+        self.assertIn("--component daemon", makefile())
+        # What find_package and find_library ask for.
+        for library in ("civetweb", "isal", "prometheus-cpp-core", "spdlog", "yaml-cpp"):
+            self.assertIn(f"lib{library}.so:", makefile())
+
+    def test_the_account_takes_the_place_of_the_default_one(self):
+        self.assertEqual((variable("USERS"), variable("GROUPS")), ([ACCOUNT], [ACCOUNT]))
+        self.assertIn("\nuser: nobody\n", text("config", "memstatd.yaml"), "which the Makefile replaces")
+        self.assertIn('"s/^user: nobody$$/user: ${USERS}/"', makefile())
+
+    def test_texts_are_as_the_ports_tree_wants_them(self):
+        for name in ("Makefile", "pkg-descr", "pkg-plist"):
+            content = text(PORT, name)
+            self.assertTrue(content.endswith("\n") and not content.endswith("\n\n"), name)
+            self.assertNotRegex(content, r"[ \t]\n", name)
+        self.assertLessEqual(max(map(len, text(PORT, "pkg-descr").splitlines())), 80)
+        for name in ("PORTNAME", "CATEGORIES", "MAINTAINER", "COMMENT", "LICENSE", "USES", "LIB_DEPENDS"):
+            self.assertTrue(variable(name), name)
+
+
+if __name__ == "__main__":
+    program.main()
