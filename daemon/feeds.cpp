@@ -5,8 +5,9 @@
 
 namespace memstat {
 
-void PollRecorder::begin(std::string_view label) {
-  if (recording_ != nullptr) recording_->begin_poll(std::string(label));
+std::optional<std::int64_t> PollRecorder::begin(std::string_view label) {
+  if (recording_ == nullptr) return std::nullopt;
+  return recording_->begin_poll(std::string(label));
 }
 
 void PollRecorder::finish() {
@@ -25,8 +26,9 @@ std::optional<std::int64_t> LiveFeed::next_due_ns() {
 }
 
 std::int64_t LiveFeed::begin() {
-  recorder_.begin("live");
-  return clock_.monotonic_ns();
+  // With the recorded time, so that a replay gives the same rates.
+  const auto recorded_ns = recorder_.begin("live");
+  return recorded_ns ? *recorded_ns : clock_.monotonic_ns();
 }
 
 void LiveFeed::finish() {
@@ -61,7 +63,7 @@ std::optional<std::int64_t> ReplayFeed::next_due_ns() {
 std::int64_t ReplayFeed::begin() {
   const PollInfo& poll = capture_.poll_info(next_);
   (void)capture_.select_poll(next_);  // before the recording begins, which takes its times from it; next_ is in range
-  recorder_.begin(poll.label);
+  (void)recorder_.begin(poll.label);
   if (next_ == 0) poller_.forget_everything();
   return poll.monotonic_ns;
 }

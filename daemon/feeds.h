@@ -19,7 +19,8 @@ class PollRecorder {
   /// `recording` may be nullptr. `log` hears of a recording that fails, once, and of its recovery.
   PollRecorder(RecordingKernelView* recording, std::function<void(LogLevel, std::string_view)> log)
       : recording_(recording), log_(std::move(log)) {}
-  void begin(std::string_view label);
+  /// The monotonic time that is recorded for the poll; nothing when there is no recording.
+  std::optional<std::int64_t> begin(std::string_view label);
   void finish();
 
  private:

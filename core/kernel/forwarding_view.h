@@ -33,6 +33,7 @@ class ForwardingKernelView : public KernelView {
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     return inner_.list_sysctls(prefix, names);
   }
+  [[nodiscard]] bool wants_whole_polls() const override { return inner_.wants_whole_polls(); }
   Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
 
  protected:

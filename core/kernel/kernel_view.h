@@ -61,6 +61,10 @@ class KernelView {
   /// Names of the sysctls below a prefix ("vm.uma"), sorted, complete with the prefix.
   virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names);
 
+  /// Whether every poll must be whole: while polls are recorded, since a replay may begin with any of them. Sources then
+  /// read again what they know already.
+  [[nodiscard]] virtual bool wants_whole_polls() const { return false; }
+
   /// Opens a file now and keeps it, so that read_file of it goes on working after privileges are dropped.
   /// Views without descriptors only say whether the file can be read.
   virtual Result<void> keep_open(std::string_view path);

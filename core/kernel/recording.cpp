@@ -247,17 +247,18 @@ Result<void> RecordingKernelView::keep_open(std::string_view path) {
   return result;
 }
 
-void RecordingKernelView::begin_poll(std::string_view label) {
+std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   info_ = PollInfo{.label = std::string(label), .realtime_ns = clock_.realtime_ns(), .monotonic_ns = clock_.monotonic_ns()};
   const std::lock_guard lock(mutex_);
   const bool is_first = generation_ == 1 && !has_begun_;
   has_begun_ = true;
   is_open_ = true;
-  if (is_first) return;  // what sources read when they opened belongs to it
+  if (is_first) return info_.monotonic_ns;  // what sources read when they opened belongs to it
   ++generation_;
   records_.count = 0;
   records_.bytes = 0;
   records_.overflowed = false;
+  return info_.monotonic_ns;
 }
 
 Result<void> RecordingKernelView::write_poll(const std::string& folder, const PollPlan& plan) {

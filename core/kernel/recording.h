@@ -47,8 +47,8 @@ class RecordingKernelView final : public ForwardingKernelView {
                                                              const Clock& clock);
   ~RecordingKernelView() override;
 
-  /// Starts a poll; one that was begun and not ended is thrown away.
-  void begin_poll(std::string_view label);
+  /// Starts a poll; one that was begun and not ended is thrown away. Returns the monotonic time that is recorded for it.
+  std::int64_t begin_poll(std::string_view label);
   /// Writes the poll; after an error there is none, and the next one can be tried. Errors: system_error (ENOSPC, EACCES...);
   /// kIo with EFBIG when this poll alone is larger than max_bytes; kIo with EINVAL without begin_poll.
   Result<void> end_poll();
@@ -61,6 +61,7 @@ class RecordingKernelView final : public ForwardingKernelView {
   Result<void> list_folders(std::string_view path, Buffer& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
+  [[nodiscard]] bool wants_whole_polls() const override { return true; }
   Result<void> keep_open(std::string_view path) override;
 
  private:

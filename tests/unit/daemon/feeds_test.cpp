@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/support/fixtures.h"
 #include "tests/support/polled_daemon.h"
@@ -69,6 +71,39 @@ TEST_F(LiveFeedTest, ANewIntervalCountsFromNow) {
   config.poll.interval = seconds(1);
   live.configure(config);
   EXPECT_EQ(live.next_due_ns(), daemon_.clock.monotonic_ns() + kSecond);
+}
+
+/// Moves on each time that it is asked, as time does.
+class RunningClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns_ += 1000; }
+  [[nodiscard]] std::int64_t realtime_ns() const override { return now_ns_ += 1000; }
+
+ private:
+  mutable std::atomic<std::int64_t> now_ns_ = kSecond;
+};
+
+TEST_F(LiveFeedTest, ARecordedPollIsMadeWithTheTimeThatIsRecorded) {
+  const RunningClock clock;
+  const TemporaryFolder folder;
+  const auto kernel = open_fixture("linux-6.12-4cpu.tar.zst");
+  auto recording = RecordingKernelView::create(*kernel, {.folder = folder.file("recording")}, clock);
+  ASSERT_TRUE(recording) << to_string(recording.error());
+  PollRecorder recorder(recording->get(), {});
+  LiveFeed live(clock, daemon_.metrics, recorder, daemon_.config, {});
+  Buffer bytes;
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < 2; ++i) {
+    times.push_back(live.begin());
+    ASSERT_TRUE((*recording)->read_file("/proc/slabinfo", bytes));
+    live.finish();
+  }
+  auto files = open_folder_files(folder.file("recording"));
+  ASSERT_TRUE(files) << to_string(files.error());
+  const auto replay = CapturedKernelView::open(std::move(*files));
+  ASSERT_TRUE(replay) << to_string(replay.error());
+  ASSERT_EQ((*replay)->poll_count(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ((*replay)->poll_info(i).monotonic_ns, times[i]);
 }
 
 class ReplayFeedTest : public testing::Test {
