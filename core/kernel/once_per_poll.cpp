@@ -15,7 +15,15 @@ constexpr std::string_view kAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 constexpr std::array<std::string_view, 3> kSharedFilesOfNode = {"/meminfo", "/numastat", "/vmstat"};
 
+constexpr std::array<std::string_view, 6> kSharedSysctls = {
+    "kern.smp.maxid",    "vfs.bufspace",  "vm.stats.vm.v_user_wire_count",
+    "vm.uma_kmem_total", "vm.zone_count", "vm.zone_stats"};
+
 }  // namespace
+
+bool is_shared_sysctl(std::string_view name) {
+  return std::find(kSharedSysctls.begin(), kSharedSysctls.end(), name) != kSharedSysctls.end();
+}
 
 bool is_shared_file(std::string_view path) {
   if (path.starts_with(kNodes)) {
@@ -39,6 +47,16 @@ void OncePerPollView::end_poll() {
 
 Result<void> OncePerPollView::read_file(std::string_view path, Buffer& out) {
   if (!is_shared_file(path)) return inner_.read_file(path, out);
+  return read_once(path, out, [&] { return inner_.read_file(path, out); });
+}
+
+Result<void> OncePerPollView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
+  if (!is_shared_sysctl(name)) return inner_.read_sysctl(name, out, size_hint);
+  return read_once(name, out, [&] { return inner_.read_sysctl(name, out, size_hint); });
+}
+
+template <typename Read>
+Result<void> OncePerPollView::read_once(std::string_view path, Buffer& out, Read read) {
   std::uint64_t poll = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -50,7 +68,7 @@ Result<void> OncePerPollView::read_file(std::string_view path, Buffer& out) {
       }
     }
   }
-  Result<void> result = inner_.read_file(path, out);
+  Result<void> result = read();
   if (poll != 0) keep(path, poll, out, result);
   return result;
 }

@@ -20,10 +20,12 @@ namespace memstat {
 /// Whether several sources read this file: /proc/meminfo and the like, and the same figures of one NUMA node. The list is
 /// in once_per_poll.cpp; a contract test tells which file it lacks.
 bool is_shared_file(std::string_view path);
+/// The same of sysctls.
+bool is_shared_sysctl(std::string_view name);
 
-/// Passes every read on to another view, but the second and later read_file of a shared file in one poll: that is a copy of
-/// what the first one brought, bytes or error. Nothing is kept from one poll to the next but the room for it, so a steady
-/// poll allocates nothing. Outside of polls everything is passed on.
+/// Passes every read on to another view, but the second and later read of a shared file or sysctl in one poll: that is a
+/// copy of what the first one brought, bytes or error. Nothing is kept from one poll to the next but the room for it, so a
+/// steady poll allocates nothing. Outside of polls everything is passed on.
 ///
 /// No lock is held while the kernel is read: two threads that want a file at the same time both read it, so a read that
 /// hangs holds up nobody else, and what it brings after its poll is over goes to its own reader only. Thread safety: as
@@ -37,8 +39,13 @@ class OncePerPollView final : public ForwardingKernelView {
   void end_poll();
 
   Result<void> read_file(std::string_view path, Buffer& out) override;
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
 
  private:
+  /// What `read` brings, or what it brought before in this poll.
+  template <typename Read>
+  Result<void> read_once(std::string_view name, Buffer& out, Read read);
+
   /// What the first read of a file in a poll brought.
   struct Brought {
     std::uint64_t poll = 0;  // in which; 0: none yet
@@ -52,7 +59,7 @@ class OncePerPollView final : public ForwardingKernelView {
   std::mutex mutex_;  // guards the rest; held for copies in memory, never for a read of the kernel
   std::uint64_t poll_ = 0;
   bool is_in_poll_ = false;
-  std::map<std::string, Brought, std::less<>> files_;
+  std::map<std::string, Brought, std::less<>> files_;  // and sysctls, whose names begin with no slash
 };
 
 }  // namespace memstat

@@ -11,10 +11,16 @@
 // secondary zone shares the keg of another one, so nothing of the keg is its own; a cache zone has none.
 //
 // Nodes have other names than zones: see core/base/zone_nodes.h. Zones whose node is not certain have none of these figures.
-// Which node is which zone is found out once, and again when vm.zone_count changes or a node is gone.
+// Which node is which zone is found out once, and again when vm.zone_stats has other zones or a node is gone.
+//
+// That would be six calls a zone at every poll. But pages a slab and their efficiency never change, a limit changes with the
+// 32 bits of it in vm.zone_stats, and on a machine with one domain the rest of most zones is in vm.zone_stats as well, where
+// figures are sums over domains. What is left are pages and sleepers of zones with a limit, and all zones of larger
+// machines.
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,15 +44,26 @@ constexpr std::string_view kPrefix = "vm.uma.";
 // Parts of RawBytes.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kPlanPart = 2;  // vm.zone_count as of then, as 32 bits; then what follows
+constexpr std::size_t kPlanPart = 2;    // how many zones there were, as 32 bits; then what follows
+constexpr std::size_t kStreamPart = 3;  // vm.zone_stats
 constexpr std::size_t kPlanHeader = sizeof(std::uint32_t);
 
 /// Records of the plan, and names of the bundle's records: a zone, whose leaves follow.
 enum PlanKind : std::uint8_t {
-  kZone,  ///< Text: the type's name.
-  kNode,  ///< Text: the zone's node; the leaves that follow are below it.
-  kLeaf,  ///< Text: what follows the node's name and a dot.
+  kZone,      ///< A PlannedZone, then the type's name.
+  kNode,      ///< Text: the zone's node; the leaves that follow are below it.
+  kLeaf,      ///< Text: what follows the node's name and a dot. It is read at every poll.
+  kKnown,     ///< Its value, as 64 bits, then as kLeaf: it does not change.
+  kInStream,  ///< Its place in the zone's record of vm.zone_stats, as 64 bits, then as kLeaf.
 };
+/// Where a zone is in vm.zone_stats, and the limit that it has there: when that changes, the plan is made again.
+struct PlannedZone {
+  std::uint32_t index;
+  std::uint32_t limit;
+};
+constexpr std::size_t kPrefixSize = sizeof(std::uint64_t);
+static_assert(sizeof(PlannedZone) == kPrefixSize);
+
 constexpr std::string_view kZoneRecord = "zone";
 
 constexpr std::string_view kLimit = "limit.max_items";
@@ -60,6 +77,10 @@ constexpr std::string_view kZoneDomain = "domain.";
 // Offsets in a record of vm.zone_stats (struct uma_type_header).
 constexpr std::size_t kSizeAt = 36;
 constexpr std::size_t kRSizeAt = 40;
+constexpr std::size_t kLimitAt = 48;
+constexpr std::size_t kPagesAt = 52;
+constexpr std::size_t kKegFreeAt = 56;
+constexpr std::size_t kZoneFreeAt = 60;
 constexpr std::size_t kFlagsAt = 68;
 constexpr std::uint32_t kSecondaryFlag = 1;
 
@@ -234,46 +255,106 @@ Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeN
   return described;
 }
 
+/// A value of 64 bits before a text, as some records of the plan have it.
+template <typename T>
+void append_with_prefix(Buffer& plan, PlanKind kind, const T& prefix, std::string_view text) {
+  std::array<char, 256> record;
+  const std::size_t size = std::min(text.size(), record.size() - kPrefixSize);  // names of nodes and zones are shorter
+  std::memcpy(record.data(), &prefix, kPrefixSize);
+  text.copy(record.data() + kPrefixSize, size);
+  append_to_plan(plan, kind, {record.data(), kPrefixSize + size});
+}
+
+template <typename T>
+T take_prefix(std::string_view& text) {
+  T prefix{};
+  if (text.size() < kPrefixSize) return prefix;
+  std::memcpy(&prefix, text.data(), kPrefixSize);
+  text.remove_prefix(kPrefixSize);
+  return prefix;
+}
+
+/// Where a record of vm.zone_stats has the figure of a leaf of the only domain; 0: nowhere.
+std::size_t place_in_record(std::string_view leaf, bool has_limit) {
+  if (leaf == "domain.0.nitems") return kZoneFreeAt;
+  if (leaf == "keg.domain.0.free_items") return kKegFreeAt;
+  return leaf == "keg.domain.0.pages" && !has_limit ? kPagesAt : 0;
+}
+
+bool has_one_domain(const TreeNode& node) {
+  std::string_view rest;
+  return std::none_of(node.leaves.begin(), node.leaves.end(), [&rest](std::string_view leaf) {
+    return domain_of(leaf, kZoneDomain, rest).value_or(0) != 0 || domain_of(leaf, kKegDomain, rest).value_or(0) != 0;
+  });
+}
+
+/// Writes down how the figures of one zone are read.
+Result<void> plan_zone(KernelView& view, const TreeNode& node, bool is_secondary, RawBytes& raw) {
+  Buffer& plan = raw.parts[kPlanPart];
+  Buffer& scratch = raw.parts[kScratchPart];
+  const std::string prefix = std::string(kPrefix) + std::string(node.name) + ".";
+  append_to_plan(plan, kNode, node.name);
+  const bool is_in_stream = has_one_domain(node);
+  bool has_limit = false;
+  const auto add_known = [&](std::string_view leaf) -> Result<void> {
+    if (auto result = view.read_sysctl(prefix + std::string(leaf), scratch, sizeof(std::uint64_t)); !result) return result;
+    const auto value = sysctl_amount(scratch.view());
+    if (!value) return data_error(kTree, 0, prefix + std::string(leaf) + " is no number");
+    if (leaf == kLimit) has_limit = *value != 0;
+    append_with_prefix(plan, kKnown, *value, leaf);
+    return {};
+  };
+  // The limit first: whether there is one says how the others are read, and who has none has no sleepers either.
+  if (std::find(node.leaves.begin(), node.leaves.end(), kLimit) != node.leaves.end()) {
+    if (auto result = add_known(kLimit); !result) return result;
+    if (has_limit) append_to_plan(plan, kLeaf, kSleepers);
+  }
+  for (const std::string_view leaf : node.leaves) {
+    if (leaf == kLimit || !is_wanted(leaf, is_secondary)) continue;
+    const std::size_t place = is_in_stream ? place_in_record(leaf, has_limit) : 0;
+    if (place != 0) {
+      append_with_prefix(plan, kInStream, std::uint64_t{place}, leaf);
+    } else if (leaf != kPagesPerSlab && leaf != kEfficiency) {
+      append_to_plan(plan, kLeaf, leaf);
+    } else if (auto result = add_known(leaf); !result) {
+      return result;
+    }
+  }
+  return {};
+}
+
 /// Writes down which leaves of which nodes are read for which types, in the order of vm.zone_stats, so that types of one
 /// name are in the roster's order.
-Result<void> make_plan(KernelView& view, std::uint32_t zone_count, RawBytes& raw) {
+Result<void> make_plan(KernelView& view, const StatisticsStream& stream, RawBytes& raw) {
   Buffer& plan = raw.parts[kPlanPart];
   plan.clear();
   std::vector<std::string> sysctls;
-  if (auto result = view.list_sysctls(kTree, sysctls); !result) return of_tree(result.error());
+  if (auto result = view.list_sysctls(kTree, sysctls); !result) return result;
   const std::vector<TreeNode> nodes = nodes_of(sysctls);
   std::vector<std::string> kegs;
   const auto described = describe(view, nodes, kegs);
   if (!described) return described.error();
 
-  Buffer bytes;
-  if (auto result = read_sysctl_stream(view, kZoneStream, bytes, raw.parts[kScratchPart]); !result) {
-    return of_tree(result.error());
-  }
-  const auto stream = StatisticsStream::open(kZoneStream.name, bytes.view(), kZoneStream.record_header);
-  if (!stream) return of_tree(stream.error());
+  const std::string_view bytes = raw.parts[kStreamPart].view();
+  const auto u32 = [&](std::size_t zone, std::size_t at) { return load<std::uint32_t>(bytes, stream.record(zone) + at); };
   std::vector<ListedZone> zones;
-  for (std::size_t i = 0; i < stream->count(); ++i) {
-    const auto name = stream->record_name(i);
-    if (!name) return of_tree(name.error());
-    zones.push_back({.name = *name,
-                     .size = load<std::uint32_t>(bytes.view(), stream->record(i) + kSizeAt),
-                     .has_keg = load<std::uint32_t>(bytes.view(), stream->record(i) + kRSizeAt) != 0});
+  for (std::size_t i = 0; i < stream.count(); ++i) {
+    const auto name = stream.record_name(i);
+    if (!name) return name.error();
+    zones.push_back({.name = *name, .size = u32(i, kSizeAt), .has_keg = u32(i, kRSizeAt) != 0});
   }
   const std::vector<std::size_t> places = match_zone_nodes(zones, *described);
 
-  plan.append({reinterpret_cast<const char*>(&zone_count), sizeof zone_count});
+  const std::uint32_t count = stream.count();
+  plan.append({reinterpret_cast<const char*>(&count), sizeof count});
   for (std::size_t i = 0; i < zones.size(); ++i) {
     if (places[i] == kNoZoneNode) continue;
-    const TreeNode& node = nodes[places[i]];
-    const std::uint32_t flags = load<std::uint32_t>(bytes.view(), stream->record(i) + kFlagsAt);
-    append_to_plan(plan, kZone, zones[i].name);
-    append_to_plan(plan, kNode, node.name);
-    for (const std::string_view leaf : node.leaves) {
-      if (!is_wanted(leaf, (flags & kSecondaryFlag) != 0)) continue;
-      append_to_plan(plan, kLeaf, leaf);
-      // Behind its limit: who has none has no sleepers either, and a recording of such a poll does not name them.
-      if (leaf == kLimit) append_to_plan(plan, kLeaf, kSleepers);
+    append_with_prefix(plan, kZone, PlannedZone{.index = static_cast<std::uint32_t>(i), .limit = u32(i, kLimitAt)},
+                       zones[i].name);
+    const bool is_secondary = (u32(i, kFlagsAt) & kSecondaryFlag) != 0;
+    if (auto result = plan_zone(view, nodes[places[i]], is_secondary, raw); !result) {
+      plan.clear();
+      return result;
     }
   }
   if (plan.size() > kPlanHeader) return {};
@@ -281,49 +362,71 @@ Result<void> make_plan(KernelView& view, std::uint32_t zone_count, RawBytes& raw
   return system_error(kTree, ENOENT, "no node of it is a zone of vm.zone_stats");
 }
 
-/// Reads what the plan says into the bundle.
-Result<void> read_plan(KernelView& view, RawBytes& raw) {
+/// Reads what the plan says into the bundle. kNotPresent when the kernel has other zones by now, or other limits.
+Result<void> read_plan(KernelView& view, const StatisticsStream& stream, RawBytes& raw) {
+  const auto changed = [] { return system_error(kTree, ENOENT, "a zone has changed"); };
+  const bool wants_all = view.wants_whole_polls();
+  const std::string_view bytes = raw.parts[kStreamPart].view();
+  if (load<std::uint32_t>(raw.parts[kPlanPart].view(), 0) != stream.count()) return changed();
   FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
   Buffer& scratch = raw.parts[kScratchPart];
   FixedPath path;
   std::size_t node_end = 0;
-  bool has_limit = false;
+  std::size_t record = 0;
+  const auto read_leaf = [&](std::string_view leaf) -> Result<void> {
+    path.truncate(node_end);
+    if (!path.append(leaf)) return system_error(kTree, ENAMETOOLONG);
+    return view.read_sysctl(path.view(), scratch, sizeof(std::uint64_t));
+  };
   for (FilePlanWalk plan(raw.parts[kPlanPart], kPlanHeader); plan.next();) {
-    const std::string_view text = plan.text();
+    std::string_view text = plan.text();
     if (plan.kind() == kZone) {
+      const auto zone = take_prefix<PlannedZone>(text);
+      const auto name = stream.record_name(zone.index);
+      if (!name || *name != text) return changed();
+      record = stream.record(zone.index);
+      if (load<std::uint32_t>(bytes, record + kLimitAt) != zone.limit) return changed();
       if (auto result = bundle.add(kZoneRecord, text); !result) return result;
-      has_limit = false;
-    } else if (plan.kind() == kNode) {
+      continue;
+    }
+    if (plan.kind() == kNode) {
       if (!path.assign(kPrefix) || !path.append(text) || !path.append(".")) return system_error(kTree, ENAMETOOLONG);
       node_end = path.size();
-    } else {
-      if (text == kSleepers && !has_limit) continue;
-      path.truncate(node_end);
-      if (!path.append(text)) return system_error(kTree, ENAMETOOLONG);
-      if (auto result = view.read_sysctl(path.view(), scratch, sizeof(std::uint64_t)); !result) {
+      continue;
+    }
+    if (plan.kind() == kLeaf) {
+      if (auto result = read_leaf(text); !result) {
         if (text == kSleepers && result.error().code == ErrorCode::kNotPresent) continue;
         return result;
       }
-      if (text == kLimit) has_limit = sysctl_amount(scratch.view()).value_or(0) != 0;
       if (auto result = bundle.add(text, scratch.view()); !result) return result;
+      continue;
     }
+    auto value = take_prefix<std::uint64_t>(text);
+    if (wants_all) {
+      if (auto result = read_leaf(text); !result) return result;
+    }
+    if (plan.kind() == kInStream) value = load<std::uint32_t>(bytes, record + static_cast<std::size_t>(value));
+    if (auto result = bundle.add(text, {reinterpret_cast<const char*>(&value), sizeof value}); !result) return result;
   }
   return bundle.add(kEndOfListedSysctls, {});
 }
 
 Result<void> read(KernelView& view, RawBytes& raw) {
   Buffer& plan = raw.parts[kPlanPart];
-  const auto zone_count = read_sysctl_u32(view, kZoneStream.count, raw.parts[kScratchPart]);
-  if (!zone_count) return of_tree(zone_count.error());
-  const bool is_current = plan.size() > kPlanHeader && load<std::uint32_t>(plan.view(), 0) == *zone_count;
-  if (is_current) {
-    auto result = read_plan(view, raw);
+  if (auto result = read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], raw.parts[kScratchPart]); !result) {
+    return of_tree(result.error());
+  }
+  const auto stream = StatisticsStream::open(kZoneStream.name, raw.parts[kStreamPart].view(), kZoneStream.record_header);
+  if (!stream) return of_tree(stream.error());
+  if (plan.size() > kPlanHeader) {
+    auto result = read_plan(view, *stream, raw);
     if (result) return result;
     if (result.error().code != ErrorCode::kNotPresent) return of_tree(result.error());
     // A zone is gone, and another one may have come.
   }
-  if (auto result = make_plan(view, *zone_count, raw); !result) return result;
-  auto result = read_plan(view, raw);
+  auto result = make_plan(view, *stream, raw);
+  if (result) result = read_plan(view, *stream, raw);
   if (result) return result;
   if (result.error().code == ErrorCode::kNotPresent) plan.clear();
   return of_tree(result.error());

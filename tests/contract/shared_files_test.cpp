@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file that several sources read is read from the kernel once a poll.
+// A file or sysctl that several sources read is read from the kernel once a poll.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -25,6 +25,10 @@ class ReadersOfFiles final : public ForwardingKernelView {
     if (!reader.empty()) readers[std::string(path)].insert(reader);
     return inner_.read_file(path, out);
   }
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
+    if (!reader.empty()) readers[std::string(name)].insert(reader);
+    return inner_.read_sysctl(name, out, size_hint);
+  }
 };
 
 class SharedFiles : public testing::TestWithParam<std::string> {};
@@ -41,11 +45,12 @@ TEST_P(SharedFiles, OfTheSourcesAreInTheListOfThoseReadOnceAPoll) {
     EXPECT_TRUE(refresh(reader, view, list, 2)) << source->name;
     view.reader = {};
   }
-  EXPECT_FALSE(view.readers.empty() && view.os() == OperatingSystem::kLinux);
+  EXPECT_FALSE(view.readers.empty());
   for (const auto& [path, readers] : view.readers) {
     if (readers.size() > 1) {
-      EXPECT_TRUE(is_shared_file(path)) << path << " is read by " << *readers.begin() << " and " << *readers.rbegin()
-                                        << ": add it to core/kernel/once_per_poll.cpp";
+      EXPECT_TRUE(path.starts_with('/') ? is_shared_file(path) : is_shared_sysctl(path))
+          << path << " is read by " << *readers.begin() << " and " << *readers.rbegin()
+          << ": add it to core/kernel/once_per_poll.cpp";
     }
   }
 }

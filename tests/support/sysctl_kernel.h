@@ -34,6 +34,7 @@ class SysctlKernel final : public KernelView {
   std::map<std::string, int, std::less<>> failures;         ///< errno by name.
   std::map<std::string, int, std::less<>> reads;            ///< How often each was asked for.
   int listings = 0;
+  bool is_recorded = false;  ///< wants_whole_polls().
 
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
@@ -55,6 +56,7 @@ class SysctlKernel final : public KernelView {
     }
     return names.empty() ? system_error(prefix, ENOENT) : Result<void>();
   }
+  [[nodiscard]] bool wants_whole_polls() const override { return is_recorded; }
 };
 
 }  // namespace memstat
