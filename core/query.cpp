@@ -57,6 +57,12 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
   });
 }
 
+void give_back_spent(SourceReader& reader) {
+  for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
+    if ((reader.descriptor->spent_parts >> i & 1U) != 0) reader.raw.parts[i].give_back_if_large();
+  }
+}
+
 std::vector<const SourceDescriptor*> sources_to_query(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
                                                       Allocator allocator) {
   std::vector<const SourceDescriptor*> wanted = in_reading_order(sources);

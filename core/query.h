@@ -42,6 +42,10 @@ enum class Duplicates {
 Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation,
                            Duplicates duplicates = Duplicates::kEach);
 
+/// Gives back what a source has read and needs no more. After commit_source: names and per-CPU figures of the staging are
+/// not to be read any more, since they may be there.
+void give_back_spent(SourceReader& reader);
+
 /// The sources among `sources` that answer a question for the types of one allocator of a system, or (kUnknown) for all
 /// types there, in reading order. Sources that are off by default are left out, but the roster of the allocator asked for.
 std::vector<const SourceDescriptor*> sources_to_query(std::span<const SourceDescriptor* const> sources, OperatingSystem os,

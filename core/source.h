@@ -102,6 +102,8 @@ struct SourceDescriptor {
   /// Folders below which it opens files by name at every read, so that the daemon may not lock itself out of them. They must
   /// be readable by anyone: privileges are gone by then.
   std::span<const std::string_view> reopened_folders = {};
+  /// Parts of the raw bytes that are of no use once they are committed, as bits: large ones go back to the system then.
+  std::uint8_t spent_parts = 0;
   std::string_view notes;  ///< What to know: permissions, what stops working after privileges are dropped.
 
   /// Called once, before privileges are dropped and before the first read: keeps open what needs privileges, and reads into

@@ -62,11 +62,17 @@ Result<PageFilter> PageFilter::make(const Snapshot& snapshot, const Wanted& want
   if (!wanted.allocators.empty()) {
     filter.allocators_ = 0;
     std::vector<std::string_view> known;
-    for (std::size_t i = 1; i < kAllocatorCount; ++i) known.push_back(to_string(static_cast<Allocator>(i)));
+    std::vector<std::uint32_t> bits;
+    for (std::size_t i = 1; i < kAllocatorCount; ++i) {
+      const std::uint32_t bit = 1U << i;
+      if ((snapshot.allocators_of_system & bit) == 0) continue;
+      known.push_back(to_string(static_cast<Allocator>(i)));
+      bits.push_back(bit);
+    }
     for (const std::string_view word : wanted.allocators) {
       const auto found = std::find(known.begin(), known.end(), word);
       if (found == known.end()) return unknown("allocator", word, known);
-      filter.allocators_ |= 1U << (found - known.begin() + 1);
+      filter.allocators_ |= bits[static_cast<std::size_t>(found - known.begin())];
     }
   }
 

@@ -26,8 +26,9 @@ class PageFilter {
 
   /// Checks the words. `own_names`: the metrics that the daemon has of itself. Error kData with `detail` for a client: the
   /// first word that nothing goes by, and what there is instead (at most 40 words; of metrics, the nearest). An allocator is
-  /// known when this build has it. A type must be listed, unless nothing at all is listed of the allocators that are wanted
-  /// (a source may be down), and then none is judged. Allocates by the size of request and snapshot. Throws std::bad_alloc.
+  /// known when the kernel's system may have it. A type must be listed, unless nothing at all is listed of the allocators
+  /// that are wanted (a source may be down), and then none is judged. Allocates by the size of request and snapshot. Throws
+  /// std::bad_alloc.
   static Result<PageFilter> make(const Snapshot& snapshot, const Wanted& wanted,
                                  std::span<const std::string_view> own_names);
 

@@ -194,7 +194,7 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
       error.code == ErrorCode::kNotPresent || (error.code == ErrorCode::kPermission && entry.was_absent_at_start);
   if (is_absent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
     entry.outcome = {.kind = Outcome::Kind::kAbsent};
-    entry.next_due_ns = std::max(entry.next_due_ns, now_ns + kAbsentInterval.count());
+    entry.next_due_ns = std::max<std::int64_t>(entry.next_due_ns, now_ns + kAbsentInterval.count());
     const bool is_why = error.code == ErrorCode::kNotPresent || entry.state != SourceState::kAbsent;
     if (is_why) set_state(entry, SourceState::kAbsent, to_string(error));
     return;
@@ -230,6 +230,7 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   } else {
     failed(entry, result.error(), seconds, now_ns);
   }
+  if (!reader_.is_busy(*entry.polled)) give_back_spent(entry.polled->reader);
 }
 
 /// What the sources that are up have beside the figures of types. Node figures and details are of tier full, and no other
@@ -282,6 +283,10 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
+    snapshot->allocators_of_system = 0;
+    for (const std::unique_ptr<Entry>& entry : entries_) {
+      snapshot->allocators_of_system |= 1U << static_cast<unsigned>(entry->descriptor->allocator);
+    }
     metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9,
                            static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9, snapshot->series,
                            snapshot->series_dropped);

@@ -112,6 +112,9 @@ class Snapshot {
     }
   };
 
+  /// Set of Allocator, as bits: those that the kernel's system may have, whether a source of theirs is up or not.
+  std::uint32_t allocators_of_system = ~std::uint32_t{0};
+
   [[nodiscard]] std::size_t row_count() const { return rows_.size(); }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// The label texts of all rows, and padding after them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A byte buffer that grows without clearing what it grows by and never gives memory back, so that a steady poll allocates
-// nothing. (std::vector writes zeros over 21 MB before the kernel overwrites them.)
+// A byte buffer that grows without clearing what it grows by and gives memory back only when it is told to, so that a steady
+// poll allocates nothing. (std::vector writes zeros over 21 MB before the kernel overwrites them.)
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,21 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/mapped_memory.h"
+
 namespace memstat {
+
+/// How a buffer's memory is given back. Thread safety: a plain value.
+struct BufferMemoryRelease {
+  std::size_t mapped_bytes = 0;  ///< 0: it is the heap's.
+  void operator()(char* memory) const {
+    if (mapped_bytes != 0) {
+      unmap_memory(memory, mapped_bytes);
+    } else {
+      delete[] memory;
+    }
+  }
+};
 
 /// Owned bytes with a size and a capacity. Allocation failure throws std::bad_alloc and leaves the content as it was.
 /// Thread safety: none; one owner at a time.
@@ -35,10 +49,21 @@ class Buffer {
 
   void clear() { size_ = 0; }
 
+  /// Empties it. Memory of kMappedFrom bytes or more goes back to the system, at the price of a system call now and when it
+  /// is wanted again; less is kept.
+  void give_back_if_large() {
+    size_ = 0;
+    if (capacity_ < kMappedFrom) return;
+    data_.reset();
+    capacity_ = 0;
+  }
+
   /// Room for at least `capacity` bytes; the content is kept.
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
-    std::unique_ptr<char[]> grown(new char[capacity]);  // not cleared
+    const bool is_mapped = capacity >= kMappedFrom;
+    Memory grown(is_mapped ? map_memory(capacity) : new char[capacity],  // not cleared
+                 BufferMemoryRelease{.mapped_bytes = is_mapped ? capacity : 0});
     if (size_ != 0) std::memcpy(grown.get(), data_.get(), size_);
     data_ = std::move(grown);
     capacity_ = capacity;
@@ -68,7 +93,9 @@ class Buffer {
   }
 
  private:
-  std::unique_ptr<char[]> data_;
+  using Memory = std::unique_ptr<char[], BufferMemoryRelease>;
+
+  Memory data_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };

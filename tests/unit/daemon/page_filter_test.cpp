@@ -75,6 +75,16 @@ class PageFilterTest : public testing::Test {
   TrackedList types_{{.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name() == "b"; }}};
 };
 
+TEST_F(PageFilterTest, AllocatorsOfAnotherSystemAreUnknown) {
+  types_.snapshot.allocators_of_system = 1U << static_cast<unsigned>(Allocator::kSlab) |
+                                         1U << static_cast<unsigned>(Allocator::kPage) |
+                                         1U << static_cast<unsigned>(Allocator::kUnknown);
+  EXPECT_EQ(refusal({"uma"}, {}, {}), "no allocator is called \"uma\"; there are: slab, page");
+  EXPECT_EQ(refusal({"slap"}, {}, {}), "no allocator is called \"slap\"; did you mean \"slab\"? There are: slab, page");
+  EXPECT_EQ(refusal({"slab"}, {}, {}), "(nothing)");
+  EXPECT_EQ(refusal({"unknown"}, {}, {}), "no allocator is called \"unknown\"; there are: slab, page");
+}
+
 TEST_F(PageFilterTest, NothingChosenShowsAllInEveryFormat) {
   const Result<PageFilter> filter = make({}, {}, {});
   ASSERT_TRUE(filter);
