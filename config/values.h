@@ -86,6 +86,8 @@ std::string printable(std::string_view text);
 
 /// As printable, in double quotes.
 std::string quoted(std::string_view text);
+/// Where <iomanip> is seen, std::quoted is found for a std::string, too; this one is the better match.
+inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
 
 /// The words with ", " between them; "(none)" when there are none.
 std::string listing(std::span<const std::string_view> words);

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstdio>
+
+#include "core/base/text.h"
 
 namespace memstat {
 namespace {
@@ -161,9 +162,7 @@ std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request
   constexpr double kMostSeconds = 60;
   double seconds = kUsualSeconds;
   if (const auto header = request.header("X-Prometheus-Scrape-Timeout-Seconds")) {
-    double said = 0;
-    const auto [rest, failure] = std::from_chars(header->data(), header->data() + header->size(), said);
-    if (failure == std::errc() && rest == header->data() + header->size() && said >= 0) seconds = said;
+    seconds = parse_decimal(*header).value_or(kUsualSeconds);
   }
   const double patience = std::clamp(seconds - kReserveSeconds, 0.0, kMostSeconds);
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(clock.monotonic_ns())) +

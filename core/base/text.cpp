@@ -67,6 +67,18 @@ std::optional<std::int64_t> parse_i64(std::string_view text) {
   return value;
 }
 
+std::optional<double> parse_decimal(std::string_view text) {
+  const std::size_t point = text.find('.');
+  const auto whole = parse_u64(text.substr(0, point));
+  if (!whole || point == std::string_view::npos) return whole;
+  const std::string_view digits = text.substr(point + 1);
+  const auto fraction = parse_u64(digits);
+  if (!fraction) return std::nullopt;
+  double scale = 1;
+  for (std::size_t i = 0; i < digits.size(); ++i) scale *= 10;
+  return static_cast<double>(*whole) + static_cast<double>(*fraction) / scale;
+}
+
 bool next_line(std::string_view& rest, std::string_view& line) {
   if (rest.empty()) return false;
   const std::size_t end = rest.find('\n');

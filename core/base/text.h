@@ -17,6 +17,10 @@ std::optional<std::uint64_t> parse_u64(std::string_view text);
 /// As parse_u64, with an optional leading '-'.
 std::optional<std::int64_t> parse_i64(std::string_view text);
 
+/// The whole of `text` as a decimal number of at most 19 digits, with or without a point and digits behind it: no sign, no
+/// exponent. (std::from_chars reads no double with libc++ before 20, and strtod asks for the locale.)
+std::optional<double> parse_decimal(std::string_view text);
+
 /// Cuts the next line off `rest` (without its newline). False when nothing is left. A last line without a newline counts.
 bool next_line(std::string_view& rest, std::string_view& line);
 

@@ -42,9 +42,9 @@ class Opened {
   int fd_ = -1;
 };
 
-/// mincore takes `char *` on FreeBSD and `unsigned char *` on Linux.
-template <typename Byte>
-int ask(int (*call)(void*, std::size_t, Byte*), void* at, std::size_t size, std::vector<unsigned char>& pages) {
+/// mincore takes `const void *` and `char *` on FreeBSD, `void *` and `unsigned char *` on Linux.
+template <typename Address, typename Byte>
+int ask(int (*call)(Address*, std::size_t, Byte*), void* at, std::size_t size, std::vector<unsigned char>& pages) {
   return call(at, size, reinterpret_cast<Byte*>(pages.data()));
 }
 

@@ -18,6 +18,17 @@ TEST(ParseU64, TakesTheWholeRangeAndNothingElse) {
   EXPECT_FALSE(parse_u64(std::string_view()));
 }
 
+TEST(Text, ParsesDecimalNumbers) {
+  EXPECT_EQ(parse_decimal("10"), 10.0);
+  EXPECT_EQ(parse_decimal("10.000000"), 10.0);
+  EXPECT_EQ(parse_decimal("0.25"), 0.25);
+  EXPECT_EQ(parse_decimal("00.0625"), 0.0625);
+  for (const char* const wrong : {"", ".", "1.", ".5", "-1", "+1", "1e3", "inf", "nan", "0x10", "1.2.3", "1.-5", " 1", "1 ",
+                                  "99999999999999999999", "0.99999999999999999999"}) {
+    EXPECT_FALSE(parse_decimal(wrong)) << wrong;
+  }
+}
+
 TEST(ParseI64, TakesAMinusAndStopsAtTheRange) {
   EXPECT_EQ(parse_i64("-9223372036854775808"), INT64_MIN);
   EXPECT_EQ(parse_i64("9223372036854775807"), INT64_MAX);

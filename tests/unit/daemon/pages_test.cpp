@@ -382,8 +382,8 @@ TEST_F(PagesTest, AScrapeSaysHowLongItWaitsForAPoll) {
   EXPECT_EQ(patience("5"), 4.75);
   EXPECT_EQ(patience("1.5"), 1.25);
   EXPECT_EQ(patience("0.1"), 0) << "nothing is left to wait";
-  EXPECT_EQ(patience("1e300"), 60);
-  for (const std::string_view bad : {"", "-1", "nan", "abc", "5s"}) EXPECT_EQ(patience(bad), 9.75) << bad;
+  EXPECT_EQ(patience("9999999999"), 60);
+  for (const std::string_view bad : {"", "-1", "nan", "abc", "5s", "1e300"}) EXPECT_EQ(patience(bad), 9.75) << bad;
 }
 
 }  // namespace
