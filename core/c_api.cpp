@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "core/base/no_figure.h"
 #include "core/base/size_text.h"
 #include "core/c_api_handle.h"
 #include "core/include/memstat.h"
@@ -224,7 +225,8 @@ uint64_t memstat_get_percpu_sizemask(const memory_type* mtp, int cpu) {
   return malloc_cpu_figure(mtp, CpuField::kSizeMask, cpu);
 }
 uint64_t memstat_get_percpu_free(const memory_type* mtp, int cpu) {
-  return mtp == nullptr || cpu < 0 ? 0 : type_of(mtp).cpu_figure(CpuField::kFree, cpu_of(cpu));
+  const std::uint64_t free = mtp == nullptr || cpu < 0 ? 0 : type_of(mtp).cpu_figure(CpuField::kFree, cpu_of(cpu));
+  return free == kNoFigure ? 0 : free;
 }
 
 void* memstat_get_percpu_caller_pointer(const memory_type* mtp, int cpu, int index) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 
+#include "core/base/no_figure.h"
 #include "daemon/delta_tracker.h"
 
 namespace memstat {
@@ -280,7 +281,11 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
     for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
       const std::uint64_t value =
           column.is_counter ? DeltaTracker::accumulated(type, cpu, column.field) : type.cpu_figure(column.field, cpu);
-      values[cpu] = (is_new ? 0 : values[cpu]) + value;
+      if (is_new || values[cpu] == kNoFigure) {
+        values[cpu] = value;
+      } else if (value != kNoFigure) {
+        values[cpu] += value;
+      }
     }
   }
 }

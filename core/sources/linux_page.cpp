@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "core/base/free_blocks.h"
+#include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/base/vm_counters.h"
 #include "core/base/zone_info.h"
@@ -186,6 +187,10 @@ Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
     const bool has_type = zone.managed != 0;
     if (has_type) {
       if (auto result = add_type(zone, raw.page_size, staging); !result) return result;
+    }
+    // Only CPUs that are online are listed.
+    for (std::uint32_t cpu = 0; has_type && cpu < staging.cpu_count(); ++cpu) {
+      staging.set_cpu_figure(staging.types().size() - 1, CpuField::kFree, cpu, kNoFigure);
     }
     for (PageSet set; reader.next_page_set(zone, set);) {
       if (!has_type || set.cpu >= staging.cpu_count())

@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/no_figure.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/metric_catalogue.h"
 #include "daemon/snapshot.h"
@@ -237,6 +238,8 @@ std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const S
   for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
     if ((block.figures >> metric.figure & 1U) == 0 || block.cpu_count == 0 || !rows.shows(block.row)) continue;
     const std::uint64_t* values = snapshot.cpu_values(block, figure);
+    const auto count = block.cpu_count - static_cast<std::size_t>(std::count(values, values + block.cpu_count, kNoFigure));
+    if (count == 0) continue;
     const Snapshot::Row& row = snapshot.rows()[block.row];
     const RowLabels labels = row.labels(snapshot.label_bytes().data());
     const std::size_t label_bytes = block.cpu_count * labels.text.size();
@@ -246,11 +249,12 @@ std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const S
     }
     char* at = writer.need(writer.most_bytes(block.cpu_count, label_bytes));
     for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+      if (values[cpu] == kNoFigure) continue;
       at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{.name = "cpu", .number = cpu},
                                                                values[cpu], beginning.of(row));
     }
     writer.written(at);
-    series += block.cpu_count;
+    series += count;
   }
   if (series != 0) writer.end_family();
   return series;

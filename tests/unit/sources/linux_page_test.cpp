@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 
+#include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
@@ -101,7 +102,7 @@ TEST_F(LinuxPage, MakesATypeOfEachZoneWithMemory) {
   EXPECT_EQ(type.fields, source().fields);
   EXPECT_EQ(staging_.cpu_figure(0, CpuField::kFree, 1), 2U);
   EXPECT_EQ(staging_.cpu_figure(1, CpuField::kFree, 0), 30U);
-  EXPECT_EQ(staging_.cpu_figure(3, CpuField::kFree, 0), 0U);
+  EXPECT_EQ(staging_.cpu_figure(3, CpuField::kFree, 0), kNoFigure);
 }
 
 TEST_F(LinuxPage, LeavesOutMemoryThatIsNotTheAllocators) {
