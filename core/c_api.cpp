@@ -226,7 +226,7 @@ uint64_t memstat_get_percpu_sizemask(const memory_type* mtp, int cpu) {
 }
 uint64_t memstat_get_percpu_free(const memory_type* mtp, int cpu) {
   const std::uint64_t free = mtp == nullptr || cpu < 0 ? 0 : type_of(mtp).cpu_figure(CpuField::kFree, cpu_of(cpu));
-  return free == kNoFigure ? 0 : free;
+  return free == memstat::kNoFigure ? 0 : free;
 }
 
 void* memstat_get_percpu_caller_pointer(const memory_type* mtp, int cpu, int index) {
