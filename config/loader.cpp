@@ -4,6 +4,7 @@
 #include "config/loader.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -425,7 +426,10 @@ void Loader::read(const Node& root) {
       {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
       {"capture", map({{"record",
                         [this](const Node& node, const std::string& path) {
-                          if (is_text(node, path, "a path", "\"\" for none")) config_.capture.record = node.text;
+                          if (!is_text(node, path, "a path", "\"\" for none")) return;
+                          const auto record = parse_record_path(node.text);
+                          if (!record) return problem(node, path, record.error().detail);
+                          config_.capture.record = *record;
                         }},
                        {"max_bytes", size(c.capture.max_bytes, "1GiB")},
                        {"max_age", duration(c.capture.max_age, std::chrono::seconds(1), nanoseconds::max(), "24h")}})},
@@ -516,11 +520,21 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
 Result<std::string> read_config_file(const std::string& path) {
   int file = -1;
   do {
-    file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a pipe must not hang us
   } while (file < 0 && errno == EINTR);
   if (file < 0) {
     const int failure = errno;
     return system_error(path, failure, "cannot open the configuration; check the path and who may read it");
+  }
+  struct stat status {};
+  if (fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
+    close(file);
+    return system_error(
+        path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL,
+        S_ISDIR(status.st_mode)
+            ? "cannot read the configuration; name the file in this directory"
+            : "a configuration must be a plain file, not a pipe or a device, because it is read again at each "
+              "reload");
   }
   std::string text;
   std::string chunk(64 * 1024, '\0');
@@ -531,7 +545,6 @@ Result<std::string> read_config_file(const std::string& path) {
   } while ((count > 0 && text.size() <= kMaxConfigBytes) || (count < 0 && errno == EINTR));
   const int failure = count < 0 ? errno : 0;
   close(file);
-  if (failure == EISDIR) return system_error(path, failure, "cannot read the configuration; name the file in this folder");
   if (failure != 0) return system_error(path, failure, "cannot read the configuration");
   if (text.size() > kMaxConfigBytes) return system_error(path, EFBIG, "more than 1MiB is no configuration of memstatd");
   return text;

@@ -284,6 +284,25 @@ Result<std::string> parse_cidr(std::string_view text) {
   return std::string(text);
 }
 
+bool is_archive_path(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.size() > 4 && (name.ends_with(".tar") || (name.size() > 8 && name.ends_with(".tar.zst")));
+}
+
+Result<std::string> parse_record_path(std::string_view text) {
+  constexpr std::string_view kArchives[] = {"tar", "zst", "tzst", "tgz", "gz", "txz", "xz",   "tbz", "tbz2",
+                                            "bz2", "lz4", "lzma", "zip", "7z", "rar", "cpio", "deb", "rpm"};
+  if (is_archive_path(text)) return std::string(text);
+  const std::string_view name = text.substr(text.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  std::string ending(dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1));
+  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (std::find(std::begin(kArchives), std::end(kArchives), ending) == std::end(kArchives)) return std::string(text);
+  return wrong(text,
+               "has the ending of an archive that cannot be written; write a name that ends in .tar.zst or .tar, or the "
+               "name of a directory");
+}
+
 Result<Tier> parse_tier(std::string_view text) {
   static constexpr std::array<Word<Tier>, 3> kWords = {
       {{"minimal", Tier::kMinimal}, {"default", Tier::kDefault}, {"full", Tier::kFull}}};

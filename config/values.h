@@ -69,6 +69,13 @@ Result<void> check_listen_address(const ListenAddress& address, bool has_allow);
 /// the text as it was written.
 Result<std::string> parse_cidr(std::string_view text);
 
+/// Where to record to: a directory, or an archive by its ending, .tar or .tar.zst. Endings of archives that cannot be
+/// written are refused, so that no directory of that name is made instead.
+Result<std::string> parse_record_path(std::string_view text);
+
+/// Whether the path is that of an archive that can be written.
+bool is_archive_path(std::string_view path);
+
 /// "minimal", "default" or "full".
 Result<Tier> parse_tier(std::string_view text);
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/kernel/capture_reference.h"
 #include "core/kernel/open_view.h"
 #include "core/kernel/sysctl_stream.h"
 #include "core/source.h"
@@ -171,7 +172,9 @@ bool QueriedList::fail(ErrorCode code, std::string_view detail) noexcept {
 }
 
 Result<std::shared_ptr<KernelView>> QueriedList::open_named_view(const std::string& reference) {
-  auto opened = open_view(reference);
+  const auto bound = parse_capture_bound(std::getenv("MEMSTAT_CAPTURE_MAX"));  // NOLINT(concurrency-mt-unsafe)
+  if (!bound) return bound.error();
+  auto opened = open_view(reference, {.max_bytes = *bound});
   if (!opened) return std::move(opened.error());
   return std::shared_ptr<KernelView>(std::move(opened->view));
 }

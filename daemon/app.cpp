@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/app.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -20,6 +23,7 @@
 #include "daemon/open_files.h"
 #include "daemon/options.h"
 #include "daemon/pages.h"
+#include "daemon/poll_recorder.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
 #include "daemon/source_settings.h"
@@ -48,6 +52,20 @@ bool print(std::string_view text) {
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
 }
 
+/// Prints and says so when it cannot. Returns the exit status.
+int print_or_complain(std::string_view text) {
+  if (print(text)) return kDone;
+  complain(std::string("cannot write to standard output: ") + std::strerror(errno));
+  return kCouldNotRun;
+}
+
+/// The account of that name; drop_privileges says so when there is none.
+FolderOwner owner_of(const std::string& user) {
+  const passwd* const account = getpwnam(user.c_str());
+  if (account == nullptr) return {};
+  return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
+}
+
 /// The daemon once its options and configuration are known.
 class App {
  public:
@@ -62,6 +80,7 @@ class App {
   Result<void> open_kernel();
   Result<void> listen();
   int once();
+  bool finish_recording(PollRecorder& recorder);
   int serve();
   Result<void> give_up_privileges();
   Result<void> start_server(Pages& pages);
@@ -88,6 +107,7 @@ class App {
   CapturedKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
   std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
+  bool recording_hangs_ = false;  // its thread still uses what we own
   std::optional<Textfile> textfile_;
   std::unique_ptr<TextfileWriter> textfile_writer_;
   std::shared_ptr<KernelView> view_;
@@ -114,7 +134,8 @@ Result<void> App::open_kernel() {
   // A folder is read poll by poll, which the account that root becomes may not be allowed to.
   const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
   auto opened =
-      open_view(is_replay ? options_.replay : std::string(kLiveReference), {.takes_poll = false, .load_now = will_drop});
+      open_view(is_replay ? options_.replay : std::string(kLiveReference),
+                {.takes_poll = false, .load_now = will_drop, .max_bytes = options_.replay_max.value_or(kMaxCaptureBytes)});
   if (!opened) return opened.error();
   capture_ = opened->capture;
   view_ = std::move(opened->view);
@@ -131,12 +152,15 @@ Result<void> App::open_kernel() {
     textfile_ = *std::move(textfile);
   }
   if (!config_.capture.record.empty()) {
-    auto recorder = capture_ == nullptr
-                        ? Recorder::create(view_, config_, clock_, nullptr)
-                        : Recorder::create(view_, config_, replay_clock_.emplace(*capture_), &capture_->manifest());
+    const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
+    auto recorder = Recorder::create(view_, config_, clock,
+                                     {.is_service = !options_.once,
+                                      .owner = will_drop ? owner_of(config_.user) : FolderOwner{},
+                                      .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
     view_ = recorder_->view();
+    if (recorder_->path() != config_.capture.record) log_.info("recording to " + recorder_->path());
   }
   poller_ = std::make_unique<Poller>(
       view_, clock_, metrics_, pool_, config_,
@@ -148,7 +172,9 @@ Result<void> App::open_kernel() {
 }
 
 int App::once() {
-  PollRecorder recorder(recorder_ ? &recorder_->recording() : nullptr, log_function());
+  // The recording must be whole when whoever reads the page has seen enough (memstatd --once --record FILE | head).
+  std::signal(SIGPIPE, SIG_IGN);
+  PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInPlace);
   bool any_up = false;
   if (capture_ != nullptr) {
     ReplayFeed feed(clock_, *capture_, *poller_, recorder, {.speed = 1, .loop = false, .polls = options_.polls});
@@ -164,11 +190,14 @@ int App::once() {
       feed.finish();
     }
   }
+  const bool is_recorded = finish_recording(recorder);
   const std::shared_ptr<const Snapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return kCouldNotRun;
   if (!print(page_of(*snapshot, options_.format)) || !print(metrics_.page(options_.format, snapshot->options))) {
-    complain("cannot write the page to standard output");
-    return kCouldNotRun;
+    if (errno != EPIPE) {
+      complain(std::string("cannot write the page to standard output: ") + std::strerror(errno));
+      return kCouldNotRun;
+    }
   }
   if (textfile_) {
     if (const Result<void> written = textfile_->write(textfile_page(*snapshot, metrics_)); !written) {
@@ -177,7 +206,21 @@ int App::once() {
     }
   }
   if (!any_up) complain("no source is up; the log lines above say why");
-  return any_up ? kDone : kCouldNotRun;
+  return any_up && is_recorded ? kDone : kCouldNotRun;
+}
+
+bool App::finish_recording(PollRecorder& recorder) {
+  if (!recorder_) return true;
+  Result<void> finished = recorder.stop(std::chrono::seconds(1));
+  // What could be written is packed all the same.
+  if (finished || finished.error().code != ErrorCode::kTimeout) {
+    const Result<void> packed = recorder_->finish();
+    if (!packed) finished = packed;
+  } else {
+    recording_hangs_ = true;
+  }
+  if (!finished) log_.error("the recording is not whole: " + to_string(finished.error()));
+  return finished.has_value();
 }
 
 HttpServerOptions App::server_options() {
@@ -272,7 +315,7 @@ int App::serve() {
     return kCouldNotRun;
   }
 
-  PollRecorder recorder(recorder_ ? &recorder_->recording() : nullptr, log_function());
+  PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInThread);
   std::unique_ptr<PollFeed> feed;
   std::function<void()> on_end;
   if (capture_ != nullptr) {
@@ -309,16 +352,10 @@ int App::serve() {
   server_->stop();
   loop.stop();
   textfile_writer_.reset();
-  int status = kDone;
-  if (recorder_) {
-    if (const Result<void> finished = recorder_->finish(); !finished) {
-      log_.error(to_string(finished.error()));
-      status = kCouldNotRun;
-    }
-  }
+  const int status = finish_recording(recorder) ? kDone : kCouldNotRun;
   log_.info("stopped");
   // A thread that is stuck in the kernel must not see its objects destroyed, and nobody can wait for it.
-  if (poller_->stuck_count() != 0) std::_Exit(status);
+  if (poller_->stuck_count() != 0 || recording_hangs_) std::_Exit(status);
   return status;
 }
 
@@ -334,23 +371,15 @@ int App::run() {
     complain(to_string(opened.error()));
     return kCouldNotRun;
   }
-  if (!options_.once) return serve();
-  int status = once();
-  if (recorder_) {
-    if (const Result<void> finished = recorder_->finish(); !finished) {
-      complain(to_string(finished.error()));
-      status = kCouldNotRun;
-    }
-  }
-  return status;
+  return options_.once ? once() : serve();
 }
 
 int run_or_throw(int argc, const char* const* argv) {
   ParsedCommandLine parsed = parse_command_line(argc, argv, MEMSTAT_VERSION);
   if (parsed.exit_status) return *parsed.exit_status;
   const CommandLine& options = parsed.options;
-  if (options.list_metrics) return print(metric_list()) ? kDone : kCouldNotRun;
-  if (options.list_sources) return print(source_list()) ? kDone : kCouldNotRun;
+  if (options.list_metrics) return print_or_complain(metric_list());
+  if (options.list_sources) return print_or_complain(source_list());
 
   ConfigFile file(options.config_file);
   ConfigResult loaded = file.load();
@@ -366,7 +395,12 @@ int run_or_throw(int argc, const char* const* argv) {
   }
   if (options.check_config) {
     const std::string name = file.path().empty() ? "the built-in configuration" : file.path();
-    return print(name + ": the configuration is good\n") ? kDone : kCouldNotRun;
+    if (!config.user.empty() && getpwnam(config.user.c_str()) == nullptr) {
+      complain(name + ": user: this machine has no account " + memstat::quoted(config.user) +
+               "; make it, or name another one");
+      return kWrongUsage;
+    }
+    return print_or_complain(name + ": the configuration is good\n");
   }
   App app(options, file, std::move(config));
   return app.run();

@@ -5,21 +5,6 @@
 
 namespace memstat {
 
-std::optional<std::int64_t> PollRecorder::begin(std::string_view label) {
-  if (recording_ == nullptr) return std::nullopt;
-  return recording_->begin_poll(std::string(label));
-}
-
-void PollRecorder::finish() {
-  if (recording_ == nullptr) return;
-  const Result<void> written = recording_->end_poll();
-  if (!written && !failing_) {
-    log_(LogLevel::kError, "the recording stops for now, polling and serving go on: " + to_string(written.error()));
-  }
-  if (written && failing_) log_(LogLevel::kInfo, "the recording goes on");
-  failing_ = !written;
-}
-
 std::optional<std::int64_t> LiveFeed::next_due_ns() {
   if (polls_left_ == std::uint64_t{0}) return std::nullopt;
   return schedule_.due_ns();

@@ -8,26 +8,10 @@
 #include <string_view>
 
 #include "core/kernel/captured.h"
-#include "core/kernel/recording.h"
 #include "daemon/poll_loop.h"
+#include "daemon/poll_recorder.h"
 
 namespace memstat {
-
-/// Wraps each poll in a recording, when there is one.
-class PollRecorder {
- public:
-  /// `recording` may be nullptr. `log` hears of a recording that fails, once, and of its recovery.
-  PollRecorder(RecordingKernelView* recording, std::function<void(LogLevel, std::string_view)> log)
-      : recording_(recording), log_(std::move(log)) {}
-  /// The monotonic time that is recorded for the poll; nothing when there is no recording.
-  std::optional<std::int64_t> begin(std::string_view label);
-  void finish();
-
- private:
-  RecordingKernelView* recording_;
-  std::function<void(LogLevel, std::string_view)> log_;
-  bool failing_ = false;
-};
 
 /// An absolute beat on the live kernel, for ever or for so many polls.
 class LiveFeed final : public PollFeed {

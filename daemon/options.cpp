@@ -2,6 +2,7 @@
 #include "daemon/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -29,6 +30,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   std::string log_level;
   std::string format;
   std::string tier;
+  std::string replay_max;
   std::uint64_t polls = 0;
 
   CLI::App app(
@@ -70,6 +72,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
         return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? std::string()
                                                                                    : "must be a number above 0";
       });
+  app.add_option("--replay-max", replay_max, "How much a replayed archive may be when it is unpacked; 512MiB")
+      ->needs(replay)
+      ->check(check(parse_size, "SIZE"));
   app.add_flag("--replay-loop", options.replay_loop, "Start over after the last poll, with all counts forgotten")
       ->needs(replay);
   CLI::Option* poll_count =
@@ -79,7 +84,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
   app.add_option("--record", options.record, "Record what the kernel says: a new folder, .tar or .tar.zst")
       ->type_name("CAPTURE")
-      ->check(not_empty);
+      ->check(not_empty)
+      ->check(check(parse_record_path, "CAPTURE"));
   app.add_option("--textfile", options.textfile, "Write the text page to this file after each poll, for node_exporter")
       ->type_name("PATH")
       ->check(not_empty);
@@ -102,9 +108,22 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
     parsed.exit_status = 2;
     return parsed;
   }
-  for (const std::string& address : listen) options.listen.push_back(*parse_listen_address(address));
+  for (const std::string& text : listen) {
+    const ListenAddress address = *parse_listen_address(text);
+    const bool is_twice =
+        address.port != 0 && std::any_of(options.listen.begin(), options.listen.end(), [&](const auto& other) {
+          return other.host == address.host && other.port == address.port;
+        });
+    if (is_twice) {
+      std::fprintf(stderr, "memstatd: --listen: %s is given twice; give it once\n", printable(text).c_str());
+      parsed.exit_status = 2;
+      return parsed;
+    }
+    options.listen.push_back(address);
+  }
   if (!interval.empty()) options.interval = *parse_poll_interval(interval);
   if (!format.empty()) options.format = *parse_exposition_format(format);
+  if (!replay_max.empty()) options.replay_max = *parse_size(replay_max);
   if (!tier.empty()) options.tier = *parse_tier(tier);
   if (!log_level.empty()) options.log_level = *parse_log_level(log_level);
   if (poll_count->count() > 0) options.polls = polls;

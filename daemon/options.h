@@ -25,6 +25,7 @@ struct CommandLine {
   bool once = false;
   ExpositionFormat format = ExpositionFormat::kText;  ///< Of the page that `once` prints.
   std::string replay;                                 ///< Capture to replay; "": the live kernel.
+  std::optional<std::uint64_t> replay_max;            ///< B unpacked; none: kMaxCaptureBytes.
   double replay_speed = 1;
   bool replay_loop = false;
   std::optional<std::uint64_t> polls;

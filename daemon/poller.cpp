@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <optional>
 
 #include "core/kernel/boot_time.h"
 #include "daemon/source_settings.h"
@@ -34,6 +35,7 @@ struct Poller::Entry {
   std::int64_t next_due_ns = INT64_MIN;
   Outcome outcome;                               // not yet told to the metrics
   bool was_up = false;                           // so its absence is a failure
+  std::optional<ErrorCode> open_failure;         // of opening, and still what each read fails with
   bool was_absent_at_start = false;              // so that it cannot be looked for without privileges is no failure
   std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
   bool has_fresh_options = false;
@@ -148,8 +150,10 @@ void Poller::open_sources() {
     if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {
       set_state(*entry, SourceState::kAbsent, to_string(opened.error()));
     }
-    if (!opened && !entry->was_absent_at_start && options_.log) {
-      options_.log(LogLevel::kWarning, to_string(opened.error()));
+    // As a state, so that the first poll does not say it again.
+    if (!opened && !entry->was_absent_at_start) {
+      entry->open_failure = opened.error().code;
+      set_state(*entry, SourceState::kDown, to_string(opened.error()));
     }
   }
 }
@@ -200,6 +204,9 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
     return;
   }
   entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
+  // What opening said knows more: it was said while there were privileges, with what to do.
+  if (entry.state == SourceState::kDown && entry.open_failure == error.code) return;
+  entry.open_failure.reset();
   set_state(entry, SourceState::kDown, to_string(error));
 }
 

@@ -2,22 +2,20 @@
 #include "daemon/recorder.h"
 
 #include <fcntl.h>
-#include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
+#include "config/values.h"
 #include "core/kernel/capture_archive.h"
+#include "daemon/archive_series.h"
 
 namespace memstat {
 namespace {
-
-constexpr std::string_view kWorkParent = "/var/tmp";
-
-bool is_archive(std::string_view path) { return path.ends_with(".tar") || path.ends_with(".tar.zst"); }
 
 /// The recording and the view that it decorates, kept alive together: a read that is stuck may need both for ever.
 struct Views {
@@ -25,91 +23,110 @@ struct Views {
   std::unique_ptr<RecordingKernelView> recording;
 };
 
-Result<void> copy_file(const std::string& from, int to, const std::string& to_path) {
-  const int in = open(from.c_str(), O_RDONLY | O_CLOEXEC);
-  if (in < 0) return system_error(from, errno);
-  Result<void> result;
-  char piece[65536];
-  while (result) {
-    const ssize_t got = read(in, piece, sizeof piece);
-    if (got == 0) break;
-    if (got < 0) {
-      if (errno != EINTR) result = system_error(from, errno);
-      continue;
-    }
-    for (ssize_t done = 0; result && done < got;) {
-      const ssize_t put = write(to, piece + done, static_cast<std::size_t>(got - done));
-      if (put < 0 && errno != EINTR) result = system_error(to_path, errno);
-      if (put > 0) done += put;
-    }
-  }
-  close(in);
-  if (result && fsync(to) != 0 && errno != EINVAL) result = system_error(to_path, errno);
-  return result;
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+/// Hidden, and the same for all archives of a series, so that what an interrupted run left is found.
+std::string work_name_of(const std::string& path) {
+  return "." + std::filesystem::path(path).filename().string() + ".polls";
+}
+
+/// Whether the account may make and remove what is in that directory, by its mode.
+bool may_write(const struct stat& directory, const FolderOwner& owner) {
+  if (owner.user < 0 || directory.st_uid == static_cast<uid_t>(owner.user)) return true;
+  if (directory.st_gid == static_cast<gid_t>(owner.group)) return (directory.st_mode & S_IWGRP) != 0;
+  return (directory.st_mode & S_IWOTH) != 0;
 }
 
 }  // namespace
 
+Result<void> Recorder::open_archive(const Config& config, const Options& options) {
+  const std::string parent = parent_of(config.capture.record);
+  parent_ = UniqueFd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent_) return system_error(config.capture.record, errno, "cannot open the directory that the archive is to be in");
+  auto opened = open_in_series(parent_.get(), config.capture.record,
+                               {.may_number = options.is_service,
+                                .max_bytes = config.capture.max_bytes,
+                                .max_age_ns = config.capture.max_age.count()});
+  if (!opened) return opened.error();
+  archive_ = std::move(opened->file);
+  archive_path_ = parent == "." && config.capture.record.find('/') == std::string::npos
+                      ? opened->name
+                      : (std::filesystem::path(parent) / opened->name).string();
+  work_folder_ = (std::filesystem::path(parent) / work_name_of(config.capture.record)).string();
+  return {};
+}
+
+void Recorder::remove_leftovers(KernelView& view, const Clock& clock) {
+  auto leftovers = RecordingKernelView::create(view, {.folder = work_folder_, .fresh = true}, clock);
+  if (!leftovers || !(*leftovers)->remove_everything()) return;
+  ::unlinkat(parent_.get(), std::filesystem::path(work_folder_).filename().c_str(), AT_REMOVEDIR);
+}
+
 Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelView>& view, const Config& config,
-                                                   const Clock& clock, const CaptureManifest* replayed) {
+                                                   const Clock& clock, const Options& options) {
   std::unique_ptr<Recorder> recorder(new Recorder);
-  RecordingOptions options{
-      .folder = config.capture.record, .max_bytes = config.capture.max_bytes, .max_age_ns = config.capture.max_age.count()};
-  if (replayed != nullptr) {
-    options.release = replayed->release;
-    options.machine = replayed->machine;
-    if (!replayed->how.empty()) options.how = "Recorded again by memstatd while it replayed a capture: " + replayed->how;
+  RecordingOptions recording_options{.folder = config.capture.record,
+                                     .max_bytes = config.capture.max_bytes,
+                                     .max_age_ns = config.capture.max_age.count(),
+                                     .owner = options.owner};
+  if (const CaptureManifest* replayed = options.replayed; replayed != nullptr) {
+    recording_options.release = replayed->release;
+    recording_options.machine = replayed->machine;
+    if (!replayed->how.empty())
+      recording_options.how = "Recorded again by memstatd while it replayed a capture: " + replayed->how;
   }
-  if (geteuid() == 0 && !config.user.empty()) {
-    if (const passwd* account = getpwnam(config.user.c_str()); account != nullptr) {
-      options.user = account->pw_uid;
-      options.group = account->pw_gid;
-    }
+  if (is_archive_path(config.capture.record)) {
+    if (auto opened = recorder->open_archive(config, options); !opened) return opened.error();
+    recording_options.folder = recorder->work_folder_;
+    // The polls of an interrupted run belong into no archive of --once.
+    recording_options.fresh = !options.is_service;
   }
-  if (is_archive(options.folder)) {
-    recorder->archive_path_ = options.folder;
-    recorder->archive_ = open(options.folder.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (recorder->archive_ < 0) {
-      return system_error(options.folder, errno,
-                          errno == EEXIST ? "a recording never overwrites a file: name another one" : "");
-    }
-    std::string work = std::string(kWorkParent) + "/memstatd-recording-XXXXXX";
-    if (mkdtemp(work.data()) == nullptr) return system_error(kWorkParent, errno, "no room to collect the recording in");
-    recorder->work_folder_ = work;
-    if (options.user >= 0 && chown(work.c_str(), static_cast<uid_t>(options.user), static_cast<gid_t>(options.group)) != 0) {
-      return system_error(work, errno);
-    }
-    options.folder = work + "/" + std::filesystem::path(recorder->archive_path_).stem().stem().string();
+  auto recording = RecordingKernelView::create(*view, recording_options, clock);
+  if (!recording && recorder->archive_) {
+    // Leftovers of another kernel, or of a run as another account: neither can go into the new archive.
+    recorder->remove_leftovers(*view, clock);
+    recording = RecordingKernelView::create(*view, recording_options, clock);
   }
-  auto recording = RecordingKernelView::create(*view, options, clock);
-  if (!recording) return recording.error();
+  if (!recording) {
+    if (recorder->archive_)
+      ::unlinkat(recorder->parent_.get(), std::filesystem::path(recorder->archive_path_).filename().c_str(), 0);
+    return recording.error();
+  }
   const auto views = std::make_shared<Views>(Views{view, *std::move(recording)});
   recorder->recording_ = std::shared_ptr<RecordingKernelView>(views, views->recording.get());
+  struct stat parent {};
+  if (recorder->parent_ && (::fstat(recorder->parent_.get(), &parent) != 0 || !may_write(parent, options.owner)))
+    recorder->parent_ = UniqueFd();
   return recorder;
 }
 
-Recorder::~Recorder() {
-  if (archive_ >= 0) close(archive_);
-}
-
 std::vector<std::string> Recorder::writable_paths() const {
-  if (!archive_path_.empty()) return {std::string(kWorkParent)};
-  return {recording_->folder()};
+  if (archive_path_.empty()) return {recording_->folder()};
+  if (parent_) return {parent_of(archive_path_)};
+  return {work_folder_};
 }
 
 Result<void> Recorder::finish() {
   if (archive_path_.empty()) return {};
-  const std::string packed =
-      work_folder_ + "/packed" + (archive_path_.ends_with(".tar") ? std::string(".tar") : std::string(".tar.zst"));
-  Result<void> result = pack_capture(recording_->folder(), packed);
-  if (result) result = copy_file(packed, archive_, archive_path_);
+  Result<void> result;
+  if (auto files = recording_->open_files(); !files) {
+    result = files.error();
+  } else {
+    result = pack_capture(**files, archive_path_, archive_.get());
+  }
   if (!result) {
+    // An empty archive is taken up by the next run.
+    (void)!::ftruncate(archive_.get(), 0);
     result.error().detail += " (the polls are in " + recording_->folder() + ")";
     return result;
   }
-  std::error_code ignored;  // what cannot be removed does no harm
-  std::filesystem::remove_all(work_folder_, ignored);
-  return {};
+  result = recording_->remove_everything();
+  // Not where the directory above is closed to us: there the empty directory stays, and is used again.
+  if (parent_) ::unlinkat(parent_.get(), std::filesystem::path(work_folder_).filename().c_str(), AT_REMOVEDIR);
+  return result;
 }
 
 }  // namespace memstat

@@ -5,6 +5,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -72,6 +73,10 @@ struct SelfMetrics::Implementation {
   Counter& skipped =
       counters(registry, "memstat_snapshots_skipped_total", "Polls not shown because slow readers held every snapshot.")
           .Add({});
+  Family<Counter>& recording_polls = counters(
+      registry, "memstat_recording_polls_total",
+      "Polls to be recorded that were written, failed (refused by the disk) or were dropped (the disk was too slow).");
+  std::array<Counter*, 3> recording_outcomes{};  // by RecordingOutcome; nullptr without a recording
   Gauge& series = gauges(registry, "memstat_series", "Series of memory types on the page.").Add({});
   Gauge& dropped =
       gauges(registry, "memstat_series_dropped", "Series of memory types that series_limit keeps off the page now.").Add({});
@@ -193,6 +198,19 @@ void SelfMetrics::memory_locked(bool locked) {
   ++implementation_->version;
 }
 
+void SelfMetrics::recording_started() {
+  constexpr std::array<const char*, 3> kResults = {"written", "failed", "dropped"};
+  for (std::size_t i = 0; i < kResults.size(); ++i) {
+    implementation_->recording_outcomes[i] = &implementation_->recording_polls.Add({{"result", kResults[i]}});
+  }
+  ++implementation_->version;
+}
+
+void SelfMetrics::recording_poll(RecordingOutcome outcome) {
+  implementation_->recording_outcomes[static_cast<std::size_t>(outcome)]->Increment();
+  ++implementation_->version;
+}
+
 std::span<const std::string_view> SelfMetrics::names() {
   static constexpr std::string_view kNames[] = {
       "memstat_build_info",
@@ -201,6 +219,7 @@ std::span<const std::string_view> SelfMetrics::names() {
       "memstat_poll_duration_seconds",
       "memstat_poll_missed_total",
       "memstat_poll_timestamp_seconds",
+      "memstat_recording_polls_total",
       "memstat_series",
       "memstat_series_dropped",
       "memstat_snapshots_skipped_total",

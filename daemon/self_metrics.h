@@ -23,6 +23,13 @@ struct SourceReport {
   double success_timestamp_seconds = 0;  ///< Unix time
 };
 
+/// What became of a poll that was to be recorded.
+enum class RecordingOutcome : std::uint8_t {
+  kWritten,
+  kFailed,   ///< The disk refused it.
+  kDropped,  ///< The disk was too slow for it.
+};
+
 /// Updates and serialises the daemon's own series. Updating known series allocates nothing.
 /// Thread safety: safe.
 class SelfMetrics {
@@ -44,6 +51,9 @@ class SelfMetrics {
   void snapshot_skipped();
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
+  /// There is a recording: its counts are on the page from now on, at 0.
+  void recording_started();
+  void recording_poll(RecordingOutcome outcome);
 
   /// Grows with every change of a figure (process_* are none of them), so that a page made of them can be kept.
   [[nodiscard]] std::uint64_t version() const;

@@ -30,7 +30,11 @@ Result<Textfile> Textfile::open(const std::string& path) {
   file.temporary_ = "." + file.name_ + ".tmp";
   file.folder_fd_ = UniqueFd(::open(file.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file.folder_fd_) {
-    return system_error(path, errno, "cannot open the folder that the file is to stand in; make it first");
+    return system_error(path, errno, "cannot open the directory that the file is to be in; make it first");
+  }
+  struct stat there {};
+  if (::fstatat(file.folder_fd_.get(), file.name_.c_str(), &there, 0) == 0 && S_ISDIR(there.st_mode)) {
+    return system_error(path, EISDIR, "give the path of a file in it, such as " + path + "/memstat.prom");
   }
   return file;
 }

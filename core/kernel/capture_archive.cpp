@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <cstdio>
-#include <ctime>
+#include <map>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -35,20 +37,14 @@ Error refused(std::string_view path, const std::string& what) {
 struct FreeReader {
   void operator()(archive* reader) const { ::archive_read_free(reader); }
 };
-struct FreeWriter {
-  void operator()(archive* writer) const { ::archive_write_free(writer); }
-};
-struct FreeEntry {
-  void operator()(archive_entry* entry) const { ::archive_entry_free(entry); }
-};
 using Reader = std::unique_ptr<archive, FreeReader>;
-using Writer = std::unique_ptr<archive, FreeWriter>;
-using Entry = std::unique_ptr<archive_entry, FreeEntry>;
 
 std::string said_by(archive* of) {
   const char* text = ::archive_error_string(of);
   return text == nullptr ? "unknown failure" : text;
 }
+
+constexpr std::uint64_t kHeaderBytes = 512;  // what a member takes in a tar beside its content
 
 struct Member {
   std::string path;
@@ -75,40 +71,53 @@ bool is_good_link(std::string_view path, std::string_view target) {
   return in_poll && in_poll->substr(0, kTree.size()) == kTree && link_stays_inside(in_poll->substr(kTree.size()), target);
 }
 
-/// Reads all members that may matter.
-class ArchiveReader {
+/// Reads the members that may matter, one after the other, as often as wanted.
+class MemberReader {
  public:
-  ArchiveReader(std::string name, const ArchiveLimits& limits) : name_(std::move(name)), limits_(limits) {}
+  MemberReader(std::string name, const ArchiveLimits& limits) : name_(std::move(name)), limits_(limits) {}
 
-  Result<std::vector<Member>> read(int fd) {
+  /// From the first member on.
+  Result<void> rewind(int fd) {
+    total_ = count_ = ordinal_ = 0;
+    if (::lseek(fd, 0, SEEK_SET) != 0) return system_error(name_, errno);
     reader_.reset(::archive_read_new());
     if (!reader_) return system_error(name_, ENOMEM);
-    archive* reader = reader_.get();
     // Without zstd of its own libarchive would run a program, which it announces with a warning.
-    if (::archive_read_support_filter_zstd(reader) != ARCHIVE_OK) {
-      ::archive_clear_error(reader);
+    if (::archive_read_support_filter_zstd(reader_.get()) != ARCHIVE_OK) {
+      ::archive_clear_error(reader_.get());
       reader_.reset(::archive_read_new());
-      reader = reader_.get();
-      if (reader == nullptr) return system_error(name_, ENOMEM);
+      if (!reader_) return system_error(name_, ENOMEM);
     }
-    ::archive_read_support_format_tar(reader);
-    if (::archive_read_open_fd(reader, fd, 1U << 16U) != ARCHIVE_OK) return broken("is not a .tar or .tar.zst");
-    std::vector<Member> members;
-    std::uint64_t count = 0;
+    ::archive_read_support_format_tar(reader_.get());
+    if (::archive_read_open_fd(reader_.get(), fd, 1U << 16U) != ARCHIVE_OK) return broken("is not a .tar or .tar.zst");
+    return {};
+  }
+
+  /// How many members that may matter were read since rewind().
+  [[nodiscard]] std::uint64_t ordinal() const { return ordinal_; }
+
+  /// The next member that may matter; its bytes only when `wants(path)`. False at the archive's end.
+  template <typename Wants>
+  Result<bool> next(Member& member, const Wants& wants) {
+    archive* const reader = reader_.get();
     while (true) {
       archive_entry* entry = nullptr;
       const int status = ::archive_read_next_header(reader, &entry);
       if (status == ARCHIVE_EOF) break;
       if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
-        return broken(count == 0 ? "is not a .tar or .tar.zst" : "is damaged");
-      if (++count > limits_.members) return refused(name_, "has more than " + std::to_string(limits_.members) + " members");
-      if (auto taken = take(entry, members); !taken) return taken.error();
+        return broken(count_ == 0 ? "is not a .tar or .tar.zst" : "is damaged");
+      if (++count_ > limits_.members) return refused(name_, "has more than " + std::to_string(limits_.members) + " members");
+      bool matters = false;
+      if (auto taken = take(entry, member, matters, wants); !taken) return taken.error();
+      if (!matters) continue;
+      ++ordinal_;
+      return true;
     }
     // A tar ends with an empty block; libarchive takes the file's end for it as well.
     if (::archive_filter_bytes(reader, 0) <= ::archive_read_header_position(reader)) {
       return refused(name_, "is cut short: the archive's end mark is missing");
     }
-    return members;
+    return false;
   }
 
  private:
@@ -117,7 +126,8 @@ class ArchiveReader {
     return refused(name_ + "/" + std::string(path), what);
   }
 
-  Result<void> take(archive_entry* entry, std::vector<Member>& members) {
+  template <typename Wants>
+  Result<void> take(archive_entry* entry, Member& member, bool& matters, const Wants& wants) {
     const char* raw_path = ::archive_entry_pathname(entry);
     if (raw_path == nullptr) raw_path = ::archive_entry_pathname_utf8(entry);
     if (raw_path == nullptr) return refused(name_, "has a member whose name cannot be read");
@@ -131,8 +141,11 @@ class ArchiveReader {
     if (!is_safe_relative_path(path))
       return member_error(raw_path, "a name that is absolute or has empty, \".\" or \"..\" parts is refused");
     const auto inner = below_top(path);
-    const bool matters = is_part_of_capture(path) || (inner && is_part_of_capture(*inner));
-    Member member{.path = std::string(path), .kind = FileKind::kFile, .bytes = {}};
+    matters = is_part_of_capture(path) || (inner && is_part_of_capture(*inner));
+    member.path = path;
+    member.kind = FileKind::kFile;
+    member.bytes.clear();
+    if (auto counted = count(kHeaderBytes + path.size(), member); !counted) return counted;
     if (::archive_entry_hardlink(entry) != nullptr) {
       if (matters) return member_error(path, "is a hard link; pack the capture from a folder without them");
       return {};
@@ -145,11 +158,22 @@ class ArchiveReader {
     } else if (type == AE_IFDIR) {
       member.kind = FileKind::kFolder;
     } else if (type == AE_IFREG) {
-      if (auto read = read_content(entry, matters, member); !read) return read;
+      if (auto read = read_content(entry, matters && wants(path), member); !read) return read;
     } else if (matters) {
       return member_error(path, "is neither a file nor a folder nor a symbolic link");
     }
-    if (matters) members.push_back(std::move(member));
+    return {};
+  }
+
+  /// Names take memory, too: a million of empty files is not small.
+  Result<void> count(std::uint64_t bytes, const Member& member) {
+    if (bytes > limits_.total_bytes - total_) {
+      return member_error(member.path, "is beyond the " + std::to_string(limits_.total_bytes) +
+                                           " bytes that all may be together when unpacked; if you trust this archive, raise "
+                                           "the bound: memstatd --replay-max 4GiB, or in the environment of memstatctl and "
+                                           "programs MEMSTAT_CAPTURE_MAX=4294967296");
+    }
+    total_ += bytes;
     return {};
   }
 
@@ -159,11 +183,7 @@ class ArchiveReader {
       return member_error(member.path,
                           "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one may be");
     }
-    if (claimed > limits_.total_bytes - total_) {
-      return member_error(member.path,
-                          "is beyond the " + std::to_string(limits_.total_bytes) + " bytes that all may be together");
-    }
-    total_ += claimed;
+    if (auto counted = count(claimed, member); !counted) return counted;
     if (::archive_entry_sparse_count(entry) > 0)
       return member_error(member.path, "is sparse; pack the capture without --sparse");
     std::uint64_t size = 0;
@@ -190,163 +210,251 @@ class ArchiveReader {
   ArchiveLimits limits_;
   Reader reader_;
   std::uint64_t total_ = 0;  // at most limits_.total_bytes
+  std::uint64_t count_ = 0;
+  std::uint64_t ordinal_ = 0;
 };
 
-/// The prefix of the capture's paths: "" or "top/".
-Result<std::string> find_top(const std::string& name, const std::vector<Member>& members) {
-  constexpr std::string_view kManifest = "manifest.yaml";
-  std::vector<std::string> tops;
-  for (const Member& member : members) {
-    if (member.kind != FileKind::kFile) continue;
-    if (member.path == kManifest) return std::string();
-    const auto inner = below_top(member.path);
-    if (inner && *inner == kManifest) tops.push_back(member.path.substr(0, member.path.size() - kManifest.size()));
-  }
-  if (tops.size() == 1) return tops.front();
-  if (tops.empty())
-    return refused(name, "is not a capture: it has no manifest.yaml, neither at its root nor in a top folder");
-  return refused(name, "holds more than one capture, in " + tops[0] + " and " + tops[1] + "; pack each by itself");
+/// Which members are of one poll, by their place among those that may matter: from `first` to `last`, from 1.
+struct Span {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// What a replay needs of every poll at once; all else is read when the poll is looked at.
+bool is_in_index(std::string_view path) {
+  const auto in_poll = below_top(path);
+  return !in_poll || *in_poll == "poll.yaml" || *in_poll == "errors.yaml";
 }
 
-Result<std::unique_ptr<CapturedKernelView>> open_archive(const std::string& path, int fd, const ArchiveLimits& limits) {
-  auto members = ArchiveReader(path, limits).read(fd);
-  if (!members) return members.error();
-  const auto top = find_top(path, *members);
-  if (!top) return top.error();
-  auto files = std::make_unique<MemoryFiles>(path);
-  for (Member& member : *members) {
-    if (member.path.compare(0, top->size(), *top) != 0) continue;
-    const std::string inner = member.path.substr(top->size());
-    if (!is_part_of_capture(inner)) continue;
-    Result<void> added;
-    if (member.kind == FileKind::kFolder) {
-      added = files->add_folder(inner);
-    } else if (member.kind == FileKind::kFile) {
-      added = files->add_file(inner, std::move(member.bytes));
-    } else if (is_good_link(inner, member.bytes)) {
-      added = files->add_link(inner, std::move(member.bytes));
-    } else {
-      return refused(path + "/" + member.path,
-                     "a link that leaves the capture is refused; it points to \"" + member.bytes + "\"");
-    }
-    if (!added) return added.error();
-  }
-  return CapturedKernelView::open(std::move(files));
+/// Adds a member to files, by its path in the capture.
+Result<void> add_member(MemoryFiles& files, const std::string& archive, std::string_view path, const Member& member,
+                        std::string bytes) {
+  if (member.kind == FileKind::kFolder) return files.add_folder(path);
+  if (member.kind == FileKind::kFile) return files.add_file(path, std::move(bytes));
+  if (is_good_link(path, member.bytes)) return files.add_link(path, member.bytes);
+  return refused(archive + "/" + member.path,
+                 "a link that leaves the capture is refused; it points to \"" + member.bytes + "\"");
 }
 
-/// Writes one tree of files into an archive.
-class ArchiveWriter {
+/// A capture that may be at one place in the archive: at its root, or in one top directory.
+class Candidate {
  public:
-  ArchiveWriter(const CaptureFiles& files, archive* writer, std::string top)
-      : files_(files), writer_(writer), top_(std::move(top)), now_(std::time(nullptr)) {}
+  explicit Candidate(std::string archive) : archive_(std::move(archive)), index_(std::make_unique<MemoryFiles>(archive_)) {}
 
-  Result<void> add_tree(const std::string& path, int depth) {
-    std::vector<std::string> names;
-    if (auto added = add_header(path, AE_IFDIR, 0700, 0, {}); !added) return added;
-    if (auto listed = files_.list(path, names); !listed) return listed;
-    for (const std::string& name : names) {
-      if (depth == 0 && name.ends_with(".tmp")) continue;
-      const std::string inner = path.empty() ? name : path + "/" + name;
-      const auto kind = files_.kind(inner);
-      if (!kind) return kind.error();
-      Result<void> added;
-      if (*kind == FileKind::kFolder) {
-        if (depth > 64) return refused(files_.full_name(inner), "folders in folders, deeper than a kernel's");
-        added = add_tree(inner, depth + 1);
-      } else if (*kind == FileKind::kFile) {
-        added = add_file(inner);
-      } else if (*kind == FileKind::kLink) {
-        const auto target = files_.read_link(inner);
-        if (!target) return target.error();
-        added = add_header(inner, AE_IFLNK, 0777, 0, *target);
-      } else {
-        added = refused(files_.full_name(inner), "is neither a file nor a folder nor a symbolic link");
-      }
-      if (!added) return added;
+  void take(std::string_view path, const Member& member, std::uint64_t ordinal) {
+    if (fault_) return;
+    if (auto taken = take_or_fail(path, member, ordinal); !taken) fault_ = taken.error();
+  }
+  [[nodiscard]] bool has_manifest() const { return has_manifest_; }
+  [[nodiscard]] const std::optional<Error>& fault() const { return fault_; }
+  std::unique_ptr<MemoryFiles> index() { return std::move(index_); }
+  std::map<std::string, Span, std::less<>> polls() { return std::move(polls_); }
+
+ private:
+  Result<void> take_or_fail(std::string_view path, const Member& member, std::uint64_t ordinal) {
+    const std::string_view poll = path.substr(0, path.find('/'));
+    if (poll == "manifest.yaml") {
+      has_manifest_ = has_manifest_ || (path == poll && member.kind == FileKind::kFile);
+      return add_member(*index_, archive_, path, member, member.bytes);
     }
-    return {};
+    if (poll != current_) {
+      // So that one pass over the archive reads all polls, each when its turn comes.
+      if (polls_.find(poll) != polls_.end()) {
+        return refused(archive_ + "/" + member.path,
+                       "the members of a poll do not stand together; pack the capture anew: tar -cf");
+      }
+      current_ = poll;
+      seen_ = std::make_unique<MemoryFiles>(archive_);
+      polls_.emplace(poll, Span{.first = ordinal, .last = ordinal});
+    }
+    polls_.find(poll)->second.last = ordinal;
+    if (auto added = add_member(*seen_, archive_, path, member, {}); !added) return added;
+    if (is_in_index(path)) return add_member(*index_, archive_, path, member, member.bytes);
+    return index_->add_folder(poll);
+  }
+
+  std::string archive_;
+  std::unique_ptr<MemoryFiles> index_;
+  std::map<std::string, Span, std::less<>> polls_;
+  std::string current_;                // the poll that is being read
+  std::unique_ptr<MemoryFiles> seen_;  // its names, which must not stand twice nor lead through links
+  bool has_manifest_ = false;
+  std::optional<Error> fault_;  // counts only if this is the capture
+};
+
+/// By the prefix of its paths: "" or "top/".
+using Candidates = std::map<std::string, Candidate, std::less<>>;
+
+Result<Candidates::iterator> find_capture(const std::string& name, Candidates& candidates) {
+  std::vector<Candidates::iterator> found;
+  for (auto it = candidates.begin(); it != candidates.end(); ++it) {
+    if (it->second.has_manifest()) found.push_back(it);
+  }
+  if (found.empty())
+    return refused(name, "is not a capture: it has no manifest.yaml, neither at its root nor in a top folder");
+  if (found.size() == 1 || found.front()->first.empty()) return found.front();
+  return refused(name,
+                 "holds more than one capture, in " + found[0]->first + " and " + found[1]->first + "; pack each by itself");
+}
+
+/// The files of a capture in an archive. What says which polls there are is held; of the rest one poll, and the one before
+/// it for reads that are under way. Polls that are looked at in their order cost one pass over the archive.
+class ArchiveFiles final : public CaptureFiles {
+ public:
+  static Result<std::unique_ptr<CaptureFiles>> open(const std::string& name, UniqueFd fd, const ArchiveLimits& limits) {
+    std::unique_ptr<ArchiveFiles> files(new ArchiveFiles(name, std::move(fd), limits));
+    if (auto scanned = files->scan(); !scanned) return scanned.error();
+    return std::unique_ptr<CaptureFiles>(std::move(files));
+  }
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  Result<FileKind> kind(std::string_view path) const override {
+    const auto files = files_of(path);
+    return files ? (*files)->kind(path) : Result<FileKind>(files.error());
+  }
+  Result<void> read(std::string_view path, Buffer& out) const override {
+    const auto files = files_of(path);
+    return files ? (*files)->read(path, out) : Result<void>(files.error());
+  }
+  Result<std::string> read_link(std::string_view path) const override {
+    const auto files = files_of(path);
+    return files ? (*files)->read_link(path) : Result<std::string>(files.error());
+  }
+  Result<void> list(std::string_view path, std::vector<std::string>& names) const override {
+    const bool is_poll = path.find('/') == std::string_view::npos && polls_.find(path) != polls_.end();
+    const auto files = is_poll ? load(path) : files_of(path);
+    return files ? (*files)->list(path, names) : Result<void>(files.error());
   }
 
  private:
-  Result<void> add_header(const std::string& path, unsigned type, int mode, std::size_t size, const std::string& target) {
-    const Entry entry(::archive_entry_new());
-    if (!entry) return system_error(files_.full_name(path), ENOMEM);
-    ::archive_entry_set_pathname(entry.get(), (path.empty() ? top_ : top_ + "/" + path).c_str());
-    ::archive_entry_set_filetype(entry.get(), type);
-    ::archive_entry_set_perm(entry.get(), static_cast<mode_t>(mode));
-    ::archive_entry_set_size(entry.get(), static_cast<la_int64_t>(size));
-    ::archive_entry_set_mtime(entry.get(), now_, 0);
-    if (type == AE_IFLNK) ::archive_entry_set_symlink(entry.get(), target.c_str());
-    if (::archive_write_header(writer_, entry.get()) < ARCHIVE_WARN) return failed(path);
-    return {};
-  }
-
-  Result<void> add_file(const std::string& path) {
-    if (auto read = files_.read(path, buffer_); !read) return read;
-    if (auto added = add_header(path, AE_IFREG, 0600, buffer_.size(), {}); !added) return added;
-    std::string_view rest = buffer_.view();
-    while (!rest.empty()) {
-      const la_ssize_t written = ::archive_write_data(writer_, rest.data(), rest.size());
-      if (written <= 0) return failed(path);
-      rest.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return {};
-  }
-
-  [[nodiscard]] Error failed(const std::string& path) const {
-    const int system_errno = ::archive_errno(writer_);
-    return system_error(files_.full_name(path), system_errno > 0 ? system_errno : EIO,
-                        "cannot pack it: " + said_by(writer_));
-  }
-
-  const CaptureFiles& files_;
-  archive* writer_;
-  std::string top_;
-  std::time_t now_;
-  Buffer buffer_;
-};
-
-Result<void> write_archive(const std::string& folder, const std::string& archive_path, bool compressed, int fd) {
-  const auto files = open_folder_files(folder);
-  if (!files) return files.error();
-  const auto manifest = (*files)->kind("manifest.yaml");
-  if (!manifest) return manifest.error();
-  if (*manifest != FileKind::kFile) return refused(folder, "is not a capture: it has no manifest.yaml");
-  const Writer writer(::archive_write_new());
-  if (!writer) return system_error(archive_path, ENOMEM);
-  const auto failed = [&] {
-    const int system_errno = ::archive_errno(writer.get());
-    return system_error(archive_path, system_errno > 0 ? system_errno : EIO,
-                        "cannot write the archive: " + said_by(writer.get()));
+  using Files = std::shared_ptr<const MemoryFiles>;
+  struct Loaded {
+    std::string poll;
+    Result<Files> files = Files();
   };
-  // A warning says that libarchive would run a program for zstd.
-  if (compressed && ::archive_write_add_filter_zstd(writer.get()) != ARCHIVE_OK) {
-    return refused(archive_path, "this machine's libarchive has no zstd; use the ending .tar");
+
+  ArchiveFiles(const std::string& name, UniqueFd fd, const ArchiveLimits& limits)
+      : name_(name), fd_(std::move(fd)), reader_(name, limits) {}
+
+  Result<void> scan() {
+    if (auto opened = reader_.rewind(fd_.get()); !opened) return opened;
+    Candidates candidates;
+    Member member;
+    const auto wants = [](std::string_view path) {
+      const auto inner = below_top(path);
+      return is_in_index(path) || (inner && is_in_index(*inner));
+    };
+    while (true) {
+      const auto more = reader_.next(member, wants);
+      if (!more) return more.error();
+      if (!*more) break;
+      const std::string_view path = member.path;
+      const auto offer = [&](std::string_view top, std::string_view inner) {
+        if (!is_part_of_capture(inner)) return;
+        auto found = candidates.find(top);
+        if (found == candidates.end()) found = candidates.emplace(std::string(top), Candidate(name_)).first;
+        found->second.take(inner, member, reader_.ordinal());
+      };
+      offer("", path);
+      if (const auto inner = below_top(path)) offer(path.substr(0, path.size() - inner->size()), *inner);
+    }
+    const auto found = find_capture(name_, candidates);
+    if (!found) return found.error();
+    if (const auto& fault = (*found)->second.fault()) return *fault;
+    top_ = (*found)->first;
+    index_ = (*found)->second.index();
+    polls_ = (*found)->second.polls();
+    return {};
   }
-  if (::archive_write_set_format_pax_restricted(writer.get()) != ARCHIVE_OK) return failed();
-  if (::archive_write_open_fd(writer.get(), fd) != ARCHIVE_OK) return failed();
-  std::string top = archive_path.substr(archive_path.rfind('/') + 1);
-  top.resize(top.find(".tar"));
-  if (!is_safe_component(top)) top = "capture";
-  if (auto added = ArchiveWriter(**files, writer.get(), top).add_tree("", 0); !added) return added;
-  if (::archive_write_close(writer.get()) != ARCHIVE_OK) return failed();
-  return {};
-}
+
+  Result<Files> files_of(std::string_view path) const {
+    if (is_in_index(path) || polls_.find(path.substr(0, path.find('/'))) == polls_.end()) return index_;
+    return load(path.substr(0, path.find('/')));
+  }
+
+  Result<Files> load(std::string_view poll) const {
+    const std::lock_guard lock(mutex_);
+    for (Loaded& loaded : loaded_) {
+      if (loaded.poll != poll) continue;
+      if (&loaded != &loaded_[0]) std::swap(loaded_[0], loaded_[1]);
+      return loaded_[0].files;
+    }
+    std::swap(loaded_[0], loaded_[1]);
+    loaded_[0] = {};  // before the next one takes its place
+    auto files = read_poll(poll);
+    loaded_[0] = {.poll = std::string(poll), .files = std::move(files)};
+    return loaded_[0].files;
+  }
+
+  Result<Files> read_poll(std::string_view poll) const {
+    try {
+      const Span span = polls_.find(poll)->second;
+      const std::string prefix = top_ + std::string(poll);
+      if (reader_.ordinal() >= span.first || !is_rewound_) {
+        if (auto opened = reader_.rewind(fd_.get()); !opened) return opened.error();
+        is_rewound_ = true;
+      }
+      auto files = std::make_shared<MemoryFiles>(name_);
+      const auto wants = [&](std::string_view path) { return path.starts_with(prefix); };
+      for (Member member; reader_.ordinal() < span.last;) {
+        const auto more = reader_.next(member, wants);
+        if (!more) return spoiled(more.error());
+        if (*more && reader_.ordinal() < span.first) continue;
+        if (!*more || !member.path.starts_with(prefix))
+          return spoiled(refused(name_, "has changed since it was opened; open it again"));
+        std::string bytes = std::move(member.bytes);
+        if (member.kind == FileKind::kLink) member.bytes = bytes;
+        auto added = add_member(*files, name_, std::string_view(member.path).substr(top_.size()), member, std::move(bytes));
+        if (!added) return spoiled(added.error());
+      }
+      return Files(std::move(files));
+    } catch (const std::bad_alloc&) {
+      return spoiled(no_memory_error(name_, "no memory to unpack the poll"));
+    }
+  }
+  /// The place in the archive is of no use any more.
+  Error spoiled(const Error& error) const {
+    is_rewound_ = false;
+    return error;
+  }
+
+  const std::string name_;
+  const UniqueFd fd_;
+  std::string top_;
+  std::shared_ptr<const MemoryFiles> index_;
+  std::map<std::string, Span, std::less<>> polls_;
+  mutable std::mutex mutex_;  // guards the rest
+  mutable MemberReader reader_;
+  mutable bool is_rewound_ = false;
+  mutable std::array<Loaded, 2> loaded_;  // the one last used, and the one before it
+};
 
 #endif
 
 }  // namespace
 
 Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // a pipe must not hang us
-  if (!fd) return system_error(path, errno, "cannot open the capture");
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // a pipe must not hang us
   struct stat status {};
+  if (!fd) {
+    const int failure = errno;
+    const std::size_t at = path.rfind('@');
+    const bool is_reference =
+        failure == ENOENT && at != std::string::npos && at != 0 && ::stat(path.substr(0, at).c_str(), &status) == 0;
+    return system_error(path, failure,
+                        is_reference
+                            ? "cannot open the capture; what follows the last @ must be the number of a poll, from 0, "
+                              "and memstatd --replay takes a capture as a whole"
+                            : "cannot open the capture");
+  }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
   if (S_ISDIR(status.st_mode)) return open_capture_folder(path);
   if (!S_ISREG(status.st_mode)) return refused(path, "is neither a folder nor a file");
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
   try {
-    return open_archive(path, fd.get(), limits);
+    auto files = ArchiveFiles::open(path, std::move(fd), limits);
+    if (!files) return files.error();
+    return CapturedKernelView::open(*std::move(files));
   } catch (const std::bad_alloc&) {
     return no_memory_error(path, "no memory to unpack the archive");
   }
@@ -356,36 +464,6 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
   error.code = ErrorCode::kNotPresent;
   error.path = path;
   error.detail = "this build reads captures from folders only (it has no libarchive); unpack it first: tar -xf";
-  return error;
-#endif
-}
-
-Result<void> pack_capture(const std::string& folder, const std::string& archive_path) {
-#if defined(MEMSTAT_HAVE_LIBARCHIVE)
-  const bool compressed = archive_path.ends_with(".tar.zst");
-  if (!compressed && !archive_path.ends_with(".tar"))
-    return refused(archive_path, "an archive's name must end in .tar or .tar.zst");
-  const std::string unfinished = archive_path + ".tmp";
-  if (::unlink(unfinished.c_str()) != 0 && errno != ENOENT)
-    return system_error(unfinished, errno, "cannot remove what was left there");
-  const UniqueFd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd) return system_error(unfinished, errno, "cannot write the archive");
-  Result<void> written;
-  try {
-    written = write_archive(folder, archive_path, compressed, fd.get());
-  } catch (const std::bad_alloc&) {
-    written = system_error(archive_path, ENOMEM);
-  }
-  if (written && ::fsync(fd.get()) != 0) written = system_error(unfinished, errno, "cannot bring the archive to the disk");
-  if (written && ::rename(unfinished.c_str(), archive_path.c_str()) != 0) written = system_error(archive_path, errno);
-  if (!written) ::unlink(unfinished.c_str());
-  return written;
-#else
-  (void)folder;
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = archive_path;
-  error.detail = "this build writes captures to folders only (it has no libarchive)";
   return error;
 #endif
 }

@@ -111,7 +111,11 @@ std::string CaptureFiles::full_name(std::string_view path) const {
 Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder) {
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return system_error(folder, errno, "cannot open the capture's folder");
-  return std::unique_ptr<CaptureFiles>(std::make_unique<FolderFiles>(folder, std::move(fd)));
+  return open_folder_files(folder, std::move(fd));
+}
+
+std::unique_ptr<CaptureFiles> open_folder_files(std::string name, UniqueFd folder) {
+  return std::make_unique<FolderFiles>(std::move(name), std::move(folder));
 }
 
 MemoryFiles::MemoryFiles(std::string name) : name_(std::move(name)) { nodes_.emplace("", Node{}); }
@@ -215,8 +219,10 @@ Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::u
       Buffer bytes;
       if (auto result = from.read(path, bytes); !result) return result;
       if (bytes.size() > bytes_left) {
-        return data_error(from.full_name(path), 0,
-                          "the capture is too large to hold in memory; replay it as a user who may read it");
+        return data_error(
+            from.full_name(path), 0,
+            "the capture is too large to hold in memory; raise the bound with --replay-max, or replay it as a user who may "
+            "read it");
       }
       bytes_left -= bytes.size();
       return to.add_file(path, std::string(bytes.view()));

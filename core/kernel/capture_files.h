@@ -42,6 +42,8 @@ class CaptureFiles {
 
 /// The files of a folder; held by a descriptor, read when asked for. Errors: system_error.
 Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder);
+/// The same of a directory that is open already; `name` is for people.
+std::unique_ptr<CaptureFiles> open_folder_files(std::string name, UniqueFd folder);
 
 /// Files held in memory. Filled by one thread, then handed over and only read.
 class MemoryFiles final : public CaptureFiles {

@@ -29,4 +29,19 @@ Result<void> select_poll(CapturedKernelView& capture, const CaptureReference& re
   return error;
 }
 
+Result<std::uint64_t> parse_capture_bound(const char* text) {
+  if (text == nullptr || *text == '\0') return kMaxCaptureBytes;
+  const std::string_view all = text;
+  std::uint64_t number = 0;
+  const auto [rest, failure] = std::from_chars(all.data(), all.data() + all.size(), number);
+  const std::string_view unit = all.substr(static_cast<std::size_t>(rest - all.data()));
+  const int shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : unit.empty() ? 0 : -1;
+  if (failure != std::errc() || shift < 0 || number == 0 || number > (~std::uint64_t{0} >> 1U) >> shift) {
+    Error error = data_error("MEMSTAT_CAPTURE_MAX", 0, "is not a size; write one such as 4GiB");
+    error.offset.reset();
+    return error;
+  }
+  return number << shift;
+}
+
 }  // namespace memstat

@@ -268,11 +268,10 @@ Result<void> CapturedKernelView::keep_open(std::string_view path) {
   return {};
 }
 
-Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30;
+Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder, std::uint64_t max_bytes) {
   auto files = open_folder_files(folder);
   if (!files) return files.error();
-  auto memory = load_into_memory(**files, kMaxBytes);
+  auto memory = load_into_memory(**files, max_bytes);
   if (!memory) return memory.error();
   return CapturedKernelView::open(*std::move(memory));
 }

@@ -15,6 +15,9 @@
 
 namespace memstat {
 
+/// How much of a capture is read into memory or unpacked unless told otherwise, B: a small archive can hold anything.
+inline constexpr std::uint64_t kMaxCaptureBytes = 512ULL << 20;
+
 /// Shows the selected poll of a capture, at first poll 0. A file that the poll does not have is kNotPresent; a read that
 /// failed when it was recorded fails with the same errno. Links are followed inside the poll's `fs` only; one that leaves it
 /// is kData. keep_open says whether the selected poll has the file. Listing a sysctl prefix lists the names captured below
@@ -67,8 +70,10 @@ class CapturedKernelView final : public KernelView {
 
 /// A capture in a folder. Errors: those of CapturedKernelView::open, and system_error. For archives see capture_archive.h.
 Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder);
-/// The same, read as a whole now (1 GiB at most), for a process that is about to give up the right to read the folder.
-Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder);
+/// The same, read as a whole now, for a process that is about to give up the right to read the folder. kData when it is more
+/// than `max_bytes`.
+Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder,
+                                                                std::uint64_t max_bytes = kMaxCaptureBytes);
 
 /// Whether `name` is the name of a poll's folder: six digits, or more without a leading zero.
 bool is_poll_folder(std::string_view name);

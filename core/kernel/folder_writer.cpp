@@ -80,13 +80,52 @@ Error FolderWriter::error(std::string_view path, int system_errno, std::string_v
   return system_error(path.empty() ? name_ : name_ + "/" + std::string(path), system_errno, detail);
 }
 
-Result<FolderWriter> FolderWriter::open(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return system_error(folder, errno, "cannot make the folder");
-  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return system_error(folder, errno, "cannot open the folder");
+namespace {
+
+Error refused(const std::string& folder, std::string_view why) { return system_error(folder, EACCES, why); }
+
+/// A directory that was there before us.
+Result<void> check_ours(const std::string& folder, int fd, const FolderOwner& owner) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error(folder, errno);
+  const uid_t wanted = owner.user >= 0 ? static_cast<uid_t>(owner.user) : ::geteuid();
+  if (status.st_uid == wanted) return {};
+  return refused(folder, "the directory exists and belongs to user " + std::to_string(status.st_uid) +
+                             ", but it would be written as user " + std::to_string(wanted) +
+                             "; memstatd does not take over what it did not make: name a new directory, or chown this one");
+}
+
+/// A directory that we have just made: still ours, and not one that was put in its place.
+Result<void> give_away(const std::string& folder, int fd, const FolderOwner& owner) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error(folder, errno);
+  if (status.st_uid != ::geteuid()) return refused(folder, "another directory was put in the place of the new one");
+  if (owner.user < 0 && owner.group < 0) return {};
+  if (::fchown(fd, static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0)
+    return system_error(folder, errno, "cannot give the new directory to the daemon's user");
+  return {};
+}
+
+}  // namespace
+
+Result<FolderWriter> FolderWriter::open(const std::string& folder, const FolderOwner& owner) {
+  std::string path = folder;  // a slash at the end would follow a symbolic link
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const bool is_new = ::mkdir(path.c_str(), 0700) == 0;
+  if (!is_new && errno != EEXIST) return system_error(folder, errno, "cannot make the directory");
+  struct stat named {};
+  if (!is_new && ::lstat(path.c_str(), &named) == 0 && !S_ISDIR(named.st_mode)) {
+    return system_error(folder, ENOTDIR,
+                        S_ISLNK(named.st_mode) ? "is a symbolic link; name the directory itself, or a new one"
+                                               : "exists and is not a directory; name a new one");
+  }
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return system_error(folder, errno, "cannot open the directory");
+  const Result<void> usable = is_new ? give_away(folder, fd.get(), owner) : check_ours(folder, fd.get(), owner);
+  if (!usable) return usable.error();
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     const bool taken = errno == EWOULDBLOCK;
-    return system_error(folder, errno, taken ? "another process writes into this folder; choose another one" : "");
+    return system_error(folder, errno, taken ? "another process writes into this directory; choose another one" : "");
   }
   return FolderWriter(folder, std::move(fd));
 }
@@ -100,10 +139,16 @@ Result<void> FolderWriter::make_folders(std::string_view path) {
   }
 }
 
-Result<void> FolderWriter::write_file(std::string_view path, std::string_view bytes, bool durable) {
+Result<void> FolderWriter::write_file(std::string_view path, std::string_view bytes, bool durable,
+                                      const FolderOwner& owner) {
   const std::string terminated(path);
   const UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return error(path, errno, "cannot write the file");
+  // By its descriptor: whoever owns the directory may put something else under this name at any time.
+  if ((owner.user >= 0 || owner.group >= 0) &&
+      ::fchown(fd.get(), static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0) {
+    return error(path, errno, "cannot give the file to the daemon's user");
+  }
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -158,15 +203,10 @@ Result<void> FolderWriter::sync_folder(std::string_view path) {
   return {};
 }
 
-Result<void> FolderWriter::give_away(std::string_view file, std::int64_t user, std::int64_t group) {
-  const auto owner = static_cast<uid_t>(user);
-  const auto owner_group = static_cast<gid_t>(group);
-  if (::fchown(folder_.get(), owner, owner_group) != 0)
-    return error("", errno, "cannot give the folder to the daemon's user");
-  if (::fchownat(folder_.get(), std::string(file).c_str(), owner, owner_group, AT_SYMLINK_NOFOLLOW) != 0) {
-    return error(file, errno, "cannot give the file to the daemon's user");
-  }
-  return {};
+Result<UniqueFd> FolderWriter::reopen() const {
+  UniqueFd fd(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return error("", errno);
+  return fd;
 }
 
 }  // namespace memstat

@@ -13,19 +13,28 @@
 
 namespace memstat {
 
+/// Who is to own what is written: the account that we become before more is written. -1: as we are now.
+/// Thread safety: a plain value.
+struct FolderOwner {
+  std::int64_t user = -1;
+  std::int64_t group = -1;
+};
+
 /// All paths are relative and safe (is_safe_relative_path). Files are mode 0600, folders 0700, whatever the umask allows
 /// less. Nothing existing is followed or overwritten: a file that is there is an error. Errors: system_error with the whole
 /// path. Thread safety: none; one thread at a time.
 class FolderWriter {
  public:
   /// Opens `folder`, making its last part when it is not there, and locks it: kIo when another process writes into it.
-  static Result<FolderWriter> open(const std::string& folder);
+  /// One that we make is given to `owner`. One that exists must be a directory (not a symbolic link to one) that belongs to
+  /// `owner` already, for what we did not make is never given away: kPermission.
+  static Result<FolderWriter> open(const std::string& folder, const FolderOwner& owner = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Makes the folder and those above it.
   Result<void> make_folders(std::string_view path);
-  /// `durable`: waits until the bytes are on the disk.
-  Result<void> write_file(std::string_view path, std::string_view bytes, bool durable);
+  /// `durable`: waits until the bytes are on the disk. `owner`: whose the file is from its first byte on.
+  Result<void> write_file(std::string_view path, std::string_view bytes, bool durable, const FolderOwner& owner = {});
   Result<void> write_link(std::string_view path, const std::string& target);
   /// Replaces what is at `to`, if that is a file.
   Result<void> rename(std::string_view from, std::string_view to);
@@ -37,8 +46,8 @@ class FolderWriter {
   Result<std::uint64_t> measure(std::string_view path) const;
   /// Waits until the folder's entries are on the disk; "" is the folder itself.
   Result<void> sync_folder(std::string_view path);
-  /// Gives the folder and a file in it to another user; -1 leaves user or group as it is.
-  Result<void> give_away(std::string_view file, std::int64_t user, std::int64_t group);
+  /// A descriptor of the folder, for reading what is in it.
+  [[nodiscard]] Result<UniqueFd> reopen() const;
 
  private:
   FolderWriter(std::string name, UniqueFd folder) : name_(std::move(name)), folder_(std::move(folder)) {}

@@ -22,9 +22,10 @@ bool takes_anything(const std::string& /*reference*/) { return true; }
 Result<OpenedView> open_capture_view(const std::string& reference, const ViewOptions& options) {
   CaptureReference parsed{.path = reference, .poll = 0};
   if (options.takes_poll) parsed = parse_capture_reference(reference);
-  // An archive is in memory once it is open; a folder is read file by file.
-  auto capture =
-      options.load_now && is_directory(parsed.path) ? load_capture_folder(parsed.path) : open_capture(parsed.path);
+  // An archive stays open and is read from there; the files of a folder are opened one by one.
+  auto capture = options.load_now && is_directory(parsed.path)
+                     ? load_capture_folder(parsed.path, options.max_bytes)
+                     : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes});
   if (!capture) return std::move(capture.error());
   if (auto selected = select_poll(**capture, parsed); !selected) return std::move(selected.error());
   CapturedKernelView* const view = capture->get();

@@ -3,6 +3,7 @@
 // of the archives, because opening a capture may need libarchive.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,8 +22,10 @@ struct ViewOptions {
   /// Whether "@POLL" at the end of a capture's name selects a poll, by default the last. False: it belongs to the name, and
   /// the capture is at its first poll, for a replay of all of them.
   bool takes_poll = true;
-  /// Reads the whole capture now (1 GiB at most), for a process that is about to give up the right to read it.
+  /// Reads the whole capture now, for a process that is about to give up the right to read it.
   bool load_now = false;
+  /// B, of an archive unpacked, and of what is read now.
+  std::uint64_t max_bytes = kMaxCaptureBytes;
 };
 
 struct OpenedView {

@@ -55,7 +55,7 @@ RecordingKernelView::~RecordingKernelView() = default;
 
 Result<std::unique_ptr<RecordingKernelView>> RecordingKernelView::create(KernelView& inner, RecordingOptions options,
                                                                          const Clock& clock) {
-  auto writer = FolderWriter::open(options.folder);
+  auto writer = FolderWriter::open(options.folder, options.owner);
   if (!writer) return writer.error();
   std::unique_ptr<RecordingKernelView> view(new RecordingKernelView(inner, std::move(options), clock, std::move(*writer)));
   if (auto started = view->start(); !started) return started.error();
@@ -64,22 +64,45 @@ Result<std::unique_ptr<RecordingKernelView>> RecordingKernelView::create(KernelV
 
 Result<void> RecordingKernelView::start() {
   if (auto found = find_polls(); !found) return found;
-  if (auto written = write_manifest(); !written) return written;
-  if (options_.user >= 0 || options_.group >= 0) return writer_.give_away("manifest.yaml", options_.user, options_.group);
+  return write_manifest();
+}
+
+Result<void> RecordingKernelView::remove_everything() {
+  std::vector<std::string> names;
+  if (auto listed = writer_.list(names); !listed) return listed;
+  for (const std::string& name : names) {
+    if (auto removed = writer_.remove_tree(name); !removed) return removed;
+  }
   return {};
+}
+
+Result<std::unique_ptr<CaptureFiles>> RecordingKernelView::open_files() const {
+  auto folder = writer_.reopen();
+  if (!folder) return folder.error();
+  return open_folder_files(writer_.name(), *std::move(folder));
 }
 
 Result<void> RecordingKernelView::find_polls() {
   std::vector<std::string> names;
   if (auto listed = writer_.list(names); !listed) return listed;
-  auto files = open_folder_files(writer_.name());
+  auto files = open_files();
   if (!files) return files.error();
   Buffer text;
+  static constexpr std::string_view kUnfinished = ".tmp";  // left by a recorder that was killed
+  const auto is_unfinished = [](const std::string& name) {
+    return name == "manifest.yaml.tmp" ||
+           (name.ends_with(kUnfinished) && is_poll_folder(name.substr(0, name.size() - kUnfinished.size())));
+  };
+  for (const std::string& name : names) {  // before anything is removed
+    if (name == "manifest.yaml" || is_poll_folder(name) || is_unfinished(name)) continue;
+    Error error = data_error(
+        writer_.name(), 0,
+        "the directory exists and is neither empty nor a recording (it holds " + name.substr(0, 100) + "); name a new one");
+    error.offset.reset();
+    return error;
+  }
   for (const std::string& name : names) {
-    constexpr std::string_view kUnfinished = ".tmp";
-    const bool is_unfinished =
-        name.ends_with(kUnfinished) && is_poll_folder(name.substr(0, name.size() - kUnfinished.size()));
-    if (is_unfinished || name == "manifest.yaml.tmp") {  // left by a recorder that was killed
+    if (is_unfinished(name) || options_.fresh) {
       if (auto removed = writer_.remove_tree(name); !removed) return removed;
       continue;
     }
@@ -114,7 +137,7 @@ Result<void> RecordingKernelView::write_manifest() {
   manifest.edits = "Kernel addresses in text were set to zero at equal width; nothing else was changed.";
   if (polls_.empty()) return replace_manifest(manifest);
 
-  const auto files = open_folder_files(writer_.name());
+  const auto files = open_files();
   if (!files) return files.error();
   const std::string name = (*files)->full_name("manifest.yaml");
   Buffer text;
@@ -134,7 +157,8 @@ Result<void> RecordingKernelView::write_manifest() {
 
 Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manifest) {
   constexpr std::string_view kUnfinished = "manifest.yaml.tmp";
-  if (auto written = writer_.write_file(kUnfinished, format_manifest(manifest), true); !written) return written;
+  if (auto written = writer_.write_file(kUnfinished, format_manifest(manifest), true, options_.owner); !written)
+    return written;
   if (auto renamed = writer_.rename(kUnfinished, "manifest.yaml"); !renamed) return renamed;
   return writer_.sync_folder("");
 }
@@ -261,7 +285,7 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   return info_.monotonic_ns;
 }
 
-Result<void> RecordingKernelView::write_poll(const std::string& folder, const PollPlan& plan) {
+Result<void> RecordingKernelView::write_plan(const std::string& folder, const PollPlan& plan) {
   const bool durable = options_.durable;
   std::set<std::string> made;
   const auto make_folder = [&](const std::string& path) -> Result<void> {
@@ -292,12 +316,12 @@ Result<void> RecordingKernelView::write_poll(const std::string& folder, const Po
   return writer_.sync_folder(folder);
 }
 
-Result<void> RecordingKernelView::make_room(std::uint64_t bytes) {
+Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t now_realtime_ns) {
   std::uint64_t total = bytes;
   for (const KeptPoll& poll : polls_) total += poll.bytes;
   while (!polls_.empty()) {
     const KeptPoll& oldest = polls_.front();
-    const bool too_old = options_.max_age_ns > 0 && info_.realtime_ns - oldest.realtime_ns > options_.max_age_ns;
+    const bool too_old = options_.max_age_ns > 0 && now_realtime_ns - oldest.realtime_ns > options_.max_age_ns;
     if (!too_old && (options_.max_bytes == 0 || total <= options_.max_bytes)) break;
     const std::string name = folder_of(oldest.number);
     // Renamed first: a poll that is half removed must not look like one.
@@ -310,41 +334,49 @@ Result<void> RecordingKernelView::make_room(std::uint64_t bytes) {
   return {};
 }
 
-Result<void> RecordingKernelView::end_poll() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!has_begun_ || !is_open_) return system_error(writer_.name(), EINVAL, "end_poll without begin_poll");
-    std::swap(records_, spare_);
-    records_.count = 0;
-    records_.bytes = 0;
-    records_.overflowed = false;
-    is_open_ = false;
-    ++generation_;
+bool RecordingKernelView::take_poll(TakenPoll& taken) {
+  const std::lock_guard lock(mutex_);
+  if (!has_begun_ || !is_open_) return false;
+  std::swap(records_, taken.records_);
+  records_.count = 0;
+  records_.bytes = 0;
+  records_.overflowed = false;
+  is_open_ = false;
+  ++generation_;
+  taken.info_ = info_;
+  try {
+    taken.standing_errors_ = standing_errors_;
+  } catch (const std::bad_alloc&) {
+    taken.records_.overflowed = true;
   }
+  return true;
+}
+
+Result<void> RecordingKernelView::end_poll() {
+  if (!take_poll(spare_)) return system_error(writer_.name(), EINVAL, "end_poll without begin_poll");
+  return write_poll(spare_);
+}
+
+Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
   const auto too_large = [this] {
     return system_error(writer_.name(), EFBIG,
                         "this poll alone is larger than the recording may be; raise capture.max_bytes");
   };
-  if (spare_.overflowed) return too_large();
+  if (taken.records_.overflowed) return too_large();
   try {
-    std::vector<RecordedError> standing_errors;
-    {
-      const std::lock_guard lock(mutex_);
-      standing_errors = standing_errors_;
-    }
-    const PollPlan plan = plan_poll({spare_.all.data(), spare_.count}, standing_errors, info_);
+    const PollPlan plan = plan_poll({taken.records_.all.data(), taken.records_.count}, taken.standing_errors_, taken.info_);
     if (options_.max_bytes != 0 && plan.bytes > options_.max_bytes) return too_large();
-    if (auto room = make_room(plan.bytes); !room) return room;
+    if (auto room = make_room(plan.bytes, taken.info_.realtime_ns); !room) return room;
     const std::string name = folder_of(next_number_);
     const std::string unfinished = name + ".tmp";
     if (auto removed = writer_.remove_tree(unfinished); !removed) return removed;
-    auto written = write_poll(unfinished, plan);
+    auto written = write_plan(unfinished, plan);
     if (written) written = writer_.rename(unfinished, name);
     if (!written) {
       (void)writer_.remove_tree(unfinished);  // what failed first is what people must hear of
       return written;
     }
-    polls_.push_back({.number = next_number_++, .bytes = plan.bytes, .realtime_ns = info_.realtime_ns});
+    polls_.push_back({.number = next_number_++, .bytes = plan.bytes, .realtime_ns = taken.info_.realtime_ns});
     return options_.durable ? writer_.sync_folder("") : Result<void>();
   } catch (const std::bad_alloc&) {
     return system_error(writer_.name(), ENOMEM, "no memory to write the poll");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/kernel/capture_files.h"
 #include "core/kernel/folder_writer.h"
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/manifest.h"
@@ -19,15 +20,38 @@
 namespace memstat {
 
 struct RecordingOptions {
-  std::string folder;                                       ///< Made if its parent exists. One recorder at a time.
+  std::string folder;                                       ///< See FolderWriter::open. One recorder at a time.
   std::uint64_t max_bytes = 1ULL << 30;                     ///< On the disk, all polls; the oldest go. 0: no bound.
   std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;  ///< By the realtime clock; the oldest go. 0: no bound.
+  bool fresh = false;                                       ///< Polls that are there are removed instead of continued.
   bool durable = false;      ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
-  std::int64_t user = -1;    ///< Who will own the folder: the user we become before the first end_poll. -1: no change.
-  std::int64_t group = -1;   ///< As `user`.
+  FolderOwner owner = {};    ///< The account that we become before the first end_poll.
   std::string release = {};  ///< Of the kernel shown; "": that of this machine.
   std::string machine = {};  ///< As `release`.
   std::string how = {};      ///< For the manifest; "": a sentence of our own.
+};
+
+class RecordingKernelView;
+
+/// A poll that was taken from a recording view and is not written yet. Its room is kept when it is used again.
+/// Thread safety: none; one thread at a time.
+class TakenPoll {
+ public:
+  /// Bytes of what was read.
+  [[nodiscard]] std::uint64_t bytes() const { return records_.bytes; }
+
+ private:
+  friend class RecordingKernelView;
+  /// Records of a poll; their room is kept from poll to poll.
+  struct Records {
+    std::vector<PollRecord> all;
+    std::size_t count = 0;
+    std::uint64_t bytes = 0;
+    bool overflowed = false;  // more than max_bytes, or no memory for it: the poll cannot be written
+  };
+  Records records_;
+  std::vector<RecordedError> standing_errors_;
+  PollInfo info_;
 };
 
 /// Records what reads return between begin_poll and end_poll; what was read before the first begin_poll (sources that open)
@@ -37,12 +61,13 @@ struct RecordingOptions {
 /// What a capture cannot say: a link that leaves the file system it is in, names of sysctls that were listed but not read.
 /// Names that were listed but not read replay as empty folders.
 /// Kernel addresses in text are zeroed at equal width, see zero_kernel_addresses. Files are mode 0600, folders 0700.
-/// Thread safety: reads as KernelView says; begin_poll and end_poll in one thread, also while reads are under way.
+/// Thread safety: reads as KernelView says; begin_poll and take_poll in one thread, also while reads are under way;
+/// write_poll in one thread, which may be another.
 class RecordingKernelView final : public ForwardingKernelView {
  public:
   /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes what an interrupted recording left,
-  /// continues after the polls that are there. Errors: system_error of the folder; kData when the folder holds polls of a
-  /// kernel with another system, page size or number of CPUs.
+  /// continues after the polls that are there. Errors: those of FolderWriter::open; kData when the folder holds what is no
+  /// recording, or polls of a kernel with another system, page size or number of CPUs.
   static Result<std::unique_ptr<RecordingKernelView>> create(KernelView& inner, RecordingOptions options,
                                                              const Clock& clock);
   ~RecordingKernelView() override;
@@ -53,7 +78,17 @@ class RecordingKernelView final : public ForwardingKernelView {
   /// kIo with EFBIG when this poll alone is larger than max_bytes; kIo with EINVAL without begin_poll.
   Result<void> end_poll();
 
+  /// end_poll() in two parts, so that the disk can be waited for in another thread: ends the poll and gives what was read.
+  /// Does not touch the disk. False without begin_poll.
+  bool take_poll(TakenPoll& taken);
+  /// Writes what was taken, with its kernel addresses zeroed; errors as those of end_poll.
+  Result<void> write_poll(TakenPoll& taken);
+
   [[nodiscard]] const std::string& folder() const { return writer_.name(); }
+  /// Removes all polls and the manifest; the directory stays. The last call: nothing can be recorded after it.
+  Result<void> remove_everything();
+  /// The recording as it is on the disk, whether or not its path may still be walked.
+  [[nodiscard]] Result<std::unique_ptr<CaptureFiles>> open_files() const;
 
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<std::string> read_link(std::string_view path) override;
@@ -66,13 +101,7 @@ class RecordingKernelView final : public ForwardingKernelView {
 
  private:
   using Kind = PollRecord::Kind;
-  /// Records of a poll; their room is kept from poll to poll.
-  struct Records {
-    std::vector<PollRecord> all;
-    std::size_t count = 0;
-    std::uint64_t bytes = 0;
-    bool overflowed = false;  // more than max_bytes, or no memory for it: the poll cannot be written
-  };
+  using Records = TakenPoll::Records;
   struct KeptPoll {
     std::uint64_t number;
     std::uint64_t bytes;
@@ -87,8 +116,8 @@ class RecordingKernelView final : public ForwardingKernelView {
   std::uint64_t current_generation();
   void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
   void record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error);
-  Result<void> write_poll(const std::string& folder, const PollPlan& plan);
-  Result<void> make_room(std::uint64_t bytes);
+  Result<void> write_plan(const std::string& folder, const PollPlan& plan);
+  Result<void> make_room(std::uint64_t bytes, std::int64_t now_realtime_ns);
 
   const RecordingOptions options_;
   const Clock& clock_;
@@ -100,10 +129,12 @@ class RecordingKernelView final : public ForwardingKernelView {
   Records records_;
   std::vector<RecordedError> standing_errors_;  // failed keep_open calls
 
-  // Of the thread that calls begin_poll and end_poll.
+  // Of the thread that calls begin_poll and take_poll.
   bool has_begun_ = false;
   PollInfo info_;
-  Records spare_;
+  TakenPoll spare_;  // of end_poll
+
+  // Of the thread that calls write_poll.
   std::deque<KeptPoll> polls_;  // oldest first
   std::uint64_t next_number_ = 0;
 };

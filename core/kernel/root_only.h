@@ -10,7 +10,7 @@ namespace memstat {
 
 /// What to do about one, for the detail of an error.
 inline constexpr std::string_view kRootOnly =
-    "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start memstatd as root, it drops root itself";
+    "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start this program as root";
 
 /// As KernelView::keep_open; that it is refused is explained.
 inline Result<void> keep_root_only_open(KernelView& view, std::string_view path) {

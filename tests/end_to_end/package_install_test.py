@@ -30,7 +30,7 @@ def content(*path):
 def install_service(system, prefix, destdir):
     """Only the service file and the configuration, as another system would get them."""
     return package.command("cmake", f"-DMEMSTAT_SOURCE={program.SOURCE_DIR}", f"-DMEMSTAT_SYSTEM={system}",
-                           "-DMEMSTAT_BINDIR=bin", "-DMEMSTAT_SYSCONFDIR=etc", f"-DCMAKE_INSTALL_PREFIX={prefix}",
+                           "-DMEMSTAT_BINDIR=bin", "-DMEMSTAT_DATADIR=share", "-DMEMSTAT_SYSCONFDIR=etc", f"-DCMAKE_INSTALL_PREFIX={prefix}",
                            "-P", SERVICE_SCRIPT, environment={"DESTDIR": destdir})
 
 
@@ -108,6 +108,20 @@ class Places(InFolder):
         self.assertIn("Kept /etc/memstatd/memstatd.yaml", install_service("Linux", "/usr", self.folder))
         self.assertEqual(content(edited), "tier: minimal\n")
         self.assertEqual(content(edited + ".new"), source("config/memstatd.yaml"))
+
+    def test_dashboards_and_runbook_links_name_the_paths_of_the_prefix(self):
+        for prefix in ("/usr", "/opt/mem"):
+            shutil.copytree(os.path.join(program.SOURCE_DIR, "dashboards"), self.path("a", prefix[1:], "share/memstatd/dashboards"))
+            install_service("Linux", prefix, self.path("a"))
+        alerts, provisioning = "prometheus/alerts.yml", "grafana/provisioning/dashboards/memstatd.yml"
+        for file in (alerts, provisioning, "prometheus/scrape/static.yml", "README.md"):
+            shipped = source("dashboards/" + file)
+            self.assertIn("/usr/share/memstatd/dashboards", shipped, file)
+            self.assertEqual(content(self.path("a/usr/share/memstatd/dashboards", file)), shipped)
+            self.assertEqual(content(self.path("a/opt/mem/share/memstatd/dashboards", file)),
+                             shipped.replace("/usr/share/memstatd", "/opt/mem/share/memstatd"))
+        self.assertIn("runbook_url: file:///opt/mem/share/memstatd/dashboards/runbooks.md#",
+                      content(self.path("a/opt/mem/share/memstatd/dashboards", alerts)))
 
     def test_service_files_name_the_paths_of_the_prefix(self):
         install_service("Linux", "/usr", self.path("a"))

@@ -18,6 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
+import preload  # noqa: E402
 import program  # noqa: E402
 
 STOP_SECONDS = 10.0 if program.SANITIZER else 2.0
@@ -254,35 +255,11 @@ class Stop(WithReplay):
             self.assertEqual(second.port, daemon.port)
 
 
-class Hang:
-    """Makes reads of /proc/slabinfo in a memstatd started with `environment` hang, and go on."""
-
-    def __init__(self, folder):
-        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
-        if not compiler:
-            raise unittest.SkipTest("no C compiler, which makes a source hang")
-        library = os.path.join(folder, "hanging_read.so")
-        source = os.path.join(program.SOURCE_DIR, "tests", "support", "hanging_read.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-        self.switch = os.path.join(folder, "hang")
-        self.turn(False)
-        # A sanitizer's library must come first, or it refuses to work.
-        linked = subprocess.run(["ldd", program.MEMSTATD], stdout=subprocess.PIPE, text=True, check=False).stdout
-        sanitizers = re.findall(r"=> (\S*/lib[at]san\.so\S*)", linked)
-        self.environment = {"LD_PRELOAD": ":".join([*sanitizers, library]), "MEMSTAT_TEST_HANG": self.switch}
-
-    def turn(self, on):
-        if not os.path.exists(self.switch):
-            captures.write_file(self.switch, bytes(4096))
-        with open(self.switch, "r+b") as file:
-            file.write(struct.pack("I", on))
-
-
 @program.needs_slabinfo
 class SourceThatHangs(unittest.TestCase):
     def test_it_is_down_with_reason_timeout_until_it_answers_and_does_not_keep_memstatd_from_stopping(self):
         with program.temporary_folder() as folder:
-            hang = Hang(folder)
+            hang = preload.Hang(folder, "hanging_read.c")
             config = os.path.join(folder, "memstatd.yaml")
             captures.write_file(config, "poll: {interval: 100ms, timeout: 300ms}\n")
             with program.Daemon("--config", config, environment=hang.environment) as daemon:
@@ -382,9 +359,9 @@ class Privileges(unittest.TestCase):
     @program.needs_root
     def test_a_normal_user_is_told_what_is_missing_and_served_the_rest(self):
         nobody = pwd.getpwnam("nobody")
-        with tempfile.TemporaryFile() as log:
-            process = subprocess.Popen([program.MEMSTATD, "--once"], user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[],
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+        with tempfile.TemporaryFile() as log, program.copy_for_others(program.MEMSTATD) as copy:
+            process = subprocess.Popen([copy, "--once"], user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[],
+                                       cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
             content = process.communicate(timeout=program.PATIENCE)[0]
             log.seek(0)
             said = log.read().decode()
@@ -392,7 +369,7 @@ class Privileges(unittest.TestCase):
         self.assertEqual(process.returncode, 0 if re.search(rb'^memstat_source_up\{.*\} 1$', content, re.MULTILINE) else 1)
         if program.can_read_slabinfo():
             self.assertIn("/proc/slabinfo: permission", said)
-            self.assertIn("start memstatd as root", said)
+            self.assertIn("start this program as root", said)
             self.assertIn(b'memstat_source_up{source="linux_slabinfo"} 0\n', content)
             self.assertIn(b'reason="permission"', content)
 

@@ -14,7 +14,7 @@ LICENSED = CODE | {".service", ".html", ""}
 LICENSE_LINE = re.compile(r"SPDX-License-Identifier: (BSD-2-Clause|\(?GPL-2.0(-only)? OR BSD-2-Clause\)?|Dual BSD/GPL)")
 UNDONE = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|HA" r"CK)\b")  # in two pieces, so that this line is not one
 MAX_LINES = 600
-COMMANDS = {"daemon/run", "tests/run", ".ci/run"}
+COMMANDS = {"daemon/run", "tests/run", "tests/fresh", ".ci/run"}
 
 
 def files(root):

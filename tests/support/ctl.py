@@ -11,11 +11,11 @@ import program
 MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(program.SOURCE_DIR, "build", "bin", "memstatctl")
 
 
-def run(*arguments, environment=None, **options):
+def run(*arguments, environment=None, command=MEMSTATCTL, **options):
     """Runs memstatctl: a CompletedProcess with text in stdout and stderr. MEMSTAT_CAPTURE is set only by `environment`."""
     inherited = {name: value for name, value in os.environ.items() if name != "MEMSTAT_CAPTURE"}
     options.setdefault("stdout", subprocess.PIPE)
-    done = subprocess.run([MEMSTATCTL, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=program.PATIENCE,
+    done = subprocess.run([command, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=program.PATIENCE,
                           check=False, env={**inherited, **(environment or {})}, **options)
     done.stdout = (done.stdout or b"").decode("utf-8", "backslashreplace")
     done.stderr = done.stderr.decode("utf-8", "backslashreplace")

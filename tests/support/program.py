@@ -48,6 +48,16 @@ def temporary_folder():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def copy_for_others(path):
+    """A copy of a program that any account may start: the build may be in a directory that only its owner may enter."""
+    with temporary_folder() as folder:
+        copy = os.path.join(folder, os.path.basename(path))
+        shutil.copy(path, copy)
+        os.chmod(copy, 0o755)
+        yield copy
+
+
 def wait_until(condition, what, patience=PATIENCE):
     """Asks until the answer is true and gives it back; AssertionError when it takes longer than `patience` seconds."""
     deadline = time.monotonic() + patience

@@ -229,6 +229,10 @@ const BadConfiguration kBadConfigurations[] = {
     {"limits: [{allocator: slab, type: dentry, byte: 1}]\n",
      {"1:42: limits[0].byte: is not a known key; did you mean bytes?"}},
     {"capture: {record: [a]}\n", {"1:19: capture.record: must be a path, not a list; write \"\" for none"}},
+    {"capture: {record: /tmp/a.tar.gz}\n",
+     {"1:19: capture.record: \"/tmp/a.tar.gz\" has the ending of an archive that cannot be written; write a name that ends "
+      "in "
+      ".tar.zst or .tar, or the name of a directory"}},
     {"capture: {max_bytes: 0}\n", {"1:22: capture.max_bytes: \"0\" leaves no room; write a size above 0, such as 1GiB"}},
     {"capture: {max_age: 0s}\n", {"1:20: capture.max_age: \"0s\" is too short; write at least 1s"}},
     {"log: {level: loud}\n", {"1:14: log.level: \"loud\" is not a known value; write trace, debug, info, warning or error"}},

@@ -28,7 +28,7 @@ class LiveFeedTest : public testing::Test {
   std::string missed() { return daemon_.own("memstat_poll_missed_total").value_or("none"); }
 
   PolledDaemon daemon_{OperatingSystem::kLinux};
-  PollRecorder recorder_{nullptr, {}};
+  PollRecorder recorder_;
 };
 
 TEST_F(LiveFeedTest, TheFirstPollIsDueAtOnceAndTheOthersAnIntervalApart) {
@@ -140,7 +140,7 @@ class ReplayFeedTest : public testing::Test {
   ManualClock clock_;
   SelfMetrics metrics_{"test"};
   SnapshotPool pool_;
-  PollRecorder recorder_{nullptr, {}};
+  PollRecorder recorder_;
   std::unique_ptr<Poller> poller_;
 };
 

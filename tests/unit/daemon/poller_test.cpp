@@ -174,10 +174,14 @@ TEST_F(LinuxPollerTest, ASourceThatIsOffIsNotReadAndHasNoSeries) {
   EXPECT_THAT(daemon_.log, IsEmpty());
 }
 
-TEST_F(LinuxPollerTest, WhatCannotBeOpenedIsSaidWhilePrivilegesLast) {
+TEST_F(LinuxPollerTest, WhatCannotBeOpenedIsSaidOnceWhilePrivilegesLast) {
   view().fail(kSlabinfo, EACCES);
   daemon_.poller->open_sources();
-  EXPECT_THAT(daemon_.logged(LogLevel::kWarning), ElementsAre(HasSubstr("root")));
+  EXPECT_THAT(daemon_.logged(LogLevel::kError), ElementsAre(HasSubstr("root")));
+  EXPECT_FALSE(daemon_.poll());
+  EXPECT_FALSE(daemon_.poll());
+  EXPECT_EQ(daemon_.log.size(), 1U);
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("root"));
 }
 
 TEST_F(LinuxPollerTest, AVanishedTypeLeavesAtOnceAndKeepsItsSlotsForTheRetention) {

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "tests/support/fixtures.h"
 
@@ -129,17 +131,93 @@ TEST_F(Archive, RefusesHardLinksDevicesPipesAndTwins) {
 }
 
 TEST_F(Archive, RefusesMoreThanTheLimits) {
-  const ArchiveLimits limits{.member_bytes = 1000, .total_bytes = 3000, .members = 8};
+  const ArchiveLimits limits{.member_bytes = 1000, .total_bytes = 5000, .members = 8};
   EXPECT_TRUE(open_bytes(Tar().add_basics().add("000000/fs/x", std::string(1000, 'x')).finished(), limits));
   expect_refused(Tar().add_basics().add("000000/fs/x", std::string(1001, 'x')), "larger than", limits);
   Tar many;
   many.add_basics();
-  for (int i = 0; i < 3; ++i) many.add("oracle/" + std::to_string(i), std::string(1000, 'x'));
+  for (int i = 0; i < 4; ++i) many.add("oracle/" + std::to_string(i), std::string(1000, 'x'));
   expect_refused(many, "all may be together", limits);
   Tar members;
   members.add_basics();
   for (int i = 0; i < 10; ++i) members.add("oracle/" + std::to_string(i), "");
   expect_refused(members, "members", limits);
+}
+
+TEST_F(Archive, NamesCountAsWell) {
+  Tar many;
+  many.add_basics();
+  for (int i = 0; i < 100; ++i) many.add("000000/fs/" + std::to_string(i), "");
+  EXPECT_TRUE(open_bytes(many.finished(), {.total_bytes = 100'000}));
+  expect_refused(many, "--replay-max", {.total_bytes = 50'000});
+}
+
+TEST_F(Archive, PollsAreReadInAnyOrderAndAgain) {
+  Tar tar;
+  tar.add("c/manifest.yaml", kManifest);
+  for (int poll = 0; poll < 5; ++poll) {
+    const std::string folder = "c/00000" + std::to_string(poll) + "/";
+    tar.add(folder + "fs/proc/stat", "poll " + std::to_string(poll)).add(folder + "poll.yaml", kPoll);
+  }
+  const auto opened = open_bytes(tar.finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  ASSERT_EQ((*opened)->poll_count(), 5U);
+  Buffer out;
+  for (const std::size_t poll : {0, 1, 2, 4, 3, 0, 4, 4, 1}) {
+    ASSERT_TRUE((*opened)->select_poll(poll));
+    ASSERT_TRUE((*opened)->read_file("/proc/stat", out));
+    EXPECT_EQ(out.view(), "poll " + std::to_string(poll));
+    std::vector<std::string> names;
+    EXPECT_TRUE((*opened)->list_directory("/", names));
+    EXPECT_EQ(names, std::vector<std::string>{"proc"});
+  }
+}
+
+TEST_F(Archive, ReadsFromSeveralThreadsSeeTheirPollWhileOthersAreSelected) {
+  Tar tar;
+  tar.add("manifest.yaml", kManifest);
+  for (int poll = 0; poll < 4; ++poll) {
+    const std::string folder = "00000" + std::to_string(poll) + "/";
+    tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", "same").add(folder + "fs/b", "same");
+  }
+  const auto opened = open_bytes(tar.finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  std::atomic<bool> is_done = false;
+  std::thread reader([&] {
+    Buffer out;
+    while (!is_done) {
+      EXPECT_TRUE((*opened)->read_file("/a", out));
+      EXPECT_EQ(out.view(), "same");
+    }
+  });
+  for (std::size_t round = 0; round < 100; ++round) {
+    Buffer out;
+    EXPECT_TRUE((*opened)->select_poll(round % 4));
+    EXPECT_TRUE((*opened)->read_file("/b", out));
+  }
+  is_done = true;
+  reader.join();
+}
+
+TEST_F(Archive, AnArchiveThatShrinksWhileItIsOpenIsAnErrorAndNoCrash) {
+  Tar tar;
+  tar.add("manifest.yaml", kManifest);
+  for (int poll = 0; poll < 3; ++poll) {
+    const std::string folder = "00000" + std::to_string(poll) + "/";
+    tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", std::string(200'000, 'x'));
+  }
+  const auto opened = open_bytes(tar.finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  write_text(folder_.file("a.tar"), Tar().add("manifest.yaml", kManifest).finished());
+  ASSERT_TRUE((*opened)->select_poll(2));
+  Buffer out;
+  const auto read = (*opened)->read_file("/a", out);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kData) << to_string(read.error());
+}
+
+TEST_F(Archive, RefusesAPollWhoseMembersStandApart) {
+  expect_refused(Tar().add_basics().add("000001/poll.yaml", kPoll).add("000000/fs/late", "x"), "do not stand together");
 }
 
 TEST_F(Archive, AHugeClaimCostsNoMemoryAndIsRefused) {

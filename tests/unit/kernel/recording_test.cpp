@@ -353,7 +353,7 @@ TEST_F(Recording, GoesOnAfterPrivilegesAreGone) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     auto made = RecordingKernelView::create(
-        *view_, {.folder = path(), .max_bytes = 100'000, .user = kNobody, .group = kNobody}, clock_);
+        *view_, {.folder = path(), .max_bytes = 100'000, .owner = {.user = kNobody, .group = kNobody}}, clock_);
     if (!made || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(1);
     for (int poll = 0; poll < 4; ++poll) {  // more than fit: old ones are removed
       if (!record_poll(**made, 40'000)) ::_exit(2);

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Recordings as an operator makes them: what is taken over and what is refused, slow and full disks, restarts, closed pipes."""
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import ctl  # noqa: E402
+import preload  # noqa: E402
+import program  # noqa: E402
+
+
+def listing(folder):
+    """Every path below it with owner, mode and size, which tell whether anything was touched."""
+    found = {}
+    for path, folders, files in os.walk(folder):
+        for name in [".", *folders, *files]:
+            about = os.lstat(os.path.join(path, name))
+            found[os.path.join(path, name)] = (about.st_uid, about.st_gid, about.st_mode, about.st_size)
+    return found
+
+
+def polls(recording):
+    return sorted(name for name in os.listdir(recording) if name.isdigit())
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        context = program.temporary_folder()
+        self.folder = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        slabs = {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry"))}
+        self.capture = captures.write_capture(self.path("capture"), [slabs, slabs])
+        self.replay = ["--replay", self.capture]
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def once(self, record, *more):
+        return program.run("--once", *self.replay, "--record", record, *more)
+
+    def assert_recorded(self, recording):
+        done = program.run("--once", "--replay", recording)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(b'memstat_type_bytes{allocator="slab",type="dentry"}', done.stdout)
+
+
+class Target(Recording):
+    def test_what_exists_and_is_not_ours_is_refused_and_left_as_it_is(self):
+        os.mkdir(self.path("full"), 0o755)
+        captures.write_file(self.path("full/notes.txt"), b"text")
+        os.mkdir(self.path("empty"), 0o755)
+        os.symlink("empty", self.path("link"))
+        os.symlink("nowhere", self.path("dangling"))
+        captures.write_file(self.path("file"), b"text")
+        wrong = [("full", "notes.txt|belongs to user 0"), ("link", "symbolic link"), ("link/", "symbolic link"), ("dangling", "symbolic link"),
+                 ("file", "not a directory")]
+        if os.geteuid() == 0:
+            os.mkdir(self.path("foreign"))
+            os.chown(self.path("foreign"), 12345, 12345)
+            wrong.append(("foreign", "belongs to user 12345"))
+        before = listing(self.folder)
+        for name, word in wrong:
+            for more in (["--once"], ["--listen", "127.0.0.1:0"]):
+                with self.subTest(name=name, more=more):
+                    done = program.run(*self.replay, "--record", self.path(name), *more)
+                    self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+                    self.assertIn(self.path(name), done.stderr)
+                    self.assertRegex(done.stderr, word)
+                    self.assertEqual(listing(self.folder), before)
+
+    @program.needs_root
+    def test_a_directory_of_root_is_not_given_away_when_the_account_changes(self):
+        os.mkdir(self.path("mine"), 0o700)
+        done = program.run(*self.replay, "--record", self.path("mine"), "--listen", "127.0.0.1:0")
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+        self.assertIn("belongs to user 0", done.stderr)
+        self.assertEqual(os.stat(self.path("mine")).st_uid, 0)
+        self.assertEqual(self.once(self.path("mine")).returncode, 0, "root writes there itself with --once")
+        self.assertEqual({about[0] for about in listing(self.path("mine")).values()}, {0})
+
+    def test_an_empty_directory_of_ours_is_taken_and_a_recording_goes_on(self):
+        os.mkdir(self.path("empty"), 0o700)
+        for count in (2, 4):
+            done = self.once(self.path("empty"))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(len(polls(self.path("empty"))), count)
+        self.assert_recorded(self.path("empty"))
+
+    @program.needs_root
+    def test_a_new_directory_belongs_to_the_account_that_writes_it(self):
+        with program.Daemon(*self.replay, "--record", self.path("new")) as daemon:
+            daemon.wait_log("the replay is at its end")
+        nobody = pwd.getpwnam("nobody")
+        self.assertEqual({about[:2] for about in listing(self.path("new")).values()}, {(nobody.pw_uid, nobody.pw_gid)})
+        self.assert_recorded(self.path("new"))
+
+    def test_endings_of_archives_that_cannot_be_written_are_refused(self):
+        for name in ("a.tar.gz", "a.tgz", "a.zip", "a.TAR.XZ", "a.zst", "a.gz"):
+            done = self.once(self.path(name))
+            self.assertEqual((done.returncode, done.stdout), (2, b""), name)
+            self.assertIn(".tar.zst", done.stderr)
+            self.assertFalse(os.path.exists(self.path(name)))
+
+    def test_an_archive_needs_no_directory_but_its_own_and_leaves_none(self):
+        before = set(os.listdir("/var/tmp"))
+        os.mkdir(self.path("out"))
+        done = self.once(self.path("out/a.tar.zst"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(os.listdir(self.path("out")), ["a.tar.zst"])
+        self.assertFalse({name for name in set(os.listdir("/var/tmp")) - before if name.startswith("memstatd")})
+        self.assert_recorded(self.path("out/a.tar.zst"))
+        done = program.run("--once", *self.replay, "--record", "b.tar", cwd=self.path("out"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(sorted(os.listdir(self.path("out"))), ["a.tar.zst", "b.tar"])
+
+    def test_a_missing_directory_is_said_to_be_missing(self):
+        done = self.once(self.path("missing/a.tar.zst"))
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn("No such file or directory", done.stderr)
+
+
+class Restart(Recording):
+    def serve(self, record, *more):
+        with program.Daemon(*self.replay, "--record", record, *more) as daemon:
+            daemon.wait_log("the replay is at its end")
+            self.assertEqual(daemon.terminate()[0], 0, daemon.log)
+            return daemon.log
+
+    def test_archives_of_restarts_are_numbered(self):
+        os.chmod(self.folder, 0o755)
+        os.mkdir(self.path("out"))
+        names = ["a.tar.zst", "a-2.tar.zst", "a-3.tar.zst"]
+        for name in names:
+            log = self.serve(self.path("out/a.tar.zst"))
+            self.assertEqual(name != names[0], f"recording to {self.path('out/' + name)}" in log, log)
+            self.assert_recorded(self.path("out/" + name))
+        self.assertEqual({name for name in os.listdir(self.path("out")) if not name.startswith(".")}, set(names))
+        # --once says no: who names a file wants that file.
+        self.assertEqual(self.once(self.path("out/a.tar.zst")).returncode, 1)
+
+    def test_numbered_archives_stay_within_the_bounds(self):
+        os.mkdir(self.path("out"))
+        for name, size, age in (("a.tar", 5000, 0), ("a-2.tar", 5000, 0), ("a-5.tar", 5000, 10**6), ("a-7.tar", 3000, 0),
+                                ("b-2.tar", 9000, 10**6), ("a-x.tar", 9000, 10**6)):
+            captures.write_file(self.path("out/" + name), b"x" * size)
+            now = os.stat(self.path("out/" + name)).st_mtime
+            os.utime(self.path("out/" + name), (now - age, now - age))
+        captures.write_file(self.path("c.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 64KiB}}\n")
+        captures.write_file(self.path("d.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 9000}}\n")
+        with program.Daemon(*self.replay, "--config", self.path("c.yaml")) as daemon:
+            daemon.wait_log("the replay is at its end")
+        left = {name for name in os.listdir(self.path("out")) if not name.startswith(".")}
+        self.assertEqual(left, {"a.tar", "a-2.tar", "a-7.tar", "a-8.tar", "b-2.tar", "a-x.tar"}, "too old")
+        os.remove(self.path("out/a-8.tar"))
+        done = program.run(*self.replay, "--config", self.path("d.yaml"), "--listen", "127.0.0.1:1")
+        self.assertEqual(done.returncode, 1, "the address cannot be had, which comes later than the recording")
+        self.assertFalse(os.path.exists(self.path("out/a.tar")), "too large together")
+        self.assertTrue(os.path.exists(self.path("out/a-2.tar")))
+
+    def test_polls_of_a_run_that_was_killed_are_in_the_archive_of_the_next(self):
+        os.mkdir(self.path("out"))
+        with program.Daemon(*self.replay, "--record", self.path("out/a.tar.zst")) as daemon:
+            daemon.wait_log("the replay is at its end")
+            program.wait_until(lambda: len(polls(self.path("out/.a.tar.zst.polls"))) == 2, "both polls")
+            daemon.kill()
+        self.serve(self.path("out/a.tar.zst"))
+        done = program.run("--once", "--replay", self.path("out/a.tar.zst"), "--polls", "4", "--record", self.path("copy"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(polls(self.path("copy"))), 4)
+        self.assertEqual([name for name in os.listdir(self.path("out")) if not name.startswith(".")], ["a.tar.zst"])
+
+
+class Disk(Recording):
+    def test_a_page_that_is_not_read_to_its_end_loses_no_recording(self):
+        for name in ("a.tar.zst", "a"):
+            process = subprocess.Popen([program.MEMSTATD, "--once", *self.replay, "--record", self.path(name)],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process.stdout.close()
+            error = process.stderr.read()
+            process.stderr.close()
+            self.assertEqual((process.wait(program.PATIENCE), error), (0, b""))
+            self.assert_recorded(self.path(name))
+
+    def test_polls_that_cannot_be_written_are_status_1(self):
+        captures.write_file(self.path("c.yaml"), "capture: {max_bytes: 5000}\n")  # no poll fits
+        done = self.once(self.path("a"), "--config", self.path("c.yaml"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("raise capture.max_bytes", done.stderr)
+        self.assertIn(b'memstat_recording_polls_total{result="failed"} 2\n', done.stdout)
+        self.assertIn(b"memstat_type_bytes", done.stdout, "the page is printed all the same")
+        with program.Daemon("--config", self.path("c.yaml"), *self.replay, "--record", self.path("b")) as daemon:
+            now = daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="failed") == 2, "two failures")
+            self.assertEqual(now.number("memstat_recording_polls_total", result="written"), 0)
+            self.assertEqual(daemon.log.count("the recording stops for now"), 1, daemon.log)
+            self.assertEqual(daemon.terminate()[0], 1)
+
+    @program.needs_slabinfo
+    def test_a_disk_that_does_not_answer_holds_up_no_poll_and_what_is_left_out_is_counted(self):
+        hang = preload.Hang(self.folder, "slow_disk.c")
+        with program.Daemon("--record", self.path("a"), "--interval", "100ms", environment=hang.environment) as daemon:
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > 1, "written polls")
+            hang.turn(True)
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="dropped") > 3, "dropped polls")
+            daemon.wait_log("the disk does not keep up")
+            before = daemon.page().number("memstat_poll_timestamp_seconds")
+            daemon.wait_page(lambda now: now.number("memstat_poll_timestamp_seconds") > before + 1, "polls that go on")
+            self.assertEqual(daemon.page().number("memstat_source_up", source="linux_slabinfo"), 1)
+            hang.turn(False)
+            written = daemon.page().number("memstat_recording_polls_total", result="written")
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > written + 6, "more polls")
+            self.assertEqual(daemon.log.count("the disk does not keep up"), 1, daemon.log)
+            hang.turn(True)
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="dropped") > 8, "dropped polls")
+            status, _ = daemon.terminate()
+            self.assertEqual(status, 1, daemon.log)
+            self.assertIn("the disk does not answer", daemon.log)
+
+
+class Replay(Recording):
+    def pack(self, name, polls_, filler):
+        """An archive of that many polls, each with a file of filler."""
+        zstd = shutil.which("zstd")
+        if not zstd:
+            self.skipTest("no zstd to pack with")
+        slabs = captures.slabinfo(captures.slabinfo_line("dentry"))
+        captures.write_capture(self.path(name), [{"fs/proc/slabinfo": slabs, "fs/proc/filler": bytes(filler)}] * polls_)
+        subprocess.run(["tar", "-C", self.folder, "--sort=name", "-I", zstd, "-cf", self.path(name + ".tar.zst"), name], check=True)
+        shutil.rmtree(self.path(name))
+        return self.path(name + ".tar.zst")
+
+    def run_measured(self, *arguments):
+        """(status, standard output and error, the most resident memory in MiB)."""
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen([program.MEMSTATD, *arguments], stdout=out, stderr=subprocess.STDOUT)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            return process.returncode, out.read().decode(), usage.ru_maxrss / 1024
+
+    def test_an_archive_that_expands_to_more_than_the_bound_is_refused_unless_it_is_raised(self):
+        bomb = self.pack("bomb", 3, 200 << 20)
+        self.assertLess(os.path.getsize(bomb), 200_000)
+        status, text, resident = self.run_measured("--once", "--replay", bomb)
+        self.assertEqual(status, 1)
+        self.assertIn("536870912 bytes", text)
+        self.assertIn("--replay-max", text)
+        if not program.SANITIZER:
+            self.assertLess(resident, 64)
+        done = program.run("--once", "--replay", bomb, "--polls", "1", "--replay-max", "1GiB")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = ctl.run("types", "--from", bomb)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("MEMSTAT_CAPTURE_MAX", done.stderr)
+        self.assertEqual(ctl.run("slabs", "--from", bomb, environment={"MEMSTAT_CAPTURE_MAX": "1GiB"}).stderr.count("bytes"), 0)
+        self.assertEqual(program.run("--replay-max", "1GiB").returncode, 2)
+        self.assertIn("MEMSTAT_CAPTURE_MAX", ctl.run("types", "--from", bomb, environment={"MEMSTAT_CAPTURE_MAX": "much"}).stderr)
+
+    @unittest.skipIf(program.SANITIZER, "a sanitizer's memory is not memstatd's")
+    def test_polls_of_an_archive_are_read_one_at_a_time(self):
+        long = self.pack("long", 40, 10 << 20)  # 400 MiB
+        status, text, resident = self.run_measured("--once", "--replay", long)
+        self.assertEqual(status, 0, text[-500:])
+        self.assertLess(resident, 100, "two polls of 10 MiB, and memstatd")
+        with program.Daemon("--replay", long, "--replay-speed", "1000") as daemon:
+            daemon.wait_log("the replay is at its end")
+            self.assertTrue(daemon.page().series("memstat_type_bytes", type="dentry"), "in the sandbox, too")
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Libraries that are loaded into memstatd before all others, and make calls hang as a sick kernel or disk does."""
+import os
+import re
+import shutil
+import struct
+import subprocess
+import unittest
+
+import captures
+import program
+
+
+class Hang:
+    """Makes what tests/support/SOURCE says, in a memstatd that is started with `environment`, hang and go on."""
+
+    def __init__(self, folder, source):
+        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
+        if not compiler:
+            raise unittest.SkipTest("no C compiler, which makes calls hang")
+        library = os.path.join(folder, os.path.splitext(source)[0] + ".so")
+        path = os.path.join(program.SOURCE_DIR, "tests", "support", source)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, path, "-ldl"], check=True)
+        self.switch = os.path.join(folder, "hang")
+        self.turn(False)
+        # A sanitizer's library must come first, or it refuses to work.
+        linked = subprocess.run(["ldd", program.MEMSTATD], stdout=subprocess.PIPE, text=True, check=False).stdout
+        sanitizers = re.findall(r"=> (\S*/lib[at]san\.so\S*)", linked)
+        self.environment = {"LD_PRELOAD": ":".join([*sanitizers, library]), "MEMSTAT_TEST_HANG": self.switch}
+
+    def turn(self, on):
+        if not os.path.exists(self.switch):
+            captures.write_file(self.switch, bytes(4096))
+        with open(self.switch, "r+b") as file:
+            file.write(struct.pack("I", on))

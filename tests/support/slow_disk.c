@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with a number that is not 0,
+ * what brings a recording to the disk (fsync, new directories, renames) does not return, as on a disk that does not answer. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned* hang;
+
+__attribute__((constructor)) static void prepare(void) {
+  const char* path = getenv("MEMSTAT_TEST_HANG");
+  if (path == NULL) return;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  void* map = mmap(NULL, sizeof *hang, PROT_READ, MAP_SHARED, fd, 0);
+  if (map != MAP_FAILED) hang = map;
+  close(fd);
+}
+
+static void wait_for_disk(void) {
+  if (hang == NULL) return;
+  /* A system call that the sandbox allows to every program with threads. */
+  const struct timespec moment = {0, 20 * 1000 * 1000};
+  for (unsigned now = *hang; now != 0; now = *hang) syscall(SYS_futex, hang, FUTEX_WAIT, now, &moment, NULL, 0);
+}
+
+int fsync(int fd) {
+  wait_for_disk();
+  int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+  return next(fd);
+}
+
+int mkdirat(int folder, const char* path, mode_t mode) {
+  wait_for_disk();
+  int (*next)(int, const char*, mode_t) = (int (*)(int, const char*, mode_t))dlsym(RTLD_NEXT, "mkdirat");
+  return next(folder, path, mode);
+}
+
+int renameat(int from_folder, const char* from, int to_folder, const char* to) {
+  wait_for_disk();
+  int (*next)(int, const char*, int, const char*) =
+      (int (*)(int, const char*, int, const char*))dlsym(RTLD_NEXT, "renameat");
+  return next(from_folder, from, to_folder, to);
+}
