@@ -12,7 +12,7 @@ constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c
 
 /// `wanted` is in lower case.
 constexpr bool equals_folded(std::string_view text, std::string_view wanted) {
-  return std::ranges::equal(text, wanted, [](char a, char b) { return lower(a) == b; });
+  return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(), [](char a, char b) { return lower(a) == b; });
 }
 
 constexpr std::array<bool, 256> make_token_table() {
