@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "config/restart_keys.h"
 #include "core/kernel/open_view.h"
 #include "daemon/access_list.h"
 #include "daemon/config_file.h"
@@ -281,11 +282,8 @@ std::vector<std::string> App::reload(PollLoop& loop) {
   }
   Config config = *std::move(loaded);
   apply(options_, config);
-  if (config.listen != config_.listen || config.allow != config_.allow || config.user != config_.user ||
-      config.capture != config_.capture || config.textfile != config_.textfile || config.sandbox != config_.sandbox ||
-      config.lock_memory != config_.lock_memory || config.enable_reload != config_.enable_reload) {
-    log_.warning(
-        "listen, allow, user, capture, textfile, sandbox, lock_memory and enable_reload change with a restart only");
+  if (const std::string changed = changed_restart_keys(config_, config); !changed.empty()) {
+    log_.warning("keys that change with a restart only: " + changed);
   }
   log_.configure(config.log);
   loop.configure(config);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/restart_keys.h"
+
+#include <array>
+#include <vector>
+
+namespace memstat {
+namespace {
+
+template <auto kMember>
+bool differs(const Config& before, const Config& after) {
+  return before.*kMember != after.*kMember;
+}
+
+constexpr std::array kRestartKeys{
+    RestartKey{"listen", differs<&Config::listen>},   RestartKey{"allow", differs<&Config::allow>},
+    RestartKey{"user", differs<&Config::user>},       RestartKey{"enable_reload", differs<&Config::enable_reload>},
+    RestartKey{"capture", differs<&Config::capture>}, RestartKey{"textfile", differs<&Config::textfile>},
+    RestartKey{"sandbox", differs<&Config::sandbox>}, RestartKey{"lock_memory", differs<&Config::lock_memory>},
+};
+
+}  // namespace
+
+std::span<const RestartKey> restart_keys() { return kRestartKeys; }
+
+std::string changed_restart_keys(const Config& before, const Config& after) {
+  std::vector<std::string_view> changed;
+  for (const RestartKey& key : kRestartKeys) {
+    if (key.differs(before, after)) changed.push_back(key.name);
+  }
+  std::string names;
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    if (i != 0) names += i + 1 == changed.size() ? " and " : ", ";
+    names += changed[i];
+  }
+  return names;
+}
+
+}  // namespace memstat

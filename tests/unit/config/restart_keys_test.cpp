@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/restart_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tests/support/fixtures.h"
+
+namespace memstat {
+namespace {
+
+TEST(RestartKeys, AreNamedWhenTheirValueChanges) {
+  const Config before;
+  Config after;
+  EXPECT_EQ(changed_restart_keys(before, after), "");
+  after.min_bytes = 4096;
+  after.poll.interval = std::chrono::seconds(1);
+  after.log.level = LogLevel::kDebug;
+  EXPECT_EQ(changed_restart_keys(before, after), "") << "these take effect at once";
+  after.user = "somebody";
+  EXPECT_EQ(changed_restart_keys(before, after), "user");
+  after.listen[0].port = 1234;
+  EXPECT_EQ(changed_restart_keys(before, after), "listen and user");
+  after.capture.max_bytes = 1;
+  EXPECT_EQ(changed_restart_keys(before, after), "listen, user and capture");
+  EXPECT_EQ(changed_restart_keys(after, after), "");
+}
+
+/// The keys that the manual page marks: "Needs a restart." stands in the paragraph of a key.
+std::set<std::string> keys_marked_in_manual() {
+  const std::string page = read_text(fixture_path("../../config/man/memstatd.yaml.5"));
+  std::set<std::string> marked;
+  std::string key;
+  std::size_t at = 0;
+  while (at < page.size()) {
+    const std::size_t end = std::min(page.find('\n', at), page.size());
+    const std::string line = page.substr(at, end - at);
+    at = end + 1;
+    constexpr std::string_view kItem = ".It Ic ";
+    if (line.starts_with(kItem)) key = line.substr(kItem.size(), line.find_first_of(" .", kItem.size()) - kItem.size());
+    if (line == "Needs a restart.") marked.insert(key);
+  }
+  return marked;
+}
+
+TEST(RestartKeys, AreThoseThatTheManualPageMarks) {
+  std::set<std::string> known;
+  for (const RestartKey& key : restart_keys()) EXPECT_TRUE(known.insert(std::string(key.name)).second) << key.name;
+  EXPECT_EQ(known, keys_marked_in_manual());
+}
+
+}  // namespace
+}  // namespace memstat
