@@ -191,8 +191,7 @@ Result<void> clear_capabilities() {
   return {};
 }
 
-// ---- Landlock
-// --------------------------------------------------------------------------------------------------------------
+// ---- Landlock ----------------------------------------------------------------------------------------------------------
 
 constexpr long kSysLandlockCreateRuleset = 444;
 constexpr long kSysLandlockAddRule = 445;
@@ -286,8 +285,7 @@ std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, Priv
   return ruleset;
 }
 
-// ---- seccomp
-// ---------------------------------------------------------------------------------------------------------------
+// ---- seccomp -----------------------------------------------------------------------------------------------------------
 
 #if defined(MEMSTAT_HAVE_SECCOMP)
 // By name, because a name that this architecture or this libseccomp lacks is then simply skipped. Separated by blanks.
