@@ -12,12 +12,10 @@
 #include <string>
 #include <string_view>
 
+#include "config/tier.h"
 #include "core/base/result.h"
 
 namespace memstat {
-
-/// How much of each type is on the page; DESIGN section 6 says what each tier holds.
-enum class Tier { kMinimal, kDefault, kFull };
 
 /// The least severe message that is logged.
 enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError };

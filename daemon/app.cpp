@@ -192,9 +192,10 @@ int App::once() {
     }
   }
   const bool is_recorded = finish_recording(recorder);
-  const std::shared_ptr<const Snapshot> snapshot = pool_.current();
+  const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return kCouldNotRun;
-  if (!print(page_of(*snapshot, options_.format)) || !print(metrics_.page(options_.format, snapshot->options))) {
+  if (!print(page_of(*snapshot, options_.format)) || !print(metrics_.page(options_.format, snapshot->options)) ||
+      !print(descriptor_of(options_.format).document_end)) {
     if (errno != EPIPE) {
       complain(std::string("cannot write the page to standard output: ") + std::strerror(errno));
       return kCouldNotRun;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/lists.h"
 
+#include "config/values.h"
 #include "core/source.h"
 #include "daemon/metric_catalogue.h"
 

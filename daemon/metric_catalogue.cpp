@@ -270,7 +270,14 @@ std::span<const std::string_view> label_names(const MetricDescriptor& metric) {
   return {};
 }
 
-std::string_view to_string(MetricKind kind) { return kind == MetricKind::kCounter ? "counter" : "gauge"; }
+std::string_view to_string(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kGauge: return "gauge";
+    case MetricKind::kCounter: return "counter";
+    case MetricKind::kHistogram: return "histogram";
+  }
+  return {};
+}
 
 std::string_view to_string(MetricScope scope) {
   switch (scope) {

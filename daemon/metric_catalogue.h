@@ -8,8 +8,9 @@
 #include <span>
 #include <string_view>
 
-#include "config/config.h"
+#include "config/tier.h"
 #include "core/model/field.h"
+#include "core/model/histogram.h"
 #include "core/model/statistic.h"
 
 namespace memstat {
@@ -58,7 +59,7 @@ inline constexpr std::size_t kCpuFigureCount = 5;
 enum class AllocatorFigure : std::uint8_t { kUnlistedBytes };
 inline constexpr std::size_t kAllocatorFigureCount = 1;
 
-enum class MetricKind : std::uint8_t { kGauge, kCounter };
+enum class MetricKind : std::uint8_t { kGauge, kCounter, kHistogram };
 /// What one sample is about: a type, a type on one CPU, one size class of a type, an allocator, a type on one NUMA node,
 /// none of them (the machine, or a part of it that the labels of the statistic name), or the detail of a type.
 enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator, kNode, kMachine, kDetail };
@@ -87,7 +88,10 @@ struct MetricDescriptor {
   DuplicateRule duplicates;
   std::uint8_t figure;  ///< A Figure; for kCpu a CpuFigure, for kAllocator an AllocatorFigure, for kNode a NodeField, for
                         ///< kMachine a Statistic, for kDetail 0.
-  CountedSince counted_since = CountedSince::kBoot;  ///< Of counters only.
+  CountedSince counted_since = CountedSince::kBoot;  ///< Of counters and histograms only.
+  /// Of kind kHistogram, which has scope kMachine (a histogram of types has the labels `allocator` and `type` of its own);
+  /// nullptr for all others.
+  const HistogramBuckets* buckets = nullptr;
 };
 
 /// Names are no longer than this, here and among the daemon's own metrics; the text writers have so much room for them.
@@ -99,7 +103,13 @@ std::span<const MetricDescriptor> metric_catalogue();
 /// The names of the labels of its samples, in the order of the page. Empty: it has one sample, without labels.
 std::span<const std::string_view> label_names(const MetricDescriptor& metric);
 
-/// "gauge", "counter"; "type", "cpu", "size_class", "allocator", "node", "machine", "detail"; "minimal", "default", "full".
+/// How many series each sample of the metric is: 1, or those of a histogram: every bound, +Inf, sum and count.
+inline std::size_t series_per_sample(const MetricDescriptor& metric) {
+  return metric.buckets == nullptr ? 1 : metric.buckets->bounds.size() + 3;
+}
+
+/// "gauge", "counter", "histogram"; "type", "cpu", "size_class", "allocator", "node", "machine", "detail"; "minimal",
+/// "default", "full".
 std::string_view to_string(MetricKind kind);
 std::string_view to_string(MetricScope scope);
 std::string_view to_string(Tier tier);

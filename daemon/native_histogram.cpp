@@ -12,6 +12,27 @@ constexpr std::int32_t kGapWithinSpan = 2;
 
 }  // namespace
 
+void append_native_buckets(std::span<const std::uint64_t> counts, std::int32_t first_index, HistogramData& data) {
+  std::int64_t before = 0;
+  std::int32_t next = 0;  // the index after the last span
+  const auto add = [&](std::uint64_t count) {
+    ++data.spans.back().length;
+    data.deltas.push_back(static_cast<std::int64_t>(count) - before);
+    before = static_cast<std::int64_t>(count);
+    ++next;
+  };
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const std::int32_t index = first_index + static_cast<std::int32_t>(i);
+    if (data.spans.empty() || index - next > kGapWithinSpan) {
+      data.spans.push_back({.offset = index - next, .length = 0});
+      next = index;
+    }
+    while (next < index) add(0);
+    add(counts[i]);
+  }
+}
+
 NativeHistogram::NativeHistogram(std::vector<double> bounds, std::int64_t created_ns)
     : bounds_(std::move(bounds)), created_ns_(created_ns), classic_(bounds_.size()) {}
 
@@ -60,24 +81,7 @@ HistogramData NativeHistogram::data() const {
     cumulative += classic_[i];
     data.buckets.push_back({.upper_bound = bounds_[i], .cumulative = cumulative});
   }
-  std::int64_t before = 0;
-  std::int32_t next = 0;  // the index after the last span
-  const auto add = [&](std::uint64_t count) {
-    ++data.spans.back().length;
-    data.deltas.push_back(static_cast<std::int64_t>(count) - before);
-    before = static_cast<std::int64_t>(count);
-    ++next;
-  };
-  for (std::int32_t index = kFirstIndex; index <= kLastIndex; ++index) {
-    const std::uint64_t count = native_[static_cast<std::size_t>(index - kFirstIndex)];
-    if (count == 0) continue;
-    if (data.spans.empty() || index - next > kGapWithinSpan) {
-      data.spans.push_back({.offset = index - next, .length = 0});
-      next = index;
-    }
-    while (next < index) add(0);
-    add(count);
-  }
+  append_native_buckets(native_, kFirstIndex, data);
   return data;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,10 @@ struct HistogramData {
   std::vector<Span> spans;
   std::vector<std::int64_t> deltas;  ///< Count of each bucket of the spans less that of the one before.
 };
+
+/// Gives `data`, which has none yet, the native buckets from `first_index` on, one a count; empty ones are left out where
+/// that is shorter.
+void append_native_buckets(std::span<const std::uint64_t> counts, std::int32_t first_index, HistogramData& data);
 
 /// One histogram of durations in seconds. Native buckets have schema 3 (each is 9 % wider than the one before) and reach
 /// from one nanosecond to a day and a half; what is above counts in the last one. Thread safety: safe.

@@ -160,26 +160,23 @@ enum class Said : std::uint8_t { kNothing, kOurs, kOlder, kOther };
 /// A parameter that is sent twice with different meanings fits nothing.
 void note(Said& said, Said now) { said = said == Said::kNothing || said == now ? now : Said::kOther; }
 
-/// An entry of Accept.
+/// An entry of Accept: its type, and what its parameters say of those of each format.
 struct MediaRange {
   std::string_view type;
   std::string_view subtype;
-  Said text_version = Said::kNothing;
-  Said openmetrics_version = Said::kNothing;
-  Said charset = Said::kNothing;
-  Said proto = Said::kNothing;
-  Said encoding = Said::kNothing;
+  std::array<std::array<Said, kMaxMediaParameters>, kExpositionFormatCount> said{};
 
   void note_parameter(std::string_view name, const Value& value) {
-    if (equals_folded(name, "version")) {
-      note(text_version, value.is("0.0.4") ? Said::kOurs : Said::kOther);
-      note(openmetrics_version, value.is("1.0.0") ? Said::kOurs : value.is("0.0.1") ? Said::kOlder : Said::kOther);
-    } else if (equals_folded(name, "charset")) {
-      note(charset, value.is("utf-8", true) ? Said::kOurs : Said::kOther);
-    } else if (equals_folded(name, "proto")) {
-      note(proto, value.is("io.prometheus.client.MetricFamily") ? Said::kOurs : Said::kOther);
-    } else if (equals_folded(name, "encoding")) {
-      note(encoding, value.is("delimited", true) ? Said::kOurs : Said::kOther);
+    for (std::size_t format = 0; format < said.size(); ++format) {
+      const auto parameters = descriptor_of(static_cast<ExpositionFormat>(format)).media.parameters;
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const MediaParameter& ours = parameters[i];
+        if (!equals_folded(name, ours.name)) continue;
+        const bool is_older = !ours.older.empty() && value.is(ours.older, ours.ignores_case);
+        note(said[format][i], value.is(ours.value, ours.ignores_case) ? Said::kOurs
+                              : is_older                              ? Said::kOlder
+                                                                      : Said::kOther);
+      }
     }
   }
 };
@@ -187,9 +184,6 @@ struct MediaRange {
 constexpr int kAnyType = 1;
 constexpr int kAnySubtype = 2;
 constexpr int kNamed = 16;  // and more with parameters
-constexpr int kNamedVersion = 4;
-constexpr int kNamedOlderVersion = 2;
-constexpr int kNamedCharset = 1;
 
 /// How closely the range names `type/subtype`, whatever its parameters; 0: not at all.
 int type_specificity(const MediaRange& range, std::string_view type, std::string_view subtype) {
@@ -200,28 +194,22 @@ int type_specificity(const MediaRange& range, std::string_view type, std::string
   return equals_folded(range.subtype, subtype) ? kNamed : 0;
 }
 
-/// The same for a text format, with its parameters.
-int text_specificity(const MediaRange& range, std::string_view type, std::string_view subtype, Said version) {
-  int specificity = type_specificity(range, type, subtype);
-  if (specificity == 0 || version == Said::kOther || range.charset == Said::kOther) return 0;
-  if (specificity < kNamed) return specificity;
-  if (version == Said::kOurs) specificity += kNamedVersion;
-  if (version == Said::kOlder) specificity += kNamedOlderVersion;
-  if (range.charset == Said::kOurs) specificity += kNamedCharset;
-  return specificity;
-}
-
+/// The same for a format, with its parameters. Bytes that only one kind of reader understands are for clients that ask for
+/// just them, and never for a wildcard.
 int specificity_for(const MediaRange& range, ExpositionFormat format) {
-  switch (format) {
-    case ExpositionFormat::kText: return text_specificity(range, "text", "plain", range.text_version);
-    case ExpositionFormat::kOpenMetrics:
-      return text_specificity(range, "application", "openmetrics-text", range.openmetrics_version);
-    case ExpositionFormat::kProtobuf: break;
+  const MediaType& media = descriptor_of(format).media;
+  int specificity = type_specificity(range, media.type, media.subtype);
+  if (specificity == 0) return 0;
+  const bool is_named = specificity >= kNamed;
+  for (std::size_t i = 0; i < media.parameters.size(); ++i) {
+    const MediaParameter& parameter = media.parameters[i];
+    const Said said = range.said[static_cast<std::size_t>(format)][i];
+    if (said == Said::kOther || (parameter.is_required && (!is_named || said != Said::kOurs))) return 0;
+    if (!is_named) continue;
+    if (said == Said::kOurs) specificity += parameter.weight;
+    if (said == Said::kOlder) specificity += parameter.older_weight;
   }
-  // Bytes that only one kind of reader can make sense of are not sent to who did not ask for just them.
-  if (range.proto != Said::kOurs || range.encoding != Said::kOurs) return 0;
-  const int specificity = type_specificity(range, "application", "vnd.google.protobuf");
-  return specificity == kNamed ? specificity : 0;
+  return specificity;
 }
 
 /// What goes first at equal q.
@@ -229,8 +217,6 @@ int preference(ExpositionFormat format, int specificity) {
   const int rank = static_cast<int>(format);
   return specificity >= kNamed ? 100 + rank : 10 * specificity - rank;
 }
-
-constexpr std::array kFormats = {ExpositionFormat::kText, ExpositionFormat::kOpenMetrics, ExpositionFormat::kProtobuf};
 
 template <typename Accepted>
 auto negotiate(std::string_view line) {
@@ -269,7 +255,7 @@ void AcceptedFormats::add(std::string_view line) {
       scanner.skip_element();
       continue;
     }
-    for (const ExpositionFormat format : kFormats) {
+    for (const ExpositionFormat format : all_formats()) {
       Offer& offer = offers_[static_cast<std::size_t>(format)];
       const int specificity = specificity_for(range, format);
       if (specificity == 0 || specificity < offer.specificity) continue;
@@ -280,10 +266,10 @@ void AcceptedFormats::add(std::string_view line) {
 }
 
 ExpositionFormat AcceptedFormats::choose() const {
-  ExpositionFormat best = ExpositionFormat::kText;
+  ExpositionFormat best = kFallbackFormat;
   int best_quality = 0;
   int best_preference = 0;
-  for (const ExpositionFormat format : kFormats) {
+  for (const ExpositionFormat format : all_formats()) {
     const Offer& offer = offers_[static_cast<std::size_t>(format)];
     if (offer.quality == 0 || offer.quality < best_quality) continue;
     const int preferred = preference(format, offer.specificity);

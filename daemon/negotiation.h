@@ -44,7 +44,7 @@ class AcceptedFormats {
     int specificity = 0;  // of the entry that decides; 0: none matched
     int quality = 0;      // thousandths
   };
-  std::array<Offer, 3> offers_{};  // by ExpositionFormat
+  std::array<Offer, kExpositionFormatCount> offers_{};  // by ExpositionFormat
 };
 
 /// Accept-Encoding, over all its lines. An entry that breaks the grammar counts as not sent. gzip and x-gzip are one. Of

@@ -52,11 +52,11 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
       ->check(check(parse_poll_interval, "DURATION"));
   CLI::Option* once = app.add_flag("--once", options.once,
                                    "Print the page with every metric after one poll (or the last one of a replay) and exit");
-  app.add_option("--format", format, "What --once prints: text, openmetrics or protobuf")
+  app.add_option("--format", format, "What --once prints: " + format_names())
       ->type_name("FORMAT")
       ->needs(once)
       ->check([](const std::string& text) {
-        return parse_exposition_format(text) ? std::string() : "must be text, openmetrics or protobuf";
+        return parse_exposition_format(text) ? std::string() : "must be " + format_names();
       });
   app.add_option("--tier", tier, "How much to tell of each type: minimal, default or full (what --once prints otherwise)")
       ->check(check(parse_tier, "TIER"));

@@ -23,9 +23,9 @@ struct CommandLine {
   std::optional<LogLevel> log_level;
   bool no_sandbox = false;
   bool once = false;
-  ExpositionFormat format = ExpositionFormat::kText;  ///< Of the page that `once` prints.
-  std::string replay;                                 ///< Capture to replay; "": the live kernel.
-  std::optional<std::uint64_t> replay_max;            ///< B unpacked; none: kMaxCaptureBytes.
+  ExpositionFormat format = kFallbackFormat;  ///< Of the page that `once` prints.
+  std::string replay;                         ///< Capture to replay; "": the live kernel.
+  std::optional<std::uint64_t> replay_max;    ///< B unpacked; none: kMaxCaptureBytes.
   double replay_speed = 1;
   bool replay_loop = false;
   std::optional<std::uint64_t> polls;

@@ -2,24 +2,19 @@
 #include "daemon/page_cache.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <array>
 
 #include "daemon/exposition/exposition.h"
-#include "daemon/exposition/number_text.h"
 
 namespace memstat {
 namespace {
 
 constexpr std::string_view kAge = "memstat_poll_age_seconds";
-constexpr std::string_view kEndOfOpenMetrics = "# EOF\n";
-/// A value that stands for the age while its place is looked for; written the same by every format, and found nowhere else.
-constexpr double kPlaceholder = 987654321.0;
-constexpr std::string_view kPlaceholderText = "987654321";
+constexpr std::string_view kAgeHelp = "Seconds since the poll began that this page is of, at the moment of the scrape.";
 
 /// What a part shared with others is held by while it is sent.
 struct Held {
-  std::shared_ptr<const Snapshot> snapshot;
+  std::shared_ptr<const RenderedSnapshot> snapshot;
   std::shared_ptr<const void> own;
   std::shared_ptr<const void> types;
 };
@@ -43,14 +38,6 @@ Result<PageFilter> filter_of(const Snapshot& snapshot, const PageRequest& wanted
   return PageFilter::make(snapshot, {.allocators = allocators, .types = types, .names = names}, own);
 }
 
-/// A document's end, where what was written before has none.
-std::string_view end_of(ExpositionFormat format) {
-  return format == ExpositionFormat::kOpenMetrics ? kEndOfOpenMetrics : std::string_view();
-}
-void remove_end(ExpositionFormat format, std::string& page) {
-  if (page.ends_with(end_of(format))) page.resize(page.size() - end_of(format).size());
-}
-
 void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding coding) {
   response.content_type = content_type(format);
   response.headers.reserve(2);
@@ -62,43 +49,22 @@ void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding 
 
 PageCache::PageCache(const SnapshotPool& pool, const SelfMetrics& metrics, const Clock& clock)
     : pool_(pool), metrics_(metrics), clock_(clock) {
-  for (std::size_t i = 0; i < kExpositionFormatCount; ++i) find_place_of_age(static_cast<ExpositionFormat>(i));
-}
-
-/// Renders the family once with a placeholder, and remembers what stands around it.
-void PageCache::find_place_of_age(ExpositionFormat format) {
-  prometheus::MetricFamily age;
-  age.name = kAge;
-  age.help = "Seconds since the poll began that this page is of, at the moment of the scrape.";
-  age.type = prometheus::MetricType::Gauge;
-  age.metric.emplace_back().gauge.value = kPlaceholder;
-  Buffer rendered;
-  render_own(format, {}, {.families = {age}, .histograms = {}, .created_ns = 0}, rendered);
-  std::string placeholder(kPlaceholderText);
-  if (format == ExpositionFormat::kProtobuf) {
-    placeholder.resize(sizeof kPlaceholder);
-    std::memcpy(placeholder.data(), &kPlaceholder, sizeof kPlaceholder);
+  for (const ExpositionFormat format : all_formats()) {
+    formats_[static_cast<std::size_t>(format)].age = descriptor_of(format).frame_gauge(kAge, kAgeHelp);
   }
-  const std::size_t place = rendered.view().find(placeholder);
-  Format& entry = formats_[static_cast<std::size_t>(format)];
-  entry.before_age = rendered.view().substr(0, place);
-  if (place != std::string_view::npos) entry.after_age = rendered.view().substr(place + placeholder.size());
 }
 
 void PageCache::append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out) {
-  const Format& entry = formats_[static_cast<std::size_t>(format)];
+  const GaugeFrame& frame = formats_[static_cast<std::size_t>(format)].age;
+  const FormatDescriptor& descriptor = descriptor_of(format);
   const double age = static_cast<double>(std::max<std::int64_t>(clock_.monotonic_ns() - polled_ns, 0)) / 1e9;
-  out.reserve(entry.before_age.size() + kNumberRoom + entry.after_age.size());
-  out += entry.before_age;
-  std::array<char, 40> text{};
-  if (format == ExpositionFormat::kProtobuf) {
-    std::memcpy(text.data(), &age, sizeof age);
-    out.append(text.data(), sizeof age);
-  } else {
-    char* const end = write_number(text.data(), age);
-    out.append(text.data(), static_cast<std::size_t>(end - text.data()));
-  }
-  out += entry.after_age;
+  std::array<char, kMaxGaugeValue> value{};
+  const char* const end = descriptor.write_gauge_value(value.data(), age);
+  out.reserve(frame.before.size() + value.size() + frame.after.size() + descriptor.document_end.size());
+  out += frame.before;
+  out.append(value.data(), static_cast<std::size_t>(end - value.data()));
+  out += frame.after;
+  out += descriptor.document_end;
 }
 
 std::shared_ptr<PageCache::Own> PageCache::own_of(Format& entry, ExpositionFormat format, const RenderOptions& options,
@@ -108,7 +74,6 @@ std::shared_ptr<PageCache::Own> PageCache::own_of(Format& entry, ExpositionForma
     auto own = std::make_shared<Own>();
     own->version = version;
     own->text = metrics_.page(format, options);
-    remove_end(format, own->text);
     entry.own = std::move(own);
   }
   if (compressed && !entry.own->is_compressed) {
@@ -118,7 +83,8 @@ std::shared_ptr<PageCache::Own> PageCache::own_of(Format& entry, ExpositionForma
   return entry.own;
 }
 
-std::shared_ptr<PageCache::Types> PageCache::types_of(Format& entry, ExpositionFormat format, const Snapshot& snapshot) {
+std::shared_ptr<PageCache::Types> PageCache::types_of(Format& entry, ExpositionFormat format,
+                                                      const RenderedSnapshot& snapshot) {
   if (entry.types != nullptr && entry.types->generation == snapshot.generation()) return entry.types;
   auto types = std::make_shared<Types>();
   types->generation = snapshot.generation();
@@ -130,7 +96,7 @@ std::shared_ptr<PageCache::Types> PageCache::types_of(Format& entry, ExpositionF
 HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
   Held held{.snapshot = pool_.current(), .own = {}, .types = {}};
   if (held.snapshot == nullptr) return no_poll_yet();
-  const Snapshot& snapshot = *held.snapshot;
+  const RenderedSnapshot& snapshot = *held.snapshot;
   HttpResponse response;
   add_headers(response, format, coding);
   Format& entry = formats_[static_cast<std::size_t>(format)];
@@ -159,7 +125,7 @@ HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
       crc = own->crc_with_types;
     }
     response.pieces = {gzip_header(), types->gzip.bytes.view(), own->gzip.bytes.view()};
-    std::string age;
+    std::string age;  // and the end of the document
     append_age(format, snapshot.polled_ns, age);
     append_gzip_end(response.text, age, crc, types->gzip.size + own->gzip.size);
     held.own = std::move(own);
@@ -186,7 +152,7 @@ HttpResponse PageCache::answer(ExpositionFormat format, ContentCoding coding, st
 }
 
 HttpResponse PageCache::part(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted) {
-  const std::shared_ptr<const Snapshot> snapshot = pool_.current();
+  const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return no_poll_yet();
   const Result<PageFilter> filter = filter_of(*snapshot, wanted);
   if (!filter) return bad_request(filter.error());
@@ -195,15 +161,16 @@ HttpResponse PageCache::part(ExpositionFormat format, ContentCoding coding, cons
   std::string body(types.view());
   body += metrics_.page(format, snapshot->options, [&](std::string_view name) { return filter->shows_own(name); });
   if (filter->shows_own(kAge)) {
-    remove_end(format, body);
     append_age(format, snapshot->polled_ns, body);
+  } else {
+    body += descriptor_of(format).document_end;
   }
   return answer(format, coding, std::move(body));
 }
 
 HttpResponse PageCache::per_cpu(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted,
                                 bool is_configured) {
-  const std::shared_ptr<const Snapshot> snapshot = pool_.current();
+  const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return no_poll_yet();
   RenderOptions options = snapshot->options;
   options.types = false;
@@ -226,7 +193,7 @@ HttpResponse PageCache::per_cpu(ExpositionFormat format, ContentCoding coding, c
     }
   }
   std::string body(types.view());
-  body += end_of(format);
+  body += descriptor_of(format).document_end;
   return answer(format, coding, std::move(body));
 }
 

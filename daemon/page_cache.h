@@ -11,6 +11,7 @@
 
 #include "core/base/clock.h"
 #include "daemon/compression.h"
+#include "daemon/exposition/format.h"
 #include "daemon/http_server.h"
 #include "daemon/negotiation.h"
 #include "daemon/page_request.h"
@@ -59,16 +60,14 @@ class PageCache {
     std::mutex mutex;
     std::shared_ptr<Own> own;      // guarded by mutex; what it points to does not change while others hold it
     std::shared_ptr<Types> types;  // likewise
-    // The last part with a place for the age.
-    std::string before_age;
-    std::string after_age;
+    GaugeFrame age;                // the last part, around its value
   };
 
-  void find_place_of_age(ExpositionFormat format);
+  /// Appends the last part, with the end of the document.
   void append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out);
   std::shared_ptr<Own> own_of(Format& entry, ExpositionFormat format, const RenderOptions& options, bool compressed);
   HttpResponse answer(ExpositionFormat format, ContentCoding coding, std::string body);
-  std::shared_ptr<Types> types_of(Format& entry, ExpositionFormat format, const Snapshot& snapshot);
+  std::shared_ptr<Types> types_of(Format& entry, ExpositionFormat format, const RenderedSnapshot& snapshot);
 
   const SnapshotPool& pool_;
   const SelfMetrics& metrics_;

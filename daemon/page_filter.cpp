@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "config/values.h"
+
 namespace memstat {
 namespace {
 

@@ -11,10 +11,10 @@
 
 namespace memstat {
 
-/// What came of reading a source in this poll.
-// What this kernel does not have is looked for again so often: a module may be loaded, a pool of huge pages made.
+/// How often a source that this kernel does not have is looked for again: a module may be loaded, a pool of huge pages made.
 constexpr std::chrono::nanoseconds kAbsentInterval = std::chrono::seconds(60);
 
+/// What came of reading a source in this poll.
 struct Poller::Outcome {
   enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent };
   Kind kind = Kind::kNone;
@@ -280,7 +280,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
       builder_->forget(type);
     });
   }
-  if (Snapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
+  if (RenderedSnapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
     const RenderOptions rendered{.tier = options_.everything ? Tier::kFull : config_.tier,
                                  .per_cpu = true,
                                  .size_classes = options_.everything,

@@ -30,7 +30,7 @@ std::uint64_t machine_series_of(const RenderOptions& options, const Snapshot& sn
   std::uint64_t series = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if (metric.scope != MetricScope::kMachine || metric.tier > options.tier) continue;
-    series += snapshot.samples(static_cast<Statistic>(metric.figure)).size();
+    series += snapshot.samples(static_cast<Statistic>(metric.figure)).size() * series_per_sample(metric);
   }
   return series;
 }

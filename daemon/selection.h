@@ -20,6 +20,8 @@
 #include <span>
 #include <vector>
 
+#include "config/config.h"
+#include "daemon/render_options.h"
 #include "daemon/snapshot.h"
 
 namespace memstat {

@@ -61,11 +61,11 @@ class SelfMetrics {
   /// Every family that page() may have. Static.
   static std::span<const std::string_view> names();
 
-  /// All series in that format, process_* as of now; what follows the memory types on a page, and its end. `options`: only
+  /// All series in that format, process_* as of now; what follows the memory types on a page. `options`: only
   /// what it says of the manner counts. `shows`: which families, by name; empty: all. Allocates.
   [[nodiscard]] std::string page(ExpositionFormat format, const RenderOptions& options = {},
                                  const std::function<bool(std::string_view)>& shows = {}) const;
-  [[nodiscard]] std::string text() const { return page(ExpositionFormat::kText); }
+  [[nodiscard]] std::string text() const { return page(kFallbackFormat); }
 
  private:
   struct Implementation;

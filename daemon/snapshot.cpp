@@ -172,11 +172,11 @@ void Snapshot::release() {
   node_values_ = std::vector<std::uint64_t>();
   details_ = std::vector<Detail>();
   machine_samples_ = std::vector<MachineSample>();
+  histograms_ = std::vector<HistogramPlace>();
+  bucket_counts_ = std::vector<std::uint64_t>();
   sample_ranges_ = {};
   more_labels_ = Buffer();
   size_classes_ = std::vector<std::uint64_t>();
-  for (LazyPage& page : lazy_pages_) page.release();
-  text = Buffer();
 }
 
 void append_escaped_label_value(std::string& out, std::string_view text) {
@@ -349,6 +349,17 @@ void SnapshotBuilder::add_detail(const MemoryType& type, bool is_first, Label& l
   }
 }
 
+/// What a sample of a snapshot has for bits: a histogram is copied, and its place is meant.
+std::uint64_t SnapshotBuilder::bits_of(const StagedStatistics& staged, const StagedStatistics::Entry& entry,
+                                       Snapshot& snapshot) {
+  if (!entry.is_histogram) return entry.bits;
+  const HistogramCounts histogram = staged.histogram(entry);
+  snapshot.histograms_.push_back(
+      {.begin = snapshot.bucket_counts_.size(), .size = histogram.counts.size(), .sum = histogram.sum});
+  snapshot.bucket_counts_.insert(snapshot.bucket_counts_.end(), histogram.counts.begin(), histogram.counts.end());
+  return snapshot.histograms_.size() - 1;
+}
+
 void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
   std::array<std::uint32_t, kStatisticCount> counts{};
   std::size_t count = 0;
@@ -362,6 +373,8 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
     begin += counts[i];
   }
   snapshot.machine_samples_.resize(count);
+  snapshot.histograms_.clear();
+  snapshot.bucket_counts_.clear();
   if (2 * count > places_.size()) places_.resize(std::max<std::size_t>(64, std::bit_ceil(2 * count)));
   std::fill(places_.begin(), places_.end(), 0);
   const std::size_t mask = places_.size() - 1;
@@ -391,7 +404,7 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
         out.resize(label_begin);
         continue;
       }
-      snapshot.machine_samples_[range.end] = {.bits = entry.bits,
+      snapshot.machine_samples_[range.end] = {.bits = bits_of(*staged, entry, snapshot),
                                               .labels = {.offset = static_cast<std::uint32_t>(label_begin),
                                                          .size = static_cast<std::uint32_t>(out.size() - label_begin),
                                                          .is_escaped = is_escaped}};
@@ -407,7 +420,6 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   ++builds_;
   snapshot.generation_ = generation;
   snapshot.boot_time_ns_ = times.boot_ns;
-  for (LazyPage& page : snapshot.lazy_pages_) page.forget();
   snapshot.rows_.clear();
   snapshot.allocator_figures_ = {};
   snapshot.series_dropped = 0;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/model/histogram.h"
 #include "core/model/memory_type_list.h"
 #include "daemon/delta_tracker.h"
-#include "daemon/exposition/format.h"
 #include "daemon/kept_with_types.h"
 #include "daemon/metric_catalogue.h"
 
@@ -85,9 +85,8 @@ struct SnapshotExtras {
   std::span<const StagedStatistics* const> statistics;
 };
 
-/// Figures of all types as of one poll, and the pages made of them. Types of the same name are one row.
-/// Room is kept when it is built again. Thread safety: immutable once published (lazy pages lock for themselves); until then
-/// its builder's.
+/// Figures of all types as of one poll. Types of the same name are one row. Room is kept when it is built again.
+/// Thread safety: immutable once published; until then its builder's.
 class Snapshot {
  public:
   /// Bytes that can be read after any label, so that it may be copied in large pieces.
@@ -172,11 +171,15 @@ class Snapshot {
   };
   [[nodiscard]] const std::vector<Detail>& details() const { return details_; }
 
-  /// One figure that belongs to no type.
+  /// One figure that belongs to no type. Of a metric of kind kHistogram: what histogram() takes.
   struct MachineSample {
     std::uint64_t bits = 0;
     LabelPlace labels;
   };
+  [[nodiscard]] HistogramCounts histogram(const MachineSample& sample) const {
+    const HistogramPlace& place = histograms_[sample.bits];
+    return {.counts = std::span(bucket_counts_).subspan(place.begin, place.size), .sum = place.sum};
+  }
   /// All samples of one statistic in the order of their sources; no two have the same labels.
   [[nodiscard]] std::span<const MachineSample> samples(Statistic statistic) const {
     const SampleRange& range = sample_ranges_[static_cast<std::size_t>(statistic)];
@@ -209,16 +212,9 @@ class Snapshot {
   /// When the kernel started, in nanoseconds since 1970; 0: not known.
   [[nodiscard]] std::int64_t boot_time_ns() const { return boot_time_ns_; }
 
-  /// The text page, how many series it has, and what it was rendered with; set by the renderer.
-  Buffer text;
-  std::size_t series = 0;
-  RenderOptions options;
   std::int64_t polled_ns = 0;  ///< Monotonic time at which its poll began; set by the poller.
   /// Series that the limit on series keeps off the page; set by the selection.
   std::uint64_t series_dropped = 0;
-
-  /// Where page_of() (daemon/exposition/exposition.h) keeps the page in a format other than text.
-  [[nodiscard]] LazyPage& lazy_page(ExpositionFormat format) const { return lazy_pages_[static_cast<std::size_t>(format)]; }
 
  private:
   friend class SnapshotBuilder;
@@ -242,6 +238,13 @@ class Snapshot {
   std::vector<std::uint64_t> node_values_;
   std::vector<Detail> details_;
   std::vector<MachineSample> machine_samples_;
+  struct HistogramPlace {
+    std::size_t begin = 0;  // in the counts
+    std::size_t size = 0;
+    double sum = 0;
+  };
+  std::vector<HistogramPlace> histograms_;
+  std::vector<std::uint64_t> bucket_counts_;
   std::array<SampleRange, kStatisticCount> sample_ranges_{};
   Buffer more_labels_;
   std::vector<std::uint64_t> size_classes_;
@@ -249,7 +252,6 @@ class Snapshot {
   std::array<std::array<std::uint64_t, kAllocatorFigureCount>, kAllocatorCount> allocator_values_{};
   std::uint64_t generation_ = 0;
   std::int64_t boot_time_ns_ = 0;
-  mutable std::array<LazyPage, kExpositionFormatCount> lazy_pages_;
 };
 
 /// Makes snapshots from the list and the tracker's slots. Renders the label text of a type once and keeps it in a caller
@@ -285,6 +287,7 @@ class SnapshotBuilder {
   void add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot);
   static void add_nodes(const MemoryType& type, NodeFieldMask fields, std::size_t row, Snapshot& snapshot);
   static void add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot);
+  static std::uint64_t bits_of(const StagedStatistics& staged, const StagedStatistics::Entry& entry, Snapshot& snapshot);
   void add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
 
   KeptWithTypes<Label, kLabelPointerSlot> labels_;

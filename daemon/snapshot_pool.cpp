@@ -3,7 +3,7 @@
 
 namespace memstat {
 
-Snapshot* SnapshotPool::free_snapshot() {
+RenderedSnapshot* SnapshotPool::free_snapshot() {
   const std::lock_guard lock(state_->mutex);
   for (Slot& slot : state_->slots) {
     if (slot.readers == 0 && &slot != state_->published) return &slot.snapshot;
@@ -11,7 +11,7 @@ Snapshot* SnapshotPool::free_snapshot() {
   return nullptr;
 }
 
-void SnapshotPool::publish(Snapshot* snapshot) {
+void SnapshotPool::publish(RenderedSnapshot* snapshot) {
   const std::lock_guard lock(state_->mutex);
   for (Slot& slot : state_->slots) {
     if (&slot.snapshot == snapshot) state_->published = &slot;
@@ -26,7 +26,7 @@ void SnapshotPool::publish(Snapshot* snapshot) {
   }
 }
 
-std::shared_ptr<const Snapshot> SnapshotPool::current() const {
+std::shared_ptr<const RenderedSnapshot> SnapshotPool::current() const {
   Slot* slot = nullptr;
   {
     const std::lock_guard lock(state_->mutex);
@@ -35,7 +35,7 @@ std::shared_ptr<const Snapshot> SnapshotPool::current() const {
     ++slot->readers;
   }
   // The control block of this pointer is the reader's allocation, in the reader's thread.
-  return {&slot->snapshot, [state = state_, slot](const Snapshot*) {
+  return {&slot->snapshot, [state = state_, slot](const RenderedSnapshot*) {
             const std::lock_guard lock(state->mutex);
             --slot->readers;
           }};

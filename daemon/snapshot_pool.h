@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include "daemon/snapshot.h"
+#include "daemon/exposition/rendered_snapshot.h"
 
 namespace memstat {
 
@@ -20,20 +20,20 @@ class SnapshotPool {
   static constexpr std::size_t kSize = 4;
 
   /// A snapshot to build, or nullptr when readers hold all the others: the published one then stays.
-  Snapshot* free_snapshot();
+  RenderedSnapshot* free_snapshot();
 
   /// Publishes what free_snapshot() gave.
-  void publish(Snapshot* snapshot);
+  void publish(RenderedSnapshot* snapshot);
 
   /// The published snapshot, nullptr before the first one. Keeps it from being built anew for as long as it is held; holds
   /// on the pool's state itself, so it may outlive the pool.
-  [[nodiscard]] std::shared_ptr<const Snapshot> current() const;
+  [[nodiscard]] std::shared_ptr<const RenderedSnapshot> current() const;
 
  private:
   /// So many polls after slow readers went, the snapshots that were needed for them give their memory back.
   static constexpr std::size_t kIdlePolls = 8;
   struct Slot {
-    Snapshot snapshot;
+    RenderedSnapshot snapshot;
     std::size_t readers = 0;
     std::size_t idle_polls = 0;
   };

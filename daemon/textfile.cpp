@@ -77,7 +77,7 @@ Result<void> Textfile::write(std::string_view page) {
   return {};
 }
 
-std::string textfile_page(const Snapshot& snapshot, const SelfMetrics& metrics) {
+std::string textfile_page(const RenderedSnapshot& snapshot, const SelfMetrics& metrics) {
   std::string page(page_of(snapshot, ExpositionFormat::kText));
   page += metrics.page(ExpositionFormat::kText, snapshot.options,
                        [](std::string_view family) { return !family.starts_with("process_"); });

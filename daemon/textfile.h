@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "config/values.h"
 #include "core/base/result.h"
 #include "core/kernel/unique_fd.h"
 #include "daemon/self_metrics.h"
@@ -78,6 +79,6 @@ class TextfileWriter {
 };
 
 /// The text page as a file has it: without process_*, which the exporter that passes the file on has of its own.
-std::string textfile_page(const Snapshot& snapshot, const SelfMetrics& metrics);
+std::string textfile_page(const RenderedSnapshot& snapshot, const SelfMetrics& metrics);
 
 }  // namespace memstat

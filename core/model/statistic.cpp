@@ -131,6 +131,14 @@ void StagedStatistics::add(Statistic statistic, std::uint64_t bits, std::initial
   entries_.push_back(entry);
 }
 
+void StagedStatistics::add_histogram(Statistic statistic, const HistogramCounts& histogram,
+                                     std::initializer_list<LabelValue> labels) {
+  histograms_.push_back({.begin = bucket_counts_.size(), .size = histogram.counts.size(), .sum = histogram.sum});
+  bucket_counts_.insert(bucket_counts_.end(), histogram.counts.begin(), histogram.counts.end());
+  add(statistic, histograms_.size() - 1, labels);
+  entries_.back().is_histogram = true;
+}
+
 void StagedStatistics::add_signed(Statistic statistic, std::int64_t value, std::initializer_list<LabelValue> labels) {
   add(statistic, static_cast<std::uint64_t>(value), labels);
 }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/histogram.h"
+
 namespace memstat {
 
 /// One kind of such a figure. What each is on the page, with help and unit, stands in daemon/metric_catalogue.cpp.
@@ -104,20 +106,31 @@ class StagedStatistics {
  public:
   struct Entry {
     Statistic statistic;
-    std::uint64_t bits = 0;  ///< As the catalogue says: unsigned, signed, or a double's bits.
+    std::uint64_t bits = 0;  ///< As the catalogue says: unsigned, signed, or a double's bits; of histogram(), its number.
     std::array<std::uint32_t, kMostStatisticLabels> label_ends{};  // of each label's value in the texts
     std::uint32_t labels_begin = 0;
+    bool is_histogram = false;
   };
 
   void clear() {
     entries_.clear();
     texts_.clear();
+    histograms_.clear();
+    bucket_counts_.clear();
   }
   /// Adds one figure. Requires as many labels as label_names() has; what is missing is "". Bytes of a value that are not
   /// UTF-8 are replaced, and a value longer than kLongestLabel is cut there. Throws std::bad_alloc.
   void add(Statistic statistic, std::uint64_t bits, std::initializer_list<LabelValue> labels = {});
   void add_signed(Statistic statistic, std::int64_t value, std::initializer_list<LabelValue> labels = {});
   void add_double(Statistic statistic, double value, std::initializer_list<LabelValue> labels = {});
+
+  /// `histogram`: one count more than the metric's buckets have bounds (HistogramBuckets). The counts are copied.
+  void add_histogram(Statistic statistic, const HistogramCounts& histogram, std::initializer_list<LabelValue> labels = {});
+  /// Requires an entry of add_histogram(). Lives until the next change.
+  [[nodiscard]] HistogramCounts histogram(const Entry& entry) const {
+    const HistogramPlace& place = histograms_[entry.bits];
+    return {.counts = std::span(bucket_counts_).subspan(place.begin, place.size), .sum = place.sum};
+  }
 
   /// In the order in which they were added.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
@@ -131,8 +144,16 @@ class StagedStatistics {
   static constexpr std::size_t kLongestLabel = 4096;
 
  private:
+  struct HistogramPlace {
+    std::size_t begin = 0;  // in the counts
+    std::size_t size = 0;
+    double sum = 0;
+  };
+
   std::vector<Entry> entries_;
   std::string texts_;
+  std::vector<HistogramPlace> histograms_;
+  std::vector<std::uint64_t> bucket_counts_;
 };
 
 /// The word by which documentation calls a statistic: "accounted_bytes", ...

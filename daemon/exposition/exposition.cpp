@@ -4,15 +4,15 @@
 #include <array>
 #include <bit>
 
-#include "daemon/exposition/all_formats.h"
 #include "daemon/exposition/page_walk.h"
 
 namespace memstat {
 namespace {
 
 /// By ExpositionFormat.
-constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{&kTextFormat, &kOpenMetricsFormat,
-                                                                               &kProtobufFormat};
+#define MEMSTAT_ADDRESS(NAME) &k##NAME##Format,
+constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{MEMSTAT_FORMATS(MEMSTAT_ADDRESS)};
+#undef MEMSTAT_ADDRESS
 
 /// About how large a page becomes, rather more than less: room that is never written to takes no memory, while a page that
 /// grows step by step leaves holes in the heap.
@@ -27,7 +27,7 @@ std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) 
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if (metric.scope != MetricScope::kMachine || metric.tier > options.tier) continue;
     for (const Snapshot::MachineSample& sample : snapshot.samples(static_cast<Statistic>(metric.figure))) {
-      size += sample.labels.size + kNameAndValue;
+      size += series_per_sample(metric) * (sample.labels.size + kNameAndValue);
     }
   }
   for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
@@ -40,11 +40,26 @@ std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) 
   return size;
 }
 
-const FormatDescriptor& descriptor(ExpositionFormat format) { return *kFormats[static_cast<std::size_t>(format)]; }
-
 }  // namespace
 
-std::string_view to_string(ExpositionFormat format) { return descriptor(format).name; }
+const FormatDescriptor& descriptor_of(ExpositionFormat format) { return *kFormats[static_cast<std::size_t>(format)]; }
+
+std::string_view to_string(ExpositionFormat format) { return descriptor_of(format).name; }
+
+std::array<ExpositionFormat, kExpositionFormatCount> all_formats() {
+  std::array<ExpositionFormat, kExpositionFormatCount> formats{};
+  for (std::size_t i = 0; i < formats.size(); ++i) formats[i] = static_cast<ExpositionFormat>(i);
+  return formats;
+}
+
+std::string format_names() {
+  std::string names;
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    if (i != 0) names += i + 1 == kFormats.size() ? " or " : ", ";
+    names += kFormats[i]->name;
+  }
+  return names;
+}
 
 std::optional<ExpositionFormat> parse_exposition_format(std::string_view name) {
   for (std::size_t i = 0; i < kFormats.size(); ++i) {
@@ -53,33 +68,53 @@ std::optional<ExpositionFormat> parse_exposition_format(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view content_type(ExpositionFormat format) { return descriptor(format).content_type; }
+std::string_view content_type(ExpositionFormat format) { return descriptor_of(format).content_type; }
 
-std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out) {
+std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out,
+                   std::span<const MetricDescriptor> catalogue) {
   out.clear();
   if (out.capacity() == 0) out.reserve(likely_size(options, snapshot));
-  return descriptor(format).write_types(options, nullptr, snapshot, out);
+  return descriptor_of(format).write_types(catalogue, options, nullptr, snapshot, out);
 }
 
 std::size_t render(ExpositionFormat format, const RenderOptions& options, const PageFilter& filter, const Snapshot& snapshot,
                    Buffer& out) {
   out.clear();
-  return descriptor(format).write_types(options, &filter, snapshot, out);
+  return descriptor_of(format).write_types(metric_catalogue(), options, &filter, snapshot, out);
 }
 
-void render_text(const RenderOptions& options, Snapshot& snapshot) {
+void render_text(const RenderOptions& options, RenderedSnapshot& snapshot) {
+  snapshot.forget_pages();
   snapshot.options = options;
-  snapshot.series = render(ExpositionFormat::kText, options, snapshot, snapshot.text);
+  snapshot.series = render(kFallbackFormat, options, snapshot, snapshot.text);
 }
 
-std::string_view page_of(const Snapshot& snapshot, ExpositionFormat format) {
-  if (format == ExpositionFormat::kText) return snapshot.text.view();
+std::string_view page_of(const RenderedSnapshot& snapshot, ExpositionFormat format) {
+  if (format == kFallbackFormat) return snapshot.text.view();
   return snapshot.lazy_page(format).of([&](Buffer& out) { render(format, snapshot.options, snapshot, out); });
+}
+
+HistogramData histogram_data(const HistogramBuckets& buckets, const HistogramCounts& histogram, std::int64_t created_ns) {
+  HistogramData data;
+  data.sum = histogram.sum;
+  data.created_ns = created_ns;
+  for (std::size_t i = 0; i < buckets.bounds.size(); ++i) {
+    data.count += histogram.counts[i];
+    data.buckets.push_back({.upper_bound = buckets.bounds[i], .cumulative = data.count});
+  }
+  data.count += histogram.counts.back();
+  if (!buckets.is_native || buckets.bounds.empty()) return data;
+  data.has_native = true;
+  data.schema = buckets.schema;
+  data.zero_threshold = buckets.bounds.front();
+  data.zero_count = histogram.counts.front();
+  append_native_buckets(histogram.counts.subspan(1), buckets.first_index + 1, data);
+  return data;
 }
 
 void render_own(ExpositionFormat format, const RenderOptions& options, const OwnMetrics& own, Buffer& out) {
   out.clear();
-  descriptor(format).write_own(options, own, out);
+  descriptor_of(format).write_own(options, own, out);
 }
 
 }  // namespace memstat

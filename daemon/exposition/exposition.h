@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Pages in every wire format. A whole page is what render() gives of the memory types, followed by what render_own() gives
-// of the daemon itself, which also ends the document.
+// of the daemon itself, and the format's document_end.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 #include <prometheus/metric_family.h>
 
 #include "daemon/exposition/format.h"
+#include "daemon/exposition/rendered_snapshot.h"
+#include "daemon/metric_catalogue.h"
 #include "daemon/native_histogram.h"
 #include "daemon/page_filter.h"
 #include "daemon/snapshot.h"
@@ -19,20 +22,22 @@ namespace memstat {
 
 /// Renders the memory types into `out`, which is emptied before; returns how many series that are. Families are contiguous,
 /// in the order of the catalogue; one without samples is left out. Steady state: no allocation.
-/// Thread safety: reads the snapshot only, and not its pages.
-std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out);
+/// Thread safety: reads the snapshot only.
+std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out,
+                   std::span<const MetricDescriptor> catalogue = metric_catalogue());
 
 /// The same, of what the filter shows. `filter`: made for this snapshot.
 std::size_t render(ExpositionFormat format, const RenderOptions& options, const PageFilter& filter, const Snapshot& snapshot,
                    Buffer& out);
 
-/// Renders the text page of a new snapshot into it: `text`, `series` and `options`. For the thread that built it.
-void render_text(const RenderOptions& options, Snapshot& snapshot);
+/// Renders the text page of a new snapshot into it: `text`, `series` and `options`; forgets the pages in other formats,
+/// which are of the snapshot before. For the thread that built it.
+void render_text(const RenderOptions& options, RenderedSnapshot& snapshot);
 
 /// The page of the memory types in any format, with the options that the text was rendered with. Others than text are
-/// rendered by whoever asks first, at most once a snapshot. Lives as long as the snapshot is held. Throws std::bad_alloc.
+/// rendered by the first caller, at most once a snapshot. Lives as long as the snapshot is held. Throws std::bad_alloc.
 /// Thread safety: safe, for a published snapshot.
-std::string_view page_of(const Snapshot& snapshot, ExpositionFormat format);
+std::string_view page_of(const RenderedSnapshot& snapshot, ExpositionFormat format);
 
 /// The daemon's own figures at one moment.
 struct OwnMetrics {
@@ -41,7 +46,11 @@ struct OwnMetrics {
   std::int64_t created_ns = 0;  ///< When the counters among `families` began, since 1970; 0: not known.
 };
 
-/// Renders them into `out`, which is emptied before, and ends the document. Allocates.
+/// Renders them into `out`, which is emptied before. Allocates.
 void render_own(ExpositionFormat format, const RenderOptions& options, const OwnMetrics& own, Buffer& out);
+
+/// The same histogram as the daemon's own are, with native buckets where they have them: what is above the last bound is in
+/// the bucket after it. Requires one count more than bounds. Allocates.
+HistogramData histogram_data(const HistogramBuckets& buckets, const HistogramCounts& histogram, std::int64_t created_ns);
 
 }  // namespace memstat

@@ -5,7 +5,6 @@
 //   explicit Writer(Buffer&, const RenderOptions&)       writes at the end of the buffer
 //   begin_family(FamilyHeader, samples, label_bytes)     about how many samples, and bytes of their rows' label texts
 //   end_family()
-//   end_document()
 //   most_bytes(samples, label_bytes)                     room that row_sample needs for so many samples, whose rows' label
 //                                                        texts have so many bytes together
 //   row_sample<FigureFormat>(at, labels, extra, bits, created_ns) -> end
@@ -13,8 +12,11 @@
 //                                                        room
 //   named_sample<FigureFormat>(at, labels, bits, created_ns) -> end
 //                                                        one sample with NamedLabels; room as for row_sample
+//   named_histogram(labels, buckets, counts, created_ns) one histogram of a snapshot; checks room itself
 //   own_sample(labels, value, created_ns)                one gauge or counter of the daemon
 //   own_histogram(labels, data)
+//   static frame_gauge(FamilyHeader) -> GaugeFrame        a page of one gauge without labels, around its value
+//   static write_gauge_value(at, value) -> end           what goes between
 //
 // A format is one file: its Writer, and a FormatDescriptor made with describe_format().
 #pragma once
@@ -55,14 +57,6 @@ struct ExtraLabel {
 };
 
 using OwnLabels = std::vector<std::pair<std::string, std::string>>;
-
-/// A format's entry in the table of exposition.cpp.
-struct FormatDescriptor {
-  std::string_view name;
-  std::string_view content_type;
-  std::size_t (*write_types)(const RenderOptions&, const PageFilter*, const Snapshot&, Buffer&);
-  void (*write_own)(const RenderOptions&, const OwnMetrics&, Buffer&);
-};
 
 /// Appends to a buffer through a pointer that the caller keeps, since a store of a character could change a member.
 class PageCursor {
@@ -131,16 +125,18 @@ inline FamilyHeader header_of(const MetricDescriptor& metric) {
   return {.name = metric.name,
           .help = metric.help,
           .unit = unit_of(metric.name, metric.unit),
-          .kind = metric.kind == MetricKind::kCounter ? FamilyKind::kCounter : FamilyKind::kGauge};
+          .kind = metric.kind == MetricKind::kCounter     ? FamilyKind::kCounter
+                  : metric.kind == MetricKind::kHistogram ? FamilyKind::kHistogram
+                                                          : FamilyKind::kGauge};
 }
 
-/// When the counters of a metric began, by row; 0: not known, or no counter.
+/// When the counters or histograms of a metric began, by row; 0: not known, or a gauge.
 struct Beginning {
   bool is_of_row = false;
   std::int64_t common_ns = 0;
 
   Beginning(const MetricDescriptor& metric, const Snapshot& snapshot) {
-    if (metric.kind != MetricKind::kCounter) return;
+    if (metric.kind == MetricKind::kGauge) return;
     is_of_row = metric.counted_since == CountedSince::kFirstSight;
     if (!is_of_row) common_ns = snapshot.boot_time_ns();
   }
@@ -322,7 +318,28 @@ std::size_t write_samples(const MetricDescriptor& metric, const Snapshot& snapsh
 }
 
 template <typename Writer>
+std::size_t write_histograms(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(static_cast<Statistic>(metric.figure));
+  const HistogramBuckets& buckets = *metric.buckets;
+  const Beginning beginning(metric, snapshot);
+  const std::size_t each = series_per_sample(metric);
+  std::size_t series = 0;
+  for (const Snapshot::MachineSample& sample : samples) {
+    const HistogramCounts counts = snapshot.histogram(sample);
+    if (counts.counts.size() != buckets.bounds.size() + 1) continue;  // a source that counts in other buckets
+    const NamedLabels labels = snapshot.labels_at(sample.labels, label_names(metric));
+    if (series == 0)
+      writer.begin_family(header_of(metric), samples.size() * each, samples.size() * each * labels.text.size());
+    writer.named_histogram(labels, buckets, counts, beginning.common_ns);
+    series += each;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Writer>
 std::size_t write_machine(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  if (metric.kind == MetricKind::kHistogram) return write_histograms(metric, snapshot, writer);
   switch (metric.format) {
     case FigureFormat::kUnsigned: return write_samples<FigureFormat::kUnsigned>(metric, snapshot, writer);
     case FigureFormat::kSigned: return write_samples<FigureFormat::kSigned>(metric, snapshot, writer);
@@ -349,10 +366,10 @@ std::size_t write_allocators(const MetricDescriptor& metric, const Rows& rows, c
 }
 
 template <typename Writer, typename Rows>
-std::size_t write_shown(const RenderOptions& options, const Rows& rows, const Snapshot& snapshot, Buffer& out) {
+std::size_t write_shown(std::span<const MetricDescriptor> catalogue, const RenderOptions& options, const Rows& rows,
+                        const Snapshot& snapshot, Buffer& out) {
   Writer writer(out, options);
   std::size_t series = 0;
-  const std::span<const MetricDescriptor> catalogue = metric_catalogue();
   for (std::size_t i = 0; i < catalogue.size(); ++i) {
     const MetricDescriptor& metric = catalogue[i];
     if (!rows.shows_metric(i)) continue;
@@ -385,9 +402,10 @@ std::size_t write_shown(const RenderOptions& options, const Rows& rows, const Sn
 }
 
 template <typename Writer>
-std::size_t write_snapshot(const RenderOptions& options, const PageFilter* filter, const Snapshot& snapshot, Buffer& out) {
-  if (filter == nullptr) return write_shown<Writer>(options, AllRows{snapshot}, snapshot, out);
-  return write_shown<Writer>(options, FilteredRows{*filter}, snapshot, out);
+std::size_t write_snapshot(std::span<const MetricDescriptor> catalogue, const RenderOptions& options,
+                           const PageFilter* filter, const Snapshot& snapshot, Buffer& out) {
+  if (filter == nullptr) return write_shown<Writer>(catalogue, options, AllRows{snapshot}, snapshot, out);
+  return write_shown<Writer>(catalogue, options, FilteredRows{*filter}, snapshot, out);
 }
 
 /// A histogram of the registry, which has classic buckets only.
@@ -440,17 +458,32 @@ void write_own_metrics(const RenderOptions& options, const OwnMetrics& own, Buff
     for (const auto& [labels, data] : family.members) writer.own_histogram(labels, data);
     writer.end_family();
   }
-  writer.end_document();
+}
+
+template <typename Writer>
+GaugeFrame frame_gauge(std::string_view name, std::string_view help) {
+  return Writer::frame_gauge({.name = name, .help = help, .unit = unit_of(name), .kind = FamilyKind::kGauge});
 }
 
 }  // namespace page_walk
 
+/// A format of that Writer, by its name on the command line, its content type, how clients ask for it, and what ends a
+/// document.
 template <typename Writer>
-constexpr FormatDescriptor describe_format(std::string_view name, std::string_view content_type) {
+constexpr FormatDescriptor describe_format(std::string_view name, std::string_view content_type, const MediaType& media,
+                                           std::string_view document_end) {
   return {.name = name,
           .content_type = content_type,
+          .media = media,
+          .document_end = document_end,
           .write_types = &page_walk::write_snapshot<Writer>,
-          .write_own = &page_walk::write_own_metrics<Writer>};
+          .write_own = &page_walk::write_own_metrics<Writer>,
+          .frame_gauge = &page_walk::frame_gauge<Writer>,
+          .write_gauge_value = &Writer::write_gauge_value};
 }
+
+#define MEMSTAT_DECLARE(NAME) extern const FormatDescriptor k##NAME##Format;
+MEMSTAT_FORMATS(MEMSTAT_DECLARE)
+#undef MEMSTAT_DECLARE
 
 }  // namespace memstat

@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "daemon/exposition/all_formats.h"
 #include "daemon/exposition/number_text.h"
 #include "daemon/exposition/page_walk.h"
 #include "daemon/exposition/protobuf_wire.h"
@@ -79,8 +78,6 @@ class ProtobufWriter : public PageCursor {
     write_varint(out_.data() + begin_, size);
   }
 
-  void end_document() {}
-
   static std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) {
     // Tags, lengths and the name of an extra label, its number, the value and its beginning, beyond the text of the row's
     // labels; or what each of kMostStatisticLabels takes beyond its `,name="value"`, at most 10.
@@ -146,6 +143,37 @@ class ProtobufWriter : public PageCursor {
     metric.bytes(value_tag_ == kCounter ? 3 : 2, figure.view());
     put(ProtobufMessage().bytes(4, metric.view()).view());
   }
+
+  /// Allocates, unlike samples: a page in this format is made at most once a snapshot, and not by the poll.
+  void named_histogram(const NamedLabels& labels, const HistogramBuckets& buckets, const HistogramCounts& histogram,
+                       std::int64_t created_ns) {
+    OwnLabels own;
+    labels.for_each([&](std::string_view name, std::string_view text) {
+      std::string value(text.size(), '\0');
+      if (labels.is_escaped) {
+        value.resize(static_cast<std::size_t>(unescape(value.data(), text) - value.data()));
+      } else {
+        value = text;
+      }
+      own.emplace_back(name, std::move(value));
+    });
+    own_histogram(own, histogram_data(buckets, histogram, created_ns));
+  }
+
+  static GaugeFrame frame_gauge(const FamilyHeader& header) {
+    const std::array<char, 5> metric{kMetric, 11, kGauge, 9, kNumber};  // and eight bytes of the value
+    ProtobufMessage fields;
+    fields.bytes(1, header.name).bytes(2, header.help).varint(3, type_number(header.kind));
+    ProtobufMessage unit;
+    if (!header.unit.empty()) unit.bytes(5, header.unit);
+    std::array<char, kVarintRoom> size;
+    const char* const end = write_varint(size.data(), fields.view().size() + metric.size() + 8 + unit.view().size());
+    std::string before(size.data(), static_cast<std::size_t>(end - size.data()));
+    before += fields.view();
+    before.append(metric.data(), metric.size());
+    return {.before = std::move(before), .after = std::string(unit.view())};
+  }
+  static char* write_gauge_value(char* at, double value) { return write_fixed64(at, value); }
 
   void own_histogram(const OwnLabels& labels, const HistogramData& data) {
     ProtobufMessage histogram;
@@ -246,7 +274,17 @@ class ProtobufWriter : public PageCursor {
 
 }  // namespace
 
+namespace {
+
+constexpr std::array kParameters{
+    MediaParameter{.name = "proto", .value = "io.prometheus.client.MetricFamily", .is_required = true},
+    MediaParameter{.name = "encoding", .value = "delimited", .ignores_case = true, .is_required = true},
+};
+
+}  // namespace
+
 constinit const FormatDescriptor kProtobufFormat = describe_format<ProtobufWriter>(
-    "protobuf", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited");
+    "protobuf", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
+    {.type = "application", .subtype = "vnd.google.protobuf", .parameters = kParameters}, "");
 
 }  // namespace memstat

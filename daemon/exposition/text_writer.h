@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The writer of both text formats. A Dialect says in what they differ:
-//   kIsOpenMetrics   families of counters are named without `_total`, units and beginnings are told, `# EOF` ends the page
+//   kIsOpenMetrics   families of counters are named without `_total`, units and starts are on the page
 #pragma once
 
 #include <algorithm>
@@ -44,9 +44,6 @@ class TextWriter : public PageCursor {
     }
   }
   void end_family() {}
-  void end_document() {
-    if constexpr (kIsOpenMetrics) put("# EOF\n");
-  }
 
   [[nodiscard]] std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) const {
     // `} `, the value, the line feed; an extra label with its number; `_created`, which is longer than `_total`
@@ -81,6 +78,38 @@ class TextWriter : public PageCursor {
     }
     return at;
   }
+
+  void named_histogram(const NamedLabels& labels, const HistogramBuckets& buckets, const HistogramCounts& histogram,
+                       std::int64_t created_ns) {
+    const std::size_t series = buckets.bounds.size() + 4;
+    char* at = need(most_bytes(series, series * labels.text.size()));
+    std::uint64_t cumulative = 0;
+    for (std::size_t i = 0; i < buckets.bounds.size(); ++i) {
+      cumulative += histogram.counts[i];
+      std::array<char, kNumberRoom + 2> text;
+      at = named_sample_of(at, "_bucket", labels, bound_text(buckets.bounds[i], text), cumulative);
+    }
+    cumulative += histogram.counts.back();
+    at = named_sample_of(at, "_bucket", labels, "+Inf", cumulative);
+    at = named_sample_of(at, "_sum", labels, "", histogram.sum);
+    at = named_sample_of(at, "_count", labels, "", cumulative);
+    if (tells_created_ && created_ns > 0) {
+      at = named_series(put_at(put_at(at, name()), kCreated), labels);
+      at = write_seconds(at, created_ns);
+      *at++ = '\n';
+    }
+    written(at);
+  }
+
+  static GaugeFrame frame_gauge(const FamilyHeader& header) {
+    Buffer page;
+    TextWriter writer(page, {});
+    writer.begin_family(header, 1, 0);
+    writer.put(header.name);
+    writer.put(" ");
+    return {.before = std::string(page.view()), .after = "\n"};
+  }
+  static char* write_gauge_value(char* at, double value) { return write_number(at, value); }
 
   void own_sample(const OwnLabels& labels, double value, std::int64_t created_ns) {
     put_series(name(), "", labels, "");
@@ -117,6 +146,20 @@ class TextWriter : public PageCursor {
     if constexpr (kFormat == FigureFormat::kUnsigned) at = write_number(at, bits);
     if constexpr (kFormat == FigureFormat::kSigned) at = write_number(at, static_cast<std::int64_t>(bits));
     if constexpr (kFormat == FigureFormat::kDouble) at = write_number(at, std::bit_cast<double>(bits));
+    *at++ = '\n';
+    return at;
+  }
+  /// A sample `NAMEsuffix{labels,le="bound"} value` of a histogram; no `le` where the bound is "".
+  template <typename Number>
+  char* named_sample_of(char* at, std::string_view suffix, const NamedLabels& labels, std::string_view bound, Number value) {
+    at = put_at(put_at(at, name()), suffix);
+    at = copy_padded(at, labels.text.data(), labels.text.size());
+    if (!bound.empty()) {
+      at = put_at(put_at(at, labels.names.empty() ? "{le=\"" : ",le=\""), bound);
+      *at++ = '"';
+    }
+    at = put_at(at, labels.names.empty() && bound.empty() ? " " : "} ");
+    at = write_number(at, value);
     *at++ = '\n';
     return at;
   }

@@ -55,11 +55,11 @@ class Bench {
   /// `held`: how many snapshots before the published one slow readers hold.
   template <typename Scrape>
   void polls(std::size_t held, Scrape scrape) {
-    std::deque<std::shared_ptr<const Snapshot>> readers;
+    std::deque<std::shared_ptr<const RenderedSnapshot>> readers;
     for (int i = 0; i < kPolls; ++i) {
       data_->poll();
       while (readers.size() > held) readers.pop_front();
-      Snapshot* snapshot = pool_.free_snapshot();
+      RenderedSnapshot* snapshot = pool_.free_snapshot();
       if (snapshot == nullptr) continue;
       data_->build(*snapshot);
       render_text({.tier = Tier::kFull}, *snapshot);

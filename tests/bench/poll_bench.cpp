@@ -20,7 +20,7 @@ struct Live {
   MemoryTypeList list;
   DeltaTracker tracker{{}};
   SnapshotBuilder builder;
-  Snapshot snapshot;
+  RenderedSnapshot snapshot;
   Buffer text;
   std::array<FieldMask, kAllocatorCount> live{};
   std::uint64_t generation = 0;

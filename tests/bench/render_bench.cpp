@@ -22,7 +22,7 @@ constexpr std::size_t kTypes = 10'000;  // ten series each
 /// Tracked and built once.
 struct Data {
   ManyTypes types{kTypes};
-  Snapshot snapshot;
+  RenderedSnapshot snapshot;
   Data() { types.build(snapshot); }
 };
 
@@ -32,7 +32,7 @@ Data& data() {
 }
 
 void ours(benchmark::State& state) {
-  Snapshot& snapshot = data().snapshot;
+  RenderedSnapshot& snapshot = data().snapshot;
   for (auto unused : state) {
     render_text({.tier = Tier::kFull}, snapshot);
     benchmark::DoNotOptimize(snapshot.text.data());
@@ -56,7 +56,7 @@ BENCHMARK_CAPTURE(other_format, protobuf, ExpositionFormat::kProtobuf)->Unit(ben
 
 /// The time to copy the finished page: no renderer can be faster.
 void copy(benchmark::State& state) {
-  Snapshot& snapshot = data().snapshot;
+  RenderedSnapshot& snapshot = data().snapshot;
   render_text({.tier = Tier::kFull}, snapshot);
   Buffer target;
   target.resize(snapshot.text.size());

@@ -78,7 +78,7 @@ void measure(const Machine& of, int repetitions) {
   MemoryTypeList list;
   DeltaTracker tracker{{}};
   SnapshotBuilder builder;
-  Snapshot snapshot;
+  RenderedSnapshot snapshot;
   std::array<FieldMask, kAllocatorCount> live{};
   live[static_cast<std::size_t>(reader.descriptor->allocator)] = reader.descriptor->fields;
   const auto stream_mb = static_cast<double>(reader.raw.parts[0].size()) / 1e6;

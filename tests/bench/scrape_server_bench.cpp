@@ -142,7 +142,7 @@ struct Servers {
     if (!view) fail("no kernel");
     poller = std::make_unique<Poller>(*std::move(view), clock, metrics, pool, Config{}, Poller::Options{});
     pages = std::make_unique<Pages>(pool, metrics, *poller, clock, Pages::Options{});
-    Snapshot* snapshot = pool.free_snapshot();
+    RenderedSnapshot* snapshot = pool.free_snapshot();
     data.build(*snapshot);
     render_text({.tier = Tier::kFull}, *snapshot);
     snapshot->polled_ns = clock.monotonic_ns();
@@ -252,7 +252,7 @@ BENCHMARK_CAPTURE(bare_fresh, identity, false)->Arg(1200)->UseRealTime()->Unit(b
 void exposer(benchmark::State& state, bool gzip) {
   static const std::string address = [] {
     auto registry = std::make_shared<prometheus::Registry>();
-    const std::shared_ptr<const Snapshot> snapshot = servers(100'000).pool.current();
+    const std::shared_ptr<const RenderedSnapshot> snapshot = servers(100'000).pool.current();
     for (const MetricDescriptor& metric : metric_catalogue()) {
       if (metric.scope != MetricScope::kType) continue;
       const auto figure = static_cast<Figure>(metric.figure);

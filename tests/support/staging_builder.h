@@ -68,6 +68,10 @@ class StagingBuilder {
     staging_.statistics().add(statistic, bits, labels);
     return *this;
   }
+  StagingBuilder& histogram(Statistic statistic, const HistogramCounts& counts, std::initializer_list<LabelValue> labels) {
+    staging_.statistics().add_histogram(statistic, counts, labels);
+    return *this;
+  }
 
   [[nodiscard]] const Staging& staging() const { return staging_; }
 

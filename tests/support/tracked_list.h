@@ -74,7 +74,7 @@ class TrackedList {
   MemoryTypeList list;
   DeltaTracker tracker;
   SnapshotBuilder builder;
-  Snapshot snapshot;
+  RenderedSnapshot snapshot;
   Allocator allocator;
   std::array<FieldMask, kAllocatorCount> live{};
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};

@@ -335,7 +335,7 @@ TEST_F(LinuxPollerTest, AReplayThatStartsOverForgetsEverything) {
 }
 
 TEST_F(LinuxPollerTest, WhenSlowReadersHoldEverySnapshotThePollIsCountedAsNotShown) {
-  std::vector<std::shared_ptr<const Snapshot>> held;
+  std::vector<std::shared_ptr<const RenderedSnapshot>> held;
   for (std::size_t i = 0; i < SnapshotPool::kSize; ++i) {
     daemon_.poll();
     held.push_back(daemon_.pool.current());

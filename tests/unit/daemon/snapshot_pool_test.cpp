@@ -12,7 +12,7 @@ namespace memstat {
 namespace {
 
 void publish(SnapshotPool& pool, std::string_view text) {
-  Snapshot* snapshot = pool.free_snapshot();
+  RenderedSnapshot* snapshot = pool.free_snapshot();
   ASSERT_NE(snapshot, nullptr);
   snapshot->text.assign(text);
   pool.publish(snapshot);
@@ -36,7 +36,7 @@ TEST(SnapshotPool, GivesTheLatest) {
 TEST(SnapshotPool, NeverHandsOutThePublishedOne) {
   SnapshotPool pool;
   publish(pool, "1");
-  const Snapshot* const published = pool.current().get();  // held by nobody
+  const RenderedSnapshot* const published = pool.current().get();  // held by nobody
   EXPECT_NE(pool.free_snapshot(), published);
   EXPECT_EQ(pool.free_snapshot(), pool.free_snapshot()) << "until it is published it stays free";
 }
@@ -51,7 +51,7 @@ TEST(SnapshotPool, WhatAReaderHoldsIsNotBuiltAnew) {
 
 TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
   SnapshotPool pool;
-  std::vector<std::shared_ptr<const Snapshot>> held;
+  std::vector<std::shared_ptr<const RenderedSnapshot>> held;
   for (const char* text : {"1", "2", "3", "4"}) {
     publish(pool, text);
     held.push_back(pool.current());
@@ -68,15 +68,15 @@ TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
 
 TEST(SnapshotPool, WhatSlowReadersNeededIsGivenBackAWhileAfterThem) {
   SnapshotPool pool;
-  std::vector<std::shared_ptr<const Snapshot>> held;
-  std::vector<const Snapshot*> all;
+  std::vector<std::shared_ptr<const RenderedSnapshot>> held;
+  std::vector<const RenderedSnapshot*> all;
   for (const char* text : {"1", "2", "3", "4"}) {
     publish(pool, text);
     held.push_back(pool.current());
     all.push_back(held.back().get());
   }
   const auto with_room = [&] {
-    return std::count_if(all.begin(), all.end(), [](const Snapshot* one) { return one->text.capacity() != 0; });
+    return std::count_if(all.begin(), all.end(), [](const RenderedSnapshot* one) { return one->text.capacity() != 0; });
   };
   held.erase(held.begin() + 1, held.end());
   for (int i = 0; i < 3; ++i) publish(pool, "soon");
@@ -102,7 +102,7 @@ TEST(SnapshotPool, CountsEachReaderOfOneSnapshot) {
 }
 
 TEST(SnapshotPool, AReaderMayOutliveIt) {
-  std::shared_ptr<const Snapshot> held;
+  std::shared_ptr<const RenderedSnapshot> held;
   {
     SnapshotPool pool;
     publish(pool, "last words");
@@ -129,7 +129,7 @@ TEST(SnapshotPool, ReadersInOtherThreadsSeeWholeSnapshots) {
     });
   }
   for (int i = 0; i < 2000 || reads < 1000; ++i) {
-    if (Snapshot* snapshot = pool.free_snapshot(); snapshot != nullptr) {
+    if (RenderedSnapshot* snapshot = pool.free_snapshot(); snapshot != nullptr) {
       snapshot->text.assign(std::string(8, static_cast<char>('a' + i % 26)));
       pool.publish(snapshot);
     }

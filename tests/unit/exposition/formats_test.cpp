@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -316,7 +318,7 @@ TEST(LazyPage, IsMadeByWhoeverAsksFirstAndAgainAfterAFailure) {
   EXPECT_EQ(page.of(make), "2");
 }
 
-TEST(OwnMetrics, AreWrittenInEveryFormatAndEndTheDocument) {
+TEST(OwnMetrics, AreWrittenInEveryFormat) {
   prometheus::MetricFamily counter{
       "own_seconds_total", "Help with \"quotes\", \\ and\na line.", prometheus::MetricType::Counter, {}};
   prometheus::ClientMetric sample;
@@ -355,8 +357,7 @@ TEST(OwnMetrics, AreWrittenInEveryFormatAndEndTheDocument) {
             "own_read_seconds_bucket{source=\"s\",le=\"+Inf\"} 4\n"
             "own_read_seconds_sum{source=\"s\"} 9.0005\n"
             "own_read_seconds_count{source=\"s\"} 4\n"
-            "own_read_seconds_created{source=\"s\"} 1700000100\n"
-            "# EOF\n");
+            "own_read_seconds_created{source=\"s\"} 1700000100\n");
   render_own(kProtobuf, {}, own, out);
   const auto families = read_protobuf_page(out.view());
   ASSERT_EQ(families.size(), 2U);
@@ -382,12 +383,145 @@ TEST(OwnMetrics, AreWrittenInEveryFormatAndEndTheDocument) {
   EXPECT_THAT(metric.histogram->deltas, ElementsAre(1, 1, -1));
 }
 
-TEST(OwnMetrics, WithoutAnyOpenMetricsStillEnds) {
-  Buffer out;
-  render_own(kOpenMetrics, {}, {}, out);
-  EXPECT_EQ(out.view(), "# EOF\n");
-  render_own(kText, {}, {}, out);
-  EXPECT_EQ(out.view(), "");
+TEST(Formats, SayHowADocumentEnds) {
+  EXPECT_EQ(descriptor_of(kText).document_end, "");
+  EXPECT_EQ(descriptor_of(kOpenMetrics).document_end, "# EOF\n");
+  EXPECT_EQ(descriptor_of(kProtobuf).document_end, "");
+  EXPECT_EQ(format_names(), "text, openmetrics or protobuf");
+  EXPECT_EQ(all_formats().size(), kExpositionFormatCount);
+}
+
+TEST(Formats, OfWhichClientsAskSoHaveNoMoreParametersThanNegotiationHasRoomFor) {
+  for (const ExpositionFormat format : all_formats()) {
+    EXPECT_LE(descriptor_of(format).media.parameters.size(), kMaxMediaParameters) << to_string(format);
+    int weights = 0;
+    for (const MediaParameter& parameter : descriptor_of(format).media.parameters) weights += parameter.weight;
+    EXPECT_LT(weights, 16) << to_string(format) << ": parameters never outweigh the type itself";
+  }
+}
+
+TEST(Formats, FrameAGaugeJustAsTheyRenderIt) {
+  for (const ExpositionFormat format : all_formats()) {
+    for (const char* name : {"a_gauge", "a_gauge_seconds"}) {
+      for (const std::string& help : {std::string("Help, \"quoted\"."), std::string(200, 'h')}) {
+        for (const double value : {0.0, 2.5, -1e300, 987654321.0}) {
+          prometheus::MetricFamily family{name, help, prometheus::MetricType::Gauge, {}};
+          family.metric.emplace_back().gauge.value = value;
+          Buffer rendered;
+          render_own(format, {}, {.families = {family}, .histograms = {}, .created_ns = 0}, rendered);
+          const GaugeFrame frame = descriptor_of(format).frame_gauge(name, help);
+          std::array<char, kMaxGaugeValue> room{};
+          const char* const end = descriptor_of(format).write_gauge_value(room.data(), value);
+          const std::string text(room.data(), static_cast<std::size_t>(end - room.data()));
+          EXPECT_EQ(frame.before + text + frame.after, rendered.view()) << to_string(format) << name << value;
+        }
+      }
+    }
+  }
+}
+
+/// A histogram of waits by zone in log2 buckets of microseconds: at most 2^-19, 2^-18, 2^-17 s, and above.
+class HistogramsTest : public FormatsTest {
+ protected:
+  static constexpr std::array<double, 3> kBounds{0x1p-19, 0x1p-18, 0x1p-17};
+  static constexpr HistogramBuckets kBuckets{.bounds = kBounds, .is_native = true, .schema = 0, .first_index = -19};
+  static constexpr HistogramBuckets kClassic{.bounds = kBounds};
+
+  void SetUp() override {
+    StagingBuilder staging;
+    const std::array<std::uint64_t, 4> normal{5, 0, 2, 1};
+    const std::array<std::uint64_t, 4> quoted{0, 0, 0, 0};
+    const std::array<std::uint64_t, 2> of_other_buckets{1, 2};
+    staging.statistic(Statistic::kOomKills, 3);
+    staging.histogram(Statistic::kPageAllocations, {.counts = normal, .sum = 0.5}, {"Normal"});
+    staging.histogram(Statistic::kPageAllocations, {.counts = normal, .sum = 9}, {"Normal"});
+    staging.histogram(Statistic::kPageAllocations, {.counts = of_other_buckets, .sum = 1}, {"other"});
+    staging.histogram(Statistic::kPageAllocations, {.counts = quoted, .sum = 0}, {"q\"z"});
+    types_.times = {.boot_ns = kBoot, .now_ns = kNow};
+    types_.poll(staging);
+  }
+  std::string page_with(ExpositionFormat format, const HistogramBuckets& buckets,
+                        const RenderOptions& options = kEverything) {
+    const std::array catalogue{metric(buckets)};
+    Buffer out;
+    series_ = render(format, options, types_.snapshot, out, catalogue);
+    return std::string(out.view());
+  }
+  static MetricDescriptor metric(const HistogramBuckets& buckets) {
+    return {.name = "memstat_wait_seconds",
+            .help = "Waits.",
+            .unit = "seconds",
+            .kind = MetricKind::kHistogram,
+            .scope = MetricScope::kMachine,
+            .tier = Tier::kDefault,
+            .format = FigureFormat::kUnsigned,
+            .duplicates = DuplicateRule::kSum,
+            .figure = static_cast<std::uint8_t>(Statistic::kPageAllocations),
+            .counted_since = CountedSince::kBoot,
+            .buckets = &buckets};
+  }
+};
+
+TEST_F(HistogramsTest, OfASnapshotAreCumulativeInText) {
+  EXPECT_EQ(page_with(kText, kBuckets),
+            "# HELP memstat_wait_seconds Waits.\n"
+            "# TYPE memstat_wait_seconds histogram\n"
+            "memstat_wait_seconds_bucket{zone=\"Normal\",le=\"1.9073486328125e-06\"} 5\n"
+            "memstat_wait_seconds_bucket{zone=\"Normal\",le=\"3.814697265625e-06\"} 5\n"
+            "memstat_wait_seconds_bucket{zone=\"Normal\",le=\"7.62939453125e-06\"} 7\n"
+            "memstat_wait_seconds_bucket{zone=\"Normal\",le=\"+Inf\"} 8\n"
+            "memstat_wait_seconds_sum{zone=\"Normal\"} 0.5\n"
+            "memstat_wait_seconds_count{zone=\"Normal\"} 8\n"
+            "memstat_wait_seconds_bucket{zone=\"q\\\"z\",le=\"1.9073486328125e-06\"} 0\n"
+            "memstat_wait_seconds_bucket{zone=\"q\\\"z\",le=\"3.814697265625e-06\"} 0\n"
+            "memstat_wait_seconds_bucket{zone=\"q\\\"z\",le=\"7.62939453125e-06\"} 0\n"
+            "memstat_wait_seconds_bucket{zone=\"q\\\"z\",le=\"+Inf\"} 0\n"
+            "memstat_wait_seconds_sum{zone=\"q\\\"z\"} 0\n"
+            "memstat_wait_seconds_count{zone=\"q\\\"z\"} 0\n")
+      << "the second of the same labels, and the one with other buckets, are left out";
+  EXPECT_EQ(series_, 12U);
+  EXPECT_EQ(series_per_sample(metric(kBuckets)), 6U);
+  EXPECT_EQ(page_with(kText, kClassic), page_with(kText, kBuckets)) << "text has no native histograms";
+}
+
+TEST_F(HistogramsTest, OfASnapshotHaveTheirUnitAndStartInOpenMetrics) {
+  RenderOptions options = kEverything;
+  options.created = true;
+  const std::string page = page_with(kOpenMetrics, kBuckets, options);
+  EXPECT_THAT(page, testing::StartsWith("# HELP memstat_wait_seconds Waits.\n# TYPE memstat_wait_seconds histogram\n"
+                                        "# UNIT memstat_wait_seconds seconds\n"));
+  EXPECT_THAT(page, HasSubstr("memstat_wait_seconds_count{zone=\"Normal\"} 8\n"
+                              "memstat_wait_seconds_created{zone=\"Normal\"} 1700000000.25\n"));
+  EXPECT_THAT(page_with(kOpenMetrics, kBuckets), Not(HasSubstr("_created")));
+}
+
+TEST_F(HistogramsTest, OfASnapshotAreNativeInProtobufWhereTheirBucketsAre) {
+  for (const HistogramBuckets* buckets : {&kBuckets, &kClassic}) {
+    const auto families = read_protobuf_page(page_with(kProtobuf, *buckets));
+    ASSERT_EQ(families.size(), 1U);
+    EXPECT_EQ(families[0].type, 4U);
+    EXPECT_EQ(families[0].unit, "seconds");
+    ASSERT_EQ(families[0].metrics.size(), 2U);
+    EXPECT_THAT(families[0].metrics[0].labels, ElementsAre(Pair("zone", "Normal")));
+    EXPECT_THAT(families[0].metrics[1].labels, ElementsAre(Pair("zone", "q\"z")));
+    EXPECT_EQ(families[0].metrics[0].created_ns, kBoot);
+    ASSERT_TRUE(families[0].metrics[0].histogram);
+    const ProtobufHistogram& histogram = *families[0].metrics[0].histogram;
+    EXPECT_EQ(histogram.sample_count, 8U);
+    EXPECT_EQ(histogram.sample_sum, 0.5);
+    EXPECT_THAT(histogram.buckets, ElementsAre(Pair(0x1p-19, 5), Pair(0x1p-18, 5), Pair(0x1p-17, 7),
+                                               Pair(std::numeric_limits<double>::infinity(), 8)));
+    if (buckets == &kClassic) {
+      EXPECT_FALSE(histogram.schema);
+      continue;
+    }
+    EXPECT_EQ(histogram.schema, 0);
+    EXPECT_EQ(histogram.zero_threshold, 0x1p-19);
+    EXPECT_EQ(histogram.zero_count, 5U);
+    // 2 in the bucket that ends at 2^-17, and 1 above, in the next.
+    EXPECT_THAT(histogram.spans, ElementsAre(Pair(-17, 2)));
+    EXPECT_THAT(histogram.deltas, ElementsAre(2, -1));
+  }
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ Outcome run_polls(const std::shared_ptr<KernelView>& view, int last_poll, bool e
     if (run.allocations == 0) run.poll = poll;
     run.allocations += count;
   }
-  const std::shared_ptr<const Snapshot> snapshot = pool.current();
+  const std::shared_ptr<const RenderedSnapshot> snapshot = pool.current();
   EXPECT_NE(snapshot, nullptr);
   run.series = snapshot == nullptr ? 0 : snapshot->series;
   return run;
@@ -126,7 +126,7 @@ TEST(SteadyRendering, InEveryFormatAllocatesNothingOnceThePageHasRoom) {
                 {.everything = true, .log = {}});
   poller.open_sources();
   ASSERT_TRUE(poller.poll(1));
-  const std::shared_ptr<const Snapshot> snapshot = pool.current();
+  const std::shared_ptr<const RenderedSnapshot> snapshot = pool.current();
   ASSERT_NE(snapshot, nullptr);
   prepare_stack();
   for (const ExpositionFormat format :
