@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "config/values.h"
+
 namespace memstat {
 namespace {
 
