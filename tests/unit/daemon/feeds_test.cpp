@@ -89,13 +89,15 @@ TEST_F(LiveFeedTest, ARecordedPollIsMadeWithTheTimeThatIsRecorded) {
   const auto kernel = open_fixture("linux-6.12-4cpu.tar.zst");
   auto recording = RecordingKernelView::create(*kernel, {.folder = folder.file("recording")}, clock);
   ASSERT_TRUE(recording) << to_string(recording.error());
-  PollRecorder recorder(recording->get(), {});
+  const std::shared_ptr<RecordingKernelView> view = *std::move(recording);
+  PollRecorder recorder(
+      view, daemon_.metrics, [](LogLevel, std::string_view) {}, PollRecorder::Manner::kInPlace);
   LiveFeed live(clock, daemon_.metrics, recorder, daemon_.config, {});
   Buffer bytes;
   std::vector<std::int64_t> times;
   for (int i = 0; i < 2; ++i) {
     times.push_back(live.begin());
-    ASSERT_TRUE((*recording)->read_file("/proc/slabinfo", bytes));
+    ASSERT_TRUE(view->read_file("/proc/slabinfo", bytes));
     live.finish();
   }
   auto files = open_folder_files(folder.file("recording"));
