@@ -183,9 +183,9 @@ class MemberReader {
       return member_error(member.path,
                           "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one may be");
     }
-    if (auto counted = count(claimed, member); !counted) return counted;
     if (::archive_entry_sparse_count(entry) > 0)
       return member_error(member.path, "is sparse; pack the capture without --sparse");
+    if (auto counted = count(claimed, member); !counted) return counted;
     std::uint64_t size = 0;
     while (true) {
       const void* block = nullptr;
