@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with a number that is not 0,
- * what brings a recording to the disk (fsync, new directories, renames) does not return, as on a disk that does not answer. */
+ * what brings a recording to the disk (fsync, new directories, renames) does not return, as on a disk that does not answer.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
