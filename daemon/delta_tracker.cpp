@@ -58,6 +58,13 @@ void hand_over_cpu_totals(MemoryType& type, MemoryType& eldest) {
 
 }  // namespace
 
+std::uint64_t objects_against_limit(const MemoryType& type, const TrackedType& tracked, FieldMask fields) {
+  if (!counts_free_against_limit(type.allocator()) || !fields.has(Field::kFree)) return tracked.objects;
+  const std::uint64_t free = clamp_negative(type.figure(Field::kFree));
+  const std::uint64_t in_slabs = fields.has(Field::kKegFree) ? clamp_negative(type.figure(Field::kKegFree)) : 0;
+  return tracked.objects + (free - std::min(free, in_slabs));
+}
+
 void DeltaTracker::reconfigure(Options options) {
   options_ = std::move(options);
   ++epoch_;
@@ -143,9 +150,7 @@ void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, Fiel
   // The kernel counts no hits: one each time that usage is seen to go over; who is over at first sight was not seen to, nor
   // is who lacks one of the figures for now, of usage or limit.
   if (!((state.seen - fields) & kLimitFields).empty()) return;
-  const std::uint64_t held_objects =
-      state.objects +
-      (counts_free_against_limit(type.allocator()) && fields.has(Field::kFree) ? type.figure(Field::kFree) : 0);
+  const std::uint64_t held_objects = objects_against_limit(type, state, fields);
   const bool is_over = (objects != 0 && held_objects >= objects) || (bytes != 0 && state.bytes >= bytes);
   if (is_over && !state.is_over_limit && (fresh & kLimitFields).empty()) {
     ++state.limit_hits;

@@ -72,6 +72,10 @@ struct TrackedType {
   std::array<std::uint64_t, kGrowthSamples> growth_samples{};  ///< B, by sample number modulo kGrowthSamples
 };
 
+/// Objects of a type that count against its limit of objects, now: those in use, and where caches count too (uma) those in
+/// caches, but not what is free in the slabs of its keg. `fields`: the figures that are known now.
+std::uint64_t objects_against_limit(const MemoryType& type, const TrackedType& tracked, FieldMask fields);
+
 /// Updates the caller slots once a poll. Steady state: no allocation.
 /// Thread safety: none; confined to the poller's thread, like the list.
 class DeltaTracker {

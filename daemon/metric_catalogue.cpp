@@ -47,6 +47,13 @@ constexpr MetricDescriptor kCatalogue[] = {
     type_metric("memstat_type_limit_bytes", "bytes", kGauge, Tier::kMinimal, Figure::kLimitBytes,
                 "Most bytes allowed; absent when unlimited (the kernel's, or else the configuration's).", kUnsigned,
                 kSumOfAll),
+    type_metric(
+        "memstat_type_limit_used_ratio", "ratio", kGauge, Tier::kMinimal, Figure::kLimitUsed,
+        "How much of its limit the type uses, of the nearest where it has one of bytes and one of objects; 1 is all.",
+        kDouble, kMost),
+    type_metric("memstat_type_limit_configured", "", kGauge, Tier::kMinimal, Figure::kLimitConfigured,
+                "1 for each type whose limit is the configuration's: the kernel does not enforce it.", kUnsigned,
+                kSameOrNone),
     type_metric("memstat_type_limit_hits_total", "", kCounter, Tier::kMinimal, Figure::kLimitHits,
                 "Times that the limit was felt since memstatd started: waits and failures, or upward crossings where the "
                 "kernel counts neither.",
@@ -124,6 +131,8 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "Bytes of memory now that are neither free nor in any of the accounted parts.", kSigned),
     machine_metric("memstat_memory_total_bytes", "bytes", kGauge, Tier::kMinimal, Statistic::kTotalBytes,
                    "Bytes of memory that the kernel manages now."),
+    machine_metric("memstat_memory_available_bytes", "bytes", kGauge, Tier::kMinimal, Statistic::kAvailableBytes,
+                   "Bytes of memory that programs can still get without paging, now, as the kernel estimates it."),
     machine_metric("memstat_accounted_part_missing", "", kGauge, Tier::kMinimal, Statistic::kPartMissing,
                    "1 for each part of the accounts that this kernel does not tell; its bytes are unaccounted."),
     machine_metric("memstat_zone_watermark_bytes", "bytes", kGauge, Tier::kDefault, Statistic::kZoneWatermarkBytes,
@@ -195,6 +204,15 @@ constexpr MetricDescriptor kCatalogue[] = {
                    "to that, since it was made."),
     machine_metric("memstat_memcg_high_bytes", "bytes", kGauge, Tier::kDefault, Statistic::kMemcgHighBytes,
                    "Bytes above which the kernel slows a control group down and takes memory back; absent without bound."),
+    machine_metric("memstat_memcg_kernel_bytes", "bytes", kGauge, Tier::kDefault, Statistic::kMemcgKernelBytes,
+                   "Bytes that the kernel took for a control group and those below it now: slab, page tables, stacks, "
+                   "sockets and the like."),
+    machine_metric("memstat_memcg_reclaimable_kernel_bytes", "bytes", kGauge, Tier::kDefault,
+                   Statistic::kMemcgReclaimableBytes,
+                   "What of memstat_memcg_kernel_bytes the kernel can take back when memory is short, such as cached "
+                   "directory entries."),
+    machine_metric("memstat_memcg_anonymous_bytes", "bytes", kGauge, Tier::kDefault, Statistic::kMemcgAnonymousBytes,
+                   "Bytes of the programs of a control group and those below it now that are in no file."),
     machine_metric("memstat_memcg_groups_left_out", "", kGauge, Tier::kMinimal, Statistic::kMemcgGroupsLeftOut,
                    "Control groups that were seen at the last read but are not listed, because there are too many or they "
                    "may not be read."),

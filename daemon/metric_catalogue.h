@@ -48,8 +48,10 @@ enum class Figure : std::uint8_t {
   kAddressSpace,
   kWideLimitObjects,
   kSlabEfficiency,
+  kLimitUsed,        ///< double, as its bits
+  kLimitConfigured,  ///< 1
 };
-inline constexpr std::size_t kFigureCount = 31;
+inline constexpr std::size_t kFigureCount = 33;
 
 /// The same for a type on one CPU.
 enum class CpuFigure : std::uint8_t { kAllocatedBytes, kFreedBytes, kAllocations, kFrees, kFreeObjects };
@@ -69,6 +71,7 @@ enum class FigureFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
 /// How the figures of types with the same name become one sample.
 enum class DuplicateRule : std::uint8_t {
   kSum,
+  kMost,       ///< the largest of doubles that are not negative; absent when any has none
   kSumOfAll,   ///< absent when any of them has none (a limit: one without is unlimited)
   kSameOrNone  ///< absent when they differ (a size)
 };

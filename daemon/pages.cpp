@@ -155,6 +155,42 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
   html += "</table>\n<p class=quiet>Memory of one allocator is often another's: never add up different allocators.</p>\n";
 }
 
+/// Types with a limit, those that have used most of it first.
+void append_nearest(std::string& html, const Snapshot& snapshot) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::pair<double, std::size_t>> rows;
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    if (!snapshot.has(Figure::kLimitUsed, row)) continue;
+    rows.emplace_back(std::bit_cast<double>(snapshot.value(Figure::kLimitUsed, row)), row);
+  }
+  if (rows.empty()) return;
+  const std::size_t shown = std::min(rows.size(), kShown);
+  std::partial_sort(
+      rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
+      [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  html +=
+      "<h2>Nearest to their limits</h2>\n"
+      "<table><tr><th>type<th>limit<th class=number>used</tr>\n";
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto [used, row] = rows[i];
+    html += "<tr><td><code>";
+    append_html(html, snapshot.label(row));
+    html += "}</code><td>";
+    if (snapshot.has(Figure::kLimitObjects, row)) {
+      html += std::to_string(snapshot.value(Figure::kLimitObjects, row)) + " objects";
+      if (snapshot.has(Figure::kLimitBytes, row)) html += " or ";
+    }
+    if (snapshot.has(Figure::kLimitBytes, row)) html += human_bytes(snapshot.value(Figure::kLimitBytes, row));
+    if (snapshot.has(Figure::kLimitConfigured, row)) html += ", of the configuration";
+    std::array<char, 32> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%", 100 * used);
+    html += "<td class=number>";
+    html += share.data();
+    html += "</tr>\n";
+  }
+  html += "</table>\n<p class=quiet>Of a type with two limits, how much is used of the nearer one.</p>\n";
+}
+
 /// Until when a scraper waits: what it says of its patience, less what sending takes.
 std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request, const Clock& clock) {
   constexpr double kReserveSeconds = 0.25;
@@ -217,6 +253,7 @@ HttpResponse Pages::landing(const HttpRequest&) {
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
     append_accounts(html, *snapshot);
     append_largest(html, *snapshot);
+    append_nearest(html, *snapshot);
   }
   append_sources(html, poller_);
   html += "</body></html>\n";

@@ -116,6 +116,7 @@ DeltaTracker::Options Poller::tracker_options() const {
 void Poller::configure(const Config& config) {
   config_ = config;
   tracker_->reconfigure(tracker_options());
+  metrics_.poll_interval(std::chrono::duration<double>(config_.poll.interval).count());
   const bool is_limited = !options_.everything && !options_.unlimited;
   Selection::Options bounds;
   if (is_limited) bounds = {.min_bytes = config_.min_bytes, .series_limit = config_.series_limit};
@@ -141,6 +142,7 @@ void Poller::configure(const Config& config) {
 
 void Poller::open_sources() {
   boot_time_ns_ = boot_time_ns(*view_);
+  metrics_.kernel_opened(to_string(view_->os()), view_->release(), static_cast<double>(boot_time_ns_) / 1e9);
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;
     hand_over_options(*entry);

@@ -14,11 +14,13 @@ constexpr double kClearlyBytes = 4096;
 
 /// The figures that a type has a series each for, by tier.
 constexpr std::size_t kTierCount = 3;
-std::array<std::uint32_t, kTierCount> figures_by_tier(MetricScope scope) {
-  std::array<std::uint32_t, kTierCount> figures{};
+std::array<std::uint64_t, kTierCount> figures_by_tier(MetricScope scope) {
+  std::array<std::uint64_t, kTierCount> figures{};
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if (metric.scope != scope) continue;
-    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier) figures[tier] |= 1U << metric.figure;
+    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier) {
+      figures[tier] |= std::uint64_t{1} << metric.figure;
+    }
   }
   return figures;
 }
@@ -37,9 +39,9 @@ std::uint64_t machine_series_of(const RenderOptions& options, const Snapshot& sn
 
 std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, std::size_t row) {
   struct ByTier {
-    std::array<std::uint32_t, kTierCount> of_types = figures_by_tier(MetricScope::kType);
-    std::array<std::uint32_t, kTierCount> of_nodes = figures_by_tier(MetricScope::kNode);
-    std::array<std::uint32_t, kTierCount> of_details = figures_by_tier(MetricScope::kDetail);
+    std::array<std::uint64_t, kTierCount> of_types = figures_by_tier(MetricScope::kType);
+    std::array<std::uint64_t, kTierCount> of_nodes = figures_by_tier(MetricScope::kNode);
+    std::array<std::uint64_t, kTierCount> of_details = figures_by_tier(MetricScope::kDetail);
   };
   static const ByTier kFigures;
   const auto tier = static_cast<std::size_t>(options.tier);
@@ -50,7 +52,7 @@ std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, 
   }
   if (options.types && entry.node_block != 0) {
     const Snapshot::NodeBlock& block = snapshot.node_blocks()[entry.node_block - 1];
-    const std::uint32_t shown = block.figures.bits() & kFigures.of_nodes[tier];
+    const std::uint64_t shown = block.figures.bits() & kFigures.of_nodes[tier];
     series += std::uint64_t{block.node_count} * static_cast<unsigned>(std::popcount(shown));
   }
   if (options.types && entry.has_detail && kFigures.of_details[tier] != 0) ++series;

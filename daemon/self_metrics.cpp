@@ -67,6 +67,10 @@ struct SelfMetrics::Implementation {
   Gauge& poll_timestamp =
       gauges(registry, "memstat_poll_timestamp_seconds", "Unix time of the last poll; every memory type is as of then.")
           .Add({});
+  Gauge& interval =
+      gauges(registry, "memstat_poll_interval_seconds", "Time from one poll to the next, as configured.").Add({});
+  Family<Gauge>& boot = gauges(registry, "memstat_boot_timestamp_seconds", "Unix time at which the kernel started.");
+  Family<Gauge>& kernel = gauges(registry, "memstat_kernel_info", "1; the labels say which kernel the figures are of.");
   Counter& missed =
       counters(registry, "memstat_poll_missed_total", "Polls that were skipped because the one before took too long.")
           .Add({});
@@ -178,6 +182,17 @@ void SelfMetrics::poll_finished(double timestamp_seconds, double duration_second
   ++implementation_->version;
 }
 
+void SelfMetrics::kernel_opened(std::string_view os, std::string_view release, double boot_timestamp_seconds) {
+  implementation_->kernel.Add({{"os", std::string(os)}, {"release", std::string(release)}}).Set(1);
+  if (boot_timestamp_seconds > 0) implementation_->boot.Add({}).Set(boot_timestamp_seconds);
+  ++implementation_->version;
+}
+
+void SelfMetrics::poll_interval(double seconds) {
+  implementation_->interval.Set(seconds);
+  ++implementation_->version;
+}
+
 void SelfMetrics::polls_missed(std::size_t count) {
   implementation_->missed.Increment(static_cast<double>(count));
   ++implementation_->version;
@@ -213,10 +228,13 @@ void SelfMetrics::recording_poll(RecordingOutcome outcome) {
 
 std::span<const std::string_view> SelfMetrics::names() {
   static constexpr std::string_view kNames[] = {
+      "memstat_boot_timestamp_seconds",
       "memstat_build_info",
       "memstat_config_last_reload_successful",
+      "memstat_kernel_info",
       "memstat_memory_locked",
       "memstat_poll_duration_seconds",
+      "memstat_poll_interval_seconds",
       "memstat_poll_missed_total",
       "memstat_poll_timestamp_seconds",
       "memstat_recording_polls_total",

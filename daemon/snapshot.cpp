@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "core/base/no_figure.h"
 #include "daemon/delta_tracker.h"
@@ -19,7 +20,7 @@ constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
 constexpr std::size_t kSpareRows = 64;
 constexpr std::size_t kUsualLabelBytes = 56;
 
-constexpr std::uint32_t bit(Figure figure) { return 1U << static_cast<unsigned>(figure); }
+constexpr std::uint64_t bit(Figure figure) { return std::uint64_t{1} << static_cast<unsigned>(figure); }
 constexpr std::uint32_t bit(CpuFigure figure) { return 1U << static_cast<unsigned>(figure); }
 
 /// Field of the model that is a figure as it is.
@@ -59,21 +60,22 @@ constexpr CpuColumn kCpuColumns[] = {
 };
 
 /// The figures of types that the catalogue gives this rule.
-std::uint32_t figures_with(DuplicateRule rule) {
-  std::uint32_t figures = 0;
+std::uint64_t figures_with(DuplicateRule rule) {
+  std::uint64_t figures = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if ((metric.scope == MetricScope::kType || metric.scope == MetricScope::kSizeClass) && metric.duplicates == rule)
-      figures |= 1U << metric.figure;
+      figures |= std::uint64_t{1} << metric.figure;
   }
   return figures;
 }
 
-/// The bits of a rate, rounded to thousandths: nobody needs more, and they are the same figure in every format.
-std::uint64_t rate_bits(double rate) {
-  const double thousandths = std::round(rate * 1000);
-  if (std::abs(thousandths) < 9e15) rate = thousandths / 1000 + 0.0;  // + 0.0: no negative zero
-  return std::bit_cast<std::uint64_t>(rate);
+/// The bits of a figure, rounded to parts of one: nobody needs more, and they are the same figure in every format.
+std::uint64_t rounded_bits(double figure, double parts) {
+  const double rounded = std::round(figure * parts);
+  if (std::abs(rounded) < 9e15) figure = rounded / parts + 0.0;  // + 0.0: no negative zero
+  return std::bit_cast<std::uint64_t>(figure);
 }
+std::uint64_t rate_bits(double rate) { return rounded_bits(rate, 1000); }
 
 /// Whether any of eight bytes is `c`.
 constexpr bool has_byte(std::uint64_t bytes, char c) {
@@ -107,7 +109,7 @@ bool append_escaped(Buffer& out, std::string_view text) {
 
 /// The figures of one type, before it meets others of its name.
 struct TypeFigures {
-  std::uint32_t present = 0;
+  std::uint64_t present = 0;
   std::array<std::uint64_t, kFigureCount> values;
 
   void put(Figure figure, std::uint64_t value) {
@@ -145,14 +147,27 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
   const std::uint64_t bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : tracked.limit.bytes;
   if (objects != 0) figures.put(Figure::kLimitObjects, objects);
   if (bytes != 0) figures.put(Figure::kLimitBytes, bytes);
-  if (objects != 0 || bytes != 0) figures.put(Figure::kLimitHits, tracked.limit_hits);
+  if (objects == 0 && bytes == 0) return;
+  figures.put(Figure::kLimitHits, tracked.limit_hits);
+  const bool is_kernels = fields.has(Field::kCountLimit) || fields.has(Field::kBytesLimit);
+  if (!is_kernels) figures.put(Figure::kLimitConfigured, 1);
+  // The nearest of the two limits is the one that will be met.
+  std::optional<double> used;
+  if (objects != 0 && fields.has(Field::kCount)) {
+    used = static_cast<double>(objects_against_limit(type, tracked, fields)) / static_cast<double>(objects);
+  }
+  if (bytes != 0 && fields.has(Field::kBytes)) {
+    used = std::max(used.value_or(0), static_cast<double>(tracked.bytes) / static_cast<double>(bytes));
+  }
+  constexpr double kParts = 10000;
+  if (used) figures.put(Figure::kLimitUsed, rounded_bits(*used, kParts));
 }
 
 }  // namespace
 
-void Snapshot::add_columns(std::uint32_t figures) {
+void Snapshot::add_columns(std::uint64_t figures) {
   auto columns = static_cast<std::size_t>(std::popcount(figures_with_column_));
-  for (std::uint32_t left = figures & ~figures_with_column_; left != 0; left &= left - 1) {
+  for (std::uint64_t left = figures & ~figures_with_column_; left != 0; left &= left - 1) {
     columns_[static_cast<std::size_t>(std::countr_zero(left))] = static_cast<std::uint8_t>(columns++);
   }
   values_.resize(columns * stride_);
@@ -240,7 +255,7 @@ void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
     if (entry.cpu_block != 0) cpu_blocks_[entry.cpu_block - 1].row = static_cast<std::uint32_t>(kept);
     if (entry.node_block != 0) node_blocks_[entry.node_block - 1].row = static_cast<std::uint32_t>(kept);
     if (entry.has_detail) details_[details++].row = static_cast<std::uint32_t>(kept);
-    for (std::uint32_t left = entry.figures; left != 0; left &= left - 1) {
+    for (std::uint64_t left = entry.figures; left != 0; left &= left - 1) {
       std::uint64_t* column = values_.data() + columns_[static_cast<std::size_t>(std::countr_zero(left))] * stride_;
       column[kept] = column[row];
     }
@@ -446,8 +461,9 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   const bool wants_more =
       std::any_of(extras.has_details.begin(), extras.has_details.end(), std::identity{}) ||
       std::any_of(extras.live_node.begin(), extras.live_node.end(), [](NodeFieldMask fields) { return !fields.empty(); });
-  static const std::uint32_t kNeedAll = figures_with(DuplicateRule::kSumOfAll);
-  static const std::uint32_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
+  static const std::uint64_t kNeedAll = figures_with(DuplicateRule::kSumOfAll) | figures_with(DuplicateRule::kMost);
+  static const std::uint64_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
+  static const std::uint64_t kMost = figures_with(DuplicateRule::kMost);
   for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
     const auto allocator = static_cast<std::size_t>(type->allocator());
     const FieldMask fields = type->fields() & live[allocator];
@@ -464,9 +480,9 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     if (is_first) {
       label.build = builds_;
       label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
-      snapshot.rows_.push_back({.label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
+      snapshot.rows_.push_back({.figures = figures.present,
+                                .label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
                                 .label_size = static_cast<std::uint32_t>(label.text.size()),
-                                .figures = figures.present,
                                 .cpu_block = 0,
                                 .node_block = 0,
                                 .allocator_size = static_cast<std::uint8_t>(to_string(type->allocator()).size()),
@@ -476,21 +492,23 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
                                 .first_seen_ns = label.first_seen_ns});
       snapshot.labels_.append(label.text);
       listings_.push_back(&label.listing);
-      for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
+      for (std::uint64_t left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
         snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row] = figures.values[figure];
       }
     } else {
       Snapshot::Row& row = snapshot.rows_[label.row];
-      std::uint32_t withheld = (row.figures ^ figures.present) & kNeedAll;
-      for (std::uint32_t left = figures.present; left != 0; left &= left - 1) {
+      std::uint64_t withheld = (row.figures ^ figures.present) & kNeedAll;
+      for (std::uint64_t left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
-        const std::uint32_t this_bit = 1U << figure;
+        const std::uint64_t this_bit = std::uint64_t{1} << figure;
         std::uint64_t& value = snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row];
         if ((row.figures & this_bit) == 0) {
           value = figures.values[figure];
         } else if ((kNeedSame & this_bit) != 0) {
           if (value != figures.values[figure]) withheld |= this_bit;
+        } else if ((kMost & this_bit) != 0) {
+          value = std::max(value, figures.values[figure]);  // bits of doubles that are not negative are in their order
         } else if (figure == static_cast<std::size_t>(Figure::kSizeClasses)) {
           value |= figures.values[figure];
         } else if (figure == static_cast<std::size_t>(Figure::kGrowth)) {

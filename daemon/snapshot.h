@@ -94,9 +94,9 @@ class Snapshot {
 
   /// What is known of one row beside its values.
   struct Row {
+    std::uint64_t figures = 0;  ///< set of Figure
     std::uint32_t label_offset = 0;
     std::uint32_t label_size = 0;
-    std::uint32_t figures = 0;        ///< set of Figure
     std::uint32_t cpu_block = 0;      ///< its index + 1
     std::uint32_t node_block = 0;     ///< its index + 1
     std::uint8_t allocator_size = 0;  ///< as in RowLabels
@@ -222,7 +222,7 @@ class Snapshot {
   std::vector<Row> rows_;
   Buffer labels_;
   /// Room for these figures of all rows.
-  void add_columns(std::uint32_t figures);
+  void add_columns(std::uint64_t figures);
   struct SampleRange {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
@@ -231,7 +231,7 @@ class Snapshot {
   std::vector<std::uint64_t> values_;                 // [column][row]
   std::size_t stride_ = 0;                            // rows that there is room for
   std::array<std::uint8_t, kFigureCount> columns_{};  // of the figures that have one
-  std::uint32_t figures_with_column_ = 0;             // set of Figure
+  std::uint64_t figures_with_column_ = 0;             // set of Figure
   std::vector<CpuBlock> cpu_blocks_;
   std::vector<std::uint64_t> cpu_values_;
   std::vector<NodeBlock> node_blocks_;
@@ -296,11 +296,11 @@ class SnapshotBuilder {
   /// Figures that types of one name do not agree on.
   struct Withheld {
     std::uint32_t row;
-    std::uint32_t figures;
+    std::uint64_t figures;  ///< set of Figure
   };
   std::vector<Withheld> withheld_;
   std::vector<std::uint32_t> places_;  // of samples by their labels, open addressing; 0: none, else index + 1
-  std::uint32_t figures_ = 0;          // those that any type had so far
+  std::uint64_t figures_ = 0;          // those that any type had so far
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.

@@ -11,6 +11,7 @@
 #include <sys/sysctl.h>
 #include <sys/time.h>
 #include <sys/user.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,11 +86,17 @@ std::uint32_t count_cpus() {
   return configured > 0 ? static_cast<std::uint32_t>(configured) : 1;
 }
 
+std::string release_of_kernel() {
+  utsname names{};
+  return ::uname(&names) >= 0 ? names.release : "";
+}
+
 class FreeBsdKernelView final : public KernelView {
  public:
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
+  [[nodiscard]] std::string release() const override { return release_of_kernel(); }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     return files_.read_file(path, out, ReadManner::kToTheEnd);

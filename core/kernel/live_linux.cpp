@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,11 @@ std::uint64_t system_page_size() {
   return size > 0 ? static_cast<std::uint64_t>(size) : 4096;
 }
 
+std::string release_of_kernel() {
+  utsname names{};
+  return ::uname(&names) >= 0 ? names.release : "";
+}
+
 class LinuxKernelView final : public KernelView {
  public:
   LinuxKernelView() : page_size_(system_page_size()), cpu_count_(count_cpus()) {}
@@ -35,6 +41,7 @@ class LinuxKernelView final : public KernelView {
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
+  [[nodiscard]] std::string release() const override { return release_of_kernel(); }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     constexpr std::string_view kSysctlFiles = "/proc/sys/";

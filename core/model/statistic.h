@@ -20,6 +20,7 @@ enum class Statistic : std::uint8_t {
   kAccountedBytes,    ///< {part} B, now: disjoint parts of the machine's memory that may be stacked
   kUnaccountedBytes,  ///< B, now, signed: total - free - every part
   kTotalBytes,        ///< B, now: memory that the kernel manages
+  kAvailableBytes,    ///< B, now: what programs can still get without paging, by the kernel's own estimate
   kPartMissing,       ///< {part} 1 for a part that this kernel does not tell
 
   kZoneWatermarkBytes,      ///< {node, zone, watermark} B, now
@@ -48,8 +49,11 @@ enum class Statistic : std::uint8_t {
   kHugetlbSurplus,          ///< {type} pages of a pool of huge pages, now: beyond the size it was set to
   kMemcgPartBytes,          ///< {group, part} B, now: what the memory of a control group is; some parts contain others
   kMemcgEvents,             ///< {group, event} cumulative: times that a control group met a protection or a limit
-  kMemcgHighBytes,      ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
-  kMemcgGroupsLeftOut,  ///< control groups, now, that were seen and not read
+  kMemcgHighBytes,    ///< {group} B above which the kernel slows a control group down; absent when there is no such bound
+  kMemcgKernelBytes,  ///< {group} B, now: memory that the kernel took for the control group and those below it
+  kMemcgReclaimableBytes,  ///< {group} B, now: what of kMemcgKernelBytes the kernel can take back
+  kMemcgAnonymousBytes,    ///< {group} B, now: memory of programs in the control group that is in no file
+  kMemcgGroupsLeftOut,     ///< control groups, now, that were seen and not read
 
   kSocketPressure,         ///< {type} 1 while the protocol saves memory, now
   kSocketPressureBytes,    ///< {type} B from which it does, now
@@ -76,7 +80,7 @@ enum class Statistic : std::uint8_t {
   kPageEvents,  ///< {kind} cumulative: what the page daemon and reservations of pages had to do
   kPagedPages,  ///< {pager, direction} pages, cumulative, that pagers moved to or from disks
 };
-inline constexpr std::size_t kStatisticCount = 53;
+inline constexpr std::size_t kStatisticCount = 57;
 
 /// The most labels that a statistic has.
 inline constexpr std::size_t kMostStatisticLabels = 4;

@@ -294,6 +294,9 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
     accounts.add("wired_other", wired);
   }
   accounts.finish(*pages(kPageCount), *pages(kFreeCount));
+  // Dirty ones among the inactive go to the laundry first.
+  const Amount cached = saturating_sum(pages(kInactiveCount).value_or(0), pages(kCacheCount).value_or(0));
+  statistics.add(Statistic::kAvailableBytes, saturating_sum(*pages(kFreeCount), *cached));
 }
 
 struct Counter {
@@ -457,6 +460,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Statistic::kAccountedBytes, "wired_other: vm.stats.vm.v_wire_count x page size - the five parts before"},
     {Statistic::kUnaccountedBytes, "(vm.stats.vm.v_page_count - vm.stats.vm.v_free_count) x page size - every part"},
     {Statistic::kTotalBytes, "vm.stats.vm.v_page_count x page size"},
+    {Statistic::kAvailableBytes, "(v_free_count + v_inactive_count + v_cache_count) of vm.stats.vm x page size"},
     {Statistic::kPartMissing, "1 for active, inactive or wired_other without its sysctl"},
     {Statistic::kZoneWatermarkBytes,
      "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, or "

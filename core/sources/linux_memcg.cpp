@@ -14,10 +14,12 @@
 // path below the root of the hierarchy; names of groups hold any byte but NUL, '/' and newline.
 //
 // The walk over the groups is core/kernel/control_groups.h. The parser looks at the bundle only.
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 
+#include "core/base/arithmetic.h"
 #include "core/base/keyed_numbers.h"
 #include "core/base/text.h"
 #include "core/kernel/control_groups.h"
@@ -105,7 +107,7 @@ struct PartKey {
   std::string_view key;
   std::string_view part;
 };
-constexpr std::array<PartKey, 12> kParts2 = {{{"anon", "anon"},
+constexpr std::array<PartKey, 13> kParts2 = {{{"anon", "anon"},
                                               {"file", "file"},
                                               {"kernel", "kernel"},
                                               {"kernel_stack", "kernel_stack"},
@@ -115,6 +117,7 @@ constexpr std::array<PartKey, 12> kParts2 = {{{"anon", "anon"},
                                               {"sock", "sock"},
                                               {"vmalloc", "vmalloc"},
                                               {"shmem", "shmem"},
+                                              {"slab_reclaimable", "slab_reclaimable"},
                                               {"slab_unreclaimable", "slab_unreclaimable"},
                                               {"slab", "slab"}}};
 constexpr std::array<PartKey, 3> kParts1 = {{{"total_cache", "file"}, {"total_rss", "anon"}, {"total_shmem", "shmem"}}};
@@ -133,7 +136,10 @@ class Parser {
       return bundle_error("what was read of the groups has no begin");
     is_version_1_ = content.starts_with('1');
     while (records.next(name, content)) {
-      if (name.empty()) return finish(records, content);
+      if (name.empty()) {
+        end_group();
+        return finish(records, content);
+      }
       if (name.front() != '/') return bundle_error("what was read of the groups has a file that is in none");
       const std::size_t slash = name.rfind('/');
       begin_group(name.substr(0, slash));
@@ -170,6 +176,7 @@ class Parser {
   /// Records of one group follow each other.
   void begin_group(std::string_view group) {
     if (has_group_ && group == group_) return;
+    end_group();
     has_group_ = true;
     group_ = group;
     type_ = nullptr;
@@ -183,6 +190,14 @@ class Parser {
       type_ = nullptr;
       ++left_out_;
     }
+  }
+
+  /// What the kernel has of a group is in one file of version 2 and in several of version 1.
+  void end_group() {
+    if (type_ != nullptr && kernel_) {
+      staging_.statistics().add(Statistic::kMemcgKernelBytes, saturating_sum(*kernel_, sockets_.value_or(0)), {type_->name});
+    }
+    kernel_ = sockets_ = std::nullopt;
   }
 
   Result<void> take_file(std::string_view file) {
@@ -204,8 +219,8 @@ class Parser {
       case Content::kEvents: return take_events();
       case Content::kKills: return take_kills();
       case Content::kParts: return is_version_1_ ? take_parts(kParts1) : take_parts(kParts2);
-      case Content::kKernel: return take_part("kernel");
-      case Content::kSock: return take_part("sock");
+      case Content::kKernel: return take_part("kernel", kernel_);
+      case Content::kSock: return take_part("sock", sockets_);
     }
     return {};
   }
@@ -235,10 +250,10 @@ class Parser {
     if (taken) add_event("max", type_->figures[Field::kSleeps]);
     return taken;
   }
-  Result<void> take_part(std::string_view part) {
-    const auto value = number();
-    if (!value) return no_number();
-    add_part(part, *value);
+  Result<void> take_part(std::string_view part, std::optional<std::uint64_t>& amount) {
+    amount = number();
+    if (!amount) return no_number();
+    add_part(part, *amount);
     return {};
   }
   /// The bound that the file holds; nothing where it holds none.
@@ -306,20 +321,39 @@ class Parser {
     std::array<KeyedNumber, N> numbers;
     for (std::size_t i = 0; i < N; ++i) numbers[i].key = parts[i].key;
     if (auto result = read_numbers(numbers); !result) return result;
+    std::optional<std::uint64_t> known_kinds;  // of kernel memory, by itself; `kernel` came in 5.18 (commit a8c49af3be5f)
     for (std::size_t i = 0; i < N; ++i) {
-      if (numbers[i].value) add_part(parts[i].part, *numbers[i].value);
+      if (!numbers[i].value) continue;
+      add_part(parts[i].part, *numbers[i].value);
+      take_kernel_memory(parts[i].part, *numbers[i].value, known_kinds);
     }
+    if (!kernel_) kernel_ = known_kinds;
     return {};
+  }
+  void take_kernel_memory(std::string_view part, std::uint64_t bytes, std::optional<std::uint64_t>& known_kinds) {
+    constexpr std::array<std::string_view, 6> kKinds = {"kernel_stack", "pagetables", "sec_pagetables",
+                                                        "percpu",       "vmalloc",    "slab"};
+    if (part == "kernel") kernel_ = bytes;
+    if (part == "sock") sockets_ = bytes;
+    if (part == "anon") staging_.statistics().add(Statistic::kMemcgAnonymousBytes, bytes, {type_->name});
+    if (part == "slab_reclaimable") {
+      staging_.statistics().add(Statistic::kMemcgReclaimableBytes, bytes, {type_->name});
+    }
+    if (std::find(kKinds.begin(), kKinds.end(), part) != kKinds.end()) {
+      known_kinds = saturating_sum(known_kinds.value_or(0), bytes);
+    }
   }
 
   std::string_view bundle_;
   Staging& staging_;
   std::string_view root_;
   std::string_view group_;
-  std::string_view name_;       // of the current file, below the root
-  std::string_view content_;    // of the current file
-  StagedType* type_ = nullptr;  // of the current group; null: it is left out
-  std::uint32_t taken_ = 0;     // files of the current group, a bit each
+  std::string_view name_;                 // of the current file, below the root
+  std::string_view content_;              // of the current file
+  StagedType* type_ = nullptr;            // of the current group; null: it is left out
+  std::uint32_t taken_ = 0;               // files of the current group, a bit each
+  std::optional<std::uint64_t> kernel_;   // B, of the current group, without sockets_; nothing: not told
+  std::optional<std::uint64_t> sockets_;  // B, of the current group
   std::uint64_t left_out_ = 0;
   bool is_version_1_ = false;
   bool has_group_ = false;
@@ -338,6 +372,11 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kSleeps, "memory.events: high + max (v1: memory.failcnt)"},
     {Field::kFailures, "memory.events: oom (v1: oom_kill of memory.oom_control)"},
     {Statistic::kMemcgPartBytes, "memory.stat (v1: also memory.kmem.usage_in_bytes and memory.kmem.tcp.usage_in_bytes)"},
+    {Statistic::kMemcgKernelBytes,
+     "memory.stat: kernel, before 5.18 kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + slab, + sock (v1: "
+     "memory.kmem.usage_in_bytes + memory.kmem.tcp.usage_in_bytes)"},
+    {Statistic::kMemcgReclaimableBytes, "memory.stat: slab_reclaimable (v1: none)"},
+    {Statistic::kMemcgAnonymousBytes, "memory.stat: anon (v1: total_rss)"},
     {Statistic::kMemcgEvents, "memory.events (v1: memory.failcnt as max, oom_kill of memory.oom_control)"},
     {Statistic::kMemcgHighBytes, "memory.high (v1: none)"},
     {Statistic::kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},

@@ -66,6 +66,7 @@ using Amount = std::optional<std::uint64_t>;  // B; nothing: not told
 enum Line : std::size_t {
   kMemTotal,
   kMemFree,
+  kMemAvailable,
   kBuffers,
   kCached,
   kSwapCached,
@@ -96,12 +97,12 @@ enum Line : std::size_t {
   kLineCount
 };
 constexpr std::array<std::string_view, kLineCount> kLines = {
-    "MemTotal",   "MemFree",           "Buffers",      "Cached",       "SwapCached",
-    "Active",     "Inactive",          "Unevictable",  "Zswap",        "AnonPages",
-    "Shmem",      "KReclaimable",      "SReclaimable", "SUnreclaim",   "KernelStack",
-    "PageTables", "SecPageTables",     "Bounce",       "WritebackTmp", "VmallocUsed",
-    "Percpu",     "HardwareCorrupted", "CmaTotal",     "Balloon",      "GPUActive",
-    "GPUReclaim", "HugePages_Total",   "Hugepagesize", "Hugetlb"};
+    "MemTotal",    "MemFree",    "MemAvailable",      "Buffers",      "Cached",
+    "SwapCached",  "Active",     "Inactive",          "Unevictable",  "Zswap",
+    "AnonPages",   "Shmem",      "KReclaimable",      "SReclaimable", "SUnreclaim",
+    "KernelStack", "PageTables", "SecPageTables",     "Bounce",       "WritebackTmp",
+    "VmallocUsed", "Percpu",     "HardwareCorrupted", "CmaTotal",     "Balloon",
+    "GPUActive",   "GPUReclaim", "HugePages_Total",   "Hugepagesize", "Hugetlb"};
 
 enum Counter : std::size_t {
   kZspages,
@@ -336,6 +337,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       return data_error(kMeminfo, text.size(), line == kMemTotal ? "names no MemTotal" : "names no MemFree");
     }
   }
+  // Since 3.14 (commit 34e431b0ae39).
+  if (const Amount available = lines[kMemAvailable].value) {
+    staging.statistics().add(Statistic::kAvailableBytes, *available);
+  }
   Accounts accounts(staging.statistics());
   add_parts(raw, lines, accounts);
   accounts.finish(*lines[kMemTotal].value, *lines[kMemFree].value);
@@ -427,6 +432,7 @@ constexpr FigureOrigin kOrigins[] = {
      "sockets: mem of TCP and UDP in /proc/net/sockstat x page size, at most what is in no other part"},
     {Statistic::kUnaccountedBytes, "MemTotal - MemFree - every part"},
     {Statistic::kTotalBytes, "MemTotal"},
+    {Statistic::kAvailableBytes, "MemAvailable"},
     {Statistic::kPartMissing, "1 for a part whose line or file this kernel does not have or lets nobody read"},
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <tuple>
 #include <vector>
 
@@ -22,14 +23,15 @@ struct Column {
   bool is_bytes;
 };
 
-constexpr std::array<Column, 6> kColumns{{
+constexpr std::array<Column, 5> kColumns{{
     {"BYTES", "bytes", MEMSTAT_FIGURE_BYTES, memstat_get_bytes, true},
     {"OBJECTS", "objects", MEMSTAT_FIGURE_COUNT, memstat_get_count, false},
     {"HELD", "held", MEMSTAT_FIGURE_HELD_BYTES, memstat_get_held_bytes, true},
     {"FREE", "free", MEMSTAT_FIGURE_FREE, memstat_get_free, false},
     {"FAILURES", "failures", MEMSTAT_FIGURE_FAILURES, memstat_get_failures, false},
-    {"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, memstat_get_countlimit, false},
 }};
+constexpr Column kObjectLimit{"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, memstat_get_countlimit, false};
+constexpr Column kByteLimit{"LIMIT", "byte_limit", MEMSTAT_FIGURE_BYTESLIMIT, memstat_get_byteslimit, true};
 
 struct NodeColumn {
   const char* key;
@@ -84,6 +86,42 @@ std::string cell(const memory_type* type, const Column& column, bool is_human) {
   return is_human && column.is_bytes ? humanize(value, Base::k1024, true) : std::to_string(value);
 }
 
+/// The limit that will be met first, of bytes or of objects, and how much of it is used, 1 for all of it.
+struct NearestLimit {
+  const Column* column = nullptr;  ///< null: the type has no limit
+  double used = 0;
+};
+
+NearestLimit nearest_limit(const memory_type* type) {
+  const std::uint32_t figures = memstat_get_figures(type);
+  const auto positive = [](std::uint64_t value) { return value >> 63U == 0 ? value : 0; };
+  const auto used_of = [&](const Column& limit, std::uint64_t amount) {
+    const std::uint64_t most = figure_of(type, limit);
+    return most == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(most);
+  };
+  NearestLimit nearest;
+  if (has(type, kObjectLimit) && (figures & MEMSTAT_FIGURE_COUNT) != 0) {
+    std::uint64_t objects = positive(memstat_get_count(type));
+    // uma(9) counts what is in its caches, too, but not what is free in slabs.
+    if (memstat_get_allocator(type) == ALLOCATOR_UMA) {
+      const std::uint64_t free = positive(memstat_get_free(type));
+      objects += free - std::min(free, positive(memstat_get_kegfree(type)));
+    }
+    nearest = {&kObjectLimit, used_of(kObjectLimit, objects)};
+  }
+  if (has(type, kByteLimit) && (figures & MEMSTAT_FIGURE_BYTES) != 0) {
+    const double used = used_of(kByteLimit, figure_of(type, kColumns[0]));
+    if (nearest.column == nullptr || used > nearest.used) nearest = {&kByteLimit, used};
+  }
+  return nearest;
+}
+
+std::string percent(double part) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.0f%%", 100 * part);
+  return text.data();
+}
+
 }  // namespace
 
 std::string allocator_name(int allocator) {
@@ -108,16 +146,23 @@ std::string allocator_name(int allocator) {
 
 std::string types_text(memory_type_list* list, bool is_human) {
   constexpr std::size_t kNames = 2;  // the columns of text, which are on the left
-  using Row = std::array<std::string, kNames + kColumns.size()>;
+  constexpr std::size_t kLimit = kNames + kColumns.size();
+  constexpr std::size_t kUsed = kLimit + 1;
+  using Row = std::array<std::string, kUsed + 1>;
   std::vector<Row> rows(1);
   rows[0][0] = "ALLOCATOR";
   rows[0][1] = "TYPE";
   for (std::size_t i = 0; i < kColumns.size(); ++i) rows[0][kNames + i] = kColumns[i].title;
+  rows[0][kLimit] = "LIMIT";
+  rows[0][kUsed] = "USED";
   for (const memory_type* type : sorted(list)) {
     Row& row = rows.emplace_back();
     row[0] = allocator_name(memstat_get_allocator(type));
     row[1] = printable(memstat_get_name(type));
     for (std::size_t i = 0; i < kColumns.size(); ++i) row[kNames + i] = cell(type, kColumns[i], is_human);
+    const NearestLimit limit = nearest_limit(type);
+    row[kLimit] = limit.column != nullptr ? cell(type, *limit.column, is_human) : "-";
+    row[kUsed] = limit.column != nullptr ? percent(limit.used) : "-";
   }
   std::array<std::size_t, std::tuple_size_v<Row>> widths{};
   for (const Row& row : rows) {
@@ -145,6 +190,11 @@ std::string types_json(memory_type_list* list) {
     for (const Column& column : kColumns) {
       if (has(type, column)) json.field(column.key, figure_of(type, column));
     }
+    for (const Column& column : {kObjectLimit, kByteLimit}) {
+      if (has(type, column)) json.field(column.key, figure_of(type, column));
+    }
+    if (const NearestLimit limit = nearest_limit(type); limit.column != nullptr)
+      json.field("limit_used", percent(limit.used));
     add_nodes(json, type);
     json.close();
   }

@@ -19,9 +19,9 @@ constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{M
 std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) {
   constexpr std::size_t kHeads = 16 * 1024;
   constexpr std::size_t kNameAndValue = 56;
-  std::uint32_t shown = 0;
+  std::uint64_t shown = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope == MetricScope::kType && metric.tier <= options.tier) shown |= 1U << metric.figure;
+    if (metric.scope == MetricScope::kType && metric.tier <= options.tier) shown |= std::uint64_t{1} << metric.figure;
   }
   std::size_t size = kHeads;
   for (const MetricDescriptor& metric : metric_catalogue()) {

@@ -167,7 +167,7 @@ struct FilteredRows {
 
 template <FigureFormat kFormat, typename Rows, typename Writer>
 std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
-  const std::uint32_t bit = 1U << metric.figure;
+  const std::uint64_t bit = std::uint64_t{1} << metric.figure;
   const Snapshot::Row* const begin = snapshot.rows().data();
   const Snapshot::Row* row = begin;
   const Snapshot::Row* const end = row + snapshot.rows().size();

@@ -20,7 +20,7 @@ LIMITS = "freebsd-15.0-amd64-2cpu-limits"
 class Types(unittest.TestCase):
     def check_table(self, text):
         lines = text.splitlines()
-        self.assertEqual(lines[0].split(), ["ALLOCATOR", "TYPE", "BYTES", "OBJECTS", "HELD", "FREE", "FAILURES", "LIMIT"])
+        self.assertEqual(lines[0].split(), ["ALLOCATOR", "TYPE", "BYTES", "OBJECTS", "HELD", "FREE", "FAILURES", "LIMIT", "USED"])
         self.assertEqual({len(line) for line in lines}, {len(lines[0])}, "columns are not aligned")
         return lines[1:]
 
@@ -43,11 +43,13 @@ class Types(unittest.TestCase):
         self.assertTrue(all("failures" not in row and "limit" not in row for row in rows if row["allocator"] == "slab"),
                         "slabinfo does not have them")
         exact = self.check_table(output("types", "--no-human", "--from", path))
-        self.assertEqual([line.split()[-6:] for line in exact],
-                         [[str(row.get(key, "-")) for key in ("bytes", "objects", "held", "free", "failures", "limit")]
-                          for row in rows])
+        self.assertEqual([line.split()[-7:-2] for line in exact],
+                         [[str(row.get(key, "-")) for key in ("bytes", "objects", "held", "free", "failures")] for row in rows])
+        self.assertEqual([line.split()[-1] for line in exact], [row.get("limit_used", "-") for row in rows])
+        for line, row in zip(exact, rows):
+            self.assertIn(line.split()[-2], {str(row[key]) for key in ("limit", "byte_limit") if key in row} or {"-"})
         human = self.check_table(output("types", "--from", path))
-        self.assertRegex(human[0].split()[-6], r"^[0-9.]+[KMG]$")
+        self.assertRegex(human[0].split()[-7], r"^[0-9.]+[KMG]$")
 
     def test_freebsd_types_of_both_allocators(self):
         path = captures.fixtures()[LIMITS]
@@ -59,6 +61,7 @@ class Types(unittest.TestCase):
         self.assertEqual({row["allocator"] for row in rows}, {"malloc", "uma"})
         cluster = next(row for row in rows if row["type"] == "mbuf_cluster")
         self.assertEqual((cluster["limit"], cluster["objects"], cluster["failures"]), (2200, 2200, 0))
+        self.assertEqual(cluster["limit_used"], "100%")
         self.assertNotIn("failures", next(row for row in rows if row["allocator"] == "malloc"))
 
     def test_amounts_below_zero_are_zero_and_names_cannot_steer_the_terminal(self):

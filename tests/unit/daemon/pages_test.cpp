@@ -150,6 +150,26 @@ TEST_F(PagesTest, TheLandingPageShowsSourcesAndTheLargestTypes) {
   EXPECT_LT(html.find("dentry"), html.find("filp")) << "largest first";
 }
 
+TEST_F(PagesTest, TheLandingPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
+  daemon_.poll();
+  EXPECT_THAT(body(get("/")), Not(HasSubstr("Nearest to their limits")));
+  Config config;
+  LimitConfig of_both;
+  of_both.type = *NamePattern::compile("dentry");
+  of_both.objects = 1'000'000'000;
+  of_both.bytes = 64'000'000;
+  LimitConfig of_objects;
+  of_objects.type = *NamePattern::compile("filp");
+  of_objects.objects = 10;
+  config.limits = {of_both, of_objects};
+  daemon_.poller->configure(config);
+  daemon_.poll();
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.0 MiB, of the configuration"
+                              "<td class=number>100.0 %"));
+  EXPECT_THAT(html, HasSubstr("type=&quot;filp&quot;}</code><td>10 objects, of the configuration<td class=number>30.0 %"));
+}
+
 TEST_F(PagesTest, TheLandingPageShowsWhatMemoryIs) {
   EXPECT_THAT(body(get("/")), Not(HasSubstr("unaccounted")));
   daemon_.view->set("/proc/meminfo",

@@ -193,6 +193,50 @@ TEST_F(SnapshotTest, NoLimitWhenAnyDuplicateIsUnlimited) {
   EXPECT_EQ(limits({1, 2, 3}), 6U) << "nothing is left of the polls before";
 }
 
+TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneSaysHowMuchIsUsed) {
+  const auto used = [this](std::initializer_list<std::pair<Field, std::uint64_t>> figures) {
+    StagingBuilder staging;
+    staging.type("a", figures);
+    types_.poll(staging);
+    const auto bits = value(Figure::kLimitUsed, "a");
+    return bits ? std::optional(std::bit_cast<double>(*bits)) : std::nullopt;
+  };
+  using enum Field;
+  // System V shared memory: two segments of 4096, and nearly all bytes.
+  EXPECT_EQ(used({{kBytes, 998}, {kCount, 2}, {kBytesLimit, 1000}, {kCountLimit, 4096}}), 0.998);
+  EXPECT_EQ(used({{kBytes, 1}, {kCount, 4000}, {kBytesLimit, 1000}, {kCountLimit, 4000}}), 1);
+  EXPECT_EQ(used({{kBytes, 250}, {kBytesLimit, 1000}}), 0.25);
+  EXPECT_EQ(used({{kCount, 3}, {kCountLimit, 10}}), 0.3);
+  EXPECT_EQ(used({{kCount, 3}, {kFree, 6}, {kKegFree, 4}, {kCountLimit, 10}}), 0.5) << "caches count, free slabs do not";
+  EXPECT_EQ(used({{kCount, 3}, {kFree, 1}, {kKegFree, 4}, {kCountLimit, 10}}), 0.3) << "read a moment apart";
+  EXPECT_EQ(used({{kCount, 1}, {kCountLimit, 3}}), 0.3333);
+  EXPECT_EQ(used({{kBytes, 250}, {kCountLimit, 10}}), std::nullopt) << "objects are not known";
+  EXPECT_EQ(used({{kBytes, 250}, {kCount, 3}}), std::nullopt) << "no limit";
+}
+
+TEST_F(SnapshotTest, OfTypesOfOneNameTheNearestToItsLimitCounts) {
+  StagingBuilder staging;
+  staging.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}})
+      .type("a", {{Field::kCount, 1}, {Field::kCountLimit, 10}});
+  types_.poll(staging);
+  EXPECT_EQ(std::bit_cast<double>(*value(Figure::kLimitUsed, "a")), 0.9);
+  StagingBuilder unlimited;
+  unlimited.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}}).type("a", {{Field::kCount, 1}});
+  types_.poll(unlimited);
+  EXPECT_FALSE(value(Figure::kLimitUsed, "a"));
+}
+
+TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
+  types_.tracker.reconfigure(
+      {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 0, .bytes = 100}; }, .wants_cpus = {}});
+  StagingBuilder staging;
+  staging.type("a", {{Field::kBytes, 150}}).type("b", {{Field::kBytes, 50}, {Field::kBytesLimit, 200}});
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kLimitConfigured, "a"), 1U);
+  EXPECT_EQ(std::bit_cast<double>(*value(Figure::kLimitUsed, "a")), 1.5);
+  EXPECT_FALSE(value(Figure::kLimitConfigured, "b")) << "the kernel's own";
+}
+
 TEST_F(SnapshotTest, ConfiguredLimitsAreShownWhereTheKernelHasNone) {
   types_.tracker.reconfigure(
       {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 7, .bytes = 0}; }, .wants_cpus = {}});

@@ -105,6 +105,7 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
                                                                      {"/a,sock", 17},
                                                                      {"/a,vmalloc", 18},
                                                                      {"/a,shmem", 19},
+                                                                     {"/a,slab_reclaimable", 20},
                                                                      {"/a,slab_unreclaimable", 21},
                                                                      {"/a,slab", 41}}));
   EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents), (Values{{"/a,low", 1},
@@ -115,7 +116,22 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
                                                                   {"/a,oom_group_kill", 6},
                                                                   {"/a,sock_throttled", 7}}));
   EXPECT_EQ(values_of(staging_, Statistic::kMemcgHighBytes), (Values{{"/a", 6144}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", 12 + 17}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgReclaimableBytes), (Values{{"/a", 20}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgAnonymousBytes), (Values{{"/a", 10}}));
   EXPECT_EQ(left_out(), 0U);
+}
+
+TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
+  // Before 5.18 memory.stat has no sum; every group has one of its own.
+  EXPECT_EQ(words({{"/a/memory.stat", "anon 10\nkernel_stack 1\npagetables 2\npercpu 4\nsock 8\nslab 32\n"},
+                   {"/b/memory.current", "1\n"},
+                   {"/c/memory.stat", "sock 5\nslab 64\n"}}),
+            "/a: -/-/-/-\n/b: 1/-/-/-\n/c: -/-/-/-");
+  using Values = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", 1 + 2 + 4 + 8 + 32}, {"/c", 5 + 64}}));
+  ASSERT_TRUE(parse({{"/a/memory.stat", "kernel 18446744073709551615\nsock 1\n"}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", ~std::uint64_t{0}}})) << "does not wrap";
 }
 
 TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
@@ -132,6 +148,8 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
   EXPECT_EQ(values_of(staging_, Statistic::kMemcgPartBytes),
             (Values{{"/a,file", 10}, {"/a,anon", 20}, {"/a,shmem", 30}, {"/a,kernel", 40}, {"/a,sock", 50}}));
   EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents), (Values{{"/a,max", 3}, {"/a,oom_kill", 5}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", 40 + 50}}));
+  EXPECT_EQ(values_of(staging_, Statistic::kMemcgAnonymousBytes), (Values{{"/a", 20}}));
 }
 
 TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
