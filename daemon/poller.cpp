@@ -142,7 +142,7 @@ void Poller::configure(const Config& config) {
 
 void Poller::open_sources() {
   boot_time_ns_ = boot_time_ns(*view_);
-  metrics_.kernel_opened(to_string(view_->os()), view_->release(), static_cast<double>(boot_time_ns_) / 1e9);
+  metrics_.kernel_opened(to_string(view_->os()), view_->os_release(), static_cast<double>(boot_time_ns_) / 1e9);
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;
     hand_over_options(*entry);

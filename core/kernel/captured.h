@@ -41,7 +41,7 @@ class CapturedKernelView final : public KernelView {
   [[nodiscard]] OperatingSystem os() const override { return manifest_.os; }
   [[nodiscard]] std::uint64_t page_size() const override { return manifest_.page_size; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return manifest_.cpu_count; }
-  [[nodiscard]] std::string release() const override { return manifest_.release; }
+  [[nodiscard]] std::string os_release() const override { return manifest_.release; }
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<std::string> read_link(std::string_view path) override;
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;

@@ -20,7 +20,7 @@ class ForwardingKernelView : public KernelView {
   [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
   [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
   [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
-  [[nodiscard]] std::string release() const override { return inner_.release(); }
+  [[nodiscard]] std::string os_release() const override { return inner_.os_release(); }
   Result<void> read_file(std::string_view path, Buffer& out) override { return inner_.read_file(path, out); }
   Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {

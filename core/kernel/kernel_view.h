@@ -44,7 +44,7 @@ class KernelView {
   /// One more than the highest CPU number present. At least 1. CPU numbers may have holes.
   [[nodiscard]] virtual std::uint32_t cpu_count() const = 0;
   /// Release of the kernel shown as uname(3) has it, such as "6.12.43+deb13-amd64"; "" when it is not known.
-  [[nodiscard]] virtual std::string release() const { return {}; }
+  [[nodiscard]] virtual std::string os_release() const { return {}; }
 
   /// The whole file, read to its end in a loop (one read of /proc/slabinfo gives at most 4 KiB whatever the buffer).
   virtual Result<void> read_file(std::string_view path, Buffer& out);

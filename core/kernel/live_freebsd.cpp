@@ -96,7 +96,7 @@ class FreeBsdKernelView final : public KernelView {
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
-  [[nodiscard]] std::string release() const override { return release_of_kernel(); }
+  [[nodiscard]] std::string os_release() const override { return release_of_kernel(); }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     return files_.read_file(path, out, ReadManner::kToTheEnd);

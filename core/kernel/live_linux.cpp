@@ -41,7 +41,7 @@ class LinuxKernelView final : public KernelView {
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
-  [[nodiscard]] std::string release() const override { return release_of_kernel(); }
+  [[nodiscard]] std::string os_release() const override { return release_of_kernel(); }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     constexpr std::string_view kSysctlFiles = "/proc/sys/";
