@@ -75,7 +75,9 @@ void PollRecorder::finish() {
   lock.lock();
   const bool is_full = !shared.queue.empty() && (shared.queue.size() >= shared.bounds.polls ||
                                                  shared.queued_bytes + poll.bytes() > shared.bounds.bytes);
-  const bool is_change = is_full != std::exchange(shared.is_dropping, is_full);
+  // Only once all is written: a disk that is a little too slow would be said to keep up at every other poll.
+  const bool is_behind = is_full || (shared.is_dropping && !shared.queue.empty());
+  const bool is_change = is_behind != std::exchange(shared.is_dropping, is_behind);
   if (!is_full) {
     shared.queued_bytes += poll.bytes();
     shared.queue.push_back(std::move(poll));

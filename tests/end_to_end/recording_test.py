@@ -159,8 +159,8 @@ class Restart(Recording):
         left = {name for name in os.listdir(self.path("out")) if not name.startswith(".")}
         self.assertEqual(left, {"a.tar", "a-2.tar", "a-7.tar", "a-8.tar", "b-2.tar", "a-x.tar"}, "too old")
         os.remove(self.path("out/a-8.tar"))
-        done = program.run(*self.replay, "--config", self.path("d.yaml"), "--listen", "127.0.0.1:1")
-        self.assertEqual(done.returncode, 1, "the address cannot be had, which comes later than the recording")
+        with program.Daemon(*self.replay, "--config", self.path("d.yaml")) as daemon:
+            self.assertEqual(daemon.terminate()[0], 1, "no poll fits into so little")
         self.assertFalse(os.path.exists(self.path("out/a.tar")), "too large together")
         self.assertTrue(os.path.exists(self.path("out/a-2.tar")))
 
@@ -215,7 +215,7 @@ class Disk(Recording):
             hang.turn(False)
             written = daemon.page().number("memstat_recording_polls_total", result="written")
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > written + 6, "more polls")
-            self.assertEqual(daemon.log.count("the disk does not keep up"), 1, daemon.log)
+            self.assertLess(daemon.log.count("the disk does not keep up"), 4, daemon.log)
             hang.turn(True)
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="dropped") > 8, "dropped polls")
             status, _ = daemon.terminate()
