@@ -288,7 +288,8 @@ class Recordings(unittest.TestCase):
                     with program.Daemon("--record", recording, "--interval", "100ms") as daemon:
                         daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count", source="linux_slabinfo") > 2, "a third poll")
                         self.assertEqual(daemon.terminate()[0], 0)
-                        self.assertNotRegex(daemon.log, r" (warning|error): ")
+                        # A machine with much else to do may be too slow for ten polls a second; that is counted, and no fault.
+                        self.assertNotRegex(daemon.log, r" error: | warning: (?!recording: the disk does not keep up)")
                     done = program.run("--once", "--replay", recording)
                     read, problems = page.check(done.stdout)
                     self.assertEqual((done.returncode, done.stderr, problems), (0, "", []))
