@@ -7,6 +7,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <sstream>
 #include <utility>
@@ -17,8 +18,11 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kMaxDepth = 16;  // the deepest key needs 3
+constexpr std::size_t kMaxDepth = 64;  // the deepest key needs 3
 constexpr std::size_t kMaxNodes = 20000;
+// Characters that begin a token of the parser, which keeps all tokens of a line, or of whatever is in brackets, at 150 bytes
+// each before it gives out the first. A list of kMaxNodes values has one for each.
+constexpr std::size_t kMaxIndicators = 3 * kMaxNodes;
 
 constexpr std::string_view kNoAnchors = "uses a YAML anchor or alias (& or *); write the value itself, or quote it";
 
@@ -117,6 +121,22 @@ class TreeBuilder final : public YAML::EventHandler {
   bool has_document_ = false;
 };
 
+/// A text with more of YAML's indicators than a configuration can have: the first beyond, before the parser makes hundreds
+/// of megabytes of them. They are counted in quotes and comments, too, where prose has few.
+std::optional<YamlProblem> check_indicators(std::string_view text) {
+  constexpr std::string_view kIndicators = "[]{},:?-&*!|>'\"";
+  std::array<bool, 256> is_indicator{};
+  for (const char c : kIndicators) is_indicator[static_cast<unsigned char>(c)] = true;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (is_indicator[static_cast<unsigned char>(text[at])] && ++count > kMaxIndicators) {
+      return YamlProblem{position_of(text, at), std::string(kYamlFileKey),
+                         "holds more brackets, commas, colons, quotes and dashes than 20000 values need; shorten it"};
+    }
+  }
+  return std::nullopt;
+}
+
 /// What the YAML parser would misread: it takes byte 4 for the end, guesses UTF-16, and passes broken UTF-8 on.
 std::optional<YamlProblem> check_bytes(std::string_view text) {
   if (text.size() > kMaxConfigBytes) {
@@ -126,9 +146,8 @@ std::optional<YamlProblem> check_bytes(std::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
   };
-  const std::string valid = make_valid_utf8(text);
   const auto control = std::find_if(text.begin(), text.end(), is_control);
-  const auto bad = std::mismatch(text.begin(), text.end(), valid.begin(), valid.end()).first;
+  const auto bad = text.begin() + static_cast<std::ptrdiff_t>(find_invalid_utf8(text));
   const auto first = std::min(control, bad);
   if (first == text.end()) return std::nullopt;
   return YamlProblem{position_of(text, static_cast<std::size_t>(first - text.begin())), std::string(kYamlFileKey),
@@ -143,6 +162,7 @@ std::optional<YamlProblem> read_yaml_tree(std::string_view text, YamlNode& root)
   TreeBuilder tree(text);
   try {
     if (auto problem = check_bytes(text)) return problem;
+    if (auto problem = check_indicators(text)) return problem;
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     if (parser.HandleNextDocument(tree)) parser.HandleNextDocument(tree);

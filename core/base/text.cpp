@@ -8,13 +8,12 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none (or it is a NUL).
+/// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
 /// Refuses overlong forms, surrogates and values beyond U+10FFFF, as RFC 3629 does.
 std::size_t utf8_sequence(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto continues = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0U) == 0x80U; };
   const unsigned first = byte(0);
-  if (first == 0) return 0;
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
   if (first >= 0xE0 && first <= 0xEF) {
@@ -30,6 +29,13 @@ std::size_t utf8_sequence(std::string_view text) {
     return 4;
   }
   return 0;
+}
+
+/// Whether the valid sequence of `length` bytes is a control character: C0, DEL or C1.
+bool is_control(std::string_view text, std::size_t length) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  return length == 2 && byte(0) == 0xC2 && byte(1) < 0xA0;
 }
 
 template <typename Visit>
@@ -105,12 +111,13 @@ std::string_view trim(std::string_view text) {
 }
 
 bool is_valid_label_text(std::string_view text) {
-  // Names are ASCII, nearly always: eight bytes at a time, no high bit and no zero byte among them.
+  // Names are printable ASCII, nearly always: eight bytes at a time, none of them below a blank, DEL or with its high bit.
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   constexpr std::uint64_t kLowBits = 0x0101010101010101U;
+  constexpr std::uint64_t kBlanks = 0x2020202020202020U;
   const auto is_plain = [&text](std::size_t at) {
     const auto word = load<std::uint64_t>(text, at);
-    return ((word | (word - kLowBits)) & kHighBits) == 0;
+    return ((word | (word - kBlanks) | (word + kLowBits)) & kHighBits) == 0;
   };
   if (text.size() >= 8) {
     std::size_t at = 0;
@@ -120,26 +127,44 @@ bool is_valid_label_text(std::string_view text) {
   }
   while (!text.empty()) {
     const std::size_t length = utf8_sequence(text);
-    if (length == 0) return false;
+    if (length == 0 || is_control(text, length)) return false;
     text.remove_prefix(length);
   }
   return true;
 }
 
-std::string make_valid_utf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size() + 8);
+std::string make_label_text(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string label;
+  label.reserve(text.size() + 8);
   while (!text.empty()) {
     const std::size_t length = utf8_sequence(text);
     if (length == 0) {
-      valid += "\xEF\xBF\xBD";
+      label += "\xEF\xBF\xBD";
       text.remove_prefix(1);
-    } else {
-      valid += text.substr(0, length);
-      text.remove_prefix(length);
+      continue;
     }
+    if (is_control(text, length)) {  // of two bytes, the second is the character
+      const auto character = static_cast<unsigned char>(text[length - 1]);
+      label += length == 1 ? "\\x" : "\\u00";
+      label += kHex[character >> 4U];
+      label += kHex[character & 15U];
+    } else {
+      label += text.substr(0, length);
+    }
+    text.remove_prefix(length);
   }
-  return valid;
+  return label;
+}
+
+std::size_t find_invalid_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = utf8_sequence(text.substr(at));
+    if (length == 0) break;
+    at += length;
+  }
+  return at;
 }
 
 std::optional<std::uint32_t> highest_of_list(std::string_view list) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Small, bounds-checked readers of text and of fixed-width binary records. Nothing here allocates but make_valid_utf8.
+// Small, bounds-checked readers of text and of fixed-width binary records. Only make_label_text allocates.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,15 @@ bool next_word(std::string_view& rest, std::string_view& word);
 /// `text` without blanks and line ends on both sides.
 std::string_view trim(std::string_view text);
 
-/// Whether `text` is valid UTF-8 without NUL: what a Prometheus label may hold.
+/// Whether `text` is valid UTF-8 without control characters (U+0000 to U+001F, U+007F to U+009F): what a label holds.
 bool is_valid_label_text(std::string_view text);
 
-/// `text` with each byte that is not part of valid UTF-8, and each NUL, replaced by U+FFFD.
-std::string make_valid_utf8(std::string_view text);
+/// `text` as a label holds it: each byte that is not part of valid UTF-8 replaced by U+FFFD, each control character by a
+/// visible escape (\x1b; from U+0080 on \u009b), so that a page in a terminal does nothing but show.
+std::string make_label_text(std::string_view text);
+
+/// Offset of the first byte that is not part of valid UTF-8; text.size() when there is none.
+std::size_t find_invalid_utf8(std::string_view text);
 
 /// CPU or node list in the kernel's notation, "0-3,6": its highest number, or nothing when it is malformed or empty.
 std::optional<std::uint32_t> highest_of_list(std::string_view list);

@@ -48,7 +48,7 @@ void Staging::reserve(std::size_t type_count) {
 
 StagedType& Staging::add(std::string_view name, std::size_t longest) {
   if (!is_valid_label_text(name)) {
-    name = repaired_names_.emplace_back(make_valid_utf8(name));
+    name = repaired_names_.emplace_back(make_label_text(name));
     if (name.size() > longest) {
       const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(name[at]) & 0xC0U) == 0x80U; };
       while (longest > 0 && continues(longest)) --longest;
@@ -71,7 +71,7 @@ StagedType& Staging::add(std::string_view name, std::size_t longest) {
 
 StagedType& Staging::merge(std::string_view name) {
   std::string repaired;
-  if (!is_valid_label_text(name)) name = repaired = make_valid_utf8(name);
+  if (!is_valid_label_text(name)) name = repaired = make_label_text(name);
   if (2 * (types_.size() + 1) > places_.size()) grow_places();
   const std::size_t mask = places_.size() - 1;
   std::size_t at = std::hash<std::string_view>{}(name)&mask;
@@ -94,7 +94,7 @@ void Staging::grow_places() {
 }
 
 std::string_view Staging::keep_text(std::string_view text) {
-  return is_valid_label_text(text) ? keep_name(text) : repaired_names_.emplace_back(make_valid_utf8(text));
+  return is_valid_label_text(text) ? keep_name(text) : repaired_names_.emplace_back(make_label_text(text));
 }
 
 std::string_view Staging::keep_name(std::string_view name) {

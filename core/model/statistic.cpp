@@ -127,7 +127,7 @@ void StagedStatistics::add(Statistic statistic, std::uint64_t bits, std::initial
     if (is_valid_label_text(text)) {
       texts_ += cut(text, kLongestLabel);
     } else {
-      texts_ += cut(make_valid_utf8(text), kLongestLabel);
+      texts_ += cut(make_label_text(text), kLongestLabel);
     }
     entry.label_ends[index++] = static_cast<std::uint32_t>(texts_.size());
   }

@@ -169,7 +169,7 @@ class BadInput(unittest.TestCase):
                 objects = sum(int(sample.text) for sample in read.series("memstat_type_objects"))
                 self.assertEqual(objects, len(names) * (10 if system == "linux" else 12))
                 self.assertEqual(sum("\ufffd" in name for name in shown), len(shown) - 6)
-                for name in (b'quote"d', b"back\\slash", b"caf\xc3\xa9", b'{x="y"}', b"tab\tbed"):
+                for name in (b'quote"d', b"back\\slash", b"caf\xc3\xa9", b'{x="y"}', b"tab\\x09bed", b"\\x7f\\x1b[31m"):
                     self.assertIn(name.decode(), shown)
         blank = captures.slabinfo(captures.slabinfo_line("two words"), captures.slabinfo_line("n" * 200))
         shown = self.once([{SLABINFO: blank}])[0].by_type("memstat_type_objects", "slab")
@@ -177,7 +177,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(shown.get("n" * 200), "10")
         line_end = captures.malloc_stats([("two\nlines", TWO_CPUS)])
         shown = self.once([{MALLOC: line_end}], "freebsd")[0].by_type("memstat_type_bytes", "malloc")
-        self.assertEqual(list(shown), ["two\nlines"])
+        self.assertEqual(list(shown), ["two\\x0alines"])
 
     def test_numbers_up_to_the_largest_are_exact(self):
         largest = (1 << 63) - 1  # beyond it a gauge counts as negative

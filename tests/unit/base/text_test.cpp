@@ -81,12 +81,42 @@ TEST(Utf8, RefusesWhatRfc3629Refuses) {
 }
 
 TEST(Utf8, RepairReplacesEachBadByteAndKeepsTheRest) {
-  EXPECT_EQ(make_valid_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
-  EXPECT_EQ(make_valid_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
-  EXPECT_EQ(make_valid_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
-  EXPECT_EQ(make_valid_utf8(std::string_view("a\0b", 3)),
-            "a\xEF\xBF\xBD"
-            "b");
+  EXPECT_EQ(make_label_text("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(make_label_text("a\xFFz"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(make_label_text("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(LabelText, ControlCharactersBecomeVisible) {
+  EXPECT_EQ(make_label_text(std::string_view("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(make_label_text("\x1b[31mred\n\t\x7f"), "\\x1b[31mred\\x0a\\x09\\x7f");
+  EXPECT_EQ(make_label_text("a\xC2\x9B"
+                            "31m"),
+            "a\\u009b31m")
+      << "CSI in one character";
+  EXPECT_EQ(make_label_text("\xC2\xA0\\x1b"), "\xC2\xA0\\x1b") << "what looks like one stays";
+}
+
+TEST(LabelText, NoControlCharacterAnywhereIsValid) {
+  for (int character = 0; character < 256; ++character) {
+    const bool is_control = character < 0x20 || character == 0x7F;
+    for (std::size_t size = 1; size < 20; ++size) {
+      for (std::size_t at = 0; at < size; ++at) {
+        std::string text(size, at % 2 == 0 ? '~' : ' ');
+        text[at] = static_cast<char>(character);
+        ASSERT_EQ(is_valid_label_text(text), character < 0x80 && !is_control) << character << " at " << at << " of " << size;
+      }
+    }
+  }
+  EXPECT_FALSE(is_valid_label_text("\xC2\x80"));
+  EXPECT_FALSE(is_valid_label_text("\xC2\x9F"));
+  EXPECT_TRUE(is_valid_label_text("\xC2\xA0"));
+}
+
+TEST(Utf8, TheFirstByteThatIsInvalidIsFound) {
+  EXPECT_EQ(find_invalid_utf8(""), 0U);
+  EXPECT_EQ(find_invalid_utf8("caf\xC3\xA9"), 5U);
+  EXPECT_EQ(find_invalid_utf8("caf\xC3"), 3U);
+  EXPECT_EQ(find_invalid_utf8(std::string_view("a\0\xFF", 3)), 2U);
 }
 
 TEST(Utf8, RepairedTextIsAlwaysValid) {
@@ -94,7 +124,7 @@ TEST(Utf8, RepairedTextIsAlwaysValid) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; second += 5) {
       all = {static_cast<char>(first), static_cast<char>(second), static_cast<char>(first ^ second)};
-      EXPECT_TRUE(is_valid_label_text(make_valid_utf8(all))) << first << " " << second;
+      EXPECT_TRUE(is_valid_label_text(make_label_text(all))) << first << " " << second;
     }
   }
 }

@@ -37,7 +37,7 @@ class FormatsTest : public testing::Test {
   /// One poll of a type with a counter of the kernel, one of ours, and per-CPU figures.
   void poll_sample() {
     StagingBuilder staging(CpuFieldMask(CpuField::kNumFrees), 2);
-    staging.type("q\"b\\n\nr\xC3\xA9", {{Field::kNumFrees, 5}, {Field::kCountLimit, 7}}, {{CpuField::kNumFrees, {1, 4}}});
+    staging.type("q\"b\\n\\x0ar\xC3\xA9", {{Field::kNumFrees, 5}, {Field::kCountLimit, 7}}, {{CpuField::kNumFrees, {1, 4}}});
     types_.times = {.boot_ns = kBoot, .now_ns = kNow};
     types_.poll(staging);
   }
@@ -97,7 +97,7 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
 
 TEST_F(FormatsTest, OpenMetricsTellsBeginningsOnlyWhenAskedTo) {
   poll_sample();
-  const std::string labels = "{allocator=\"uma\",type=\"q\\\"b\\\\n\\nr\xC3\xA9\"";
+  const std::string labels = "{allocator=\"uma\",type=\"q\\\"b\\\\n\\\\x0ar\xC3\xA9\"";
   EXPECT_THAT(page(kOpenMetrics), Not(HasSubstr("_created")));
   RenderOptions options = kEverything;
   const std::size_t without = series_;
@@ -147,7 +147,7 @@ TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginn
       ++series;
       ASSERT_GE(metric.labels.size(), 2U);
       EXPECT_THAT(metric.labels[0], Pair("allocator", "uma"));
-      EXPECT_THAT(metric.labels[1], Pair("type", "q\"b\\n\nr\xC3\xA9"));
+      EXPECT_THAT(metric.labels[1], Pair("type", "q\"b\\n\\x0ar\xC3\xA9"));
       EXPECT_EQ(metric.gauge.has_value(), family.type == 1);
       EXPECT_EQ(metric.counter.has_value(), family.type == 0);
     }
@@ -167,7 +167,7 @@ TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginn
 }
 
 TEST_F(FormatsTest, FiguresOfTheMachineAndOfNodesAndDetailsAreTheSameInProtobuf) {
-  const std::string odd = "q\"b\\n\nr\xC3\xA9";
+  const std::string odd = "q\"b\\n\\x0ar\xC3\xA9";
   StagingBuilder staging;
   staging.nodes(NodeFieldMask(NodeField::kSlots), 2);
   staging.type(odd, {{Field::kBytes, 1}}).node(NodeField::kSlots, {8, 9}).detail(odd);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/text.h"
 #include "daemon/exposition/exposition.h"
 
 #include <gmock/gmock.h>
@@ -63,8 +64,8 @@ TEST_F(TextExpositionTest, LabelValuesAreEscaped) {
   types_.poll(staging);
   EXPECT_EQ(value("bytes", "back\\\\slash"), "1");
   EXPECT_EQ(value("bytes", "quo\\\"te"), "2");
-  EXPECT_EQ(value("bytes", "line\\nfeed"), "3");
-  EXPECT_EQ(value("bytes", "tab\tr\xC3\xA9"), "4");
+  EXPECT_EQ(value("bytes", "line\\\\x0afeed"), "3");
+  EXPECT_EQ(value("bytes", "tab\\\\x09r\xC3\xA9"), "4");
   EXPECT_EQ(value("bytes", "bad\xEF\xBF\xBD"), "5");
   EXPECT_EQ(problem_of(types_.page()), "");
 }
@@ -270,7 +271,7 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
           text[place] = special;
         }
         std::string escaped;
-        append_escaped_label_value(escaped, text);
+        append_escaped_label_value(escaped, make_label_text(text));
         expected.push_back("memstat_accounted_bytes{part=\"" + escaped + "\"}");
         staging.statistic(Statistic::kAccountedBytes, expected.size(), {text});
       }
@@ -285,7 +286,7 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
 }
 
 TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
-  const std::vector<std::string> names{"plain", "back\\slash", "quo\"te", "line\nfeed", "", "r\xC3\xA9sum\xC3\xA9"};
+  const std::vector<std::string> names{"plain", "back\\slash", "quo\"te", "line\\x0afeed", "", "r\xC3\xA9sum\xC3\xA9"};
   for (std::uint64_t poll = 0; poll < 3; ++poll) {
     StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), 3);
     staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kFree), 2);

@@ -87,7 +87,7 @@ TEST_F(Cma, ClampsWhatWasReadOneAfterTheOther) {
 }
 
 TEST_F(Cma, TakesHostileNames) {
-  EXPECT_EQ(words({{"my \"area\"\n\xFF/alloc_pages_success", "1\n"}}), "my \"area\"\n\xEF\xBF\xBD: - - - 1 - -");
+  EXPECT_EQ(words({{"my \"area\"\n\xFF/alloc_pages_success", "1\n"}}), "my \"area\"\\x0a\xEF\xBF\xBD: - - - 1 - -");
   const std::string endless(4096, 'n');
   EXPECT_EQ(words({{endless + "/alloc_pages_success", "1\n"}}), endless + ": - - - 1 - -");
 }

@@ -493,7 +493,7 @@ TEST(LiveMemcg, HasTheSameGroupsAsAWalkOfItsOwn) {
     if (before != walk() && attempt < 10) continue;
     // Of groups whose names look the same the first one is shown, and the others are left out.
     std::map<std::string, int> shown;
-    for (const auto& [name, ignored] : before) shown[make_valid_utf8(name)] = 0;
+    for (const auto& [name, ignored] : before) shown[make_label_text(name)] = 0;
     EXPECT_EQ(seen, shown);
     EXPECT_EQ(values_of(reader.staging, Statistic::kMemcgGroupsLeftOut).at(""), before.size() - shown.size());
     EXPECT_TRUE(!odd.is_made() || seen.contains("/memstat \xEF\xBF\xBD\xEF\xBF\xBD " + std::to_string(::getpid())));

@@ -136,7 +136,7 @@ TEST_F(LinuxProcessParser, TakesNamesAsTheyAre) {
   add_pages("5", longest, 6);
   ASSERT_TRUE(parse());
   EXPECT_EQ(staging_.types().front().name, "");
-  EXPECT_EQ(names_of(staging_), "bad \xEF\xBF\xBD byte new\nline quote\" and \\ slash two words " + longest);
+  EXPECT_EQ(names_of(staging_), "bad \xEF\xBF\xBD byte new\\x0aline quote\" and \\ slash two words " + longest);
 }
 
 TEST_F(LinuxProcessParser, CountsWhatLooksTheSameAsLeftOut) {
