@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,10 +18,18 @@ std::string to_right(std::string_view text, std::size_t width);
 std::string to_left(std::string_view text, std::size_t width);
 std::string to_right(std::uint64_t number, std::size_t width);
 
-/// A type's name for a terminal: control characters, which a hostile capture could steer it with, become '?'.
+/// B of the character that `text`, which is not empty, begins with; 0: it begins with none that UTF-8 has.
+std::size_t character_size(std::string_view text);
+
+/// The character that `text`, which is not empty, begins with, when a terminal would not show it but do something: a control
+/// character, one that has no width, or one that turns the direction of the text.
+std::optional<std::uint32_t> hidden_character(std::string_view text);
+
+/// A type's name for a terminal: hidden characters, with which a hostile kernel or capture could steer it or mislead whoever
+/// reads it, become visible escapes, \x1b or \u202e.
 std::string printable(std::string_view name);
 
-/// The same of any bytes, such as a path: what is not part of valid UTF-8 becomes '?' as well.
+/// The same of any bytes, such as a path: what is not part of valid UTF-8 becomes '?'.
 std::string printable_bytes(std::string_view bytes);
 
 }  // namespace memstat::ctl

@@ -2,7 +2,10 @@
 #include "daemon/ctl/json_writer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+
+#include "daemon/ctl/cells.h"
 
 namespace memstat::ctl {
 namespace {
@@ -10,22 +13,28 @@ namespace {
 constexpr std::size_t kIndent = 2;
 
 void append_string(std::string& text, std::string_view value) {
-  constexpr std::string_view kHex = "0123456789abcdef";
+  static constexpr std::string_view kHex = "0123456789abcdef";
   text += '"';
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
+  const auto append_unit = [&text](std::uint32_t unit) {
+    text += "\\u";
+    for (std::uint32_t shift = 16; shift != 0; shift -= 4) text += kHex[unit >> (shift - 4) & 15U];
+  };
+  while (!value.empty()) {
+    const char c = value.front();
+    const std::size_t size = std::max<std::size_t>(character_size(value), 1);
     if (c == '"' || c == '\\') {
       text += '\\';
       text += c;
     } else if (c == '\n' || c == '\r') {
       text += c == '\n' ? "\\n" : "\\r";
-    } else if (byte < 0x20U) {  // libxo leaves these as they are, which no JSON parser takes
-      text += "\\u00";
-      text += kHex[byte >> 4U];
-      text += kHex[byte & 0xFU];
+    } else if (const auto hidden =
+                   hidden_character(value)) {  // libxo leaves controls as they are, which no JSON parser takes
+      if (*hidden > 0xFFFFU) append_unit(0xD800U + ((*hidden - 0x10000U) >> 10U));
+      append_unit(*hidden > 0xFFFFU ? 0xDC00U + (*hidden & 0x3FFU) : *hidden);
     } else {
-      text += c;
+      text += value.substr(0, size);
     }
+    value.remove_prefix(size);
   }
   text += '"';
 }

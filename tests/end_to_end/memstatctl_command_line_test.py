@@ -68,9 +68,9 @@ class Types(unittest.TestCase):
         with program.temporary_folder() as folder:
             capture_of(folder, malloc=[("a\x1b[2Jb", 1, 64, 1, 0)], zones=[{"name": "z"}])
             rows = self.check_table(output("types", "--from", folder))
-            self.assertEqual(rows[0].split()[:3], ["malloc", "a?[2Jb", "64"])
-            self.assertIn("a?[2Jb", output("malloc", "--from", folder))
-            self.assertEqual(json.loads(output("types", "--json", "--from", folder))["types"][0]["type"], "a\x1b[2Jb")
+            self.assertEqual(rows[0].split()[:3], ["malloc", "a\\x1b[2Jb", "64"])
+            self.assertIn("a\\x1b[2Jb", output("malloc", "--from", folder))
+            self.assertEqual(json.loads(output("types", "--json", "--from", folder))["types"][0]["type"], "a\\x1b[2Jb")
         with program.temporary_folder() as folder:
             poll = {"sysctl/kern.smp.maxcpus": integer(4), "sysctl/kern.smp.maxid": integer(3), "sysctl/hw.pagesize": integer(4096),
                     "sysctl/kern.malloc_count": integer(1), "sysctl/vm.zone_count": integer(1),

@@ -55,8 +55,8 @@ class Process(unittest.TestCase):
         with program.temporary_folder() as folder:
             captures.write_capture(folder, [{"fs/proc/5/statm": b"9 8 7 6 5 4 3\n", "fs/proc/5/comm": b"a\x1b[2J\"\xff\n"},
                                             ], system="linux", cpus="0-1")
-            self.assertIn("5 a?[2J\"? size: 36k, rss: 32k,", output("process", "--from", folder, "5"))
-            self.assertEqual(json.loads(output("process", "--json", "--from", folder, "5"))["processes"][0]["name"], 'a?[2J"?')
+            self.assertIn("5 a\\x1b[2J\"? size: 36k, rss: 32k,", output("process", "--from", folder, "5"))
+            self.assertEqual(json.loads(output("process", "--json", "--from", folder, "5"))["processes"][0]["name"], 'a\\x1b[2J"?')
 
     def test_damaged_figures(self):
         with program.temporary_folder() as folder:
@@ -155,14 +155,14 @@ class Resident(unittest.TestCase):
             os.symlink("fifo", os.path.join(folder, "link"))
             captures.write_file(os.path.join(folder, "below", "file\x1b\n"), b"x")
             table = self.table(folder)
-            self.assertEqual([row[3] for row in table], [os.path.join(folder, "below", "file??")], "neither pipes nor links")
+            self.assertEqual([row[3] for row in table], [os.path.join(folder, "below", "file\\x1b\\x0a")], "neither pipes nor links")
             for path, word in ((os.path.join(folder, "fifo"), "no regular file"), ("/no/such", "No such file"), ("", "No such")):
                 done = run("resident", path)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(word, done.stderr)
             done = run("resident", "/no/such", os.path.join(folder, "below"))
             self.assertEqual(done.returncode, 1)
-            self.assertIn("file??", done.stdout, "the rest is shown")
+            self.assertIn("file\\x1b\\x0a", done.stdout, "the rest is shown")
 
     @unittest.skipUnless(IS_LINUX, "Linux alone hides it")
     @unittest.skipIf(os.geteuid() == 0, "root may ask of every file")

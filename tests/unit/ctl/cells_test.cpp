@@ -22,10 +22,18 @@ TEST(Cells, CountCharactersAndNotBytes) {
 
 TEST(Cells, NamesCannotSteerTheTerminal) {
   EXPECT_EQ(printable("plain \xC3\xA4 name"), "plain \xC3\xA4 name");
-  EXPECT_EQ(printable("a\x1B[2Jb\nc\x7F"), "a?[2Jb?c?");
+  EXPECT_EQ(printable("a\x1B[2Jb\nc\x7F"), "a\\x1b[2Jb\\x0ac\\x7f");
   EXPECT_EQ(printable("a\xC2\x9B"
                       "2Jb\xC2\xA0"),
-            "a?2Jb\xC2\xA0");
+            "a\\u009b2Jb\xC2\xA0");
+}
+
+TEST(Cells, NamesCannotTurnOrHideText) {
+  EXPECT_EQ(printable("a\xE2\x80\xAEz"), "a\\u202ez");
+  EXPECT_EQ(printable("\xE2\x80\x8B\xE2\x81\xA6\xD8\x9C\xEF\xBB\xBF\xE2\x80\xA8"), "\\u200b\\u2066\\u061c\\ufeff\\u2028");
+  EXPECT_EQ(printable("\xF3\xA0\x81\x81"), "\\u0e0041");
+  EXPECT_EQ(printable("\xE2\x80\x90\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD"),
+            "\xE2\x80\x90\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
 }
 
 TEST(Cells, BytesThatAreNoCharacterAreReplacedEach) {
@@ -36,7 +44,7 @@ TEST(Cells, BytesThatAreNoCharacterAreReplacedEach) {
   EXPECT_EQ(printable_bytes("\xE2\x82z"), "??z");
   EXPECT_EQ(printable_bytes("\xC0\xAF \xE0\x80\x80 \xED\xA0\x80 \xF0\x80\x80\x80 \xF4\x90\x80\x80 \xF5"),
             "?? ??? ??? ???? ???? ?");
-  EXPECT_EQ(printable_bytes("\xC2\x9B\n"), "??");
+  EXPECT_EQ(printable_bytes("\xC2\x9B\n\xFF"), "\\u009b\\x0a?");
 }
 
 }  // namespace
