@@ -3,12 +3,9 @@
 // stopping at the first.
 #include "config/loader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -16,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "config/config_bytes.h"
 #include "config/yaml_tree.h"
 #include "core/base/text.h"
 
@@ -518,36 +516,11 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
 }
 
 Result<std::string> read_config_file(const std::string& path) {
-  int file = -1;
-  do {
-    file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);  // a pipe must not hang us
-  } while (file < 0 && errno == EINTR);
-  if (file < 0) {
-    const int failure = errno;
-    return system_error(path, failure, "cannot open the configuration; check the path and who may read it");
-  }
-  struct stat status {};
-  if (fstat(file, &status) == 0 && !S_ISREG(status.st_mode)) {
-    close(file);
-    return system_error(
-        path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL,
-        S_ISDIR(status.st_mode)
-            ? "cannot read the configuration; name the file in this directory"
-            : "a configuration must be a plain file, not a pipe or a device, because it is read again at each "
-              "reload");
-  }
-  std::string text;
-  std::string chunk(64 * 1024, '\0');
-  ssize_t count = 0;
-  do {
-    count = read(file, chunk.data(), chunk.size());
-    if (count > 0) text.append(chunk, 0, static_cast<std::size_t>(count));
-  } while ((count > 0 && text.size() <= kMaxConfigBytes) || (count < 0 && errno == EINTR));
-  const int failure = count < 0 ? errno : 0;
-  close(file);
-  if (failure != 0) return system_error(path, failure, "cannot read the configuration");
-  if (text.size() > kMaxConfigBytes) return system_error(path, EFBIG, "more than 1MiB is no configuration of memstatd");
-  return text;
+  std::string text(kMaxConfigBytes + 1, '\0');
+  const ConfigBytes bytes = read_config_bytes(path.c_str(), std::span(text.data(), text.size()));
+  if (bytes.stop != ConfigBytes::Stop::kDone) return config_bytes_error(path, bytes);
+  close(bytes.descriptor);
+  return text.substr(0, bytes.size);
 }
 
 }  // namespace memstat

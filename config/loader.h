@@ -62,8 +62,9 @@ class [[nodiscard]] ConfigResult {
 /// Never throws but std::bad_alloc; any bytes may be given. Thread safety: safe.
 ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context);
 
-/// The bytes of the file, to its end; a pipe will do. Errors: those of open(2) and read(2), with path and what to do; kIo
-/// with EFBIG when it is longer than kMaxConfigBytes. Thread safety: safe. Never throws but std::bad_alloc.
+/// The bytes of the file, to its end. Errors: those of open(2) and read(2), with path and what to do; kIo with EINVAL when
+/// it is no regular file, with EFBIG when it is longer than kMaxConfigBytes. Waits for as long as the file system does: the
+/// daemon reads its own configuration with ConfigFile. Thread safety: safe. Never throws but std::bad_alloc.
 Result<std::string> read_config_file(const std::string& path);
 
 }  // namespace memstat

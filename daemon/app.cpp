@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "config/restart_keys.h"
+#include "core/base/sanitizer.h"
 #include "core/kernel/open_view.h"
 #include "daemon/access_list.h"
 #include "daemon/config_file.h"
@@ -23,11 +24,14 @@
 #include "daemon/log.h"
 #include "daemon/open_files.h"
 #include "daemon/options.h"
+#include "daemon/out_of_memory.h"
 #include "daemon/pages.h"
 #include "daemon/poll_recorder.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
+#include "daemon/signals.h"
 #include "daemon/source_settings.h"
+#include "daemon/stop_deadline.h"
 #include "daemon/textfile.h"
 
 namespace memstat {
@@ -37,16 +41,13 @@ constexpr int kDone = 0;
 constexpr int kCouldNotRun = 1;
 constexpr int kWrongUsage = 2;
 
-void complain(std::string_view message) {
-  std::fprintf(stderr, "memstatd: %.*s\n", static_cast<int>(message.size()), message.data());
-}
-
-sigset_t handled_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  return signals;
-}
+// A stop takes two seconds at most: so long for threads to end, the rest for the log.
+#if defined(MEMSTAT_SANITIZED)
+constexpr std::chrono::milliseconds kStopTime{8000};
+#else
+constexpr std::chrono::milliseconds kStopTime{1500};
+#endif
+constexpr std::chrono::milliseconds kLogPatience{200};
 
 bool print(std::string_view text) {
   if (text.empty()) return true;  // a page without types may be no memory at all, which fwrite does not take
@@ -67,6 +68,15 @@ FolderOwner owner_of(const std::string& user) {
   return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
 }
 
+/// What threads of the daemon use while it serves, in the order in which it is made.
+struct Serving {
+  std::unique_ptr<StopDeadline> stop_deadline;
+  std::unique_ptr<PollRecorder> recorder;
+  std::unique_ptr<PollFeed> feed;
+  std::unique_ptr<PollLoop> loop;
+  std::unique_ptr<Pages> pages;
+};
+
 /// The daemon once its options and configuration are known.
 class App {
  public:
@@ -83,6 +93,8 @@ class App {
   int once();
   bool finish_recording(PollRecorder& recorder);
   int serve();
+  int serve(Serving& serving);
+  int fail(std::string_view message);
   Result<void> give_up_privileges();
   Result<void> start_server(Pages& pages);
   int wait_for_signals(PollLoop& loop);
@@ -153,6 +165,7 @@ Result<void> App::open_kernel() {
     textfile_ = *std::move(textfile);
   }
   if (!config_.capture.record.empty()) {
+    if (!options_.once) block_stop_signals();  // a recording that was begun is put in order
     const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
     auto recorder = Recorder::create(view_, config_, clock,
                                      {.is_service = !options_.once,
@@ -196,19 +209,15 @@ int App::once() {
   if (snapshot == nullptr) return kCouldNotRun;
   if (!print(page_of(*snapshot, options_.format)) || !print(metrics_.page(options_.format, snapshot->options)) ||
       !print(descriptor_of(options_.format).document_end)) {
-    if (errno != EPIPE) {
-      complain(std::string("cannot write the page to standard output: ") + std::strerror(errno));
-      return kCouldNotRun;
-    }
+    if (errno != EPIPE) return fail(std::string("cannot write the page to standard output: ") + std::strerror(errno));
   }
   if (textfile_) {
     if (const Result<void> written = textfile_->write(textfile_page(*snapshot, metrics_)); !written) {
-      complain(to_string(written.error()));
-      return kCouldNotRun;
+      return fail(to_string(written.error()));
     }
   }
-  if (!any_up) complain("no source is up; the log lines above say why");
-  return any_up && is_recorded ? kDone : kCouldNotRun;
+  if (!any_up) return fail("no source is up; the log lines above say why");
+  return is_recorded ? kDone : kCouldNotRun;
 }
 
 bool App::finish_recording(PollRecorder& recorder) {
@@ -272,7 +281,7 @@ Result<void> App::start_server(Pages& pages) {
   return {};
 }
 
-std::vector<std::string> App::reload(PollLoop& loop) {
+std::vector<std::string> App::reload(PollLoop& loop) try {
   const std::lock_guard lock(reload_mutex_);
   ConfigResult loaded = file_.load();
   if (!loaded) {
@@ -293,94 +302,121 @@ std::vector<std::string> App::reload(PollLoop& loop) {
   metrics_.config_reloaded(true);
   log_.info("the configuration was reloaded");
   return {};
+} catch (const std::exception& exception) {  // the one before stays in force
+  metrics_.config_reloaded(false);
+  log_.error("the configuration was not reloaded: out of memory");
+  return {std::string(why(exception))};
 }
 
 int App::wait_for_signals(PollLoop& loop) {
-  const sigset_t signals = handled_signals();
   while (true) {
-    int signal = 0;
-    if (sigwait(&signals, &signal) != 0) continue;
+    const int signal = wait_for_signal();
     if (signal != SIGHUP) return signal;
-    reload(loop);
+    try {
+      reload(loop);
+    } catch (const std::bad_alloc&) {  // not even for saying so to whoever asked
+    }
   }
 }
 
 int App::serve() {
-  // Blocked before any thread exists, so that only the main thread takes them.
-  const sigset_t signals = handled_signals();
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
-  if (const Result<void> dropped = give_up_privileges(); !dropped) {
-    complain(to_string(dropped.error()));
-    return kCouldNotRun;
+  if (const Result<void> dropped = give_up_privileges(); !dropped) return fail(to_string(dropped.error()));
+  // Before any thread exists, so that only the main thread takes them.
+  block_stop_signals();
+  Serving serving;
+  try {
+    return serve(serving);
+  } catch (const std::exception& exception) {
+    // Threads run that use what unwinding further would take away from them.
+    log_.flush(kLogPatience);
+    complain(why(exception));
+    std::_Exit(kCouldNotRun);
   }
+}
 
-  PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInThread);
-  std::unique_ptr<PollFeed> feed;
+int App::serve(Serving& serving) {
+  log_.start_thread();
+  serving.stop_deadline = std::make_unique<StopDeadline>([this] {
+    log_.error("what is still running did not end in time and is left behind");
+    log_.flush(kLogPatience);
+    std::_Exit(kDone);
+  });
+  serving.recorder = std::make_unique<PollRecorder>(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(),
+                                                    PollRecorder::Manner::kInThread);
   std::function<void()> on_end;
   if (capture_ != nullptr) {
-    feed = std::make_unique<ReplayFeed>(
-        clock_, *capture_, *poller_, recorder,
+    serving.feed = std::make_unique<ReplayFeed>(
+        clock_, *capture_, *poller_, *serving.recorder,
         ReplayFeed::Options{.speed = options_.replay_speed, .loop = options_.replay_loop, .polls = options_.polls});
     on_end = [this] { log_.info("the replay is at its end; its last poll is held"); };
   } else {
-    feed = std::make_unique<LiveFeed>(clock_, metrics_, recorder, config_, options_.polls);
+    serving.feed = std::make_unique<LiveFeed>(clock_, metrics_, *serving.recorder, config_, options_.polls);
     on_end = [] { kill(getpid(), SIGTERM); };
   }
   if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
-  PollLoop loop(*poller_, *feed, on_end, [this] {
+  serving.loop = std::make_unique<PollLoop>(*poller_, *serving.feed, on_end, [this] {
     if (textfile_writer_) textfile_writer_->notify();
+    metrics_.log_lines_dropped(log_.dropped());
   });
-  Pages pages(pool_, metrics_, *poller_, clock_,
-              {.version = MEMSTAT_VERSION,
-               .enable_reload = config_.enable_reload,
-               .reload = [&] { return reload(loop); },
-               .refresh =
-                   [this, &loop](std::chrono::steady_clock::time_point deadline) {
-                     const std::int64_t age = scrape_age_ns_;
-                     if (age != 0) loop.refresh(std::chrono::nanoseconds(age), deadline);
-                   },
-               .has_per_cpu = [this] { return has_per_cpu_.load(); }});
-  if (const Result<void> started = start_server(pages); !started) {
-    complain(to_string(started.error()));
-    return kCouldNotRun;
-  }
+  PollLoop& loop = *serving.loop;
+  serving.pages = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_,
+                                          Pages::Options{.version = MEMSTAT_VERSION,
+                                                         .enable_reload = config_.enable_reload,
+                                                         .reload = [this, &loop] { return reload(loop); },
+                                                         .refresh =
+                                                             [this, &loop](std::chrono::steady_clock::time_point deadline) {
+                                                               const std::int64_t age = scrape_age_ns_;
+                                                               if (age != 0)
+                                                                 loop.refresh(std::chrono::nanoseconds(age), deadline);
+                                                             },
+                                                         .has_per_cpu = [this] { return has_per_cpu_.load(); }});
+  if (const Result<void> started = start_server(*serving.pages); !started) return fail(to_string(started.error()));
   loop.start();
 
   const int signal = wait_for_signals(loop);
+  serving.stop_deadline->begin(kStopTime);
   log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
+  loop.stop();  // first, because requests may wait for a poll
   server_->stop();
-  loop.stop();
   textfile_writer_.reset();
-  const int status = finish_recording(recorder) ? kDone : kCouldNotRun;
+  serving.stop_deadline->cancel();  // packing takes as long as it takes
+  const int status = finish_recording(*serving.recorder) ? kDone : kCouldNotRun;
   log_.info("stopped");
   // A thread that is stuck in the kernel must not see its objects destroyed, and nobody can wait for it.
-  if (poller_->stuck_count() != 0 || recording_hangs_) std::_Exit(status);
+  if (poller_->stuck_count() != 0 || recording_hangs_ || file_.is_stuck()) {
+    log_.flush(kLogPatience);
+    std::_Exit(status);
+  }
   return status;
+}
+
+int App::fail(std::string_view message) {
+  log_.flush(options_.once ? std::chrono::hours(1) : std::chrono::milliseconds(1000));
+  complain(message);
+  return kCouldNotRun;
 }
 
 int App::run() {
   raise_open_file_limit();
   if (!options_.once) {
-    if (const Result<void> listening = listen(); !listening) {
-      complain(to_string(listening.error()));
-      return kCouldNotRun;
-    }
+    if (const Result<void> listening = listen(); !listening) return fail(to_string(listening.error()));
   }
-  if (const Result<void> opened = open_kernel(); !opened) {
-    complain(to_string(opened.error()));
-    return kCouldNotRun;
-  }
-  return options_.once ? once() : serve();
+  if (const Result<void> opened = open_kernel(); !opened) return fail(to_string(opened.error()));
+  if (!options_.once) return serve();
+  const int status = once();
+  log_.flush(std::chrono::hours(1));  // of a command, all lines are wanted
+  return status;
 }
 
 int run_or_throw(int argc, const char* const* argv) {
   ParsedCommandLine parsed = parse_command_line(argc, argv, MEMSTAT_VERSION);
   if (parsed.exit_status) return *parsed.exit_status;
   const CommandLine& options = parsed.options;
+  if (options.once || options.check_config || options.list_metrics || options.list_sources) release_signals();
   if (options.list_metrics) return print_or_complain(metric_list());
   if (options.list_sources) return print_or_complain(source_list());
 
-  ConfigFile file(options.config_file);
+  ConfigFile file(options.config_file, {.must_stop = is_stop_wanted});
   ConfigResult loaded = file.load();
   for (const std::string& problem : loaded.problems()) std::fprintf(stderr, "%s\n", problem.c_str());
   if (!loaded) return kWrongUsage;
@@ -408,10 +444,11 @@ int run_or_throw(int argc, const char* const* argv) {
 }  // namespace
 
 int run_app(int argc, const char* const* argv) {
+  hold_signals_for_start();
   try {
     return run_or_throw(argc, argv);
   } catch (const std::exception& exception) {
-    complain(exception.what());
+    complain(why(exception));
     return kCouldNotRun;
   }
 }

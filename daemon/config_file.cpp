@@ -1,61 +1,154 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/config_file.h"
 
-#include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include <algorithm>
 #include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
 #include <vector>
 
+#include "config/config_bytes.h"
+#include "core/base/sanitizer.h"
 #include "core/source.h"
 
 namespace memstat {
 namespace {
 
-Result<std::string> read_descriptor(int descriptor, const std::string& path) {
-  std::string text;
-  char piece[4096];
-  while (true) {
-    const ssize_t got = pread(descriptor, piece, sizeof piece, static_cast<off_t>(text.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(path, errno);
-    if (got == 0) return text;
-    text.append(piece, static_cast<std::size_t>(got));
-    if (text.size() > kMaxConfigBytes) return data_error(path, text.size(), "is larger than a configuration may be (1 MiB)");
-  }
-}
+constexpr std::size_t kStackBytes = 128 * 1024;  // for a few system calls, and whatever a preloaded library puts around them
+constexpr std::size_t kLargeBytes = 64 * 1024;   // a text whose tree leaves more than the heap gives back by itself
+constexpr std::chrono::milliseconds kBetweenLooks{20};
 
 }  // namespace
 
+/// One read, on a thread that allocates nothing: before privileges are dropped the process has no other thread, and the heap
+/// of a second one would count against the limit of locked memory.
+struct ConfigFile::Read {
+  Read(std::string file, int kept_descriptor, void (*before)())
+      : path(std::move(file)), kept(kept_descriptor), before_read(before), room(new char[kMaxConfigBytes + 1]) {}
+
+  void run() noexcept {
+    if (before_read != nullptr) before_read();
+    const std::span<char> bytes_room(room.get(), kMaxConfigBytes + 1);
+    bytes = read_config_bytes(path.c_str(), bytes_room);
+    const bool is_refused =
+        bytes.stop == ConfigBytes::Stop::kOpen && (bytes.system_errno == EACCES || bytes.system_errno == EPERM);
+    if (is_refused && kept >= 0) {
+      struct stat old = {};
+      struct stat named = {};
+      const bool is_gone = fstat(kept, &old) != 0 || old.st_nlink == 0;
+      // The name can be looked up when only the file itself is closed to us; where its folder is, too, the link count must
+      // do.
+      is_replaced =
+          is_gone || (stat(path.c_str(), &named) == 0 && (named.st_dev != old.st_dev || named.st_ino != old.st_ino));
+      if (!is_replaced) bytes = read_config_bytes(kept, bytes_room);
+    }
+    const std::lock_guard lock(mutex);
+    is_done = true;
+    done.notify_all();
+  }
+
+  const std::string path;
+  const int kept;  // -1: none
+  void (*const before_read)();
+  const std::unique_ptr<char[]> room;
+  ConfigBytes bytes;
+  bool is_replaced = false;
+  std::mutex mutex;
+  std::condition_variable done;
+  bool is_done = false;  // guarded by mutex
+  pthread_t thread = {};
+};
+
+ConfigFile::ConfigFile(std::string path, ConfigPatience patience) : path_(std::move(path)), patience_(std::move(patience)) {}
+
 ConfigFile::~ConfigFile() {
+  if (read_ != nullptr && is_stuck()) {
+    pthread_detach(read_->thread);
+    (void)read_.release();  // NOLINT(bugprone-unused-return-value): its thread uses it, perhaps for ever
+    return;                 // and the descriptor
+  }
+  if (read_ != nullptr) end_read();
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-Result<std::string> ConfigFile::read() {
-  Result<std::string> text = read_config_file(path_);
-  if (text) {
-    const int fresh = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fresh >= 0) {
-      if (descriptor_ >= 0) close(descriptor_);
-      descriptor_ = fresh;
-    }
-    return text;
+bool ConfigFile::is_stuck() const {
+  if (read_ == nullptr) return false;
+  const std::lock_guard lock(read_->mutex);
+  return !read_->is_done;
+}
+
+void ConfigFile::end_read() {
+  pthread_join(read_->thread, nullptr);
+  if (read_->bytes.descriptor >= 0) close(read_->bytes.descriptor);
+  read_.reset();
+}
+
+Result<void> ConfigFile::run_read() {
+  const auto late = [this](int system_errno, std::string_view detail) {
+    return Error{.code = ErrorCode::kTimeout,
+                 .source = {},
+                 .path = path_,
+                 .system_errno = system_errno,
+                 .offset = {},
+                 .detail = std::string(detail)};
+  };
+  if (read_ != nullptr) {
+    if (is_stuck()) return late(0, "an earlier read of the configuration has still not come back; look at its file system");
+    end_read();
   }
-  if (text.error().code != ErrorCode::kPermission || descriptor_ < 0) return text;
-  struct stat kept = {};
-  struct stat named = {};
-  const bool is_gone = fstat(descriptor_, &kept) != 0 || kept.st_nlink == 0;
-  // The name can be looked up when only the file itself is closed to us; where its folder is, too, the link count must do.
-  const bool is_other =
-      !is_gone && stat(path_.c_str(), &named) == 0 && (named.st_dev != kept.st_dev || named.st_ino != kept.st_ino);
-  if (is_gone || is_other) {
+  auto read = std::make_unique<Read>(path_, descriptor_, patience_.before_read);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+#if !defined(MEMSTAT_SANITIZED)
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+#endif
+  const auto body = [](void* self) -> void* {
+    static_cast<Read*>(self)->run();
+    return nullptr;
+  };
+  const int failure = pthread_create(&read->thread, &attributes, body, read.get());
+  pthread_attr_destroy(&attributes);
+  if (failure != 0) return system_error(path_, failure, "no thread to read the configuration with");
+  read_ = std::move(read);
+  const auto due = std::chrono::steady_clock::now() + patience_.deadline;
+  std::unique_lock lock(read_->mutex);
+  while (!read_->is_done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= due) return late(0, "the file system did not give the configuration in time; it is not waited for");
+    read_->done.wait_until(lock, std::min(due, now + kBetweenLooks));
+    if (!read_->is_done && patience_.must_stop && patience_.must_stop()) return late(0, "memstatd is stopping");
+  }
+  return {};
+}
+
+Result<std::string> ConfigFile::read() {
+  if (Result<void> came_back = run_read(); !came_back) return came_back.error();
+  Result<std::string> text = std::string();
+  if (read_->is_replaced) {
+    text = config_bytes_error(path_, read_->bytes);
     text.error().detail =
         "the file was replaced by one that memstatd may not read since it gave up root; make it (and its "
         "folders) readable for the account of the key user, or restart";
-    return text;
+  } else if (read_->bytes.stop != ConfigBytes::Stop::kDone) {
+    text = config_bytes_error(path_, read_->bytes);
+  } else {
+    text = std::string(read_->room.get(), read_->bytes.size);
   }
-  return read_descriptor(descriptor_, path_);
+  if (const int fresh = std::exchange(read_->bytes.descriptor, -1); fresh >= 0) {
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = fresh;
+  }
+  end_read();
+  return text;
 }
 
 ConfigResult ConfigFile::load() {
@@ -68,7 +161,11 @@ ConfigResult ConfigFile::load() {
     sources.push_back(source->name);
     options.push_back(source->options);
   }
-  return load_config_text(*text, path_, ConfigContext{.sources = sources, .options = options});
+  ConfigResult result = load_config_text(*text, path_, ConfigContext{.sources = sources, .options = options});
+#if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
+  if (text->size() > kLargeBytes) malloc_trim(0);
+#endif
+  return result;
 }
 
 }  // namespace memstat

@@ -2,8 +2,14 @@
 #include "daemon/poll_loop.h"
 
 #include <chrono>
+#include <exception>
 
 namespace memstat {
+namespace {
+
+constexpr std::chrono::milliseconds kAfterFailure{100};
+
+}  // namespace
 
 std::int64_t PollSchedule::advance(std::int64_t now_ns) {
   due_ns_ += interval_ns_;
@@ -97,12 +103,18 @@ void PollLoop::run() {
       if (must_stop_) return;
       config.swap(new_config_);
     }
-    if (config) {
-      poller_.configure(*config);
-      feed_.configure(*config);
-      continue;
+    try {
+      if (config) {
+        poller_.configure(*config);
+        feed_.configure(*config);
+      } else {
+        poll_once(is_due);
+      }
+    } catch (const std::exception&) {  // std::bad_alloc: tried again, but not at once
+      std::unique_lock lock(mutex_);
+      if (config && !new_config_) new_config_.swap(config);
+      if (wake_.wait_for(lock, kAfterFailure, [this] { return must_stop_; })) return;
     }
-    poll_once(is_due);
   }
 }
 

@@ -42,10 +42,11 @@ struct PrivilegeReport {
 /// and before any thread exists: capabilities, seccomp and Landlock belong to a thread and are inherited only by its
 /// children.
 ///
-/// Linux: all capability sets are emptied (whether root or not) and that is verified; afterwards new programs, new
-/// processes, outgoing connections and executable memory are refused, and what only an intruder would call (execve, ptrace,
-/// mount, bpf, keyctl, module loading, ...) kills the process. FreeBSD: user, groups and memory only. Neither the sandbox
-/// nor memory locking is applied under a sanitizer, whose run-time needs what they refuse.
+/// Linux: all capability sets are emptied (whether root or not) and that is verified; afterwards new programs, processes
+/// and listeners, outgoing connections, local sockets, datagrams and executable memory are refused, and what only an
+/// intruder would call (execve, ptrace, mount, bpf, keyctl, module loading, ...) kills the process. FreeBSD: user, groups
+/// and memory only. Neither the sandbox nor memory locking is applied under a sanitizer, whose run-time needs what they
+/// refuse.
 ///
 /// Errors: kData when `user` is unknown (only looked up by root) or when other threads exist; kPermission when the kernel
 /// refuses a step without which privileges would remain, or when they turn out to remain. After an error the process may

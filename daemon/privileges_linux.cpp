@@ -8,31 +8,24 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <initializer_list>
 #include <optional>
 
 #include "core/base/sanitizer.h"
 #include "core/base/text.h"
 #include "daemon/privileges.h"
-
-#if defined(MEMSTAT_HAVE_SECCOMP)
-#include <seccomp.h>
-#endif
+#include "daemon/seccomp_linux.h"
 
 namespace memstat {
 namespace {
@@ -67,12 +60,24 @@ Error wrong(std::string detail) {
 }
 
 // 0 when /proc does not tell.
-unsigned count_threads() {
+unsigned list_threads() {
   DIR* const folder = opendir("/proc/self/task");
   if (folder == nullptr) return 0;
   unsigned count = 0;
   while (const dirent* const entry = readdir(folder)) count += entry->d_name[0] != '.';
   closedir(folder);
+  return count;
+}
+
+// A thread that has been joined, such as the one that read the configuration, may still be on its way out of the list.
+unsigned count_threads() {
+  constexpr int kLooks = 200;
+  constexpr timespec kBetweenLooks{.tv_sec = 0, .tv_nsec = 1'000'000};
+  unsigned count = list_threads();
+  for (int look = 0; count > 1 && look < kLooks; ++look) {
+    nanosleep(&kBetweenLooks, nullptr);
+    count = list_threads();
+  }
   return count;
 }
 
@@ -224,6 +229,7 @@ enum LandlockAccess : std::uint64_t {
   kIoctlDev = 1U << 15,  // ABI 5
   kForFiles = kWriteFile | kReadFile | kTruncate,
 };
+constexpr std::uint64_t kNetBindTcp = 1U << 0;
 constexpr std::uint64_t kNetConnectTcp = 1U << 1;
 constexpr std::uint64_t kScopeAbstractUnixAndSignals = 3;
 
@@ -269,7 +275,7 @@ std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, Priv
   attributes.handled_access_fs = kAllOfAbi1;
   if (abi >= 2) attributes.handled_access_fs |= kRefer;
   if (abi >= 3) attributes.handled_access_fs |= kTruncate;
-  if (abi >= 4) attributes.handled_access_net = kNetConnectTcp;
+  if (abi >= 4) attributes.handled_access_net = kNetBindTcp | kNetConnectTcp;
   if (abi >= 5) attributes.handled_access_fs |= kIoctlDev;
   if (abi >= 6) attributes.scoped = kScopeAbstractUnixAndSignals;
   Descriptor ruleset(static_cast<int>(syscall(kSysLandlockCreateRuleset, &attributes, sizeof attributes, 0)));
@@ -283,144 +289,6 @@ std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, Priv
   for (const std::string& path : options.readable_paths) allow_path(ruleset.get(), path, read, report);
   for (const std::string& path : options.writable_paths) allow_path(ruleset.get(), path, write, report);
   return ruleset;
-}
-
-// ---- seccomp -----------------------------------------------------------------------------------------------------------
-
-#if defined(MEMSTAT_HAVE_SECCOMP)
-// By name, because a name that this architecture or this libseccomp lacks is then simply skipped. Separated by blanks.
-constexpr std::string_view kAllowed =
-    // Memory.
-    "brk mremap munmap madvise mlock mlock2 munlock "
-    // Threads, scheduling, identity.
-    "futex futex_time64 futex_waitv set_robust_list get_robust_list rseq set_tid_address membarrier exit exit_group "
-    "gettid getpid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp getpgid getsid "
-    "wait4 waitid getcpu sched_yield sched_getaffinity sched_setaffinity sched_getscheduler sched_getparam "
-    "sched_get_priority_max sched_get_priority_min capget "
-    // Signals.
-    "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait rt_sigtimedwait_time64 rt_sigpending rt_sigsuspend "
-    "sigaltstack sigreturn signalfd signalfd4 restart_syscall pause "
-    // Time.
-    "clock_gettime clock_gettime64 clock_getres clock_getres_time64 clock_nanosleep clock_nanosleep_time64 "
-    "nanosleep gettimeofday time times timerfd_create timerfd_settime timerfd_settime64 timerfd_gettime "
-    // The machine and the daemon's own consumption.
-    "uname sysinfo getrusage getrlimit ugetrlimit getrandom "
-    // Reading and writing.
-    "read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek _llseek sendfile sendfile64 "
-    "copy_file_range close close_range dup dup2 dup3 fcntl fcntl64 flock pipe pipe2 eventfd eventfd2 poll ppoll "
-    "ppoll_time64 select _newselect pselect6 pselect6_time64 epoll_create epoll_create1 epoll_ctl epoll_wait "
-    "epoll_pwait epoll_pwait2 "
-    // Files: the kernel's, the configuration, recordings. Landlock and permissions decide which.
-    "open openat openat2 creat stat stat64 lstat lstat64 fstat fstat64 newfstatat fstatat64 statx statfs statfs64 "
-    "fstatfs fstatfs64 access faccessat faccessat2 readlink readlinkat getcwd getdents getdents64 mkdir mkdirat "
-    "rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat ftruncate ftruncate64 fallocate fsync "
-    "fdatasync sync_file_range fadvise64 fadvise64_64 chmod fchmod fchmodat umask utimensat utimensat_time64 "
-    // Sockets. No connect: nothing in the daemon calls out, and what reads root's figures should not be able to.
-    "bind listen accept accept4 socketpair getsockname getpeername getsockopt setsockopt shutdown recv recvfrom "
-    "recvmsg recvmmsg send ";
-
-// Calls that no bug of ours makes: whoever makes one is not us any more.
-constexpr std::string_view kKilled =
-    "execve execveat ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp bpf userfaultfd "
-    "io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key mount umount umount2 pivot_root "
-    "chroot open_tree move_mount mount_setattr fsopen fsconfig fsmount fspick setns unshare kexec_load "
-    "kexec_file_load init_module finit_module delete_module reboot swapon swapoff acct iopl ioperm modify_ldt "
-    "open_by_handle_at settimeofday clock_settime clock_adjtime adjtimex stime sethostname setdomainname syslog "
-    "vhangup quotactl personality uselib lookup_dcookie nfsservctl fanotify_init ";
-
-class Filter {
- public:
-  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
-  ~Filter() {
-    if (context_ != nullptr) seccomp_release(context_);
-  }
-  Filter(const Filter&) = delete;
-  Filter& operator=(const Filter&) = delete;
-
-  void rule(std::uint32_t action, std::string_view name, std::initializer_list<scmp_arg_cmp> conditions = {}) {
-    const int number = seccomp_syscall_resolve_name(std::string(name).c_str());
-    if (number == __NR_SCMP_ERROR || context_ == nullptr) return;
-    const int status =
-        seccomp_rule_add_array(context_, action, number, static_cast<unsigned>(conditions.size()), conditions.begin());
-    if (status != 0 && status != -EDOM && status_ == 0) status_ = status;  // EDOM: not on this architecture.
-  }
-  void rules(std::uint32_t action, std::string_view names) {
-    for (std::string_view name; next_word(names, name);) rule(action, name);
-  }
-  // 0, or the first errno.
-  int load() {
-    if (context_ == nullptr) return ENOMEM;
-    if (status_ == 0) status_ = seccomp_load(context_);
-    return -status_;
-  }
-
- private:
-  scmp_filter_ctx context_;
-  int status_ = 0;
-};
-
-scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
-  return scmp_arg_cmp{.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
-}
-
-scmp_arg_cmp equal(unsigned argument, std::uint64_t value) {
-  return scmp_arg_cmp{.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value, .datum_b = 0};
-}
-
-// Numbers of ioctl and prctl and the like are compared in their lower 32 bits: C libraries disagree about sign extension.
-scmp_arg_cmp equal32(unsigned argument, std::uint32_t value) { return masked(argument, 0xffffffffU, value); }
-
-int load_filter() {
-  constexpr std::uint64_t kCloneThread = 0x10000;
-#if defined(__s390__) || defined(__s390x__)
-  constexpr unsigned kCloneFlagsArgument = 1;
-#else
-  constexpr unsigned kCloneFlagsArgument = 0;
-#endif
-  constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it.
-  constexpr std::uint32_t kTypeMask = 0xf;         // Without SOCK_NONBLOCK and SOCK_CLOEXEC.
-  Filter filter;
-  filter.rules(SCMP_ACT_ALLOW, kAllowed);
-  const std::uint32_t kill = seccomp_api_get() >= 3 ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_KILL;
-  filter.rules(kill, kKilled);
-
-  // Threads, but no processes. The flags of clone3 lie in memory where a filter cannot look; told that it does not exist,
-  // the C library falls back to clone.
-  filter.rule(SCMP_ACT_ALLOW, "clone", {masked(kCloneFlagsArgument, kCloneThread, kCloneThread)});
-  filter.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  // Memory, but no new code.
-  for (const char* const name : {"mmap", "mmap2", "mprotect"}) filter.rule(SCMP_ACT_ALLOW, name, {masked(2, PROT_EXEC, 0)});
-  // Listeners (a reload may open one) and local sockets; nothing that could send a datagram off the machine.
-  filter.rule(SCMP_ACT_ALLOW, "socket", {equal32(0, AF_INET), masked(1, kTypeMask, SOCK_STREAM)});
-  filter.rule(SCMP_ACT_ALLOW, "socket", {equal32(0, AF_INET6), masked(1, kTypeMask, SOCK_STREAM)});
-  filter.rule(SCMP_ACT_ALLOW, "socket", {equal32(0, AF_UNIX)});
-  // Sending, without TCP's way to connect by sending.
-  for (const char* const name : {"sendto", "sendmmsg"}) filter.rule(SCMP_ACT_ALLOW, name, {masked(3, MSG_FASTOPEN, 0)});
-  filter.rule(SCMP_ACT_ALLOW, "sendmsg", {masked(2, MSG_FASTOPEN, 0)});
-  for (const std::uint32_t request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS}) {
-    filter.rule(SCMP_ACT_ALLOW, "ioctl", {equal32(1, request)});
-  }
-  for (const std::uint32_t option : {std::uint32_t{PR_SET_NAME}, std::uint32_t{PR_GET_NAME}, kPrSetVma}) {
-    filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, option)});
-  }
-  filter.rule(SCMP_ACT_ALLOW, "prlimit64", {equal32(0, 0), equal(2, 0)});  // Own limits, only to read.
-  // abort() and raise() must work, and reach no other process.
-  const auto self = static_cast<std::uint32_t>(getpid());
-  for (const char* const name : {"tgkill", "kill"}) filter.rule(SCMP_ACT_ALLOW, name, {equal32(0, self)});
-  return filter.load();
-}
-#endif
-
-void enter_seccomp(PrivilegeReport& report) {
-#if defined(MEMSTAT_HAVE_SECCOMP)
-  if (const int status = load_filter(); status != 0) {
-    report.notes.push_back("sandbox: no filter of system calls (" + errno_text(status) + "); the kernel may lack seccomp");
-    return;
-  }
-  report.seccomp = true;
-#else
-  report.notes.emplace_back("sandbox: built without libseccomp, so there is no filter of system calls");
-#endif
 }
 
 }  // namespace
@@ -486,7 +354,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
       report.notes.push_back("sandbox: Landlock could not be entered (" + errno_text(errno) + ")");
     }
   }
-  enter_seccomp(report);
+  if (Result<void> entered = enter_seccomp(report); !entered) return entered.error();
   return report;
 }
 

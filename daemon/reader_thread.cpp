@@ -37,6 +37,8 @@ Error timeout_error(const PolledSource& source, std::string_view detail) {
 Result<void> read_guarded(SourceReader& reader, KernelView& view) {
   try {
     return read_source(reader, view);
+  } catch (const std::bad_alloc&) {  // of a source that poller and log name; there is no memory to say more
+    return Error{.code = ErrorCode::kNoMemory, .source = {}, .path = {}, .system_errno = 0, .offset = {}, .detail = {}};
   } catch (const std::exception& exception) {
     return Error{.code = ErrorCode::kIo,
                  .source = std::string(reader.descriptor->name),

@@ -88,6 +88,9 @@ struct SelfMetrics::Implementation {
                            "1 when the last loading of the configuration succeeded, 0 when the one before it is in force.")
                         .Add({});
   Gauge& locked = gauges(registry, "memstat_memory_locked", "1 when the daemon's memory is locked against paging.").Add({});
+  Counter& log_dropped = counters(registry, "memstat_log_lines_dropped_total",
+                                  "Lines of the log that were dropped because the log was not read fast enough.")
+                             .Add({});
   Gauge& open_files = gauges(registry, "process_open_fds", "Number of open file descriptors.").Add({});
   Gauge& max_files = gauges(registry, "process_max_fds", "Maximum number of open file descriptors.").Add({});
   Gauge& virtual_bytes = gauges(registry, "process_virtual_memory_bytes", "Virtual memory size in bytes.").Add({});
@@ -226,12 +229,20 @@ void SelfMetrics::recording_poll(RecordingOutcome outcome) {
   ++implementation_->version;
 }
 
+void SelfMetrics::log_lines_dropped(std::uint64_t total) {
+  const double more = static_cast<double>(total) - implementation_->log_dropped.Value();
+  if (more <= 0) return;
+  implementation_->log_dropped.Increment(more);
+  ++implementation_->version;
+}
+
 std::span<const std::string_view> SelfMetrics::names() {
   static constexpr std::string_view kNames[] = {
       "memstat_boot_timestamp_seconds",
       "memstat_build_info",
       "memstat_config_last_reload_successful",
       "memstat_kernel_info",
+      "memstat_log_lines_dropped_total",
       "memstat_memory_locked",
       "memstat_poll_duration_seconds",
       "memstat_poll_interval_seconds",

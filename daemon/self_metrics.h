@@ -59,6 +59,8 @@ class SelfMetrics {
   /// There is a recording: its counts are on the page from now on, at 0.
   void recording_started();
   void recording_poll(RecordingOutcome outcome);
+  /// `total`: since the start.
+  void log_lines_dropped(std::uint64_t total);
 
   /// Grows with every change of a figure (process_* are none of them), so that a page made of them can be kept.
   [[nodiscard]] std::uint64_t version() const;

@@ -122,8 +122,8 @@ void TextfileWriter::run() {
     lock.unlock();
     try {
       write_page();
-    } catch (const std::exception& exception) {
-      if (!std::exchange(is_failing_, true)) tell_(LogLevel::kError, std::string("textfile: ") + exception.what());
+    } catch (const std::exception&) {
+      if (!std::exchange(is_failing_, true)) tell_(LogLevel::kError, "textfile: not written: out of memory");
     }
     lock.lock();
   }

@@ -90,11 +90,13 @@ def run(*arguments, environment=None, **options):
 class Daemon:
     """A memstatd that serves on a port of its own. As a context manager it ends with the block, cleanly or not at all."""
 
-    def __init__(self, *arguments, listen=True, environment=None):
+    def __init__(self, *arguments, listen=True, environment=None, unread_after=None):
+        """`unread_after`: the log is read up to the line that holds this, and then no further."""
         command = [MEMSTATD, *arguments] + (["--listen", "127.0.0.1:0"] if listen else [])
         self._lines = []
         self._changed = threading.Condition()
         self._ended = False
+        self._unread_after = unread_after
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, **(environment or {})})
         self._readers = [threading.Thread(target=self._read, args=(self.process.stderr, True), daemon=True),
@@ -114,6 +116,8 @@ class Daemon:
             with self._changed:
                 (self._lines if is_log else self._printed).append(line.decode("utf-8", "backslashreplace"))
                 self._changed.notify_all()
+            if is_log and self._unread_after and self._unread_after.encode() in line:
+                break
         with self._changed:
             self._ended = self._ended or is_log
             self._changed.notify_all()

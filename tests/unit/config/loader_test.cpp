@@ -284,15 +284,20 @@ TEST_F(ReadConfigFile, GivesAllBytes) {
   EXPECT_EQ(*empty, "");
 }
 
-TEST_F(ReadConfigFile, ReadsAPipeToItsEnd) {
+TEST_F(ReadConfigFile, ReadsRegularFilesOnlyAndWaitsForNoPipe) {
+  const std::string fifo = folder_ / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
-  ASSERT_EQ(::write(ends[1], "tier: full\n", 11), 11);
-  close(ends[1]);
-  const auto result = read_config_file("/dev/fd/" + std::to_string(ends[0]));
+  for (const std::string& path : {fifo, "/dev/fd/" + std::to_string(ends[0]), std::string("/dev/zero")}) {
+    const auto result = read_config_file(path);
+    ASSERT_FALSE(result) << path;
+    EXPECT_EQ(result.error().path, path);
+    EXPECT_EQ(result.error().system_errno, EINVAL);
+    EXPECT_NE(result.error().detail.find("must be a plain file"), std::string::npos) << result.error().detail;
+  }
   close(ends[0]);
-  ASSERT_TRUE(result) << to_string(result.error());
-  EXPECT_EQ(*result, "tier: full\n");
+  close(ends[1]);
 }
 
 TEST_F(ReadConfigFile, NamesThePathAndTheReasonWhenItFails) {
@@ -321,7 +326,6 @@ TEST_F(ReadConfigFile, StopsAtOneMebibyte) {
   const auto result = read_config_file(write("beyond", std::string(kMaxConfigBytes + 1, '#')));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().system_errno, EFBIG);
-  EXPECT_FALSE(read_config_file("/dev/zero"));
 }
 
 }  // namespace

@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace memstat {
 namespace {
@@ -138,6 +141,46 @@ TEST_F(ConfigFileTest, AReplacedFileThatItMayNotReadIsAProblemThatSaysWhatToDo) 
     std::filesystem::remove(path_);
   }
 }
+
+/// A file system that does not answer: reads wait in front of it until the test lets them go on.
+class SlowFileSystem {
+ public:
+  SlowFileSystem() { is_slow = true; }
+  ~SlowFileSystem() { answer(); }
+  SlowFileSystem(const SlowFileSystem&) = delete;
+  SlowFileSystem& operator=(const SlowFileSystem&) = delete;
+  static void answer() {
+    is_slow = false;
+    is_slow.notify_all();
+  }
+  static void wait() { is_slow.wait(true); }
+
+ private:
+  inline static std::atomic<bool> is_slow = false;
+};
+
+TEST_F(ConfigFileTest, AFileSystemThatDoesNotAnswerIsAProblemAndLaterReadAgain) {
+  write(path_, "retention: 3\n");
+  ConfigFile file(path_, {.deadline = std::chrono::milliseconds(1), .before_read = SlowFileSystem::wait});
+  {
+    const SlowFileSystem slow;
+    EXPECT_THAT(file.load().problems(), ElementsAre(HasSubstr("timeout: the file system did not give")));
+    EXPECT_TRUE(file.is_stuck());
+    EXPECT_THAT(file.load().problems(), ElementsAre(HasSubstr("an earlier read")));
+  }
+  while (file.is_stuck()) std::this_thread::yield();
+  ConfigResult loaded = file.load();
+  while (!loaded) loaded = file.load();  // a deadline of a millisecond may pass on a busy machine
+  EXPECT_EQ(loaded->retention, 3U);
+}
+
+TEST_F(ConfigFileTest, AReadIsNotWaitedForWhenItIsTimeToStop) {
+  write(path_, "retention: 3\n");
+  const SlowFileSystem slow;
+  ConfigFile file(
+      path_, {.deadline = std::chrono::hours(1), .must_stop = [] { return true; }, .before_read = SlowFileSystem::wait});
+  EXPECT_THAT(file.load().problems(), ElementsAre(HasSubstr("memstatd is stopping")));
+}  // and a read that is stuck is left behind
 
 }  // namespace
 }  // namespace memstat

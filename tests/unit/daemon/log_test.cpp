@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -85,6 +88,7 @@ TEST(Log, LevelAndFormatChangeWhileItRuns) {
 
 TEST(Log, LinesOfSeveralThreadsAreWhole) {
   const std::string text = logged({}, [](Log& log) {
+    log.start_thread();
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&log, i] {
@@ -99,6 +103,42 @@ TEST(Log, LinesOfSeveralThreadsAreWhole) {
   const std::vector<std::string> lines = lines_of(text);
   EXPECT_THAT(lines, SizeIs(200));
   for (const std::string& line : lines) EXPECT_THAT(line, ContainsRegex(" info: (a{40}|b{40}|c{40}|d{40})$"));
+}
+
+TEST(Log, WhatIsDroppedIsCountedAndToldBeforeTheNextLineThatFits) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const std::string filling(4096, 'f');
+  while (::write(ends[1], filling.data(), filling.size()) > 0) continue;
+  std::string text;
+  {
+    Log log({}, ends[1]);
+    log.start_thread();
+    const std::string line(1000, 'x');
+    for (std::size_t i = 0; i < 2 * Log::kCapacityBytes / line.size(); ++i) log.info(line);
+    const std::uint64_t dropped = log.dropped();
+    EXPECT_GT(dropped, Log::kCapacityBytes / line.size() / 2);
+    const auto drain = [&] {
+      char piece[65536];
+      for (ssize_t got = 0; (got = ::read(ends[0], piece, sizeof piece)) > 0;) {
+        text.append(piece, static_cast<std::size_t>(got));
+      }
+    };
+    while (!log.flush(std::chrono::milliseconds(1))) drain();
+    log.info("at last");
+    ASSERT_TRUE(log.flush(std::chrono::seconds(60)));
+    drain();
+    EXPECT_THAT(text, EndsWith("info: at last\n"));
+    std::uint64_t told = 0;  // a line that says so may fit where a longer one does not
+    for (const std::string& said : lines_of(text.substr(text.find_first_not_of('f')))) {
+      if (said.find(" lines before this one were dropped") == std::string::npos) continue;
+      told += std::stoull(said.substr(said.find("warning: ") + 9));
+    }
+    EXPECT_EQ(told, dropped);
+    EXPECT_EQ(log.dropped(), dropped);
+  }
+  close(ends[0]);
+  close(ends[1]);
 }
 
 }  // namespace

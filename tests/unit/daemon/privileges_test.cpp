@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,7 +121,8 @@ PrivilegeOptions as_nobody() {
   return {.user = "nobody", .sandbox = true, .lock_memory = false, .readable_paths = {"/proc/self"}, .writable_paths = {}};
 }
 
-bool landlock_supported() { return syscall(444, nullptr, 0, 1) >= 1; }
+long landlock_abi() { return syscall(444, nullptr, 0, 1); }
+bool landlock_supported() { return landlock_abi() >= 1; }
 
 class TemporaryFolder {
  public:
@@ -328,6 +330,75 @@ TEST(Privileges, NewCodeAndOutgoingConnectionsAreRefused) {
   expect_clean(outcome);
 }
 
+/// Whether the descriptor could be bound to a free port of loopback.
+bool bind_to_loopback(int fd) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+}
+
+TEST(Privileges, NoSocketReachesOtherProcessesOfTheMachine) {
+  SKIP_UNDER_SANITIZERS();
+  const Outcome outcome = in_child([](int) -> std::string {
+    int inherited[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, inherited) != 0) return "socketpair";
+    const Result<PrivilegeReport> report = drop_privileges(as_nobody());
+    if (!report) return to_string(report.error());
+    if (!report->seccomp) return "no seccomp";
+    Findings findings;
+    for (const int type : {SOCK_DGRAM, SOCK_STREAM, SOCK_SEQPACKET}) {
+      findings.expect(socket(AF_UNIX, type, 0) < 0 && errno == EPERM, "a local socket of type " + std::to_string(type));
+    }
+    int pair[2];
+    findings.expect(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) != 0 && errno == EPERM, "a pair of sockets for datagrams");
+    findings.expect(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "a pair of streams, which the HTTP front makes");
+    for (const int family : {AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK}) {
+      findings.expect(socket(family, SOCK_STREAM, 0) < 0 && errno == EPERM, "a socket of family " + std::to_string(family));
+    }
+    findings.expect(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) < 0 && errno == EPERM, "a raw socket");
+    sockaddr_un log{};
+    log.sun_family = AF_UNIX;
+    std::strcpy(log.sun_path, "/dev/log");
+    findings.expect(sendto(inherited[0], "x", 1, 0, reinterpret_cast<sockaddr*>(&log), sizeof log) < 0 && errno == EPERM,
+                    "a datagram to an address");
+    findings.expect(send(inherited[0], "x", 1, 0) == 1, "a datagram to the other end");
+    return findings.text();
+  });
+  if (outcome.text == "no seccomp") GTEST_SKIP() << "built or running without seccomp";
+  expect_clean(outcome);
+}
+
+TEST(Privileges, NothingNewIsListenedOn) {
+  SKIP_UNDER_SANITIZERS();
+  const Outcome outcome = in_child([](int) -> std::string {
+    const int before = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (!bind_to_loopback(before) || listen(before, 1) != 0) return "listening before";
+    const Result<PrivilegeReport> report = drop_privileges(as_nobody());
+    if (!report) return to_string(report.error());
+    if (!report->seccomp) return "no seccomp";
+    Findings findings;
+    const int after = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    findings.expect(after >= 0, "a socket, which civetweb makes");
+    findings.expect(!bind_to_loopback(after) && errno == EPERM, "bind");
+    findings.expect(listen(after, 1) != 0 && errno == EPERM, "listen");
+    findings.expect(accept(before, nullptr, nullptr) < 0 && errno == EAGAIN, "accepting goes on");
+    return findings.text();
+  });
+  if (outcome.text == "no seccomp") GTEST_SKIP() << "built or running without seccomp";
+  expect_clean(outcome);
+}
+
+TEST(Privileges, WhereTheKernelCanLandlockLetsNoPortBeBoundEither) {
+  SKIP_UNDER_SANITIZERS();
+  if (landlock_abi() < 4) GTEST_SKIP() << "Landlock of this kernel knows no ports (Linux 6.7 does)";
+  expect_clean(in_child([](int) -> std::string {
+    const Result<PrivilegeReport> report = drop_privileges(as_nobody());
+    if (!report) return to_string(report.error());
+    return bind_to_loopback(socket(AF_INET, SOCK_STREAM, 0)) ? "bound" : "";
+  }));
+}
+
 TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
   SKIP_UNDER_SANITIZERS();
   if (!landlock_supported()) GTEST_SKIP() << "this kernel has no Landlock";
@@ -393,17 +464,12 @@ TEST(Privileges, AnOpenSlabinfoStillReadsToItsEndButCannotBeOpenedAgain) {
   close(slabinfo);
 }
 
-// Listens on a port of the kernel's choice; tells it to the parent; accepts, reads a byte and sends it back.
-std::string serve_one(int to_parent) {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// Tells the parent the port; accepts, reads a byte and sends it back.
+std::string serve_one(int listener, int to_parent) {
   sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
   const int on = 1;
   if (setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return "setsockopt";
-  if (bind(listener, reinterpret_cast<sockaddr*>(&address), length) != 0) return "bind";
-  if (listen(listener, 1) != 0) return "listen";
   if (getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "getsockname";
   if (write(to_parent, &address.sin_port, sizeof address.sin_port) != sizeof address.sin_port) return "pipe";
   const int connection = accept(listener, nullptr, nullptr);
@@ -436,6 +502,8 @@ TEST(Privileges, ThreadsSocketsAndMemoryStillWork) {
       [](int to_parent) -> std::string {
         PrivilegeOptions options = as_nobody();
         options.lock_memory = true;
+        const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (!bind_to_loopback(listener) || listen(listener, 1) != 0) return "listen";
         const Result<PrivilegeReport> report = drop_privileges(options);
         if (!report) return to_string(report.error());
         Findings findings;
@@ -451,7 +519,7 @@ TEST(Privileges, ThreadsSocketsAndMemoryStillWork) {
         }
         threads.emplace_back([&] {
           pthread_setname_np(pthread_self(), "test-server");
-          served = serve_one(to_parent);
+          served = serve_one(listener, to_parent);
         });
         for (std::thread& thread : threads) thread.join();
         findings.expect(served.empty(), served);

@@ -26,13 +26,26 @@ TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
   metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
   metrics_.source_failed("s", ErrorCode::kIo, 0.1);
   const std::string text = metrics_.text();
-  for (const char* name :
-       {"memstat_source_up", "memstat_source_read_seconds", "memstat_source_last_success_timestamp_seconds",
-        "memstat_source_errors_total", "memstat_source_types", "memstat_poll_timestamp_seconds", "memstat_poll_missed_total",
-        "memstat_series", "memstat_series_dropped", "memstat_config_last_reload_successful", "memstat_memory_locked",
-        "memstat_build_info", "memstat_snapshots_skipped_total", "process_cpu_seconds_total",
-        "process_resident_memory_bytes", "process_virtual_memory_bytes", "process_open_fds", "process_max_fds",
-        "process_start_time_seconds"}) {
+  for (const char* name : {"memstat_source_up",
+                           "memstat_source_read_seconds",
+                           "memstat_source_last_success_timestamp_seconds",
+                           "memstat_source_errors_total",
+                           "memstat_source_types",
+                           "memstat_poll_timestamp_seconds",
+                           "memstat_poll_missed_total",
+                           "memstat_series",
+                           "memstat_series_dropped",
+                           "memstat_config_last_reload_successful",
+                           "memstat_memory_locked",
+                           "memstat_build_info",
+                           "memstat_snapshots_skipped_total",
+                           "memstat_log_lines_dropped_total",
+                           "process_cpu_seconds_total",
+                           "process_resident_memory_bytes",
+                           "process_virtual_memory_bytes",
+                           "process_open_fds",
+                           "process_max_fds",
+                           "process_start_time_seconds"}) {
     EXPECT_THAT(text, HasSubstr("# HELP " + std::string(name) + " "));
     EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(name) + " "));
   }
@@ -52,11 +65,14 @@ TEST_F(SelfMetricsTest, CountersAddAndGaugesSet) {
   metrics_.snapshot_skipped();
   metrics_.config_reloaded(false);
   metrics_.memory_locked(true);
+  metrics_.log_lines_dropped(3);
+  metrics_.log_lines_dropped(3);  // of the whole time
   metrics_.poll_finished(1700000000.5, 0.25, 1234);
   EXPECT_EQ(value("memstat_poll_missed_total"), "5");
   EXPECT_EQ(value("memstat_snapshots_skipped_total"), "1");
   EXPECT_EQ(value("memstat_config_last_reload_successful"), "0");
   EXPECT_EQ(value("memstat_memory_locked"), "1");
+  EXPECT_EQ(value("memstat_log_lines_dropped_total"), "3");
   EXPECT_EQ(value("memstat_series"), "1234");
   EXPECT_EQ(value("memstat_poll_timestamp_seconds"), "1700000000.5");
   metrics_.config_reloaded(true);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config/config_bytes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace memstat {
+
+ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept {
+  ConfigBytes bytes;
+  struct stat about = {};
+  if (fstat(descriptor, &about) != 0) {
+    bytes.stop = ConfigBytes::Stop::kRead;
+    bytes.system_errno = errno;
+    return bytes;
+  }
+  if (!S_ISREG(about.st_mode)) {
+    bytes.stop = ConfigBytes::Stop::kKind;
+    bytes.system_errno = S_ISDIR(about.st_mode) ? EISDIR : 0;
+    return bytes;
+  }
+  while (bytes.size < room.size()) {
+    const ssize_t got =
+        pread(descriptor, room.data() + bytes.size, room.size() - bytes.size, static_cast<off_t>(bytes.size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      bytes.stop = ConfigBytes::Stop::kRead;
+      bytes.system_errno = errno;
+      return bytes;
+    }
+    if (got == 0) return bytes;
+    bytes.size += static_cast<std::size_t>(got);
+  }
+  bytes.stop = ConfigBytes::Stop::kTooLarge;
+  return bytes;
+}
+
+ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept {
+  int descriptor = -1;
+  do {  // O_NONBLOCK: the open of a pipe waits for whoever writes into it
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  } while (descriptor < 0 && errno == EINTR);
+  if (descriptor < 0) {
+    // ENXIO: a socket.
+    const bool is_other_kind = errno == ENXIO;
+    return ConfigBytes{.stop = is_other_kind ? ConfigBytes::Stop::kKind : ConfigBytes::Stop::kOpen,
+                       .system_errno = is_other_kind ? 0 : errno};
+  }
+  ConfigBytes bytes = read_config_bytes(descriptor, room);
+  if (bytes.stop == ConfigBytes::Stop::kDone) {
+    bytes.descriptor = descriptor;
+  } else {
+    close(descriptor);
+  }
+  return bytes;
+}
+
+Error config_bytes_error(const std::string& path, const ConfigBytes& bytes) {
+  switch (bytes.stop) {
+    case ConfigBytes::Stop::kOpen:
+      return system_error(path, bytes.system_errno, "cannot open the configuration; check the path and who may read it");
+    case ConfigBytes::Stop::kKind: {
+      if (bytes.system_errno == EISDIR) {
+        return system_error(path, EISDIR, "cannot read the configuration; name the file in this directory");
+      }
+      return system_error(path, EINVAL,
+                          "a configuration must be a plain file, not a pipe or a device, because it is read again at each "
+                          "reload");
+    }
+    case ConfigBytes::Stop::kTooLarge: return system_error(path, EFBIG, "more than 1MiB is no configuration of memstatd");
+    case ConfigBytes::Stop::kRead:
+    case ConfigBytes::Stop::kDone: break;
+  }
+  return system_error(path, bytes.system_errno, "cannot read the configuration");
+}
+
+}  // namespace memstat
