@@ -66,9 +66,10 @@ Error config_bytes_error(const std::string& path, const ConfigBytes& bytes) {
       if (bytes.system_errno == EISDIR) {
         return system_error(path, EISDIR, "cannot read the configuration; name the file in this directory");
       }
-      return system_error(path, EINVAL,
-                          "a configuration must be a plain file, not a pipe or a device, because it is read again at each "
-                          "reload");
+      return system_error(
+          path, EINVAL,
+          "a configuration must be a plain file, not a pipe or a device such as /dev/null, because it is read "
+          "again at each reload; an empty file stands for the defaults");
     }
     case ConfigBytes::Stop::kTooLarge: return system_error(path, EFBIG, "more than 1MiB is no configuration of memstatd");
     case ConfigBytes::Stop::kRead:

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -509,6 +510,8 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
     } else {
       loader.read(root);
     }
+  } catch (const std::bad_alloc&) {  // no fault of the file
+    throw;
   } catch (const std::exception& error) {
     loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});
   }

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a configuration may cost: a file of the largest size, made to be dear, is refused within 32 MB of resident memory, and a
+daemon that is told to reload it gives the memory back."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+
+LARGEST_BYTES = 1 << 20
+BOUND_KIB = 32 * 1024
+GIVEN_BACK_WITHIN_KIB = 4 * 1024
+
+# Each piece is repeated up to the largest size.
+DEAR = {
+    "lists in lists": b"[",
+    "maps in maps": b"{",
+    "keys without end": b"? ",
+    "lists in lists by blocks": b"- ",
+    "short values": b"- a\n",
+    "short values in brackets": b"a,",
+    "maps of one key": b"- {a: b}\n",
+    "anchors": b"- &a a\n",
+    "colons": b": ",
+    "words": b"a ",
+    "quotes": b"\"",
+    "lines": b"\n",
+}
+
+
+# The kernel counts what a process was before it became another program, so a small process starts memstatd.
+STARTER = """
+import os, sys
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def check(config):
+    """--check-config: its exit status, the most KiB that were resident, what it complained of."""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", STARTER, program.MEMSTATD, "--config", config, "--check-config"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+    return done.returncode, int(done.stdout.split()[-1]), done.stderr
+
+
+# Just within what is refused before it is parsed.
+DEAR_TO_PARSE = {
+    "as many brackets as may be": b"[" * 59000 + b"a" * (LARGEST_BYTES - 59000),
+    "as many values as may be": b"[" + b"a" * 32 + (b"," + b"a" * 51) * 19900,
+    "as many lines as may be": (b"- " + b"a" * 49 + b"\n") * 19900,
+    "as many keys as may be": b"".join(b"%09d: %s\n" % (i, b"a" * 80) for i in range(9900)),
+}
+
+
+def dear_text(name):
+    if name in DEAR_TO_PARSE:
+        return DEAR_TO_PARSE[name]
+    begin = b"[" if name == "short values in brackets" else b""
+    return (begin + DEAR[name] * LARGEST_BYTES)[:LARGEST_BYTES]
+
+
+class ConfigBounds(unittest.TestCase):
+    def setUp(self):
+        if program.SANITIZER:
+            self.skipTest("a sanitizer's own memory is counted")
+        folder = program.temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
+        self.config = os.path.join(self.folder, "memstatd.yaml")
+
+    def test_the_largest_file_is_refused_within_its_bound(self):
+        for name in [*DEAR, *DEAR_TO_PARSE]:
+            with self.subTest(name):
+                captures.write_file(self.config, dear_text(name))
+                status, most_kib, errors = check(self.config)
+                print(f"{name}: {most_kib} KiB, {errors.splitlines()[:1]}")
+                self.assertEqual(status, 0 if name == "lines" else 2, errors)
+                if name != "lines":
+                    self.assertIn(self.config, errors)
+                self.assertLessEqual(most_kib, BOUND_KIB, name)
+
+    def test_one_byte_more_is_refused_unread(self):
+        captures.write_file(self.config, b"#" * (LARGEST_BYTES + 1))
+        done = program.run("--config", self.config, "--check-config")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("more than 1MiB", done.stderr)
+
+    def test_dev_null_is_refused_with_what_to_do_instead(self):
+        done = program.run("--config", "/dev/null", "--check-config")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("not a pipe or a device such as /dev/null", done.stderr)
+        self.assertIn("an empty file stands for the defaults", done.stderr)
+        captures.write_file(self.config, b"")
+        self.assertEqual(program.run("--config", self.config, "--check-config").returncode, 0)
+
+    def test_a_reload_gives_the_memory_back(self):
+        captures.write_file(self.config, b"poll: {interval: 100ms}\nlog: {level: warning}\n")
+        with program.Daemon("--config", self.config) as daemon:
+            daemon.wait_page(lambda now: now.number("memstat_poll_duration_seconds_count") >= 3, "some polls")
+
+            def resident_kib():
+                with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as file:
+                    return int(re.search(r"^VmRSS:\s+(\d+)", file.read(), re.MULTILINE)[1])
+            before = resident_kib()
+            for round_number, name in enumerate(("lists in lists", *DEAR_TO_PARSE), 1):
+                captures.write_file(self.config, dear_text(name))
+                daemon.process.send_signal(signal.SIGHUP)
+                daemon.wait_log("the configuration was not reloaded", round_number)
+                daemon.wait_page(lambda now: now.number("memstat_config_last_reload_successful") == 0, "the failed reload")
+                program.wait_until(lambda: resident_kib() - before < GIVEN_BACK_WITHIN_KIB,
+                                   lambda: f"the memory of {name}: {before} KiB before, {resident_kib()} KiB now")
+            print(f"resident: {before} KiB before, {resident_kib()} KiB after three reloads of a megabyte")
+
+
+if __name__ == "__main__":
+    program.main()
