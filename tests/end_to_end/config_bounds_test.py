@@ -101,7 +101,7 @@ class ConfigBounds(unittest.TestCase):
         self.assertEqual(program.run("--config", self.config, "--check-config").returncode, 0)
 
     def test_a_reload_gives_the_memory_back(self):
-        captures.write_file(self.config, b"poll: {interval: 100ms}\nlog: {level: warning}\n")
+        captures.write_file(self.config, b"poll: {interval: 100ms}\n")
         with program.Daemon("--config", self.config) as daemon:
             daemon.wait_page(lambda now: now.number("memstat_poll_duration_seconds_count") >= 3, "some polls")
 

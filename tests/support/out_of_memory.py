@@ -1,43 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatd when allocations fail, one or some in a row, anywhere from start to stop: it serves on, or ends with a line that
-says so and status 1, and never by a signal.
+"""Lives of memstatd in which allocations fail, one or some in a row, anywhere from start to stop: it serves on, or ends with a
+line that says so and status 1, and never by a signal.
 
-A script that is run by hand: `python3 tests/support/out_of_memory.py` takes samples, with `--all [STEP]` every allocation, or
-every STEP-th."""
+`python3 tests/support/out_of_memory.py [STEP [FIRST]]` with MEMSTATD, SOURCE_DIR and BUILD_DIR in the environment takes every
+STEP-th allocation (each one without it) from FIRST on, with each burst, and prints how the lives ended."""
+import collections
 import concurrent.futures
+import http.client
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
 import time
-import unittest
 
 import captures
+import preload
 import program
 
 BURSTS = (1, 20, 500)
-SAMPLES = 24  # of each burst
 POLLS = 3
-LIFE_SECONDS = 20.0  # of a life that takes less than one
+SERVES_SECONDS = 3.0  # after its address: long enough for POLLS polls when nothing fails
 CLEAR = re.compile(r"^memstatd: .*(memory|thread)|^\S+ error: .*memory|no_memory|Cannot allocate memory", re.MULTILINE)
-
-
-def build_library(folder):
-    """The library that makes allocations fail: of the build, or compiled now."""
-    built = os.path.join(os.path.dirname(program.MEMSTATD), "..", "lib", "failing_malloc.so")
-    if os.path.exists(built):
-        return built
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
-    if not compiler:
-        raise unittest.SkipTest("no C compiler, which makes the library that makes allocations fail")
-    library = os.path.join(folder, "failing_malloc.so")
-    source = os.path.join(program.SOURCE_DIR, "tests", "support", "failing_malloc.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", library, source], check=True)
-    return library
 
 
 class Life:
@@ -68,22 +54,41 @@ class Life:
         os.close(reader)
 
     def follow(self, process, reader):
-        """Reads the log to its end; when it serves, asks for pages and for a reload. It ends by itself after its polls."""
-        deadline = time.monotonic() + LIFE_SECONDS
+        """Reads the log to its end; when it serves, asks for pages and for a reload. It ends by itself after its polls, or is
+        asked to end: a poll or a reload without memory is tried again and again, and that is serving on."""
+        deadline = time.monotonic() + program.PATIENCE
+        is_asked = True
         while True:
             if not select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise subprocess.TimeoutExpired(process.args, LIFE_SECONDS)
+                if is_asked:
+                    raise subprocess.TimeoutExpired(process.args, program.PATIENCE)
+                process.send_signal(signal.SIGTERM)
+                deadline = time.monotonic() + program.PATIENCE
+                is_asked = True
+                continue
             piece = os.read(reader, 65536)
             if not piece:
                 return
             had_address = b"listening on" in self.log
             self.log += piece
-            address = re.search(rb"listening on http://([\d.]+:\d+)/", self.log)
+            address = re.search(rb"listening on http://([\d.]+):(\d+)/", self.log)
             if address and not had_address:
-                process.send_signal(signal.SIGHUP)
-                for path in ("metrics", "", "-/ready", "metrics?type[]=dentry"):
-                    subprocess.run(["curl", "-gs", "-m", "5", "--compressed", f"http://{address[1].decode()}/{path}"],
-                                   stdout=subprocess.DEVNULL, check=False)
+                self.visit(process, address[1].decode(), int(address[2]))
+                deadline = time.monotonic() + SERVES_SECONDS
+                is_asked = False
+
+    @staticmethod
+    def visit(process, host, port):
+        process.send_signal(signal.SIGHUP)
+        for path in ("/metrics", "/", "/-/ready", "/metrics?type%5B%5D=dentry"):
+            connection = http.client.HTTPConnection(host, port, timeout=5)
+            try:
+                connection.request("GET", path, headers={"Accept-Encoding": "gzip"})
+                connection.getresponse().read()
+            except (OSError, http.client.HTTPException):
+                pass  # without memory there may be no answer
+            finally:
+                connection.close()
 
     def problem(self):
         """What is wrong with how it ended, or nothing."""
@@ -95,47 +100,40 @@ class Life:
         return f"status {self.status}, log:\n{text}"
 
 
-class OutOfMemory(unittest.TestCase):
-    def setUp(self):
-        if program.SANITIZER:
-            self.skipTest("a sanitizer has malloc to itself")
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-        captures.write_file(os.path.join(self.folder, "memstatd.yaml"), "tier: full\n")
-        self.library = build_library(self.folder)
+class Sweep:
+    def __init__(self, folder):
+        self.folder = folder
+        captures.write_file(os.path.join(folder, "memstatd.yaml"), "tier: full\n")
+        self.library = preload.build_library(folder, "failing_malloc.c")
+        self.endings = collections.Counter()  # lives, by how they ended
+        self.problems = []
 
-    def sweep(self, places):
-        """Lives that fail at these places, with each burst: what went wrong, by place."""
-        lives = [(at, burst) for burst in BURSTS for at in places]
-        counts = {0: 0, 1: 0}
-        problems = []
+    def whole(self):
+        """A life in which nothing fails."""
+        return Life(self.library, self.folder)
+
+    def run(self, lives):
+        """Lives that fail at these allocations, each with the length of the burst."""
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for (at, burst), life in zip(lives, pool.map(lambda case: Life(self.library, self.folder, *case), lives)):
-                counts[life.status] = counts.get(life.status, 0) + 1
+                self.endings[life.status] += 1
                 if life.problem():
-                    problems.append(f"{burst} from allocation {at} on: {life.problem()}")
-        print(f"{len(lives)} lives, by how they ended: {counts}")
-        return problems
-
-    def test_it_serves_on_or_says_why_not(self):
-        whole = Life(self.library, self.folder)
-        self.assertIsNone(whole.problem())
-        self.assertEqual(whole.status, 0)
-        self.assertGreater(whole.allocations, 1000)
-        print(f"{whole.allocations} allocations in a whole life")
-        if STEP:
-            places = range(1, whole.allocations, STEP)
-        else:  # most of the code runs early, so more of the places are there
-            places = sorted({1 + int(whole.allocations * (place / SAMPLES) ** 2) for place in range(SAMPLES)})
-        problems = self.sweep(places)
-        self.assertFalse(problems, f"{len(problems)} lives ended badly:\n" + "\n".join(problems[:20]))
+                    self.problems.append(f"{burst} from allocation {at} on: {life.problem()}")
+                    print(self.problems[-1], flush=True)
 
 
-STEP = 0
+def main():
+    step = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    with program.temporary_folder() as folder:
+        sweep = Sweep(folder)
+        allocations = sweep.whole().allocations
+        print(f"{allocations} allocations in a whole life", flush=True)
+        for at in range(first, allocations + 1, step):
+            sweep.run([(at, burst) for burst in BURSTS])
+            print(f"allocation {at}: {dict(sweep.endings)}, {len(sweep.problems)} bad", flush=True)
+    sys.exit(1 if sweep.problems else 0)
+
+
 if __name__ == "__main__":
-    if "--all" in sys.argv:
-        at = sys.argv.index("--all")
-        STEP = int(sys.argv[at + 1]) if len(sys.argv) > at + 1 else 1
-        del sys.argv[at:]
-    program.main()
+    main()

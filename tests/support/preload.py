@@ -11,16 +11,22 @@ import captures
 import program
 
 
+def build_library(folder, source):
+    """The library that tests/support/SOURCE makes, in `folder`."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
+    if not compiler:
+        raise unittest.SkipTest("no C compiler, which makes the library that is loaded into memstatd")
+    library = os.path.join(folder, os.path.splitext(source)[0] + ".so")
+    path = os.path.join(program.SOURCE_DIR, "tests", "support", source)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, path, "-ldl"], check=True)
+    return library
+
+
 class Hang:
     """Makes what tests/support/SOURCE says, in a memstatd that is started with `environment`, hang and go on."""
 
     def __init__(self, folder, source):
-        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
-        if not compiler:
-            raise unittest.SkipTest("no C compiler, which makes calls hang")
-        library = os.path.join(folder, os.path.splitext(source)[0] + ".so")
-        path = os.path.join(program.SOURCE_DIR, "tests", "support", source)
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, path, "-ldl"], check=True)
+        library = build_library(folder, source)
         self.switch = os.path.join(folder, "hang")
         self.turn(False)
         # A sanitizer's library must come first, or it refuses to work.
