@@ -34,7 +34,7 @@ class AlertStack(unittest.TestCase):
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
                 with prometheus_server.prometheus(folder, None, config=config) as server:
-                    found = self.wait_for(manager, {("MemstatAllocationFailures", "mbuf_jumbo_page"), ("MemstatAllocationFailures", "socket"),
+                    found = self.wait_for(manager, {("MemstatAllocationFailures", "mbuf_jumbo_page"),
                                                     ("MemstatLimitHit", "mbuf_cluster"), ("MemstatLimitHit", "mbuf_jumbo_page")})
                     self.check_words(found)
                     daemon.terminate()
@@ -49,21 +49,32 @@ class AlertStack(unittest.TestCase):
         return program.wait_until(ask, lambda: f"{wanted}, there are {[alert['labels'] for alert in manager.alerts()]}", 90)
 
     def check_words(self, found):
-        failing = found["MemstatAllocationFailures", "mbuf_jumbo_page"]
-        self.assertEqual({key: failing["labels"][key] for key in ("job", "instance", "allocator", "severity")},
-                         {"job": "memstatd", "instance": "bsd1:8947", "allocator": "uma", "severity": "warning"})
-        self.assertRegex(failing["annotations"]["description"],
-                         r"^bsd1:8947: allocations of uma type mbuf_jumbo_page fail \d[\d.]*k? times a second")
         limit = found["MemstatLimitHit", "mbuf_cluster"]
-        self.assertEqual(limit["labels"]["severity"], "critical")
-        self.assertRegex(limit["annotations"]["description"], r"^bsd1:8947: uma type mbuf_cluster is at its limit")
-        self.assertEqual(limit["annotations"]["runbook_url"],
-                         "file:///usr/share/memstatd/dashboards/runbooks.md#memstatlimithit")
+        self.assertEqual({key: limit["labels"][key] for key in ("job", "instance", "allocator", "severity", "cause")},
+                         {"job": "memstatd", "instance": "bsd1:8947", "allocator": "uma", "severity": "critical", "cause": "limit"})
+        self.assertRegex(limit["annotations"]["description"],
+                         r"^bsd1:8947: uma type mbuf_cluster is at its limit, and what needs more of it waits or fails(, .* a minute)?\.$")
+        self.assertEqual(limit["annotations"]["runbook_url"], "https://runbooks.example.org/memstatd/runbooks.md#memstatlimithit")
+        self.assertIn("&var-allocator=uma&var-type=mbuf_cluster", limit["annotations"]["dashboard_url"])
         # What fails routinely, or is full by design, wakes nobody: bucket zones, and buffers that were made beforehand.
         types = {kind for _, kind in found if kind}
         self.assertEqual({kind for kind in types if kind.endswith("Bucket") or kind in ("pbuf", "vnpbuf")}, set())
-        self.assertLessEqual({alert for alert, _ in found},
-                             {"MemstatAllocationFailures", "MemstatLimitHit", "MemstatLimitWaits", "MemstatNearLimit"})
+
+    def test_one_cause_is_one_notification(self):
+        """Many types of this host stand at limits, fail and wait at once: who is on call is told once, and of each type once."""
+        with program.temporary_folder() as folder, alertmanager.Receiver() as receiver:
+            rules = shipped_rules.write(folder)
+            capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
+            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "5s")) as manager, \
+                    program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
+                config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
+                with prometheus_server.prometheus(folder, None, config=config):
+                    program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log, 120)
+        night = [labels for name, labels in receiver.notifications if name == "night"]
+        self.assertEqual(len(night), 1)
+        told = [(labels.get("allocator"), labels.get("type")) for _, sent in receiver.notifications for labels in sent
+                if labels["cause"] == "limit"]
+        self.assertEqual(len(told), len(set(told)), told)
 
 
 if __name__ == "__main__":

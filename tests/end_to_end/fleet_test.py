@@ -23,7 +23,7 @@ RECEIVER = """
 global: {{evaluation_interval: 2s}}
 rule_files: {rules}
 """
-VALUES = {"job": "memstatd", "instance": ".+", "allocator": ".+", "type": ".+"}
+VALUES = {"cluster": ".*", "job": "memstatd", "instance": ".+", "allocator": ".+", "type": ".+"}
 # Hosts times allocators of a host, or types of all kernels; raw series of types would be some ten thousand.
 MOST_SAMPLES = 3000
 
@@ -81,7 +81,12 @@ class Fleet(unittest.TestCase):
         self.assertGreater(len(asked), 20)
         for panel, expression in asked:
             with self.subTest(panel=panel["title"]):
-                program.wait_until(lambda expression=expression: server.query(expression), f"an answer to {expression}", 60)
+                # What needs a day of history, or something wrong, is answered by nothing here; it still has to be cheap.
+                if re.search(r"growth1d|growing_hosts|memory_gone| [<>] [\d.]+\)", expression):
+                    self.assertTrue(grafana.said(panel).strip())
+                    server.query(expression)
+                else:
+                    program.wait_until(lambda expression=expression: server.query(expression), f"an answer to {expression}", 60)
                 stats = server.api("query", query=expression, stats="all")["stats"]["samples"]
                 self.assertLess(stats["totalQueryableSamples"], MOST_SAMPLES, expression)
         self.check_sums(daemons, server)

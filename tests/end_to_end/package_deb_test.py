@@ -22,7 +22,7 @@ WANTED_BY = "etc/systemd/system/multi-user.target.wants/memstatd.service"
 EDITED = b"tier: minimal  # mine\n"
 NEWER = b"# the defaults of another version\n"
 SCRIPTS = os.path.join(program.SOURCE_DIR, "daemon", "package", "memstatd")
-NAMES = ("memstatd", "libmemstat3", "libmemstat-dev")
+NAMES = ("memstatd", "libmemstat3", "libmemstat-dev", "memstatd-dashboards")
 as_root = [] if os.geteuid() == 0 else ["fakeroot"]
 
 
@@ -101,7 +101,7 @@ class Packages(unittest.TestCase):
         package.command("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", tree, made)
         return made
 
-    def test_three_packages_and_what_they_need(self):
+    def test_the_packages_and_what_they_need(self):
         self.assertEqual(sorted(self.debs), sorted(NAMES))
         version = package.command(program.MEMSTATD, "--version").split()[1]
         for name in NAMES:
@@ -115,6 +115,12 @@ class Packages(unittest.TestCase):
         self.assertNotIn("libmemstat", self.field("memstatd", "Depends"))
         self.assertIn("libc6 (>= ", self.field("libmemstat3", "Depends"))
         self.assertIn(f"libmemstat3 (= {version}-1)", self.field("libmemstat-dev", "Depends"))
+        # A Prometheus server needs nothing else of memstatd, whatever its processor is; a host that is watched needs no dashboards.
+        self.assertEqual((self.field("memstatd-dashboards", "Architecture"), self.field("memstatd-dashboards", "Depends")), ("all", ""))
+        files = package.command("dpkg-deb", "-c", self.debs["memstatd-dashboards"])
+        for file in ("prometheus/alerts.yml", "prometheus/alertmanager.yml", "grafana/host.json", "mixin/mixin.libsonnet", "runbooks.md"):
+            self.assertIn(f"./usr/share/memstatd/dashboards/{file}\n", files)
+        self.assertNotIn("/dashboards/", package.command("dpkg-deb", "-c", self.debs["memstatd"]))
         self.assertEqual(package.command("dpkg-deb", "-I", self.debs["memstatd"], "conffiles"), f"/{CONFIGURATION}\n")
         self.assertEqual(package.command("dpkg-deb", "-I", self.debs["libmemstat3"], "triggers"), "activate-noawait ldconfig\n")
         self.assertEqual(package.command("dpkg-deb", "-I", self.debs["libmemstat3"], "shlibs"), "libmemstat 3 libmemstat3\n")

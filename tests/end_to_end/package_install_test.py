@@ -64,7 +64,7 @@ class Places(InFolder):
             wanted[f"usr/share/memstatd/dashboards/{file}"] = "644"
         for name in ("config", "config-version", "targets", "static-targets"):
             wanted[f"usr/{LIBDIR}/cmake/memstat/memstat-{name}.cmake"] = "644"
-        for part in ("memstatd", "libmemstat3", "libmemstat-dev"):
+        for part in ("memstatd", "libmemstat3", "libmemstat-dev", "memstatd-dashboards"):
             wanted[f"usr/share/doc/{part}/copyright"] = "644"
         for manual in ("core/man/memstat.3", "daemon/man/memstatd.8", "daemon/man/memstatctl.8", "config/man/memstatd.yaml.5"):
             if os.path.exists(os.path.join(program.SOURCE_DIR, manual)):
@@ -109,19 +109,16 @@ class Places(InFolder):
         self.assertEqual(content(edited), "tier: minimal\n")
         self.assertEqual(content(edited + ".new"), source("config/memstatd.yaml"))
 
-    def test_dashboards_and_runbook_links_name_the_paths_of_the_prefix(self):
+    def test_dashboards_name_the_paths_of_the_prefix(self):
         for prefix in ("/usr", "/opt/mem"):
             shutil.copytree(os.path.join(program.SOURCE_DIR, "dashboards"), self.path("a", prefix[1:], "share/memstatd/dashboards"))
             install_service("Linux", prefix, self.path("a"))
-        alerts, provisioning = "prometheus/alerts.yml", "grafana/provisioning/dashboards/memstatd.yml"
-        for file in (alerts, provisioning, "prometheus/scrape/static.yml", "README.md"):
+        for file in ("grafana/provisioning/dashboards/memstatd.yml", "prometheus/scrape/static.yml", "README.md"):
             shipped = source("dashboards/" + file)
             self.assertIn("/usr/share/memstatd/dashboards", shipped, file)
             self.assertEqual(content(self.path("a/usr/share/memstatd/dashboards", file)), shipped)
             self.assertEqual(content(self.path("a/opt/mem/share/memstatd/dashboards", file)),
                              shipped.replace("/usr/share/memstatd", "/opt/mem/share/memstatd"))
-        self.assertIn("runbook_url: file:///opt/mem/share/memstatd/dashboards/runbooks.md#",
-                      content(self.path("a/opt/mem/share/memstatd/dashboards", alerts)))
 
     def test_service_files_name_the_paths_of_the_prefix(self):
         install_service("Linux", "/usr", self.path("a"))

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The dashboards of dashboards/grafana are what their sources make, and keep the rules for good dashboards: one datasource variable,
-variables for job and host, a title, a description, a unit and links for every panel, and queries that choose job and host, take rates of
-counters over Grafana's own interval, and in the fleet dashboard ask for recorded series only."""
+"""The dashboards, rules and Kubernetes objects that ship are what dashboards/render makes of dashboards/mixin, and the dashboards keep the
+rules for good ones: one datasource variable, variables for cluster, job and host, a title, a description, a unit, links and a word on why
+it may be empty for every panel, and queries that choose cluster, job and host, take rates of counters over Grafana's own interval, and in
+the fleet dashboard ask for recorded series only."""
 import copy
+import importlib.machinery
 import importlib.util
 import json
 import pathlib
@@ -24,9 +26,10 @@ FOLDER = ROOT / "dashboards" / "grafana"
 NAMES = ("fleet", "host", "type", "daemon")
 UIDS = {f"memstatd-{name}" for name in NAMES}
 PANEL_TYPES = {"timeseries", "stat", "table", "bargauge", "heatmap", "state-timeline", "text", "row"}
-GRAFANA_VARIABLES = {"__rate_interval", "__range", "__url_time_range"}
+GRAFANA_VARIABLES = {"__rate_interval", "__range", "__url_time_range", "__interval"}
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 PROMQL_WORDS = {"by", "without", "on", "ignoring", "and", "or", "unless", "bool", "group_left", "group_right", "offset"}
+SINCE_BOOT = {"memstat_checker_bugs_total", "memstat_kernel_reports_total"}  # what counts is that there was one
 DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_memory_total_bytes", "job_part:memstat_accounted_bytes:sum",
             "job:memstat_unaccounted_bytes:sum", "job:memstat_memory_total_bytes:sum"}
 
@@ -47,20 +50,23 @@ def selectors(expression):
 
 def has_level(metric, label):
     """Whether series of this name have the label: recorded ones have those that their level names."""
-    return ":" not in metric or label in metric.split(":")[0].split("_") or label == "job"
+    return ":" not in metric or label in metric.split(":")[0].split("_") or label in ("cluster", "job")
 
 
 def query_problems(where, expression, is_fleet):
     for metric, matchers in selectors(expression):
-        for label in ("job", "instance"):
+        if metric == "memstat_kernel_info":
+            continue
+        for label in ("cluster", "job", "instance"):
             if has_level(metric, label) and not re.search(rf'{label}=~"(\${label}|\(\${label}\)(\(-percpu\)\?)?)"', matchers):
                 yield f"{where}: {metric} is asked for without {label}=~\"${label}\""
-        if is_fleet and ":" not in metric:
+        if is_fleet and ":" not in metric and metric != "ALERTS":
             yield f"{where}: {metric} is no recorded series"
-        if metric.endswith(("_total", "_sum", "_count", "_bucket")) and ":" not in metric:
+        if metric not in SINCE_BOOT and metric.endswith(("_total", "_sum", "_count", "_bucket")) and ":" not in metric:
             if not re.search(rf"\b(rate|increase)\({metric}\{{[^}}]*\}}\[\$__(rate_interval|range)\]\)", expression):
                 yield f"{where}: {metric} is a counter, and not in rate(...[$__rate_interval])"
-    if re.search(r"\[\d+[smhd]", expression):
+    # Rules that look back over hours are computed every slowInterval only: the last result is looked for.
+    if re.search(r"\[\d+[smhd]", re.sub(r"last_over_time\(.*?\[15m\]", "", expression)):
         yield f"{where}: a window that does not follow the time shown"
 
 
@@ -89,6 +95,8 @@ def panel_problems(panel, is_fleet):
     shown = panel["fieldConfig"]["defaults"]
     if not shown.get("unit"):
         yield f"{where}: no unit"
+    if not shown.get("noValue"):
+        yield f"{where}: it does not say why it is empty when it is"
     if shown.get("links"):
         yield from link_problems(where, shown["links"])
     if panel.get("datasource") != DATASOURCE or any(target["datasource"] != DATASOURCE for target in panel["targets"]):
@@ -104,27 +112,32 @@ def panel_problems(panel, is_fleet):
                     yield f"{where}: {metric} is stacked, and may overlap with others"
 
 
+def all_panels(dashboard):
+    """Those of rows that are closed as well."""
+    return [panel for top in dashboard["panels"] for panel in [top, *top.get("panels", [])]]
+
+
 def variable_problems(dashboard, is_fleet):
     variables = {variable["name"]: variable for variable in dashboard["templating"]["list"]}
     sources = [variable for variable in variables.values() if variable["type"] == "datasource"]
     if [variable["name"] for variable in sources] != ["datasource"] or sources[0]["query"] != "prometheus":
         yield "the one variable for datasources is called datasource, for Prometheus"
-    for name in ("job", "instance"):
+    for name in ("cluster", "job", "instance"):
         if name not in variables:
             yield f"no variable {name}"
     for name, variable in variables.items():
         if variable["type"] != "query":
             continue
-        if not variable["multi"] or variable["allValue"] != ".+" or variable["datasource"] != DATASOURCE or variable["refresh"] != 2:
+        if not variable["multi"] or variable["allValue"] != (".*" if name == "cluster" else ".+") or variable["datasource"] != DATASOURCE or variable["refresh"] != 2:
             yield f"variable {name}: several values, .+ for all, the variable datasource, and read again when the time changes"
         metric = re.match(r"label_values\(([\w:]+)", variable["query"]["query"])
         if is_fleet and (not metric or ":" not in metric.group(1)):
             yield f"variable {name}: {variable['query']['query']} is no recorded series"
-    used = json.dumps([panel.get("targets") for panel in dashboard["panels"]]) + json.dumps([v["query"] for v in variables.values()])
+    used = json.dumps([panel.get("targets") for panel in all_panels(dashboard)]) + json.dumps([v["query"] for v in variables.values()])
     for name in variables:
         if name != "datasource" and f"${name}" not in used:
             yield f"variable {name} is used nowhere"
-    for name in re.findall(r"\$(\w+)", used):
+    for name in re.findall(r"\$([a-zA-Z_]\w*)", used):
         if name not in variables and name not in GRAFANA_VARIABLES:
             yield f"there is no variable {name}"
 
@@ -137,8 +150,9 @@ def problems(name, dashboard):
     found += variable_problems(dashboard, is_fleet)
     found += link_problems("the dashboard", dashboard["links"])
     cells, seen = {}, set()
-    for panel in dashboard["panels"]:
+    for panel in all_panels(dashboard):
         found += panel_problems(panel, is_fleet)
+    for panel in dashboard["panels"]:
         place = panel["gridPos"]
         if place["x"] + place["w"] > 24 or panel["id"] in seen:
             found.append(f"{panel['title']}: beyond the right edge, or a number twice")
@@ -150,18 +164,42 @@ def problems(name, dashboard):
     return [f"{name}: {problem}" for problem in dict.fromkeys(found)]
 
 
-def generated():
-    spec = importlib.util.spec_from_file_location("generate", FOLDER / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return {name: module.text_of(name) for name in NAMES}
+def render():
+    """dashboards/render as a module."""
+    path = ROOT / "dashboards" / "render"
+    loader = importlib.machinery.SourceFileLoader("render", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("render", loader))
+    loader.exec_module(module)
+    return module
+
+
+def stale():
+    """Files that are not what the mixin makes; and the configuration has to count: another one makes other files."""
+    module = render()
+    made = module.rendered()
+    found = [f"dashboards/{name} is not what dashboards/render makes of dashboards/mixin: run it"
+             for name, text in made.items() if (ROOT / "dashboards" / name).read_text() != text]
+    other = module.rendered(module.PROGRAM.replace("import 'mixin/mixin.libsonnet'", "(import 'mixin/mixin.libsonnet') + { _config+:: {"
+        "selector: 'team=\"x\"', clusterLabels: ['dc'], runbookBase: 'https://runs.example', grafanaBase: 'https://look.example',"
+        "memoryLow: 0.17, interval: '3m', slowInterval: '20m' } }"))
+    rules, alerts = other["prometheus/recording_rules.yml"], other["prometheus/alerts.yml"]
+    for words, text in {'memstat_memory_total_bytes{team="x"}': rules, "by (dc, job, instance)": rules, "interval: 20m": rules,
+                        "interval: 3m": alerts, "https://runs.example#memstatmemorylow": alerts, "https://look.example/d/": alerts,
+                        "< 0.17": alerts, "var-dc=": alerts}.items():
+        if words not in text:
+            found.append(f"the configuration of the mixin has no effect: {words} is not in what is made with it")
+    for words in ("cluster", "site,", "memstat_memory_total_bytes)", "example.org"):
+        found += [f"the configuration of the mixin is not heard: there is still {words}" for text in (rules, alerts) if words in text]
+    queries = [target["expr"] for name in NAMES for panel in all_panels(json.loads(other[f"grafana/{name}.json"])) for target in panel.get("targets", [])]
+    found += [f"{query}: without the selector" for query in queries if 'team="x"' not in query]
+    return found
 
 
 def check_promql(expressions):
     """Prometheus's own parser, by way of rules."""
     rules = []
     for index, expression in enumerate(expressions):
-        for name, value in {"__rate_interval": "5m", "__range": "1h"}.items():
+        for name, value in {"__rate_interval": "5m", "__range": "1h", "__interval": "5m"}.items():
             expression = expression.replace(f"${name}", value)
         rules.append({"record": f"check:expression{index}:of", "expr": expression})
     with tempfile.TemporaryDirectory() as folder:
@@ -199,6 +237,7 @@ def check_self(good):
     expected = {
         "schemaVersion": lambda bad: bad.update(schemaVersion=30), "belongs to exports": lambda bad: bad.update(__inputs=[]),
         "no title": lambda bad: first(bad).update(title=""), "no description": lambda bad: first(bad).update(description=""),
+        "why it is empty": lambda bad: first(bad)["fieldConfig"]["defaults"].pop("noValue"),
         "no unit": lambda bad: first(bad)["fieldConfig"]["defaults"].pop("unit"), "no links": lambda bad: first(bad).update(links=[]),
         "a link to": lambda bad: first(bad)["links"][0].update(url="/d/other"), "of type": lambda bad: first(bad).update(type="graph"),
         "datasource is not": lambda bad: first(bad).update(datasource={"type": "prometheus", "uid": "x"}),
@@ -207,8 +246,8 @@ def check_self(good):
         "no recorded": query('memstat_type_bytes{job=~"$job",instance=~"$instance"}'), "without job=~": query("sum(memstat_type_bytes)"),
         "is a counter": query('sum(memstat_x_total{job=~"$job",instance=~"$instance"})'),
         "does not follow": query('rate(memstat_x_total{job=~"$job",instance=~"$instance"}[5m])'),
-        "no variable nothing": query('a:b:c{job=~"$nothing"}'), "no variable job": lambda bad: bad["templating"]["list"].pop(1),
-        "several values": lambda bad: bad["templating"]["list"][1].update(multi=False),
+        "no variable nothing": query('a:b:c{job=~"$nothing"}'), "no variable job": lambda bad: bad["templating"]["list"].pop(2),
+        "several values": lambda bad: bad["templating"]["list"][2].update(multi=False),
         "for datasources": lambda bad: bad["templating"]["list"].pop(0),
         "may overlap": lambda bad: first(bad)["fieldConfig"]["defaults"].update(custom={"stacking": {"mode": "normal"}}),
     }
@@ -221,17 +260,17 @@ def main():
     dashboards = {name: json.loads((FOLDER / f"{name}.json").read_text()) for name in NAMES}
     check_self(dashboards["fleet"])
     found = [problem for name, dashboard in dashboards.items() for problem in problems(name, dashboard)]
-    for name, text in generated().items():
-        if (FOLDER / f"{name}.json").read_text() != text:
-            found.append(f"{name}.json is not what dashboards/grafana/generate.py makes of source/{name}.yaml: run it")
+    has_jsonnet = shutil.which("jsonnet")
+    found += stale() if has_jsonnet else []
     found += provisioning_problems()
     if {path.name for path in FOLDER.glob("*.json")} != {f"{name}.json" for name in NAMES}:
         found.append("dashboards/grafana has other dashboards than are looked at here")
-    expressions = [target["expr"] for dashboard in dashboards.values() for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    expressions = [target["expr"] for dashboard in dashboards.values() for panel in all_panels(dashboard) for target in panel.get("targets", [])]
     has_promtool = shutil.which("promtool")
     found += check_promql(expressions) if has_promtool else []
-    print("\n".join(found) or f"{len(expressions)} queries" + ("" if has_promtool else ", not parsed: promtool is not installed"))
-    return 1 if found else 0
+    missing = [name for name, path in {"promtool": has_promtool, "jsonnet": has_jsonnet}.items() if not path]
+    print("\n".join(found) or f"{len(expressions)} queries" + "".join(f"; not all was looked at: {name} is not installed" for name in missing))
+    return 1 if found else 77 if missing else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian's Alertmanager for the end-to-end tests."""
 import contextlib
+import http.server
 import json
 import os
 import shutil
 import subprocess
+import threading
 import unittest
 import urllib.request
 
@@ -14,18 +16,18 @@ from prometheus_server import free_port
 PROGRAM = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
 needs_alertmanager = unittest.skipUnless(PROGRAM, "alertmanager is not installed (Debian package prometheus-alertmanager)")
 CONFIG = """
-route: {receiver: nobody, group_wait: 0s}
-receivers: [{name: nobody}]
+route: {receiver: nowhere, group_wait: 0s}
+receivers: [{name: nowhere}]
 """
 
 
 class Alertmanager:
-    """A server on loopback without neighbours, which tells nobody."""
+    """A server on loopback without neighbours."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, config):
         self.log_path = os.path.join(folder, "alertmanager.log")
         with open(os.path.join(folder, "alertmanager.yml"), "w", encoding="utf-8") as file:
-            file.write(CONFIG)
+            file.write(config)
         self.address = f"127.0.0.1:{free_port()}"
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
@@ -62,9 +64,48 @@ class Alertmanager:
         self.process.wait()
 
 
+def example(receiver, group_wait):
+    """The example that ships, which sends to this receiver and waits so long for the alerts of a group."""
+    with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "alertmanager.yml"), encoding="utf-8") as file:
+        text = file.read()
+    for old, new in (("group_wait: 1m", f"group_wait: {group_wait}"), ("http://127.0.0.1:9099", f"http://{receiver.address}")):
+        if old not in text:
+            raise AssertionError(f"the example no longer says {old}")
+        text = text.replace(old, new)
+    return text
+
+
+class Receiver:
+    """Keeps the notifications that it is sent: (receiver, names of the alerts, labels of the alerts)."""
+
+    def __init__(self):
+        self.notifications = []
+        notifications = self.notifications
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                notifications.append((sent["receiver"], [alert["labels"] for alert in sent["alerts"]]))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = "127.0.0.1:{}".format(self.server.server_address[1])
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
 @contextlib.contextmanager
-def alertmanager(folder):
-    server = Alertmanager(folder)
+def alertmanager(folder, config=CONFIG):
+    server = Alertmanager(folder, config)
     try:
         yield server
     finally:

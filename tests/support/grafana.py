@@ -20,8 +20,9 @@ def dashboards():
 
 
 def panels(dashboard):
-    """All panels but the headings of rows."""
-    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    """All panels but the headings of rows, those in rows that are closed as well."""
+    inside = [panel for row in dashboard["panels"] for panel in row.get("panels", [])]
+    return [panel for panel in dashboard["panels"] + inside if panel["type"] != "row"]
 
 
 def queries(dashboard):

@@ -35,7 +35,7 @@ SYSTEMS = ("FreeBSD", "Linux")
 
 def variables(system):
     """What Grafana puts for the variables of the dashboards when this system is chosen, and everything of it."""
-    return {"job": "memstatd", "instance": system, "allocator": ".+", "type": ".+", "__rate_interval": "10s", "__range": "60s"}
+    return {"cluster": ".*", "job": "memstatd", "instance": system, "__interval": "10s", "allocator": ".+", "type": ".+", "__rate_interval": "10s", "__range": "60s"}
 
 
 @contextlib.contextmanager

@@ -11,9 +11,9 @@ NAMES = ("recording_rules.yml", "alerts.yml")
 
 
 def in_seconds(rules):
-    """Rules with seconds for minutes where they say how long a state must last and how often they are computed, because nobody waits a
-    quarter of an hour for a test. Expressions, with the windows in them, and annotations stay as they are."""
-    hurried, count = re.subn(r"^( *(?:for|interval): \d+)m$", r"\1s", rules, flags=re.MULTILINE)
+    """Rules with seconds for minutes where they say how long a state must last and how often they are computed, because no test waits a
+    quarter of an hour. Expressions, with the windows in them, and annotations stay as they are."""
+    hurried, count = re.subn(r"^( *(?:for|interval): \d+)[mh]$", r"\1s", rules, flags=re.MULTILINE)
     if not count:
         raise AssertionError("the rules no longer say minutes")
     return hurried

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Types that fail, wait, or are near or at a limit; tables and sockets.
+function(c, l)
+  local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
+  local ofType = 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes];
+  local used = l.of('memstat_type_limit_used_ratio', ofType);
+  local typeAlert(name, expr, wait, severity, summary, description) =
+    l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type',
+            ['allocator', 'type']);
+  local growsTo(hours, back, least) = |||
+    predict_linear(%(used)s[%(back)s], %(seconds)d) > 1
+    and %(used)s > 0.5
+    and %(used)s < 1
+    and %(used)s - %(used)s offset %(back)s > %(least)g
+  ||| % { used: used, back: back, seconds: hours * 3600, least: least };
+  local until(back) =
+    l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s])' % [
+      l.hostMatchers, l.hostMatchers, back
+    ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
+  [
+    typeAlert(
+      'MemstatAllocationFailures',
+      '60 * rate(%s[5m]) > %g' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap",type!~"%s"' % c.failsRoutinely), c.failures],
+      '2m', 'warning', 'Kernel allocations fail',
+      l.number + ' allocations of ' + typeName + ' fail a minute.'
+    ),
+    // Critical only while the type stands at a limit of the kernel's own.
+    typeAlert(
+      'MemstatLimitHit',
+      |||
+        60 * rate(%(hits)s[5m]) > 0
+        and on (%(host)s, allocator, type) %(used)s >= %(at)g
+        unless on (%(host)s, allocator, type) %(configured)s
+      ||| % {
+        host: l.host,
+        hits: l.of('memstat_type_limit_hits_total', ofType),
+        used: used,
+        at: c.atLimit,
+        configured: l.of('memstat_type_limit_configured'),
+      },
+      '1m', 'critical', 'A kernel limit is reached',
+      typeName + ' is at its limit, and what needs more of it waits or fails'
+      + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
+    ),
+    typeAlert(
+      'MemstatConfiguredLimitExceeded',
+      '%s >= 1 and on (%s, allocator, type) %s' % [used, l.host, l.of('memstat_type_limit_configured')],
+      '5m', 'warning', 'A type is above the limit that you configured',
+      typeName + ' uses ' + l.percent + ' of the limit in the configuration of memstatd. The kernel does not enforce it.'
+    ),
+    typeAlert(
+      'MemstatLimitWaits',
+      '60 * rate(%s[5m]) > %g' % [l.of('memstat_type_sleeps_total', 'allocator!~"%s"' % c.fullByDesign), c.waits],
+      '5m', 'warning', 'Threads wait for kernel memory',
+      l.number + ' allocations of ' + typeName + ' had to wait at the limit a minute.'
+    ),
+    typeAlert(
+      'MemstatNearLimit',
+      '%s > %g unless on (%s, allocator, type) %s' % [used, c.nearLimit, l.host, l.of('memstat_type_limit_configured')],
+      '15m', 'warning', 'A kernel limit is almost reached',
+      typeName + ' uses ' + l.percent + ' of its limit.' + until('1h')
+    ),
+    typeAlert(
+      'MemstatLimitWithinFourHours', growsTo(4, '1h', 0.02), '30m', 'warning',
+      'A kernel limit will be reached within four hours',
+      typeName + ' grows: if it goes on as in the last hour, in four hours it uses ' + l.percent + ' of its limit.' + until('1h')
+    ),
+    typeAlert(
+      'MemstatLimitWithinADay', growsTo(24, '6h', 0.05), '1h', 'info',
+      'A kernel limit will be reached within a day',
+      typeName + ' grows: if it goes on as in the last six hours, in a day it uses ' + l.percent + ' of its limit.' + until('6h')
+    ),
+    l.alert(
+      'MemstatUserQuota',
+      '%s > %g' % [l.of('memstat_table_user_used_ratio'), c.userQuota],
+      '15m', 'warning', 'limit',
+      'A user has almost used up a kernel quota on ' + l.hostName,
+      l.hostName + ': one user has ' + l.percent + ' of what a single user may have of {{ $labels.type }}'
+      + '{{ with $labels.kind }} ({{ . }}){{ end }}; its programs fail at 100%.',
+    ),
+    l.alert(
+      'MemstatSoftLimit',
+      |||
+        %(objects)s / on (%(host)s, type) group_left ()
+          label_replace(%(soft)s, "allocator", "table", "", "") > 1
+      ||| % { host: l.host, objects: l.of('memstat_type_objects', 'allocator="table"'), soft: l.of('memstat_table_soft_limit_objects') },
+      '15m', 'warning', 'limit',
+      'A kernel table is so full that entries are thrown out on ' + l.hostName,
+      l.hostName + ': table {{ $labels.type }} has ' + l.percent + ' of the entries from which the kernel throws some out.',
+      'type', ['allocator', 'type'],
+    ),
+    l.alert(
+      'MemstatSocketPressure',
+      '%s > 0' % l.of('memstat_socket_memory_pressure'),
+      '5m', 'warning', 'limit',
+      'Sockets hold too much memory on ' + l.hostName,
+      l.hostName + ': {{ $labels.type }} sockets hold so much memory that the kernel shrinks their buffers; connections get slow.',
+    ),
+    l.alert(
+      'MemstatNegativeDentries',
+      '192 * %s %s' % [l.of('memstat_negative_dentries'), l.partOfMemory(c.negativeDentries)],
+      '30m', 'warning', 'memory',
+      'The kernel remembers very many files that do not exist on ' + l.hostName,
+      l.hostName + ': directory entries for files that do not exist take about ' + l.bytes + '; a program looks for such files '
+      + 'again and again.',
+    ),
+  ]

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The dashboards, by the names of the files that Grafana loads; and the rules as one object for the Prometheus operator.
+{
+  local c = self._config,
+  local g = (import '../lib/grafana.libsonnet')(c),
+
+  grafanaDashboards+:: {
+    'fleet.json': g.dashboard('fleet', (import 'fleet.libsonnet')(c, g)),
+    'host.json': g.dashboard('host', (import 'host.libsonnet')(c, g)),
+    'type.json': g.dashboard('type', (import 'type.libsonnet')(c, g)),
+    'daemon.json': g.dashboard('daemon', (import 'daemon.libsonnet')(c, g)),
+  },
+
+  kubernetesPrometheusRule:: {
+    apiVersion: 'monitoring.coreos.com/v1',
+    kind: 'PrometheusRule',
+    metadata: { name: 'memstatd', labels: { app: 'memstatd' } },
+    spec: { groups: $.prometheusRules.groups + $.prometheusAlerts.groups },
+  },
+}

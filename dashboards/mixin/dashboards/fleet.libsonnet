@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// All hosts. Queries touch recorded series only: one a host or few, never those of every type of every host.
+function(c, g)
+  local fleet(metric, matchers='') = metric + '{' + g.fleetMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
+  local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
+  local hosts = std.join(', ', c.clusterLabels[:1] + ['job', 'instance']);
+  local byHost(expr) = 'max by (%s) (%s)' % [hosts, expr];
+  local recent(metric) = 'last_over_time(%s[15m])' % metric;
+  local stat = { kind: 'stat', width: 4, height: 5 };
+  local lines = { kind: 'timeseries', min: 0 };
+  local bars = { kind: 'bars', width: 12, height: 10 };
+  local ranked = 'allocator=~"$allocator",type=~"$type",type!~"%s"' % c.notRankedTypes;
+  {
+    title: 'memstatd: fleet',
+    description: 'Kernel memory of all hosts. Needs the recording rules.',
+    variables: g.clusterVariable('job:memstat_hosts:count') + [
+      { name: 'job', label: 'Job', description: 'Jobs of Prometheus that scrape memstatd', from: 'job:memstat_hosts:count{%s}' % std.join(',', ['%s=~"$%s"' % [l, l] for l in c.clusterLabels[:1]]) },
+      { name: 'instance', label: 'Host', description: 'Hosts of the tables', from: fleet('instance:memstat_series:sum') },
+      { name: 'allocator', label: 'Allocator', description: 'Families of memory types', from: fleet('job_allocator_type:memstat_type_bytes:sum') },
+      { name: 'type', label: 'Type', description: 'Memory types, by the name that the kernel gives them', from: fleet('job_allocator_type:memstat_type_bytes:sum', 'allocator=~"$allocator"') },
+    ],
+    rows: [
+      { title: 'All hosts', panels: [
+        stat { title: 'Hosts', unit: 'short', description: 'Hosts that show figures now.', empty: 'no host is scraped, or the recording rules have not run yet',
+               queries: [['sum(%s)' % recent(fleet('job:memstat_hosts:count')), 'hosts']] },
+        stat { title: 'Memory is gone within a day', unit: 'short', thresholds: [[1, 'red']], description: 'Hosts whose kernel will have used up the memory within a day.', empty: '0',
+               queries: [['count(%s < 86400)' % recent(of('instance:memstat_memory_gone:seconds4h')), 'hosts']] },
+        stat { title: 'Low on memory', unit: 'short', thresholds: [[1, 'red']], description: 'Hosts with little memory available.', empty: '0',
+               queries: [['count(%s < %g)' % [of('instance:memstat_available:ratio'), c.memoryLow], 'hosts']] },
+        stat { title: 'Memory of the kernel', unit: 'bytes', description: 'The kernel\'s own parts of all hosts\' memory.', empty: 'no host shows the parts of its memory',
+               queries: [['sum(%s)' % recent(fleet('job:memstat_kernel_bytes:sum')), 'bytes']] },
+        stat { title: 'Processes killed in an hour', unit: 'short', decimals: 0, thresholds: [[1, 'red']], description: 'Processes that kernels killed because memory ran out. FreeBSD\'s kernel keeps no such count.', empty: 'FreeBSD keeps no count',
+               queries: [['sum(%s)' % of('instance:memstat_oom_kills:increase1h'), 'killed']] },
+        stat { title: 'Sources down', unit: 'short', thresholds: [[1, 'red']], description: 'Sources of all hosts that cannot be read now.', empty: 'no host is scraped',
+               queries: [['sum(%s)' % of('instance:memstat_sources_down:count'), 'sources']] },
+      ] },
+      { title: 'Hosts', panels: [
+        { title: 'Hosts', kind: 'table', unit: 'short', width: 24, height: 14, to: 'host', sort: 'available', descending: false,
+          description: 'Each host by what matters; click a heading to sort. A cell is empty where nothing grows, or where the kernel does not count: FreeBSD has no pressure and no kills.',
+          empty: 'no host is scraped, or the recording rules have not run yet',
+          queries: [[byHost(of('instance:memstat_available:ratio')), ''],
+                    [byHost(recent(of('instance:memstat_memory_gone:seconds4h'))), ''],
+                    [byHost(of('instance:memstat_kernel_held:ratio')), ''],
+                    [byHost(of('instance:memstat_unaccounted:ratio')), ''],
+                    [byHost(of('instance_allocator_type:memstat_type_limit_used:max')), ''],
+                    ['60 * sum by (%s) (%s)' % [hosts, of('instance_allocator:memstat_type_failures:rate5m', 'allocator!~"memcg|zswap"')], ''],
+                    [byHost(of('instance:memstat_pressure_full:rate5m')), ''],
+                    [byHost(of('instance:memstat_oom_kills:increase1h')), ''],
+                    [byHost(of('instance:memstat_sources_down:count')), '']],
+          columns: [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host'], ['Value #A', 'available'], ['Value #B', 'memory gone in'], ['Value #C', 'held by the kernel'],
+                    ['Value #D', 'in no account'], ['Value #E', 'nearest limit'], ['Value #F', 'failures a minute'], ['Value #G', 'pressure'], ['Value #H', 'killed in an hour'], ['Value #I', 'sources down']],
+          units: { available: 'percentunit', 'memory gone in': 's', 'held by the kernel': 'percentunit', 'in no account': 'percentunit', 'nearest limit': 'percentunit', pressure: 'percentunit' } },
+        bars { title: 'Nearest to a limit', unit: 'percentunit', min: 0, max: 1, to: 'type', thresholds: [[0.8, 'orange'], [c.nearLimit, 'red']],
+               description: 'The type that is nearest to its limit, of each host, by name. Without control groups and pools that are meant to be full.',
+               empty: 'no type has a limit',
+               queries: [['topk(12, %s)' % of('instance_allocator_type:memstat_type_limit_used:max'), '{{instance}} {{allocator}} {{type}}']] },
+        bars { title: 'Sources down', unit: 'short', to: 'daemon', thresholds: [[1, 'red']], description: 'Hosts on which a source of memstatd cannot be read now.',
+               empty: 'every source is up',
+               queries: [['topk(12, %s > 0)' % of('instance:memstat_sources_down:count'), '{{instance}}']] },
+      ] },
+      { title: 'Types', panels: [
+        { title: 'Which type grows, and on how many hosts', kind: 'table', unit: 'short', width: 24, height: 10, sort: 'hosts',
+          description: 'Types that grew since yesterday by more than a leak\'s share of memory, with the kernel release: a leak of one release shows on the hosts that run it. From the recording rules, which need a day.',
+          empty: 'no type grows, or there is no yesterday yet',
+          queries: [['sum by (allocator, type, release) (%s)' % recent(fleet('job_allocator_type_release:memstat_type_bytes:growing_hosts', 'allocator=~"$allocator",type=~"$type"')), '']],
+          columns: [['allocator', 'allocator'], ['type', 'type'], ['release', 'kernel release'], ['Value #A', 'hosts']] },
+        { title: 'Hosts on which a type grows', kind: 'table', unit: 'bytes', width: 24, height: 10, to: 'type', sort: 'grew',
+          description: 'The chosen types by host: from here to the type on that host. Medians of half an hour against yesterday\'s; from the recording rules, which need a day.',
+          empty: 'no type grows, or there is no yesterday yet',
+          queries: [['topk(50, %s > 0)' % recent(of('instance_allocator_type:memstat_type_bytes:growth1d', ranked)), '']],
+          columns: [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host'], ['allocator', 'allocator'], ['type', 'type'], ['Value #A', 'grew']] },
+        lines { title: 'Largest types', unit: 'bytes', to: 'fleet',
+                description: 'The ten types with most bytes in use on all hosts, medians of half an hour. Without types whose memory is in other types.',
+                empty: 'the recording rules have not run yet',
+                queries: [['topk(10, %s)' % recent(fleet('job_allocator_type:memstat_type_bytes:sum', ranked)), '{{allocator}} {{type}}']] },
+        lines { title: 'Types that grew most since yesterday', unit: 'bytes', to: 'fleet',
+                description: 'The ten types that gained most on all hosts since this hour of yesterday. From the recording rules, which need a day.',
+                empty: 'nothing grew, or there is no yesterday yet',
+                queries: [['topk(10, %s > 0)' % recent(fleet('job_allocator_type:memstat_type_bytes:growth1d', ranked)), '{{allocator}} {{type}}']] },
+      ] },
+      { title: 'Over time', collapsed: true, panels: [
+        { title: 'Memory by part', kind: 'stack', unit: 'bytes', min: 0, description: 'The parts of all hosts\' memory; they are disjoint and may be stacked.', empty: 'no host shows the parts of its memory',
+          queries: [['sum by (part) (%s) > 0' % recent(fleet('job_part:memstat_accounted_bytes:sum')), '{{part}}'],
+                    ['clamp_min(sum(%s), 0)' % recent(fleet('job:memstat_unaccounted_bytes:sum')), 'in no account'],
+                    ['sum(%s)' % recent(fleet('job:memstat_memory_total_bytes:sum')), 'all memory']], lines: ['all memory'] },
+        lines { title: 'In use by allocator', unit: 'bytes', description: 'Bytes in use by allocator, over all hosts, not stacked. Without allocators whose memory is another\'s.', empty: 'the recording rules have not run yet',
+                queries: [['sum by (allocator) (%s)' % recent(fleet('job_allocator:memstat_type_bytes:sum', 'allocator=~"$allocator",allocator!~"%s"' % c.notRanked)), '{{allocator}}']] },
+        lines { title: 'Held by allocator', unit: 'bytes', description: 'Bytes taken from the system by allocator, over all hosts, not stacked; with free objects and padding.', empty: 'the recording rules have not run yet',
+                queries: [['sum by (allocator) (%s)' % recent(fleet('job_allocator:memstat_type_held_bytes:sum', 'allocator=~"$allocator",allocator!~"%s"' % c.notRanked)), '{{allocator}}']] },
+        lines { title: 'Hosts', unit: 'short', description: 'Hosts that show figures.', empty: 'no host is scraped',
+                queries: [['sum by (job) (%s)' % recent(fleet('job:memstat_hosts:count')), '{{job}}']] },
+      ] },
+    ],
+  }

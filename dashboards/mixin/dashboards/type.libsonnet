@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One memory type of one host, or a few, over time, by CPU and node.
+function(c, g)
+  local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
+  local choice = 'allocator=~"$allocator",type=~"$type"';
+  local type(metric) = of(metric, choice);
+  local perCpu(metric) = metric + '{' + std.strReplace(g.hostMatchers, 'job=~"$job"', 'job=~"($job)(-percpu)?"') + ',' + choice + '}';
+  local name = '{{instance}} {{type}}';
+  local stat = { kind: 'stat', width: 4, height: 5 };
+  local lines = { kind: 'timeseries', min: 0 };
+  {
+    title: 'memstatd: type',
+    description: 'One memory type over time, by CPU and node.',
+    variables: g.clusterVariable('memstat_poll_timestamp_seconds') + [
+      { name: 'job', label: 'Job', description: 'Jobs of Prometheus that scrape memstatd', from: 'memstat_poll_timestamp_seconds{%s}' % std.join(',', ['%s=~"$%s"' % [l, l] for l in c.clusterLabels[:1]]) },
+      { name: 'instance', label: 'Host', description: 'One host, or a few to compare', all: false, from: 'memstat_poll_timestamp_seconds{%s}' % g.fleetMatchers },
+      { name: 'allocator', label: 'Allocator', description: 'Families of memory types', all: false, from: of('memstat_type_bytes') },
+      { name: 'type', label: 'Type', description: 'One memory type, or a few to compare', all: false, from: of('memstat_type_bytes', 'allocator=~"$allocator"') },
+    ],
+    rows: [
+      { title: 'Now', panels: [
+        stat { title: 'In use', unit: 'bytes', description: 'Bytes in use now.', empty: 'this type has objects and no bytes', queries: [[type('memstat_type_bytes'), name]] },
+        stat { title: 'Held', unit: 'bytes', description: 'Bytes taken from the system, free objects and padding included. malloc(9), vmalloc and call sites hold none themselves.', empty: 'this allocator does not show what it holds', queries: [[type('memstat_type_held_bytes'), name]] },
+        stat { title: 'Objects', unit: 'short', description: 'Objects in use now.', empty: 'this allocator does not count objects', queries: [[type('memstat_type_objects'), name]] },
+        stat { title: 'Of its limit', unit: 'percentunit', thresholds: [[0.8, 'orange'], [c.nearLimit, 'red']], description: 'How much of its limit the type uses; of two limits, the nearer. Most types have no limit.', empty: 'it has no limit', queries: [[type('memstat_type_limit_used_ratio'), name]] },
+        stat { title: 'Failures', unit: 'short', decimals: 0, thresholds: [[1, 'red']], description: 'Allocations that failed in the time shown. Linux counts failures of few allocators.', empty: 'this allocator counts no failures', queries: [['increase(%s[$__range])' % type('memstat_type_failures_total'), name]] },
+        stat { title: 'Since yesterday', unit: 'bytes', description: 'Growth since this hour of yesterday, by medians of half an hour. From the recording rules, which need a day and leave small types out.', empty: 'too small, or there is no yesterday yet', queries: [['last_over_time(%s[15m])' % type('instance_allocator_type:memstat_type_bytes:growth1d'), name]] },
+      ] },
+      { title: 'Over time', panels: [
+        lines { title: 'Bytes', unit: 'bytes', description: 'Bytes in use, bytes taken from the system, and the limit where there is one. malloc(9), vmalloc and call sites hold none themselves.', empty: 'this type has objects and no bytes',
+                queries: [[type('memstat_type_bytes'), name + ': in use'], [type('memstat_type_held_bytes'), name + ': held'], [type('memstat_type_limit_bytes'), name + ': limit']] },
+        lines { title: 'Objects over time', unit: 'short', description: 'Objects in use, those that are free and kept for reuse, and the limit where there is one.', empty: 'this allocator does not count objects',
+                queries: [[type('memstat_type_objects'), name + ': in use'], [type('memstat_type_free_objects'), name + ': free'], [type('memstat_type_limit_objects'), name + ': limit']] },
+        { title: 'Growth', kind: 'timeseries', unit: 'binBps', description: 'Bytes gained a second over the growth window of memstatd\'s configuration.', empty: 'seen for the first time, or without bytes',
+          queries: [[type('memstat_type_growth_bytes_per_second'), name]] },
+        lines { title: 'Allocations, frees, failures, waits, limit hits', unit: 'ops', description: 'Times a second. Linux counts these of few allocators, and of slab caches only when the kernel has SLUB statistics.', empty: 'not counted for this allocator: Linux does of few, FreeBSD of malloc and uma',
+                queries: [['rate(%s[$__rate_interval])' % type('memstat_type_allocations_total'), name + ': allocated'], ['rate(%s[$__rate_interval])' % type('memstat_type_frees_total'), name + ': freed'],
+                          ['rate(%s[$__rate_interval])' % type('memstat_type_failures_total'), name + ': failed'], ['rate(%s[$__rate_interval])' % type('memstat_type_sleeps_total'), name + ': waited'],
+                          ['rate(%s[$__rate_interval])' % type('memstat_type_limit_hits_total'), name + ': limit hits']] },
+      ] },
+      { title: 'By CPU and node: needs per_cpu in memstatd.yaml, or tier full', collapsed: true, panels: [
+        { title: 'Allocations by CPU', kind: 'heatmap', unit: 'ops', rows: 'CPU', description: 'Objects allocated a second on each CPU. Linux does not count by CPU. Needs the types in per_cpu of memstatd.yaml, and a scrape of /metrics/percpu as a job whose name ends in -percpu.', empty: 'needs per_cpu in memstatd.yaml; Linux does not count by CPU',
+          queries: [['sum by (cpu) (rate(%s[$__rate_interval]))' % perCpu('memstat_cpu_allocations_total'), '{{cpu}}']] },
+        { title: 'Cached objects by CPU', kind: 'heatmap', unit: 'short', rows: 'CPU', description: 'Objects in the cache of each CPU: uma(9) of FreeBSD, and the page allocator of Linux. Needs the types in per_cpu of memstatd.yaml, and a scrape of /metrics/percpu as a job whose name ends in -percpu.', empty: 'needs per_cpu in memstatd.yaml',
+          queries: [['sum by (cpu) (%s)' % perCpu('memstat_cpu_free_objects'), '{{cpu}}']] },
+        lines { title: 'Memory by node', unit: 'bytes', description: 'Bytes of each NUMA node\'s memory that the type takes: zones of uma(9) on FreeBSD; slab caches, vmalloc, huge pages and others on Linux.', empty: 'needs tier full, and not every allocator shows it',
+                queries: [[type('memstat_node_held_bytes'), name + ' node {{node}}']] },
+      ] },
+      { title: 'Sizes', collapsed: true, panels: [
+        { title: 'Size of an object', kind: 'bars', unit: 'bytes', description: 'What one object takes, padding included, and at tier full what a caller gets. malloc(9) serves many sizes and has none.', empty: 'this allocator has no single size',
+          queries: [['max by (type) (%s)' % type('memstat_type_object_footprint_bytes'), '{{type}}: takes'], ['max by (type) (%s)' % type('memstat_type_object_size_bytes'), '{{type}}: gives']] },
+        { title: 'What else is known', kind: 'table', unit: 'none', sort: 'type', description: 'File and line of call sites, and the like. FreeBSD has no more of a type than its name; Linux needs tier full.', empty: 'FreeBSD has nothing more; Linux needs tier full',
+          queries: [[type('memstat_type_detail'), '']], columns: [['instance', 'host'], ['allocator', 'allocator'], ['type', 'type'], ['detail', 'what is known']] },
+      ] },
+    ],
+  }

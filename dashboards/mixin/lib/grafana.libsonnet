@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Dashboards of Grafana from what a person decides: titles, descriptions, queries, units, widths. What Grafana needs beside
+// that (numbers, places, the datasource at each query, links) comes from here. A panel has these fields:
+//
+//   title, description   what it shows; where it is empty on FreeBSD or on Linux, why
+//   kind                 timeseries, stack, stat, bars, table, heatmap, states, alerts or text
+//   unit                 an identifier of Grafana's, such as bytes
+//   queries              [[expression, legend], ...]; bars, stat and table ask for one moment, the others for the time shown
+//   width, height        of 24 columns, and in rows of 30 pixels
+//   empty                what stands there when nothing is to be shown
+//   to                   which dashboard a click on a series leads to, and the labels that it takes there
+//   thresholds           [[value, color], ...]; mappings [[value, text, color], ...]
+//   columns              of a table: [[label, heading], ...]; units {heading: unit}; links {heading: dashboard}
+//   lines, colors        series that are lines in a stack; {series: color}
+local datasource = { type: 'prometheus', uid: '${datasource}' };
+local kinds = { stack: 'timeseries', bars: 'bargauge', states: 'state-timeline', alerts: 'table' };
+local isInstant(panel) = std.member(['stat', 'bars', 'table', 'alerts'], panel.kind);
+local isTable(panel) = std.member(['table', 'alerts'], panel.kind);
+local get(object, key, default) = if std.objectHas(object, key) then object[key] else default;
+
+function(config) {
+  local cluster = config.clusterLabels[:1],
+  // Variables of hosts, from left to right.
+  hostVariables:: cluster + ['job', 'instance'],
+  // Matchers of all queries, with those of the configuration.
+  local matchers(list) = std.join(',', [part for part in [config.selector] + list if part != '']),
+  fleetMatchers:: matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job']]),
+  hostMatchers:: matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job', 'instance']]),
+
+  local address(name, variables) = '/d/memstatd-' + name + '?${datasource:queryparam}'
+                                   + std.join('', ['&' + variable for variable in variables]) + '&${__url_time_range}',
+  local link(name, url, keeps) = {
+    title: 'memstatd: ' + name, type: 'link', url: url, icon: 'dashboard', tooltip: '', tags: [], asDropdown: false,
+    targetBlank: false, includeVars: keeps, keepTime: keeps,
+  },
+  local names = ['fleet', 'host', 'type', 'daemon'],
+  local panelLinks(name) = [
+    link(other, address(other, ['${%s:queryparam}' % v for v in cluster + ['job'] + if other == 'fleet' || name == 'fleet' then [] else ['instance']]), false)
+    for other in names if other != name
+  ],
+  local targets = {
+    host: cluster + ['job', 'instance'], daemon: cluster + ['job', 'instance'],
+    type: cluster + ['job', 'instance', 'allocator', 'type'], fleet: cluster + ['job', 'allocator', 'type'],
+  },
+  local dataLink(to, table) = {
+    title: 'show in memstatd: ' + to,
+    url: address(to, ['var-%s=${__%s.%s}' % ([label] + if table then ['data.fields', label] else ['field.labels', label]) for label in targets[to]]),
+  },
+
+  local steps(panel) = {
+    mode: 'absolute',
+    steps: [{ color: if std.objectHas(panel, 'thresholds') then get(panel, 'base', 'green') else 'text', value: null }]
+           + [{ color: step[1], value: step[0] } for step in get(panel, 'thresholds', [])],
+  },
+  local mappings(list) = if list == [] then [] else [{
+    type: 'value',
+    options: { [std.toString(list[i][0])]: { text: list[i][1], color: list[i][2], index: i } for i in std.range(0, std.length(list) - 1) },
+  }],
+  local defaults(panel) = {
+    unit: panel.unit,
+    mappings: mappings(get(panel, 'mappings', [])),
+    thresholds: steps(panel),
+    links: if std.objectHas(panel, 'to') then [dataLink(panel.to, isTable(panel))] else [],
+    color: { mode: if isTable(panel) || std.member(['stat', 'bars', 'states'], panel.kind) then
+      (if panel.kind == 'bars' && !std.objectHas(panel, 'thresholds') then 'continuous-BlPu' else 'thresholds')
+    else 'palette-classic-by-name' },
+    custom: if std.member(['timeseries', 'stack'], panel.kind) then {
+      drawStyle: 'line', lineWidth: 1, fillOpacity: if panel.kind == 'stack' then 60 else 8, showPoints: 'auto', pointSize: 4,
+      // Rules that look back over hours are computed every slowInterval only.
+      spanNulls: 1800000,
+      lineInterpolation: 'linear', axisPlacement: 'auto', thresholdsStyle: { mode: 'off' },
+      stacking: { mode: if panel.kind == 'stack' then 'normal' else 'none', group: 'A' },
+    } else if panel.kind == 'states' then { fillOpacity: 80, lineWidth: 0 }
+    else if panel.kind == 'heatmap' then { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } }
+    else if isTable(panel) then { align: 'auto', cellOptions: { type: 'auto' }, inspect: false, filterable: true }
+    else {},
+  } + (if std.objectHas(panel, 'empty') then { noValue: panel.empty } else {})
+                          + { [key]: panel[key] for key in ['min', 'max', 'decimals'] if std.objectHas(panel, key) },
+
+  local reduce = { calcs: ['lastNotNull'], fields: '', values: false },
+  local options(panel) = (
+    local kind = panel.kind;
+    if kind == 'timeseries' || kind == 'stack' then {
+      legend: { displayMode: 'table', placement: get(panel, 'legend', 'bottom'), showLegend: true, calcs: ['lastNotNull', 'max'],
+                sortBy: 'Last *', sortDesc: true },
+      tooltip: { mode: 'multi', sort: 'desc' },
+    } else if kind == 'stat' then {
+      reduceOptions: reduce, orientation: 'auto', textMode: get(panel, 'text_mode', 'auto'), wideLayout: true, colorMode: 'value',
+      graphMode: 'none', justifyMode: 'auto', showPercentChange: false,
+    } else if kind == 'bars' then {
+      reduceOptions: reduce, orientation: 'horizontal', displayMode: 'gradient', showUnfilled: true, valueMode: 'color',
+      namePlacement: 'auto', sizing: 'auto', minVizWidth: 8, minVizHeight: 16, maxVizHeight: 300,
+    } else if isTable(panel) then {
+      showHeader: true, cellHeight: 'sm', frameIndex: 0,
+      footer: { show: false, reducer: ['sum'], countRows: false, fields: [] },
+      sortBy: [{ displayName: panel.sort, desc: get(panel, 'descending', true) }],
+    } else if kind == 'heatmap' then {
+      calculate: false, cellGap: 1, cellValues: { unit: panel.unit },
+      color: { mode: 'scheme', scheme: 'Oranges', steps: 64, reverse: false, exponent: 0.5, fill: 'dark-orange', scale: 'exponential' },
+      exemplars: { color: 'rgba(255,0,255,0.7)' }, filterValues: { le: 1e-9 }, legend: { show: true }, rowsFrame: { layout: 'auto' },
+      showValue: 'never', tooltip: { mode: 'single', yHistogram: false },
+      yAxis: { axisPlacement: 'left', axisLabel: panel.rows, unit: get(panel, 'row_unit', 'none'), reverse: false },
+    } else if kind == 'states' then {
+      mergeValues: true, showValue: 'never', alignValue: 'left', rowHeight: 0.9,
+      legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] }, tooltip: { mode: 'single', sort: 'none' },
+    } else { mode: 'markdown', content: panel.text }
+  ),
+
+  local target(index, query, panel) = {
+    refId: std.char(65 + index), datasource: datasource, editorMode: 'code', expr: std.join(' ', [w for w in std.split(std.strReplace(query[0], '\n', ' '), ' ') if w != '']),
+    legendFormat: if query[1] == '' then '__auto' else query[1], instant: isInstant(panel), range: !isInstant(panel),
+    format: if isTable(panel) then 'table' else if get(panel, 'buckets', false) then 'heatmap' else 'time_series',
+  },
+
+  // One row for each set of labels, the values of the queries as columns.
+  local transformations(panel) = if !isTable(panel) then [] else (
+    local single = std.length(panel.queries) == 1;
+    local field(column) = if single && column[0] == 'Value #A' then 'Value' else column[0];
+    [
+      { id: 'merge', options: {} },
+      { id: 'filterFieldsByName', options: { include: { names: [field(column) for column in panel.columns] } } },
+      { id: 'organize', options: {
+        excludeByName: {},
+        indexByName: { [field(panel.columns[i])]: i for i in std.range(0, std.length(panel.columns) - 1) },
+        renameByName: { [field(column)]: column[1] for column in panel.columns },
+      } },
+    ]
+  ),
+  local overrides(panel) =
+    [{ matcher: { id: 'byName', options: name }, properties: [{ id: 'unit', value: panel.units[name] }] }
+     for name in std.objectFields(get(panel, 'units', {}))]
+    + [{ matcher: { id: 'byName', options: name }, properties: [{ id: 'mappings', value: mappings(panel.column_mappings[name]) }] }
+       for name in std.objectFields(get(panel, 'column_mappings', {}))]
+    + [{ matcher: { id: 'byName', options: name }, properties: [{ id: 'thresholds', value: {
+      mode: 'absolute', steps: [{ color: 'text', value: null }] + [{ color: s[1], value: s[0] } for s in panel.column_thresholds[name]],
+    } }, { id: 'custom.cellOptions', value: { type: 'color-text' } }] }
+       for name in std.objectFields(get(panel, 'column_thresholds', {}))]
+    + [{ matcher: { id: 'byName', options: name }, properties: [{ id: 'color', value: { mode: 'fixed', fixedColor: panel.colors[name] } }] }
+       for name in std.objectFields(get(panel, 'colors', {}))]
+    + [{ matcher: { id: 'byName', options: name }, properties: [
+      { id: 'custom.fillOpacity', value: 0 },
+      { id: 'custom.stacking', value: { mode: 'none', group: 'A' } },
+      { id: 'custom.lineStyle', value: { fill: 'dash', dash: [10, 10] } },
+      { id: 'color', value: { mode: 'fixed', fixedColor: 'red' } },
+    ] } for name in get(panel, 'lines', [])],
+
+  local made(panel, place, name) = {
+    id: place.id, type: get(kinds, panel.kind, panel.kind), title: panel.title, description: panel.description,
+    gridPos: { h: place.h, w: place.w, x: place.x, y: place.y }, links: panelLinks(name), options: options(panel),
+  } + (if panel.kind == 'text' then {} else {
+         datasource: datasource,
+         fieldConfig: { defaults: defaults(panel), overrides: overrides(panel) },
+         targets: [target(i, panel.queries[i], panel) for i in std.range(0, std.length(panel.queries) - 1)],
+         transformations: transformations(panel),
+       }) + (if isInstant(panel) then { maxDataPoints: 1 } else {}),
+
+  // Places from left to right in rows as wide as 24; {panels, y, id} behind the last.
+  local placed(panels, y, id, name) = (
+    local step(state, panel) = (
+      local width = get(panel, 'width', 12);
+      local height = get(panel, 'height', 9);
+      local wraps = state.x + width > 24;
+      local x = if wraps then 0 else state.x;
+      local top = if wraps then state.y + state.tallest else state.y;
+      {
+        x: x + width, y: top, tallest: if wraps then height else std.max(state.tallest, height), id: state.id + 1,
+        panels: state.panels + [made(panel, { id: state.id, h: height, w: width, x: x, y: top }, name)],
+      }
+    );
+    std.foldl(step, panels, { x: 0, y: y, tallest: 0, id: id, panels: [] })
+  ),
+  local rows(source, name) = (
+    local step(state, row) = (
+      local collapsed = get(row, 'collapsed', false);
+      local inside = placed(row.panels, state.y + 1, state.id + 1, name);
+      local head = {
+        id: state.id, type: 'row', title: row.title, collapsed: collapsed, gridPos: { h: 1, w: 24, x: 0, y: state.y },
+        panels: if collapsed then inside.panels else [],
+      };
+      {
+        y: if collapsed then state.y + 1 else inside.y + inside.tallest, id: inside.id,
+        panels: state.panels + [head] + (if collapsed then [] else inside.panels),
+      }
+    );
+    std.foldl(step, source, { y: 0, id: 1, panels: [] }).panels
+  ),
+
+  local variable(v) = (
+    local all = get(v, 'all', true);
+    {
+      name: v.name, label: v.label, description: v.description, type: 'query', datasource: datasource,
+      query: { query: 'label_values(%s, %s)' % [v.from, v.name], refId: v.name, qryType: 1 }, regex: '', refresh: 2, sort: 1, hide: 0,
+      multi: true, includeAll: all, allValue: get(v, 'all_value', '.+'), options: [], skipUrlSync: false,
+    } + if all then { current: { selected: true, text: ['All'], value: ['$__all'] } } else {}
+  ),
+  // Clusters: those that targets have no label of are all the same one.
+  clusterVariable(metric):: [
+    { name: label, label: 'Cluster', description: 'Clusters, where targets have the label %s' % label, from: metric, all_value: '.*' }
+    for label in cluster
+  ],
+
+  annotation(title, expression, color):: {
+    name: title, datasource: datasource, enable: true, hide: false, iconColor: color, expr: expression, step: '60s',
+    titleFormat: title, textFormat: '{{instance}}', tagKeys: 'instance', useValueForTime: false,
+  },
+
+  dashboard(name, source):: {
+    uid: 'memstatd-' + name, title: source.title, description: source.description, tags: ['memstatd', 'kernel', 'memory'],
+    schemaVersion: 39, version: 1, editable: false, graphTooltip: 1, refresh: '', time: { from: get(source, 'from', 'now-6h'), to: 'now' },
+    timepicker: {}, timezone: 'browser', weekStart: '', fiscalYearStartMonth: 0, liveNow: false,
+    annotations: { list: get(source, 'annotations', []) },
+    links: [link(other, '/d/memstatd-' + other, true) for other in names if other != name],
+    templating: { list: [{
+      name: 'datasource', label: 'Datasource', type: 'datasource', query: 'prometheus', regex: '', refresh: 1, hide: 0, multi: false,
+      includeAll: false, options: [], skipUrlSync: false,
+    }] + [variable(v) for v in source.variables] },
+    panels: rows(source.rows, name),
+  },
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Rules and dashboards of memstatd, to be consumed as a monitoring mixin: prometheusRules, prometheusAlerts and
+// grafanaDashboards, all made with _config. dashboards/render writes the files that ship.
+(import 'config.libsonnet') +
+(import 'rules.libsonnet') +
+(import 'alerts/alerts.libsonnet') +
+(import 'dashboards/dashboards.libsonnet')

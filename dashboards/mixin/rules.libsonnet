@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Recording rules. Names are level:metric:operation; the level says which labels are left, those of a host (config
+// clusterLabels, job, instance) being "instance". Allocators are never added up: the memory of one is often another's.
+local lib = import 'lib/rules.libsonnet';
+{
+  local c = self._config,
+  local l = lib(c),
+  local record = l.record,
+
+  prometheusRules+:: {
+    groups+: [
+      {
+        // Figures of the machine, and of the few types that fail or have a limit; never one of every type.
+        name: 'memstat-host',
+        interval: c.interval,
+        rules: [
+          // The kernel's own parts, and what of it cannot be taken back. What is in no account is mostly the kernel's too.
+          // What ZFS caches on FreeBSD is given back.
+          record('instance:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [
+            l.host, l.of('memstat_accounted_bytes', 'part!~"%s"' % c.notKernel)
+          ]),
+          record('instance:memstat_kernel_held_bytes:sum', |||
+            sum by (%(host)s) (%(kernel)s)
+              + on (%(host)s) clamp_min(%(unaccounted)s, 0)
+              - on (%(host)s) (sum by (%(host)s) (%(zfs)s) or sum by (%(host)s) (0 * %(total)s))
+          ||| % {
+            host: l.host,
+            kernel: l.of('memstat_accounted_bytes', 'part!~"%s|%s"' % [c.notKernel, c.kernelReclaimable]),
+            unaccounted: l.of('memstat_unaccounted_bytes'),
+            zfs: l.of('memstat_type_bytes', 'allocator="uma",type=~"%s"' % c.zfsCaches),
+            total: l.of('memstat_memory_total_bytes'),
+          }),
+          record('instance:memstat_kernel_held:ratio', 'instance:memstat_kernel_held_bytes:sum / on (%s) %s' % [
+            l.host, l.of('memstat_memory_total_bytes')
+          ]),
+          record('instance:memstat_available:ratio', '%s / on (%s) %s' % [
+            l.of('memstat_memory_available_bytes'), l.host, l.of('memstat_memory_total_bytes')
+          ]),
+          record('instance:memstat_unaccounted:ratio', '%s / on (%s) %s' % [
+            l.of('memstat_unaccounted_bytes'), l.host, l.of('memstat_memory_total_bytes')
+          ]),
+          record('instance:memstat_pressure_full:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
+            l.host, l.of('memstat_pressure_stall_seconds_total', 'kind="full"')
+          ]),
+          record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
+            l.host, l.of('memstat_allocation_stalls_total')
+          ]),
+          record('instance:memstat_oom_kills:increase1h', 'sum by (%s) (increase(%s[1h]))' % [
+            l.host, l.of('memstat_oom_kills_total')
+          ]),
+          record('instance_allocator:memstat_type_failures:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
+            l.hostAnd(['allocator']), l.of('memstat_type_failures_total', 'type!~"%s"' % c.failsRoutinely)
+          ]),
+          record('instance_allocator:memstat_type_limit_hits:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
+            l.hostAnd(['allocator']), l.of('memstat_type_limit_hits_total')
+          ]),
+          // The type that has used most of its limit, by name.
+          record('instance_allocator_type:memstat_type_limit_used:max', 'topk by (%s) (1, %s)' % [
+            l.host, l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes])
+          ]),
+          record('instance:memstat_sources_down:count', 'sum by (%s) (%s == bool 0)' % [l.host, l.of('memstat_source_up')]),
+          record('instance:memstat_series:sum', 'sum by (%s) (%s)' % [l.host, l.of('memstat_series')]),
+        ],
+      },
+      {
+        // The only rules that touch every type: a median of half an hour, rarely. Types below `leakSmallest` of all memory are
+        // not kept. Alerts on growth look at these, hours and days back.
+        name: 'memstat-medians',
+        interval: c.slowInterval,
+        rules: [
+          record('instance_allocator_type:memstat_type_bytes:median30m', |||
+            quantile_over_time(0.5, %s[30m])
+              %s
+          ||| % [l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), l.partOfMemory(c.leakSmallest)]),
+          record('instance:memstat_kernel_held_bytes:median30m',
+                 'quantile_over_time(0.5, instance:memstat_kernel_held_bytes:sum[30m])'),
+          record('instance:memstat_unaccounted_bytes:median30m', 'quantile_over_time(0.5, %s[30m])' % l.of('memstat_unaccounted_bytes')),
+          // Seconds until what is available is used up, when kernel memory grows on as in the last hour, and as in the last four.
+          // Only where it grew by enough to foretell anything, in each half of that time, and is above yesterday's.
+          record('instance:memstat_memory_gone:seconds1h', exhaustion(1, c.exhaustionHour)),
+          record('instance:memstat_memory_gone:seconds4h', exhaustion(4, c.exhaustionThreeHours)),
+          // Memory in use by allocator, with what min_bytes and series_limit keep off the page.
+          record('instance_allocator:memstat_type_bytes:sum', 'sum by (%s) ({__name__=~"memstat_type_bytes|memstat_unlisted_bytes"%s})' % [
+            l.hostAnd(['allocator']), if c.selector == '' then '' else ',' + c.selector
+          ]),
+          record('instance_allocator:memstat_type_held_bytes:sum', 'sum by (%s) (%s)' % [
+            l.hostAnd(['allocator']), l.of('memstat_type_held_bytes')
+          ]),
+          // Growth of a type since this hour of yesterday.
+          record('instance_allocator_type:memstat_type_bytes:growth1d', |||
+            instance_allocator_type:memstat_type_bytes:median30m
+              - last_over_time(instance_allocator_type:memstat_type_bytes:median30m[15m] offset 1d)
+          |||),
+        ],
+      },
+      {
+        // All that the fleet dashboard asks beside the two groups above. Needs the results of all hosts in one place.
+        name: 'memstat-fleet',
+        interval: c.slowInterval,
+        rules: [
+          record('job:memstat_hosts:count', 'count by (%s) (%s)' % [l.fleet, l.of('memstat_poll_timestamp_seconds')]),
+          record('job_part:memstat_accounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleetAnd(['part']), l.of('memstat_accounted_bytes')]),
+          record('job:memstat_kernel_bytes:sum', 'sum by (%s) (instance:memstat_kernel_bytes:sum)' % l.fleet),
+          record('job:memstat_unaccounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.of('memstat_unaccounted_bytes')]),
+          record('job:memstat_memory_total_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.of('memstat_memory_total_bytes')]),
+          record('job_allocator:memstat_type_bytes:sum', 'sum by (%s) (last_over_time(instance_allocator:memstat_type_bytes:sum[15m]))' % [
+            l.fleetAnd(['allocator'])
+          ]),
+          record('job_allocator:memstat_type_held_bytes:sum', 'sum by (%s) (last_over_time(instance_allocator:memstat_type_held_bytes:sum[15m]))' % [
+            l.fleetAnd(['allocator'])
+          ]),
+          record('job_allocator_type:memstat_type_bytes:sum', 'sum by (%s) (last_over_time(instance_allocator_type:memstat_type_bytes:median30m[15m]))' % [
+            l.fleetAnd(['allocator', 'type'])
+          ]),
+          record('job_allocator_type:memstat_type_bytes:growth1d', 'sum by (%s) (last_over_time(instance_allocator_type:memstat_type_bytes:growth1d[15m]))' % [
+            l.fleetAnd(['allocator', 'type'])
+          ]),
+          // On how many hosts, by kernel, a type grew since yesterday by more than a leak's share of their memory.
+          record('job_allocator_type_release:memstat_type_bytes:growing_hosts', |||
+            count by (%(labels)s) (
+              (
+                last_over_time(instance_allocator_type:memstat_type_bytes:growth1d[15m])
+                  %(share)s
+              )
+              * on (%(host)s) group_left (release) %(kernel)s
+            )
+          ||| % {
+            labels: l.fleetAnd(['allocator', 'type', 'release']),
+            share: l.partOfMemory(c.leakEachOfThreeDays),
+            host: l.host,
+            kernel: l.of('memstat_kernel_info'),
+          }),
+        ],
+      },
+    ],
+  },
+
+  local exhaustion(hours, share) = |||
+    %(available)s
+      / on (%(host)s) (
+        deriv(%(median)s[%(hours)dh]) > 0
+        and %(median)s - last_over_time(%(median)s[15m] offset %(half)dm)
+          %(part)s
+        and last_over_time(%(median)s[15m] offset %(half)dm) - last_over_time(%(median)s[15m] offset %(back)dm)
+          %(part)s
+        unless %(median)s - last_over_time(%(median)s[15m] offset 1d) < on (%(host)s) (%(share)g * %(total)s)
+      )
+  ||| % {
+    available: l.of('memstat_memory_available_bytes'),
+    total: l.of('memstat_memory_total_bytes'),
+    host: l.host,
+    median: 'instance:memstat_kernel_held_bytes:median30m',
+    hours: hours,
+    half: hours * 30,
+    back: hours * 60,
+    share: share,
+    part: l.partOfMemory(share / 2),
+  },
+}
