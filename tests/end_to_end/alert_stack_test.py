@@ -65,7 +65,7 @@ class AlertStack(unittest.TestCase):
         with program.temporary_folder() as folder, alertmanager.Receiver() as receiver:
             rules = shipped_rules.write(folder)
             capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "5s")) as manager, \
+            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "0s")) as manager, \
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
                 with prometheus_server.prometheus(folder, None, config=config):
