@@ -141,11 +141,15 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience) {
   std::unique_lock lock(shared.mutex);
   shared.must_stop = true;
   shared.wake.notify_all();
-  while (!shared.in_place && !shared.has_stopped) {
+  auto last_sign = std::chrono::steady_clock::now();
+  for (std::uint64_t progress = shared.recording->progress(); !shared.in_place && !shared.has_stopped;) {
     const std::size_t left = shared.queue.size();
-    const bool progress =
-        shared.written.wait_for(lock, patience, [&] { return shared.has_stopped || shared.queue.size() != left; });
-    if (progress) continue;
+    shared.written.wait_for(lock, std::chrono::milliseconds(20),
+                            [&] { return shared.has_stopped || shared.queue.size() != left; });
+    const auto now = std::chrono::steady_clock::now();
+    const std::uint64_t before = std::exchange(progress, shared.recording->progress());
+    if (shared.queue.size() != left || progress != before) last_sign = now;
+    if (shared.has_stopped || now - last_sign < patience) continue;
     lock.unlock();
     thread_.detach();
     Error error = system_error(shared.recording->folder(), ETIMEDOUT,

@@ -290,6 +290,7 @@ Result<void> RecordingKernelView::write_plan(const std::string& folder, const Po
   std::set<std::string> made;
   const auto make_folder = [&](const std::string& path) -> Result<void> {
     if (!made.insert(path).second) return {};
+    progress_.fetch_add(1, std::memory_order_relaxed);
     return writer_.make_folders(folder + "/" + path);
   };
   const auto make_folder_of = [&](const std::string& path) { return make_folder(path.substr(0, path.rfind('/'))); };
@@ -299,6 +300,7 @@ Result<void> RecordingKernelView::write_plan(const std::string& folder, const Po
     if (auto result = writer_.write_link(folder + "/" + path, target); !result) return result;
   }
   for (const auto& [path, bytes] : plan.files) {
+    progress_.fetch_add(1, std::memory_order_relaxed);
     if (auto result = make_folder_of(path); !result) return result;
     if (auto result = writer_.write_file(folder + "/" + path, bytes, durable); !result) return result;
   }

@@ -2,6 +2,7 @@
 // A kernel view that passes every read on to another view and writes what came back as a capture, poll by poll.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -84,6 +85,9 @@ class RecordingKernelView final : public ForwardingKernelView {
   /// Writes what was taken, with its kernel addresses zeroed; errors as those of end_poll.
   Result<void> write_poll(TakenPoll& taken);
 
+  /// Grows while write_poll writes: how a slow disk is told from one that does not answer. Thread safety: safe.
+  [[nodiscard]] std::uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
+
   [[nodiscard]] const std::string& folder() const { return writer_.name(); }
   /// Removes all polls and the manifest; the directory stays. The last call: nothing can be recorded after it.
   Result<void> remove_everything();
@@ -122,6 +126,7 @@ class RecordingKernelView final : public ForwardingKernelView {
   const RecordingOptions options_;
   const Clock& clock_;
   FolderWriter writer_;
+  std::atomic<std::uint64_t> progress_{0};  // files, directories and links
 
   std::mutex mutex_;              // guards the next four
   std::uint64_t generation_ = 1;  // counts polls that ended
