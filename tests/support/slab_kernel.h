@@ -46,6 +46,7 @@ class SlabKernel final : public KernelView {
   std::map<std::string, std::string, std::less<>> links;
   std::map<std::string, int, std::less<>> failures;  ///< errno by path.
   bool has_privileges = true;                        ///< Files that are not kept can be read.
+  bool is_recorded = false;                          ///< What wants_whole_polls() says.
   std::vector<std::string> calls;                    ///< Paths read and listed, in order.
   std::set<std::string, std::less<>> kept;
 
@@ -55,6 +56,7 @@ class SlabKernel final : public KernelView {
         std::count_if(calls.begin(), calls.end(), [&](const std::string& path) { return path.ends_with(end); }));
   }
 
+  [[nodiscard]] bool wants_whole_polls() const override { return is_recorded; }
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }

@@ -137,6 +137,19 @@ TEST_F(LinuxSlabSysfs, ReadsOneFileOnlyOfACacheWithoutSlabs) {
   EXPECT_EQ(kernel_.calls_of("empty/partial"), 1U);
 }
 
+TEST_F(LinuxSlabSysfs, ReadsEveryFileOfACacheWithoutSlabsWhileItIsRecorded) {
+  auto empty = files();
+  for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs", "objects"}) empty[file] = "0\n";
+  kernel_.add("empty", empty);
+  kernel_.is_recorded = true;
+  ASSERT_TRUE(open());
+  kernel_.calls.clear();
+  const std::string recorded = words();
+  EXPECT_EQ(kernel_.calls_of("empty/partial"), 1U) << "a replay finds no file that was not read";
+  kernel_.is_recorded = false;
+  EXPECT_EQ(words(), recorded);
+}
+
 TEST_F(LinuxSlabSysfs, LeavesOutWhatTheKernelDoesNotHave) {
   kernel_.add("only_partial", {{"partial", "3 N0=3\n"}});  // CONFIG_SLUB_DEBUG off
   EXPECT_EQ(words(), "only_partial: partial_slabs=3");
