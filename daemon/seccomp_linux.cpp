@@ -25,6 +25,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -84,6 +85,26 @@ constexpr std::string_view kKilled =
     "open_by_handle_at settimeofday clock_settime clock_adjtime adjtimex stime sethostname setdomainname syslog "
     "vhangup quotactl personality uselib lookup_dcookie nfsservctl fanotify_init ";
 
+// The same for calls whose arguments matter: one that the filter must allow, so that the daemon can work.
+struct NeededCall {
+  const char* name;
+  unsigned argument;
+  std::uint64_t value;
+};
+constexpr std::uint64_t kCloneThread = 0x10000;
+#if defined(__s390__) || defined(__s390x__)
+constexpr unsigned kCloneFlagsArgument = 1;
+#else
+constexpr unsigned kCloneFlagsArgument = 0;
+#endif
+constexpr NeededCall kNeeded[] = {{"clone", kCloneFlagsArgument, kCloneThread},
+                                  {"mmap", 2, PROT_READ | PROT_WRITE},
+                                  {"mprotect", 2, PROT_READ},
+                                  {"sendto", 3, MSG_NOSIGNAL},
+                                  {"sendmsg", 2, MSG_NOSIGNAL},
+                                  {"ioctl", 1, FIONREAD},
+                                  {"prctl", 0, PR_SET_NAME}};
+
 class Filter {
  public:
   Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
@@ -128,12 +149,6 @@ scmp_arg_cmp equal32(unsigned argument, std::uint32_t value) { return masked(arg
 
 /// The filter as the kernel takes it, into a file. Returns 0 or an errno.
 int export_filter(pid_t self_process, int file) {
-  constexpr std::uint64_t kCloneThread = 0x10000;
-#if defined(__s390__) || defined(__s390x__)
-  constexpr unsigned kCloneFlagsArgument = 1;
-#else
-  constexpr unsigned kCloneFlagsArgument = 0;
-#endif
   constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it.
   constexpr std::uint32_t kTypeMask = 0xf;         // Without SOCK_NONBLOCK and SOCK_CLOEXEC.
   Filter filter;
@@ -196,6 +211,54 @@ std::size_t read_program(int file, std::array<sock_filter, BPF_MAXINSNS>& progra
   return bytes % sizeof(sock_filter) == 0 ? bytes / sizeof(sock_filter) : 0;
 }
 
+/// What the filter answers to a call, as the kernel would compute it; kill for a program that is not well-formed.
+std::uint32_t verdict(std::span<const sock_filter> program, const seccomp_data& call) {
+  std::uint32_t accumulator = 0;
+  for (std::size_t at = 0; at < program.size(); ++at) {
+    const sock_filter& step = program[at];
+    bool is_true = false;
+    switch (step.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        if (step.k > sizeof call - sizeof accumulator) return SECCOMP_RET_KILL_PROCESS;
+        std::memcpy(&accumulator, reinterpret_cast<const char*>(&call) + step.k, sizeof accumulator);
+        continue;
+      case BPF_ALU | BPF_AND | BPF_K: accumulator &= step.k; continue;
+      case BPF_JMP | BPF_JA: at += step.k; continue;
+      case BPF_RET | BPF_K: return step.k;
+      case BPF_JMP | BPF_JEQ | BPF_K: is_true = accumulator == step.k; break;
+      case BPF_JMP | BPF_JGT | BPF_K: is_true = accumulator > step.k; break;
+      case BPF_JMP | BPF_JGE | BPF_K: is_true = accumulator >= step.k; break;
+      case BPF_JMP | BPF_JSET | BPF_K: is_true = (accumulator & step.k) != 0; break;
+      default: return SECCOMP_RET_KILL_PROCESS;
+    }
+    at += is_true ? step.jt : step.jf;
+  }
+  return SECCOMP_RET_KILL_PROCESS;
+}
+
+/// Whether the filter allows what the daemon needs. Where an allocation of libseccomp fails it may report success and leave
+/// rules out (seen with 2.5.4: 59 instructions of 305), and then the first call that is refused ends the process.
+bool allows_what_is_needed(std::span<const sock_filter> program) {
+  seccomp_data call{};
+  call.arch = seccomp_arch_native();
+  const auto is_allowed = [&](const char* name) {
+    call.nr = seccomp_syscall_resolve_name(name);
+    return call.nr < 0 || verdict(program, call) == SECCOMP_RET_ALLOW;  // below 0: not on this architecture
+  };
+  std::string_view names = kAllowed;
+  std::array<char, 64> text;
+  for (std::string_view name; next_word(names, name);) {
+    if (name.size() >= text.size()) return false;
+    *std::copy(name.begin(), name.end(), text.begin()) = '\0';
+    if (!is_allowed(text.data())) return false;
+  }
+  return std::all_of(std::begin(kNeeded), std::end(kNeeded), [&](const NeededCall& needed) {
+    std::fill(std::begin(call.args), std::end(call.args), 0);
+    call.args[needed.argument] = needed.value;
+    return is_allowed(needed.name);
+  });
+}
+
 /// 0 when the filter is in force, or an errno.
 int load_filter() {
   int ends[2];
@@ -214,6 +277,7 @@ int load_filter() {
   }
   if (!WIFEXITED(status)) return ENOMEM;
   if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
+  if (!allows_what_is_needed(std::span(program).first(count))) return ENOMEM;
   return load_program(program.data(), count) == 0 ? 0 : errno;
 }
 #endif
