@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The filter of system calls, made by libseccomp in a child process: libseccomp crashes where an allocation of its fails,
-// and it leaves some hundred kilobytes of heap behind.
+// The filter of system calls, made by libseccomp in a child process: libseccomp crashes or loops where an allocation
+// of its fails, and it leaves some hundred kilobytes of heap behind.
 #if defined(__linux__)
 #include "daemon/seccomp_linux.h"
 
@@ -189,6 +189,8 @@ void end_quietly(int /*signal*/) { _exit(ENOMEM); }
 [[noreturn]] void make_filter(pid_t self_process, int file) {
   constexpr rlimit kNoCore{0, 0};
   setrlimit(RLIMIT_CORE, &kNoCore);
+  constexpr rlimit kOneSecond{1, 2};  // it takes milliseconds, or for ever where an allocation failed
+  setrlimit(RLIMIT_CPU, &kOneSecond);
   for (const int fault : {SIGSEGV, SIGBUS, SIGABRT}) signal(fault, end_quietly);
   int status = ENOMEM;
   try {
