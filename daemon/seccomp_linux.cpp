@@ -191,6 +191,7 @@ void end_quietly(int /*signal*/) { _exit(ENOMEM); }
   setrlimit(RLIMIT_CORE, &kNoCore);
   constexpr rlimit kOneSecond{1, 2};  // it takes milliseconds, or for ever where an allocation failed
   setrlimit(RLIMIT_CPU, &kOneSecond);
+  alarm(5);  // and nothing that it may wait for keeps memstatd from starting
   for (const int fault : {SIGSEGV, SIGBUS, SIGABRT}) signal(fault, end_quietly);
   int status = ENOMEM;
   try {
