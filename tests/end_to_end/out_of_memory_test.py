@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Samples of memstatd's lives in which allocations fail; support/out_of_memory.py takes them all."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import out_of_memory  # noqa: E402
+import program  # noqa: E402
+
+SAMPLES = 20  # of each burst
+
+
+class OutOfMemory(unittest.TestCase):
+    def test_it_serves_on_or_says_why_not(self):
+        if program.SANITIZER:
+            self.skipTest("a sanitizer has malloc to itself")
+        with program.temporary_folder() as folder:
+            sweep = out_of_memory.Sweep(folder)
+            whole = sweep.whole()
+            self.assertEqual((whole.status, whole.problem()), (0, None))
+            self.assertGreater(whole.allocations, 1000)
+            # Most of the code runs early, so more of the places are there.
+            places = [1 + int(whole.allocations * (place / SAMPLES) ** 2) for place in range(SAMPLES)]
+            sweep.run([(at, burst) for at in places for burst in out_of_memory.BURSTS])
+            print(f"{whole.allocations} allocations in a whole life; lives by how they ended: {dict(sweep.endings)}")
+            self.assertEqual(sum(sweep.endings.values()), SAMPLES * len(out_of_memory.BURSTS))
+            self.assertGreater(sweep.endings[1], 0)  # some cannot go on, or nothing failed
+            self.assertFalse(sweep.problems, f"{len(sweep.problems)} lives ended badly:\n" + "\n".join(sweep.problems[:20]))
+
+
+if __name__ == "__main__":
+    program.main()
