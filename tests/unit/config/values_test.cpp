@@ -156,7 +156,7 @@ TEST(Printable, KeepsAMessageOnOneLineAndShort) {
   EXPECT_EQ(printable(std::string(61, 'a')), std::string(60, 'a') + "...");
   // A character of two bytes that lies across the cut goes as a whole.
   EXPECT_EQ(printable(std::string(59, 'a') + "\xC3\xA9" + "b"), std::string(59, 'a') + "...");
-  EXPECT_EQ(quoted("x"), "\"x\"");
+  EXPECT_EQ(quoted(std::string_view("x")), "\"x\"");
 }
 
 TEST(NearestWord, FindsSlipsAndNothingFarAway) {
