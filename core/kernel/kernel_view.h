@@ -48,6 +48,10 @@ class KernelView {
 
   /// The whole file, read to its end in a loop (one read of /proc/slabinfo gives at most 4 KiB whatever the buffer).
   virtual Result<void> read_file(std::string_view path, Buffer& out);
+  /// Whether reading the file is worth a try: false means that it cannot be opened now. For files that are mostly absent and
+  /// are looked for again and again: the Linux view allocates nothing, a read that fails allocates its error. This one,
+  /// which any view has, is true.
+  [[nodiscard]] virtual bool may_read(std::string_view path);
   /// Where a symbolic link points, as written in the link.
   virtual Result<std::string> read_link(std::string_view path);
   /// Names in a folder without "." and "..", sorted.

@@ -55,7 +55,7 @@ void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const
     const std::string_view rest = list.view().substr(at);
     const bool is_listed = rest.starts_with(path) && rest.substr(path.size()).starts_with('\n');
     if (!is_listed) {
-      if (!view.read_file(path, scratch)) continue;
+      if (!view.may_read(path) || !view.read_file(path, scratch)) continue;
       const std::string behind(rest);
       list.resize(at);
       list.append(path);

@@ -41,8 +41,8 @@ Result<void> list_known_files(KernelView& view, Finding finding, std::span<const
 inline constexpr std::uint32_t kReadsBetweenLooks = 4;
 /// Puts those of `paths` that `list`, which list_known_files made of them, lacks and that can be read by now into their
 /// places. They are not kept open, so the source names their folder in `reopened_folders`. Does nothing but at every
-/// kReadsBetweenLooks-th read; `reads` are those before this one. A look allocates an error for each file that is still
-/// absent.
+/// kReadsBetweenLooks-th read; `reads` are those before this one. Files that are still absent cost no allocation where the
+/// view's may_read costs none.
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
                           Buffer& list);
 

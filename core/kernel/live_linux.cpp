@@ -48,6 +48,7 @@ class LinuxKernelView final : public KernelView {
     const bool is_sysctl_file = path.substr(0, kSysctlFiles.size()) == kSysctlFiles;
     return files_.read_file(path, out, is_sysctl_file ? ReadManner::kInOne : ReadManner::kToTheEnd);
   }
+  [[nodiscard]] bool may_read(std::string_view path) override { return files_.may_read(path); }
   Result<std::string> read_link(std::string_view path) override { return files_.read_link(path); }
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return files_.list_directory(path, names);

@@ -125,6 +125,12 @@ Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManne
   return read_all(path, out, ReadLimits{}, in_sequence(fd));
 }
 
+bool PosixFiles::may_read(std::string_view path) const {
+  if (kept_.find(path) != kept_.end()) return true;
+  FixedPath terminated;
+  return terminated.assign(path) && UniqueFd(open_for_reading(terminated));
+}
+
 Result<std::string> PosixFiles::read_link(std::string_view path) {
   FixedPath terminated;
   if (!terminated.assign(path)) return bad_path_error(path);

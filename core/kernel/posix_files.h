@@ -35,6 +35,8 @@ class PosixFiles {
   Result<void> keep_open(std::string_view path);
   /// Allocates nothing in the steady state. Errors: system_error, kData beyond 1 GiB, kNoMemory.
   Result<void> read_file(std::string_view path, Buffer& out, ReadManner manner);
+  /// Whether the file is kept open or can be opened now. Allocates nothing.
+  [[nodiscard]] bool may_read(std::string_view path) const;
   Result<std::string> read_link(std::string_view path);
   /// Sorted, without "." and "..".
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names);

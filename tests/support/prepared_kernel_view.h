@@ -62,6 +62,7 @@ class PreparedKernelView : public KernelView {
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
+  [[nodiscard]] bool may_read(std::string_view path) override { return contents.find(path) != contents.end(); }
   Result<void> list_folders(std::string_view path, Buffer& names) override {
     const auto found = folders.find(path);
     if (found == folders.end()) return system_error(path, ENOENT);

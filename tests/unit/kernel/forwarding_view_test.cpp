@@ -24,6 +24,7 @@ class Answering final : public KernelView {
   [[nodiscard]] std::uint64_t page_size() const override { return 8192; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return 7; }
   Result<void> read_file(std::string_view path, Buffer& out) override { return answer("file", path, out); }
+  [[nodiscard]] bool may_read(std::string_view path) override { return path == "/a"; }
   Result<std::string> read_link(std::string_view path) override { return "link " + std::string(path); }
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     names = {"directory " + std::string(path)};
@@ -48,6 +49,7 @@ class Answering final : public KernelView {
 
 TEST(KernelView, HasNothingThatItDoesNotOverride) {
   Bare view;
+  EXPECT_TRUE(view.may_read("/a")) << "reading it says why not";
   Buffer out;
   std::vector<std::string> names;
   const std::vector<std::function<Result<void>()>> reads = {[&] { return view.read_file("/a", out); },
@@ -78,6 +80,8 @@ TEST(ForwardingKernelView, PassesEveryCallOn) {
   std::vector<std::string> names;
   ASSERT_TRUE(view.read_file("/a", out));
   EXPECT_EQ(out.view(), "file /a");
+  EXPECT_TRUE(view.may_read("/a"));
+  EXPECT_FALSE(view.may_read("/b"));
   EXPECT_EQ(*view.read_link("/a"), "link /a");
   ASSERT_TRUE(view.list_directory("/a", names));
   EXPECT_EQ(names, std::vector<std::string>{"directory /a"});

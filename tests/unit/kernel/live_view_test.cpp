@@ -89,6 +89,8 @@ TEST_F(LiveLinuxView, AnAbsentFileIsNotPresentAndNamed) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
   EXPECT_EQ(result.error().path, "/proc/no_such_file");
+  EXPECT_FALSE(view->may_read("/proc/no_such_file"));
+  EXPECT_TRUE(view->may_read("/proc/self/stat"));
 }
 
 TEST_F(LiveLinuxView, HasNoSysctls) {
@@ -138,6 +140,8 @@ TEST(PosixFiles, AKeptFileOutlivesItsNameAndIsTheOneThatWasOpened) {
   PosixFiles files;
   ASSERT_TRUE(files.keep_open(folder.file("kept")));
   std::filesystem::remove(folder.file("kept"));
+  EXPECT_TRUE(files.may_read(folder.file("kept")));
+  EXPECT_FALSE(files.may_read(folder.file("other")));
   write_text(folder.file("kept"), "new");
   Buffer out;
   ASSERT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));

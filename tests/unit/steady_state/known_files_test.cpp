@@ -26,7 +26,10 @@ TEST_P(SteadyFiles, AreReadAndParsedWithoutAllocations) {
   PreparedKernelView view(OperatingSystem::kLinux, 2);
   view.copy_from(*captured, paths);
   ASSERT_GT(view.contents.size(), 3U);
-  const std::uint64_t absent_count = paths.size() - view.contents.size();
+  // Absent files are looked for now and then.
+  if (reader.descriptor->name == "linux_socket") {
+    ASSERT_GT(paths.size(), view.contents.size());
+  }
   MemoryTypeList list;
   ASSERT_TRUE(open_source(reader, view));
   prepare_stack();
@@ -37,13 +40,7 @@ TEST_P(SteadyFiles, AreReadAndParsedWithoutAllocations) {
     wants_stack = false;
     const std::uint64_t count = allocation_count.load() - before;
     ASSERT_TRUE(is_good);
-    // Now and then files that are absent are looked for, and each brings an error, with its path.
-    const bool has_looked = (poll - 1) % kReadsBetweenLooks == 0;
     if (poll < 3) continue;
-    if (has_looked) {
-      EXPECT_LE(count, 4 * absent_count) << "in poll " << poll;
-      continue;
-    }
     EXPECT_EQ(count, 0U) << "in poll " << poll;
     if (count != 0) print_stack();
   }
