@@ -47,6 +47,9 @@ ONE_SYSTEM = [
     (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|link\.h|malloc_np\.h|kvm\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 
+# Headers of glibc, and the files that may include them, where there is glibc.
+ONE_C_LIBRARY = [(r"malloc\.h", r"daemon/config_file\.cpp")]
+
 # What any system with a C++20 compiler and POSIX has: headers of the standard library, and these.
 POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|limits|locale|netdb|netinet/(in|tcp)|poll|pthread|pwd|regex|sched"
                    r"|signal|spawn|stdio|stdlib|string|strings|sys/(file|ioctl|mman|param|resource|select|socket|stat|statvfs|syscall"
@@ -67,7 +70,7 @@ def problem(file, included, quoted):
         return f"{file}: this place has no layer in tests/lint/include_arrows_test.py"
     if file.startswith("tests/") or STANDARD.fullmatch(included):
         return None
-    for header, users in THIRD_PARTIES + ONE_SYSTEM:
+    for header, users in THIRD_PARTIES + ONE_SYSTEM + ONE_C_LIBRARY:
         if re.fullmatch(header, included):
             return None if re.fullmatch(users, file) else f"{file} includes <{included}>: only {users} may"
     if POSIX.fullmatch(included) or file.startswith("core/include/") and C_STANDARD.fullmatch(included):
@@ -103,7 +106,7 @@ def check_self():
            ("daemon/ctl/a.cpp", '"core/c_api_list.h"'), ("daemon/ctl/a.cpp", '"daemon/options.h"'),
            ("daemon/ctl/a.cpp", '"config/config.h"'), ("daemon/ctl/a.cpp", "<spdlog/spdlog.h>"),
            ("core/parse/a.cpp", '"core/kernel/kernel_view.h"'), ("core/collect/a.cpp", '"core/capture/b.h"'),
-           ("core/base/a.h", "<stdint.h>")]
+           ("core/base/a.h", "<stdint.h>"), ("daemon/a.cpp", "<malloc.h>")]
     good = [("core/base/a.h", '"core/base/error.h"'), ("core/sources/a.cpp", '"core/source.h"'), ("core/sources/a.cpp", "<cstdint>"),
             ("core/query.cpp", '"core/model/memory_type_list.h"'), ("daemon/a.cpp", '"config/config.h"'),
             ("core/kernel/capture_archive.cpp", "<archive.h>"), ("core/kernel/capture_pack.cpp", "<archive.h>"),
@@ -112,7 +115,7 @@ def check_self():
             ("daemon/ctl/a.cpp", '"daemon/ctl/b.h"'), ("daemon/ctl/a.cpp", '"core/include/memstat.h"'),
             ("daemon/ctl/a.cpp", "<CLI/CLI.hpp>"),
             ("core/sources/a.cpp", '"core/parse/b.h"'), ("core/collect/a.cpp", '"core/collect/b.h"'),
-            ("core/include/memstat.h", "<stdint.h>")]
+            ("core/include/memstat.h", "<stdint.h>"), ("daemon/config_file.cpp", "<malloc.h>")]
     for wanted, table in ((True, bad), (False, good)):
         for file, include in table:
             found = problem(file, include[1:-1], include[0] == '"')

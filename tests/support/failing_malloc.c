@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loaded into memstatd with LD_PRELOAD: of the process's allocations, number MEMSTAT_TEST_FAIL_AT (from 1) and the
- * MEMSTAT_TEST_FAIL_COUNT - 1 after it fail, as they do when a limit is reached or the machine has no memory left. At its end
- * the process writes how many allocations there were to the descriptor MEMSTAT_TEST_FAIL_REPORT. Of glibc only. */
+ * MEMSTAT_TEST_FAIL_COUNT - 1 after it fail, as they do when a limit is reached or the machine has no memory left. At its
+ * end the process writes how many allocations there were to the descriptor MEMSTAT_TEST_FAIL_REPORT. Of glibc only. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>

@@ -370,8 +370,9 @@ TEST_F(SnapshotTest, StatisticsOfAllSourcesAreTogetherByKindInTheOrderOfTheSourc
   const StagedStatistics* both[] = {&first.staging().statistics(), &second.staging().statistics()};
   for (int i = 0; i < 2; ++i) {
     types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {.statistics = both});
-    EXPECT_EQ(samples(kAccountedBytes), Texts({"{part=\"slab\"|part|slab=1", "{part=\"page tables\"|part|page tables=2",
-                                               "{part=\"a\\\"\\\\\\\\x0ab\"|part|a\\\"\\\\\\\\x0ab=3", "{part=\"\"|part|=4"}));
+    EXPECT_EQ(samples(kAccountedBytes),
+              Texts({"{part=\"slab\"|part|slab=1", "{part=\"page tables\"|part|page tables=2",
+                     "{part=\"a\\\"\\\\\\\\x0ab\"|part|a\\\"\\\\\\\\x0ab=3", "{part=\"\"|part|=4"}));
     EXPECT_EQ(samples(kTotalBytes), Texts({"=100"}));
     EXPECT_EQ(samples(kPartMissing), Texts({"{part=\"slab\"|part|slab=1"})) << "another kind may have the same labels";
     EXPECT_EQ(samples(kUnaccountedBytes), Texts());
