@@ -16,7 +16,8 @@ constexpr std::uint32_t kAttacker = 2;
 class HttpConnectionsTest : public testing::Test {
  protected:
   HttpConnection& add(std::uint32_t address, State state = State::kWaiting) {
-    HttpConnection& made = table_.add(next_++, {address, static_cast<std::uint16_t>(next_)}, 0, now_);
+    HttpConnection& made = table_.add(next_, {address, static_cast<std::uint16_t>(next_)}, 0, now_);
+    ++next_;
     if (state != State::kWaiting) table_.change(made, state, now_);
     now_ += milliseconds(1);
     return made;
