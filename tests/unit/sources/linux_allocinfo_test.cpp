@@ -177,7 +177,7 @@ TEST_F(LinuxAllocinfo, TakesOddPlacesAndModules) {
 TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   EXPECT_EQ(words(site("1", "1", "b\xFF.c:1 [\"m\xFE] func:\"f\xFF\\{}")),
             "\"f\xEF\xBF\xBD\\{} [\"m\xEF\xBF\xBD]: 1/1 b\xEF\xBF\xBD.c:1");
-  EXPECT_EQ(words(site("1", "1", "\xC3\xA4.c:1 func:\xC3\xB6\t")), "\xC3\xB6\t: 1/1 \xC3\xA4.c:1");
+  EXPECT_EQ(words(site("1", "1", "\xC3\xA4.c:1 func:\xC3\xB6\t")), "\xC3\xB6\\x09: 1/1 \xC3\xA4.c:1");
   const std::string endless(4096, 'n');
   EXPECT_EQ(words(site("1", "1", endless + ".c:1 [" + endless + "] func:" + endless)),
             endless.substr(0, 512) + " [" + endless.substr(0, 63) + "]: 1/1 " + endless.substr(0, 252) + ".c:1");
@@ -187,10 +187,7 @@ TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   ASSERT_EQ(staging_.types().size(), 1U);
   EXPECT_EQ(staging_.types()[0].name.size(), 3 * (512 + 63) + 3U);
   EXPECT_TRUE(staging_.types()[0].detail.ends_with("\xEF\xBF\xBD and 1 more, not accurate"));
-  EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))),
-            "c\xEF\xBF\xBD"
-            "d: 1/1 a\xEF\xBF\xBD"
-            "b.c:1");
+  EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))), "c\\x00d: 1/1 a\\x00b.c:1");
 }
 
 /// Sites of so many functions, each line another function than the one before.

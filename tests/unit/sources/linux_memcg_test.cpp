@@ -127,7 +127,7 @@ TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
   EXPECT_EQ(words({{"/a/memory.stat", "anon 10\nkernel_stack 1\npagetables 2\npercpu 4\nsock 8\nslab 32\n"},
                    {"/b/memory.current", "1\n"},
                    {"/c/memory.stat", "sock 5\nslab 64\n"}}),
-            "/a: -/-/-/-\n/b: 1/-/-/-\n/c: -/-/-/-");
+            "/a: -/-/-/-; /b: 1/-/-/-; /c: -/-/-/-");
   using Values = std::map<std::string, std::uint64_t>;
   EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", 1 + 2 + 4 + 8 + 32}, {"/c", 5 + 64}}));
   ASSERT_TRUE(parse({{"/a/memory.stat", "kernel 18446744073709551615\nsock 1\n"}}));
@@ -204,7 +204,7 @@ TEST_F(LinuxMemcg, SaysWhichFileIsWrongAndWhere) {
                    0, "1\n");
   }
   expect_refused({{"/a/memory.events", "high 18446744073709551615\nmax 1\n"}}, "/sys/fs/cgroup/a/memory.events", 0);
-  expect_refused({{"/a\nb\x7F\xFF/memory.current", "x"}}, "/sys/fs/cgroup/a?b?\xEF\xBF\xBD/memory.current", 0);
+  expect_refused({{"/a\nb\x7F\xFF/memory.current", "x"}}, "/sys/fs/cgroup/a\\x0ab\\x7f\xEF\xBF\xBD/memory.current", 0);
 }
 
 TEST_F(LinuxMemcg, TakesNumbersOfUpTo64Bits) {
@@ -223,7 +223,7 @@ TEST_F(LinuxMemcg, TakesAnyNameThatAGroupMayHave) {
                    {"/max/memory.current", "6\n"},
                    {"/memory.current/memory.current", "7\n"},
                    {"/" + longest + "/" + longest + "/memory.current", "8\n"}}),
-            "/: 1/-/-/-; /a b: 2/-/-/-; /\"q\\uote\"{}: 3/-/-/-; /line\nbreak: 4/-/-/-; /bad\xEF\xBF\xBD: 5/-/-/-; "
+            "/: 1/-/-/-; /a b: 2/-/-/-; /\"q\\uote\"{}: 3/-/-/-; /line\\x0abreak: 4/-/-/-; /bad\xEF\xBF\xBD: 5/-/-/-; "
             "/max: 6/-/-/-; /memory.current: 7/-/-/-; /" +
                 longest + "/" + longest + ": 8/-/-/-");
   EXPECT_EQ(left_out(), 0U);
