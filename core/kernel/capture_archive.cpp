@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <mutex>
@@ -330,6 +330,7 @@ class ArchiveFiles final : public CaptureFiles {
   using Files = std::shared_ptr<const MemoryFiles>;
   struct Loaded {
     std::string poll;
+    std::uint64_t bytes = 0;  // of its files
     Result<Files> files = Files();
   };
 
@@ -374,16 +375,20 @@ class ArchiveFiles final : public CaptureFiles {
 
   Result<Files> load(std::string_view poll) const {
     const std::lock_guard lock(mutex_);
-    for (Loaded& loaded : loaded_) {
-      if (loaded.poll != poll) continue;
-      if (&loaded != &loaded_[0]) std::swap(loaded_[0], loaded_[1]);
-      return loaded_[0].files;
+    const auto found = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& one) { return one.poll == poll; });
+    if (found != loaded_.end()) {
+      std::rotate(loaded_.begin(), found, found + 1);
+      return loaded_.front().files;
     }
-    std::swap(loaded_[0], loaded_[1]);
-    loaded_[0] = {};  // before the next one takes its place
+    // The next one needs room: at least the poll before it stays, and others while all of them are small.
+    std::uint64_t bytes = 0;
+    std::size_t kept = 0;
+    while (kept < loaded_.size() && (kept == 0 || bytes + loaded_[kept].bytes <= kKeptBytes)) bytes += loaded_[kept++].bytes;
+    loaded_.resize(kept);
     auto files = read_poll(poll);
-    loaded_[0] = {.poll = std::string(poll), .files = std::move(files)};
-    return loaded_[0].files;
+    const std::uint64_t size = files ? bytes_of_poll_ : 0;
+    loaded_.insert(loaded_.begin(), {.poll = std::string(poll), .bytes = size, .files = std::move(files)});
+    return loaded_.front().files;
   }
 
   Result<Files> read_poll(std::string_view poll) const {
@@ -395,6 +400,7 @@ class ArchiveFiles final : public CaptureFiles {
         is_rewound_ = true;
       }
       auto files = std::make_shared<MemoryFiles>(name_);
+      bytes_of_poll_ = 0;
       const auto wants = [&](std::string_view path) { return path.starts_with(prefix); };
       for (Member member; reader_.ordinal() < span.last;) {
         const auto more = reader_.next(member, wants);
@@ -403,6 +409,7 @@ class ArchiveFiles final : public CaptureFiles {
         if (!*more || !member.path.starts_with(prefix))
           return spoiled(refused(name_, "has changed since it was opened; open it again"));
         std::string bytes = std::move(member.bytes);
+        bytes_of_poll_ += bytes.size();
         if (member.kind == FileKind::kLink) member.bytes = bytes;
         auto added = add_member(*files, name_, std::string_view(member.path).substr(top_.size()), member, std::move(bytes));
         if (!added) return spoiled(added.error());
@@ -426,7 +433,10 @@ class ArchiveFiles final : public CaptureFiles {
   mutable std::mutex mutex_;  // guards the rest
   mutable MemberReader reader_;
   mutable bool is_rewound_ = false;
-  mutable std::array<Loaded, 2> loaded_;  // the one last used, and the one before it
+  /// Polls beside the one in use that stay unpacked, the last used first; in bytes of their files.
+  static constexpr std::uint64_t kKeptBytes = 48U << 20U;
+  mutable std::vector<Loaded> loaded_;
+  mutable std::uint64_t bytes_of_poll_ = 0;  // that was read last
 };
 
 #endif
