@@ -95,6 +95,8 @@ class MemberReader {
 
   /// How many members that may matter were read since rewind().
   [[nodiscard]] std::uint64_t ordinal() const { return ordinal_; }
+  /// Bytes unpacked since rewind(), or that would have been.
+  [[nodiscard]] std::uint64_t total_bytes() const { return total_; }
 
   /// The next member that may matter; its bytes only when `wants(path)`. False at the archive's end.
   template <typename Wants>
@@ -330,7 +332,6 @@ class ArchiveFiles final : public CaptureFiles {
   using Files = std::shared_ptr<const MemoryFiles>;
   struct Loaded {
     std::string poll;
-    std::uint64_t bytes = 0;  // of its files
     Result<Files> files = Files();
   };
 
@@ -365,6 +366,7 @@ class ArchiveFiles final : public CaptureFiles {
     top_ = (*found)->first;
     index_ = (*found)->second.index();
     polls_ = (*found)->second.polls();
+    is_small_ = reader_.total_bytes() <= kSmallArchive;
     return {};
   }
 
@@ -380,14 +382,10 @@ class ArchiveFiles final : public CaptureFiles {
       std::rotate(loaded_.begin(), found, found + 1);
       return loaded_.front().files;
     }
-    // The next one needs room: at least the poll before it stays, and others while all of them are small.
-    std::uint64_t bytes = 0;
-    std::size_t kept = 0;
-    while (kept < loaded_.size() && (kept == 0 || bytes + loaded_[kept].bytes <= kKeptBytes)) bytes += loaded_[kept++].bytes;
-    loaded_.resize(kept);
+    // All stay while the whole archive is small; else the one last used and the one before it.
+    if (!is_small_ && loaded_.size() > 1) loaded_.resize(1);
     auto files = read_poll(poll);
-    const std::uint64_t size = files ? bytes_of_poll_ : 0;
-    loaded_.insert(loaded_.begin(), {.poll = std::string(poll), .bytes = size, .files = std::move(files)});
+    loaded_.insert(loaded_.begin(), {.poll = std::string(poll), .files = std::move(files)});
     return loaded_.front().files;
   }
 
@@ -400,7 +398,6 @@ class ArchiveFiles final : public CaptureFiles {
         is_rewound_ = true;
       }
       auto files = std::make_shared<MemoryFiles>(name_);
-      bytes_of_poll_ = 0;
       const auto wants = [&](std::string_view path) { return path.starts_with(prefix); };
       for (Member member; reader_.ordinal() < span.last;) {
         const auto more = reader_.next(member, wants);
@@ -409,7 +406,6 @@ class ArchiveFiles final : public CaptureFiles {
         if (!*more || !member.path.starts_with(prefix))
           return spoiled(refused(name_, "has changed since it was opened; open it again"));
         std::string bytes = std::move(member.bytes);
-        bytes_of_poll_ += bytes.size();
         if (member.kind == FileKind::kLink) member.bytes = bytes;
         auto added = add_member(*files, name_, std::string_view(member.path).substr(top_.size()), member, std::move(bytes));
         if (!added) return spoiled(added.error());
@@ -433,10 +429,9 @@ class ArchiveFiles final : public CaptureFiles {
   mutable std::mutex mutex_;  // guards the rest
   mutable MemberReader reader_;
   mutable bool is_rewound_ = false;
-  /// Polls beside the one in use that stay unpacked, the last used first; in bytes of their files.
-  static constexpr std::uint64_t kKeptBytes = 48U << 20U;
-  mutable std::vector<Loaded> loaded_;
-  mutable std::uint64_t bytes_of_poll_ = 0;  // that was read last
+  static constexpr std::uint64_t kSmallArchive = 96U << 20U;  // B, unpacked
+  bool is_small_ = false;
+  mutable std::vector<Loaded> loaded_;  // the last used first
 };
 
 #endif
