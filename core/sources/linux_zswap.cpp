@@ -155,7 +155,7 @@ constexpr FigureOrigin kOrigins[] = {
 extern const SourceDescriptor linux_zswap;
 const SourceDescriptor linux_zswap{
     .name = "linux_zswap",
-    .origin = "/proc/meminfo",
+    .origin = "/proc/meminfo, /sys/module/zswap/parameters/max_pool_percent",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kZswap,
     .is_roster = true,
