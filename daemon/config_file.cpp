@@ -23,9 +23,10 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kStackBytes = 128 * 1024;  // for a few system calls, and whatever a preloaded library puts around them
-constexpr std::size_t kLargeBytes = 64 * 1024;   // a text whose tree leaves more than the heap gives back by itself
 constexpr std::chrono::milliseconds kBetweenLooks{20};
+#if !defined(MEMSTAT_SANITIZED)
+constexpr std::size_t kStackBytes = 128 * 1024;  // for a few system calls, and whatever a preloaded library puts around them
+#endif
 
 }  // namespace
 
@@ -163,6 +164,7 @@ ConfigResult ConfigFile::load() {
   }
   ConfigResult result = load_config_text(*text, path_, ConfigContext{.sources = sources, .options = options});
 #if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
+  constexpr std::size_t kLargeBytes = 64 * 1024;  // whose tree leaves more than the heap gives back by itself
   if (text->size() > kLargeBytes) malloc_trim(0);
 #endif
   return result;

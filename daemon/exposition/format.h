@@ -28,9 +28,10 @@ enum class ExpositionFormat : std::uint8_t {
   MEMSTAT_FORMATS(MEMSTAT_ENUMERATOR)
 #undef MEMSTAT_ENUMERATOR
 };
-#define MEMSTAT_COUNT(NAME) +1
-inline constexpr std::size_t kExpositionFormatCount = 0 MEMSTAT_FORMATS(MEMSTAT_COUNT);
-#undef MEMSTAT_COUNT
+#define MEMSTAT_ENUMERATOR(NAME) ExpositionFormat::k##NAME,
+inline constexpr ExpositionFormat kExpositionFormats[] = {MEMSTAT_FORMATS(MEMSTAT_ENUMERATOR)};
+#undef MEMSTAT_ENUMERATOR
+inline constexpr std::size_t kExpositionFormatCount = std::size(kExpositionFormats);
 
 /// The one that a client gets that accepts none of ours: the first of the list.
 inline constexpr ExpositionFormat kFallbackFormat{};

@@ -36,10 +36,11 @@ def said(panel):
 
 
 def substitute(expression, values):
-    """The expression with $name and ${name} replaced, as Grafana does with several values chosen: as a regular expression."""
+    """The expression with $name and ${name} replaced, as Grafana does with several values chosen: as a regular expression.
+    $1 belongs to the query: label_replace's first group."""
     def value(match):
         name = match.group(1) or match.group(2)
         if name not in values:
             raise AssertionError(f"no value for ${name} in {expression}")
         return values[name]
-    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, expression)
+    return re.sub(r"\$(?:\{(\w+)\}|([A-Za-z_]\w*))", value, expression)

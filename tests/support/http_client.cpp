@@ -95,6 +95,8 @@ void HttpClient::reset_on_close() {
   ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
+bool HttpClient::wait_for_bytes() const { return wait_for(descriptor_, POLLIN, Clock::now() + deadline_); }
+
 void HttpClient::finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
 
 HttpClient::Read HttpClient::read_some(Clock::time_point until) {

@@ -41,6 +41,9 @@ class HttpClient {
   /// The connection ends with a reset, as that of a client that crashed or of a port scanner.
   void reset_on_close();
 
+  /// Waits until bytes of an answer have come, and reads none of them. False when the deadline passed.
+  [[nodiscard]] bool wait_for_bytes() const;
+
   /// The next answer, told by its Content-Length; `without_body` for the answer to HEAD. Nothing when the peer closes before
   /// it is whole or the deadline passes.
   std::optional<HttpAnswer> read_answer(bool without_body = false);

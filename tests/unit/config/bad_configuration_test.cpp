@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
 
 struct BadConfiguration {
-  const char* yaml;
+  std::string yaml;
   std::vector<std::string> problems;  ///< Without the file's name and the colon behind it.
 };
 
@@ -302,8 +302,8 @@ const BadConfiguration kBadConfigurations[] = {
     {"%YAML 9.9\n---\ntier: full\n",
      {"1:1: (file): is not valid YAML: YAML major version too large; check indentation (spaces, no tabs), quotes and "
       "brackets here and above"}},
-    {"a: [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]\n",
-     {"1:19: (file): nests lists and maps too deeply; no key needs more than 3 levels"}},
+    {"a: " + std::string(64, '[') + "1" + std::string(64, ']') + "\n",
+     {"1:67: (file): nests lists and maps too deeply; no key needs more than 3 levels"}},
     {"tier: fast\npoll: {interval: 10, timeout: x}\nbogus: 1\n",
      {"1:7: tier: \"fast\" is not a known value; write minimal, default or full",
       "2:18: poll.interval: \"10\" has no unit; write 10s if seconds are meant",

@@ -420,6 +420,7 @@ TEST_F(HttpServerTest, KeptConnectionYieldsItsThreadToARequest) {
   ASSERT_EQ(first->header("Connection"), "keep-alive");
   HttpClient deaf(address_, milliseconds(10'000), 4096);
   ASSERT_TRUE(deaf.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  ASSERT_TRUE(deaf.wait_for_bytes()) << "or the next request, being newer, is answered first";
   // Both threads are held: by one that is kept, which goes first, and by one that is being answered.
   EXPECT_TRUE(scrape());
   EXPECT_EQ(kept.read_to_end(), "");

@@ -101,16 +101,16 @@ TEST_F(PageFilterTest, NothingChosenShowsAllInEveryFormat) {
 }
 
 TEST_F(PageFilterTest, AllocatorsAndTypesMustBothMatch) {
-  EXPECT_EQ(
-      page({"slab"}, {}, {"memstat_type_bytes"}),
-      "memstat_type_bytes{allocator=\"slab\",type=\"odd\\\"\\n\"} 6\nmemstat_type_bytes{allocator=\"slab\",type=\"a\"} 5\n");
+  EXPECT_EQ(page({"slab"}, {}, {"memstat_type_bytes"}),
+            "memstat_type_bytes{allocator=\"slab\",type=\"odd\\\"\\\\x0a\"} "
+            "6\nmemstat_type_bytes{allocator=\"slab\",type=\"a\"} 5\n");
   EXPECT_EQ(page({}, {"a"}, {"memstat_type_bytes"}),
             "memstat_type_bytes{allocator=\"uma\",type=\"a\"} 1\nmemstat_type_bytes{allocator=\"slab\",type=\"a\"} 5\n");
   EXPECT_EQ(page({"uma"}, {"a"}, {"memstat_type_bytes", "memstat_type_objects"}),
             "memstat_type_bytes{allocator=\"uma\",type=\"a\"} 1\nmemstat_type_objects{allocator=\"uma\",type=\"a\"} 2\n");
-  EXPECT_EQ(page({"uma", "slab"}, {"odd\"\n", "odd\"\n"}, {"memstat_type_bytes"}),
-            "memstat_type_bytes{allocator=\"slab\",type=\"odd\\\"\\n\"} 6\n")
-      << "the kernel's word, not the escaped one; twice is no mistake";
+  EXPECT_EQ(page({"uma", "slab"}, {"odd\"\\x0a", "odd\"\\x0a"}, {"memstat_type_bytes"}),
+            "memstat_type_bytes{allocator=\"slab\",type=\"odd\\\"\\\\x0a\"} 6\n")
+      << "as it is listed, not as the page escapes it; twice is no mistake";
 }
 
 TEST_F(PageFilterTest, SumsOfAllocatorsAreShownUnlessTypesAreChosen) {

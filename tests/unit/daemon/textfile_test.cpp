@@ -88,9 +88,9 @@ TEST_F(TextfileTest, AnOldTemporaryFileIsNoHindrance) {
 }
 
 TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
-  std::filesystem::create_directory(path_);  // a folder cannot be replaced by a file
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file);
+  std::filesystem::create_directory(path_);  // a folder cannot be replaced by a file
   const auto written = file->write("page\n");
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().path, path_.string());
@@ -139,9 +139,9 @@ TEST_F(TextfileTest, TheWriterTellsOfAFailureOnceAndOfRecovery) {
   PolledDaemon daemon{OperatingSystem::kLinux};
   daemon.view->set(kSlabinfo, slabinfo({{"dentry", 5}}));
   daemon.poll();
-  std::filesystem::create_directory(path_);
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file);
+  std::filesystem::create_directory(path_);
   std::mutex mutex;
   std::vector<std::string> told;
   const auto count = [&] {
