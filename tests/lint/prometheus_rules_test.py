@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The alert and recording rules of dashboards/prometheus: each alert has all that is asked of one and a runbook, each rule and alert
-has promtool tests (an alert fires, does not fire before, and resolves), and promtool finds all of them to hold."""
+has promtool tests (an alert fires, does not fire before, and resolves), and promtool reads the rules. The tests of ctest called
+rules/... run promtool's tests."""
 import pathlib
 import re
 import shutil
@@ -127,15 +128,13 @@ def check_self():
 
 
 def promtool(*arguments):
-    done = subprocess.run(["promtool", *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(["promtool", *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
         raise AssertionError(f"promtool {' '.join(arguments)}:\n{done.stdout[-6000:]}{done.stderr[-6000:]}")
 
 
 def check_promtool():
-    tests = sorted(f"tests/{path.name}" for path in (FOLDER / "tests").glob("*_test.yml"))
     promtool("check", "rules", "alerts.yml", "recording_rules.yml")
-    promtool("test", "rules", *tests)
 
 
 def main():
@@ -150,7 +149,7 @@ def main():
         return 1
     print(f"{len(list(rules_of(alerts)))} alerts, {len(list(rules_of(records)))} recording rules")
     if not shutil.which("promtool"):
-        print("promtool is not installed (Debian package prometheus): the rules' own tests were not run")
+        print("promtool is not installed (Debian package prometheus): the rules were not read by it")
         return 77
     check_promtool()
     return 0
