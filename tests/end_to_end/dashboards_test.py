@@ -24,7 +24,7 @@ def says_why_empty(panel, system):
 
 
 def needs_history(expression):
-    return any(word in expression for word in ("growth1d", "memory_gone"))
+    return any(word in expression for word in ("growth1d", "memory_gone", "growing_hosts"))
 
 
 @prometheus_server.needs_prometheus

@@ -10,8 +10,11 @@ EDITS = """
   Poll 000000 is the captured one, but the control group g1 has a limit of 12 MiB (memory.max), and there is /proc/pressure/memory,
   which the captured kernel lacks. Poll 000001 is made by hand from it: the slab cache kmalloc-1k grew by 200 slabs, g1 came near its
   limit, met it 900 times and ran out of memory 3 times, 5 processes were killed, allocations stalled, compacted and reclaimed, and
-  tasks waited 2 s for memory. Poll 000002 is poll 000001, but /proc/vmallocinfo could not be read (EIO)."""
+  tasks waited 2 s for memory. From then on it says that KFENCE found 2 errors, that the kernel printed 3 warnings and an oops and met
+  a bad page, and that the user 1000 has 195 of 200 keys; the captured kernel has no KFENCE. Poll 000002 is poll 000001, but /proc/vmallocinfo could not be read (EIO)."""
 GROUP = "fs/sys/fs/cgroup/g1/"
+KFENCE = "enabled: 1\ncurrently allocated: 12\ntotal allocations: 400\ntotal frees: 388\nzombie allocations: 0\ntotal bugs: {}\n"
+KEY_USERS = "    0:    10 10/10 8/1000000 400/25000000\n 1000: {0:5} {0}/{0} {0}/200 1000/20000\n"
 
 
 def with_numbers(text, numbers):
@@ -42,13 +45,21 @@ def pressure(some_us, full_us):
     return (line.format("some", some_us) + line.format("full", full_us)).encode()
 
 
+def integrity(tainted, warnings, oopses, bugs, keys):
+    """What the kernel says of errors that it found, and of a user's keys."""
+    return {"fs/proc/sys/kernel/tainted": b"%d\n" % tainted, "fs/sys/kernel/warn_count": b"%d\n" % warnings,
+            "fs/sys/kernel/oops_count": b"%d\n" % oopses, "fs/sys/kernel/debug/kfence/stats": KFENCE.format(bugs).encode(),
+            "fs/proc/key-users": KEY_USERS.format(keys).encode()}
+
+
 def write(folder):
     """Writes the capture to a folder, which it gives back."""
     files = captures.read_fixture(captures.fixtures()[BASE])
     first = {path.partition("/")[2]: content for path, content in files.items() if path.startswith("000000/")}
     first[GROUP + "memory.max"] = b"12582912\n"
     first["fs/proc/pressure/memory"] = pressure(1000000, 400000)
-    second = dict(first)
+    first |= integrity(0, 0, 0, 0, 5)
+    second = dict(first) | integrity(32, 3, 1, 2, 195)
     second["fs/proc/slabinfo"] = with_larger_cache(first["fs/proc/slabinfo"], "kmalloc-1k", 200)
     second[GROUP + "memory.current"] = b"12500992\n"
     second[GROUP + "memory.events"] = with_numbers(first[GROUP + "memory.events"], {"high": 40, "max": 900, "oom": 3, "oom_kill": 2})
