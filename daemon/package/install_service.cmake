@@ -2,9 +2,7 @@
 # Part of `cmake --install`: the service file and the default configuration. At install time and not before, because only then
 # is the prefix known (`cmake --install --prefix`), which both the places and the paths in the service file follow from.
 #
-# Then the paths of the prefix go into what is installed of dashboards/: links to runbooks, and where Grafana finds the dashboards.
-#
-# In: MEMSTAT_SOURCE (the tree), MEMSTAT_DATADIR (as the two below), MEMSTAT_SYSTEM (Linux, FreeBSD, ...), MEMSTAT_BINDIR and MEMSTAT_SYSCONFDIR (absolute or below
+# In: MEMSTAT_SOURCE (the tree), MEMSTAT_SYSTEM (Linux, FreeBSD, ...), MEMSTAT_BINDIR and MEMSTAT_SYSCONFDIR (absolute or below
 # CMAKE_INSTALL_PREFIX). The environment's DESTDIR stands before every path that is written, and in none that a file names.
 
 set(prefix ${CMAKE_INSTALL_PREFIX})
@@ -59,19 +57,3 @@ if(EXISTS "$ENV{DESTDIR}${configuration}")
 endif()
 file(INSTALL DESTINATION "${MEMSTAT_SYSCONFDIR}/memstatd" TYPE FILE PERMISSIONS ${readable} RENAME ${name}
      FILES "${MEMSTAT_SOURCE}/config/memstatd.yaml")
-
-# What names its own place names the place where it is.
-cmake_path(ABSOLUTE_PATH MEMSTAT_DATADIR BASE_DIRECTORY "${prefix}" NORMALIZE)
-set(shipped "/usr/share/memstatd/dashboards")
-set(dashboards "${MEMSTAT_DATADIR}/memstatd/dashboards")
-if(NOT dashboards STREQUAL shipped)
-  file(GLOB_RECURSE files "$ENV{DESTDIR}${dashboards}/*")
-  foreach(file IN LISTS files)
-    file(READ "${file}" text)
-    string(FIND "${text}" "${shipped}" place)
-    if(NOT place EQUAL -1)
-      string(REPLACE "${shipped}" "${dashboards}" text "${text}")
-      file(WRITE "${file}" "${text}")
-    endif()
-  endforeach()
-endif()

@@ -111,8 +111,8 @@ class Places(InFolder):
 
     def test_dashboards_name_the_paths_of_the_prefix(self):
         for prefix in ("/usr", "/opt/mem"):
-            shutil.copytree(os.path.join(program.SOURCE_DIR, "dashboards"), self.path("a", prefix[1:], "share/memstatd/dashboards"))
-            install_service("Linux", prefix, self.path("a"))
+            package.command("cmake", "--install", package.BUILD_DIR, "--prefix", prefix, "--component", "dashboards",
+                            environment={"DESTDIR": self.path("a")})
         for file in ("grafana/provisioning/dashboards/memstatd.yml", "prometheus/scrape/static.yml", "README.md"):
             shipped = source("dashboards/" + file)
             self.assertIn("/usr/share/memstatd/dashboards", shipped, file)

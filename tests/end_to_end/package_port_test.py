@@ -33,8 +33,9 @@ def variable(name):
 def installed():
     """Paths below the prefix that the component has on FreeBSD: this build's, with the service file of that system."""
     with program.temporary_folder() as folder:
-        package.command("cmake", "--install", package.BUILD_DIR, "--prefix", "/usr/local", "--component", "daemon",
-                        environment={"DESTDIR": os.path.join(folder, "all")})
+        for component in ("daemon", "dashboards"):
+            package.command("cmake", "--install", package.BUILD_DIR, "--prefix", "/usr/local", "--component", component,
+                            environment={"DESTDIR": os.path.join(folder, "all")})
         package.command("cmake", f"-DMEMSTAT_SOURCE={program.SOURCE_DIR}", "-DMEMSTAT_SYSTEM=FreeBSD", "-DMEMSTAT_BINDIR=bin",
                         "-DMEMSTAT_SYSCONFDIR=etc", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-P", SERVICE_SCRIPT,
                         environment={"DESTDIR": os.path.join(folder, "service")})
@@ -73,6 +74,7 @@ class Port(unittest.TestCase):
         options = set(re.findall(r"^option\((\w+)", text("CMakeLists.txt"), re.MULTILINE))
         self.assertLessEqual(set(variable("CMAKE_OFF") + variable("CMAKE_ON")), options)
         self.assertIn("--component daemon", makefile())
+        self.assertIn("--component dashboards", makefile())
         # What find_package and find_library ask for.
         for library in ("civetweb", "isal", "prometheus-cpp-core", "spdlog", "yaml-cpp"):
             self.assertIn(f"lib{library}.so:", makefile())
