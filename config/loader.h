@@ -15,7 +15,7 @@
 
 #include "config/config.h"
 #include "core/base/result.h"
-#include "core/base/source_option.h"
+#include "core/source_option.h"
 
 namespace memstat {
 

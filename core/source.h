@@ -19,11 +19,11 @@
 
 #include "core/base/buffer.h"
 #include "core/base/result.h"
-#include "core/base/source_option.h"
 #include "core/kernel/kernel_view.h"
 #include "core/model/field.h"
 #include "core/model/staging.h"
 #include "core/model/statistic.h"
+#include "core/source_option.h"
 
 namespace memstat {
 

@@ -7,7 +7,7 @@
 #include <exception>
 #include <new>
 
-#include "daemon/log.h"
+#include "daemon/telemetry/log.h"
 
 namespace memstat {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "core/kernel/fixed_path.h"
+#include "core/base/fixed_path.h"
 
 namespace memstat {
 namespace {

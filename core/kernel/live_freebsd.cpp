@@ -18,10 +18,10 @@
 #include <array>
 #include <cerrno>
 
-#include "core/kernel/fixed_path.h"
-#include "core/kernel/grow_and_retry.h"
+#include "core/base/fixed_path.h"
 #include "core/kernel/posix_files.h"
-#include "core/kernel/sysctl_numbers.h"
+#include "core/kernel/sysctl_mib_cache.h"
+#include "core/kernel/sysctl_read.h"
 
 namespace memstat {
 namespace {

@@ -18,8 +18,8 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/kernel/linux_folders.h"
 #include "core/kernel/posix_files.h"
+#include "core/kernel/subdirectories_linux.h"
 
 namespace memstat {
 namespace {

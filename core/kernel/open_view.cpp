@@ -1,43 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/open_view.h"
 
-#include <sys/stat.h>
-
 #include <utility>
 
-#include "core/kernel/capture_archive.h"
-#include "core/kernel/capture_reference.h"
-
 namespace memstat {
-namespace {
-
-bool is_directory(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/// Anything may be meant as a capture; the errors say what one is.
-bool takes_anything(const std::string& /*reference*/) { return true; }
-
-Result<OpenedView> open_capture_view(const std::string& reference, const ViewOptions& options) {
-  CaptureReference parsed{.path = reference, .poll = 0};
-  if (options.takes_poll) parsed = parse_capture_reference(reference);
-  // An archive stays open and is read from there; the files of a folder are opened one by one.
-  auto capture = options.load_now && is_directory(parsed.path)
-                     ? load_capture_folder(parsed.path, options.max_bytes)
-                     : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes});
-  if (!capture) return std::move(capture.error());
-  if (auto selected = select_poll(**capture, parsed); !selected) return std::move(selected.error());
-  CapturedKernelView* const view = capture->get();
-  return OpenedView{.view = *std::move(capture), .capture = view};
-}
-
-}  // namespace
-
-namespace view_openers {
-extern const ViewOpener capture;  // also declared by the generated table
-const ViewOpener capture{.recognizes = takes_anything, .open = open_capture_view};
-}  // namespace view_openers
 
 Result<OpenedView> open_view(const std::string& reference, const ViewOptions& options) {
   if (reference == kLiveReference) {
@@ -48,7 +14,7 @@ Result<OpenedView> open_view(const std::string& reference, const ViewOptions& op
   for (const ViewOpener* opener : all_view_openers()) {
     if (opener->recognizes(reference)) return opener->open(reference, options);
   }
-  return open_capture_view(reference, options);
+  return Error{ErrorCode::kNotPresent, {}, reference, 0, {}, "this build opens no file of that kind"};
 }
 
 }  // namespace memstat

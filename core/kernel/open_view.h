@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The one place where programs and the C API get a kernel view from: this machine's kernel, or a recorded one. In the target
-// of the archives, because opening a capture may need libarchive.
+// The one place where programs and the C API get a kernel view from: this machine's kernel, or a recorded one.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +9,14 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/kernel/captured.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat {
+
+class CapturedKernelView;
+
+/// How much of a capture is read into memory or unpacked unless told otherwise, B: a small archive can hold anything.
+inline constexpr std::uint64_t kMaxCaptureBytes = 512ULL << 20;
 
 /// What users write for this machine's kernel. A folder of that name is `./live`.
 inline constexpr std::string_view kLiveReference = "live";

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/kernel/fixed_path.h"
+#include "core/base/fixed_path.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {

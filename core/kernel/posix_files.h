@@ -11,7 +11,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/result.h"
-#include "core/kernel/unique_fd.h"
+#include "core/base/unique_fd.h"
 
 namespace memstat {
 

@@ -15,7 +15,7 @@
 
 namespace memstat {
 
-/// One kind of such a figure. What each is on the page, with help and unit, stands in daemon/metric_catalogue.cpp.
+/// One kind of such a figure. What each is on the page, with help and unit, stands in daemon/snapshot/metric_catalogue.cpp.
 enum class Statistic : std::uint8_t {
   kAccountedBytes,    ///< {part} B, now: disjoint parts of the machine's memory that may be stacked
   kUnaccountedBytes,  ///< B, now, signed: total - free - every part

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <utility>
 
-#include "core/base/statistics_stream.h"
 #include "core/base/text.h"
-#include "core/kernel/sysctl_stream.h"
+#include "core/collect/sysctl_stream.h"
+#include "core/parse/statistics_stream.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -138,7 +138,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
   // FreeBSD 13.0 (10cb3979a9bd) brought vm.malloc.zone_sizes; before it the classes are powers of two from 16.
   // Shown by the captures of freebsd-15.0, which have it; a capture without it yields no size classes.
   // It never changes, but is read every time so that each poll of a recording is whole; for the same reason the count is,
-  // which libmemstat wants (core/c_api_list.cpp).
+  // which libmemstat wants (core/c_api/list.cpp).
   if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
   if (auto result = read_sysctl_u32(view, kSizeCount, scratch); !result) scratch.clear();
   return {};

@@ -20,7 +20,7 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/kernel/listed_sysctls.h"
+#include "core/collect/sysctl_list.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -6,9 +6,9 @@
 // zone, so it has no held bytes and no keg free items of its own; a cache zone has no keg at all and its footprint is 0.
 #include <algorithm>
 
-#include "core/base/statistics_stream.h"
 #include "core/base/text.h"
-#include "core/kernel/sysctl_stream.h"
+#include "core/collect/sysctl_stream.h"
+#include "core/parse/statistics_stream.h"
 #include "core/source.h"
 
 namespace memstat::sources {

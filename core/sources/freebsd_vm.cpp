@@ -24,7 +24,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/kernel/listed_sysctls.h"
+#include "core/collect/sysctl_list.h"
 #include "core/model/accounts.h"
 #include "core/source.h"
 

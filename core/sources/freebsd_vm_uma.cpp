@@ -10,8 +10,8 @@
 // Pages are the keg's own count: for a zone with a limit vm.zone_stats has a figure computed from its items instead. A
 // secondary zone shares the keg of another one, so nothing of the keg is its own; a cache zone has none.
 //
-// Nodes have other names than zones: see core/base/zone_nodes.h. Zones whose node is not certain have none of these figures.
-// Which node is which zone is found out once, and again when vm.zone_stats has other zones or a node is gone.
+// Nodes have other names than zones: see core/parse/uma_sysctl_nodes.h. Zones whose node is not certain have none of these
+// figures. Which node is which zone is found out once, and again when vm.zone_stats has other zones or a node is gone.
 //
 // That would be six calls a zone at every poll. But pages a slab and their efficiency never change, a limit changes with the
 // 32 bits of it in vm.zone_stats, and on a machine with one domain the rest of most zones is in vm.zone_stats as well, where
@@ -26,13 +26,13 @@
 #include <vector>
 
 #include "core/base/arithmetic.h"
-#include "core/base/statistics_stream.h"
+#include "core/base/fixed_path.h"
 #include "core/base/text.h"
-#include "core/base/zone_nodes.h"
-#include "core/kernel/file_plan.h"
-#include "core/kernel/fixed_path.h"
-#include "core/kernel/listed_sysctls.h"
-#include "core/kernel/sysctl_stream.h"
+#include "core/collect/read_plan.h"
+#include "core/collect/sysctl_list.h"
+#include "core/collect/sysctl_stream.h"
+#include "core/parse/statistics_stream.h"
+#include "core/parse/uma_sysctl_nodes.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -22,10 +22,10 @@
 #include <charconv>
 
 #include "core/base/arithmetic.h"
-#include "core/base/digits.h"
-#include "core/base/symbol_name.h"
 #include "core/base/text.h"
-#include "core/kernel/root_only.h"
+#include "core/collect/root_only.h"
+#include "core/parse/column_reader.h"
+#include "core/parse/symbol_name.h"
 #include "core/source.h"
 
 namespace memstat::sources {

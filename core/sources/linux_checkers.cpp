@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "core/kernel/listed_files.h"
+#include "core/collect/file_list.h"
 #include "core/source.h"
 
 namespace memstat::sources {

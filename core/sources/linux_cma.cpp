@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/keyed_numbers.h"
 #include "core/base/text.h"
-#include "core/kernel/listed_files.h"
+#include "core/collect/file_list.h"
+#include "core/parse/key_values.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -13,17 +13,17 @@
 // Newer kernels add keys and files: unknown ones are skipped, missing ones leave their figure out. A group is told by its
 // path below the root of the hierarchy; names of groups hold any byte but NUL, '/' and newline.
 //
-// The walk over the groups is core/kernel/control_groups.h. The parser looks at the bundle only.
+// The walk over the groups is core/collect/cgroup_walk.h. The parser looks at the bundle only.
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 
 #include "core/base/arithmetic.h"
-#include "core/base/keyed_numbers.h"
 #include "core/base/text.h"
-#include "core/kernel/control_groups.h"
-#include "core/kernel/file_bundle.h"
+#include "core/collect/cgroup_walk.h"
+#include "core/collect/file_bundle.h"
+#include "core/parse/key_values.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/base/vm_counters.h"
+#include "core/parse/vmstat.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Zones of Linux's page allocator, a type for each zone of each node, from four files that mm/vmstat.c prints.
 //
-// /proc/zoneinfo: see core/base/zone_info.h. /proc/vmstat: "name value" a line. /proc/buddyinfo, free blocks by order:
+// /proc/zoneinfo: see core/parse/zoneinfo.h. /proc/vmstat: "name value" a line. /proc/buddyinfo, free blocks by order:
 //
 //   Node 0, zone    DMA32      3      0      0      1      1      2      3      1      2      3     80
 //
@@ -16,12 +16,12 @@
 #include <charconv>
 #include <optional>
 
-#include "core/base/free_blocks.h"
 #include "core/base/no_figure.h"
 #include "core/base/text.h"
-#include "core/base/vm_counters.h"
-#include "core/base/zone_info.h"
-#include "core/kernel/root_only.h"
+#include "core/collect/root_only.h"
+#include "core/parse/buddyinfo.h"
+#include "core/parse/vmstat.h"
+#include "core/parse/zoneinfo.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -12,8 +12,8 @@
 #include <array>
 #include <cerrno>
 
-#include "core/base/keyed_numbers.h"
 #include "core/base/text.h"
+#include "core/parse/key_values.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Processes that were asked for, a type a name, from /proc/PID/statm (fs/proc/array.c, proc_pid_statm; the format is told in
-// core/base/process_memory.h) and /proc/PID/comm (fs/proc/base.c). Threads of the kernel and zombies have no memory: their
+// core/parse/statm.h) and /proc/PID/comm (fs/proc/base.c). Threads of the kernel and zombies have no memory: their
 // columns are 0, and they are left out.
 //
 // A type is a name and not a process: a server of 200 workers is one line, process IDs would make new series at every start,
@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/process_memory.h"
 #include "core/base/text.h"
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
+#include "core/parse/statm.h"
 #include "core/source.h"
 
 namespace memstat::sources {

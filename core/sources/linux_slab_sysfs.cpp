@@ -4,8 +4,8 @@
 //   slabs, total_objects, partial, cpu_slabs, objects:   TOTAL N0=... N1=...     (nodes without any are left out)
 //   alloc_fastpath, free_slowpath, ...:                  TOTAL C0=... C1=...     (kernels with CONFIG_SLUB_STATS)
 //
-// Which folder is which cache's is the business of core/kernel/slab_folders.h. Before Linux 5.9 caches of control groups had
-// folders of their own below their cache's, which are not followed.
+// Which folder is which cache's is the business of core/collect/slab_directories.h. Before Linux 5.9 caches of control
+// groups had folders of their own below their cache's, which are not followed.
 //
 // Costs, from show_slab_objects(): slabs and total_objects are a counter a node (atomic_long_read of nr_slabs and
 // total_objects), partial is a counter a node (nr_partial), cpu_slabs looks at a pointer or two a CPU; none takes a lock or
@@ -31,12 +31,12 @@
 #include <string>
 #include <vector>
 
-#include "core/base/placed_numbers.h"
 #include "core/base/text.h"
-#include "core/kernel/file_bundle.h"
-#include "core/kernel/file_plan.h"
-#include "core/kernel/root_only.h"
-#include "core/kernel/slab_folders.h"
+#include "core/collect/file_bundle.h"
+#include "core/collect/read_plan.h"
+#include "core/collect/root_only.h"
+#include "core/collect/slab_directories.h"
+#include "core/parse/indexed_counts.h"
 #include "core/source.h"
 
 namespace memstat::sources {

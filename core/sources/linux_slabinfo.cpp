@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/digits.h"
 #include "core/base/text.h"
-#include "core/kernel/root_only.h"
+#include "core/collect/root_only.h"
+#include "core/parse/column_reader.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -18,9 +18,9 @@
 #include <limits>
 #include <optional>
 
-#include "core/base/headed_table.h"
 #include "core/base/text.h"
-#include "core/kernel/listed_files.h"
+#include "core/collect/file_list.h"
+#include "core/parse/header_table.h"
 #include "core/source.h"
 
 namespace memstat::sources {

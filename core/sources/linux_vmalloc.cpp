@@ -15,9 +15,9 @@
 #include <optional>
 
 #include "core/base/arithmetic.h"
-#include "core/base/symbol_name.h"
 #include "core/base/text.h"
-#include "core/kernel/root_only.h"
+#include "core/collect/root_only.h"
+#include "core/parse/symbol_name.h"
 #include "core/source.h"
 
 namespace memstat::sources {

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "daemon/exposition/page_walk.h"
+#include "daemon/exposition/page_renderer.h"
 
 namespace memstat {
 namespace {

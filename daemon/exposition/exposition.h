@@ -12,11 +12,11 @@
 #include <prometheus/metric_family.h>
 
 #include "daemon/exposition/format.h"
+#include "daemon/exposition/native_histogram.h"
 #include "daemon/exposition/rendered_snapshot.h"
-#include "daemon/metric_catalogue.h"
-#include "daemon/native_histogram.h"
-#include "daemon/page_filter.h"
-#include "daemon/snapshot.h"
+#include "daemon/snapshot/filter.h"
+#include "daemon/snapshot/metric_catalogue.h"
+#include "daemon/snapshot/snapshot.h"
 
 namespace memstat {
 

@@ -12,7 +12,7 @@
 
 #include "core/base/buffer.h"
 #include "daemon/exposition/all_formats.h"
-#include "daemon/render_options.h"
+#include "daemon/snapshot/render_options.h"
 
 namespace memstat {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "daemon/exposition/number_text.h"
-#include "daemon/exposition/page_walk.h"
+#include "daemon/exposition/page_renderer.h"
 #include "daemon/exposition/protobuf_wire.h"
 
 namespace memstat {

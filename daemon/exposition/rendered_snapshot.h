@@ -10,8 +10,8 @@
 
 #include "core/base/buffer.h"
 #include "daemon/exposition/format.h"
-#include "daemon/render_options.h"
-#include "daemon/snapshot.h"
+#include "daemon/snapshot/render_options.h"
+#include "daemon/snapshot/snapshot.h"
 
 namespace memstat {
 

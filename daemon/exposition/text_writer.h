@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "daemon/exposition/number_text.h"
-#include "daemon/exposition/page_walk.h"
+#include "daemon/exposition/page_renderer.h"
 
 namespace memstat {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "core/c_api_list.h"
-#include "core/kernel/capture_archive.h"
+#include "core/c_api/list.h"
+#include "core/capture/archive.h"
 
 namespace memstat {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/kernel/capture_archive.h"
+#include "core/capture/archive.h"
 #include "core/query.h"
-#include "daemon/compression.h"
+#include "daemon/serve/gzip.h"
 
 namespace memstat {
 namespace {

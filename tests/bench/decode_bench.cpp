@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/kernel/capture_archive.h"
+#include "core/capture/archive.h"
 #include "core/query.h"
 
 namespace memstat {

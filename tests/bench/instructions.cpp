@@ -6,8 +6,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/kernel/capture_archive.h"
-#include "daemon/pages.h"
+#include "core/capture/archive.h"
+#include "daemon/poll/poller.h"
+#include "daemon/serve/endpoints.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/prepared_kernel_view.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/delta_tracker.h"
-#include "daemon/snapshot.h"
+#include "daemon/snapshot/snapshot.h"
+#include "daemon/tracking/delta_tracker.h"
 
 namespace memstat {
 

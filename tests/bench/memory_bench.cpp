@@ -9,7 +9,7 @@
 
 #include "core/kernel/kernel_view.h"
 #include "daemon/exposition/exposition.h"
-#include "daemon/page_cache.h"
+#include "daemon/serve/page_cache.h"
 #include "tests/bench/many_types.h"
 
 namespace {

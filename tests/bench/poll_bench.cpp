@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "core/query.h"
-#include "daemon/delta_tracker.h"
 #include "daemon/exposition/exposition.h"
+#include "daemon/tracking/delta_tracker.h"
 
 namespace memstat {
 namespace {

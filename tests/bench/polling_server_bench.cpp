@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <string>
 
-#include "daemon/http_server.h"
-#include "daemon/pages.h"
+#include "daemon/http/server.h"
+#include "daemon/serve/endpoints.h"
 
 int main(int argc, char** argv) {
   using namespace memstat;

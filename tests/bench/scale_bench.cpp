@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/query.h"
-#include "daemon/delta_tracker.h"
 #include "daemon/exposition/exposition.h"
+#include "daemon/tracking/delta_tracker.h"
 #include "tests/support/synthetic_machine.h"
 
 namespace memstat {

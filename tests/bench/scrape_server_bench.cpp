@@ -26,10 +26,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/compression.h"
 #include "daemon/exposition/exposition.h"
-#include "daemon/http_server.h"
-#include "daemon/pages.h"
+#include "daemon/http/server.h"
+#include "daemon/serve/endpoints.h"
+#include "daemon/serve/gzip.h"
 #include "tests/bench/many_types.h"
 
 namespace memstat {

@@ -16,8 +16,8 @@
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/query.h"
-#include "daemon/poller.h"
-#include "daemon/source_settings.h"
+#include "daemon/poll/poller.h"
+#include "daemon/poll/source_settings.h"
 
 namespace memstat {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/source_cases.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/kernel/manifest.h"
+#include "core/capture/manifest.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as what was read of the tree vm.uma; and as names of zones and of nodes, which are matched.
-#include "core/base/zone_nodes.h"
+#include "core/parse/uma_sysctl_nodes.h"
 #include "tests/fuzz/fuzz_bundle.h"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "core/kernel/listed_sysctls.h"
+#include "core/collect/sysctl_list.h"
 #include "tests/fuzz/fuzz_source.h"
 
 namespace memstat {

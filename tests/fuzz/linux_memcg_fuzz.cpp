@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
 
 namespace {

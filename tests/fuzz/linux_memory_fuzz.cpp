@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as /proc/meminfo, and as every other file of the accounts beside a good one.
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
 
 namespace {

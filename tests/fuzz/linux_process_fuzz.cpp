@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as the files of processes.
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/negotiation.h"
+#include "daemon/serve/negotiation.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/header_lists.h"
 

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Includes follow the arrows of the design: daemon -> config -> core, and inside core each layer only sees those below.
 
-Also: core knows no third party (except libarchive, in the two files that read and write archives), each third party is known to one
+With --print it prints the arrows as the includes have them. Also: core knows no third party (except libarchive, in the two files that read and write archives), each third party is known to one
 part only, and headers of one operating system are included only by the files that are named after it.
 """
 import pathlib
 import re
 import sys
 import tempfile
+
+# What every layer of the daemon may include of the library.
+CORE = [r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]
 
 # What files of a layer may include of ours, as patterns of paths; the first line that matches a file is its layer.
 LAYERS = [
@@ -17,27 +20,37 @@ LAYERS = [
     (r"core/model/.*", [r"core/(model|base)/.*"]),
     (r"core/parse/.*", [r"core/(parse|base)/.*"]),
     (r"core/kernel/.*", [r"core/(kernel|base)/.*"]),
-    (r"core/(capture|collect)/(.*)", [r"core/(kernel|base)/.*", r"core/\1/.*"]),
-    (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts)\.h", r"core/kernel/(kernel_view|root_only|sysctl_stream|file_bundle|file_plan|fixed_path|listed_sysctls|listed_files|slab_folders|control_groups)\.h", r"core/base/.*"]),
-    (r"core/source\.(h|cpp)", [r"core/source\.h", r"core/(model|kernel|base)/.*"]),
+    (r"core/capture/.*", [r"core/(capture|kernel|base)/.*"]),
+    (r"core/collect/.*", [r"core/(collect|parse|kernel|base)/.*"]),
+    (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
+    (r"core/source_option\.h", []),
+    (r"core/source\.(h|cpp)", [r"core/source(_option)?\.h", r"core/(model|kernel|base)/.*"]),
     (r"core/query\.(h|cpp)", [r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
-    (r"core/c_api.*", [r"core/(include|model|kernel|base)/.*", r"core/(query|source|c_api)[a-z_]*\.h", r"core/c_api/.*"]),
+    (r"core/c_api/.*", [r"core/(c_api|include|model|collect|capture|parse|kernel|base)/.*", r"core/(query|source)\.h"]),
     (r"core/(events|counters|postmortem)/(.*)", [r"core/(model|kernel|base)/.*", r"core/source\.h", r"core/\1/.*"]),
-    (r"config/.*", [r"config/.*", r"core/base/.*", r"core/model/field\.h"]),
+    (r"config/.*", [r"config/.*", r"core/base/.*", r"core/source_option\.h"]),
     (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/memstat\.h"]),
-    (r"daemon/.*", [r"daemon/.*", r"config/.*", r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
+    (r"daemon/privileges/.*", [r"daemon/privileges/.*", *CORE]),
+    (r"daemon/http/.*", [r"daemon/http/.*", r"core/base/.*"]),
+    (r"daemon/tracking/.*", [r"daemon/tracking/.*", *CORE]),
+    (r"daemon/snapshot/.*", [r"daemon/(snapshot|tracking)/.*", r"config/.*", *CORE]),
+    (r"daemon/exposition/.*", [r"daemon/(exposition|snapshot)/.*", r"config/.*", *CORE]),
+    (r"daemon/telemetry/.*", [r"daemon/(telemetry|exposition)/.*", r"config/.*", *CORE]),
+    (r"daemon/poll/.*", [r"daemon/(poll|tracking|snapshot|exposition|telemetry)/.*", r"config/.*", r"core/capture/.*", *CORE]),
+    (r"daemon/serve/.*", [r"daemon/(serve|http|exposition|snapshot|telemetry)/.*", r"config/.*", *CORE]),
+    (r"daemon/.*", [r"daemon/(?!ctl/).*", r"config/.*", *CORE]),
     (r"tests/.*", [r"(core|config|daemon|tests)/.*"]),
 ]
 
 # Third-party headers and the files that may include them (tests may include any).
 THIRD_PARTIES = [
-    (r"archive(_entry)?\.h", r"core/kernel/capture_(archive|pack)\.cpp"),
+    (r"archive(_entry)?\.h", r"core/capture/(archive|pack)\.cpp"),
     (r"yaml-cpp/.*", r"config/.*\.cpp"),
     (r"prometheus/.*", r"daemon/.*"),
-    (r"spdlog/.*", r"daemon/log\.cpp"),
+    (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),
     (r"CLI/.*", r"daemon/(options|ctl/.*)\.cpp"),
-    (r"civetweb\.h", r"daemon/http_server\.cpp"),
-    (r"isa-l(/.*)?\.h", r"daemon/compression\.cpp"),
+    (r"civetweb\.h", r"daemon/http/server\.cpp"),
+    (r"isa-l(/.*)?\.h", r"daemon/serve/gzip\.cpp"),
     (r"seccomp\.h", r"daemon/.*_linux\.cpp"),
 ]
 
@@ -78,6 +91,25 @@ def problem(file, included, quoted):
     return f"{file} includes <{included}>, which is neither C++ nor POSIX: see the tables in tests/lint/include_arrows_test.py"
 
 
+def layers_of(root):
+    """What includes what, by directory: {"core/query": {"core/model", ...}}. Files beside the directories stand for themselves."""
+    arrows = {}
+    for folder in ("core", "config", "daemon"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp"):
+                place = room(path.relative_to(root))
+                for line in path.read_text(encoding="utf-8").splitlines():
+                    match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+                    if match:
+                        arrows.setdefault(place, set()).add(room(pathlib.PurePath(match[1])))
+    return {place: sorted(targets - {place}) for place, targets in sorted(arrows.items())}
+
+
+def room(path):
+    folder = path.parent.as_posix()
+    return path.with_suffix("").as_posix() if folder in ("core", "daemon") else folder
+
+
 def problems(root):
     found, includes = [], 0
     for folder in ("core", "config", "daemon", "tests"):
@@ -103,13 +135,13 @@ def check_self():
            ("core/kernel/a.cpp", "<archive.h>"), ("daemon/a.cpp", "<civetweb.h>"), ("core/kernel/a.cpp", "<linux/fs.h>"),
            ("core/kernel/a_linux.cpp", "<sys/sysctl.h>"), ("core/base/a.cpp", "<boost/any.hpp>"), ("elsewhere/a.h", '"core/source.h"'),
            ("core/events/a.cpp", '"core/counters/b.h"'), ("daemon/ctl/a.cpp", '"core/model/field.h"'),
-           ("daemon/ctl/a.cpp", '"core/c_api_list.h"'), ("daemon/ctl/a.cpp", '"daemon/options.h"'),
+           ("daemon/ctl/a.cpp", '"core/c_api/list.h"'), ("daemon/ctl/a.cpp", '"daemon/options.h"'),
            ("daemon/ctl/a.cpp", '"config/config.h"'), ("daemon/ctl/a.cpp", "<spdlog/spdlog.h>"),
            ("core/parse/a.cpp", '"core/kernel/kernel_view.h"'), ("core/collect/a.cpp", '"core/capture/b.h"'),
            ("core/base/a.h", "<stdint.h>"), ("daemon/a.cpp", "<malloc.h>")]
     good = [("core/base/a.h", '"core/base/error.h"'), ("core/sources/a.cpp", '"core/source.h"'), ("core/sources/a.cpp", "<cstdint>"),
             ("core/query.cpp", '"core/model/memory_type_list.h"'), ("daemon/a.cpp", '"config/config.h"'),
-            ("core/kernel/capture_archive.cpp", "<archive.h>"), ("core/kernel/capture_pack.cpp", "<archive.h>"),
+            ("core/capture/archive.cpp", "<archive.h>"), ("core/capture/pack.cpp", "<archive.h>"),
             ("core/kernel/a_linux.cpp", "<linux/fs.h>"),
             ("core/events/a.cpp", '"core/events/b.h"'), ("tests/unit/a_test.cpp", '"daemon/app.h"'),
             ("daemon/ctl/a.cpp", '"daemon/ctl/b.h"'), ("daemon/ctl/a.cpp", '"core/include/memstat.h"'),
@@ -128,8 +160,13 @@ def check_self():
 
 
 def main():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    if sys.argv[1:] == ["--print"]:
+        for place, targets in layers_of(root).items():
+            print(f"{place:20} -> {', '.join(targets) or '(nothing of ours)'}")
+        return 0
     check_self()
-    found, includes = problems(pathlib.Path(__file__).resolve().parents[2])
+    found, includes = problems(root)
     for text in found:
         print(text)
     assert includes > 50, "hardly any include was found: this test looks in the wrong place"

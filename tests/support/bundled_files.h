@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "core/kernel/listed_files.h"
+#include "core/collect/file_list.h"
 #include "core/source.h"
 #include "tests/support/stream_builder.h"
 

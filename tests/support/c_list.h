@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/c_api_handle.h"
+#include "core/c_api/handle.h"
 #include "core/include/memstat.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/stream_builder.h"

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "core/base/text.h"
-#include "core/kernel/capture_archive.h"
+#include "core/capture/archive.h"
 
 namespace memstat {
 namespace {

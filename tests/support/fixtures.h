@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel/captured.h"
+#include "core/capture/replay_view.h"
 
 namespace memstat {
 

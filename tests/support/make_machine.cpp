@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/kernel/manifest.h"
+#include "core/capture/manifest.h"
 #include "tests/support/synthetic_machine.h"
 
 namespace memstat {

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "daemon/negotiation.h"
+#include "daemon/serve/negotiation.h"
 
 namespace memstat {
 

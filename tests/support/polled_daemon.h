@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/poller.h"
+#include "daemon/poll/poller.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/page.h"

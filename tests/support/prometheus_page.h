@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/snapshot.h"
+#include "daemon/snapshot/snapshot.h"
 
 namespace memstat {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel/fixed_path.h"
+#include "core/base/fixed_path.h"
 #include "core/kernel/forwarding_view.h"
 
 namespace memstat {

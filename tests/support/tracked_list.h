@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/delta_tracker.h"
 #include "daemon/exposition/exposition.h"
-#include "daemon/snapshot.h"
+#include "daemon/snapshot/snapshot.h"
+#include "daemon/tracking/delta_tracker.h"
 #include "tests/support/staging_builder.h"
 
 namespace memstat {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/kernel/capture_archive.h"
-#include "core/kernel/recording.h"
+#include "core/capture/archive.h"
+#include "core/capture/recording_view.h"
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
 

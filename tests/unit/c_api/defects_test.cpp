@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "core/kernel/grow_and_retry.h"
+#include "core/kernel/sysctl_read.h"
 #include "tests/support/c_list.h"
 #include "tests/support/faulty_kernel_view.h"
 

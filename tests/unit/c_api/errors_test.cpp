@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/kernel/forwarding_view.h"
-#include "core/kernel/grow_and_retry.h"
+#include "core/kernel/sysctl_read.h"
 #include "tests/support/c_list.h"
 #include "tests/support/source_cases.h"
 

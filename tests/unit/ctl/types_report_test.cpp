@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/c_api_handle.h"
+#include "core/c_api/handle.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
 

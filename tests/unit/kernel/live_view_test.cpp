@@ -18,11 +18,11 @@
 #include <string>
 #include <thread>
 
+#include "core/base/fixed_path.h"
 #include "core/base/text.h"
-#include "core/kernel/fixed_path.h"
+#include "core/base/unique_fd.h"
 #include "core/kernel/kernel_view.h"
 #include "core/kernel/posix_files.h"
-#include "core/kernel/unique_fd.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat {
@@ -270,11 +270,11 @@ TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowAFolderOfRootsAndItsRefus
   const pid_t writer = ::fork();
   ASSERT_GE(writer, 0);
   if (writer == 0) {
-    for (const std::string* path : {&open, &secret, &open}) {  // waits for the reader each time
-      const int fd = ::open(path->c_str(), O_WRONLY | O_CLOEXEC);
-      if (path != &secret && ::write(fd, "1\n", 2) != 2) ::_exit(1);
-      ::close(fd);
-    }
+    // Each open waits for the reader. Only the last one writes: the others' reader is gone as soon as it finds no offsets.
+    ::close(::open(open.c_str(), O_WRONLY | O_CLOEXEC));
+    ::close(::open(secret.c_str(), O_WRONLY | O_CLOEXEC));
+    const int fd = ::open(open.c_str(), O_WRONLY | O_CLOEXEC);
+    if (::write(fd, "1\n", 2) != 2) ::_exit(1);
     ::_exit(0);
   }
   const int failed_step = exit_status_of_child([&] {

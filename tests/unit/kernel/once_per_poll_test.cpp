@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "core/kernel/recording.h"
+#include "core/capture/recording_view.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/faulty_kernel_view.h"
 #include "tests/support/fixtures.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel/grow_and_retry.h"
 #include "core/kernel/read_all.h"
+#include "core/kernel/sysctl_read.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat {

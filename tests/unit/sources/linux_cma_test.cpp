@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "core/kernel/listed_files.h"
+#include "core/collect/file_list.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/meminfo.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/kernel/listed_files.h"
+#include "core/collect/file_list.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/meminfo.h"

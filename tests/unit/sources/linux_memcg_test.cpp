@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups: what the parser makes of the files, from texts made by hand, from every captured kernel against an
 // independent reader, and from groups of this machine's kernel that the test makes, fills, and takes away. Which groups are
-// read is shown by tests/unit/kernel/control_groups_test.cpp.
+// read is shown by tests/unit/collect/cgroup_walk_test.cpp.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "core/base/text.h"
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_group.h"

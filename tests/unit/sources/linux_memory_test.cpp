@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
 #include "core/query.h"
 #include "tests/support/accounts_outcome.h"
 #include "tests/support/fixtures.h"

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "core/base/text.h"
-#include "core/kernel/file_bundle.h"
+#include "core/collect/file_bundle.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/rooted_kernel_view.h"

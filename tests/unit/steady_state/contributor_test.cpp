@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/kernel/posix_files.h"
-#include "daemon/poller.h"
+#include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"

@@ -2,7 +2,7 @@
 // Sources that read some files together allocate nothing once they have seen them.
 #include <gtest/gtest.h>
 
-#include "core/kernel/listed_files.h"
+#include "core/collect/file_list.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "core/query.h"
-#include "daemon/compression.h"
-#include "daemon/negotiation.h"
-#include "daemon/poller.h"
-#include "daemon/selection.h"
+#include "daemon/poll/poller.h"
+#include "daemon/serve/gzip.h"
+#include "daemon/serve/negotiation.h"
+#include "daemon/snapshot/selection.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"

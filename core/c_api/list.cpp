@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/c_api/list.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/capture/reference.h"
+#include "core/collect/sysctl_stream.h"
+#include "core/kernel/open_view.h"
+#include "core/source.h"
+
+namespace memstat {
+namespace malloc_sizes {
+namespace {
+
+// One table a process, as upstream has it. Readers may see it while it is replaced: each size by itself is always right for
+// some kernel.
+std::atomic<std::size_t> known_count{0};
+std::array<std::atomic<std::uint64_t>, kMost> known_sizes{};
+
+template <typename SizeAt>
+void publish(std::size_t count, SizeAt size_at) {
+  for (std::size_t i = 0; i < kMost; ++i) known_sizes[i].store(i < count ? size_at(i) : 0, std::memory_order_relaxed);
+  known_count.store(count, std::memory_order_release);
+}
+
+}  // namespace
+
+std::size_t count() { return known_count.load(std::memory_order_acquire); }
+std::uint64_t size(std::size_t index) { return known_sizes[index].load(std::memory_order_relaxed); }
+
+}  // namespace malloc_sizes
+
+namespace {
+
+Error with_code(Error error, ErrorCode code) {
+  error.code = code;
+  return error;
+}
+
+/// How upstream reports a sysctl that could not be read: `otherwise` for all but missing permission, missing memory, and
+/// data that came but is wrong.
+Error upstream_error(Error error, ErrorCode otherwise) {
+  switch (error.code) {
+    case ErrorCode::kPermission:
+    case ErrorCode::kNoMemory:
+    case ErrorCode::kVersion:
+    case ErrorCode::kData: return error;
+    default: return with_code(std::move(error), otherwise);
+  }
+}
+
+/// Whether it was us who had no memory, and not the kernel.
+bool is_our_lack_of_memory(const Error& error) { return error.code == ErrorCode::kNoMemory && error.system_errno == 0; }
+
+/// The same for the integers, for which a kernel without memory is like any other failure.
+Error integer_error(Error error, ErrorCode otherwise) {
+  if (error.code == ErrorCode::kNoMemory && !is_our_lack_of_memory(error)) return with_code(std::move(error), otherwise);
+  return upstream_error(std::move(error), otherwise);
+}
+
+/// The same for vm.malloc.zone_*, whose every failure is VERSION.
+Error zone_error(Error error) {
+  return is_our_lack_of_memory(error) ? error : with_code(std::move(error), ErrorCode::kVersion);
+}
+
+/// The integers that upstream reads before a stream: without them it does not try.
+Result<void> check_integers(KernelView& view, const SysctlStream& stream, Buffer& scratch) {
+  if (auto cpus = read_sysctl_u32(view, stream.cpus, scratch); !cpus) {
+    return integer_error(std::move(cpus.error()), ErrorCode::kData);
+  }
+  if (auto count = read_sysctl_u32(view, stream.count, scratch); !count) {
+    return integer_error(std::move(count.error()), ErrorCode::kVersion);
+  }
+  return {};
+}
+
+/// Learns the size classes. A kernel without both sysctls is one before FreeBSD 13.0 (10cb3979a9bd), whose classes are the
+/// powers of two from 16 to 65536; every other failure is VERSION, as upstream has it.
+Result<void> load_size_classes(KernelView& view, Buffer& scratch) {
+  constexpr std::string_view kCount = "vm.malloc.zone_count";
+  constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
+  constexpr std::size_t kOldCount = 14;
+  auto count = read_sysctl_u32(view, kCount, scratch);
+  const bool has_count = count.has_value() || count.error().code != ErrorCode::kNotPresent;
+  if (has_count && !count) {
+    const bool is_wrong_size = count.error().code == ErrorCode::kData;
+    return is_wrong_size ? std::move(count.error()) : zone_error(std::move(count.error()));
+  }
+  auto sizes = view.read_sysctl(kSizes, scratch, 4 * malloc_sizes::kMost);
+  if (!has_count && !sizes && sizes.error().code == ErrorCode::kNotPresent) {
+    malloc_sizes::publish(kOldCount, [](std::size_t i) { return i + 1 < kOldCount ? std::uint64_t{16} << i : 0; });
+    return {};
+  }
+  if (!has_count) return zone_error(std::move(count.error()));
+  if (!sizes) return zone_error(std::move(sizes.error()));
+  if (*count > malloc_sizes::kMost) {
+    Error error = data_error(kCount, 0, "names " + std::to_string(*count) + " size classes; at most 32 are known");
+    return with_code(std::move(error), ErrorCode::kVersion);
+  }
+  const std::string_view bytes = scratch.view();
+  malloc_sizes::publish(*count, [bytes](std::size_t i) -> std::uint64_t {
+    return (i + 1) * 4 <= bytes.size() ? load<std::uint32_t>(bytes, i * 4) : 0;
+  });
+  return {};
+}
+
+Result<void> check_malloc(KernelView& view) {
+  Buffer scratch;
+  if (auto result = check_integers(view, kMallocStream, scratch); !result) return result;
+  return load_size_classes(view, scratch);
+}
+
+Result<void> check_uma(KernelView& view) {
+  Buffer scratch;
+  return check_integers(view, kZoneStream, scratch);
+}
+
+/// A stream without a byte or without a record is a success that changes nothing (the daemon calls it a failure: a kernel
+/// always has some types).
+bool names_nothing(std::string_view stream) {
+  constexpr std::size_t kHeader = 16;
+  constexpr std::size_t kCountAt = 8;
+  return stream.empty() ||
+         (stream.size() >= kHeader && load<std::uint32_t>(stream, 0) == 1 && load<std::uint32_t>(stream, kCountAt) == 0);
+}
+
+Error not_present(std::string path, std::string_view detail) {
+  Error error;
+  error.code = ErrorCode::kNotPresent;
+  error.path = std::move(path);
+  error.detail = detail;
+  return error;
+}
+
+/// MEMSTAT_CAPTURE, "" when there is none. Ignored in programs with more rights than their user's: it names files to read.
+std::string capture_of_environment() {
+  if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) return {};
+  const char* const reference = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
+  return reference == nullptr ? "" : reference;
+}
+
+}  // namespace
+
+bool QueriedList::fail(Error error) noexcept {
+  error_ = error.code;
+  try {
+    message_ = to_string(error);
+  } catch (const std::bad_alloc&) {
+    message_.clear();
+  }
+  return false;
+}
+
+bool QueriedList::fail(ErrorCode code, std::string_view detail) noexcept {
+  Error error;
+  error.code = code;
+  try {
+    error.detail = detail;
+  } catch (const std::bad_alloc&) {  // then without words
+  }
+  return fail(std::move(error));
+}
+
+Result<std::shared_ptr<KernelView>> QueriedList::open_named_view(const std::string& reference) {
+  const auto bound = parse_capture_bound(std::getenv("MEMSTAT_CAPTURE_MAX"));  // NOLINT(concurrency-mt-unsafe)
+  if (!bound) return bound.error();
+  auto opened = open_view(reference, {.max_bytes = *bound});
+  if (!opened) return std::move(opened.error());
+  return std::shared_ptr<KernelView>(std::move(opened->view));
+}
+
+bool QueriedList::set_capture(const char* reference) {
+  Opened opened;
+  const bool is_named = reference != nullptr && *reference != '\0' && reference != kLiveReference;
+  if (is_named) {
+    opened.reference = reference;
+    auto view = open_named_view(opened.reference);
+    if (!view) return fail(std::move(view.error()));
+    opened.view = std::move(*view);
+  }
+  set_ = std::move(opened);
+  ignores_environment_ = reference != nullptr && !is_named;
+  return true;
+}
+
+/// The view to read a kernel of that system through.
+Result<std::shared_ptr<KernelView>> QueriedList::view_of(OperatingSystem os) {
+  std::shared_ptr<KernelView> capture = fixed_ != nullptr ? fixed_ : set_.view;
+  std::string reference = set_.reference;
+  if (capture == nullptr) {
+    if (!ignores_environment_) reference = capture_of_environment();
+    if (reference.empty() || reference == kLiveReference) {
+      environment_ = {};
+    } else if (environment_.view == nullptr || environment_.reference != reference) {
+      auto view = open_named_view(reference);
+      if (!view) return std::move(view.error());
+      environment_ = {.reference = reference, .view = std::move(*view)};
+    }
+    capture = environment_.view;
+  }
+  if (capture != nullptr && capture->os() == os) return capture;
+  // A capture of another system is no reason not to look at a Linux kernel that is there; a FreeBSD consumer that was
+  // pointed to the wrong capture should hear of it.
+  if (live_ == nullptr) {
+    if (auto live = open_named_view(std::string(kLiveReference)); live) live_ = std::move(*live);
+  }
+  if (fixed_ == nullptr && (capture == nullptr || os == OperatingSystem::kLinux) && live_ != nullptr && live_->os() == os) {
+    return live_;
+  }
+  const std::string wanted = os == OperatingSystem::kFreeBsd ? "FreeBSD" : "Linux";
+  if (capture != nullptr) return not_present(std::move(reference), "is not a capture of a " + wanted + " kernel");
+  return not_present({},
+                     "this is not a " + wanted +
+                         " kernel; name a capture of one in the environment variable MEMSTAT_CAPTURE (PATH or PATH@POLL)");
+}
+
+QueriedList::Entry& QueriedList::entry_of(const SourceDescriptor& source) {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry->reader.descriptor == &source; });
+  if (found != entries_.end()) return **found;
+  return *entries_.emplace_back(std::make_unique<Entry>(Entry{.reader = SourceReader(source)}));
+}
+
+Result<void> QueriedList::read_entry(Entry& entry, const std::shared_ptr<KernelView>& view) {
+  SourceReader& reader = entry.reader;
+  if (entry.view != view) {
+    entry.view = nullptr;
+    reader.raw = RawBytes{};
+    if (auto result = open_source(reader, *view); !result) return result;
+    entry.view = view;
+  }
+  return read_source(reader, *view);
+}
+
+Result<void> QueriedList::refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view) {
+  if (auto result = read_entry(entry, view); !result) return result;
+  return commit_source(entry.reader, list_, ++generation_);
+}
+
+bool QueriedList::query_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&)) {
+  auto view = view_of(OperatingSystem::kFreeBsd);
+  if (!view) return fail(std::move(view.error()));
+  if (auto checked = check(**view); !checked) return fail(std::move(checked.error()));
+  Entry& entry = entry_of(source);
+  const bool folds = is_folding_ && list_.size() != 0;
+  auto result = read_entry(entry, *view);
+  if (result && !names_nothing(entry.reader.raw.parts[0].view())) {
+    result = commit_source(entry.reader, list_, ++generation_, folds ? Duplicates::kFolded : Duplicates::kEach);
+  }
+  entry.reader.raw.parts = {};  // a stream is many times larger than the list: it does not stay
+  if (result) return true;
+  return fail(upstream_error(std::move(result.error()), ErrorCode::kVersion));
+}
+
+bool QueriedList::query_malloc() { return query_stream(*find_source("freebsd_malloc"), check_malloc); }
+
+bool QueriedList::query_uma() { return query_stream(*find_source("freebsd_uma"), check_uma); }
+
+bool QueriedList::query_linux(Allocator allocator) {
+  auto view = view_of(OperatingSystem::kLinux);
+  if (!view) return fail(std::move(view.error()));
+  Result<void> outcome = not_present({}, "this kernel has none of the sources asked for");
+  bool is_any_up = false;
+  for (const SourceDescriptor* source : sources_to_query(all_sources(), OperatingSystem::kLinux, allocator)) {
+    auto result = refresh_entry(entry_of(*source), *view);
+    is_any_up = is_any_up || result.has_value();
+    if (result || result.error().code == ErrorCode::kNotPresent) continue;
+    if (outcome.error().code == ErrorCode::kNotPresent) outcome = std::move(result);
+  }
+  if (is_any_up && outcome.error().code == ErrorCode::kNotPresent) return true;
+  return fail(std::move(outcome.error()));
+}
+
+bool QueriedList::query_source(std::string_view name) {
+  const SourceDescriptor* source = find_source(name);
+  if (source == nullptr) return fail(ErrorCode::kNotPresent, "there is no source of this name");
+  if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_malloc") return query_malloc();
+  if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_uma") return query_uma();
+  auto view = view_of(source->os);
+  if (!view) return fail(std::move(view.error()));
+  auto result = refresh_entry(entry_of(*source), *view);
+  return result ? true : fail(std::move(result.error()));
+}
+
+bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size) {
+  auto view = view_of(OperatingSystem::kFreeBsd);
+  if (!view) return fail(std::move(view.error()));
+  constexpr std::size_t kMostHinted = 4096;  // the caller's room says little of what the kernel has
+  Buffer bytes;
+  if (auto result = (*view)->read_sysctl(name, bytes, std::min(size, kMostHinted)); !result)
+    return fail(std::move(result.error()));
+  const std::size_t room = std::exchange(size, bytes.size());
+  if (bytes.size() > room) {
+    return fail(data_error(name, room, "has " + std::to_string(bytes.size()) + " bytes, more than there is room for"));
+  }
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return true;
+}
+
+bool QueriedList::find_memory_block(std::uint64_t address, MemoryBlock& block) {
+  auto view = view_of(OperatingSystem::kLinux);
+  if (!view) return fail(std::move(view.error()));
+  auto found = memstat::find_memory_block(**view, address);
+  if (!found) return fail(std::move(found.error()));
+  block = *found;
+  return true;
+}
+
+bool QueriedList::read_process(int pid, ProcessMemory& memory, std::string& name) {
+  auto view = view_of(OperatingSystem::kLinux);
+  if (!view) return fail(std::move(view.error()));
+  const std::string folder = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid));
+  const std::string statm = folder + "/statm";
+  const auto refused = [&](Error& error) {
+    // ESRCH: it ended while it was read.
+    if (error.code == ErrorCode::kNotPresent || error.system_errno == ESRCH) {
+      return fail(not_present(folder, "there is no such process, or it is hidden from you"));
+    }
+    return fail(std::move(error));
+  };
+  Buffer bytes;
+  if (auto result = (*view)->read_file(statm, bytes); !result) return refused(result.error());
+  const auto parsed = parse_statm(bytes.view(), (*view)->page_size());
+  if (!parsed) return fail(data_error(statm, 0, "six numbers of pages are expected"));
+  if (auto result = (*view)->read_file(folder + "/comm", bytes); !result) return refused(result.error());
+  memory = *parsed;
+  name = bytes.view().substr(0, bytes.view().ends_with('\n') ? bytes.size() - 1 : bytes.size());
+  return true;
+}
+
+}  // namespace memstat

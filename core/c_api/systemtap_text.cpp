@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/c_api/systemtap_text.h"
+
+#include <charconv>
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kBigUnits = "KMG";
+constexpr std::string_view kSmallUnits = "kmg";
+constexpr std::uint64_t kStep = 1024;
+constexpr std::size_t kWidth = 5;
+
+template <std::size_t N>
+void append_number(ShortText<N>& text, std::uint64_t number) {
+  std::array<char, 20> digits;
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  text.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+/// Without blanks.
+ShortText<16> short_amount(std::uint64_t bytes, std::string_view units) {
+  ShortText<16> text;
+  if (bytes < kStep) {
+    append_number(text, bytes);
+    return text;
+  }
+  std::size_t unit = 0;
+  std::uint64_t size = kStep;
+  while (unit + 1 < units.size() && bytes / size >= kStep) {
+    size *= kStep;
+    ++unit;
+  }
+  append_number(text, bytes / size);
+  if (bytes / size < 100) {
+    text.append(".");
+    append_number(text, bytes % size * 10 / size);
+  }
+  text.append(units.substr(unit, 1));
+  return text;
+}
+
+/// Exact where four digits and a unit do, else short.
+ShortText<16> exact_amount(std::uint64_t bytes) {
+  constexpr std::uint64_t kMost = 9999;
+  std::uint64_t amount = bytes;
+  std::size_t unit = 0;  // how many of the units
+  while (unit < kSmallUnits.size() && amount >= kStep && amount % kStep == 0) {
+    amount /= kStep;
+    ++unit;
+  }
+  if (amount > kMost) return short_amount(bytes, kSmallUnits);
+  ShortText<16> text;
+  append_number(text, amount);
+  if (unit > 0) text.append(kSmallUnits.substr(unit - 1, 1));
+  return text;
+}
+
+}  // namespace
+
+ShortText<16> bytes_to_string(std::uint64_t bytes) {
+  const ShortText<16> amount = short_amount(bytes, kBigUnits);
+  constexpr std::string_view kBlanks = "     ";
+  ShortText<16> text;
+  if (amount.view().size() < kWidth) text.append(kBlanks.substr(amount.view().size()));
+  text.append(amount.view());
+  return text;
+}
+
+ShortText<128> proc_mem_string(const ProcessMemory& memory) {
+  ShortText<128> text;
+  const auto put = [&text](std::string_view word, std::uint64_t bytes) {
+    text.append(word);
+    text.append(exact_amount(bytes).view());
+  };
+  put("size: ", memory.size);
+  put(", rss: ", memory.resident);
+  put(", shr: ", memory.shared);
+  put(", txt: ", memory.text);
+  put(", data: ", memory.data);
+  return text;
+}
+
+}  // namespace memstat

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/archive.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/fixed_path.h"
+#include "core/base/unique_fd.h"
+
+#if defined(MEMSTAT_HAVE_LIBARCHIVE)
+#include <archive.h>
+#include <archive_entry.h>
+#endif
+
+namespace memstat {
+namespace {
+
+Error refused(std::string_view path, const std::string& what) {
+  Error error = data_error(path, 0, what);
+  error.offset.reset();
+  return error;
+}
+
+#if defined(MEMSTAT_HAVE_LIBARCHIVE)
+
+struct FreeReader {
+  void operator()(archive* reader) const { ::archive_read_free(reader); }
+};
+using Reader = std::unique_ptr<archive, FreeReader>;
+
+std::string said_by(archive* of) {
+  const char* text = ::archive_error_string(of);
+  return text == nullptr ? "unknown failure" : text;
+}
+
+constexpr std::uint64_t kHeaderBytes = 512;  // what a member takes in a tar beside its content
+
+struct Member {
+  std::string path;
+  FileKind kind = FileKind::kFile;
+  std::string bytes;
+};
+
+/// The path without its first part; nothing when it has one part only.
+std::optional<std::string_view> below_top(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  return path.substr(slash + 1);
+}
+
+/// Whether a path relative to the capture is one that a replay may look at.
+bool is_part_of_capture(std::string_view path) {
+  return path == "manifest.yaml" || is_poll_folder(path.substr(0, path.find('/')));
+}
+
+/// A link may only stand in a poll's `fs`, and stay there.
+bool is_good_link(std::string_view path, std::string_view target) {
+  const auto in_poll = below_top(path);
+  constexpr std::string_view kTree = "fs/";
+  return in_poll && in_poll->substr(0, kTree.size()) == kTree && link_stays_inside(in_poll->substr(kTree.size()), target);
+}
+
+/// Reads the members that may matter, one after the other, as often as wanted.
+class MemberReader {
+ public:
+  MemberReader(std::string name, const ArchiveLimits& limits) : name_(std::move(name)), limits_(limits) {}
+
+  /// From the first member on.
+  Result<void> rewind(int fd) {
+    total_ = count_ = ordinal_ = 0;
+    if (::lseek(fd, 0, SEEK_SET) != 0) return system_error(name_, errno);
+    reader_.reset(::archive_read_new());
+    if (!reader_) return system_error(name_, ENOMEM);
+    // Without zstd of its own libarchive would run a program, which it announces with a warning.
+    if (::archive_read_support_filter_zstd(reader_.get()) != ARCHIVE_OK) {
+      ::archive_clear_error(reader_.get());
+      reader_.reset(::archive_read_new());
+      if (!reader_) return system_error(name_, ENOMEM);
+    }
+    ::archive_read_support_format_tar(reader_.get());
+    if (::archive_read_open_fd(reader_.get(), fd, 1U << 16U) != ARCHIVE_OK) return broken("is not a .tar or .tar.zst");
+    return {};
+  }
+
+  /// How many members that may matter were read since rewind().
+  [[nodiscard]] std::uint64_t ordinal() const { return ordinal_; }
+  /// Bytes unpacked since rewind(), or that would have been.
+  [[nodiscard]] std::uint64_t total_bytes() const { return total_; }
+
+  /// The next member that may matter; its bytes only when `wants(path)`. False at the archive's end.
+  template <typename Wants>
+  Result<bool> next(Member& member, const Wants& wants) {
+    archive* const reader = reader_.get();
+    while (true) {
+      archive_entry* entry = nullptr;
+      const int status = ::archive_read_next_header(reader, &entry);
+      if (status == ARCHIVE_EOF) break;
+      if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
+        return broken(count_ == 0 ? "is not a .tar or .tar.zst" : "is damaged");
+      if (++count_ > limits_.members) return refused(name_, "has more than " + std::to_string(limits_.members) + " members");
+      bool matters = false;
+      if (auto taken = take(entry, member, matters, wants); !taken) return taken.error();
+      if (!matters) continue;
+      ++ordinal_;
+      return true;
+    }
+    // A tar ends with an empty block; libarchive takes the file's end for it as well.
+    if (::archive_filter_bytes(reader, 0) <= ::archive_read_header_position(reader)) {
+      return refused(name_, "is cut short: the archive's end mark is missing");
+    }
+    return false;
+  }
+
+ private:
+  Error broken(const std::string& what) { return refused(name_, what + " (" + said_by(reader_.get()) + ")"); }
+  [[nodiscard]] Error member_error(std::string_view path, const std::string& what) const {
+    return refused(name_ + "/" + std::string(path), what);
+  }
+
+  template <typename Wants>
+  Result<void> take(archive_entry* entry, Member& member, bool& matters, const Wants& wants) {
+    const char* raw_path = ::archive_entry_pathname(entry);
+    if (raw_path == nullptr) raw_path = ::archive_entry_pathname_utf8(entry);
+    if (raw_path == nullptr) return refused(name_, "has a member whose name cannot be read");
+    std::string_view path = raw_path;
+    while (path.substr(0, 2) == "./") path.remove_prefix(2);
+    const auto type = ::archive_entry_filetype(entry);
+    if (type == AE_IFDIR) {
+      if (!path.empty() && path.back() == '/') path.remove_suffix(1);
+      if (path.empty() || path == ".") return {};
+    }
+    if (!is_safe_relative_path(path))
+      return member_error(raw_path, "a name that is absolute or has empty, \".\" or \"..\" parts is refused");
+    const auto inner = below_top(path);
+    matters = is_part_of_capture(path) || (inner && is_part_of_capture(*inner));
+    member.path = path;
+    member.kind = FileKind::kFile;
+    member.bytes.clear();
+    if (auto counted = count(kHeaderBytes + path.size(), member); !counted) return counted;
+    if (::archive_entry_hardlink(entry) != nullptr) {
+      if (matters) return member_error(path, "is a hard link; pack the capture from a folder without them");
+      return {};
+    }
+    if (type == AE_IFLNK) {
+      const char* target = ::archive_entry_symlink(entry);
+      if (target == nullptr) return member_error(path, "is a link whose target cannot be read");
+      member.kind = FileKind::kLink;
+      member.bytes = target;
+    } else if (type == AE_IFDIR) {
+      member.kind = FileKind::kFolder;
+    } else if (type == AE_IFREG) {
+      if (auto read = read_content(entry, matters && wants(path), member); !read) return read;
+    } else if (matters) {
+      return member_error(path, "is neither a file nor a folder nor a symbolic link");
+    }
+    return {};
+  }
+
+  /// Names take memory, too: a million of empty files is not small.
+  Result<void> count(std::uint64_t bytes, const Member& member) {
+    if (bytes > limits_.total_bytes - total_) {
+      return member_error(member.path, "is beyond the " + std::to_string(limits_.total_bytes) +
+                                           " bytes that all may be together when unpacked; if you trust this archive, raise "
+                                           "the bound: memstatd --replay-max 4GiB, or in the environment of memstatctl and "
+                                           "programs MEMSTAT_CAPTURE_MAX=4294967296");
+    }
+    total_ += bytes;
+    return {};
+  }
+
+  Result<void> read_content(archive_entry* entry, bool keep, Member& member) {
+    const auto claimed = static_cast<std::uint64_t>(::archive_entry_size(entry));
+    if (claimed > limits_.member_bytes) {
+      return member_error(member.path,
+                          "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one may be");
+    }
+    if (::archive_entry_sparse_count(entry) > 0)
+      return member_error(member.path, "is sparse; pack the capture without --sparse");
+    if (auto counted = count(claimed, member); !counted) return counted;
+    std::uint64_t size = 0;
+    while (true) {
+      const void* block = nullptr;
+      std::size_t length = 0;
+      la_int64_t offset = 0;
+      const int status = ::archive_read_data_block(reader_.get(), &block, &length, &offset);
+      if (status == ARCHIVE_EOF) break;
+      if (status != ARCHIVE_OK) return member_error(member.path, "is damaged (" + said_by(reader_.get()) + ")");
+      if (length == 0) continue;
+      if (static_cast<std::uint64_t>(offset) != size || length > claimed - size) {
+        return member_error(member.path, "does not hold the bytes that it claims to hold");
+      }
+      if (keep)
+        member.bytes.append(static_cast<const char*>(block), length);  // grows with what came, not with what is claimed
+      size += length;
+    }
+    if (size != claimed) return member_error(member.path, "is cut short");
+    return {};
+  }
+
+  std::string name_;
+  ArchiveLimits limits_;
+  Reader reader_;
+  std::uint64_t total_ = 0;  // at most limits_.total_bytes
+  std::uint64_t count_ = 0;
+  std::uint64_t ordinal_ = 0;
+};
+
+/// Which members are of one poll, by their place among those that may matter: from `first` to `last`, from 1.
+struct Span {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// What a replay needs of every poll at once; all else is read when the poll is looked at.
+bool is_in_index(std::string_view path) {
+  const auto in_poll = below_top(path);
+  return !in_poll || *in_poll == "poll.yaml" || *in_poll == "errors.yaml";
+}
+
+/// Adds a member to files, by its path in the capture.
+Result<void> add_member(MemoryFiles& files, const std::string& archive, std::string_view path, const Member& member,
+                        std::string bytes) {
+  if (member.kind == FileKind::kFolder) return files.add_folder(path);
+  if (member.kind == FileKind::kFile) return files.add_file(path, std::move(bytes));
+  if (is_good_link(path, member.bytes)) return files.add_link(path, member.bytes);
+  return refused(archive + "/" + member.path,
+                 "a link that leaves the capture is refused; it points to \"" + member.bytes + "\"");
+}
+
+/// A capture that may be at one place in the archive: at its root, or in one top directory.
+class Candidate {
+ public:
+  explicit Candidate(std::string archive) : archive_(std::move(archive)), index_(std::make_unique<MemoryFiles>(archive_)) {}
+
+  void take(std::string_view path, const Member& member, std::uint64_t ordinal) {
+    if (fault_) return;
+    if (auto taken = take_or_fail(path, member, ordinal); !taken) fault_ = taken.error();
+  }
+  [[nodiscard]] bool has_manifest() const { return has_manifest_; }
+  [[nodiscard]] const std::optional<Error>& fault() const { return fault_; }
+  std::unique_ptr<MemoryFiles> index() { return std::move(index_); }
+  std::map<std::string, Span, std::less<>> polls() { return std::move(polls_); }
+
+ private:
+  Result<void> take_or_fail(std::string_view path, const Member& member, std::uint64_t ordinal) {
+    const std::string_view poll = path.substr(0, path.find('/'));
+    if (poll == "manifest.yaml") {
+      has_manifest_ = has_manifest_ || (path == poll && member.kind == FileKind::kFile);
+      return add_member(*index_, archive_, path, member, member.bytes);
+    }
+    if (poll != current_) {
+      // So that one pass over the archive reads all polls, each when its turn comes.
+      if (polls_.find(poll) != polls_.end()) {
+        return refused(archive_ + "/" + member.path,
+                       "the members of a poll do not stand together; pack the capture anew: tar -cf");
+      }
+      current_ = poll;
+      seen_ = std::make_unique<MemoryFiles>(archive_);
+      polls_.emplace(poll, Span{.first = ordinal, .last = ordinal});
+    }
+    polls_.find(poll)->second.last = ordinal;
+    if (auto added = add_member(*seen_, archive_, path, member, {}); !added) return added;
+    if (is_in_index(path)) return add_member(*index_, archive_, path, member, member.bytes);
+    return index_->add_folder(poll);
+  }
+
+  std::string archive_;
+  std::unique_ptr<MemoryFiles> index_;
+  std::map<std::string, Span, std::less<>> polls_;
+  std::string current_;                // the poll that is being read
+  std::unique_ptr<MemoryFiles> seen_;  // its names, which must not stand twice nor lead through links
+  bool has_manifest_ = false;
+  std::optional<Error> fault_;  // counts only if this is the capture
+};
+
+/// By the prefix of its paths: "" or "top/".
+using Candidates = std::map<std::string, Candidate, std::less<>>;
+
+Result<Candidates::iterator> find_capture(const std::string& name, Candidates& candidates) {
+  std::vector<Candidates::iterator> found;
+  for (auto it = candidates.begin(); it != candidates.end(); ++it) {
+    if (it->second.has_manifest()) found.push_back(it);
+  }
+  if (found.empty())
+    return refused(name, "is not a capture: it has no manifest.yaml, neither at its root nor in a top folder");
+  if (found.size() == 1 || found.front()->first.empty()) return found.front();
+  return refused(name,
+                 "holds more than one capture, in " + found[0]->first + " and " + found[1]->first + "; pack each by itself");
+}
+
+/// The files of a capture in an archive. What says which polls there are is held; of the rest one poll, and the one before
+/// it for reads that are under way. Polls that are looked at in their order cost one pass over the archive.
+class ArchiveFiles final : public CaptureFiles {
+ public:
+  static Result<std::unique_ptr<CaptureFiles>> open(const std::string& name, UniqueFd fd, const ArchiveLimits& limits) {
+    std::unique_ptr<ArchiveFiles> files(new ArchiveFiles(name, std::move(fd), limits));
+    if (auto scanned = files->scan(); !scanned) return scanned.error();
+    return std::unique_ptr<CaptureFiles>(std::move(files));
+  }
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  Result<FileKind> kind(std::string_view path) const override {
+    const auto files = files_of(path);
+    return files ? (*files)->kind(path) : Result<FileKind>(files.error());
+  }
+  Result<void> read(std::string_view path, Buffer& out) const override {
+    const auto files = files_of(path);
+    return files ? (*files)->read(path, out) : Result<void>(files.error());
+  }
+  Result<std::string> read_link(std::string_view path) const override {
+    const auto files = files_of(path);
+    return files ? (*files)->read_link(path) : Result<std::string>(files.error());
+  }
+  Result<void> list(std::string_view path, std::vector<std::string>& names) const override {
+    const bool is_poll = path.find('/') == std::string_view::npos && polls_.find(path) != polls_.end();
+    const auto files = is_poll ? load(path) : files_of(path);
+    return files ? (*files)->list(path, names) : Result<void>(files.error());
+  }
+
+ private:
+  using Files = std::shared_ptr<const MemoryFiles>;
+  struct Loaded {
+    std::string poll;
+    Result<Files> files = Files();
+  };
+
+  ArchiveFiles(const std::string& name, UniqueFd fd, const ArchiveLimits& limits)
+      : name_(name), fd_(std::move(fd)), reader_(name, limits) {}
+
+  Result<void> scan() {
+    if (auto opened = reader_.rewind(fd_.get()); !opened) return opened;
+    Candidates candidates;
+    Member member;
+    const auto wants = [](std::string_view path) {
+      const auto inner = below_top(path);
+      return is_in_index(path) || (inner && is_in_index(*inner));
+    };
+    while (true) {
+      const auto more = reader_.next(member, wants);
+      if (!more) return more.error();
+      if (!*more) break;
+      const std::string_view path = member.path;
+      const auto offer = [&](std::string_view top, std::string_view inner) {
+        if (!is_part_of_capture(inner)) return;
+        auto found = candidates.find(top);
+        if (found == candidates.end()) found = candidates.emplace(std::string(top), Candidate(name_)).first;
+        found->second.take(inner, member, reader_.ordinal());
+      };
+      offer("", path);
+      if (const auto inner = below_top(path)) offer(path.substr(0, path.size() - inner->size()), *inner);
+    }
+    const auto found = find_capture(name_, candidates);
+    if (!found) return found.error();
+    if (const auto& fault = (*found)->second.fault()) return *fault;
+    top_ = (*found)->first;
+    index_ = (*found)->second.index();
+    polls_ = (*found)->second.polls();
+    is_small_ = reader_.total_bytes() <= kSmallArchive;
+    return {};
+  }
+
+  Result<Files> files_of(std::string_view path) const {
+    if (is_in_index(path) || polls_.find(path.substr(0, path.find('/'))) == polls_.end()) return index_;
+    return load(path.substr(0, path.find('/')));
+  }
+
+  Result<Files> load(std::string_view poll) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& one) { return one.poll == poll; });
+    if (found != loaded_.end()) {
+      std::rotate(loaded_.begin(), found, found + 1);
+      return loaded_.front().files;
+    }
+    // All stay while the whole archive is small; else the one last used and the one before it.
+    if (!is_small_ && loaded_.size() > 1) loaded_.resize(1);
+    auto files = read_poll(poll);
+    loaded_.insert(loaded_.begin(), {.poll = std::string(poll), .files = std::move(files)});
+    return loaded_.front().files;
+  }
+
+  Result<Files> read_poll(std::string_view poll) const {
+    try {
+      const Span span = polls_.find(poll)->second;
+      const std::string prefix = top_ + std::string(poll);
+      if (reader_.ordinal() >= span.first || !is_rewound_) {
+        if (auto opened = reader_.rewind(fd_.get()); !opened) return opened.error();
+        is_rewound_ = true;
+      }
+      auto files = std::make_shared<MemoryFiles>(name_);
+      const auto wants = [&](std::string_view path) { return path.starts_with(prefix); };
+      for (Member member; reader_.ordinal() < span.last;) {
+        const auto more = reader_.next(member, wants);
+        if (!more) return spoiled(more.error());
+        if (*more && reader_.ordinal() < span.first) continue;
+        if (!*more || !member.path.starts_with(prefix))
+          return spoiled(refused(name_, "has changed since it was opened; open it again"));
+        std::string bytes = std::move(member.bytes);
+        if (member.kind == FileKind::kLink) member.bytes = bytes;
+        auto added = add_member(*files, name_, std::string_view(member.path).substr(top_.size()), member, std::move(bytes));
+        if (!added) return spoiled(added.error());
+      }
+      return Files(std::move(files));
+    } catch (const std::bad_alloc&) {
+      return spoiled(no_memory_error(name_, "no memory to unpack the poll"));
+    }
+  }
+  /// The place in the archive is of no use any more.
+  Error spoiled(const Error& error) const {
+    is_rewound_ = false;
+    return error;
+  }
+
+  const std::string name_;
+  const UniqueFd fd_;
+  std::string top_;
+  std::shared_ptr<const MemoryFiles> index_;
+  std::map<std::string, Span, std::less<>> polls_;
+  mutable std::mutex mutex_;  // guards the rest
+  mutable MemberReader reader_;
+  mutable bool is_rewound_ = false;
+  static constexpr std::uint64_t kSmallArchive = 96U << 20U;  // B, unpacked
+  bool is_small_ = false;
+  mutable std::vector<Loaded> loaded_;  // the last used first
+};
+
+#endif
+
+}  // namespace
+
+Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // a pipe must not hang us
+  struct stat status {};
+  if (!fd) {
+    const int failure = errno;
+    const std::size_t at = path.rfind('@');
+    const bool is_reference =
+        failure == ENOENT && at != std::string::npos && at != 0 && ::stat(path.substr(0, at).c_str(), &status) == 0;
+    return system_error(path, failure,
+                        is_reference
+                            ? "cannot open the capture; what follows the last @ must be the number of a poll, from 0, "
+                              "and memstatd --replay takes a capture as a whole"
+                            : "cannot open the capture");
+  }
+  if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
+  if (S_ISDIR(status.st_mode)) return open_capture_folder(path);
+  if (!S_ISREG(status.st_mode)) return refused(path, "is neither a folder nor a file");
+#if defined(MEMSTAT_HAVE_LIBARCHIVE)
+  try {
+    auto files = ArchiveFiles::open(path, std::move(fd), limits);
+    if (!files) return files.error();
+    return CapturedKernelView::open(*std::move(files));
+  } catch (const std::bad_alloc&) {
+    return no_memory_error(path, "no memory to unpack the archive");
+  }
+#else
+  (void)limits;
+  Error error;
+  error.code = ErrorCode::kNotPresent;
+  error.path = path;
+  error.detail = "this build reads captures from folders only (it has no libarchive); unpack it first: tar -xf";
+  return error;
+#endif
+}
+
+}  // namespace memstat

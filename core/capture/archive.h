@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Captures in one file: a .tar or .tar.zst of a capture's folder. A target of its own, because it needs libarchive; without
+// it captures are folders and both functions say so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/capture/replay_view.h"
+
+namespace memstat {
+
+/// What an archive may hold, in bytes unpacked; a small file can claim to hold anything.
+/// Thread safety: a plain value; the functions below are safe.
+struct ArchiveLimits {
+  std::uint64_t member_bytes = 1ULL << 30;
+  /// Content and names; counts members that are no part of the capture as well.
+  std::uint64_t total_bytes = kMaxCaptureBytes;
+  std::uint64_t members = 1'000'000;
+};
+
+/// Opens a capture: a folder, a .tar or a .tar.zst, told apart by what they are and not by their names. Of an
+/// archive one poll at a time is in memory (and the one before it), without what is no part of a capture (oracle/...); it is
+/// read as a whole once, to check it, and polls in their order cost one more pass. The file stays open; its capture is at
+/// its root or in its one top folder. Refused with kData: members that are absolute, have empty or ".." parts, stand twice,
+/// apart from the rest of their poll, are neither file, folder nor symbolic link, are sparse, or go beyond the limits; links
+/// that leave their poll's `fs`; archives that are cut short. Other errors: system_error; kNotPresent when this build has no
+/// libarchive; those of CapturedKernelView::open.
+Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits = {});
+
+/// Packs a capture into `fd`, an empty file open for writing; the name `archive_path`, which ends in ".tar" or ".tar.zst",
+/// says how, and gives the one top directory its name. Unfinished polls (NNNNNN.tmp) stay out. On the disk when it returns.
+/// Errors: system_error, kData for another ending, kNotPresent when this build has no libarchive; the file is then of no
+/// use.
+Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd);
+
+/// Packs the capture in `folder` as `archive_path`: mode 0600, whole or absent (written beside its place and renamed).
+/// Errors: as above.
+Result<void> pack_capture(const std::string& folder, const std::string& archive_path);
+
+}  // namespace memstat

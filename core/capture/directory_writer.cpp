@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/directory_writer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+namespace memstat {
+namespace {
+
+constexpr int kMaxDepth = 64;  // kernel paths are not deeper; a folder that is, was not written by us
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
+Folder open_folder(int parent, const char* name) {
+  UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return nullptr;
+  Folder folder(::fdopendir(fd.get()));
+  if (folder) fd.release();
+  return folder;
+}
+
+/// The next name but "." and ".."; nullptr at the end (errno 0) or on an error.
+const char* next_name(DIR* folder) {
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder);
+    if (entry == nullptr) return nullptr;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return entry->d_name;
+  }
+}
+
+/// 0 or an errno.
+int remove_tree_at(int parent, const char* name, int depth) {
+  if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return 0;
+  if (errno != EISDIR && errno != EPERM) return errno;  // POSIX says EPERM, Linux EISDIR for a folder
+  const int failure = errno;
+  if (depth > kMaxDepth) return ELOOP;
+  const Folder folder = open_folder(parent, name);
+  if (!folder) return errno == ENOTDIR ? failure : errno;
+  std::vector<std::string> names;  // removing while reading a folder may skip entries
+  while (const char* entry = next_name(folder.get())) names.emplace_back(entry);
+  if (errno != 0) return errno;
+  for (const std::string& entry : names) {
+    if (const int inner = remove_tree_at(::dirfd(folder.get()), entry.c_str(), depth + 1); inner != 0) return inner;
+  }
+  return ::unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : errno;
+}
+
+int measure_at(int parent, const char* name, int depth, std::uint64_t& bytes) {
+  struct stat status {};
+  if (::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? 0 : errno;
+  if (!S_ISDIR(status.st_mode)) {
+    bytes += disk_bytes(static_cast<std::uint64_t>(status.st_size));
+    return 0;
+  }
+  bytes += disk_bytes(0);
+  if (depth > kMaxDepth) return ELOOP;
+  const Folder folder = open_folder(parent, name);
+  if (!folder) return errno;
+  while (const char* entry = next_name(folder.get())) {
+    if (const int failure = measure_at(::dirfd(folder.get()), entry, depth + 1, bytes); failure != 0) return failure;
+  }
+  return errno;
+}
+
+}  // namespace
+
+Error FolderWriter::error(std::string_view path, int system_errno, std::string_view detail) const {
+  return system_error(path.empty() ? name_ : name_ + "/" + std::string(path), system_errno, detail);
+}
+
+namespace {
+
+Error refused(const std::string& folder, std::string_view why) { return system_error(folder, EACCES, why); }
+
+/// A directory that was there before us.
+Result<void> check_ours(const std::string& folder, int fd, const FolderOwner& owner) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error(folder, errno);
+  const uid_t wanted = owner.user >= 0 ? static_cast<uid_t>(owner.user) : ::geteuid();
+  if (status.st_uid == wanted) return {};
+  return refused(folder, "the directory exists and belongs to user " + std::to_string(status.st_uid) +
+                             ", but it would be written as user " + std::to_string(wanted) +
+                             "; memstatd does not take over what it did not make: name a new directory, or chown this one");
+}
+
+/// A directory that we have just made: still ours, and not one that was put in its place.
+Result<void> give_away(const std::string& folder, int fd, const FolderOwner& owner) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error(folder, errno);
+  if (status.st_uid != ::geteuid()) return refused(folder, "another directory was put in the place of the new one");
+  if (owner.user < 0 && owner.group < 0) return {};
+  if (::fchown(fd, static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0)
+    return system_error(folder, errno, "cannot give the new directory to the daemon's user");
+  return {};
+}
+
+}  // namespace
+
+Result<FolderWriter> FolderWriter::open(const std::string& folder, const FolderOwner& owner) {
+  std::string path = folder;  // a slash at the end would follow a symbolic link
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const bool is_new = ::mkdir(path.c_str(), 0700) == 0;
+  if (!is_new && errno != EEXIST) return system_error(folder, errno, "cannot make the directory");
+  struct stat named {};
+  if (!is_new && ::lstat(path.c_str(), &named) == 0 && !S_ISDIR(named.st_mode)) {
+    return system_error(folder, ENOTDIR,
+                        S_ISLNK(named.st_mode) ? "is a symbolic link; name the directory itself, or a new one"
+                                               : "exists and is not a directory; name a new one");
+  }
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return system_error(folder, errno, "cannot open the directory");
+  const Result<void> usable = is_new ? give_away(folder, fd.get(), owner) : check_ours(folder, fd.get(), owner);
+  if (!usable) return usable.error();
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    const bool taken = errno == EWOULDBLOCK;
+    return system_error(folder, errno, taken ? "another process writes into this directory; choose another one" : "");
+  }
+  return FolderWriter(folder, std::move(fd));
+}
+
+Result<void> FolderWriter::make_folders(std::string_view path) {
+  for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
+    const std::string here(path.substr(0, end));
+    if (::mkdirat(folder_.get(), here.c_str(), 0700) != 0 && errno != EEXIST)
+      return error(here, errno, "cannot make the folder");
+    if (end == std::string_view::npos) return {};
+  }
+}
+
+Result<void> FolderWriter::write_file(std::string_view path, std::string_view bytes, bool durable,
+                                      const FolderOwner& owner) {
+  const std::string terminated(path);
+  const UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return error(path, errno, "cannot write the file");
+  // By its descriptor: whoever owns the directory may put something else under this name at any time.
+  if ((owner.user >= 0 || owner.group >= 0) &&
+      ::fchown(fd.get(), static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0) {
+    return error(path, errno, "cannot give the file to the daemon's user");
+  }
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return error(path, written == 0 ? EIO : errno, "cannot write the file");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (durable && ::fsync(fd.get()) != 0) return error(path, errno, "cannot bring the file to the disk");
+  return {};
+}
+
+Result<void> FolderWriter::write_link(std::string_view path, const std::string& target) {
+  if (::symlinkat(target.c_str(), folder_.get(), std::string(path).c_str()) != 0)
+    return error(path, errno, "cannot write the link");
+  return {};
+}
+
+Result<void> FolderWriter::rename(std::string_view from, std::string_view to) {
+  if (::renameat(folder_.get(), std::string(from).c_str(), folder_.get(), std::string(to).c_str()) != 0) {
+    return error(to, errno, "cannot rename " + std::string(from));
+  }
+  return {};
+}
+
+Result<void> FolderWriter::list(std::vector<std::string>& names) const {
+  names.clear();
+  const Folder folder = open_folder(folder_.get(), ".");
+  if (!folder) return error("", errno);
+  while (const char* name = next_name(folder.get())) names.emplace_back(name);
+  if (errno != 0) return error("", errno);
+  return {};
+}
+
+Result<void> FolderWriter::remove_tree(std::string_view path) {
+  if (const int failure = remove_tree_at(folder_.get(), std::string(path).c_str(), 0); failure != 0) {
+    return error(path, failure, "cannot remove it");
+  }
+  return {};
+}
+
+Result<std::uint64_t> FolderWriter::measure(std::string_view path) const {
+  std::uint64_t bytes = 0;
+  if (const int failure = measure_at(folder_.get(), std::string(path).c_str(), 0, bytes); failure != 0) {
+    return error(path, failure, "cannot see how large it is");
+  }
+  return bytes;
+}
+
+Result<void> FolderWriter::sync_folder(std::string_view path) {
+  const std::string terminated(path.empty() ? "." : path);
+  const UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) return error(path, errno, "cannot bring the folder to the disk");
+  return {};
+}
+
+Result<UniqueFd> FolderWriter::reopen() const {
+  UniqueFd fd(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return error("", errno);
+  return fd;
+}
+
+}  // namespace memstat

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "core/base/fixed_path.h"
+#include "core/kernel/read_all.h"
+
+namespace memstat {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+class FolderFiles final : public CaptureFiles {
+ public:
+  FolderFiles(std::string name, UniqueFd folder) : name_(std::move(name)), folder_(std::move(folder)) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+  Result<FileKind> kind(std::string_view path) const override {
+    if (path.empty()) return FileKind::kFolder;
+    FixedPath terminated;
+    if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
+    struct stat status {};
+    if (::fstatat(folder_.get(), terminated.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) return FileKind::kAbsent;
+      return system_error(full_name(path), errno);
+    }
+    if (S_ISREG(status.st_mode)) return FileKind::kFile;
+    if (S_ISDIR(status.st_mode)) return FileKind::kFolder;
+    return S_ISLNK(status.st_mode) ? FileKind::kLink : FileKind::kOther;
+  }
+
+  Result<void> read(std::string_view path, Buffer& out) const override {
+    const auto fd = open(path, O_NONBLOCK);  // should a pipe stand there meanwhile
+    if (!fd) return fd.error();
+    const int raw_fd = fd->get();
+    // Room for all of it and one byte more, which shows the end: growing step by step would copy a stream of 500 MiB twice.
+    struct stat status {};
+    if (::fstat(raw_fd, &status) == 0 && status.st_size > 0 &&
+        static_cast<std::uint64_t>(status.st_size) <= ReadLimits{}.max_bytes) {
+      try {
+        out.reserve(static_cast<std::size_t>(status.st_size) + 1);
+      } catch (const std::bad_alloc&) {  // then read_all says so, or finds that the file is shorter by now
+      }
+    }
+    auto result =
+        read_all(path, out, ReadLimits{}, [raw_fd](char* to, std::size_t room) -> long { return ::read(raw_fd, to, room); });
+    if (!result) result.error().path = full_name(path);
+    return result;
+  }
+
+  Result<std::string> read_link(std::string_view path) const override {
+    FixedPath terminated;
+    if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
+    std::array<char, FixedPath::kCapacity> target;
+    const ssize_t length = ::readlinkat(folder_.get(), terminated.c_str(), target.data(), target.size());
+    if (length < 0) return system_error(full_name(path), errno);
+    return std::string(target.data(), static_cast<std::size_t>(length));
+  }
+
+  Result<void> list(std::string_view path, std::vector<std::string>& names) const override {
+    names.clear();
+    auto fd = open(path.empty() ? "." : path, O_DIRECTORY);
+    if (!fd) return fd.error();
+    const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd->get()));
+    if (!stream) return system_error(full_name(path), errno);
+    fd->release();
+    while (true) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream.get());
+      if (entry == nullptr) break;
+      const std::string_view entry_name = entry->d_name;
+      if (entry_name != "." && entry_name != "..") names.emplace_back(entry_name);
+    }
+    if (errno != 0) return system_error(full_name(path), errno);
+    std::sort(names.begin(), names.end());
+    return {};
+  }
+
+ private:
+  Result<UniqueFd> open(std::string_view path, int more_flags) const {
+    FixedPath terminated;
+    if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
+    UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | more_flags));
+    if (!fd) return system_error(full_name(path), errno);
+    return fd;
+  }
+
+  std::string name_;
+  UniqueFd folder_;
+};
+
+}  // namespace
+
+std::string CaptureFiles::full_name(std::string_view path) const {
+  return path.empty() ? name() : name() + "/" + std::string(path);
+}
+
+Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder) {
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return system_error(folder, errno, "cannot open the capture's folder");
+  return open_folder_files(folder, std::move(fd));
+}
+
+std::unique_ptr<CaptureFiles> open_folder_files(std::string name, UniqueFd folder) {
+  return std::make_unique<FolderFiles>(std::move(name), std::move(folder));
+}
+
+MemoryFiles::MemoryFiles(std::string name) : name_(std::move(name)) { nodes_.emplace("", Node{}); }
+
+Result<void> MemoryFiles::add_file(std::string_view path, std::string bytes) {
+  return add(path, FileKind::kFile, std::move(bytes));
+}
+Result<void> MemoryFiles::add_link(std::string_view path, std::string target) {
+  return add(path, FileKind::kLink, std::move(target));
+}
+Result<void> MemoryFiles::add_folder(std::string_view path) { return add(path, FileKind::kFolder, {}); }
+
+Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string bytes) {
+  const auto refuse = [&](std::string_view what) {
+    Error error = data_error(full_name(path), 0, what);
+    error.offset.reset();
+    return error;
+  };
+  if (!is_safe_relative_path(path))
+    return refuse("a name that is absolute, empty or has empty, \".\" or \"..\" parts is refused");
+  Node* parent = &nodes_.find("")->second;
+  for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
+    const std::string_view here = path.substr(0, end);
+    const bool is_last = end == std::string_view::npos;
+    auto found = nodes_.find(here);
+    if (found != nodes_.end() && (is_last ? kind != FileKind::kFolder : false)) return refuse("is there twice");
+    if (found != nodes_.end() && found->second.kind != FileKind::kFolder)
+      return refuse("leads through what is not a folder");
+    if (found == nodes_.end()) {
+      found = nodes_.emplace(std::string(here), Node{}).first;
+      parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole of it
+      if (is_last) {
+        found->second.kind = kind;
+        found->second.bytes = std::move(bytes);  // NOLINT(bugprone-use-after-move): the loop ends with this round
+      }
+    }
+    if (is_last) return {};
+    parent = &found->second;
+  }
+}
+
+const MemoryFiles::Node* MemoryFiles::find(std::string_view path) const {
+  const auto found = nodes_.find(path);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+Result<FileKind> MemoryFiles::kind(std::string_view path) const {
+  const Node* node = find(path);
+  return node == nullptr ? FileKind::kAbsent : node->kind;
+}
+
+Result<void> MemoryFiles::read(std::string_view path, Buffer& out) const {
+  const Node* node = find(path);
+  if (node == nullptr) return system_error(full_name(path), ENOENT);
+  if (node->kind != FileKind::kFile) return system_error(full_name(path), node->kind == FileKind::kFolder ? EISDIR : ELOOP);
+  out.assign(node->bytes);
+  return {};
+}
+
+Result<std::string> MemoryFiles::read_link(std::string_view path) const {
+  const Node* node = find(path);
+  if (node == nullptr) return system_error(full_name(path), ENOENT);
+  if (node->kind != FileKind::kLink) return system_error(full_name(path), EINVAL);
+  return node->bytes;
+}
+
+Result<void> MemoryFiles::list(std::string_view path, std::vector<std::string>& names) const {
+  names.clear();
+  const Node* node = find(path);
+  if (node == nullptr) return system_error(full_name(path), ENOENT);
+  if (node->kind != FileKind::kFolder) return system_error(full_name(path), ENOTDIR);
+  names = node->children;
+  std::sort(names.begin(), names.end());
+  return {};
+}
+
+bool link_stays_inside(std::string_view link_path, std::string_view target) {
+  if (target.empty() || target.front() == '/' || target.find('\0') != std::string_view::npos) return false;
+  std::size_t depth = static_cast<std::size_t>(std::count(link_path.begin(), link_path.end(), '/'));
+  while (true) {
+    const std::size_t slash = target.find('/');
+    const std::string_view part = target.substr(0, slash);
+    if (part == "..") {
+      if (depth == 0) return false;
+      --depth;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+    if (slash == std::string_view::npos) return true;
+    target.remove_prefix(slash + 1);
+  }
+}
+
+namespace {
+
+Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::uint64_t& bytes_left, MemoryFiles& to) {
+  const auto kind = from.kind(path);
+  if (!kind) return kind.error();
+  switch (*kind) {
+    case FileKind::kFile: {
+      Buffer bytes;
+      if (auto result = from.read(path, bytes); !result) return result;
+      if (bytes.size() > bytes_left) {
+        return data_error(
+            from.full_name(path), 0,
+            "the capture is too large to hold in memory; raise the bound with --replay-max, or replay it as a user who may "
+            "read it");
+      }
+      bytes_left -= bytes.size();
+      return to.add_file(path, std::string(bytes.view()));
+    }
+    case FileKind::kLink: {
+      auto target = from.read_link(path);
+      return target ? to.add_link(path, *std::move(target)) : Result<void>(target.error());
+    }
+    case FileKind::kFolder: {
+      std::vector<std::string> names;
+      if (auto result = from.list(path, names); !result) return result;
+      if (!path.empty()) {
+        if (auto result = to.add_folder(path); !result) return result;
+      }
+      for (const std::string& name : names) {
+        if (auto result = copy_tree(from, path.empty() ? name : path + "/" + name, bytes_left, to); !result) return result;
+      }
+      return {};
+    }
+    case FileKind::kAbsent:
+    case FileKind::kOther: return {};  // no part of a capture
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes) {
+  auto memory = std::make_unique<MemoryFiles>(from.name());
+  if (auto result = copy_tree(from, "", max_bytes, *memory); !result) return result.error();
+  return std::unique_ptr<CaptureFiles>(std::move(memory));
+}
+
+}  // namespace memstat

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What opens a capture in place of the live kernel: core/kernel/open_view.h finds it by the name `capture`.
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "core/capture/archive.h"
+#include "core/capture/reference.h"
+#include "core/kernel/open_view.h"
+
+namespace memstat {
+namespace {
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// Anything may be meant as a capture; the errors say what one is.
+bool takes_anything(const std::string& /*reference*/) { return true; }
+
+Result<OpenedView> open_capture_view(const std::string& reference, const ViewOptions& options) {
+  CaptureReference parsed{.path = reference, .poll = 0};
+  if (options.takes_poll) parsed = parse_capture_reference(reference);
+  // An archive stays open and is read from there; the files of a folder are opened one by one.
+  auto capture = options.load_now && is_directory(parsed.path)
+                     ? load_capture_folder(parsed.path, options.max_bytes)
+                     : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes});
+  if (!capture) return std::move(capture.error());
+  if (auto selected = select_poll(**capture, parsed); !selected) return std::move(selected.error());
+  CapturedKernelView* const view = capture->get();
+  return OpenedView{.view = *std::move(capture), .capture = view};
+}
+
+}  // namespace
+
+namespace view_openers {
+extern const ViewOpener capture;  // also declared by the generated table
+const ViewOpener capture{.recognizes = takes_anything, .open = open_capture_view};
+}  // namespace view_openers
+
+}  // namespace memstat

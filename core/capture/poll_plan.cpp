@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/poll_plan.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/base/fixed_path.h"
+#include "core/base/text.h"
+#include "core/capture/directory_writer.h"
+#include "core/capture/files.h"
+
+namespace memstat {
+namespace {
+
+using Kind = PollRecord::Kind;
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+/// `path` without ".", ".." and empty parts; "" when it is too long.
+std::string normalized(std::string_view path) {
+  FixedPath result;
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+    if (part == "..") {
+      result.remove_last_component();
+    } else if (!part.empty() && part != "." && !result.append_component(part)) {
+      return {};
+    }
+  }
+  return std::string(result.view());
+}
+
+class Planner {
+ public:
+  explicit Planner(std::span<PollRecord> records) : records_(records) {}
+
+  PollPlan plan(const std::vector<RecordedError>& standing_errors, const PollInfo& info) {
+    for (const PollRecord& record : records_) {
+      if (record.kind == Kind::kLink) add_link(record);
+    }
+    for (PollRecord& record : records_) {
+      if (record.kind == Kind::kFile || record.kind == Kind::kSysctl) add_content(record);
+    }
+    for (const PollRecord& record : records_) {
+      if (record.kind == Kind::kListing) add_listing(record);
+    }
+    plan_.errors = errors(standing_errors);
+    plan_.info = format_poll_info(info);
+    plan_.bytes = disk_use();
+    return std::move(plan_);
+  }
+
+ private:
+  void add_link(const PollRecord& record) {
+    if (record.name.substr(0, 1) != "/") return;
+    const std::string path = record.name.substr(1);
+    if (!is_safe_relative_path(path) || !link_stays_inside(path, record.bytes.view())) return;
+    plan_.links["fs/" + path] = record.bytes.view();
+  }
+
+  void add_content(PollRecord& record) {
+    const std::string path = path_of(record.kind == Kind::kSysctl, record.name);
+    if (path.empty()) return;
+    zero_kernel_addresses(record.bytes.data(), record.bytes.size());
+    plan_.files[path] = record.bytes.view();
+  }
+
+  void add_listing(const PollRecord& record) {
+    const std::string folder = record.name == "/" ? "fs" : path_of(false, record.name);
+    if (folder.empty()) return;
+    const auto add = [this](const std::string& path) {
+      if (plan_.files.count(path) == 0 && plan_.links.count(path) == 0) plan_.empty_folders.insert(path);
+    };
+    add(folder);
+    std::string_view rest = record.bytes.view();
+    std::string_view name;
+    while (next_line(rest, name)) {
+      if (is_safe_component(name)) add(folder + "/" + std::string(name));
+    }
+  }
+
+  // Where the content of a file or sysctl goes; "" when a capture cannot hold it. What was read through a recorded link
+  // goes where the link points to, or it would stand in the link's place.
+  [[nodiscard]] std::string path_of(bool is_sysctl, std::string_view name) const {
+    if (is_sysctl) return is_safe_component(name) ? "sysctl/" + std::string(name) : std::string();
+    if (name.substr(0, 1) != "/" || !is_safe_relative_path(name.substr(1))) return {};
+    constexpr int kMaxLinks = 40;
+    std::string path = "fs" + std::string(name);
+    for (int followed = 0; followed < kMaxLinks; ++followed) {
+      auto link = plan_.links.end();
+      std::size_t end = 2;
+      while (link == plan_.links.end() && end != std::string::npos) {
+        end = path.find('/', end + 1);
+        link = plan_.links.find(path.substr(0, end));
+      }
+      if (link == plan_.links.end()) return path;
+      const std::string rest = end == std::string::npos ? "" : path.substr(end);
+      path = normalized(link->first.substr(0, link->first.rfind('/') + 1) + link->second + rest);
+      if (path.substr(0, 3) != "fs/") return {};  // links of links may leave where each by itself does not
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool is_known(bool is_sysctl, const std::string& name) const {
+    const std::string path = path_of(is_sysctl, name);
+    return plan_.files.count(path) != 0 || plan_.empty_folders.count(path) != 0 || plan_.links.count("fs" + name) != 0;
+  }
+
+  [[nodiscard]] std::string errors(const std::vector<RecordedError>& standing_errors) const {
+    std::map<std::pair<bool, std::string>, int> last;
+    for (const RecordedError& error : standing_errors) last[{error.is_sysctl, error.name}] = error.system_errno;
+    for (const PollRecord& record : records_) {
+      if (record.kind != Kind::kFileError && record.kind != Kind::kSysctlError) continue;
+      last[{record.kind == Kind::kSysctlError, record.name}] = record.system_errno;
+    }
+    std::vector<RecordedError> all;
+    for (const auto& [key, system_errno] : last) {
+      const auto& [is_sysctl, name] = key;
+      if (system_errno == ENOENT || name.empty() || is_known(is_sysctl, name)) continue;
+      all.push_back({.is_sysctl = is_sysctl, .name = name, .system_errno = system_errno});
+    }
+    return format_recorded_errors(all);
+  }
+
+  [[nodiscard]] std::uint64_t disk_use() const {
+    std::set<std::string> folders = plan_.empty_folders;
+    folders.insert("");  // the poll itself
+    const auto add_folders_above = [&folders](const std::string& path) {
+      for (std::size_t slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
+        if (!folders.insert(path.substr(0, slash)).second) break;
+      }
+    };
+    std::uint64_t bytes = disk_bytes(plan_.info.size());
+    if (!plan_.errors.empty()) bytes += disk_bytes(plan_.errors.size());
+    for (const auto& [path, content] : plan_.files) {
+      bytes += disk_bytes(content.size());
+      add_folders_above(path);
+    }
+    for (const auto& [path, target] : plan_.links) {
+      bytes += disk_bytes(target.size());
+      add_folders_above(path);
+    }
+    for (const std::string& path : plan_.empty_folders) add_folders_above(path);
+    return bytes + folders.size() * disk_bytes(0);
+  }
+
+  std::span<PollRecord> records_;
+  PollPlan plan_;
+};
+
+}  // namespace
+
+PollPlan plan_poll(std::span<PollRecord> records, const std::vector<RecordedError>& standing_errors, const PollInfo& info) {
+  return Planner(records).plan(standing_errors, info);
+}
+
+void zero_kernel_addresses(char* bytes, std::size_t size) {
+  const std::string_view text(bytes, size);
+  const std::size_t last = text.find_last_not_of('\0');
+  if (last == std::string_view::npos || text.substr(0, last).find('\0') != std::string_view::npos) return;
+  for (std::size_t i = 0; i < size;) {
+    if (!is_hex(bytes[i])) {
+      ++i;
+      continue;
+    }
+    const std::size_t begin = i;
+    while (i < size && is_hex(bytes[i])) ++i;
+    const auto is_f = [](char c) { return c == 'f' || c == 'F'; };
+    if (i - begin == 16 && std::all_of(bytes + begin, bytes + begin + 4, is_f)) std::fill(bytes + begin, bytes + i, '0');
+  }
+}
+
+}  // namespace memstat

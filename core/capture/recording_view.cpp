@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/recording_view.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/capture/files.h"
+#include "core/capture/replay_view.h"
+
+namespace memstat {
+namespace {
+
+std::string folder_of(std::uint64_t number) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%06llu", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
+/// The errno that makes a replay give the same error code.
+int errno_of(const Error& error) {
+  if (error.system_errno != 0) return error.system_errno;
+  switch (error.code) {
+    case ErrorCode::kNotPresent: return ENOENT;
+    case ErrorCode::kPermission: return EACCES;
+    case ErrorCode::kNoMemory: return ENOMEM;
+    case ErrorCode::kTimeout: return ETIMEDOUT;
+    default: return EIO;
+  }
+}
+
+std::uint32_t count_nodes(KernelView& view) {
+  Buffer bytes;
+  if (view.read_file("/sys/devices/system/node/online", bytes)) return count_of_list(bytes.view()).value_or(1);
+  if (view.read_sysctl("vm.ndomains", bytes, sizeof(std::int32_t)) && bytes.size() == sizeof(std::int32_t)) {
+    return std::max(1U, load<std::uint32_t>(bytes.view(), 0));
+  }
+  return 1;
+}
+
+}  // namespace
+
+RecordingKernelView::RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock,
+                                         FolderWriter writer)
+    : ForwardingKernelView(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
+
+RecordingKernelView::~RecordingKernelView() = default;
+
+Result<std::unique_ptr<RecordingKernelView>> RecordingKernelView::create(KernelView& inner, RecordingOptions options,
+                                                                         const Clock& clock) {
+  auto writer = FolderWriter::open(options.folder, options.owner);
+  if (!writer) return writer.error();
+  std::unique_ptr<RecordingKernelView> view(new RecordingKernelView(inner, std::move(options), clock, std::move(*writer)));
+  if (auto started = view->start(); !started) return started.error();
+  return view;
+}
+
+Result<void> RecordingKernelView::start() {
+  if (auto found = find_polls(); !found) return found;
+  return write_manifest();
+}
+
+Result<void> RecordingKernelView::remove_everything() {
+  std::vector<std::string> names;
+  if (auto listed = writer_.list(names); !listed) return listed;
+  for (const std::string& name : names) {
+    if (auto removed = writer_.remove_tree(name); !removed) return removed;
+  }
+  return {};
+}
+
+Result<std::unique_ptr<CaptureFiles>> RecordingKernelView::open_files() const {
+  auto folder = writer_.reopen();
+  if (!folder) return folder.error();
+  return open_folder_files(writer_.name(), *std::move(folder));
+}
+
+Result<void> RecordingKernelView::find_polls() {
+  std::vector<std::string> names;
+  if (auto listed = writer_.list(names); !listed) return listed;
+  auto files = open_files();
+  if (!files) return files.error();
+  Buffer text;
+  static constexpr std::string_view kUnfinished = ".tmp";  // left by a recorder that was killed
+  const auto is_unfinished = [](const std::string& name) {
+    return name == "manifest.yaml.tmp" ||
+           (name.ends_with(kUnfinished) && is_poll_folder(name.substr(0, name.size() - kUnfinished.size())));
+  };
+  for (const std::string& name : names) {  // before anything is removed
+    if (name == "manifest.yaml" || is_poll_folder(name) || is_unfinished(name)) continue;
+    Error error = data_error(
+        writer_.name(), 0,
+        "the directory exists and is neither empty nor a recording (it holds " + name.substr(0, 100) + "); name a new one");
+    error.offset.reset();
+    return error;
+  }
+  for (const std::string& name : names) {
+    if (is_unfinished(name) || options_.fresh) {
+      if (auto removed = writer_.remove_tree(name); !removed) return removed;
+      continue;
+    }
+    if (!is_poll_folder(name)) continue;
+    const std::uint64_t number = parse_u64(name).value_or(0);
+    next_number_ = std::max(next_number_, number + 1);
+    const std::string info_path = name + "/poll.yaml";
+    if (const auto read = (*files)->read(info_path, text); !read) continue;  // somebody's folder, not a poll
+    const auto info = parse_poll_info(text.view(), (*files)->full_name(info_path));
+    if (!info) return info.error();
+    const auto bytes = writer_.measure(name);
+    if (!bytes) return bytes.error();
+    polls_.push_back({.number = number, .bytes = *bytes, .realtime_ns = info->realtime_ns});
+  }
+  std::sort(polls_.begin(), polls_.end(), [](const KeptPoll& a, const KeptPoll& b) { return a.number < b.number; });
+  return {};
+}
+
+Result<void> RecordingKernelView::write_manifest() {
+  CaptureManifest manifest;
+  manifest.os = inner_.os();
+  utsname machine{};
+  const bool is_named = ::uname(&machine) >= 0;
+  manifest.release = options_.release.empty() && is_named ? machine.release : options_.release;
+  manifest.machine = options_.machine.empty() && is_named ? machine.machine : options_.machine;
+  manifest.page_size = inner_.page_size();
+  manifest.cpu_count = inner_.cpu_count();
+  manifest.cpus_present = manifest.cpu_count > 1 ? "0-" + std::to_string(manifest.cpu_count - 1) : "0";
+  manifest.nodes = count_nodes(inner_);
+  manifest.how =
+      options_.how.empty() ? "Recorded by memstatd while it polled: what each read of the kernel returned." : options_.how;
+  manifest.edits = "Kernel addresses in text were set to zero at equal width; nothing else was changed.";
+  if (polls_.empty()) return replace_manifest(manifest);
+
+  const auto files = open_files();
+  if (!files) return files.error();
+  const std::string name = (*files)->full_name("manifest.yaml");
+  Buffer text;
+  if (auto read = (*files)->read("manifest.yaml", text); !read) return read;
+  const auto old = parse_manifest(text.view(), name);
+  if (!old) return old.error();
+  if (old->os != manifest.os || old->page_size != manifest.page_size || old->cpu_count != manifest.cpu_count) {
+    Error error = data_error(
+        name, 0, "the folder holds polls of another kernel (system, page size or CPUs differ); record into another folder");
+    error.offset.reset();
+    return error;
+  }
+  if (old->release == manifest.release) return {};
+  manifest.how = old->how + " Polls before " + folder_of(next_number_) + " are of release " + old->release + ".";
+  return replace_manifest(manifest);
+}
+
+Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manifest) {
+  constexpr std::string_view kUnfinished = "manifest.yaml.tmp";
+  if (auto written = writer_.write_file(kUnfinished, format_manifest(manifest), true, options_.owner); !written)
+    return written;
+  if (auto renamed = writer_.rename(kUnfinished, "manifest.yaml"); !renamed) return renamed;
+  return writer_.sync_folder("");
+}
+
+std::uint64_t RecordingKernelView::current_generation() {
+  const std::lock_guard lock(mutex_);
+  return is_open_ ? generation_ : 0;
+}
+
+void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes,
+                                 int system_errno) {
+  const std::lock_guard lock(mutex_);
+  if (!is_open_ || generation != generation_ || records_.overflowed) return;
+  records_.bytes += bytes.size();
+  if (options_.max_bytes != 0 && records_.bytes > options_.max_bytes) {
+    records_.overflowed = true;
+    return;
+  }
+  try {
+    if (records_.count == records_.all.size()) records_.all.emplace_back();
+    PollRecord& record = records_.all[records_.count];
+    record.kind = kind;
+    record.name = name;
+    record.bytes.assign(bytes);
+    record.system_errno = system_errno;
+    ++records_.count;
+  } catch (const std::bad_alloc&) {
+    records_.overflowed = true;
+  }
+}
+
+void RecordingKernelView::record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error) {
+  record(generation, kind, name, {}, errno_of(error));
+}
+
+Result<void> RecordingKernelView::read_file(std::string_view path, Buffer& out) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.read_file(path, out);
+  if (result) {
+    record(generation, Kind::kFile, path, out.view(), 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
+Result<std::string> RecordingKernelView::read_link(std::string_view path) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.read_link(path);
+  if (result) {
+    record(generation, Kind::kLink, path, *result, 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
+Result<void> RecordingKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.list_directory(path, names);
+  if (result) {
+    std::string lines;
+    for (const std::string& name : names) lines += name + "\n";
+    record(generation, Kind::kListing, path, lines, 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
+Result<void> RecordingKernelView::list_folders(std::string_view path, Buffer& names) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.list_folders(path, names);
+  if (result) {
+    std::string lines(names.view());
+    std::replace(lines.begin(), lines.end(), '\0', '\n');
+    record(generation, Kind::kListing, path, lines, 0);
+  } else {
+    record_error(generation, Kind::kFileError, path, result.error());
+  }
+  return result;
+}
+
+Result<void> RecordingKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.read_sysctl(name, out, size_hint);
+  if (result) {
+    record(generation, Kind::kSysctl, name, out.view(), 0);
+  } else {
+    record_error(generation, Kind::kSysctlError, name, result.error());
+  }
+  return result;
+}
+
+Result<void> RecordingKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.list_sysctls(prefix, names);
+  if (!result) record_error(generation, Kind::kSysctlError, prefix, result.error());
+  return result;
+}
+
+Result<void> RecordingKernelView::keep_open(std::string_view path) {
+  auto result = inner_.keep_open(path);
+  if (result) return result;
+  const int system_errno = errno_of(result.error());
+  if (system_errno != ENOENT) {
+    const std::lock_guard lock(mutex_);
+    standing_errors_.push_back({.is_sysctl = false, .name = std::string(path), .system_errno = system_errno});
+  }
+  return result;
+}
+
+std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
+  info_ = PollInfo{.label = std::string(label), .realtime_ns = clock_.realtime_ns(), .monotonic_ns = clock_.monotonic_ns()};
+  const std::lock_guard lock(mutex_);
+  const bool is_first = generation_ == 1 && !has_begun_;
+  has_begun_ = true;
+  is_open_ = true;
+  if (is_first) return info_.monotonic_ns;  // what sources read when they opened belongs to it
+  ++generation_;
+  records_.count = 0;
+  records_.bytes = 0;
+  records_.overflowed = false;
+  return info_.monotonic_ns;
+}
+
+Result<void> RecordingKernelView::write_plan(const std::string& folder, const PollPlan& plan) {
+  const bool durable = options_.durable;
+  std::set<std::string> made;
+  const auto make_folder = [&](const std::string& path) -> Result<void> {
+    if (!made.insert(path).second) return {};
+    progress_.fetch_add(1, std::memory_order_relaxed);
+    return writer_.make_folders(folder + "/" + path);
+  };
+  const auto make_folder_of = [&](const std::string& path) { return make_folder(path.substr(0, path.rfind('/'))); };
+  if (auto result = writer_.make_folders(folder); !result) return result;
+  for (const auto& [path, target] : plan.links) {
+    if (auto result = make_folder_of(path); !result) return result;
+    if (auto result = writer_.write_link(folder + "/" + path, target); !result) return result;
+  }
+  for (const auto& [path, bytes] : plan.files) {
+    progress_.fetch_add(1, std::memory_order_relaxed);
+    if (auto result = make_folder_of(path); !result) return result;
+    if (auto result = writer_.write_file(folder + "/" + path, bytes, durable); !result) return result;
+  }
+  for (const std::string& path : plan.empty_folders) {
+    if (auto result = make_folder(path); !result) return result;
+  }
+  if (!plan.errors.empty()) {
+    if (auto result = writer_.write_file(folder + "/errors.yaml", plan.errors, durable); !result) return result;
+  }
+  if (auto result = writer_.write_file(folder + "/poll.yaml", plan.info, durable); !result) return result;
+  if (!durable) return {};
+  for (const std::string& path : made) {
+    if (auto result = writer_.sync_folder(folder + "/" + path); !result) return result;
+  }
+  return writer_.sync_folder(folder);
+}
+
+Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t now_realtime_ns) {
+  std::uint64_t total = bytes;
+  for (const KeptPoll& poll : polls_) total += poll.bytes;
+  while (!polls_.empty()) {
+    const KeptPoll& oldest = polls_.front();
+    const bool too_old = options_.max_age_ns > 0 && now_realtime_ns - oldest.realtime_ns > options_.max_age_ns;
+    if (!too_old && (options_.max_bytes == 0 || total <= options_.max_bytes)) break;
+    const std::string name = folder_of(oldest.number);
+    // Renamed first: a poll that is half removed must not look like one.
+    if (auto renamed = writer_.rename(name, name + ".tmp"); !renamed && renamed.error().system_errno != ENOENT)
+      return renamed;
+    if (auto removed = writer_.remove_tree(name + ".tmp"); !removed) return removed;
+    total -= oldest.bytes;
+    polls_.pop_front();
+  }
+  return {};
+}
+
+bool RecordingKernelView::take_poll(TakenPoll& taken) {
+  const std::lock_guard lock(mutex_);
+  if (!has_begun_ || !is_open_) return false;
+  std::swap(records_, taken.records_);
+  records_.count = 0;
+  records_.bytes = 0;
+  records_.overflowed = false;
+  is_open_ = false;
+  ++generation_;
+  taken.info_ = info_;
+  try {
+    taken.standing_errors_ = standing_errors_;
+  } catch (const std::bad_alloc&) {
+    taken.records_.overflowed = true;
+  }
+  return true;
+}
+
+Result<void> RecordingKernelView::end_poll() {
+  if (!take_poll(spare_)) return system_error(writer_.name(), EINVAL, "end_poll without begin_poll");
+  return write_poll(spare_);
+}
+
+Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
+  const auto too_large = [this] {
+    return system_error(writer_.name(), EFBIG,
+                        "this poll alone is larger than the recording may be; raise capture.max_bytes");
+  };
+  if (taken.records_.overflowed) return too_large();
+  try {
+    const PollPlan plan = plan_poll({taken.records_.all.data(), taken.records_.count}, taken.standing_errors_, taken.info_);
+    if (options_.max_bytes != 0 && plan.bytes > options_.max_bytes) return too_large();
+    if (auto room = make_room(plan.bytes, taken.info_.realtime_ns); !room) return room;
+    const std::string name = folder_of(next_number_);
+    const std::string unfinished = name + ".tmp";
+    if (auto removed = writer_.remove_tree(unfinished); !removed) return removed;
+    auto written = write_plan(unfinished, plan);
+    if (written) written = writer_.rename(unfinished, name);
+    if (!written) {
+      (void)writer_.remove_tree(unfinished);  // what failed first is what people must hear of
+      return written;
+    }
+    polls_.push_back({.number = next_number_++, .bytes = plan.bytes, .realtime_ns = taken.info_.realtime_ns});
+    return options_.durable ? writer_.sync_folder("") : Result<void>();
+  } catch (const std::bad_alloc&) {
+    return system_error(writer_.name(), ENOMEM, "no memory to write the poll");
+  }
+}
+
+}  // namespace memstat

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/replay_view.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+namespace memstat {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as Linux
+
+Error refused(std::string_view path, std::string_view what) {
+  Error error = data_error(path, 0, what);
+  error.offset.reset();
+  return error;
+}
+
+Error absent(std::string_view path) { return system_error(path, ENOENT, "not in this poll of the capture"); }
+
+Error too_long(std::string_view path) { return system_error(path.substr(0, 200), ENAMETOOLONG); }
+
+const RecordedError* find_error(const std::vector<RecordedError>& errors, bool is_sysctl, std::string_view name) {
+  const auto found =
+      std::lower_bound(errors.begin(), errors.end(), name, [is_sysctl](const RecordedError& error, std::string_view wanted) {
+        return std::make_tuple(error.is_sysctl, std::string_view(error.name)) < std::make_tuple(is_sysctl, wanted);
+      });
+  if (found == errors.end() || found->is_sysctl != is_sysctl || found->name != name) return nullptr;
+  return &*found;
+}
+
+Error replayed(const RecordedError& error) {
+  return system_error(error.name, error.system_errno, "failed so when it was captured");
+}
+
+/// Reads a text file of the capture if it is there; `present` says so.
+Result<void> read_optional(const CaptureFiles& files, const std::string& path, Buffer& out, bool& present) {
+  const auto kind = files.kind(path);
+  if (!kind) return kind.error();
+  present = *kind != FileKind::kAbsent;
+  if (!present) return {};
+  if (*kind != FileKind::kFile) return refused(files.full_name(path), "is not a plain file");
+  return files.read(path, out);
+}
+
+}  // namespace
+
+bool is_poll_folder(std::string_view name) {
+  const bool digits = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && (name.size() == 6 || (name.size() > 6 && name.size() <= 18 && name.front() != '0'));
+}
+
+CapturedKernelView::CapturedKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest,
+                                       std::vector<Poll> polls)
+    : files_(std::move(files)), manifest_(std::move(manifest)), polls_(std::move(polls)), selected_(polls_.data()) {}
+
+Result<CapturedKernelView::Poll> CapturedKernelView::open_poll(const CaptureFiles& files, const std::string& folder) {
+  Poll poll;
+  poll.folder = folder;
+  Buffer text;
+  bool present = false;
+  const std::string info_path = folder + "/poll.yaml";
+  if (auto read = read_optional(files, info_path, text, present); !read) return read.error();
+  if (!present) {
+    poll.folder.clear();  // not a whole poll
+    return poll;
+  }
+  auto info = parse_poll_info(text.view(), files.full_name(info_path));
+  if (!info) return info.error();
+  poll.info = std::move(*info);
+  const std::string errors_path = folder + "/errors.yaml";
+  if (auto read = read_optional(files, errors_path, text, present); !read) return read.error();
+  if (!present) return poll;
+  auto errors = parse_recorded_errors(text.view(), files.full_name(errors_path));
+  if (!errors) return errors.error();
+  poll.errors = std::move(*errors);
+  std::sort(poll.errors.begin(), poll.errors.end());
+  return poll;
+}
+
+Result<std::unique_ptr<CapturedKernelView>> CapturedKernelView::open(std::unique_ptr<CaptureFiles> files) {
+  Buffer text;
+  bool present = false;
+  if (auto read = read_optional(*files, "manifest.yaml", text, present); !read) return read.error();
+  if (!present) return system_error(files->full_name("manifest.yaml"), ENOENT, "this is not a capture: it has no manifest");
+  auto manifest = parse_manifest(text.view(), files->full_name("manifest.yaml"));
+  if (!manifest) return manifest.error();
+
+  std::vector<std::string> names;
+  if (auto listed = files->list("", names); !listed) return listed.error();
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::make_tuple(a.size(), std::string_view(a)) < std::make_tuple(b.size(), std::string_view(b));
+  });
+  std::vector<Poll> polls;
+  for (const std::string& name : names) {
+    if (!is_poll_folder(name)) continue;
+    const auto kind = files->kind(name);
+    if (!kind) return kind.error();
+    if (*kind != FileKind::kFolder) return refused(files->full_name(name), "is not a folder, as a poll must be");
+    auto poll = open_poll(*files, name);
+    if (!poll) return poll.error();
+    if (!poll->folder.empty()) polls.push_back(std::move(*poll));
+  }
+  if (polls.empty())
+    return refused(files->name(), "the capture holds no whole poll (a folder like 000000 with a poll.yaml)");
+  return std::unique_ptr<CapturedKernelView>(
+      new CapturedKernelView(std::move(files), std::move(*manifest), std::move(polls)));
+}
+
+Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder) {
+  auto files = open_folder_files(folder);
+  if (!files) return files.error();
+  return CapturedKernelView::open(std::move(*files));
+}
+
+Result<void> CapturedKernelView::select_poll(std::size_t index) {
+  if (index >= polls_.size()) {
+    Error error;
+    error.code = ErrorCode::kNotPresent;
+    error.path = files_->name();
+    error.detail =
+        "there is no poll " + std::to_string(index) + "; the capture has polls 0 to " + std::to_string(polls_.size() - 1);
+    return error;
+  }
+  selected_.store(&polls_[index]);
+  return {};
+}
+
+std::size_t CapturedKernelView::selected_poll() const { return static_cast<std::size_t>(selected_.load() - polls_.data()); }
+
+Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_last, std::size_t base,
+                                          FixedPath& resolved) const {
+  FixedPath pending;  // what is still to walk; grows by the targets of links
+  if (!pending.assign(path)) return too_long(path);
+  std::size_t taken = 0;
+  int links = 0;
+  FileKind kind = FileKind::kFolder;
+  while (taken < pending.size()) {
+    const std::string_view rest = pending.view().substr(taken);
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    taken += std::min(part.size() + 1, rest.size());
+    const bool is_last = taken >= pending.size();
+    if (part.empty() || part == ".") continue;  // only a link's target has such parts
+    if (part == "..") {
+      if (resolved.size() <= base) return refused(files_->full_name(resolved.view()), "a link leads out of the capture");
+      resolved.remove_last_component();
+      kind = FileKind::kFolder;
+      continue;
+    }
+    if (!resolved.append_component(part)) return too_long(path);
+    const auto found = files_->kind(resolved.view());
+    if (!found) return found.error();
+    kind = *found;
+    if (kind == FileKind::kLink && (!is_last || follow_last)) {
+      if (++links > kMaxLinks) return system_error(files_->full_name(resolved.view()), ELOOP);
+      const auto target = files_->read_link(resolved.view());
+      if (!target) return target.error();
+      if (target->empty() || target->front() == '/') {
+        return refused(files_->full_name(resolved.view()), "the link leads out of the capture, to \"" + *target + "\"");
+      }
+      FixedPath ahead;
+      if (!ahead.assign(*target) || (!is_last && !(ahead.append("/") && ahead.append(pending.view().substr(taken))))) {
+        return too_long(path);
+      }
+      pending = ahead;
+      taken = 0;
+      resolved.remove_last_component();
+      kind = FileKind::kFolder;
+      continue;
+    }
+    if (kind == FileKind::kAbsent || (!is_last && kind != FileKind::kFolder)) return FileKind::kAbsent;
+  }
+  return kind;
+}
+
+Result<FileKind> CapturedKernelView::resolve(const Poll& poll, std::string_view path, bool follow_last,
+                                             FixedPath& resolved) const {
+  if (path.substr(0, 1) != "/" || (path.size() > 1 && !is_safe_relative_path(path.substr(1)))) {
+    return refused(path, "not an absolute path without empty, \".\" and \"..\" parts");
+  }
+  if (const RecordedError* error = find_error(poll.errors, false, path)) return replayed(*error);
+  if (!resolved.assign(poll.folder) || !resolved.append_component("fs")) return too_long(path);
+  const auto top = files_->kind(resolved.view());
+  if (!top) return top.error();
+  if (*top != FileKind::kFolder) return FileKind::kAbsent;
+  return walk(path.substr(1), follow_last, resolved.size(), resolved);
+}
+
+Result<void> CapturedKernelView::read_file(std::string_view path, Buffer& out) {
+  FixedPath resolved;
+  const auto kind = resolve(*selected_.load(), path, true, resolved);
+  if (!kind) return kind.error();
+  if (*kind == FileKind::kAbsent) return absent(path);
+  if (*kind == FileKind::kFolder) return system_error(path, EISDIR);
+  if (*kind != FileKind::kFile) return refused(path, "is not a plain file in the capture");
+  return files_->read(resolved.view(), out);
+}
+
+Result<std::string> CapturedKernelView::read_link(std::string_view path) {
+  FixedPath resolved;
+  const auto kind = resolve(*selected_.load(), path, false, resolved);
+  if (!kind) return kind.error();
+  if (*kind == FileKind::kAbsent) return absent(path);
+  if (*kind != FileKind::kLink) return system_error(path, EINVAL, "is not a link");
+  auto target = files_->read_link(resolved.view());
+  if (target && !link_stays_inside(path.substr(1), *target)) {
+    return refused(files_->full_name(resolved.view()), "the link leads out of the capture, to \"" + *target + "\"");
+  }
+  return target;
+}
+
+Result<void> CapturedKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
+  names.clear();
+  FixedPath resolved;
+  const auto kind = resolve(*selected_.load(), path, true, resolved);
+  if (!kind) return kind.error();
+  if (*kind == FileKind::kAbsent) return absent(path);
+  if (*kind != FileKind::kFolder) return system_error(path, ENOTDIR);
+  return files_->list(resolved.view(), names);
+}
+
+Result<void> CapturedKernelView::sysctl_path(const Poll& poll, std::string_view name, FixedPath& path) const {
+  if (!is_safe_component(name)) return refused(name, "not a sysctl name");
+  if (const RecordedError* error = find_error(poll.errors, true, name)) return replayed(*error);
+  if (!path.assign(poll.folder) || !path.append_component("sysctl")) return too_long(name);
+  const auto folder = files_->kind(path.view());
+  if (!folder) return folder.error();
+  if (*folder != FileKind::kFolder) return absent(name);
+  if (!path.append_component(name)) return too_long(name);
+  const auto kind = files_->kind(path.view());
+  if (!kind) return kind.error();
+  if (*kind == FileKind::kAbsent) return absent(name);
+  if (*kind != FileKind::kFile)
+    return refused(files_->full_name(path.view()), "is not a plain file, as a captured sysctl must be");
+  return {};
+}
+
+Result<void> CapturedKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t /*size_hint*/) {
+  FixedPath path;
+  if (auto found = sysctl_path(*selected_.load(), name, path); !found) return found;
+  return files_->read(path.view(), out);
+}
+
+Result<void> CapturedKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
+  names.clear();
+  const Poll& poll = *selected_.load();
+  if (const RecordedError* error = find_error(poll.errors, true, prefix)) return replayed(*error);
+  const std::string folder = poll.folder + "/sysctl";
+  const auto kind = files_->kind(folder);
+  if (!kind) return kind.error();
+  if (*kind != FileKind::kFolder) return absent(prefix);
+  if (auto listed = files_->list(folder, names); !listed) return listed;
+  const auto is_other = [prefix](std::string_view name) {
+    const bool below = name.size() > prefix.size() && name.substr(0, prefix.size()) == prefix && name[prefix.size()] == '.';
+    return !prefix.empty() && !below;
+  };
+  names.erase(std::remove_if(names.begin(), names.end(), is_other), names.end());
+  if (names.empty()) return absent(prefix);
+  return {};
+}
+
+Result<void> CapturedKernelView::keep_open(std::string_view path) {
+  FixedPath resolved;
+  const auto kind = resolve(*selected_.load(), path, true, resolved);
+  if (!kind) return kind.error();
+  if (*kind == FileKind::kAbsent) return absent(path);
+  return {};
+}
+
+Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder, std::uint64_t max_bytes) {
+  auto files = open_folder_files(folder);
+  if (!files) return files.error();
+  auto memory = load_into_memory(**files, max_bytes);
+  if (!memory) return memory.error();
+  return CapturedKernelView::open(*std::move(memory));
+}
+
+}  // namespace memstat

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel view that replays a capture, poll by poll, on any system. The capture's format is DESIGN section 10.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/fixed_path.h"
+#include "core/capture/files.h"
+#include "core/capture/manifest.h"
+#include "core/kernel/kernel_view.h"
+#include "core/kernel/open_view.h"
+
+namespace memstat {
+
+/// Shows the selected poll of a capture, at first poll 0. A file that the poll does not have is kNotPresent; a read that
+/// failed when it was recorded fails with the same errno. Links are followed inside the poll's `fs` only; one that leaves it
+/// is kData. keep_open says whether the selected poll has the file. Listing a sysctl prefix lists the names captured below
+/// it. Folders without poll.yaml, and those whose name is not digits (NNNNNN.tmp), are not polls. Thread safety: reads may
+/// run at once, also while another poll is being selected: each read sees one poll.
+class CapturedKernelView final : public KernelView {
+ public:
+  /// Reads the manifest and every poll.yaml and errors.yaml. Errors: kNotPresent without a manifest, kData with file and
+  /// line, kVersion, kData for a capture without a whole poll.
+  static Result<std::unique_ptr<CapturedKernelView>> open(std::unique_ptr<CaptureFiles> files);
+
+  [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
+  /// At least 1.
+  [[nodiscard]] std::size_t poll_count() const { return polls_.size(); }
+  /// Polls count from 0, oldest first, whatever their folders' numbers are. Error: kNotPresent beyond the last.
+  Result<void> select_poll(std::size_t index);
+  [[nodiscard]] std::size_t selected_poll() const;
+  /// Requires index < poll_count(). Lives as long as the view.
+  [[nodiscard]] const PollInfo& poll_info(std::size_t index) const { return polls_[index].info; }
+
+  [[nodiscard]] OperatingSystem os() const override { return manifest_.os; }
+  [[nodiscard]] std::uint64_t page_size() const override { return manifest_.page_size; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return manifest_.cpu_count; }
+  [[nodiscard]] std::string os_release() const override { return manifest_.release; }
+  Result<void> read_file(std::string_view path, Buffer& out) override;
+  Result<std::string> read_link(std::string_view path) override;
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
+  Result<void> keep_open(std::string_view path) override;
+
+ private:
+  struct Poll {
+    std::string folder;  // "000000"
+    PollInfo info;
+    std::vector<RecordedError> errors;  // sorted
+  };
+
+  CapturedKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest, std::vector<Poll> polls);
+  static Result<Poll> open_poll(const CaptureFiles& files, const std::string& folder);
+  // Turns a kernel path into one of the capture, following links (the last one only if told). What stands there.
+  Result<FileKind> resolve(const Poll& poll, std::string_view path, bool follow_last, FixedPath& resolved) const;
+  Result<FileKind> walk(std::string_view path, bool follow_last, std::size_t base, FixedPath& resolved) const;
+  Result<void> sysctl_path(const Poll& poll, std::string_view name, FixedPath& path) const;
+
+  std::unique_ptr<CaptureFiles> files_;
+  CaptureManifest manifest_;
+  std::vector<Poll> polls_;
+  std::atomic<const Poll*> selected_;  // into polls_, which does not change
+};
+
+/// A capture in a folder. Errors: those of CapturedKernelView::open, and system_error. For archives see archive.h.
+Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder);
+/// The same, read as a whole now, for a process that is about to give up the right to read the folder. kData when it is more
+/// than `max_bytes`.
+Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder,
+                                                                std::uint64_t max_bytes = kMaxCaptureBytes);
+
+/// Whether `name` is the name of a poll's folder: six digits, or more without a leading zero.
+bool is_poll_folder(std::string_view name);
+
+}  // namespace memstat

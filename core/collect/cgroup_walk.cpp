@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/collect/cgroup_walk.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+
+#include "core/base/fixed_path.h"
+#include "core/base/text.h"
+#include "core/collect/file_bundle.h"
+
+namespace memstat {
+namespace {
+
+constexpr char kNul = '\0';
+constexpr std::string_view kEnd(&kNul, 1);
+
+/// Folders visited in one read, whatever the bounds say: a tree without end must not hold up the other sources.
+constexpr std::size_t kMostVisits = 16384;
+
+constexpr std::string_view kPresence2 = "memory.current";
+constexpr std::string_view kPresence1 = "memory.usage_in_bytes";
+constexpr std::string_view kStat = "memory.stat";
+constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", "memory.events"};
+constexpr std::array<std::string_view, 3> kFiles1 = {"memory.limit_in_bytes", "memory.failcnt", "memory.oom_control"};
+// Not on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
+constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"};
+
+/// Where the groups are, and what they have, since looking for what is not there costs an error each time. Found once; kept
+/// at the begin of the queue's buffer as two characters and the root's path.
+struct Hierarchy {
+  FixedPath root;
+  bool is_version_1 = false;
+  bool has_more = false;  ///< Version 1: kernel memory is accounted. Version 2: the root is a group, as in a container.
+};
+
+void keep(const Hierarchy& hierarchy, Buffer& queue) {
+  queue.clear();
+  queue.append(hierarchy.is_version_1 ? "1" : "2");
+  queue.append(hierarchy.has_more ? "+" : "-");
+  queue.append(hierarchy.root.view());
+  queue.append(kEnd);
+}
+
+bool is_kept(const Buffer& queue, Hierarchy& hierarchy) {
+  const std::string_view text = queue.view();
+  const std::size_t end = text.find('\0');
+  if (end == std::string_view::npos || end < 3 || !hierarchy.root.assign(text.substr(2, end - 2))) return false;
+  hierarchy.is_version_1 = text[0] == '1';
+  hierarchy.has_more = text[1] == '+';
+  return true;
+}
+
+/// Whether there is such a file. Errors other than kNotPresent are errors.
+Result<bool> is_there(KernelView& view, std::string_view folder, std::string_view file, Buffer& content) {
+  FixedPath path;
+  if (!path.assign(folder) || !path.append_component(file)) return false;
+  const Result<void> result = view.read_file(path.view(), content);
+  if (!result && result.error().code != ErrorCode::kNotPresent) return result.error();
+  return result.has_value();
+}
+
+bool has_word(std::string_view text, std::string_view wanted) {
+  std::string_view word;
+  for (text = trim(text); next_word(text, word);) {
+    if (word == wanted) return true;
+  }
+  return false;
+}
+
+Result<void> found(KernelView& view, std::string_view root, bool is_version_1, Buffer& scratch, Hierarchy& hierarchy) {
+  if (!hierarchy.root.assign(root)) return system_error(root, ENAMETOOLONG);
+  const auto has_more = is_there(view, root, is_version_1 ? kKernelFiles1[0] : kPresence2, scratch);
+  if (!has_more) return has_more.error();
+  hierarchy.is_version_1 = is_version_1;
+  hierarchy.has_more = *has_more;
+  return {};
+}
+
+/// The memory controller belongs to one hierarchy at a time, wherever that is mounted.
+Result<void> find_hierarchy(KernelView& view, const ControlGroupBuffers& buffers, Hierarchy& hierarchy) {
+  Buffer& scratch = buffers.scratch;
+  constexpr std::string_view kUsual1 = "/sys/fs/cgroup/memory";
+  auto is_it = is_there(view, kUsual1, kPresence1, scratch);
+  if (!is_it) return is_it.error();
+  if (*is_it) return found(view, kUsual1, true, scratch, hierarchy);
+  // The second is systemd's place for version 2 beside version 1 ("hybrid").
+  for (const std::string_view root : {kControlGroupFolder, std::string_view("/sys/fs/cgroup/unified")}) {
+    is_it = is_there(view, root, "cgroup.controllers", scratch);
+    if (!is_it) return is_it.error();
+    if (*is_it && has_word(scratch.view(), "memory")) return found(view, root, false, scratch, hierarchy);
+  }
+  // Version 1 together with other controllers ("cpu,memory"), or a capture of groups of version 2 without the root's files.
+  if (auto listed = view.list_folders(kControlGroupFolder, buffers.folders); !listed) return listed;
+  std::string_view rest = buffers.folders.view();
+  for (std::size_t end = rest.find('\0'); end != std::string_view::npos; end = rest.find('\0')) {
+    FixedPath folder;
+    const bool fits = folder.assign(kControlGroupFolder) && folder.append_component(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+    if (!fits) continue;
+    is_it = is_there(view, folder.view(), kPresence1, scratch);
+    if (!is_it) return is_it.error();
+    if (*is_it) return found(view, folder.view(), true, scratch, hierarchy);
+    is_it = is_there(view, folder.view(), kPresence2, scratch);
+    if (!is_it) return is_it.error();
+    if (*is_it) return found(view, kControlGroupFolder, false, scratch, hierarchy);
+  }
+  return system_error(kControlGroupFolder, ENOENT,
+                      "no control group with a memory controller is below this folder; hierarchies that are mounted "
+                      "elsewhere are not read");
+}
+
+/// Whether groups below this one of version 2 can have a memory controller. Captures may lack the file that tells.
+Result<bool> has_memory_below(KernelView& view, std::string_view group, Buffer& scratch) {
+  const auto can_tell = is_there(view, group, "cgroup.subtree_control", scratch);
+  if (!can_tell && can_tell.error().code != ErrorCode::kPermission) return can_tell.error();
+  return !can_tell || !*can_tell || has_word(scratch.view(), "memory");
+}
+
+/// Reads the groups of one hierarchy into the bundle, level by level.
+class Walk {
+ public:
+  Walk(KernelView& view, const ControlGroupBounds& bounds, const ControlGroupBuffers& buffers, const Hierarchy& hierarchy)
+      : view_(view),
+        bounds_(bounds),
+        buffers_(buffers),
+        is_version_1_(hierarchy.is_version_1),
+        has_more_(hierarchy.has_more),
+        bundle_(buffers.bundle, buffers.scratch),
+        root_size_(hierarchy.root.size()) {
+    keep(hierarchy, buffers.queue);
+    (void)path_.assign(hierarchy.root.view());  // which came out of one
+  }
+
+  Result<void> run() {
+    if (auto added = bundle_.add(path_.view(), is_version_1_ ? "1\n" : "2\n"); !added) return added;
+    Buffer& queue = buffers_.queue;
+    std::size_t next = queue.size();
+    queue.append(kEnd);  // the root
+    while (next < queue.size()) {
+      const std::string_view rest = queue.view().substr(next);
+      const std::string_view group = rest.substr(0, rest.find('\0'));
+      next += group.size() + 1;
+      path_.truncate(root_size_);
+      if (!path_.append(group)) {  // longer than a path can be
+        ++left_out_;
+      } else if (auto visited = visit(); !visited) {
+        return visited;
+      }
+    }
+    return bundle_.add("", std::to_string(left_out_) + "\n");  // short enough for no heap
+  }
+  /// Whether there were any groups, be they wanted or not.
+  [[nodiscard]] bool has_seen_any() const { return has_seen_any_; }
+
+ private:
+  enum class Outcome : std::uint8_t { kRead, kNone, kRefused };
+
+  /// What path_ names below the root: a group, "" for the root itself, or a file of one.
+  [[nodiscard]] std::string_view below_root() const { return path_.view().substr(root_size_); }
+  [[nodiscard]] bool is_root() const { return path_.size() == root_size_; }
+
+  [[nodiscard]] bool is_wanted() const {
+    if (bounds_.matches == nullptr || !*bounds_.matches) return true;
+    return (*bounds_.matches)(is_root() ? "/" : below_root());
+  }
+
+  Result<void> visit() {
+    bool has_groups_below = true;
+    if (!is_wanted()) {
+      has_seen_any_ = true;
+    } else if (group_count_ >= bounds_.most_groups) {
+      ++left_out_;
+      return {};
+    } else {
+      const auto outcome = read_group();
+      if (!outcome) return outcome.error();
+      has_seen_any_ = has_seen_any_ || *outcome != Outcome::kNone;
+      group_count_ += *outcome == Outcome::kRead ? 1 : 0;
+      left_out_ += *outcome == Outcome::kRefused ? 1 : 0;
+      // A group without memory controller has none below it either. The root of version 2 has one, but no figures.
+      has_groups_below = *outcome == Outcome::kRead || is_root();
+    }
+    const std::string_view group = below_root();
+    const auto depth = static_cast<std::uint64_t>(std::count(group.begin(), group.end(), '/'));
+    return has_groups_below && depth < bounds_.depth ? queue_groups_below() : Result<void>();
+  }
+
+  /// Appends one file of the group to the bundle. False: there is none, or it may not be read.
+  Result<bool> add_file(std::string_view file, bool& is_refused) {
+    const std::size_t folder_size = path_.size();
+    if (!path_.append_component(file)) return false;
+    const auto result = bundle_.add_file(view_, path_.view(), below_root());
+    path_.truncate(folder_size);
+    if (result) return true;
+    is_refused = result.error().code == ErrorCode::kPermission;
+    if (is_refused || result.error().code == ErrorCode::kNotPresent) return false;
+    return result.error();
+  }
+
+  Result<Outcome> read_group() {
+    if (is_root() && !is_version_1_ && !has_more_) return Outcome::kNone;
+    const std::size_t begin = buffers_.bundle.size();
+    bool is_refused = false;
+    const std::string_view presence = is_version_1_ ? kPresence1 : kPresence2;
+    const auto is_present = add_file(presence, is_refused);
+    if (!is_present) return is_present.error();
+    if (!*is_present) return is_refused ? Outcome::kRefused : Outcome::kNone;
+    bool is_complete = true;
+    const auto add = [&](std::string_view file) -> Result<void> {
+      const auto added = add_file(file, is_refused);
+      if (!added) return added.error();
+      is_complete = is_complete && *added;
+      return {};
+    };
+    for (const std::string_view file : is_version_1_ ? kFiles1 : kFiles2) {
+      if (auto added = add(file); !added) return added.error();
+    }
+    if (bounds_.has_parts) {
+      if (auto added = add(kStat); !added) return added.error();
+      for (const std::string_view file : kKernelFiles1) {
+        if (!is_version_1_ || !has_more_) break;
+        if (auto added = add(file); !added) return added.error();
+      }
+    }
+    if (is_complete) return Outcome::kRead;
+    // A group that went away meanwhile leaves nothing; of one that is there, what cannot be read is left out.
+    const auto is_still_there = is_there(view_, path_.view(), presence, buffers_.scratch);
+    if (is_still_there && *is_still_there) return Outcome::kRead;
+    buffers_.bundle.resize(begin);
+    if (is_still_there) return Outcome::kNone;
+    if (is_still_there.error().code == ErrorCode::kPermission) return Outcome::kRefused;
+    return is_still_there.error();
+  }
+
+  Result<void> queue_groups_below() {
+    Buffer& folders = buffers_.folders;
+    Buffer& scratch = buffers_.scratch;
+    if (auto listed = view_.list_folders(path_.view(), folders); !listed) {
+      const bool is_refused = listed.error().code == ErrorCode::kPermission;
+      if (is_root() || (!is_refused && listed.error().code != ErrorCode::kNotPresent)) return listed;
+      left_out_ += is_refused ? 1 : 0;  // who knows how many
+      return {};
+    }
+    if (folders.empty()) return {};
+    if (!is_version_1_) {
+      const auto has_memory = has_memory_below(view_, path_.view(), scratch);
+      if (!has_memory) return has_memory.error();
+      if (!*has_memory) return {};
+    }
+    // Sorted, in the scratch, so that who is among the first does not hang on the kernel's order.
+    std::string_view rest = folders.view();
+    const auto count = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\0'));
+    scratch.resize(count * sizeof(std::string_view));
+    auto* const names = reinterpret_cast<std::string_view*>(scratch.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      names[i] = rest.substr(0, rest.find('\0'));
+      rest.remove_prefix(names[i].size() + 1);
+    }
+    std::sort(names, names + count);
+    Buffer& queue = buffers_.queue;
+    const std::size_t queued = std::min(count, kMostVisits - visit_count_);
+    visit_count_ += queued;
+    left_out_ += count - queued;
+    for (std::size_t i = 0; i < queued; ++i) {
+      queue.append(below_root());
+      queue.append("/");
+      queue.append(names[i]);
+      queue.append(kEnd);
+    }
+    return {};
+  }
+
+  KernelView& view_;
+  const ControlGroupBounds& bounds_;
+  const ControlGroupBuffers& buffers_;
+  bool is_version_1_;
+  bool has_more_;
+  FileBundleWriter bundle_;
+  FixedPath path_;  // of the group that is visited
+  std::size_t root_size_;
+  std::uint64_t group_count_ = 0;
+  std::uint64_t left_out_ = 0;
+  std::size_t visit_count_ = 0;
+  bool has_seen_any_ = false;
+};
+
+}  // namespace
+
+Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, const ControlGroupBuffers& buffers) {
+  Hierarchy hierarchy;
+  if (is_kept(buffers.queue, hierarchy)) {
+    Walk walk(view, bounds, buffers, hierarchy);
+    auto result = walk.run();
+    if (result ? walk.has_seen_any() : result.error().code != ErrorCode::kNotPresent) return result;
+  }
+  // The first time; or there are no groups any more, perhaps because somebody mounted things anew.
+  buffers.queue.clear();
+  buffers.bundle.clear();
+  if (auto result = find_hierarchy(view, buffers, hierarchy); !result) return result;
+  return Walk(view, bounds, buffers, hierarchy).run();
+}
+
+}  // namespace memstat

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/collect/file_list.h"
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "core/base/text.h"
+
+namespace memstat {
+
+Result<void> list_file(KernelView& view, Finding finding, std::string_view path, Buffer& list) {
+  if (path.find('\n') != std::string_view::npos) return system_error(path.substr(0, path.find('\n')), ENOENT);
+  if (finding == Finding::kWhenOpened) {
+    if (auto result = view.keep_open(path); !result) return result;
+  }
+  list.append(path);
+  list.append("\n");
+  return {};
+}
+
+Result<void> read_listed_files(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+                               bool (*is_error)(std::string_view path, ErrorCode code)) {
+  std::string_view path;
+  while (next_line(list, path)) {
+    if (auto result = bundle.add_file(view, path); !result && is_error(path, result.error().code)) return result;
+  }
+  return bundle.add(kEndOfListedFiles, "\n");
+}
+
+Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
+                              std::string_view needed, Buffer& scratch, Buffer& list) {
+  list.clear();
+  std::optional<Error> first;
+  for (const std::string_view path : paths) {
+    Result<void> result = finding == Finding::kWhenOpened ? Result<void>{} : view.read_file(path, scratch);
+    // A file that fails now, but is there, is listed: reading it says what is wrong.
+    if (result || result.error().code != ErrorCode::kNotPresent) result = list_file(view, finding, path, list);
+    if (result) continue;
+    if (path == needed) {
+      list.clear();
+      return result;
+    }
+    if (!first) first = std::move(result.error());
+  }
+  if (list.empty() && first) return std::move(*first);
+  return {};
+}
+
+void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
+                          Buffer& list) {
+  if (reads == 0 || reads % kReadsBetweenLooks != 0) return;
+  std::size_t at = 0;
+  for (const std::string_view path : paths) {
+    const std::string_view rest = list.view().substr(at);
+    const bool is_listed = rest.starts_with(path) && rest.substr(path.size()).starts_with('\n');
+    if (!is_listed) {
+      if (!view.may_read(path) || !view.read_file(path, scratch)) continue;
+      const std::string behind(rest);
+      list.resize(at);
+      list.append(path);
+      list.append("\n");
+      list.append(behind);
+    }
+    at += path.size() + 1;
+  }
+}
+
+Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle) {
+  std::optional<Error> first;
+  bool is_empty = true;
+  std::string_view path;
+  while (next_line(list, path)) {
+    auto result = bundle.add_file(view, path);
+    if (result) {
+      is_empty = false;
+      continue;
+    }
+    const ErrorCode code = result.error().code;
+    if (path == needed || (code != ErrorCode::kNotPresent && code != ErrorCode::kPermission)) return result;
+    if (!first) first = std::move(result.error());
+  }
+  if (is_empty && first) return std::move(*first);
+  return bundle.add(kEndOfListedFiles, "\n");
+}
+
+bool find_contents(std::string_view bundle, std::span<const std::string_view> paths,
+                   std::span<std::optional<std::string_view>> contents) {
+  for (auto& content : contents) content.reset();
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  std::size_t next = 0;
+  while (records.next(path, content)) {
+    if (path == kEndOfListedFiles) return true;
+    for (std::size_t tries = 0; tries < paths.size(); ++tries) {
+      const std::size_t at = (next + tries) % paths.size();
+      if (paths[at] != path) continue;
+      contents[at] = content;
+      next = at + 1;
+      break;
+    }
+  }
+  return false;
+}
+
+std::string_view component_after(std::string_view path, std::string_view prefix, std::string_view& rest) {
+  rest = {};
+  if (!path.starts_with(prefix)) return {};
+  path.remove_prefix(prefix.size());
+  const std::size_t slash = path.find('/');
+  if (slash != std::string_view::npos) rest = path.substr(slash + 1);
+  return path.substr(0, slash);
+}
+
+}  // namespace memstat

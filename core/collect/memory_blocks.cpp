@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/collect/memory_blocks.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/parse/zoneinfo.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kBlocks = "/sys/devices/system/memory";
+constexpr std::string_view kZones = "/proc/zoneinfo";
+constexpr std::uint64_t kMostAddress = ~std::uint64_t{0};
+
+std::string hex(std::uint64_t number) {
+  char digits[16];
+  char* const end = std::to_chars(digits, digits + sizeof digits, number, 16).ptr;
+  return std::string("0x").append(digits, end);
+}
+
+/// The whole of `text` as a hexadecimal number without prefix, as these files have it.
+std::optional<std::uint64_t> parse_hex(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+Error not_told(std::string_view path, std::string detail) {
+  Error error;
+  error.code = ErrorCode::kNotPresent;
+  error.path = path;
+  error.detail = std::move(detail);
+  return error;
+}
+
+/// A zone from its first page to its last, holes included.
+struct Span {
+  std::uint32_t node = 0;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// The spans of all zones that have any page. `offset` is that of the line where reading them ended early, nothing else.
+std::vector<Span> spans_of(std::string_view text, std::uint64_t page_size, std::optional<std::size_t>& offset) {
+  std::vector<Span> spans;
+  std::optional<std::uint64_t> node;
+  std::uint64_t spanned = 0;
+  std::string_view rest = text;
+  std::string_view line;
+  while (next_line(rest, line)) {
+    const auto at = static_cast<std::size_t>(line.data() - text.data());
+    std::string_view words = line;
+    ZoneKey key;
+    if (take_zone(words, key)) {
+      node = key.node;
+      spanned = 0;
+      continue;
+    }
+    std::string_view word;
+    std::string_view number;
+    if (!node || !next_word(line, word) || (word != "spanned" && word != "start_pfn:")) continue;
+    const auto value = next_word(line, number) ? parse_u64(number) : std::nullopt;
+    if (!value || *node >= UINT32_MAX) {
+      offset = at;
+      return spans;
+    }
+    if (word == "spanned") {
+      spanned = *value;
+    } else if (spanned != 0) {
+      std::uint64_t first = 0;
+      std::uint64_t size = 0;
+      std::uint64_t last = 0;
+      if (__builtin_mul_overflow(*value, page_size, &first) || __builtin_mul_overflow(spanned, page_size, &size) ||
+          __builtin_add_overflow(first, size - 1, &last)) {
+        offset = at;
+        return spans;
+      }
+      spans.push_back({.node = static_cast<std::uint32_t>(*node), .first = first, .last = last});
+    }
+  }
+  return spans;
+}
+
+std::string join(const std::vector<std::uint32_t>& nodes) {
+  std::string text;
+  for (const std::uint32_t node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node);
+  return text;
+}
+
+/// What the zones tell of an address. `of_nodes`: only these come into question, and all where it is empty.
+Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std::vector<std::uint32_t>& of_nodes) {
+  Buffer bytes;
+  if (auto result = view.read_file(kZones, bytes); !result) return result.error();
+  std::optional<std::size_t> offset;
+  const std::vector<Span> spans = spans_of(bytes.view(), view.page_size(), offset);
+  if (offset) return data_error(kZones, *offset, "a number of pages is expected behind the word");
+  if (spans.empty()) return not_told(kZones, "this kernel does not say there where its zones begin");
+  MemoryBlock found;
+  std::vector<std::uint32_t> nodes;
+  std::uint64_t last = 0;
+  for (const Span& span : spans) {
+    last = std::max(last, span.last);
+    if (address < span.first || address > span.last) continue;
+    if (!of_nodes.empty() && std::find(of_nodes.begin(), of_nodes.end(), span.node) == of_nodes.end()) continue;
+    found = {.node = span.node, .first = span.first, .last = span.last, .is_block = false, .is_online = true};
+    if (std::find(nodes.begin(), nodes.end(), span.node) == nodes.end()) nodes.push_back(span.node);
+  }
+  if (nodes.size() == 1) return found;
+  if (nodes.size() > 1) {
+    return not_told(kZones, "zones of the nodes " + join(nodes) + " overlap around " + hex(address) +
+                                ": this kernel does not tell which of them it is");
+  }
+  return not_told(kZones, hex(address) + " is no memory" +
+                              (address > last ? ": it lies beyond the last of it, " + hex(last) : ": it lies in a hole"));
+}
+
+/// One file of a block's folder, without its newline. An error becomes nothing where the file is not there.
+Result<std::string> block_file(KernelView& view, const std::string& folder, std::string_view name) {
+  Buffer bytes;
+  if (auto result = view.read_file(folder + "/" + std::string(name), bytes); !result) {
+    if (result.error().code == ErrorCode::kNotPresent) return std::string();
+    return result.error();
+  }
+  return std::string(trim(bytes.view()));
+}
+
+/// The nodes that a block's folder has links to, "node0" and so on.
+std::vector<std::uint32_t> nodes_among(const std::vector<std::string>& names) {
+  constexpr std::string_view kNode = "node";
+  std::vector<std::uint32_t> nodes;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kNode)) continue;
+    const auto node = parse_u64(std::string_view(name).substr(kNode.size()));
+    if (node && *node < UINT32_MAX) nodes.push_back(static_cast<std::uint32_t>(*node));
+  }
+  return nodes;
+}
+
+/// One past the highest block that there is; 0: there is none.
+std::uint64_t block_count(KernelView& view) {
+  constexpr std::string_view kBlock = "memory";
+  std::vector<std::string> names;
+  std::uint64_t count = 0;
+  if (!view.list_directory(kBlocks, names)) return 0;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kBlock)) continue;
+    const auto number = parse_u64(std::string_view(name).substr(kBlock.size()));
+    if (number && *number < kMostAddress) count = std::max(count, *number + 1);
+  }
+  return count;
+}
+
+Error no_block(KernelView& view, std::uint64_t address, std::uint64_t size) {
+  const std::uint64_t blocks = block_count(view);
+  if (blocks != 0 && address / size >= blocks && blocks <= kMostAddress / size) {
+    return not_told(kBlocks,
+                    hex(address) + " is no memory: it lies beyond the last block, which ends at " + hex(blocks * size - 1));
+  }
+  return not_told(kBlocks, hex(address) + " is no memory: there is no block of memory there");
+}
+
+/// The zone decides; what is known of the block stays.
+Result<MemoryBlock> with_node_of_zone(KernelView& view, std::uint64_t address, MemoryBlock block,
+                                      const std::vector<std::uint32_t>& nodes) {
+  const auto zone = find_zone(view, address, nodes);
+  if (!zone) {
+    Error error = zone.error();
+    if (!nodes.empty())
+      error.detail += "; its block " + hex(block.first) + "-" + hex(block.last) + " has memory of the nodes " + join(nodes);
+    return error;
+  }
+  block.node = zone->node;
+  return block;
+}
+
+}  // namespace
+
+Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address) {
+  const std::string size_file = std::string(kBlocks) + "/block_size_bytes";
+  Buffer bytes;
+  if (auto result = view.read_file(size_file, bytes); !result) {
+    if (result.error().code != ErrorCode::kNotPresent) return result.error();
+    return find_zone(view, address, {});  // CONFIG_MEMORY_HOTPLUG=n
+  }
+  const auto size = parse_hex(trim(bytes.view()));
+  if (!size || *size == 0) return data_error(size_file, 0, "the size of a block is expected, hexadecimal and not 0");
+
+  const std::uint64_t number = address / *size;
+  const std::string folder = std::string(kBlocks) + "/memory" + std::to_string(number);
+  std::vector<std::string> names;
+  if (auto result = view.list_directory(folder, names); !result) {
+    if (result.error().code == ErrorCode::kNotPresent) return no_block(view, address, *size);
+    return result.error();
+  }
+  const auto index = block_file(view, folder, "phys_index");
+  if (!index) return index.error();
+  if (!index->empty() && parse_hex(*index) != number) {
+    return data_error(folder + "/phys_index", 0, "the number of the block is expected, hexadecimal");
+  }
+  const auto state = block_file(view, folder, "state");
+  if (!state) return state.error();
+  MemoryBlock block{.first = number * *size, .is_block = true, .is_online = state->empty() || *state == "online"};
+  block.last = *size - 1 > kMostAddress - block.first ? kMostAddress : block.first + (*size - 1);
+  const std::vector<std::uint32_t> nodes = nodes_among(names);
+  if (nodes.size() != 1) return with_node_of_zone(view, address, block, nodes);
+  block.node = nodes.front();
+  return block;
+}
+
+}  // namespace memstat

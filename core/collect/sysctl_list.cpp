@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/collect/sysctl_list.h"
+
+#include "core/base/text.h"
+
+namespace memstat {
+
+Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, Buffer& list) {
+  if (auto result = view.read_sysctl(name, scratch, sizeof(std::uint64_t)); !result) {
+    if (result.error().code == ErrorCode::kNotPresent) return {};
+    return result;
+  }
+  list.append(name);
+  list.append("\n");
+  return {};
+}
+
+Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+                                 bool (*is_needed)(std::string_view name)) {
+  std::string_view name;
+  bool has_any = list.empty();
+  while (next_line(list, name)) {
+    auto result = bundle.add_sysctl(view, name, sizeof(std::uint64_t));
+    has_any = has_any || result.has_value();
+    if (result) continue;
+    const bool is_last_hope = list.empty() && !has_any;
+    if (result.error().code != ErrorCode::kNotPresent || is_needed(name) || is_last_hope) return result;
+  }
+  return bundle.add(kEndOfListedSysctls, {});
+}
+
+Error as_error_of(std::string_view origin, const Error& error) {
+  Error result = error;
+  result.detail = error.path + (error.detail.empty() ? "" : ": ") + error.detail;
+  result.path = origin;
+  return result;
+}
+
+std::optional<std::uint64_t> sysctl_number(std::string_view bytes) {
+  switch (bytes.size()) {
+    case 1: return load<std::uint8_t>(bytes, 0);
+    case 2: return load<std::uint16_t>(bytes, 0);
+    case 4: return load<std::uint32_t>(bytes, 0);
+    case 8: return load<std::uint64_t>(bytes, 0);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<std::uint64_t> sysctl_amount(std::string_view bytes) {
+  const auto number = sysctl_number(bytes);
+  if (!number) return std::nullopt;
+  const bool is_negative = (*number >> (8 * bytes.size() - 1) & 1U) != 0;
+  return is_negative ? 0 : *number;
+}
+
+bool take_sysctl(std::string_view name, std::string_view bytes, std::optional<std::uint64_t> (*convert)(std::string_view),
+                 std::span<KeyedNumber> numbers, std::size_t& cursor) {
+  for (std::size_t tried = 0; tried < numbers.size(); ++tried) {
+    const std::size_t at = (cursor + tried) % numbers.size();
+    if (numbers[at].key != name) continue;
+    cursor = at + 1;
+    if (numbers[at].value) return true;
+    numbers[at].value = convert(bytes);
+    return numbers[at].value.has_value();
+  }
+  return true;
+}
+
+}  // namespace memstat

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Single numbers out of sysctls, many of them at a time: which ones a kernel has is found once, and they are read together
+// at every poll. The list is text, a name a line, in a buffer that the source keeps among its raw bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/collect/file_bundle.h"
+#include "core/kernel/kernel_view.h"
+#include "core/parse/key_values.h"
+
+namespace memstat {
+
+/// Appends `name` to `list` when this kernel has such a sysctl. Errors other than its absence are returned. `scratch` is
+/// overwritten.
+Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, Buffer& list);
+
+/// Name of the record that ends the bundle of read_listed_sysctls, so that one that was cut short is known as such.
+inline constexpr std::string_view kEndOfListedSysctls = "end";
+
+/// Adds every sysctl of `list` to `bundle`, then the record kEndOfListedSysctls. One that is gone by now is left out, unless
+/// `is_needed` says that nothing goes without, or all are gone: that error is returned, and so is any other. Allocates
+/// nothing in the steady state.
+Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+                                 bool (*is_needed)(std::string_view name));
+
+/// `error`, which is of one sysctl of many, as one of `origin`: all of them, as the source's descriptor calls them.
+Error as_error_of(std::string_view origin, const Error& error);
+
+/// Calls `take(name, bytes)` for each record of such a bundle. kData of `origin`, with the offset, when it gives false (not
+/// what such a sysctl holds) and when the bundle ends early.
+template <typename Take>
+Result<void> for_each_listed_sysctl(std::string_view origin, std::string_view bundle, Take take) {
+  FileBundleReader records(bundle);
+  std::string_view name;
+  std::string_view bytes;
+  while (records.next(name, bytes)) {
+    if (name == kEndOfListedSysctls) return {};
+    if (take(name, bytes)) continue;
+    return data_error(origin, static_cast<std::uint64_t>(bytes.data() - bundle.data()),
+                      "a sysctl holds something else than a number of 1, 2, 4 or 8 bytes");
+  }
+  return data_error(origin, bundle.size(), "what was read ends early");
+}
+
+/// A number as sysctls hold them: an unsigned integer of 1, 2, 4 or 8 bytes in host byte order. Nothing for other sizes.
+std::optional<std::uint64_t> sysctl_number(std::string_view bytes);
+
+/// The same of an integer with a sign, which the kernel reads without a lock: what is below 0 is 0.
+std::optional<std::uint64_t> sysctl_amount(std::string_view bytes);
+
+/// Fills in the one of `numbers` that is called `name`, if any, as `convert` reads it; of several records of a name the
+/// first counts. `cursor` is 0 at first: it makes this quick where records come in the order of the numbers. False when the
+/// bytes are no number.
+bool take_sysctl(std::string_view name, std::string_view bytes, std::optional<std::uint64_t> (*convert)(std::string_view),
+                 std::span<KeyedNumber> numbers, std::size_t& cursor);
+
+}  // namespace memstat

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/parse/zoneinfo.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kNumaPrefix = "numa_";
+constexpr std::string_view kCutShort = "has a zone that is cut short";
+
+/// The whole rest of a line as a number.
+std::optional<std::uint64_t> number_of(std::string_view rest) { return parse_u64(trim(rest)); }
+
+/// Most lines are told from all that are wanted by their first byte.
+bool begins_with_one_of(std::string_view line, std::string_view bytes) {
+  return bytes.find(line.front()) != std::string_view::npos;
+}
+
+/// Where in a list of names `word` stands; the list's size: nowhere.
+template <std::size_t N>
+std::size_t place_of(const std::array<std::string_view, N>& names, std::string_view word) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin());
+}
+
+}  // namespace
+
+bool take_zone(std::string_view& line, ZoneKey& key) {
+  std::string_view word;
+  if (!next_word(line, word) || word != "Node" || !next_word(line, word) || !word.ends_with(',')) return false;
+  const auto node = parse_u64(word.substr(0, word.size() - 1));
+  if (!node || *node > 0x7FFFFFFFU || !next_word(line, word) || word != "zone" || !next_word(line, word)) return false;
+  key = {*node, word.substr(0, ZoneKey::kLongestName)};
+  return true;
+}
+
+bool ZoneInfoReader::fail(std::size_t offset, std::string_view detail) {
+  if (!problem_) problem_ = {offset, detail};
+  return false;
+}
+
+bool ZoneInfoReader::peek(std::string_view& line) {
+  for (; !problem_ && !rest_.empty(); skip()) {
+    const std::size_t end = rest_.find('\n');
+    if (end == std::string_view::npos) return fail(offset(), "ends within a line");
+    line_size_ = end + 1;
+    std::size_t begin = 0;
+    while (rest_[begin] == ' ' || rest_[begin] == '\t' || rest_[begin] == '\r') ++begin;  // to the newline at most
+    line = rest_.substr(begin, end - begin);
+    if (!line.empty()) return true;
+  }
+  return false;
+}
+
+bool ZoneInfoReader::next_zone(ZoneInfo& zone) {
+  for (PageSet set; next_page_set(zone, set);) {
+  }
+  std::string_view line;
+  if (!peek(line)) return false;
+  zone = {.key = {}, .offset = offset(), .watermarks = {}, .numa_events = {}};
+  line = trim(line);
+  if (!take_zone(line, zone.key)) return fail(offset(), "is to name a node and a zone here: \"Node 0, zone Normal\"");
+  if (!is_first_ && zone.key.node < node_) return fail(offset(), "names nodes out of order");
+  is_first_ = false;
+  node_ = zone.key.node;
+  cpu_.reset();
+  skip();
+  return read_head(zone);
+}
+
+bool ZoneInfoReader::read_head(ZoneInfo& zone) {
+  std::optional<std::uint64_t> free;
+  std::optional<std::uint64_t> present;
+  std::optional<std::uint64_t> managed;
+  std::string_view line;
+  for (; peek(line); skip()) {
+    if (!begins_with_one_of(line, "Nphlm")) continue;
+    std::string_view word;
+    next_word(line, word);
+    if (word == "Node") return fail(zone.offset, kCutShort);
+    if (word == "protection:") {
+      if (!free || !present || !managed) return fail(zone.offset, "has a zone without its pages: free, present, managed");
+      zone.free = *free;
+      zone.present = *present;
+      zone.managed = *managed;
+      is_whole_ = zone.present == 0;
+      skip();
+      return true;
+    }
+    std::optional<std::uint64_t>* figure = nullptr;
+    if (word == "pages") {
+      if (next_word(line, word) && word == "free") figure = &free;
+    } else if (word == "present") {
+      figure = &present;
+    } else if (word == "managed") {
+      figure = &managed;
+    } else if (const std::size_t place = place_of(ZoneInfo::kWatermarks, word); place < ZoneInfo::kWatermarks.size()) {
+      figure = &zone.watermarks[place];
+    }
+    if (figure == nullptr || figure->has_value()) continue;
+    *figure = number_of(line);
+    if (!*figure) return fail(offset(), "is to have a number of pages here");
+  }
+  return fail(zone.offset, kCutShort);
+}
+
+bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
+  if (is_first_) return false;
+  std::optional<std::uint64_t> cpu;
+  std::string_view line;
+  for (; peek(line); skip()) {
+    if (!begins_with_one_of(line, "Nscn")) continue;
+    std::string_view word;
+    std::string_view rest = line;
+    next_word(rest, word);
+    if (word == "Node") break;
+    if (word == "start_pfn:") {
+      is_whole_ = true;
+    } else if (word == "cpu:") {
+      cpu = number_of(rest);
+      if (!cpu) return fail(offset(), "is to have the number of a CPU here");
+      if (cpu_ && *cpu <= *cpu_) return fail(offset(), "names CPUs out of order");
+      cpu_ = cpu;
+    } else if (word == "count:" && cpu) {
+      const auto pages = parse_i64(trim(rest));  // the kernel prints an int, which other CPUs may be changing
+      if (!pages) return fail(offset(), "is to have a number of pages here");
+      set = {*cpu, static_cast<std::uint64_t>(std::max<std::int64_t>(*pages, 0))};
+      skip();
+      return true;
+    } else if (word.starts_with(kNumaPrefix)) {
+      const std::size_t place = place_of(ZoneInfo::kNumaEvents, word.substr(kNumaPrefix.size()));
+      if (place == ZoneInfo::kNumaEvents.size() || zone.numa_events[place]) continue;
+      zone.numa_events[place] = number_of(rest);
+      if (!zone.numa_events[place]) return fail(offset(), "is to have a number of events here");
+    }
+  }
+  return is_whole_ ? false : fail(zone.offset, kCutShort);
+}
+
+}  // namespace memstat

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The one walk over catalogue and snapshot, and over the daemon's own figures, that every format's pages come from; and what
+// a format has to bring for it: a Writer.
+//
+//   explicit Writer(Buffer&, const RenderOptions&)       writes at the end of the buffer
+//   begin_family(FamilyHeader, samples, label_bytes)     about how many samples, and bytes of their rows' label texts
+//   end_family()
+//   most_bytes(samples, label_bytes)                     room that row_sample needs for so many samples, whose rows' label
+//                                                        texts have so many bytes together
+//   row_sample<FigureFormat>(at, labels, extra, bits, created_ns) -> end
+//                                                        one sample of a snapshot's row: the hot one, without a check of
+//                                                        room
+//   named_sample<FigureFormat>(at, labels, bits, created_ns) -> end
+//                                                        one sample with NamedLabels; room as for row_sample
+//   named_histogram(labels, buckets, counts, created_ns) one histogram of a snapshot; checks room itself
+//   own_sample(labels, value, created_ns)                one gauge or counter of the daemon
+//   own_histogram(labels, data)
+//   static frame_gauge(FamilyHeader) -> GaugeFrame        a page of one gauge without labels, around its value
+//   static write_gauge_value(at, value) -> end           what goes between
+//
+// A format is one file: its Writer, and a FormatDescriptor made with describe_format().
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/no_figure.h"
+#include "daemon/exposition/exposition.h"
+#include "daemon/snapshot/metric_catalogue.h"
+#include "daemon/snapshot/snapshot.h"
+
+namespace memstat {
+
+enum class FamilyKind : std::uint8_t { kGauge, kCounter, kHistogram };
+
+/// What a family says of itself before its samples.
+struct FamilyHeader {
+  std::string_view name;
+  std::string_view help;
+  std::string_view unit;  ///< "" when there is none, or when it is not the end of the name (but for `_total`).
+  FamilyKind kind = FamilyKind::kGauge;
+};
+
+/// One more label of a row's sample. No name: none.
+struct ExtraLabel {
+  std::string_view name;
+  std::uint64_t number = 0;
+};
+
+using OwnLabels = std::vector<std::pair<std::string, std::string>>;
+
+/// Appends to a buffer through a pointer that the caller keeps, since a store of a character could change a member.
+class PageCursor {
+ public:
+  explicit PageCursor(Buffer& out) : out_(out) {}
+
+  /// The end of the page, where `size` bytes may be written.
+  char* need(std::size_t size) {
+    if (out_.size() + size > out_.capacity()) out_.reserve((out_.size() + size) * 5 / 4);
+    return out_.data() + out_.size();
+  }
+  /// What was written up to `end` becomes part of the page.
+  void written(const char* end) { out_.resize(static_cast<std::size_t>(end - out_.data())); }
+  void put(std::string_view text) {
+    if (text.empty()) return;
+    char* at = need(text.size());
+    std::memcpy(at, text.data(), text.size());
+    written(at + text.size());
+  }
+
+ protected:
+  Buffer& out_;
+};
+
+/// Bytes that may be read after a text given to copy_padded, and written after where its copy goes.
+inline constexpr std::size_t kCopyPadding = Snapshot::kLabelPadding;
+
+/// Copies a text in pieces of 16 bytes, three of them without asking. A call of memcpy would cost more than all of it.
+[[gnu::always_inline]] inline char* copy_padded(char* at, const char* text, std::size_t size) {
+  std::memcpy(at, text, 16);
+  std::memcpy(at + 16, text + 16, 16);
+  std::memcpy(at + 32, text + 32, 16);
+  for (std::size_t i = 48; i < size; i += 16) std::memcpy(at + i, text + i, 16);
+  return at + size;
+}
+
+/// A figure's bits as a double; exact up to 2^53.
+template <FigureFormat kFormat>
+double figure_value(std::uint64_t bits) {
+  if constexpr (kFormat == FigureFormat::kSigned) return static_cast<double>(static_cast<std::int64_t>(bits));
+  if constexpr (kFormat == FigureFormat::kDouble) return std::bit_cast<double>(bits);
+  return static_cast<double>(bits);
+}
+
+namespace page_walk {
+
+inline constexpr std::string_view kTotal = "_total";
+
+/// `unit` where the standard lets a family of that name have it, "" otherwise.
+inline std::string_view unit_of(std::string_view name, std::string_view unit) {
+  if (name.ends_with(kTotal)) name.remove_suffix(kTotal.size());
+  const bool is_its_end =
+      !unit.empty() && name.size() > unit.size() && name.ends_with(unit) && name[name.size() - unit.size() - 1] == '_';
+  return is_its_end ? unit : std::string_view();
+}
+
+/// The unit that the name of one of the daemon's own families ends with: the registry keeps none.
+inline std::string_view unit_of(std::string_view name) {
+  for (const std::string_view unit : {std::string_view("seconds"), std::string_view("bytes")}) {
+    if (const std::string_view found = unit_of(name, unit); !found.empty()) return found;
+  }
+  return {};
+}
+
+inline FamilyHeader header_of(const MetricDescriptor& metric) {
+  return {.name = metric.name,
+          .help = metric.help,
+          .unit = unit_of(metric.name, metric.unit),
+          .kind = metric.kind == MetricKind::kCounter     ? FamilyKind::kCounter
+                  : metric.kind == MetricKind::kHistogram ? FamilyKind::kHistogram
+                                                          : FamilyKind::kGauge};
+}
+
+/// When the counters or histograms of a metric began, by row; 0: not known, or a gauge.
+struct Beginning {
+  bool is_of_row = false;
+  std::int64_t common_ns = 0;
+
+  Beginning(const MetricDescriptor& metric, const Snapshot& snapshot) {
+    if (metric.kind == MetricKind::kGauge) return;
+    is_of_row = metric.counted_since == CountedSince::kFirstSight;
+    if (!is_of_row) common_ns = snapshot.boot_time_ns();
+  }
+  [[nodiscard]] std::int64_t of(const Snapshot::Row& row) const { return is_of_row ? row.first_seen_ns : common_ns; }
+};
+
+/// Which rows are shown: all of them, at no cost, or those of a filter.
+struct AllRows {
+  const Snapshot& snapshot;
+
+  [[nodiscard]] static bool shows(std::size_t) { return true; }
+  [[nodiscard]] static bool shows_metric(std::size_t) { return true; }
+  [[nodiscard]] static bool shows_allocator(Allocator) { return true; }
+  [[nodiscard]] static bool shows_machine() { return true; }
+  [[nodiscard]] std::size_t count() const { return snapshot.row_count(); }
+  [[nodiscard]] std::size_t label_bytes() const { return snapshot.label_bytes().size(); }
+};
+struct FilteredRows {
+  const PageFilter& filter;
+
+  [[nodiscard]] bool shows(std::size_t row) const { return filter.shows_row(row); }
+  [[nodiscard]] bool shows_metric(std::size_t metric) const { return filter.shows_metric(metric); }
+  [[nodiscard]] bool shows_allocator(Allocator allocator) const { return filter.shows_allocator(allocator); }
+  [[nodiscard]] bool shows_machine() const { return filter.shows_machine(); }
+  [[nodiscard]] std::size_t count() const { return filter.row_count(); }
+  [[nodiscard]] std::size_t label_bytes() const { return filter.label_bytes(); }
+};
+
+template <FigureFormat kFormat, typename Rows, typename Writer>
+std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const std::uint64_t bit = std::uint64_t{1} << metric.figure;
+  const Snapshot::Row* const begin = snapshot.rows().data();
+  const Snapshot::Row* row = begin;
+  const Snapshot::Row* const end = row + snapshot.rows().size();
+  const auto is_shown = [&] { return (row->figures & bit) != 0 && rows.shows(static_cast<std::size_t>(row - begin)); };
+  while (row != end && !is_shown()) ++row;
+  if (row == end) return 0;
+  const char* const labels = snapshot.label_bytes().data();
+  const std::uint64_t* value = snapshot.values(static_cast<Figure>(metric.figure)) + (row - begin);
+  const Beginning beginning(metric, snapshot);
+  // One check of room for the whole family.
+  const std::size_t most = std::min(static_cast<std::size_t>(end - row), rows.count());
+  writer.begin_family(header_of(metric), most, rows.label_bytes());
+  std::size_t series = 0;
+  char* at = writer.need(writer.most_bytes(most, rows.label_bytes()));
+  for (; row != end; ++row, ++value) {
+    if (!is_shown()) continue;
+    at = writer.template row_sample<kFormat>(at, row->labels(labels), ExtraLabel{}, *value, beginning.of(*row));
+    ++series;
+  }
+  writer.written(at);
+  writer.end_family();
+  return series;
+}
+
+template <typename Rows, typename Writer>
+std::size_t write_types(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  switch (metric.format) {
+    case FigureFormat::kUnsigned: return write_rows<FigureFormat::kUnsigned>(metric, rows, snapshot, writer);
+    case FigureFormat::kSigned: return write_rows<FigureFormat::kSigned>(metric, rows, snapshot, writer);
+    case FigureFormat::kDouble: return write_rows<FigureFormat::kDouble>(metric, rows, snapshot, writer);
+  }
+  return 0;
+}
+
+template <typename Rows, typename Writer>
+std::size_t write_size_classes(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const std::vector<std::uint64_t>& sizes = snapshot.size_classes();
+  const std::uint64_t known = sizes.size() >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << sizes.size()) - 1;
+  std::size_t series = 0;
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    if (!snapshot.has(Figure::kSizeClasses, row) || !rows.shows(row)) continue;
+    std::uint64_t used = snapshot.value(Figure::kSizeClasses, row) & known;
+    if (used == 0) continue;
+    const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
+    const auto count = static_cast<std::size_t>(std::popcount(used));
+    if (series == 0) writer.begin_family(header_of(metric), count * rows.count(), rows.label_bytes());
+    char* at = writer.need(writer.most_bytes(count, count * labels.text.size()));
+    for (; used != 0; used &= used - 1) {
+      const ExtraLabel size{.name = "size", .number = sizes[static_cast<std::size_t>(std::countr_zero(used))]};
+      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, size, 1, 0);
+    }
+    writer.written(at);
+    series += count;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Rows, typename Writer>
+std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const auto figure = static_cast<CpuFigure>(metric.figure);
+  const Beginning beginning(metric, snapshot);
+  std::size_t series = 0;
+  for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
+    if ((block.figures >> metric.figure & 1U) == 0 || block.cpu_count == 0 || !rows.shows(block.row)) continue;
+    const std::uint64_t* values = snapshot.cpu_values(block, figure);
+    const auto count = block.cpu_count - static_cast<std::size_t>(std::count(values, values + block.cpu_count, kNoFigure));
+    if (count == 0) continue;
+    const Snapshot::Row& row = snapshot.rows()[block.row];
+    const RowLabels labels = row.labels(snapshot.label_bytes().data());
+    const std::size_t label_bytes = block.cpu_count * labels.text.size();
+    if (series == 0) {
+      const std::size_t blocks = snapshot.cpu_blocks().size();
+      writer.begin_family(header_of(metric), block.cpu_count * blocks, label_bytes * blocks);
+    }
+    char* at = writer.need(writer.most_bytes(block.cpu_count, label_bytes));
+    for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+      if (values[cpu] == kNoFigure) continue;
+      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{.name = "cpu", .number = cpu},
+                                                               values[cpu], beginning.of(row));
+    }
+    writer.written(at);
+    series += count;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Rows, typename Writer>
+std::size_t write_nodes(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const auto figure = static_cast<NodeField>(metric.figure);
+  std::size_t series = 0;
+  for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
+    if (!block.figures.has(figure) || block.node_count == 0 || !rows.shows(block.row)) continue;
+    const std::uint64_t* values = snapshot.node_values(block, figure);
+    const RowLabels labels = snapshot.rows()[block.row].labels(snapshot.label_bytes().data());
+    const std::size_t label_bytes = block.node_count * labels.text.size();
+    if (series == 0) {
+      const std::size_t blocks = snapshot.node_blocks().size();
+      writer.begin_family(header_of(metric), block.node_count * blocks, label_bytes * blocks);
+    }
+    char* at = writer.need(writer.most_bytes(block.node_count, label_bytes));
+    for (std::uint32_t node = 0; node < block.node_count; ++node) {
+      const ExtraLabel extra{.name = "node", .number = node};
+      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, extra, values[node], 0);
+    }
+    writer.written(at);
+    series += block.node_count;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Rows, typename Writer>
+std::size_t write_details(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  std::size_t series = 0;
+  for (const Snapshot::Detail& detail : snapshot.details()) {
+    if (!rows.shows(detail.row)) continue;
+    const NamedLabels labels = snapshot.labels_at(detail.labels, label_names(metric));
+    if (series++ == 0) {
+      const std::size_t most = std::min(snapshot.details().size(), rows.count());
+      writer.begin_family(header_of(metric), most, most * labels.text.size());
+    }
+    char* at = writer.need(writer.most_bytes(1, labels.text.size()));
+    writer.written(writer.template named_sample<FigureFormat::kUnsigned>(at, labels, 1, 0));
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <FigureFormat kFormat, typename Writer>
+std::size_t write_samples(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(static_cast<Statistic>(metric.figure));
+  if (samples.empty()) return 0;
+  std::size_t label_bytes = 0;
+  for (const Snapshot::MachineSample& sample : samples) label_bytes += sample.labels.size;
+  const std::span<const std::string_view> names = label_names(metric);
+  const Beginning beginning(metric, snapshot);
+  writer.begin_family(header_of(metric), samples.size(), label_bytes);
+  char* at = writer.need(writer.most_bytes(samples.size(), label_bytes));
+  for (const Snapshot::MachineSample& sample : samples) {
+    at = writer.template named_sample<kFormat>(at, snapshot.labels_at(sample.labels, names), sample.bits,
+                                               beginning.common_ns);
+  }
+  writer.written(at);
+  writer.end_family();
+  return samples.size();
+}
+
+template <typename Writer>
+std::size_t write_histograms(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(static_cast<Statistic>(metric.figure));
+  const HistogramBuckets& buckets = *metric.buckets;
+  const Beginning beginning(metric, snapshot);
+  const std::size_t each = series_per_sample(metric);
+  std::size_t series = 0;
+  for (const Snapshot::MachineSample& sample : samples) {
+    const HistogramCounts counts = snapshot.histogram(sample);
+    if (counts.counts.size() != buckets.bounds.size() + 1) continue;  // a source that counts in other buckets
+    const NamedLabels labels = snapshot.labels_at(sample.labels, label_names(metric));
+    if (series == 0)
+      writer.begin_family(header_of(metric), samples.size() * each, samples.size() * each * labels.text.size());
+    writer.named_histogram(labels, buckets, counts, beginning.common_ns);
+    series += each;
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Writer>
+std::size_t write_machine(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
+  if (metric.kind == MetricKind::kHistogram) return write_histograms(metric, snapshot, writer);
+  switch (metric.format) {
+    case FigureFormat::kUnsigned: return write_samples<FigureFormat::kUnsigned>(metric, snapshot, writer);
+    case FigureFormat::kSigned: return write_samples<FigureFormat::kSigned>(metric, snapshot, writer);
+    case FigureFormat::kDouble: return write_samples<FigureFormat::kDouble>(metric, snapshot, writer);
+  }
+  return 0;
+}
+
+template <typename Rows, typename Writer>
+std::size_t write_allocators(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const auto figure = static_cast<AllocatorFigure>(metric.figure);
+  std::size_t series = 0;
+  for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+    const auto allocator = static_cast<Allocator>(i);
+    if (!snapshot.has(figure, allocator) || !rows.shows_allocator(allocator)) continue;
+    const RowLabels labels = allocator_labels(allocator);
+    if (series++ == 0) writer.begin_family(header_of(metric), kAllocatorCount, kAllocatorCount * labels.text.size());
+    char* at = writer.need(writer.most_bytes(1, labels.text.size()));
+    writer.written(
+        writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{}, snapshot.value(figure, allocator), 0));
+  }
+  if (series != 0) writer.end_family();
+  return series;
+}
+
+template <typename Writer, typename Rows>
+std::size_t write_shown(std::span<const MetricDescriptor> catalogue, const RenderOptions& options, const Rows& rows,
+                        const Snapshot& snapshot, Buffer& out) {
+  Writer writer(out, options);
+  std::size_t series = 0;
+  for (std::size_t i = 0; i < catalogue.size(); ++i) {
+    const MetricDescriptor& metric = catalogue[i];
+    if (!rows.shows_metric(i)) continue;
+    const bool is_of_tier = options.types && metric.tier <= options.tier;
+    switch (metric.scope) {
+      case MetricScope::kType:
+        if (is_of_tier) series += write_types(metric, rows, snapshot, writer);
+        break;
+      case MetricScope::kAllocator:
+        if (is_of_tier) series += write_allocators(metric, rows, snapshot, writer);
+        break;
+      case MetricScope::kSizeClass:
+        if (options.size_classes) series += write_size_classes(metric, rows, snapshot, writer);
+        break;
+      case MetricScope::kNode:
+        if (is_of_tier) series += write_nodes(metric, rows, snapshot, writer);
+        break;
+      case MetricScope::kMachine:
+        if (is_of_tier && rows.shows_machine()) series += write_machine(metric, snapshot, writer);
+        break;
+      case MetricScope::kDetail:
+        if (is_of_tier) series += write_details(metric, rows, snapshot, writer);
+        break;
+      case MetricScope::kCpu:
+        if (options.per_cpu) series += write_cpus(metric, rows, snapshot, writer);
+        break;
+    }
+  }
+  return series;
+}
+
+template <typename Writer>
+std::size_t write_snapshot(std::span<const MetricDescriptor> catalogue, const RenderOptions& options,
+                           const PageFilter* filter, const Snapshot& snapshot, Buffer& out) {
+  if (filter == nullptr) return write_shown<Writer>(catalogue, options, AllRows{snapshot}, snapshot, out);
+  return write_shown<Writer>(catalogue, options, FilteredRows{*filter}, snapshot, out);
+}
+
+/// A histogram of the registry, which has classic buckets only.
+inline HistogramData classic_data(const prometheus::ClientMetric::Histogram& histogram, std::int64_t created_ns) {
+  HistogramData data;
+  data.count = histogram.sample_count;
+  data.sum = histogram.sample_sum;
+  data.created_ns = created_ns;
+  for (const auto& bucket : histogram.bucket) {
+    if (std::isinf(bucket.upper_bound)) continue;
+    data.buckets.push_back({.upper_bound = bucket.upper_bound, .cumulative = bucket.cumulative_count});
+  }
+  return data;
+}
+
+template <typename Writer>
+void write_registry_family(const prometheus::MetricFamily& family, std::int64_t created_ns, Writer& writer) {
+  using prometheus::MetricType;
+  const bool is_counter = family.type == MetricType::Counter;
+  const bool is_histogram = family.type == MetricType::Histogram;
+  if ((!is_counter && !is_histogram && family.type != MetricType::Gauge) || family.metric.empty()) return;
+  writer.begin_family({.name = family.name,
+                       .help = family.help,
+                       .unit = unit_of(family.name),
+                       .kind = is_counter     ? FamilyKind::kCounter
+                               : is_histogram ? FamilyKind::kHistogram
+                                              : FamilyKind::kGauge},
+                      family.metric.size(), 0);
+  for (const prometheus::ClientMetric& metric : family.metric) {
+    OwnLabels labels;
+    for (const auto& label : metric.label) labels.emplace_back(label.name, label.value);
+    if (is_histogram) {
+      writer.own_histogram(labels, classic_data(metric.histogram, created_ns));
+    } else {
+      writer.own_sample(labels, is_counter ? metric.counter.value : metric.gauge.value, is_counter ? created_ns : 0);
+    }
+  }
+  writer.end_family();
+}
+
+template <typename Writer>
+void write_own_metrics(const RenderOptions& options, const OwnMetrics& own, Buffer& out) {
+  Writer writer(out, options);
+  for (const prometheus::MetricFamily& family : own.families) write_registry_family(family, own.created_ns, writer);
+  for (const HistogramFamily::Data& family : own.histograms) {
+    if (family.members.empty()) continue;
+    writer.begin_family(
+        {.name = family.name, .help = family.help, .unit = unit_of(family.name), .kind = FamilyKind::kHistogram},
+        family.members.size() * 32, 0);
+    for (const auto& [labels, data] : family.members) writer.own_histogram(labels, data);
+    writer.end_family();
+  }
+}
+
+template <typename Writer>
+GaugeFrame frame_gauge(std::string_view name, std::string_view help) {
+  return Writer::frame_gauge({.name = name, .help = help, .unit = unit_of(name), .kind = FamilyKind::kGauge});
+}
+
+}  // namespace page_walk
+
+/// A format of that Writer, by its name on the command line, its content type, how clients ask for it, and what ends a
+/// document.
+template <typename Writer>
+constexpr FormatDescriptor describe_format(std::string_view name, std::string_view content_type, const MediaType& media,
+                                           std::string_view document_end) {
+  return {.name = name,
+          .content_type = content_type,
+          .media = media,
+          .document_end = document_end,
+          .write_types = &page_walk::write_snapshot<Writer>,
+          .write_own = &page_walk::write_own_metrics<Writer>,
+          .frame_gauge = &page_walk::frame_gauge<Writer>,
+          .write_gauge_value = &Writer::write_gauge_value};
+}
+
+#define MEMSTAT_DECLARE(NAME) extern const FormatDescriptor k##NAME##Format;
+MEMSTAT_FORMATS(MEMSTAT_DECLARE)
+#undef MEMSTAT_DECLARE
+
+}  // namespace memstat

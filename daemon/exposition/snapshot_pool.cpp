@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/exposition/snapshot_pool.h"
+
+namespace memstat {
+
+RenderedSnapshot* SnapshotPool::free_snapshot() {
+  const std::lock_guard lock(state_->mutex);
+  for (Slot& slot : state_->slots) {
+    if (slot.readers == 0 && &slot != state_->published) return &slot.snapshot;
+  }
+  return nullptr;
+}
+
+void SnapshotPool::publish(RenderedSnapshot* snapshot) {
+  const std::lock_guard lock(state_->mutex);
+  for (Slot& slot : state_->slots) {
+    if (&slot.snapshot == snapshot) state_->published = &slot;
+  }
+  bool found_next = false;  // the first free one is built next; the others are for when it is not free by then
+  for (Slot& slot : state_->slots) {
+    const bool is_free = slot.readers == 0 && &slot != state_->published;
+    const bool is_idle = is_free && found_next;
+    found_next = found_next || is_free;
+    slot.idle_polls = is_idle ? slot.idle_polls + 1 : 0;
+    if (slot.idle_polls == kIdlePolls) slot.snapshot.release();
+  }
+}
+
+std::shared_ptr<const RenderedSnapshot> SnapshotPool::current() const {
+  Slot* slot = nullptr;
+  {
+    const std::lock_guard lock(state_->mutex);
+    slot = state_->published;
+    if (slot == nullptr) return nullptr;
+    ++slot->readers;
+  }
+  // The control block of this pointer is the reader's allocation, in the reader's thread.
+  return {&slot->snapshot, [state = state_, slot](const RenderedSnapshot*) {
+            const std::lock_guard lock(state->mutex);
+            --slot->readers;
+          }};
+}
+
+}  // namespace memstat

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/http/connections.h"
+
+#include <algorithm>
+#include <cassert>
+#include <tuple>
+
+namespace memstat {
+namespace {
+
+using State = ConnectionState;
+
+// Whether `a` goes before `b` where a waiting connection has to go.
+bool goes_first(const HttpConnection& a, const HttpConnection& b) {
+  return std::tuple(a.state, a.since) < std::tuple(b.state, b.since);  // kWaiting before kReady
+}
+
+std::chrono::milliseconds grace(State state) {
+  switch (state) {
+    case State::kReading: return HttpConnections::kHeaderGrace;
+    case State::kStalled: return HttpConnections::kReadGrace;
+    default: return std::chrono::milliseconds(0);
+  }
+}
+
+bool is_idle(State state) { return state == State::kKept || state == State::kDraining; }
+
+}  // namespace
+
+HttpConnections::HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads)
+    : connections_(connections), per_address_(per_address), threads_(threads) {
+  live_.reserve(connections);
+  free_.reserve(connections);
+  held_list_.reserve(connections);
+  for (HttpConnection& connection : connections_) free_.push_back(&connection);
+}
+
+void HttpConnections::count(const HttpConnection& connection, std::ptrdiff_t by) {
+  if (connection.state == State::kReady) ready_ += static_cast<std::size_t>(by);
+  if (connection.holds_thread()) held_ += static_cast<std::size_t>(by);
+}
+
+HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t listener, Clock::time_point now) {
+  assert(!free_.empty());
+  HttpConnection& connection = *free_.back();
+  free_.pop_back();
+  connection = {};
+  connection.descriptor = descriptor;
+  connection.peer = peer;
+  connection.listener = listener;
+  connection.since = now;
+  connection.place = live_.size();
+  live_.push_back(&connection);
+  return connection;
+}
+
+void HttpConnections::remove(HttpConnection& connection) {
+  count(connection, -1);
+  if (connection.holds_thread()) std::erase(held_list_, &connection);
+  live_.back()->place = connection.place;
+  live_[connection.place] = live_.back();
+  live_.pop_back();
+  connection.descriptor = -1;
+  free_.push_back(&connection);
+}
+
+void HttpConnections::change(HttpConnection& connection, State state, Clock::time_point now) {
+  const bool held = connection.holds_thread();
+  count(connection, -1);
+  connection.state = state;
+  connection.since = now;
+  count(connection, 1);
+  if (!held && connection.holds_thread()) held_list_.push_back(&connection);
+}
+
+std::size_t HttpConnections::threads_of(std::uint32_t address) const {
+  return static_cast<std::size_t>(std::count_if(held_list_.begin(), held_list_.end(),
+                                                [&](const HttpConnection* held) { return held->peer.address == address; }));
+}
+
+HttpConnection* HttpConnections::longest_waiting() const {
+  HttpConnection* found = nullptr;
+  for (HttpConnection* const connection : live_) {
+    if (!connection->holds_thread() && (found == nullptr || goes_first(*connection, *found))) found = connection;
+  }
+  return found;
+}
+
+HttpConnection* HttpConnections::too_many(std::uint32_t address) const {
+  const bool full = free_.empty();
+  if (!full && live_.size() < per_address_) return nullptr;
+  std::size_t same = 0;
+  HttpConnection* found = nullptr;
+  for (HttpConnection* const connection : live_) {
+    if (connection->peer.address != address) continue;
+    ++same;
+    if (!connection->holds_thread() && (found == nullptr || goes_first(*connection, *found))) found = connection;
+  }
+  if (same >= per_address_) return found;
+  return full ? longest_waiting() : nullptr;
+}
+
+HttpConnection* HttpConnections::next_request() const {
+  if (ready_ == 0) return nullptr;
+  HttpConnection* found = nullptr;
+  std::size_t found_threads = 0;
+  for (HttpConnection* const connection : live_) {
+    if (connection->state != State::kReady) continue;
+    if (found != nullptr && connection->peer.address == found->peer.address) {
+      if (connection->since > found->since) found = connection;
+      continue;
+    }
+    const std::size_t threads = threads_of(connection->peer.address);
+    if (found == nullptr || threads < found_threads || (threads == found_threads && connection->since > found->since)) {
+      found = connection;
+      found_threads = threads;
+    }
+  }
+  return found;
+}
+
+HttpConnections::Yield HttpConnections::yield_thread(Clock::time_point now) const {
+  Yield yield;
+  std::size_t most_threads = 0;
+  for (HttpConnection* const connection : held_list_) {
+    const State state = connection->state;
+    if (connection->shut_down || (!is_idle(state) && state != State::kReading && state != State::kStalled)) continue;
+    const auto due = connection->since + grace(state);
+    if (due > now) {
+      yield.next = std::min(yield.next, due);
+      continue;
+    }
+    const std::size_t threads = threads_of(connection->peer.address);
+    const HttpConnection* const found = yield.connection;
+    if (found == nullptr ||
+        std::tuple(!is_idle(state), -static_cast<std::ptrdiff_t>(threads), connection->since) <
+            std::tuple(!is_idle(found->state), -static_cast<std::ptrdiff_t>(most_threads), found->since)) {
+      yield.connection = connection;
+      most_threads = threads;
+    }
+  }
+  return yield;
+}
+
+bool HttpConnections::may_keep(const HttpConnection& connection) const {
+  if (held_ * 4 > threads_ * 3) return false;
+  return held_ * 2 <= threads_ || threads_of(connection.peer.address) * 2 <= threads_;
+}
+
+}  // namespace memstat

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The table of an HTTP server's connections, and the choices made on it: which waiting request gets the next thread, which
+// connection yields its thread to it, and which one goes when there are too many. Free of any socket; times are given.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "daemon/http/sockets.h"
+
+namespace memstat {
+
+/// Where a connection is. The front owns it up to kHandedOver, a worker thread holds it from then on.
+enum class ConnectionState : std::uint8_t {
+  kWaiting,     ///< Its request's header is not whole yet.
+  kReady,       ///< The header is whole: it wants a thread.
+  kHandedOver,  ///< civetweb has it, but no thread has taken it yet.
+  kReading,     ///< A thread reads the header.
+  kAnswering,   ///< The handler runs, or its answer is sent.
+  kStalled,     ///< A thread waits for a client that does not read.
+  kDraining,    ///< A thread drops what a refused client still sends.
+  kKept,        ///< A thread waits for the next request.
+};
+
+/// One connection. Its place in memory does not change while it lives.
+struct HttpConnection {
+  using Clock = std::chrono::steady_clock;
+  int descriptor = -1;
+  Endpoint peer;
+  std::size_t listener = 0;  ///< Through which of the listeners it came.
+  std::size_t seen = 0;      ///< Bytes of the header that have come; while kWaiting.
+  Clock::time_point since;   ///< When `state` began.
+  ConnectionState state = ConnectionState::kWaiting;
+  bool shut_down = false;
+  std::size_t place = 0;  ///< For the table.
+
+  [[nodiscard]] bool holds_thread() const { return state >= ConnectionState::kHandedOver; }
+};
+
+/// The table. Nothing in it allocates after the constructor. Thread safety: none.
+class HttpConnections {
+ public:
+  using Clock = HttpConnection::Clock;
+  using State = ConnectionState;
+
+  /// How long a connection may keep its thread from a request that waits for one: short of its header, not reading.
+  static constexpr std::chrono::milliseconds kHeaderGrace{100};
+  static constexpr std::chrono::milliseconds kReadGrace{500};
+
+  HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads);
+
+  /// A new entry in state kWaiting. It must not be full().
+  HttpConnection& add(int descriptor, Endpoint peer, std::size_t listener, Clock::time_point now);
+  void remove(HttpConnection& connection);
+  void change(HttpConnection& connection, State state, Clock::time_point now);
+
+  /// All of them, in no order. Adding and removing invalidates it.
+  [[nodiscard]] const std::vector<HttpConnection*>& all() const { return live_; }
+  [[nodiscard]] bool full() const { return free_.empty(); }
+  [[nodiscard]] std::size_t held_threads() const { return held_; }
+  [[nodiscard]] std::size_t ready() const { return ready_; }
+
+  /// The connection that has to go before one more from `address` may be added, or nullptr when there is room: the longest
+  /// waiting for its header, else the oldest request; of the same address when that has its share. A connection that a
+  /// thread holds is never chosen.
+  [[nodiscard]] HttpConnection* too_many(std::uint32_t address) const;
+  /// As too_many, of any address; nullptr when no connection waits.
+  [[nodiscard]] HttpConnection* longest_waiting() const;
+
+  /// The request to answer next, or nullptr: of the address that holds the fewest threads, and of these the newest, because
+  /// in a flood it is the one whose client still waits.
+  [[nodiscard]] HttpConnection* next_request() const;
+
+  /// What yield_thread found.
+  struct Yield {
+    HttpConnection* connection = nullptr;               ///< nullptr: none may be taken from its client yet
+    Clock::time_point next = Clock::time_point::max();  ///< when one may, if `connection` is nullptr
+  };
+  /// The connection that is to give its thread to a request. Idle ones go first, then those past their grace; of the address
+  /// that holds the most threads; of these the one that has been so longest.
+  [[nodiscard]] Yield yield_thread(Clock::time_point now) const;
+
+  /// Whether `connection` may stay open when its answer is sent: at most three quarters of the threads may be held then, and
+  /// half of them by one address.
+  [[nodiscard]] bool may_keep(const HttpConnection& connection) const;
+
+ private:
+  [[nodiscard]] std::size_t threads_of(std::uint32_t address) const;
+  void count(const HttpConnection& connection, std::ptrdiff_t by);
+
+  std::vector<HttpConnection> connections_;
+  std::vector<HttpConnection*> live_;
+  std::vector<HttpConnection*> free_;
+  std::vector<HttpConnection*> held_list_;
+  std::size_t per_address_;
+  std::size_t threads_;
+  std::size_t held_ = 0;
+  std::size_t ready_ = 0;
+};
+
+}  // namespace memstat

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/http/front.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include "daemon/http/rules.h"
+#include "daemon/http/sockets.h"
+
+namespace memstat {
+namespace {
+
+using State = ConnectionState;
+using std::chrono::milliseconds;
+
+constexpr int kAcceptsInARow = 64;
+// A client whose request waits so long for a thread has given up.
+constexpr milliseconds kReadyDeadline{10'000};
+constexpr milliseconds kPauseWithoutFiles{20};
+constexpr milliseconds kRefillPause{500};
+// Threads that are being freed for requests at the same time.
+constexpr std::size_t kYielding = 4;
+
+constexpr std::string_view kLate =
+    "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 58\r\n"
+    "Connection: close\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n"
+    "Request Timeout: the header was not complete in due time.\n";
+
+void close_if_open(int& descriptor) {
+  if (descriptor >= 0) ::close(descriptor);
+  descriptor = -1;
+}
+
+}  // namespace
+
+HttpFront::HttpFront(Options options, AccessList access, HttpListeners listeners)
+    : options_(std::move(options)),
+      access_(std::move(access)),
+      listeners_(std::move(listeners)),
+      connections_(options_.connections, options_.per_address, options_.threads) {
+  polled_.reserve(options_.connections + listeners_.descriptors().size() + 1);
+  polled_connections_.reserve(options_.connections);
+  header_.resize(options_.header_bytes);
+}
+
+HttpFront::~HttpFront() {
+  close();
+  close_if_open(bell_);
+  for (int& end : wake_pipe_) close_if_open(end);
+}
+
+Result<void> HttpFront::open() {
+  int bell[2];
+  if (::pipe(wake_pipe_) != 0) return system_error("HTTP server", errno, "cannot make a pipe");
+  for (const int end : wake_pipe_) {
+    ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    ::fcntl(end, F_SETFL, O_NONBLOCK);
+  }
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, bell) != 0) {
+    return system_error("HTTP server", errno, "cannot make a pair of sockets");
+  }
+  ::close(bell[1]);  // the end of the other's bytes is always there to be read
+  bell_ = bell[0];
+  ::fcntl(bell_, F_SETFD, FD_CLOEXEC);
+  return {};
+}
+
+bool HttpFront::take_listener(int descriptor) {
+  if (listener_ >= 0) {
+    errno = EINVAL;
+    return false;
+  }
+  listener_ = descriptor;
+  return true;
+}
+
+void HttpFront::ring_at_listener() const {
+  if (listener_ >= 0) ::dup2(bell_, listener_);
+}
+
+// ---- for the worker threads
+// ------------------------------------------------------------------------------------------------
+
+HttpConnection* HttpFront::claim() {
+  const std::lock_guard lock(mutex_);
+  HttpConnection* const connection = handed_over_;
+  handed_over_ = nullptr;
+  if (connection != nullptr) {
+    connections_.change(*connection, State::kReading, Clock::now());
+    if (stopping_) shut_down(*connection);
+  }
+  wake_if_waiting();
+  return connection;
+}
+
+void HttpFront::change(HttpConnection& connection, ConnectionState state) {
+  const std::lock_guard lock(mutex_);
+  connections_.change(connection, state, Clock::now());
+  if (stopping_) shut_down(connection);
+  if (state != State::kAnswering) wake_if_waiting();
+}
+
+void HttpFront::end(HttpConnection& connection) {
+  const std::lock_guard lock(mutex_);
+  connections_.remove(connection);
+  wake_if_waiting();
+}
+
+bool HttpFront::may_keep(const HttpConnection& connection) {
+  const std::lock_guard lock(mutex_);
+  return !stopping_ && !connection.shut_down && connections_.may_keep(connection);
+}
+
+void HttpFront::shut_down(HttpConnection& connection) {
+  if (connection.shut_down) return;
+  ::shutdown(connection.descriptor, SHUT_RDWR);
+  connection.shut_down = true;
+}
+
+void HttpFront::wake_if_waiting() {
+  if (!wants_thread_) return;
+  wants_thread_ = false;
+  wake();
+}
+
+void HttpFront::wake() const {
+  [[maybe_unused]] const ssize_t ignored = ::write(wake_pipe_[1], "", 1);  // full pipe: awake anyway
+}
+
+void HttpFront::stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  for (HttpConnection* const connection : connections_.all()) shut_down(*connection);
+  wake();
+}
+
+void HttpFront::close() {
+  const std::lock_guard lock(mutex_);
+  // A connection that was handed over and not taken is forgotten by civetweb without being closed.
+  for (HttpConnection* const connection : connections_.all()) {
+    if (connection->state <= State::kHandedOver) close_if_open(connection->descriptor);
+  }
+  listeners_.close();
+  listener_ = -1;
+}
+
+// ---- inside civetweb's accept
+// ----------------------------------------------------------------------------------------------
+
+int HttpFront::next(sockaddr* address, socklen_t* length) {
+  // In a flood the newest request is answered first, so it must not wait behind the others in the kernel's queue.
+  bool looked = false;
+  for (;;) {
+    const auto now = Clock::now();
+    auto wake = Clock::time_point::max();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) {
+        errno = ECONNABORTED;
+        return -1;
+      }
+      const bool flood = connections_.ready() > 1;
+      if (flood && !looked) {
+        wake = now;
+      } else if (HttpConnection* const given = give_or_yield(now, wake); given != nullptr) {
+        const sockaddr_in from = to_sockaddr(given->peer);
+        const auto room = std::min<std::size_t>(*length, sizeof from);
+        std::copy_n(reinterpret_cast<const char*>(&from), room, reinterpret_cast<char*>(address));
+        *length = sizeof from;
+        return given->descriptor;
+      }
+      collect_descriptors(now, wake);
+      looked = true;
+    }
+    wait_until(wake);
+    for (std::size_t i = 0; i < polled_connections_.size(); ++i) {
+      if (polled_[i].revents != 0) examine(*polled_connections_[i]);
+    }
+    for (std::size_t i = polled_connections_.size() + 1; i < polled_.size(); ++i) {
+      if (polled_[i].revents != 0) accept_from(i - polled_connections_.size() - 1);
+    }
+    refuse_late(Clock::now());
+  }
+}
+
+HttpConnection* HttpFront::give_or_yield(Clock::time_point now, Clock::time_point& wake) {
+  wants_thread_ = false;
+  if (connections_.ready() == 0) return nullptr;
+  wants_thread_ = true;
+  if (handed_over_ != nullptr) return nullptr;  // which thread has which would be unknown if there were two
+  if (connections_.held_threads() < options_.threads) {
+    HttpConnection* const request = connections_.next_request();
+    connections_.change(*request, State::kHandedOver, now);
+    handed_over_ = request;
+    wants_thread_ = connections_.ready() != 0;
+    return request;
+  }
+  std::size_t yielding = 0;
+  for (const HttpConnection* const connection : connections_.all()) yielding += connection->shut_down ? 1 : 0;
+  while (yielding < std::min(kYielding, connections_.ready())) {
+    const HttpConnections::Yield yield = connections_.yield_thread(now);
+    wake = std::min(wake, yield.next);
+    if (yield.connection == nullptr) break;
+    if (yield.connection->state != State::kStalled && has_unread_bytes(yield.connection->descriptor)) {
+      // Its thread has bytes to read and is only short of processor time.
+      connections_.change(*yield.connection, State::kReading, now);
+      continue;
+    }
+    if (yield.connection->state == State::kStalled) discard_on_close(yield.connection->descriptor);
+    shut_down(*yield.connection);
+    ++evictions_;
+    ++yielding;
+  }
+  return nullptr;
+}
+
+// Order: connections, the pipe, listeners.
+void HttpFront::collect_descriptors(Clock::time_point now, Clock::time_point& wake) {
+  polled_.clear();
+  polled_connections_.clear();
+  for (HttpConnection* const connection : connections_.all()) {
+    if (connection->holds_thread()) continue;
+    const bool waiting = connection->state == State::kWaiting;
+    wake = std::min(wake, connection->since + (waiting ? options_.header_deadline : kReadyDeadline));
+    if (!waiting) continue;
+    polled_connections_.push_back(connection);
+    polled_.push_back({connection->descriptor, POLLIN, 0});
+  }
+  polled_.push_back({wake_pipe_[0], POLLIN, 0});
+  if (now < listening_again_) {
+    wake = std::min(wake, listening_again_);
+    return;
+  }
+  for (const int listener : listeners_.descriptors()) polled_.push_back({listener, POLLIN, 0});
+}
+
+void HttpFront::wait_until(Clock::time_point wake) {
+  int wait = -1;
+  if (wake != Clock::time_point::max()) {
+    const auto left = std::chrono::ceil<milliseconds>(wake - Clock::now()).count();
+    wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  }
+  if (::poll(polled_.data(), static_cast<nfds_t>(polled_.size()), wait) < 0) {
+    for (pollfd& entry : polled_) entry.revents = 0;
+  }
+  std::array<char, 64> drained;
+  if (polled_[polled_connections_.size()].revents != 0) {
+    while (::read(wake_pipe_[0], drained.data(), drained.size()) == static_cast<ssize_t>(drained.size())) {
+    }
+  }
+  const auto now = Clock::now();
+  if (now >= refill_ && !listeners_.spare().full()) {
+    listeners_.spare().fill();
+    refill_ = now + kRefillPause;
+  }
+}
+
+void HttpFront::accept_from(std::size_t listener) {
+  for (int i = 0; i < kAcceptsInARow; ++i) {
+    sockaddr_in from{};
+    socklen_t length = sizeof from;
+    const int descriptor = ::accept4(listeners_.descriptors()[listener], reinterpret_cast<sockaddr*>(&from), &length,
+                                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor >= 0) {
+      take(descriptor, from, listener);
+      continue;
+    }
+    if (errno == ECONNABORTED || errno == EINTR) continue;
+    if (errno != EMFILE && errno != ENFILE) return;
+    refill_ = Clock::now() + kRefillPause;
+    if (!make_room_for_a_file()) {
+      listening_again_ = Clock::now() + kPauseWithoutFiles;
+      return;
+    }
+  }
+}
+
+// No file can be had. A spare one, a client that has not sent its request or a connection that is only kept goes for it.
+bool HttpFront::make_room_for_a_file() {
+  if (listeners_.spare().give()) return true;
+  HttpConnection* waiting = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting = connections_.longest_waiting();
+    if (waiting != nullptr && waiting->state != State::kWaiting) return false;
+  }
+  if (waiting == nullptr) return false;
+  drop(*waiting);
+  return true;
+}
+
+void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listener) {
+  const Endpoint peer{ntohl(from.sin_addr.s_addr), ntohs(from.sin_port)};
+  if (!access_.admits(peer.address)) {
+    ::close(descriptor);
+    if (options_.log) options_.log(format_ipv4(peer.address) + " is not allowed to connect");
+    return;
+  }
+  HttpConnection* connection = nullptr;
+  int dropped = -1;
+  {
+    const std::lock_guard lock(mutex_);
+    if (HttpConnection* const excess = connections_.too_many(peer.address); excess != nullptr) {
+      dropped = excess->descriptor;
+      connections_.remove(*excess);
+      ++evictions_;
+    }
+    if (!connections_.full()) connection = &connections_.add(descriptor, peer, listener, Clock::now());
+  }
+  close_if_open(dropped);
+  if (connection == nullptr) {
+    ::close(descriptor);
+    return;
+  }
+  examine(*connection);
+}
+
+void HttpFront::examine(HttpConnection& connection) {
+  const ssize_t got = ::recv(connection.descriptor, header_.data(), header_.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  if (size > connection.seen && (size == header_.size() || is_whole_header({header_.data(), size}))) {
+    if (connection.seen != 0) report_from(connection.descriptor, 1);
+    const std::lock_guard lock(mutex_);
+    connections_.change(connection, State::kReady, Clock::now());
+    return;
+  }
+  // Gone, or it ended its half before the header was whole.
+  if (size <= connection.seen) {
+    drop(connection);
+    return;
+  }
+  // The bytes stay in the kernel for civetweb to read, which would make poll return at once from now on.
+  connection.seen = size;
+  report_from(connection.descriptor, static_cast<int>(size) + 1);
+}
+
+void HttpFront::refuse_late(Clock::time_point now) {
+  for (HttpConnection* const connection : polled_connections_) {
+    if (connection->descriptor < 0 || connection->state != State::kWaiting) continue;
+    if (now < connection->since + options_.header_deadline) continue;
+    refuse_now(connection->descriptor, kLate);
+    drop(*connection);
+  }
+  for (;;) {
+    HttpConnection* late = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (connections_.ready() != 0) {
+        for (HttpConnection* const connection : connections_.all()) {
+          if (connection->state == State::kReady && now >= connection->since + kReadyDeadline) late = connection;
+        }
+      }
+    }
+    if (late == nullptr) return;
+    drop(*late);
+  }
+}
+
+void HttpFront::drop(HttpConnection& connection) {
+  int descriptor = connection.descriptor;
+  {
+    const std::lock_guard lock(mutex_);
+    connections_.remove(connection);
+  }
+  close_if_open(descriptor);
+}
+
+}  // namespace memstat

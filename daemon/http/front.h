@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The front of the HTTP server: it accepts connections, refuses those that the access list does not admit, waits until a
+// request's header is whole, and only then gives the connection to civetweb, one at a time. Stalled, half-sent and dripping
+// headers and dead peers therefore never hold a thread. When all threads are held, the connection that needs its thread
+// least gives it up.
+//
+// It runs inside civetweb's call of accept (http_accept.h), on civetweb's own thread: no request changes threads more often
+// than it would without it.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "daemon/http/access_list.h"
+#include "daemon/http/connections.h"
+#include "daemon/http/listeners.h"
+
+struct pollfd;
+
+namespace memstat {
+
+class HttpFront {
+ public:
+  using Clock = HttpConnection::Clock;
+
+  struct Options {
+    std::size_t connections = 1024;
+    std::size_t per_address = 512;
+    std::size_t threads = 32;
+    std::size_t header_bytes = 8192;
+    std::chrono::milliseconds header_deadline{3000};
+    std::function<void(std::string_view)> log = {};  ///< May be empty. Must not throw.
+  };
+
+  HttpFront(Options options, AccessList access, HttpListeners listeners);
+  ~HttpFront();
+  HttpFront(const HttpFront&) = delete;
+  HttpFront& operator=(const HttpFront&) = delete;
+
+  /// Makes the bell and the pipe that wakes next(). Fails when the system gives no descriptors.
+  Result<void> open();
+  /// next() returns -1 from now on, and every connection is shut down, now and when it changes its state. Idempotent.
+  void stop();
+  /// Closes what civetweb has not closed. Call when civetweb has ended.
+  void close();
+
+  // For http_accept.cpp.
+
+  /// civetweb listens: `descriptor` is its listener. False when it has one already.
+  bool take_listener(int descriptor);
+  [[nodiscard]] bool is_listener(int descriptor) const { return descriptor >= 0 && descriptor == listener_; }
+  [[nodiscard]] bool has_listener() const { return listener_ >= 0; }
+  /// Puts the bell in the place of civetweb's listener.
+  void ring_at_listener() const;
+  /// As accept(2), of the next connection whose request is whole. Waits for it; -1 when stopped.
+  int next(sockaddr* address, socklen_t* length);
+
+  // For civetweb's worker threads. Thread-safe.
+
+  /// The connection that this thread has just been given; nullptr when it is none of ours.
+  HttpConnection* claim();
+  /// The connection of this thread is in another state.
+  void change(HttpConnection& connection, ConnectionState state);
+  /// The connection of this thread is about to be closed: nothing here touches its descriptor from now on.
+  void end(HttpConnection& connection);
+  /// See HttpConnections::may_keep. False when stopping, too.
+  [[nodiscard]] bool may_keep(const HttpConnection& connection);
+  /// Where a connection came in.
+  [[nodiscard]] const std::vector<Endpoint>& endpoints() const { return listeners_.endpoints(); }
+  [[nodiscard]] std::size_t evictions() const { return evictions_; }
+
+ private:
+  // What the loop of next() does, on civetweb's accepting thread. With `mutex_` held where it says so.
+  HttpConnection* give_or_yield(Clock::time_point now, Clock::time_point& wake);  // held
+  void collect_descriptors(Clock::time_point now, Clock::time_point& wake);       // held
+  void wait_until(Clock::time_point wake);
+  void accept_from(std::size_t listener);
+  void take(int descriptor, const sockaddr_in& from, std::size_t listener);
+  bool make_room_for_a_file();
+  void examine(HttpConnection& connection);
+  void refuse_late(Clock::time_point now);
+  void drop(HttpConnection& connection);
+  void shut_down(HttpConnection& connection);  // held
+  void wake_if_waiting();                      // held
+  void wake() const;
+
+  Options options_;
+  AccessList access_;
+  HttpListeners listeners_;
+  std::mutex mutex_;
+  HttpConnections connections_;            // guarded by mutex_; only next() adds, and only it removes what no thread holds
+  HttpConnection* handed_over_ = nullptr;  // guarded by mutex_
+  bool wants_thread_ = false;              // guarded by mutex_: next() waits for a thread or for claim()
+  bool stopping_ = false;                  // guarded by mutex_
+  std::atomic<std::size_t> evictions_{0};
+  int listener_ = -1;
+  int bell_ = -1;
+  int wake_pipe_[2] = {-1, -1};
+  // The accepting thread's own.
+  std::vector<pollfd> polled_;
+  std::vector<HttpConnection*> polled_connections_;
+  std::vector<char> header_;
+  Clock::time_point listening_again_;  // no file could be had: until then no connection is accepted
+  Clock::time_point refill_;
+};
+
+}  // namespace memstat

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The sockets that listen, and spare descriptors beside them: opened first of all, so that neither a privilege that is given
+// up later nor sources that keep thousands of files open can take them away.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "daemon/http/sockets.h"
+
+namespace memstat {
+
+/// Open files that are kept for a moment when none can be had: one is closed, and what takes its place can be opened.
+/// Files, not only descriptors, because the table that is full may be the system's. Thread safety: none.
+class SpareFiles {
+ public:
+  static constexpr std::size_t kCount = 16;
+
+  SpareFiles() = default;
+  ~SpareFiles();
+  SpareFiles(SpareFiles&& other) noexcept : descriptors_(std::move(other.descriptors_)) { other.descriptors_.clear(); }
+  SpareFiles& operator=(SpareFiles&& other) noexcept;
+  SpareFiles(const SpareFiles&) = delete;
+  SpareFiles& operator=(const SpareFiles&) = delete;
+
+  /// Opens what is missing, as far as the system allows.
+  void fill();
+  /// Closes one. False when there is none.
+  bool give();
+  [[nodiscard]] bool full() const { return descriptors_.size() >= kCount; }
+
+ private:
+  std::vector<int> descriptors_;
+};
+
+/// Sockets that listen. Clients that connect wait in the kernel until an HttpServer takes them. Movable; closes at its end.
+/// Thread safety: none.
+class HttpListeners {
+ public:
+  /// Listens on "127.0.0.1:8947" and the like; port 0 means any free port. At least one, at most 64. The error's `path`
+  /// names the address that is wrong or cannot be had.
+  static Result<HttpListeners> open(std::span<const std::string> addresses);
+
+  HttpListeners() = default;
+  ~HttpListeners() { close(); }
+  HttpListeners(HttpListeners&& other) noexcept;
+  HttpListeners& operator=(HttpListeners&& other) noexcept;
+  HttpListeners(const HttpListeners&) = delete;
+  HttpListeners& operator=(const HttpListeners&) = delete;
+
+  /// In the order of the addresses, with real ports.
+  [[nodiscard]] const std::vector<Endpoint>& endpoints() const { return endpoints_; }
+  [[nodiscard]] const std::vector<int>& descriptors() const { return descriptors_; }
+  [[nodiscard]] SpareFiles& spare() { return spare_; }
+
+  void close();
+
+ private:
+  std::vector<Endpoint> endpoints_;
+  std::vector<int> descriptors_;
+  SpareFiles spare_;
+};
+
+}  // namespace memstat

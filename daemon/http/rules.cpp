@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/http/rules.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "daemon/http/access_list.h"
+
+namespace memstat {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = lower(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+}  // namespace
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool decode_path(std::string_view raw, std::string& path) {
+  path.clear();
+  if (raw.empty() || raw.front() != '/') return false;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    char c = raw[i];
+    if (c == '%') {
+      const int high = i + 2 < raw.size() ? hex_value(raw[i + 1]) : -1;
+      const int low = i + 2 < raw.size() ? hex_value(raw[i + 2]) : -1;
+      if (high < 0 || low < 0 || (high == 0 && low == 0)) return false;
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+    path += c;
+  }
+  return true;
+}
+
+bool is_loopback_host(std::string_view host) {
+  const std::size_t bracket = host.rfind(']');
+  const std::size_t colon = host.rfind(':');
+  if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {
+    const std::string_view port = host.substr(colon + 1);
+    if (!port.empty() && !parse_u64(port)) return false;
+    host = host.substr(0, colon);
+  }
+  if (equals_ignoring_case(host, "localhost") || host == "[::1]") return true;
+  const auto address = parse_ipv4(host);
+  return address && is_loopback(*address);
+}
+
+bool list_contains(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (equals_ignoring_case(trim(list.substr(0, comma)), token)) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+bool is_whole_header(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto c = static_cast<unsigned char>(bytes[i]);
+    if (c == '\n') {
+      if (bytes.substr(i + 1, 1) == "\n" || (i > 0 && bytes[i - 1] == '\r' && bytes.substr(i + 1, 2) == "\r\n")) return true;
+    } else if ((c < 0x20 && c != '\r') || c == 0x7f) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string_view status_words(int status) {
+  switch (status) {
+    case 200: return "OK";
+    case 204: return "No Content";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 408: return "Request Timeout";
+    case 411: return "Length Required";
+    case 413: return "Content Too Large";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 503: return "Service Unavailable";
+    case 505: return "HTTP Version Not Supported";
+    default: return "Unknown";
+  }
+}
+
+}  // namespace memstat

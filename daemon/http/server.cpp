@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// civetweb's part is small: it gives a connection that the front has found good a thread, and parses the header. The
+// callback `begin_request` answers everything, so that its files, scripts, uploads and upgrades are never reached; bodies
+// are refused, so that its body reader is not either; and answers are sent by our own code under our own deadline.
+#include "daemon/http/server.h"
+
+#include <civetweb.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <mutex>
+
+#include "core/base/text.h"
+#include "daemon/http/accept.h"
+#include "daemon/http/access_list.h"
+#include "daemon/http/front.h"
+#include "daemon/http/rules.h"
+#include "daemon/http/sockets.h"
+#include "daemon/http/thread_defaults.h"
+
+namespace memstat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMaxHeaderBytes = 8192;
+
+// civetweb counts initialisations, but not thread-safely.
+std::mutex library_mutex;
+
+// What one worker thread owns. Only that thread touches it.
+struct WorkerData {
+  HttpConnection* connection = nullptr;
+  const char* buffer_begin = nullptr;  // lowest place at which civetweb's read buffer was seen to hold a request
+  std::string head;
+  std::string path;
+  std::vector<std::string_view> pieces;
+  std::array<HttpHeader, MG_MAX_HEADERS> headers;
+  std::time_t date_second = -1;
+  std::array<char, 32> date{};
+};
+
+// A request as far as it could be read, and what the server itself has to say to it.
+struct Checked {
+  HttpRequest request;
+  bool head_only = false;
+  bool keep_alive = false;
+  int refusal = 0;  // status, or 0 when the handler is to answer
+  std::string_view why;
+
+  Checked& refuse(int status, std::string_view words) {
+    refusal = status;
+    why = words;
+    keep_alive = false;
+    return *this;
+  }
+};
+
+// civetweb forgives bare line feeds, blanks before colons, doubled blanks and leading empty lines. Each has been used to
+// make two readers see different requests, so none is forgiven here. It cuts its buffer into strings in place, so the gaps
+// between them tell how lines ended: CR and LF leave two zeros.
+bool is_strict(const mg_request_info& info) {
+  const char* end = info.request_method + std::strlen(info.request_method);
+  if (info.request_uri != end + 1) return false;
+  end = info.query_string != nullptr ? info.query_string : info.request_uri;
+  end += std::strlen(end);
+  if (info.http_version != end + 1 + std::strlen("HTTP/")) return false;
+  end = info.http_version + std::strlen(info.http_version);
+  for (int i = 0; i < info.num_headers; ++i) {
+    const mg_header& header = info.http_headers[i];
+    if (header.name != end + 2) return false;
+    const char* after_name = header.name + std::strlen(header.name) + 1;
+    if (header.value != after_name && *after_name == '\0') return false;  // "Name : value"
+    end = header.value + std::strlen(header.value);
+  }
+  return info.num_headers == 0 || (end[1] == '\0' && end[2] == '\r');
+}
+
+// Sets path and query, and for a request in absolute form ("GET http://host/path") the host it is for.
+bool read_target(const mg_request_info& info, std::string& path, Checked& checked,
+                 std::optional<std::string_view>& authority) {
+  std::string_view target = info.request_uri;
+  if (!target.starts_with('/')) {
+    const std::size_t scheme = target.find("://");
+    if (scheme == std::string_view::npos) return false;
+    target.remove_prefix(scheme + 3);
+    authority = target.substr(0, target.find('/'));
+    target.remove_prefix(authority->size());
+  }
+  if (!decode_path(target, path)) return false;
+  checked.request.path = path;
+  if (info.query_string != nullptr) checked.request.query = info.query_string;
+  return true;
+}
+
+Checked check_request(const mg_request_info& info, WorkerData& worker, bool loopback_listener) {
+  Checked checked;
+  HttpRequest& request = checked.request;
+  request.method = info.request_method;
+  checked.head_only = request.method == "HEAD";
+  if (checked.head_only) request.method = "GET";
+  request.remote_address = info.remote_addr;
+
+  // civetweb skips leading blanks without counting them as received, so behind them it would read what an earlier client
+  // left.
+  const bool moved = worker.buffer_begin != nullptr && info.request_method > worker.buffer_begin;
+  if (!moved) worker.buffer_begin = info.request_method;
+  if (info.num_headers >= MG_MAX_HEADERS) return checked.refuse(431, "too many header lines");  // civetweb reads no more
+  if (moved || !is_strict(info)) return checked.refuse(400, "malformed request");
+
+  const bool http_11 = std::strcmp(info.http_version, "1.1") == 0;
+  checked.keep_alive = http_11;
+  int hosts = 0;
+  bool body = false;
+  for (int i = 0; i < info.num_headers; ++i) {
+    const HttpHeader header{info.http_headers[i].name, info.http_headers[i].value};
+    worker.headers[static_cast<std::size_t>(i)] = header;
+    if (equals_ignoring_case(header.name, "Host")) {
+      request.host = header.value;
+      ++hosts;
+    } else if (equals_ignoring_case(header.name, "Connection")) {
+      checked.keep_alive = list_contains(header.value, "keep-alive") && !list_contains(header.value, "upgrade") &&
+                           !list_contains(header.value, "close");
+    } else if (equals_ignoring_case(header.name, "Transfer-Encoding")) {
+      body = true;
+    } else if (equals_ignoring_case(header.name, "Content-Length")) {
+      const auto length = parse_u64(header.value);
+      if (!length) return checked.refuse(400, "Content-Length is not a number");
+      body = body || *length != 0;
+    }
+  }
+  request.headers = {worker.headers.data(), static_cast<std::size_t>(info.num_headers)};
+  if (body) return checked.refuse(413, "this server takes no request bodies");
+  if (hosts > 1 || (hosts == 0 && http_11)) return checked.refuse(400, "exactly one Host header is needed");
+  std::optional<std::string_view> authority;
+  if (!read_target(info, worker.path, checked, authority)) return checked.refuse(400, "the path is malformed");
+  if (loopback_listener &&
+      ((hosts == 1 && !is_loopback_host(request.host)) || (authority && !is_loopback_host(*authority)))) {
+    return checked.refuse(403,
+                          "this address serves this machine only: the Host header must be localhost, 127.x.x.x or [::1]. A "
+                          "reverse proxy must set it so");
+  }
+  return checked;
+}
+
+std::string_view date_of_now(WorkerData& worker) {
+  const std::time_t now = std::time(nullptr);
+  if (now != worker.date_second) {
+    static constexpr std::string_view kDays = "SunMonTueWedThuFriSat";
+    static constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    // strftime would ask the locale for the names.
+    std::strftime(worker.date.data(), worker.date.size(), "---, %d --- %Y %H:%M:%S GMT", &parts);
+    kDays.copy(worker.date.data(), 3, static_cast<std::size_t>(parts.tm_wday) * 3);
+    kMonths.copy(worker.date.data() + 8, 3, static_cast<std::size_t>(parts.tm_mon) * 3);
+    worker.date_second = now;
+  }
+  return worker.date.data();
+}
+
+void append_number(std::string& text, std::uint64_t number) {
+  std::array<char, 20> digits;
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+}
+
+void make_head(WorkerData& worker, const HttpResponse& response, std::size_t body_bytes, bool keep_alive) {
+  std::string& head = worker.head;
+  head.assign("HTTP/1.1 ");
+  append_number(head, static_cast<std::uint64_t>(response.status));
+  head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(worker));
+  if (!response.content_type.empty()) head.append("\r\nContent-Type: ").append(response.content_type);
+  head.append("\r\nContent-Length: ");
+  append_number(head, body_bytes);
+  head.append(keep_alive ? "\r\nConnection: keep-alive" : "\r\nConnection: close");
+  head.append("\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n");
+  for (const auto& [name, value] : response.headers) {
+    if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) continue;  // would forge another header
+    head.append(name).append(": ").append(value).append("\r\n");
+  }
+  head.append("\r\n");
+}
+
+HttpResponse plain(int status, std::string_view why) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.text.append(status_words(status)).append(": ").append(why).append("\n");
+  return response;
+}
+
+}  // namespace
+
+std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
+  for (const HttpHeader& header : headers) {
+    if (equals_ignoring_case(header.name, name)) return header.value;
+  }
+  return {};
+}
+
+class HttpServer::Impl {
+ public:
+  Impl(HttpServerOptions options, AccessList access, HttpListeners listeners, HttpHandler handler)
+      : options_(std::move(options)),
+        handler_(std::move(handler)),
+        front_({.connections = options_.connections,
+                .per_address = options_.connections_per_address,
+                .threads = options_.threads,
+                .header_bytes = kMaxHeaderBytes,
+                .header_deadline = options_.header_deadline,
+                .log = [this](std::string_view line) { log(line); }},
+               std::move(access), std::move(listeners)) {}
+  ~Impl() { stop(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Result<void> start();
+  void stop();
+  [[nodiscard]] std::vector<std::string> addresses() const;
+  [[nodiscard]] std::size_t evictions() const { return front_.evictions(); }
+
+ private:
+  static Impl& of(const mg_connection* connection) {
+    return *static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
+  }
+  static WorkerData& worker_of(const mg_connection* connection) {
+    return *static_cast<WorkerData*>(mg_get_thread_pointer(connection));
+  }
+
+  // civetweb's callbacks. None may throw: C stands above them.
+  static void* on_thread(const mg_context* context, int type) noexcept;
+  static int on_connection(const mg_connection* connection, void** data) noexcept;
+  static int on_request(mg_connection* connection) noexcept;
+  static void on_request_end(const mg_connection* connection, int status) noexcept;
+  static int on_error(mg_connection* connection, int status, const char* message) noexcept;
+  static void on_close(const mg_connection* connection) noexcept;
+  static int on_log(const mg_connection* connection, const char* message) noexcept;
+
+  void log(std::string_view line) noexcept;
+  void refuse(HttpConnection& connection);
+  HttpResponse ask_handler(const HttpRequest& request);
+  int answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info);
+  bool respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive);
+
+  HttpServerOptions options_;
+  HttpHandler handler_;
+  HttpFront front_;
+  std::vector<WorkerData> worker_data_;
+  std::atomic<std::size_t> threads_started_{0};
+  std::atomic<bool> started_{false};
+  std::mutex start_log_mutex_;
+  std::string start_log_;
+  bool library_ready_ = false;
+  mg_context* context_ = nullptr;
+};
+
+Result<void> HttpServer::Impl::start() {
+  worker_data_.resize(options_.threads);
+  if (auto opened = front_.open(); !opened) return opened;
+  {
+    const std::lock_guard lock(library_mutex);
+    mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
+    library_ready_ = true;
+  }
+  const std::string threads = std::to_string(options_.threads);
+  const std::string header_deadline = std::to_string(options_.header_deadline.count());
+  const std::string keep_alive_idle = std::to_string(options_.keep_alive_idle.count());
+  const std::string header_bytes = std::to_string(kMaxHeaderBytes);
+  const char* settings[] = {"listening_ports",
+                            "127.0.0.1:0",  // what is asked for is ours to answer: see http_accept.h
+                            "num_threads",
+                            threads.c_str(),
+                            "request_timeout_ms",
+                            header_deadline.c_str(),
+                            "enable_keep_alive",
+                            options_.keep_alive_idle.count() > 0 ? "yes" : "no",
+                            "keep_alive_timeout_ms",
+                            keep_alive_idle.c_str(),
+                            "max_request_size",
+                            header_bytes.c_str(),
+                            "tcp_nodelay",
+                            "1",
+                            "decode_url",
+                            "no",
+                            "decode_query_string",
+                            "no",
+                            "enable_directory_listing",
+                            "no",
+                            "enable_auth_domain_check",
+                            "no",
+                            nullptr};
+  mg_callbacks callbacks{};
+  callbacks.init_thread = on_thread;
+  callbacks.init_connection = on_connection;
+  callbacks.begin_request = on_request;
+  callbacks.end_request = on_request_end;
+  callbacks.http_error = on_error;
+  callbacks.connection_close = on_close;
+  callbacks.log_message = on_log;
+  mg_init_data init{&callbacks, this, settings};
+  std::array<char, 256> text{};
+  mg_error_data error{nullptr, text.data(), text.size()};
+  {
+    const ThreadBirth birth;
+    const CivetwebStart calls(front_);
+    context_ = mg_start2(&init, &error);
+  }
+  if (context_ == nullptr) {
+    const std::lock_guard lock(start_log_mutex_);
+    Error failure = option_error("HTTP server", "", "cannot start: " + start_log_ + text.data());
+    failure.code = ErrorCode::kIo;
+    return failure;
+  }
+  if (!front_.has_listener()) {
+    return option_error("HTTP server", "",
+                        "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
+  }
+  started_.store(true, std::memory_order_release);
+  return {};
+}
+
+void HttpServer::Impl::stop() {
+  front_.stop();
+  if (context_ != nullptr) {
+    mg_stop(context_);
+    context_ = nullptr;
+  }
+  front_.close();
+  if (library_ready_) {
+    const std::lock_guard lock(library_mutex);
+    mg_exit_library();
+    library_ready_ = false;
+  }
+}
+
+std::vector<std::string> HttpServer::Impl::addresses() const {
+  std::vector<std::string> texts;
+  for (const Endpoint endpoint : front_.endpoints()) texts.push_back(format_endpoint(endpoint));
+  return texts;
+}
+
+void* HttpServer::Impl::on_thread(const mg_context* context, int type) noexcept {
+  auto& server = *static_cast<Impl*>(mg_get_user_data(context));
+  if (type == 0) become_accepting_thread(server.front_);
+  if (type != 1) return nullptr;  // only workers serve connections
+  return &server.worker_data_[server.threads_started_++];
+}
+
+int HttpServer::Impl::on_connection(const mg_connection* connection, void** data) noexcept {
+  *data = nullptr;
+  worker_of(connection).connection = of(connection).front_.claim();
+  return 0;
+}
+
+int HttpServer::Impl::on_request(mg_connection* connection) noexcept {
+  const mg_request_info* info = mg_get_request_info(connection);
+  WorkerData& worker = worker_of(connection);
+  Impl& server = of(connection);
+  try {
+    if (worker.connection != nullptr) return server.answer(connection, worker, *info);
+  } catch (const std::exception& error) {
+    server.log(error.what());
+  } catch (...) {
+    server.log("unknown exception while a request was answered");
+  }
+  // No memory was left to answer it.
+  mg_disable_keep_alive(connection);
+  return 500;
+}
+
+void HttpServer::Impl::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
+  HttpConnection* const own = worker_of(connection).connection;
+  if (own != nullptr) of(connection).front_.change(*own, ConnectionState::kKept);
+}
+
+// civetweb found the request unreadable, or its header did not come in time. It closes the connection after this.
+int HttpServer::Impl::on_error(mg_connection* connection, int status, const char* message) noexcept {
+  WorkerData& worker = worker_of(connection);
+  Impl& server = of(connection);
+  try {
+    if (worker.connection != nullptr) {
+      server.front_.change(*worker.connection, ConnectionState::kAnswering);
+      if (server.respond(worker, plain(status, message), false, false)) server.refuse(*worker.connection);
+    }
+  } catch (...) {
+    server.log("no memory to refuse a request");
+  }
+  return 0;
+}
+
+void HttpServer::Impl::on_close(const mg_connection* connection) noexcept {
+  WorkerData& worker = worker_of(connection);
+  if (worker.connection != nullptr) of(connection).front_.end(*worker.connection);
+  worker.connection = nullptr;
+}
+
+int HttpServer::Impl::on_log(const mg_connection* connection, const char* message) noexcept {
+  of(connection).log(message);
+  return 1;
+}
+
+void HttpServer::Impl::log(std::string_view line) noexcept {
+  try {
+    if (!started_) {
+      const std::lock_guard lock(start_log_mutex_);
+      start_log_.append(line).append("; ");
+    }
+    if (options_.log) options_.log(line);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  }
+}
+
+void HttpServer::Impl::refuse(HttpConnection& connection) {
+  front_.change(connection, ConnectionState::kDraining);
+  finish_refusal(connection.descriptor);
+}
+
+HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
+  try {
+    return handler_(request);
+  } catch (const std::exception& error) {
+    log(std::string("the handler of ") + std::string(request.path) + " failed: " + error.what());
+  } catch (...) {
+    log("the handler of " + std::string(request.path) + " failed");
+  }
+  return plain(500, "the answer could not be made; the log says why");
+}
+
+int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {
+  HttpConnection& own = *worker.connection;
+  front_.change(own, ConnectionState::kAnswering);
+  const Checked checked = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
+  const HttpResponse response = checked.refusal != 0 ? plain(checked.refusal, checked.why) : ask_handler(checked.request);
+  const bool keep_alive = checked.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);
+  const bool sent = respond(worker, response, checked.head_only, keep_alive);
+  // Without this civetweb would read on for a request body, for as long as the client drips one.
+  if (!keep_alive || !sent) mg_disable_keep_alive(connection);
+  if (!sent) {
+    discard_on_close(own.descriptor);
+  } else if (checked.refusal != 0) {
+    refuse(own);
+  }
+  return response.status;
+}
+
+bool HttpServer::Impl::respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive) {
+  std::size_t body_bytes = response.text.size();
+  for (const std::string_view piece : response.pieces) body_bytes += piece.size();
+  make_head(worker, response, body_bytes, keep_alive);
+  worker.pieces.clear();
+  worker.pieces.push_back(worker.head);
+  if (!head_only) {
+    worker.pieces.insert(worker.pieces.end(), response.pieces.begin(), response.pieces.end());
+    worker.pieces.push_back(response.text);
+  }
+  const auto on_stall = [this, &worker](bool stalled) {
+    front_.change(*worker.connection, stalled ? ConnectionState::kStalled : ConnectionState::kAnswering);
+  };
+  return send_all(worker.connection->descriptor, worker.pieces,
+                  {.deadline = Clock::now() + options_.write_deadline, .on_stall = on_stall});
+}
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpHandler handler) {
+  auto listeners = HttpListeners::open(options.listen);
+  if (!listeners) return listeners.error();
+  return start(std::move(options), *std::move(listeners), std::move(handler));
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpListeners listeners,
+                                                      HttpHandler handler) {
+  auto access = AccessList::make(options.allow);
+  if (!access) return access.error();
+  if (options.threads == 0) return option_error("HTTP server", "", "needs at least one thread");
+  auto impl = std::make_unique<Impl>(std::move(options), *std::move(access), std::move(listeners), std::move(handler));
+  if (auto started = impl->start(); !started) return started.error();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+std::vector<std::string> HttpServer::addresses() const { return impl_->addresses(); }
+std::size_t HttpServer::evictions() const { return impl_->evictions(); }
+void HttpServer::stop() { impl_->stop(); }
+
+}  // namespace memstat

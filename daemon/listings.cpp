@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/listings.h"
+
+#include "config/values.h"
+#include "core/source.h"
+#include "daemon/snapshot/metric_catalogue.h"
+
+namespace memstat {
+namespace {
+
+std::string line(std::initializer_list<std::string_view> cells) {
+  std::string text;
+  for (const std::string_view cell : cells) {
+    if (!text.empty()) text += '\t';
+    text += cell.empty() ? "-" : cell;
+  }
+  return text + "\n";
+}
+
+/// "held_bytes", "cpu free", "node free", and for what belongs to no type the name of its metric.
+std::string figure_name(const FigureOrigin& origin) {
+  using Of = FigureOrigin::Of;
+  if (origin.of == Of::kCpu) return "cpu " + std::string(to_string(static_cast<CpuField>(origin.number)));
+  if (origin.of == Of::kNode) return "node " + std::string(to_string(static_cast<NodeField>(origin.number)));
+  if (origin.of == Of::kType) return std::string(to_string(static_cast<Field>(origin.number)));
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope == MetricScope::kMachine && metric.figure == origin.number) return std::string(metric.name);
+  }
+  return std::string(to_string(static_cast<Statistic>(origin.number)));
+}
+
+/// A number, in bytes with the largest unit that leaves no rest.
+std::string size_text(std::uint64_t value, bool is_bytes) {
+  constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (is_bytes && unit < 3 && value != 0 && value % 1024 == 0) {
+    value /= 1024;
+    ++unit;
+  }
+  return std::to_string(value) + std::string(kUnits[unit]);
+}
+
+/// Texts of items with "; " between them.
+template <typename Items, typename Text>
+std::string joined(const Items& items, Text text_of) {
+  std::string text;
+  for (const auto& item : items) text += (text.empty() ? "" : "; ") + text_of(item);
+  return text;
+}
+
+std::string option_text(const SourceOption& option) {
+  using Kind = SourceOption::Kind;
+  const auto number = [&](std::uint64_t value) {
+    if (option.kind == Kind::kSwitch) return std::string(value != 0 ? "on" : "off");
+    if (option.kind == Kind::kDuration) return duration_text(std::chrono::nanoseconds(static_cast<std::int64_t>(value)));
+    return size_text(value, option.kind == Kind::kBytes);
+  };
+  std::string text = std::string(option.name) + "=";
+  if (option.kind == Kind::kPattern) {
+    text += option.default_pattern.empty() ? "(none)" : option.default_pattern;
+  } else {
+    text += number(option.default_number);
+    if (option.kind != Kind::kSwitch && option.most != ~std::uint64_t{0})
+      text += " (" + number(option.least) + " to " + number(option.most) + ")";
+  }
+  return text + ": " + std::string(option.help);
+}
+
+}  // namespace
+
+std::string metric_list() {
+  std::string text = line({"name", "type", "unit", "scope", "labels", "tier", "help"});
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    std::string labels;
+    for (const std::string_view name : label_names(metric)) {
+      if (!labels.empty()) labels += ',';
+      labels += name;
+    }
+    text += line({metric.name, to_string(metric.kind), metric.unit, to_string(metric.scope), labels, to_string(metric.tier),
+                  metric.help});
+  }
+  return text;
+}
+
+std::string source_list() {
+  std::string text =
+      line({"name", "os", "allocator", "roster", "default", "interval", "figures", "options", "origin", "notes"});
+  for (const SourceDescriptor* source : all_sources()) {
+    text += line({source->name, to_string(source->os),
+                  source->allocator == Allocator::kUnknown ? "" : to_string(source->allocator),
+                  source->is_roster ? "yes" : "no", source->is_on_by_default ? "auto" : "off",
+                  source->interval.count() == 0 ? "every poll" : duration_text(source->interval),
+                  joined(source->origins,
+                         [](const FigureOrigin& origin) { return figure_name(origin) + ": " + std::string(origin.origin); }),
+                  joined(source->options, option_text), source->origin, source->notes});
+  }
+  return text;
+}
+
+}  // namespace memstat

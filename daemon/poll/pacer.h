@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What paces the polls: the live kernel's beat, and a capture's own times.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "core/capture/replay_view.h"
+#include "daemon/poll/poll_loop.h"
+#include "daemon/poll/poll_recorder.h"
+
+namespace memstat {
+
+/// An absolute beat on the live kernel, for ever or for so many polls.
+class LiveFeed final : public PollFeed {
+ public:
+  LiveFeed(const Clock& clock, SelfMetrics& metrics, PollRecorder& recorder, const Config& config,
+           std::optional<std::uint64_t> polls)
+      : clock_(clock),
+        metrics_(metrics),
+        recorder_(recorder),
+        schedule_(clock.monotonic_ns(), config.poll.interval.count()),
+        polls_left_(polls) {}
+
+  std::optional<std::int64_t> next_due_ns() override;
+  std::int64_t begin() override;
+  void finish() override;
+  [[nodiscard]] bool can_poll_between() const override { return true; }
+  void finish_between() override { recorder_.finish(); }
+  void configure(const Config& config) override;
+
+ private:
+  const Clock& clock_;
+  SelfMetrics& metrics_;
+  PollRecorder& recorder_;
+  PollSchedule schedule_;
+  std::optional<std::uint64_t> polls_left_;
+};
+
+/// Tells the times of the poll that a capture shows, so that a recording of a replay has the times of the capture. The view
+/// must outlive it. Thread safety: safe.
+class ReplayClock final : public Clock {
+ public:
+  explicit ReplayClock(const CapturedKernelView& capture) : capture_(capture) {}
+  [[nodiscard]] std::int64_t monotonic_ns() const override {
+    return capture_.poll_info(capture_.selected_poll()).monotonic_ns;
+  }
+  [[nodiscard]] std::int64_t realtime_ns() const override {
+    return capture_.poll_info(capture_.selected_poll()).realtime_ns;
+  }
+
+ private:
+  const CapturedKernelView& capture_;
+};
+
+/// A capture's polls at the distances at which they were recorded, divided by `speed`.
+class ReplayFeed final : public PollFeed {
+ public:
+  struct Options {
+    double speed = 1;
+    bool loop = false;
+    std::optional<std::uint64_t> polls = {};  ///< The first so many.
+  };
+  /// The view must be usable for as long as this.
+  ReplayFeed(const Clock& clock, CapturedKernelView& capture, Poller& poller, PollRecorder& recorder, Options options);
+
+  std::optional<std::int64_t> next_due_ns() override;
+  std::int64_t begin() override;
+  void finish() override;
+  void configure(const Config& config) override;
+
+ private:
+  [[nodiscard]] std::size_t poll_count() const;
+
+  const Clock& clock_;
+  CapturedKernelView& capture_;
+  Poller& poller_;
+  PollRecorder& recorder_;
+  Options options_;
+  std::size_t next_ = 0;
+  std::int64_t due_ns_;
+};
+
+}  // namespace memstat

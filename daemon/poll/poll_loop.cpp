@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/poll_loop.h"
+
+#include <chrono>
+#include <exception>
+
+namespace memstat {
+namespace {
+
+constexpr std::chrono::milliseconds kAfterFailure{100};
+
+}  // namespace
+
+std::int64_t PollSchedule::advance(std::int64_t now_ns) {
+  due_ns_ += interval_ns_;
+  if (due_ns_ > now_ns) return 0;
+  const std::int64_t missed = (now_ns - due_ns_) / interval_ns_ + 1;
+  due_ns_ += missed * interval_ns_;
+  return missed;
+}
+
+void PollSchedule::restart(std::int64_t now_ns, std::int64_t interval_ns) {
+  interval_ns_ = interval_ns;
+  due_ns_ = now_ns + interval_ns;
+}
+
+void PollLoop::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void PollLoop::configure(const Config& config) {
+  {
+    const std::lock_guard lock(mutex_);
+    new_config_ = config;
+  }
+  wake_.notify_all();
+}
+
+void PollLoop::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    must_stop_ = true;
+  }
+  wake_.notify_all();
+  polled_.notify_all();
+  poller_.cancel();
+  thread_.join();
+}
+
+bool PollLoop::refresh(std::chrono::nanoseconds max_age, std::chrono::steady_clock::time_point deadline) {
+  const std::chrono::steady_clock::time_point oldest = std::chrono::steady_clock::now() - max_age;
+  std::unique_lock lock(mutex_);
+  const auto is_young = [&] { return last_begin_ && *last_begin_ >= oldest; };
+  if (is_young()) return true;
+  if (must_stop_ || !feed_.can_poll_between()) return false;
+  while (!is_young()) {
+    is_poll_wanted_ = true;  // the poll that is under way, if any, takes this back; it may have begun too early for us
+    wake_.notify_all();
+    if (polled_.wait_until(lock, deadline) == std::cv_status::timeout || must_stop_) return is_young();
+  }
+  return true;
+}
+
+void PollLoop::poll_once(bool is_due) {
+  const auto begin = std::chrono::steady_clock::now();
+  poller_.poll(feed_.begin());
+  if (is_due) {
+    feed_.finish();
+  } else {
+    feed_.finish_between();
+  }
+  if (on_poll_) on_poll_();
+  {
+    const std::lock_guard lock(mutex_);
+    last_begin_ = begin;
+    is_poll_wanted_ = false;
+  }
+  polled_.notify_all();
+}
+
+void PollLoop::run() {
+  while (true) {
+    const std::optional<std::int64_t> due_ns = feed_.next_due_ns();
+    std::optional<Config> config;
+    bool is_due = true;
+    {
+      std::unique_lock lock(mutex_);
+      const auto must_wake = [this] { return must_stop_ || new_config_.has_value() || is_poll_wanted_; };
+      if (due_ns) {
+        const std::chrono::steady_clock::time_point due{std::chrono::nanoseconds(*due_ns)};
+        wake_.wait_until(lock, due, must_wake);
+        is_due = std::chrono::steady_clock::now() >= due;
+      } else {
+        if (on_end_) {
+          lock.unlock();
+          std::exchange(on_end_, nullptr)();
+          lock.lock();
+        }
+        is_due = false;
+        wake_.wait(lock, must_wake);
+      }
+      if (must_stop_) return;
+      config.swap(new_config_);
+    }
+    try {
+      if (config) {
+        poller_.configure(*config);
+        feed_.configure(*config);
+      } else {
+        poll_once(is_due);
+      }
+    } catch (const std::exception&) {  // std::bad_alloc: tried again, but not at once
+      std::unique_lock lock(mutex_);
+      if (config && !new_config_) new_config_.swap(config);
+      if (wake_.wait_for(lock, kAfterFailure, [this] { return must_stop_; })) return;
+    }
+  }
+}
+
+}  // namespace memstat

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// When to poll: absolute deadlines on the live kernel, the capture's own times in a replay; and the thread that does it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "config/config.h"
+#include "core/base/clock.h"
+#include "daemon/poll/poller.h"
+
+namespace memstat {
+
+/// Absolute monotonic deadlines, an interval apart. Missed ones are counted and skipped, never replayed.
+/// Thread safety: none.
+class PollSchedule {
+ public:
+  /// The first poll is due at `first_ns`.
+  PollSchedule(std::int64_t first_ns, std::int64_t interval_ns) : due_ns_(first_ns), interval_ns_(interval_ns) {}
+
+  [[nodiscard]] std::int64_t due_ns() const { return due_ns_; }
+  /// Goes on to the next deadline after `now_ns`; returns how many were missed on the way.
+  std::int64_t advance(std::int64_t now_ns);
+  /// A new interval, counted from `now_ns`.
+  void restart(std::int64_t now_ns, std::int64_t interval_ns);
+
+ private:
+  std::int64_t due_ns_;
+  std::int64_t interval_ns_;
+};
+
+/// What paces the polls and prepares the view for each.
+class PollFeed {
+ public:
+  virtual ~PollFeed() = default;
+  /// When the next poll is due (monotonic, of our own clock), or nothing when there is none any more.
+  virtual std::optional<std::int64_t> next_due_ns() = 0;
+  /// Prepares the poll that is due. Returns the monotonic time that its figures are of.
+  virtual std::int64_t begin() = 0;
+  /// After a poll that was due.
+  virtual void finish() = 0;
+  /// Whether the kernel can be polled beside the beat: not so for a capture, whose polls are what they are.
+  [[nodiscard]] virtual bool can_poll_between() const { return false; }
+  /// After a poll between two that are due: the beat goes on as before.
+  virtual void finish_between() {}
+  /// A new poll interval.
+  virtual void configure(const Config& config) = 0;
+};
+
+/// The thread that polls. Thread safety: start, configure and stop by one thread; refresh by any.
+class PollLoop {
+ public:
+  /// `on_end` is called on the poll thread when the feed has no more polls; nothing: the last one is held.
+  /// `on_poll` is called on the poll thread after each poll; may be empty.
+  PollLoop(Poller& poller, PollFeed& feed, std::function<void()> on_end, std::function<void()> on_poll = {})
+      : poller_(poller), feed_(feed), on_end_(std::move(on_end)), on_poll_(std::move(on_poll)) {}
+  ~PollLoop() { stop(); }
+
+  void start();
+  /// Takes effect at once: the next poll is an interval from now.
+  void configure(const Config& config);
+
+  /// For a scrape: when the last poll began longer than `max_age` ago, waits for the end of one that begins now or is under
+  /// way, at most until `deadline`. All who wait share one poll. Returns whether the published snapshot is that young.
+  /// Thread safety: safe.
+  bool refresh(std::chrono::nanoseconds max_age, std::chrono::steady_clock::time_point deadline);
+  /// Does not wait for a source that does not answer.
+  void stop();
+
+ private:
+  void run();
+  void poll_once(bool is_due);
+
+  Poller& poller_;
+  PollFeed& feed_;
+  std::function<void()> on_end_;
+  std::function<void()> on_poll_;
+  std::mutex mutex_;
+  std::condition_variable wake_;    // the poll thread
+  std::condition_variable polled_;  // who waits for a poll
+  bool must_stop_ = false;          // guarded by mutex_, as is all below
+  std::optional<Config> new_config_;
+  bool is_poll_wanted_ = false;                                      // by a scrape
+  std::optional<std::chrono::steady_clock::time_point> last_begin_;  // of the last finished poll
+  std::thread thread_;
+};
+
+}  // namespace memstat

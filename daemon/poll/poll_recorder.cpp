@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/poll_recorder.h"
+
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace memstat {
+
+struct PollRecorder::Shared {
+  std::shared_ptr<RecordingKernelView> recording;
+  SelfMetrics* metrics = nullptr;
+  Log log;
+  bool in_place = false;
+  Bounds bounds;
+
+  std::mutex mutex;
+  std::condition_variable wake;     // the thread
+  std::condition_variable written;  // stop()
+  // Guarded by mutex, as is all below.
+  std::deque<TakenPoll> queue;
+  std::vector<TakenPoll> spare;  // keep their room
+  std::uint64_t queued_bytes = 0;
+  bool must_stop = false;
+  bool has_stopped = false;
+  bool is_dropping = false;
+  bool any_failed = false;
+  Result<void> last;  // of writing a poll
+};
+
+PollRecorder::PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner,
+                           Bounds bounds) {
+  if (recording == nullptr) return;
+  shared_ = std::make_shared<Shared>();
+  shared_->recording = std::move(recording);
+  shared_->metrics = &metrics;
+  shared_->log = std::move(log);
+  shared_->in_place = manner == Manner::kInPlace;
+  shared_->bounds = bounds;
+  metrics.recording_started();
+  if (!shared_->in_place) thread_ = std::thread([shared = shared_] { run(shared); });
+}
+
+PollRecorder::~PollRecorder() {
+  if (!is_stopped_) (void)stop(std::chrono::seconds(1));
+}
+
+std::optional<std::int64_t> PollRecorder::begin(std::string_view label) {
+  if (shared_ == nullptr) return std::nullopt;
+  return shared_->recording->begin_poll(std::string(label));
+}
+
+void PollRecorder::finish() {
+  if (shared_ == nullptr) return;
+  Shared& shared = *shared_;
+  TakenPoll poll;
+  std::unique_lock lock(shared.mutex);
+  if (!shared.spare.empty()) {
+    poll = std::move(shared.spare.back());
+    shared.spare.pop_back();
+  }
+  lock.unlock();
+  if (!shared.recording->take_poll(poll)) return;
+  if (shared.in_place) {
+    write(shared, poll);
+    lock.lock();
+    shared.spare.push_back(std::move(poll));
+    return;
+  }
+  lock.lock();
+  const bool is_full = !shared.queue.empty() && (shared.queue.size() >= shared.bounds.polls ||
+                                                 shared.queued_bytes + poll.bytes() > shared.bounds.bytes);
+  // Only once all is written: a disk that is a little too slow would be said to keep up at every other poll.
+  const bool is_behind = is_full || (shared.is_dropping && !shared.queue.empty());
+  const bool is_change = is_behind != std::exchange(shared.is_dropping, is_behind);
+  if (!is_full) {
+    shared.queued_bytes += poll.bytes();
+    shared.queue.push_back(std::move(poll));
+  } else if (shared.spare.empty()) {
+    shared.spare.push_back(std::move(poll));
+  }
+  lock.unlock();
+  if (is_full) shared.metrics->recording_poll(RecordingOutcome::kDropped);
+  if (is_full && is_change) {
+    shared.log(LogLevel::kWarning,
+               "recording: the disk does not keep up, so polls are left out of the recording "
+               "(memstat_recording_polls_total counts them); polling and serving go on");
+  } else if (is_change) {
+    shared.log(LogLevel::kInfo, "recording: the disk keeps up again");
+  }
+  shared.wake.notify_all();
+}
+
+void PollRecorder::write(Shared& shared, TakenPoll& poll) {
+  Result<void> result = shared.recording->write_poll(poll);
+  std::unique_lock lock(shared.mutex);
+  const bool was_failing = !shared.last;
+  const bool is_good = result.has_value();
+  shared.any_failed = shared.any_failed || !is_good;
+  const std::string why = is_good ? std::string() : to_string(result.error());
+  shared.last = std::move(result);
+  lock.unlock();
+  shared.metrics->recording_poll(is_good ? RecordingOutcome::kWritten : RecordingOutcome::kFailed);
+  if (!is_good && !was_failing)
+    shared.log(LogLevel::kError, "the recording stops for now, polling and serving go on: " + why);
+  if (is_good && was_failing) shared.log(LogLevel::kInfo, "the recording goes on");
+}
+
+void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
+  std::unique_lock lock(shared->mutex);
+  while (true) {
+    shared->wake.wait(lock, [&] { return shared->must_stop || !shared->queue.empty(); });
+    if (shared->queue.empty()) break;  // what is queued is written even when it is time to stop
+    TakenPoll poll = std::move(shared->queue.front());
+    shared->queue.pop_front();
+    shared->queued_bytes -= poll.bytes();
+    lock.unlock();
+    try {
+      write(*shared, poll);
+    } catch (const std::exception& exception) {
+      shared->metrics->recording_poll(RecordingOutcome::kFailed);
+      shared->log(LogLevel::kError, std::string("recording: ") + exception.what());
+    }
+    lock.lock();
+    if (shared->spare.empty()) shared->spare.push_back(std::move(poll));
+    shared->written.notify_all();
+  }
+  shared->has_stopped = true;
+  shared->written.notify_all();
+}
+
+Result<void> PollRecorder::stop(std::chrono::milliseconds patience) {
+  is_stopped_ = true;
+  if (shared_ == nullptr) return {};
+  Shared& shared = *shared_;
+  std::unique_lock lock(shared.mutex);
+  shared.must_stop = true;
+  shared.wake.notify_all();
+  auto last_sign = std::chrono::steady_clock::now();
+  for (std::uint64_t progress = shared.recording->progress(); !shared.in_place && !shared.has_stopped;) {
+    const std::size_t left = shared.queue.size();
+    shared.written.wait_for(lock, std::chrono::milliseconds(20),
+                            [&] { return shared.has_stopped || shared.queue.size() != left; });
+    const auto now = std::chrono::steady_clock::now();
+    const std::uint64_t before = std::exchange(progress, shared.recording->progress());
+    if (shared.queue.size() != left || progress != before) last_sign = now;
+    if (shared.has_stopped || now - last_sign < patience) continue;
+    lock.unlock();
+    thread_.detach();
+    Error error = system_error(shared.recording->folder(), ETIMEDOUT,
+                               "the disk does not answer: up to " + std::to_string(left + 1) + " polls are not recorded");
+    error.code = ErrorCode::kTimeout;
+    return error;
+  }
+  lock.unlock();
+  if (thread_.joinable()) thread_.join();
+  if (!shared.last || (shared.in_place && shared.any_failed)) {
+    if (!shared.last) return shared.last.error();
+    return system_error(shared.recording->folder(), EIO, "not every poll could be recorded; the log says why");
+  }
+  return {};
+}
+
+}  // namespace memstat

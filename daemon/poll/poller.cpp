@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/poller.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <optional>
+
+#include "core/kernel/boot_time.h"
+#include "daemon/poll/source_settings.h"
+
+namespace memstat {
+
+/// How often a source that this kernel does not have is looked for again: a module may be loaded, a pool of huge pages made.
+constexpr std::chrono::nanoseconds kAbsentInterval = std::chrono::seconds(60);
+
+/// What came of reading a source in this poll.
+struct Poller::Outcome {
+  enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent };
+  Kind kind = Kind::kNone;
+  SourceReport report = {};
+  ErrorCode code = ErrorCode::kUndefined;  // of a failure
+};
+
+struct Poller::Entry {
+  explicit Entry(const SourceDescriptor& source) : descriptor(&source), polled(std::make_shared<PolledSource>(source)) {}
+
+  [[nodiscard]] bool is_off() const { return memstat::is_off(*descriptor, config); }
+  /// How often it is read; 0: at each poll.
+  [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
+
+  const SourceDescriptor* descriptor;
+  std::shared_ptr<PolledSource> polled;
+  SourceConfig config;
+  std::int64_t next_due_ns = INT64_MIN;
+  Outcome outcome;                               // not yet told to the metrics
+  bool was_up = false;                           // so its absence is a failure
+  std::optional<ErrorCode> open_failure;         // of opening, and still what each read fails with
+  bool was_absent_at_start = false;              // so that it cannot be looked for without privileges is no failure
+  std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
+  bool has_fresh_options = false;
+
+  // Written by the poller under status_mutex_.
+  SourceState state = SourceState::kUnknown;
+  std::string error;
+  std::size_t types = 0;
+};
+
+std::string_view to_string(SourceState state) {
+  switch (state) {
+    case SourceState::kUnknown: return "not read yet";
+    case SourceState::kOff: return "off";
+    case SourceState::kAbsent: return "not present";
+    case SourceState::kUp: return "up";
+    case SourceState::kDown: return "down";
+  }
+  return "unknown";
+}
+
+Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
+               const Config& config, Options options)
+    : view_(std::make_shared<OncePerPollView>(std::move(view))),
+      clock_(clock),
+      metrics_(metrics),
+      pool_(pool),
+      options_(std::move(options)),
+      reader_(view_) {
+  for (const SourceDescriptor* source : in_reading_order(options_.sources)) {
+    if (source->os == view_->os()) entries_.push_back(std::make_unique<Entry>(*source));
+  }
+  config_ = config;
+  forget_everything();
+  configure(config);
+}
+
+Poller::~Poller() = default;
+
+void Poller::forget_everything() {
+  list_ = std::make_unique<MemoryTypeList>();
+  tracker_ = std::make_unique<DeltaTracker>(tracker_options());
+  builder_ = std::make_unique<SnapshotBuilder>();
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    entry->next_due_ns = INT64_MIN;  // a replay's time starts over, too
+    if (entry->state == SourceState::kUp) entry->polled->reader.staging.statistics().clear();
+  }
+}
+
+DeltaTracker::Options Poller::tracker_options() const {
+  const auto any_matches = [](const std::vector<NamePattern>& patterns, std::string_view text) {
+    return patterns.empty() ||
+           std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& p) { return p.matches(text); });
+  };
+  DeltaTracker::Options options;
+  options.growth_window_ns = config_.growth_window.count();
+  options.limit_of = [limits = config_.limits](const MemoryType& type) {
+    for (const LimitConfig& limit : limits) {
+      if (limit.allocator.matches(to_string(type.allocator())) && limit.type.matches(type.name())) {
+        return ConfiguredLimit{.objects = limit.objects.value_or(0), .bytes = limit.bytes.value_or(0)};
+      }
+    }
+    return ConfiguredLimit{};
+  };
+  options.is_filtered = [filters = config_.filters](const MemoryType& type) {
+    return !filters.admit(to_string(type.allocator()), type.name());
+  };
+  options.wants_cpus = [per_cpu = config_.per_cpu, all = options_.everything, any_matches,
+                        filters = config_.filters](const MemoryType& type) {
+    if (!filters.admit(to_string(type.allocator()), type.name())) return false;
+    if (all) return true;
+    if (per_cpu.allocators.empty() && per_cpu.types.empty()) return false;
+    return any_matches(per_cpu.allocators, to_string(type.allocator())) && any_matches(per_cpu.types, type.name());
+  };
+  return options;
+}
+
+void Poller::configure(const Config& config) {
+  config_ = config;
+  tracker_->reconfigure(tracker_options());
+  metrics_.poll_interval(std::chrono::duration<double>(config_.poll.interval).count());
+  const bool is_limited = !options_.everything && !options_.unlimited;
+  Selection::Options bounds;
+  if (is_limited) bounds = {.min_bytes = config_.min_bytes, .series_limit = config_.series_limit};
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    entry->config = config_of(*entry->descriptor, config_);
+    entry->fresh_options = option_values(*entry->descriptor, entry->config);
+    entry->has_fresh_options = true;
+    entry->next_due_ns = INT64_MIN;
+    if (is_limited && entry->descriptor->is_roster) {
+      bounds.allocators[static_cast<std::size_t>(entry->descriptor->allocator)] = {
+          .top = option_number(*entry->descriptor, entry->config, "top", 0),
+          .min_bytes = option_number(*entry->descriptor, entry->config, "min_bytes", 0)};
+    }
+    if (entry->is_off()) {
+      metrics_.source_absent(entry->descriptor->name);
+      set_state(*entry, SourceState::kOff, "");
+    } else if (entry->state == SourceState::kOff) {
+      set_state(*entry, SourceState::kUnknown, "");
+    }
+  }
+  selection_.configure(bounds);
+}
+
+void Poller::open_sources() {
+  boot_time_ns_ = boot_time_ns(*view_);
+  metrics_.kernel_opened(to_string(view_->os()), view_->os_release(), static_cast<double>(boot_time_ns_) / 1e9);
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (entry->is_off()) continue;
+    hand_over_options(*entry);
+    const Result<void> opened = open_source(entry->polled->reader, *view_);
+    // Said here, since the polls to come can only say that the file cannot be opened any more.
+    entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
+    if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {
+      set_state(*entry, SourceState::kAbsent, to_string(opened.error()));
+    }
+    // As a state, so that the first poll does not say it again.
+    if (!opened && !entry->was_absent_at_start) {
+      entry->open_failure = opened.error().code;
+      set_state(*entry, SourceState::kDown, to_string(opened.error()));
+    }
+  }
+}
+
+void Poller::hand_over_options(Entry& entry) {
+  if (!entry.has_fresh_options || reader_.is_busy(*entry.polled)) return;
+  entry.polled->reader.raw.options.swap(entry.fresh_options);
+  entry.has_fresh_options = false;
+}
+
+void Poller::set_state(Entry& entry, SourceState state, std::string error) {
+  if (entry.state == state && entry.error == error) return;  // an unchanged error is logged once, then counted
+  if (options_.log) {
+    if (state == SourceState::kDown) options_.log(LogLevel::kError, error);
+    if (state == SourceState::kUp && entry.state == SourceState::kDown) {
+      options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": is up again");
+    }
+  }
+  const std::lock_guard lock(status_mutex_);
+  entry.state = state;
+  entry.error = std::move(error);
+}
+
+void Poller::succeeded(Entry& entry, double seconds) {
+  const Staging& staging = entry.polled->reader.staging;
+  std::uint64_t bytes = 0;
+  for (const Buffer& part : entry.polled->reader.raw.parts) bytes += part.size();
+  entry.was_up = true;
+  if (!staging.size_classes().empty()) size_classes_ = staging.size_classes();
+  entry.outcome = {.kind = Outcome::Kind::kSucceeded,
+                   .report = {.read_seconds = seconds,
+                              .read_bytes = bytes,
+                              .types = staging.types().size(),
+                              .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
+  set_state(entry, SourceState::kUp, {});
+  const std::lock_guard lock(status_mutex_);
+  entry.types = staging.types().size();
+}
+
+void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
+  const bool is_absent =
+      error.code == ErrorCode::kNotPresent || (error.code == ErrorCode::kPermission && entry.was_absent_at_start);
+  if (is_absent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
+    entry.outcome = {.kind = Outcome::Kind::kAbsent};
+    entry.next_due_ns = std::max<std::int64_t>(entry.next_due_ns, now_ns + kAbsentInterval.count());
+    const bool is_why = error.code == ErrorCode::kNotPresent || entry.state != SourceState::kAbsent;
+    if (is_why) set_state(entry, SourceState::kAbsent, to_string(error));
+    return;
+  }
+  entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
+  // What opening said knows more: it was said while there were privileges, with what to do.
+  if (entry.state == SourceState::kDown && entry.open_failure == error.code) return;
+  entry.open_failure.reset();
+  set_state(entry, SourceState::kDown, to_string(error));
+}
+
+void Poller::tell_metrics(Entry& entry) {
+  const Outcome outcome = std::exchange(entry.outcome, Outcome{});
+  switch (outcome.kind) {
+    case Outcome::Kind::kNone: break;
+    case Outcome::Kind::kSucceeded: metrics_.source_succeeded(entry.descriptor->name, outcome.report); break;
+    case Outcome::Kind::kFailed:
+      metrics_.source_failed(entry.descriptor->name, outcome.code, outcome.report.read_seconds);
+      break;
+    case Outcome::Kind::kAbsent: metrics_.source_absent(entry.descriptor->name); break;
+  }
+}
+
+void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
+  if (entry.is_off() || now_ns < entry.next_due_ns) return;
+  // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
+  if (entry.interval().count() > 0)
+    entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
+  hand_over_options(entry);
+  const std::int64_t begin_ns = clock_.monotonic_ns();
+  Result<void> result = reader_.read(entry.polled, config_.poll.timeout);
+  const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
+  if (result) result = commit_source(entry.polled->reader, *list_, generation_);
+  if (result) {
+    succeeded(entry, seconds);
+  } else {
+    failed(entry, result.error(), seconds, now_ns);
+  }
+  if (!reader_.is_busy(*entry.polled)) give_back_spent(entry.polled->reader);
+}
+
+/// What the sources that are up have beside the figures of types. Node figures and details are of tier full, and no other
+/// one pays for them.
+SnapshotExtras Poller::extras(Tier tier) {
+  SnapshotExtras extras;
+  statistics_.clear();
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (entry->state != SourceState::kUp) continue;
+    statistics_.push_back(&entry->polled->reader.staging.statistics());
+    if (tier != Tier::kFull) continue;
+    const auto allocator = static_cast<std::size_t>(entry->descriptor->allocator);
+    extras.live_node[allocator] = extras.live_node[allocator] | entry->descriptor->node_fields;
+    if (entry->descriptor->is_roster) extras.has_details[allocator] = true;
+  }
+  extras.statistics = statistics_;
+  return extras;
+}
+
+bool Poller::poll_or_throw(std::int64_t now_ns) {
+  ++generation_;
+  const std::int64_t begin_ns = clock_.monotonic_ns();
+  view_->begin_poll();
+  for (const std::unique_ptr<Entry>& entry : entries_) read_and_commit(*entry, now_ns);
+  view_->end_poll();
+  std::array<FieldMask, kAllocatorCount> live{};
+  std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
+  bool any_up = false;
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    if (entry->state != SourceState::kUp) continue;
+    any_up = true;
+    const auto allocator = static_cast<std::size_t>(entry->descriptor->allocator);
+    live[allocator] = live[allocator] | entry->descriptor->fields;
+    live_cpu[allocator] = live_cpu[allocator] | entry->descriptor->cpu_fields;
+  }
+  tracker_->track(*list_, live, live_cpu, generation_, now_ns);
+  if (generation_ > config_.retention) {
+    list_->evict_vanished_before(generation_ - config_.retention, [this](MemoryType& type) {
+      tracker_->forget(type);
+      builder_->forget(type);
+    });
+  }
+  if (RenderedSnapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
+    const RenderOptions rendered{.tier = options_.everything ? Tier::kFull : config_.tier,
+                                 .per_cpu = true,
+                                 .size_classes = options_.everything,
+                                 .created = config_.created_series};
+    builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
+                    {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
+    selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
+    render_text(rendered, *snapshot);
+    snapshot->polled_ns = begin_ns;
+    snapshot->allocators_of_system = 0;
+    for (const std::unique_ptr<Entry>& entry : entries_) {
+      snapshot->allocators_of_system |= 1U << static_cast<unsigned>(entry->descriptor->allocator);
+    }
+    metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9,
+                           static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9, snapshot->series,
+                           snapshot->series_dropped);
+    pool_.publish(snapshot);
+  } else {
+    metrics_.snapshot_skipped();
+  }
+  // Only now, so that a scrape does not see what this poll says of a source beside the types of the poll before.
+  for (const std::unique_ptr<Entry>& entry : entries_) tell_metrics(*entry);
+  return any_up;
+}
+
+bool Poller::poll(std::int64_t now_ns) {
+  try {
+    return poll_or_throw(now_ns);
+  } catch (const std::exception& exception) {
+    // Most likely std::bad_alloc. The last snapshot stays, the next poll tries again.
+    try {
+      if (options_.log) options_.log(LogLevel::kError, std::string("this poll came to nothing: ") + exception.what());
+    } catch (const std::exception&) {  // no memory to say so either
+    }
+    return false;
+  }
+}
+
+std::vector<SourceStatus> Poller::statuses() const {
+  const std::lock_guard lock(status_mutex_);
+  std::vector<SourceStatus> statuses;
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    statuses.push_back({.name = std::string(entry->descriptor->name),
+                        .origin = std::string(entry->descriptor->origin),
+                        .state = entry->state,
+                        .error = entry->error,
+                        .types = entry->types});
+  }
+  return statuses;
+}
+
+}  // namespace memstat

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One poll: read every source, commit, track, build and publish a snapshot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "core/base/clock.h"
+#include "core/kernel/once_per_poll.h"
+#include "core/source.h"
+#include "daemon/exposition/exposition.h"
+#include "daemon/exposition/snapshot_pool.h"
+#include "daemon/poll/reader_thread.h"
+#include "daemon/snapshot/selection.h"
+#include "daemon/telemetry/self_metrics.h"
+#include "daemon/telemetry/source_status.h"
+#include "daemon/tracking/delta_tracker.h"
+
+namespace memstat {
+
+/// Owns the list, the tracker and the sources; the only one that touches them.
+/// Thread safety: one thread (the poller's), but for statuses(), which is safe, and cancel().
+class Poller : public SourceStatuses {
+ public:
+  struct Options {
+    bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
+    bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
+    /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
+    std::function<void(LogLevel, std::string_view)> log = {};
+    std::span<const SourceDescriptor* const> sources = all_sources();  ///< Those of the kernel's system are polled.
+  };
+
+  Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
+         const Config& config, Options options);
+  ~Poller();
+
+  /// Opens every source and asks when the kernel started, while privileges last. Call once, before the first poll.
+  void open_sources();
+
+  /// A new configuration; takes effect with the next poll. What was counted stays.
+  void configure(const Config& config);
+
+  /// One poll. `now_ns` is the monotonic time of the kernel's figures (a replay has the capture's own), which deltas and
+  /// growth are made with. Returns whether any source is up. Does not throw.
+  bool poll(std::int64_t now_ns);
+
+  /// Forgets all types, and so all that was counted: a replay that starts over.
+  void forget_everything();
+
+  /// Ends the wait for a read that is under way, for shutdown.
+  void cancel() { reader_.cancel(); }
+
+  /// Threads stuck in a read now.
+  [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }
+
+  /// All sources that this kernel's system could have, in the order in which they are read, as of the last poll.
+  [[nodiscard]] std::vector<SourceStatus> statuses() const override;
+
+ private:
+  struct Outcome;
+  struct Entry;
+
+  void hand_over_options(Entry& entry);
+  void read_and_commit(Entry& entry, std::int64_t now_ns);
+  void succeeded(Entry& entry, double seconds);
+  void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
+  void tell_metrics(Entry& entry);
+  void set_state(Entry& entry, SourceState state, std::string error);
+  [[nodiscard]] DeltaTracker::Options tracker_options() const;
+  [[nodiscard]] SnapshotExtras extras(Tier tier);
+  [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
+
+  std::shared_ptr<OncePerPollView> view_;
+  const Clock& clock_;
+  SelfMetrics& metrics_;
+  SnapshotPool& pool_;
+  Options options_;
+  Config config_;
+  ReaderThread reader_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
+  mutable std::mutex status_mutex_;              // guards what statuses() reads of the entries
+  std::unique_ptr<MemoryTypeList> list_;
+  std::unique_ptr<DeltaTracker> tracker_;
+  std::unique_ptr<SnapshotBuilder> builder_;
+  Selection selection_;
+  std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
+  std::vector<std::uint64_t> size_classes_;          // of malloc, B
+  std::uint64_t generation_ = 0;
+  std::int64_t boot_time_ns_ = 0;  // 0: not known
+};
+
+}  // namespace memstat

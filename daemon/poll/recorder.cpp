@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/recorder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "config/values.h"
+#include "core/capture/archive.h"
+#include "daemon/poll/archive_series.h"
+
+namespace memstat {
+namespace {
+
+/// The recording and the view that it decorates, kept alive together: a read that is stuck may need both for ever.
+struct Views {
+  std::shared_ptr<KernelView> inner;
+  std::unique_ptr<RecordingKernelView> recording;
+};
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+/// Hidden, and the same for all archives of a series, so that what an interrupted run left is found.
+std::string work_name_of(const std::string& path) {
+  return "." + std::filesystem::path(path).filename().string() + ".polls";
+}
+
+/// Whether the account may make and remove what is in that directory, by its mode.
+bool may_write(const struct stat& directory, const FolderOwner& owner) {
+  if (owner.user < 0 || directory.st_uid == static_cast<uid_t>(owner.user)) return true;
+  if (directory.st_gid == static_cast<gid_t>(owner.group)) return (directory.st_mode & S_IWGRP) != 0;
+  return (directory.st_mode & S_IWOTH) != 0;
+}
+
+}  // namespace
+
+Result<void> Recorder::open_archive(const Config& config, const Options& options) {
+  const std::string parent = parent_of(config.capture.record);
+  parent_ = UniqueFd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent_) return system_error(config.capture.record, errno, "cannot open the directory that the archive is to be in");
+  auto opened = open_in_series(parent_.get(), config.capture.record,
+                               {.may_number = options.is_service,
+                                .max_bytes = config.capture.max_bytes,
+                                .max_age_ns = config.capture.max_age.count()});
+  if (!opened) return opened.error();
+  archive_ = std::move(opened->file);
+  archive_path_ = parent == "." && config.capture.record.find('/') == std::string::npos
+                      ? opened->name
+                      : (std::filesystem::path(parent) / opened->name).string();
+  work_folder_ = (std::filesystem::path(parent) / work_name_of(config.capture.record)).string();
+  return {};
+}
+
+void Recorder::remove_leftovers(KernelView& view, const Clock& clock) {
+  auto leftovers = RecordingKernelView::create(view, {.folder = work_folder_, .fresh = true}, clock);
+  if (!leftovers || !(*leftovers)->remove_everything()) return;
+  ::unlinkat(parent_.get(), std::filesystem::path(work_folder_).filename().c_str(), AT_REMOVEDIR);
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelView>& view, const Config& config,
+                                                   const Clock& clock, const Options& options) {
+  std::unique_ptr<Recorder> recorder(new Recorder);
+  RecordingOptions recording_options{.folder = config.capture.record,
+                                     .max_bytes = config.capture.max_bytes,
+                                     .max_age_ns = config.capture.max_age.count(),
+                                     .owner = options.owner};
+  if (const CaptureManifest* replayed = options.replayed; replayed != nullptr) {
+    recording_options.release = replayed->release;
+    recording_options.machine = replayed->machine;
+    if (!replayed->how.empty())
+      recording_options.how = "Recorded again by memstatd while it replayed a capture: " + replayed->how;
+  }
+  if (is_archive_path(config.capture.record)) {
+    if (auto opened = recorder->open_archive(config, options); !opened) return opened.error();
+    recording_options.folder = recorder->work_folder_;
+    // The polls of an interrupted run belong into no archive of --once.
+    recording_options.fresh = !options.is_service;
+  }
+  auto recording = RecordingKernelView::create(*view, recording_options, clock);
+  if (!recording && recorder->archive_) {
+    // Leftovers of another kernel, or of a run as another account: neither can go into the new archive.
+    recorder->remove_leftovers(*view, clock);
+    recording = RecordingKernelView::create(*view, recording_options, clock);
+  }
+  if (!recording) {
+    if (recorder->archive_)
+      ::unlinkat(recorder->parent_.get(), std::filesystem::path(recorder->archive_path_).filename().c_str(), 0);
+    return recording.error();
+  }
+  const auto views = std::make_shared<Views>(Views{view, *std::move(recording)});
+  recorder->recording_ = std::shared_ptr<RecordingKernelView>(views, views->recording.get());
+  struct stat parent {};
+  if (recorder->parent_ && (::fstat(recorder->parent_.get(), &parent) != 0 || !may_write(parent, options.owner)))
+    recorder->parent_ = UniqueFd();
+  return recorder;
+}
+
+std::vector<std::string> Recorder::writable_paths() const {
+  if (archive_path_.empty()) return {recording_->folder()};
+  if (parent_) return {parent_of(archive_path_)};
+  return {work_folder_};
+}
+
+Result<void> Recorder::finish() {
+  if (archive_path_.empty()) return {};
+  Result<void> result;
+  if (auto files = recording_->open_files(); !files) {
+    result = files.error();
+  } else {
+    result = pack_capture(**files, archive_path_, archive_.get());
+  }
+  if (!result) {
+    // An empty archive is taken up by the next run.
+    (void)!::ftruncate(archive_.get(), 0);
+    result.error().detail += " (the polls are in " + recording_->folder() + ")";
+    return result;
+  }
+  result = recording_->remove_everything();
+  // Not where the directory above is closed to us: there the empty directory stays, and is used again.
+  if (parent_) ::unlinkat(parent_.get(), std::filesystem::path(work_folder_).filename().c_str(), AT_REMOVEDIR);
+  return result;
+}
+
+}  // namespace memstat

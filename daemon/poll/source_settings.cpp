@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/source_settings.h"
+
+#include <algorithm>
+
+namespace memstat {
+
+bool is_off(const SourceDescriptor& source, const SourceConfig& config) {
+  return config.enabled == Switch::kOff || (config.enabled == Switch::kAuto && !source.is_on_by_default);
+}
+
+const SourceConfig& config_of(const SourceDescriptor& source, const Config& config) {
+  static const SourceConfig kDefaults;
+  const auto chosen = config.sources.find(source.name);
+  return chosen == config.sources.end() ? kDefaults : chosen->second;
+}
+
+std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, const SourceConfig& config) {
+  std::vector<SourceOptionValue> values;
+  for (const SourceOption& option : source.options) {
+    SourceOptionValue& value = values.emplace_back();
+    const auto set = config.settings.find(option.name);
+    if (option.kind != SourceOption::Kind::kPattern) {
+      value.number = set == config.settings.end() ? option.default_number : set->second.number;
+    } else if (set != config.settings.end()) {
+      value.matches = [pattern = set->second.pattern](std::string_view name) { return pattern.matches(name); };
+    } else if (!option.default_pattern.empty()) {
+      if (auto pattern = NamePattern::compile(option.default_pattern); pattern) {
+        value.matches = [usual = *std::move(pattern)](std::string_view name) { return usual.matches(name); };
+      }
+    }
+  }
+  return values;
+}
+
+std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& config, std::string_view option,
+                            std::uint64_t otherwise) {
+  for (const SourceOption& candidate : source.options) {
+    if (candidate.name != option) continue;
+    const auto set = config.settings.find(option);
+    return set == config.settings.end() ? candidate.default_number : set->second.number;
+  }
+  return otherwise;
+}
+
+std::vector<std::string> reopened_folders(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
+                                          const Config& config) {
+  std::vector<std::string> folders;
+  for (const SourceDescriptor* source : sources) {
+    if (source->os != os || is_off(*source, config_of(*source, config))) continue;
+    for (const std::string_view folder : source->reopened_folders) {
+      if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.emplace_back(folder);
+    }
+  }
+  return folders;
+}
+
+}  // namespace memstat

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Privileges on FreeBSD. Reading statistics needs none there (kern.malloc_stats and vm.zone_stats are open to everyone), so
+// this is about not staying root. There is no Capsicum: the two sysctls are not marked readable in capability mode, and a
+// process in it could not poll them.
+#if defined(__FreeBSD__)
+#include <sys/types.h>
+
+#include <grp.h>
+#include <link.h>
+#include <pwd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/sanitizer.h"
+#include "daemon/privileges/privileges.h"
+
+namespace memstat {
+namespace {
+
+Error refused(const char* call, int system_errno, const char* advice) {
+  Error error = system_error({}, system_errno, std::string(call) + " failed; " + advice);
+  error.source = "privileges";
+  return error;
+}
+
+#if !defined(MEMSTAT_SANITIZED)
+// Libraries that are called at start or in a replay, if at all: civetweb brings OpenSSL's along, which nothing here uses.
+// They are most of what mlockall would make resident.
+constexpr std::array<std::string_view, 10> kNotLocked = {"libarchive.", "libbz2.", "libcrypto.", "libexpat.",   "liblzma.",
+                                                         "libssl.",     "libb2.",  "liblz4.",    "libyaml-cpp", "libzstd."};
+
+bool is_locked(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);  // "" is the program itself
+  return std::none_of(kNotLocked.begin(), kNotLocked.end(),
+                      [name](std::string_view other) { return name.starts_with(other); });
+}
+
+/// Locks the segments of one loaded object. `failure` gets the errno. Not 0: no more objects.
+int lock_object(dl_phdr_info* object, std::size_t, void* failure) {
+  if (!is_locked(object->dlpi_name == nullptr ? "" : object->dlpi_name)) return 0;
+  for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is what the loader tells
+    if (mlock(reinterpret_cast<const void*>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz) != 0) {
+      *static_cast<int*>(failure) = errno;
+      return 1;
+    }
+  }
+  return 0;
+}
+#endif
+
+// Code and data of the program and of the libraries that polls and scrapes run: under memory pressure the kernel takes code
+// away first, and each page of it would have to be read from the disk. Not mlockall: there is no MCL_ONFAULT here, so it
+// makes resident whatever is mapped, used or not (16 MB), and with MCL_FUTURE every reserved thread stack and allocator
+// chunk.
+void lock_memory(PrivilegeReport& report) {
+#if defined(MEMSTAT_SANITIZED)
+  report.notes.push_back("lock_memory: not under a sanitizer, whose shadow memory is larger than the machine's");
+#else
+  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+  if (geteuid() == 0) (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);  // A refusal shows in mlock.
+  int failure = 0;
+  dl_iterate_phdr(lock_object, &failure);
+  if (failure != 0) {
+    munlockall();
+    report.notes.push_back(std::string("lock_memory: mlock failed (") + std::strerror(failure) +
+                           "); start as root or raise the limit memorylocked of the login class");
+    return;
+  }
+  report.memory_locked = true;
+  report.notes.push_back("lock_memory: the code and data of memstatd and of the libraries that it polls with are locked");
+#endif
+}
+
+Result<void> change_user(const std::string& user, PrivilegeReport& report) {
+  if (user.empty()) {
+    report.notes.push_back("user: the key is empty, the present user stays");
+    return {};
+  }
+  if (geteuid() != 0) {
+    report.notes.push_back("user: not started as root, so uid " + std::to_string(getuid()) + " stays");
+    return {};
+  }
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> text(16384);
+  const int status = getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found);
+  if (found == nullptr) {
+    return Error{
+        .code = ErrorCode::kData,
+        .source = "privileges",
+        .path = {},
+        .system_errno = status,
+        .offset = {},
+        .detail = "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the present user"};
+  }
+  const char* const advice = "start memstatd with the right to change its user, or set the key user to \"\"";
+  // The group list of FreeBSD holds the effective group first.
+  if (setgroups(1, &entry.pw_gid) != 0) return refused("setgroups", errno, advice);
+  if (setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) != 0) return refused("setresgid", errno, advice);
+  if (setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid) != 0) return refused("setresuid", errno, advice);
+  if (entry.pw_uid != 0 && seteuid(0) == 0) return refused("giving up root", EPERM, "the kernel let it come back");
+  report.user_changed = true;
+  return {};
+}
+
+}  // namespace
+
+Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
+  PrivilegeReport report;
+  if (options.lock_memory) {
+    lock_memory(report);
+  } else {
+    report.notes.push_back("lock_memory: off by configuration");
+  }
+  if (const Result<void> changed = change_user(options.user, report); !changed) return changed.error();
+  report.notes.push_back(options.sandbox ? "sandbox: none on FreeBSD, capability mode refuses the sysctls that are polled"
+                                         : "sandbox: off by configuration");
+  return report;
+}
+
+}  // namespace memstat
+#endif

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Privileges on Linux: memory, user, capabilities, no_new_privs, Landlock, seccomp, in this order, because each step needs
+// what a later one takes away. Kernel interfaces younger than the oldest headers we build with are declared here by their
+// numbers.
+#if defined(__linux__)
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "core/base/sanitizer.h"
+#include "core/base/text.h"
+#include "daemon/privileges/privileges.h"
+#include "daemon/privileges/seccomp_linux.h"
+
+namespace memstat {
+namespace {
+
+#if defined(MEMSTAT_SANITIZED)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+std::string errno_text(int system_errno) { return std::string(std::strerror(system_errno)); }
+
+Error refused(std::string what, int system_errno, std::string_view advice) {
+  Error error{.code = ErrorCode::kPermission,
+              .source = "privileges",
+              .path = {},
+              .system_errno = system_errno,
+              .offset = {},
+              .detail = std::move(what)};
+  error.detail += "; ";
+  error.detail += advice;
+  return error;
+}
+
+Error wrong(std::string detail) {
+  return Error{.code = ErrorCode::kData,
+               .source = "privileges",
+               .path = {},
+               .system_errno = 0,
+               .offset = {},
+               .detail = std::move(detail)};
+}
+
+// 0 when /proc does not tell.
+unsigned list_threads() {
+  DIR* const folder = opendir("/proc/self/task");
+  if (folder == nullptr) return 0;
+  unsigned count = 0;
+  while (const dirent* const entry = readdir(folder)) count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
+// A thread that has been joined, such as the one that read the configuration, may still be on its way out of the list.
+unsigned count_threads() {
+  constexpr int kLooks = 200;
+  constexpr timespec kBetweenLooks{.tv_sec = 0, .tv_nsec = 1'000'000};
+  unsigned count = list_threads();
+  for (int look = 0; count > 1 && look < kLooks; ++look) {
+    nanosleep(&kBetweenLooks, nullptr);
+    count = list_threads();
+  }
+  return count;
+}
+
+// ---- memory ------------------------------------------------------------------------------------------------------------
+
+constexpr rlim_t kSmallestFiniteLimitBytes = rlim_t{64} << 20;
+constexpr rlim_t kHeadroomBytes = rlim_t{16} << 20;  // More than the main thread's stack may still grow (8 MiB).
+
+rlim_t address_space_bytes() {
+  unsigned long long pages = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return RLIM_INFINITY;
+  const int got = std::fscanf(file, "%llu", &pages);
+  std::fclose(file);
+  return got == 1 ? static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) : RLIM_INFINITY;
+}
+
+// MCL_ONFAULT keeps untouched pages out of memory, but the limit counts address space, touched or not. So:
+// - no limit (root lifts it): lock everything, now and later;
+// - a finite limit: lock only what is mapped now. With MCL_FUTURE each thread stack and each allocator arena (64 MiB of
+//   address space reserved for one thread) would count in full, and at the limit mmap, hence malloc, would fail: a
+//   monitor that swaps is better than one that dies. Growth of the main stack and heap must still fit, hence the headroom.
+void lock_memory(PrivilegeReport& report) {
+  if (kSanitized) {
+    report.notes.emplace_back("lock_memory: not under a sanitizer, whose shadow memory is larger than the machine's");
+    return;
+  }
+  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+  rlimit limit{};
+  if (setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) {  // Needs CAP_SYS_RESOURCE unless there was no limit anyway.
+    limit = unlimited;
+  } else if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) {
+    limit.rlim_cur = 0;
+  }
+  const bool infinite = limit.rlim_cur == RLIM_INFINITY;
+  const rlim_t used = address_space_bytes();
+  if (!infinite && (limit.rlim_cur < kSmallestFiniteLimitBytes || used > limit.rlim_cur - kHeadroomBytes)) {
+    const std::string have = std::to_string(limit.rlim_cur / 1024) + " KiB";
+    report.notes.push_back("lock_memory: the limit RLIMIT_MEMLOCK of " + have +
+                           " is too small; raise it (systemd: LimitMEMLOCK=infinity; root needs CAP_SYS_RESOURCE for it)");
+    return;
+  }
+  if (mlockall(MCL_CURRENT | MCL_ONFAULT | (infinite ? MCL_FUTURE : 0)) != 0) {
+    report.notes.push_back("lock_memory: mlockall failed (" + errno_text(errno) + "); memory may be swapped out");
+    return;
+  }
+  report.memory_locked = true;
+  if (!infinite) {
+    report.notes.emplace_back(
+        "lock_memory: RLIMIT_MEMLOCK is finite, so only what is mapped at start is locked; systemd: LimitMEMLOCK=infinity");
+  }
+}
+
+// ---- user and capabilities -----------------------------------------------------------------------------------------------
+
+struct Account {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+Result<Account> find_account(const std::string& user) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> text(16384);
+  int status = 0;
+  while ((status = getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found)) == ERANGE &&
+         text.size() < (1U << 20)) {
+    text.resize(text.size() * 2);
+  }
+  if (found == nullptr) {
+    Error error =
+        wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the present user");
+    error.system_errno = status;
+    return error;
+  }
+  return Account{.uid = entry.pw_uid, .gid = entry.pw_gid};
+}
+
+Result<void> become(const Account& account) {
+  constexpr std::string_view kAdvice =
+      "start memstatd with CAP_SETUID and CAP_SETGID, or as the wanted user with the key user set to \"\"";
+  if (setgroups(0, nullptr) != 0) return refused("setgroups failed", errno, kAdvice);
+  if (setresgid(account.gid, account.gid, account.gid) != 0) return refused("setresgid failed", errno, kAdvice);
+  if (setresuid(account.uid, account.uid, account.uid) != 0) return refused("setresuid failed", errno, kAdvice);
+  if (account.uid != 0 && (setresuid(0, 0, 0) == 0 || getuid() != account.uid || geteuid() != account.uid)) {
+    return refused("root was given up, but the kernel let it come back", 0, "report this with the kernel's version");
+  }
+  return {};
+}
+
+// The bounding set decides what an exec could gain. Must come before the user changes (needs CAP_SETPCAP).
+void empty_bounding_set(PrivilegeReport& report) {
+  int kept = 0;
+  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+    if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) ++kept;
+  }
+  if (kept != 0) {
+    report.notes.push_back("capabilities: the bounding set keeps " + std::to_string(kept) +
+                           " (emptying it takes CAP_SETPCAP); no_new_privs makes them unreachable");
+  }
+}
+
+Result<void> clear_capabilities() {
+  constexpr std::string_view kAdvice = "if a system call filter is around memstatd, let it allow capset and capget";
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // Fails only where there is no ambient set.
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+  if (syscall(SYS_capset, &header, sets) != 0) return refused("capset failed", errno, kAdvice);
+  header.version = _LINUX_CAPABILITY_VERSION_3;
+  if (syscall(SYS_capget, &header, sets) != 0) return refused("capget failed", errno, kAdvice);
+  for (const __user_cap_data_struct& set : sets) {
+    if ((set.effective | set.permitted | set.inheritable) != 0) {
+      return refused("capabilities remain after capset", 0, "report this with the kernel's version");
+    }
+  }
+  return {};
+}
+
+// ---- Landlock ----------------------------------------------------------------------------------------------------------
+
+constexpr long kSysLandlockCreateRuleset = 444;
+constexpr long kSysLandlockAddRule = 445;
+constexpr long kSysLandlockRestrictSelf = 446;
+constexpr std::uint32_t kLandlockVersionQuery = 1;
+constexpr int kLandlockRulePathBeneath = 1;
+
+struct LandlockRulesetAttr {
+  std::uint64_t handled_access_fs = 0;
+  std::uint64_t handled_access_net = 0;  // ABI 4
+  std::uint64_t scoped = 0;              // ABI 6
+};
+struct __attribute__((packed)) LandlockPathBeneathAttr {
+  std::uint64_t allowed_access = 0;
+  std::int32_t parent_fd = -1;
+};
+
+enum LandlockAccess : std::uint64_t {
+  kWriteFile = 1U << 1,
+  kReadFile = 1U << 2,
+  kReadDir = 1U << 3,
+  kRemoveDir = 1U << 4,
+  kRemoveFile = 1U << 5,
+  kMakeDir = 1U << 7,
+  kMakeReg = 1U << 8,
+  kMakeSym = 1U << 12,
+  kAllOfAbi1 = (1U << 13) - 1,
+  kRefer = 1U << 13,     // ABI 2
+  kTruncate = 1U << 14,  // ABI 3
+  kIoctlDev = 1U << 15,  // ABI 5
+  kForFiles = kWriteFile | kReadFile | kTruncate,
+};
+constexpr std::uint64_t kNetBindTcp = 1U << 0;
+constexpr std::uint64_t kNetConnectTcp = 1U << 1;
+constexpr std::uint64_t kScopeAbstractUnixAndSignals = 3;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+void allow_path(int ruleset, const std::string& path, std::uint64_t access, PrivilegeReport& report) {
+  const Descriptor target(open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat status {};
+  if (target.get() < 0 || fstat(target.get(), &status) != 0) {
+    report.notes.push_back("sandbox: " + path + ": out of reach from now on (" + errno_text(errno) + ")");
+    return;
+  }
+  if (!S_ISDIR(status.st_mode)) access &= kForFiles;  // The kernel refuses rights on folders for a file.
+  const LandlockPathBeneathAttr rule{.allowed_access = access, .parent_fd = target.get()};
+  if (syscall(kSysLandlockAddRule, ruleset, kLandlockRulePathBeneath, &rule, 0) != 0) {
+    report.notes.push_back("sandbox: " + path + ": out of reach from now on (Landlock: " + errno_text(errno) + ")");
+  }
+}
+
+// Prepared while still root, so that a path below a private folder can be named; in force only with landlock_restrict_self.
+std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, PrivilegeReport& report) {
+  const long abi = syscall(kSysLandlockCreateRuleset, nullptr, 0, kLandlockVersionQuery);
+  if (abi < 1) {
+    report.notes.push_back("sandbox: no Landlock on this kernel (" + errno_text(errno) +
+                           "); files stay reachable as far as their permissions allow");
+    return std::nullopt;
+  }
+  LandlockRulesetAttr attributes;
+  attributes.handled_access_fs = kAllOfAbi1;
+  if (abi >= 2) attributes.handled_access_fs |= kRefer;
+  if (abi >= 3) attributes.handled_access_fs |= kTruncate;
+  if (abi >= 4) attributes.handled_access_net = kNetBindTcp | kNetConnectTcp;
+  if (abi >= 5) attributes.handled_access_fs |= kIoctlDev;
+  if (abi >= 6) attributes.scoped = kScopeAbstractUnixAndSignals;
+  Descriptor ruleset(static_cast<int>(syscall(kSysLandlockCreateRuleset, &attributes, sizeof attributes, 0)));
+  if (ruleset.get() < 0) {
+    report.notes.push_back("sandbox: Landlock refused its rules (" + errno_text(errno) + ")");
+    return std::nullopt;
+  }
+  const std::uint64_t read = kReadFile | kReadDir;
+  const std::uint64_t write = read | kWriteFile | kRemoveDir | kRemoveFile | kMakeDir | kMakeReg | kMakeSym |
+                              (attributes.handled_access_fs & (kRefer | kTruncate));
+  for (const std::string& path : options.readable_paths) allow_path(ruleset.get(), path, read, report);
+  for (const std::string& path : options.writable_paths) allow_path(ruleset.get(), path, write, report);
+  return ruleset;
+}
+
+}  // namespace
+
+Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
+  PrivilegeReport report;
+  // A sanitizer's run-time may keep a thread of its own, which never touches our data.
+  if (const unsigned threads = count_threads(); threads > 1 && !kSanitized) {
+    return wrong("privileges must be dropped before threads start, but there are " + std::to_string(threads) +
+                 "; each of the others would keep them");
+  }
+
+  std::optional<Account> account;
+  if (options.user.empty()) {
+    report.notes.push_back("user: the key is empty, uid " + std::to_string(geteuid()) + " stays");
+  } else if (geteuid() != 0) {
+    report.notes.push_back("user: not started as root, so uid " + std::to_string(geteuid()) + " stays");
+  } else {
+    Result<Account> found = find_account(options.user);
+    if (!found) return found.error();
+    account = *found;
+  }
+
+  if (options.lock_memory) {
+    lock_memory(report);
+  } else {
+    report.notes.emplace_back("lock_memory: off by configuration");
+  }
+  tzset();  // The log's local time comes from /etc/localtime, which is read once, and soon out of reach.
+  const std::optional<Descriptor> ruleset =
+      options.sandbox && !kSanitized ? prepare_landlock(options, report) : std::nullopt;
+
+  empty_bounding_set(report);
+  if (account) {
+    if (const Result<void> changed = become(*account); !changed) return changed.error();
+    report.user_changed = true;
+  }
+  if (const Result<void> cleared = clear_capabilities(); !cleared) return cleared.error();
+  if (geteuid() == 0) {
+    report.notes.emplace_back(
+        "user: still uid 0, which owns the kernel's files even without capabilities; set the key user");
+  }
+  // A changed user cannot be traced, not even by the leak checker of its own process.
+  if (kSanitized) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+
+  if (!options.sandbox) {
+    report.notes.emplace_back("sandbox: off by configuration");
+    return report;
+  }
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
+    report.no_new_privileges = true;
+  } else {
+    report.notes.push_back("sandbox: no_new_privs was refused (" + errno_text(errno) + ")");
+  }
+  if (kSanitized) {
+    report.notes.emplace_back("sandbox: neither Landlock nor seccomp under a sanitizer, whose run-time they would cripple");
+    return report;
+  }
+  if (ruleset) {
+    if (syscall(kSysLandlockRestrictSelf, ruleset->get(), 0) == 0) {
+      report.landlock = true;
+    } else {
+      report.notes.push_back("sandbox: Landlock could not be entered (" + errno_text(errno) + ")");
+    }
+  }
+  if (Result<void> entered = enter_seccomp(report); !entered) return entered.error();
+  return report;
+}
+
+}  // namespace memstat
+#endif

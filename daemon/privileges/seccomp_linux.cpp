@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The filter of system calls, made by libseccomp in a child process: libseccomp crashes or loops where an allocation
+// of its fails, and it leaves some hundred kilobytes of heap behind.
+#if defined(__linux__)
+#include "daemon/privileges/seccomp_linux.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/text.h"
+
+#if defined(MEMSTAT_HAVE_SECCOMP)
+#include <seccomp.h>
+#endif
+
+namespace memstat {
+namespace {
+
+#if defined(MEMSTAT_HAVE_SECCOMP)
+long load_program(sock_filter* instructions, std::size_t count) {
+  sock_fprog program{.len = static_cast<unsigned short>(count), .filter = instructions};
+  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+// By name, because a name that this architecture or this libseccomp lacks is then simply skipped. Separated by blanks.
+constexpr std::string_view kAllowed =
+    // Memory.
+    "brk mremap munmap madvise mlock mlock2 munlock "
+    // Threads, scheduling, identity.
+    "futex futex_time64 futex_waitv set_robust_list get_robust_list rseq set_tid_address membarrier exit exit_group "
+    "gettid getpid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp getpgid getsid "
+    "wait4 waitid getcpu sched_yield sched_getaffinity sched_setaffinity sched_getscheduler sched_getparam "
+    "sched_get_priority_max sched_get_priority_min capget "
+    // Signals.
+    "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait rt_sigtimedwait_time64 rt_sigpending rt_sigsuspend "
+    "sigaltstack sigreturn signalfd signalfd4 restart_syscall pause "
+    // Time.
+    "clock_gettime clock_gettime64 clock_getres clock_getres_time64 clock_nanosleep clock_nanosleep_time64 "
+    "nanosleep gettimeofday time times timerfd_create timerfd_settime timerfd_settime64 timerfd_gettime "
+    // The machine and the daemon's own consumption.
+    "uname sysinfo getrusage getrlimit ugetrlimit getrandom "
+    // Reading and writing.
+    "read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek _llseek sendfile sendfile64 "
+    "copy_file_range close close_range dup dup2 dup3 fcntl fcntl64 flock pipe pipe2 eventfd eventfd2 poll ppoll "
+    "ppoll_time64 select _newselect pselect6 pselect6_time64 epoll_create epoll_create1 epoll_ctl epoll_wait "
+    "epoll_pwait epoll_pwait2 "
+    // Files: the kernel's, the configuration, recordings. Landlock and permissions decide which.
+    "open openat openat2 creat stat stat64 lstat lstat64 fstat fstat64 newfstatat fstatat64 statx statfs statfs64 "
+    "fstatfs fstatfs64 access faccessat faccessat2 readlink readlinkat getcwd getdents getdents64 mkdir mkdirat "
+    "rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat ftruncate ftruncate64 fallocate fsync "
+    "fdatasync sync_file_range fadvise64 fadvise64_64 chmod fchmod fchmodat umask utimensat utimensat_time64 "
+    // Sockets. No connect: nothing in the daemon calls out, and what reads root's figures should not be able to. No bind
+    // and no listen: HttpListeners has done both before.
+    "accept accept4 getsockname getpeername getsockopt setsockopt shutdown recv recvfrom "
+    "recvmsg recvmmsg send ";
+
+// Calls that no bug of ours makes: whoever makes one is not us any more.
+constexpr std::string_view kKilled =
+    "execve execveat ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp bpf userfaultfd "
+    "io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key mount umount umount2 pivot_root "
+    "chroot open_tree move_mount mount_setattr fsopen fsconfig fsmount fspick setns unshare kexec_load "
+    "kexec_file_load init_module finit_module delete_module reboot swapon swapoff acct iopl ioperm modify_ldt "
+    "open_by_handle_at settimeofday clock_settime clock_adjtime adjtimex stime sethostname setdomainname syslog "
+    "vhangup quotactl personality uselib lookup_dcookie nfsservctl fanotify_init ";
+
+// The same for calls whose arguments matter: one that the filter must allow, so that the daemon can work.
+struct NeededCall {
+  const char* name;
+  unsigned argument;
+  std::uint64_t value;
+};
+constexpr std::uint64_t kCloneThread = 0x10000;
+#if defined(__s390__) || defined(__s390x__)
+constexpr unsigned kCloneFlagsArgument = 1;
+#else
+constexpr unsigned kCloneFlagsArgument = 0;
+#endif
+constexpr NeededCall kNeeded[] = {{"clone", kCloneFlagsArgument, kCloneThread},
+                                  {"mmap", 2, PROT_READ | PROT_WRITE},
+                                  {"mprotect", 2, PROT_READ},
+                                  {"sendto", 3, MSG_NOSIGNAL},
+                                  {"sendmsg", 2, MSG_NOSIGNAL},
+                                  {"ioctl", 1, FIONREAD},
+                                  {"prctl", 0, PR_SET_NAME}};
+
+class Filter {
+ public:
+  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
+  ~Filter() {
+    if (context_ != nullptr) seccomp_release(context_);
+  }
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  void rule(std::uint32_t action, std::string_view name, std::initializer_list<scmp_arg_cmp> conditions = {}) {
+    const int number = seccomp_syscall_resolve_name(std::string(name).c_str());
+    if (number == __NR_SCMP_ERROR || context_ == nullptr) return;
+    const int status =
+        seccomp_rule_add_array(context_, action, number, static_cast<unsigned>(conditions.size()), conditions.begin());
+    if (status != 0 && status != -EDOM && status_ == 0) status_ = status;  // EDOM: not on this architecture.
+  }
+  void rules(std::uint32_t action, std::string_view names) {
+    for (std::string_view name; next_word(names, name);) rule(action, name);
+  }
+  // 0, or the first errno.
+  int export_to(int file) {
+    if (context_ == nullptr) return ENOMEM;
+    if (status_ == 0) status_ = seccomp_export_bpf(context_, file);
+    return -status_;
+  }
+
+ private:
+  scmp_filter_ctx context_;
+  int status_ = 0;
+};
+
+scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  return scmp_arg_cmp{.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
+}
+
+scmp_arg_cmp equal(unsigned argument, std::uint64_t value) {
+  return scmp_arg_cmp{.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value, .datum_b = 0};
+}
+
+// Numbers of ioctl and prctl and the like are compared in their lower 32 bits: C libraries disagree about sign extension.
+scmp_arg_cmp equal32(unsigned argument, std::uint32_t value) { return masked(argument, 0xffffffffU, value); }
+
+/// The filter as the kernel takes it, into a file. Returns 0 or an errno.
+int export_filter(pid_t self_process, int file) {
+  constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it.
+  constexpr std::uint32_t kTypeMask = 0xf;         // Without SOCK_NONBLOCK and SOCK_CLOEXEC.
+  Filter filter;
+  filter.rules(SCMP_ACT_ALLOW, kAllowed);
+  const std::uint32_t kill = seccomp_api_get() >= 3 ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_KILL;
+  filter.rules(kill, kKilled);
+
+  // Threads, but no processes. The flags of clone3 lie in memory where a filter cannot look; told that it does not exist,
+  // the C library falls back to clone.
+  filter.rule(SCMP_ACT_ALLOW, "clone", {masked(kCloneFlagsArgument, kCloneThread, kCloneThread)});
+  filter.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3");
+  // Memory, but no new code.
+  for (const char* const name : {"mmap", "mmap2", "mprotect"}) filter.rule(SCMP_ACT_ALLOW, name, {masked(2, PROT_EXEC, 0)});
+  // civetweb makes a socket that it never gets to bind. No local sockets: datagrams reach any socket file that all may
+  // write.
+  filter.rule(SCMP_ACT_ALLOW, "socket", {equal32(0, AF_INET), masked(1, kTypeMask, SOCK_STREAM)});
+  // A pair is connected to itself; of streams, it reaches nobody else.
+  filter.rule(SCMP_ACT_ALLOW, "socketpair", {equal32(0, AF_UNIX), masked(1, kTypeMask, SOCK_STREAM)});
+  // Answering on connections: to no address, and without TCP's way to connect by sending.
+  filter.rule(SCMP_ACT_ALLOW, "sendto", {masked(3, MSG_FASTOPEN, 0), equal(4, 0)});
+  filter.rule(SCMP_ACT_ALLOW, "sendmsg", {masked(2, MSG_FASTOPEN, 0)});
+  for (const std::uint32_t request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS}) {
+    filter.rule(SCMP_ACT_ALLOW, "ioctl", {equal32(1, request)});
+  }
+  for (const std::uint32_t option : {std::uint32_t{PR_SET_NAME}, std::uint32_t{PR_GET_NAME}, kPrSetVma}) {
+    filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, option)});
+  }
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", {equal32(0, 0), equal(2, 0)});  // Own limits, only to read.
+  // abort() and raise() must work, and reach no other process.
+  const auto self = static_cast<std::uint32_t>(self_process);
+  for (const char* const name : {"tgkill", "kill"}) filter.rule(SCMP_ACT_ALLOW, name, {equal32(0, self)});
+  return filter.export_to(file);
+}
+
+/// Ends as a child does that made no filter: a crash is for the parent to tell.
+void end_quietly(int /*signal*/) { _exit(ENOMEM); }
+
+[[noreturn]] void make_filter(pid_t self_process, int file) {
+  constexpr rlimit kNoCore{0, 0};
+  setrlimit(RLIMIT_CORE, &kNoCore);
+  constexpr rlimit kOneSecond{1, 2};  // it takes milliseconds, or for ever where an allocation failed
+  setrlimit(RLIMIT_CPU, &kOneSecond);
+  alarm(5);  // and nothing that it may wait for keeps memstatd from starting
+  for (const int fault : {SIGSEGV, SIGBUS, SIGABRT}) signal(fault, end_quietly);
+  int status = ENOMEM;
+  try {
+    status = export_filter(self_process, file);
+  } catch (...) {  // std::bad_alloc
+  }
+  _exit(status & 0xFF);
+}
+
+/// Reads the filter that the child writes. Returns its instructions' number, 0 when there is none.
+std::size_t read_program(int file, std::array<sock_filter, BPF_MAXINSNS>& program) {
+  std::size_t bytes = 0;
+  auto* const room = reinterpret_cast<char*>(program.data());
+  while (bytes < sizeof program) {
+    const ssize_t got = read(file, room + bytes, sizeof program - bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    bytes += static_cast<std::size_t>(got);
+  }
+  return bytes % sizeof(sock_filter) == 0 ? bytes / sizeof(sock_filter) : 0;
+}
+
+/// What the filter answers to a call, as the kernel would compute it; kill for a program that is not well-formed.
+std::uint32_t verdict(std::span<const sock_filter> program, const seccomp_data& call) {
+  std::uint32_t accumulator = 0;
+  for (std::size_t at = 0; at < program.size(); ++at) {
+    const sock_filter& step = program[at];
+    bool is_true = false;
+    switch (step.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        if (step.k > sizeof call - sizeof accumulator) return SECCOMP_RET_KILL_PROCESS;
+        std::memcpy(&accumulator, reinterpret_cast<const char*>(&call) + step.k, sizeof accumulator);
+        continue;
+      case BPF_ALU | BPF_AND | BPF_K: accumulator &= step.k; continue;
+      case BPF_JMP | BPF_JA: at += step.k; continue;
+      case BPF_RET | BPF_K: return step.k;
+      case BPF_JMP | BPF_JEQ | BPF_K: is_true = accumulator == step.k; break;
+      case BPF_JMP | BPF_JGT | BPF_K: is_true = accumulator > step.k; break;
+      case BPF_JMP | BPF_JGE | BPF_K: is_true = accumulator >= step.k; break;
+      case BPF_JMP | BPF_JSET | BPF_K: is_true = (accumulator & step.k) != 0; break;
+      default: return SECCOMP_RET_KILL_PROCESS;
+    }
+    at += is_true ? step.jt : step.jf;
+  }
+  return SECCOMP_RET_KILL_PROCESS;
+}
+
+/// Whether the filter allows what the daemon needs. Where an allocation of libseccomp fails it may report success and leave
+/// rules out (seen with 2.5.4: 59 instructions of 305), and then the first call that is refused ends the process.
+bool allows_what_is_needed(std::span<const sock_filter> program) {
+  seccomp_data call{};
+  call.arch = seccomp_arch_native();
+  const auto is_allowed = [&](const char* name) {
+    call.nr = seccomp_syscall_resolve_name(name);
+    return call.nr < 0 || verdict(program, call) == SECCOMP_RET_ALLOW;  // below 0: not on this architecture
+  };
+  std::string_view names = kAllowed;
+  std::array<char, 64> text;
+  for (std::string_view name; next_word(names, name);) {
+    if (name.size() >= text.size()) return false;
+    *std::copy(name.begin(), name.end(), text.begin()) = '\0';
+    if (!is_allowed(text.data())) return false;
+  }
+  return std::all_of(std::begin(kNeeded), std::end(kNeeded), [&](const NeededCall& needed) {
+    std::fill(std::begin(call.args), std::end(call.args), 0);
+    call.args[needed.argument] = needed.value;
+    return is_allowed(needed.name);
+  });
+}
+
+/// 0 when the filter is in force, or an errno.
+int load_filter() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  const pid_t self_process = getpid();
+  const pid_t child = fork();
+  if (child == 0) make_filter(self_process, ends[1]);
+  const int failure = errno;
+  close(ends[1]);
+  static std::array<sock_filter, BPF_MAXINSNS> program;  // 32 KiB, of which few pages are used; not for the stack
+  const std::size_t count = child > 0 ? read_program(ends[0], program) : 0;
+  close(ends[0]);
+  if (child < 0) return failure;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status)) return ENOMEM;
+  if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
+  if (!allows_what_is_needed(std::span(program).first(count))) return ENOMEM;
+  return load_program(program.data(), count) == 0 ? 0 : errno;
+}
+#endif
+
+}  // namespace
+
+Result<void> enter_seccomp(PrivilegeReport& report) {
+#if defined(MEMSTAT_HAVE_SECCOMP)
+  if (const int status = load_filter(); status == ENOMEM) {
+    return no_memory_error("", "the filter of system calls cannot be made: out of memory");
+  } else if (status != 0) {
+    report.notes.push_back(std::string("sandbox: no filter of system calls (") + std::strerror(status) +
+                           "); the kernel may lack seccomp");
+  } else {
+    report.seccomp = true;
+  }
+#else
+  report.notes.emplace_back("sandbox: built without libseccomp, so there is no filter of system calls");
+#endif
+  return {};
+}
+
+}  // namespace memstat
+#endif

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/endpoints.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::size_t kTypesShown = 15;
+
+HttpResponse plain(int status, std::string text) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .text = std::move(text)};
+}
+
+void append_html(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+}
+
+/// "3.2 MiB": for people only.
+std::string human_bytes(std::uint64_t bytes) {
+  static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < kUnits.size(); ++unit) amount /= 1024;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount, kUnits[unit]);
+  return text.data();
+}
+
+constexpr std::string_view kHead = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>memstatd</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.down { color: #c33; font-weight: 600; } .quiet { opacity: .7; } code { font-size: .92em; overflow-wrap: anywhere; }
+nav a { margin-right: 1.2rem; } .name { white-space: nowrap; }
+</style></head><body>
+)";
+
+/// What memory is, as far as the kernel accounts for it; nothing where no source says so.
+void append_accounts(std::string& html, const Snapshot& snapshot) {
+  const auto total = snapshot.samples(Statistic::kTotalBytes);
+  const auto unaccounted = snapshot.samples(Statistic::kUnaccountedBytes);
+  const auto accounted = snapshot.samples(Statistic::kAccountedBytes);
+  if (total.empty() || total[0].bits == 0 || accounted.empty()) return;
+  std::vector<Snapshot::MachineSample> parts(accounted.begin(), accounted.end());
+  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.bits > b.bits; });
+  html += "<h2>Memory, " + human_bytes(total[0].bits) +
+          " in all</h2>\n<table><tr><th>part<th class=number>bytes<th class=number>of all</tr>\n";
+  const auto row = [&](std::string_view part, std::uint64_t bytes) {
+    std::array<char, 16> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%",
+                  100 * static_cast<double>(bytes) / static_cast<double>(total[0].bits));
+    html += "<tr><td class=name>";
+    append_html(html, part);
+    html += "<td class=number>" + human_bytes(bytes) + "<td class=number>" + share.data() + "</tr>\n";
+  };
+  for (const Snapshot::MachineSample& part : parts) {
+    if (part.bits == 0) continue;
+    snapshot.labels_at(part.labels, label_names(Statistic::kAccountedBytes))
+        .for_each([&](std::string_view, std::string_view name) { row(name, part.bits); });
+  }
+  if (!unaccounted.empty())
+    row("unaccounted",
+        static_cast<std::uint64_t>(std::max(std::bit_cast<std::int64_t>(unaccounted[0].bits), std::int64_t{0})));
+  html += "</table>\n<p class=quiet>What is missing to the whole is free.</p>\n";
+}
+
+/// The first few of the files that a source reads.
+void append_origin(std::string& html, std::string_view origin) {
+  constexpr int kShown = 3;
+  std::size_t end = 0;
+  for (int i = 0; i < kShown && end != std::string_view::npos; ++i) end = origin.find(", ", end + (i == 0 ? 0 : 1));
+  if (end == std::string_view::npos) return append_html(html, origin);
+  const std::string_view rest = origin.substr(end);
+  std::size_t more = 0;
+  for (std::size_t at = rest.find(", "); at != std::string_view::npos; at = rest.find(", ", at + 1)) ++more;
+  html += "<span title=\"";
+  append_html(html, origin);
+  html += "\">";
+  append_html(html, origin.substr(0, end));
+  html += " and " + std::to_string(more) + " more</span>";
+}
+
+void append_sources(std::string& html, const SourceStatuses& sources) {
+  html += "<h2>Sources</h2>\n<table><tr><th>source<th>reads<th>state<th class=number>types</tr>\n";
+  for (const SourceStatus& source : sources.statuses()) {
+    html += "<tr><td class=name><code>";
+    append_html(html, source.name);
+    html += "</code><td>";
+    append_origin(html, source.origin);
+    html += source.state == SourceState::kDown ? "<td class=down>" : "<td>";
+    append_html(html, to_string(source.state));
+    if (!source.error.empty()) {
+      std::string_view why = source.error;
+      if (why.starts_with(source.name + ": ")) why.remove_prefix(source.name.size() + 2);  // the row says whose it is
+      html += ": ";
+      append_html(html, why);
+    }
+    // A source may have figures of the machine only.
+    const bool has_types = source.state == SourceState::kUp && source.types != 0;
+    html += "<td class=number>" + (has_types ? std::to_string(source.types) : std::string("-")) + "</tr>\n";
+  }
+  html += "</table>\n";
+}
+
+void append_largest(std::string& html, const Snapshot& snapshot) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    if (snapshot.has(Figure::kBytes, row)) rows.push_back(row);
+  }
+  const std::size_t shown = std::min(rows.size(), kTypesShown);
+  std::partial_sort(
+      rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
+      [&](std::size_t a, std::size_t b) { return snapshot.value(Figure::kBytes, a) > snapshot.value(Figure::kBytes, b); });
+  html +=
+      "<h2>Largest memory types, as of the last poll</h2>\n"
+      "<table><tr><th>type<th class=number>in use<th class=number>objects<th class=number>failures</tr>\n";
+  const auto cell = [&](Figure figure, std::size_t row, bool is_bytes) {
+    html += "<td class=number>";
+    if (!snapshot.has(figure, row)) {
+      html += "-";
+    } else {
+      const std::uint64_t value = snapshot.value(figure, row);
+      html += is_bytes ? human_bytes(value) : std::to_string(value);
+    }
+  };
+  for (std::size_t i = 0; i < shown; ++i) {
+    html += "<tr><td><code>";
+    append_html(html, snapshot.label(rows[i]));
+    html += "}</code>";
+    cell(Figure::kBytes, rows[i], true);
+    cell(Figure::kObjects, rows[i], false);
+    cell(Figure::kFailures, rows[i], false);
+    html += "</tr>\n";
+  }
+  html += "</table>\n<p class=quiet>Memory of one allocator is often another's: never add up different allocators.</p>\n";
+}
+
+/// Types with a limit, those that have used most of it first.
+void append_nearest(std::string& html, const Snapshot& snapshot) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::pair<double, std::size_t>> rows;
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    if (!snapshot.has(Figure::kLimitUsed, row)) continue;
+    rows.emplace_back(std::bit_cast<double>(snapshot.value(Figure::kLimitUsed, row)), row);
+  }
+  if (rows.empty()) return;
+  const std::size_t shown = std::min(rows.size(), kShown);
+  std::partial_sort(
+      rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
+      [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  html +=
+      "<h2>Nearest to their limits</h2>\n"
+      "<table><tr><th>type<th>limit<th class=number>used</tr>\n";
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto [used, row] = rows[i];
+    html += "<tr><td><code>";
+    append_html(html, snapshot.label(row));
+    html += "}</code><td>";
+    if (snapshot.has(Figure::kLimitObjects, row)) {
+      html += std::to_string(snapshot.value(Figure::kLimitObjects, row)) + " objects";
+      if (snapshot.has(Figure::kLimitBytes, row)) html += " or ";
+    }
+    if (snapshot.has(Figure::kLimitBytes, row)) html += human_bytes(snapshot.value(Figure::kLimitBytes, row));
+    if (snapshot.has(Figure::kLimitConfigured, row)) html += ", of the configuration";
+    std::array<char, 32> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%", 100 * used);
+    html += "<td class=number>";
+    html += share.data();
+    html += "</tr>\n";
+  }
+  html += "</table>\n<p class=quiet>Of a type with two limits, how much is used of the nearer one.</p>\n";
+}
+
+/// Until when a scraper waits: what it says of its patience, less what sending takes.
+std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request, const Clock& clock) {
+  constexpr double kReserveSeconds = 0.25;
+  constexpr double kUsualSeconds = 10;  // Prometheus's default
+  constexpr double kMostSeconds = 60;
+  double seconds = kUsualSeconds;
+  if (const auto header = request.header("X-Prometheus-Scrape-Timeout-Seconds")) {
+    seconds = parse_decimal(*header).value_or(kUsualSeconds);
+  }
+  const double patience = std::clamp(seconds - kReserveSeconds, 0.0, kMostSeconds);
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(clock.monotonic_ns())) +
+         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(patience));
+}
+
+ContentCoding coding_for(const HttpRequest& request) {
+  return can_gzip() ? negotiate_coding(request.headers) : ContentCoding::kIdentity;
+}
+
+}  // namespace
+
+HttpResponse Pages::metrics(const HttpRequest& request) {
+  const Result<PageRequest> wanted = parse_page_request(request.query);
+  if (!wanted) return plain(400, wanted.error().detail + "\n");
+  if (options_.refresh) options_.refresh(scrape_deadline(request, clock_));
+  const ExpositionFormat format = negotiate_format(request.headers);
+  const ContentCoding coding = coding_for(request);
+  return wanted->is_whole() ? cache_.page(format, coding) : cache_.part(format, coding, *wanted);
+}
+
+HttpResponse Pages::per_cpu(const HttpRequest& request) {
+  const Result<PageRequest> wanted = parse_page_request(request.query);
+  if (!wanted) return plain(400, wanted.error().detail + "\n");
+  if (options_.refresh) options_.refresh(scrape_deadline(request, clock_));
+  return cache_.per_cpu(negotiate_format(request.headers), coding_for(request), *wanted,
+                        options_.has_per_cpu && options_.has_per_cpu());
+}
+
+HttpResponse Pages::healthy(const HttpRequest&) { return plain(200, "memstatd is healthy.\n"); }
+
+HttpResponse Pages::ready(const HttpRequest&) {
+  for (const SourceStatus& source : sources_.statuses()) {
+    if (source.state == SourceState::kUp) return plain(200, "memstatd is ready.\n");
+  }
+  std::string text = "Not ready: no source is up.\n";
+  for (const SourceStatus& source : sources_.statuses()) {
+    text +=
+        source.name + ": " + std::string(to_string(source.state)) + (source.error.empty() ? "" : ": " + source.error) + "\n";
+  }
+  return plain(503, text);
+}
+
+HttpResponse Pages::landing(const HttpRequest&) {
+  std::string html(kHead);
+  html += "<h1>memstatd <span class=quiet>";
+  append_html(html, options_.version);
+  html +=
+      "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
+      "<nav><a href=\"/metrics\">/metrics</a><a href=\"/metrics/percpu\">/metrics/percpu</a>"
+      "<a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
+  if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
+    append_accounts(html, *snapshot);
+    append_largest(html, *snapshot);
+    append_nearest(html, *snapshot);
+  }
+  append_sources(html, sources_);
+  html += "</body></html>\n";
+  return {.content_type = "text/html; charset=utf-8", .text = std::move(html)};
+}
+
+HttpResponse Pages::reload(const HttpRequest&) {
+  if (!options_.enable_reload) {
+    return plain(404, "Reloading over HTTP is off; set enable_reload: true, or send SIGHUP, which always works.\n");
+  }
+  const std::vector<std::string> problems = options_.reload();
+  if (problems.empty()) return plain(200, "The configuration was reloaded.\n");
+  std::string text = "The configuration before stays in force:\n";
+  for (const std::string& problem : problems) text += problem + "\n";
+  return plain(500, text);
+}
+
+HttpResponse Pages::respond(const HttpRequest& request) {
+  struct Route {
+    std::string_view path;
+    std::string_view method;
+    HttpResponse (Pages::*page)(const HttpRequest& request);
+  };
+  static constexpr std::array kRoutes{
+      Route{"/metrics", "GET", &Pages::metrics}, Route{"/metrics/percpu", "GET", &Pages::per_cpu},
+      Route{"/", "GET", &Pages::landing},        Route{"/-/healthy", "GET", &Pages::healthy},
+      Route{"/-/ready", "GET", &Pages::ready},   Route{"/-/reload", "POST", &Pages::reload},
+  };
+  for (const Route& route : kRoutes) {
+    if (request.path != route.path) continue;
+    if (request.method != route.method) {
+      const std::string allowed = route.method == "GET" ? "GET, HEAD" : "POST";
+      HttpResponse response = plain(405, "Only " + allowed + " here.\n");
+      response.headers.emplace_back("Allow", allowed);
+      return response;
+    }
+    return (this->*route.page)(request);
+  }
+  return plain(404, "Nothing here. There are /, /metrics, /metrics/percpu, /-/healthy and /-/ready.\n");
+}
+
+}  // namespace memstat

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/gzip.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#ifdef MEMSTAT_HAVE_ISAL
+#include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
+#endif
+
+namespace memstat {
+
+#ifdef MEMSTAT_HAVE_ISAL
+
+namespace {
+
+/// ISA-L counts what it is given, and the room for its output, in 32 bits.
+constexpr std::size_t kMaxStep = std::size_t{1} << 30;
+/// Pages shrink to a tenth or less, so this seldom has to grow.
+constexpr std::size_t kExpectedRatio = 8;
+constexpr std::size_t kLeastRoom = 4096;
+
+}  // namespace
+
+struct GzipCompressor::State {
+  isal_zstream stream;                                         // set up by each call
+  std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_room;  // not cleared: ISA-L does what is needed
+
+  /// A member of its own, or blocks that others follow.
+  enum class Frame { kMember, kPart };
+  void begin(Frame frame = Frame::kMember) {
+    isal_deflate_init(&stream);
+    stream.level = 1;
+    stream.level_buf = level_room.data();
+    stream.level_buf_size = static_cast<std::uint32_t>(level_room.size());
+    stream.gzip_flag = frame == Frame::kMember ? IGZIP_GZIP : IGZIP_DEFLATE;
+    stream.flush = frame == Frame::kMember ? NO_FLUSH : FULL_FLUSH;
+  }
+
+  /// Compresses `bytes` onto the end of `out`, as much as ISA-L gives at once, which is all when `last`.
+  void add(std::string_view bytes, bool last, Buffer& out) {
+    // ISA-L takes the input by a pointer to non-const and only reads it.
+    stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<std::uint32_t>(bytes.size());
+    stream.end_of_stream = last ? 1 : 0;
+    for (;;) {
+      if (out.capacity() - out.size() < kLeastRoom) out.reserve(out.capacity() * 2 + kLeastRoom);
+      const std::size_t used = out.size();
+      const std::size_t room = std::min(out.capacity() - used, kMaxStep);
+      stream.next_out = reinterpret_cast<std::uint8_t*>(out.data() + used);
+      stream.avail_out = static_cast<std::uint32_t>(room);
+      isal_deflate(&stream);  // fails only on settings that are wrong
+      out.resize(used + room - stream.avail_out);
+      // Room that is left over says that nothing waits for room.
+      if (stream.avail_out != 0) return;
+    }
+  }
+};
+
+/// A state taken from the idle ones, or a new one; given back at the end. Giving back cannot fail: it has room by then.
+class GzipCompressor::Borrowed {
+ public:
+  explicit Borrowed(GzipCompressor& owner) : owner_(owner) {
+    const std::scoped_lock lock(owner_.mutex_);
+    if (owner_.idle_.empty()) {
+      state_.reset(new State);  // make_unique would clear 365 KB
+      owner_.idle_.reserve(++owner_.states_);
+    } else {
+      state_ = std::move(owner_.idle_.back());
+      owner_.idle_.pop_back();
+    }
+  }
+  ~Borrowed() {
+    const std::scoped_lock lock(owner_.mutex_);
+    owner_.idle_.push_back(std::move(state_));
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  State& operator*() { return *state_; }
+
+ private:
+  GzipCompressor& owner_;
+  std::unique_ptr<State> state_;
+};
+
+bool can_gzip() { return true; }
+
+bool GzipCompressor::compress(std::span<const std::string_view> pieces, Buffer& out) {
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.size();
+  out.clear();
+  out.reserve(size / kExpectedRatio + kLeastRoom);
+  Borrowed state(*this);
+  (*state).begin();
+  if (size == 0) (*state).add({}, true, out);
+  for (std::string_view piece : pieces) {
+    while (!piece.empty()) {
+      const std::string_view step = piece.substr(0, kMaxStep);
+      piece.remove_prefix(step.size());
+      size -= step.size();
+      (*state).add(step, size == 0, out);
+    }
+  }
+  return true;
+}
+
+bool GzipCompressor::compress_part(std::string_view plain, GzipPart& part) {
+  part.crc = gzip_crc(0, plain);
+  part.size = plain.size();
+  part.bytes.clear();
+  part.bytes.reserve(plain.size() / kExpectedRatio + kLeastRoom);
+  Borrowed state(*this);
+  (*state).begin(State::Frame::kPart);
+  while (!plain.empty()) {
+    const std::string_view step = plain.substr(0, kMaxStep);
+    plain.remove_prefix(step.size());
+    (*state).add(step, false, part.bytes);
+  }
+  return true;
+}
+
+std::uint32_t gzip_crc(std::uint32_t before, std::string_view bytes) {
+  return crc32_gzip_refl(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
+#else
+
+struct GzipCompressor::State {};
+
+bool GzipCompressor::compress_part(std::string_view, GzipPart& part) {
+  part.bytes.clear();
+  return false;
+}
+
+std::uint32_t gzip_crc(std::uint32_t, std::string_view) { return 0; }
+
+bool can_gzip() { return false; }
+
+bool GzipCompressor::compress(std::span<const std::string_view> /*pieces*/, Buffer& out) {
+  out.clear();
+  return false;
+}
+
+#endif
+
+std::string_view gzip_header() {
+  using namespace std::string_view_literals;
+  // Deflate, no flags, no time, nothing known of level and system (RFC 1952).
+  return "\x1f\x8b\x08\0\0\0\0\0\0\xff"sv;
+}
+
+void append_gzip_end(std::string& out, std::string_view last, std::uint32_t crc, std::uint64_t size) {
+  const auto put = [&out](std::uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
+  };
+  out.reserve(out.size() + 1 + 4 + last.size() + 8);
+  put(1, 1);  // last block, stored
+  put(last.size(), 2);
+  put(~last.size() & 0xFFFFU, 2);
+  out += last;
+  put(gzip_crc(crc, last), 4);
+  put((size + last.size()) & 0xFFFFFFFFU, 4);
+}
+
+GzipCompressor::GzipCompressor() = default;
+GzipCompressor::~GzipCompressor() = default;
+
+}  // namespace memstat

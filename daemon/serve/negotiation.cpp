@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/negotiation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+namespace memstat {
+namespace {
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+/// `wanted` is in lower case.
+constexpr bool equals_folded(std::string_view text, std::string_view wanted) {
+  return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(), [](char a, char b) { return lower(a) == b; });
+}
+
+constexpr std::array<bool, 256> make_token_table() {
+  std::array<bool, 256> table{};
+  constexpr std::string_view kChars = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (const char c : kChars) table[static_cast<unsigned char>(c)] = true;
+  return table;
+}
+constexpr std::array<bool, 256> kIsTokenChar = make_token_table();
+
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/// The value of a parameter: a token, or what stands between the quotes, escapes included.
+struct Value {
+  std::string_view raw;
+  bool quoted = false;
+
+  /// Compares the meaning with `wanted`. When `fold`, regardless of case, and `wanted` is in lower case.
+  [[nodiscard]] bool is(std::string_view wanted, bool fold = false) const {
+    std::size_t matched = 0;
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      if (quoted && raw[i] == '\\') ++i;  // the scanner has made sure that a byte follows
+      const char c = fold ? lower(raw[i]) : raw[i];
+      if (matched == wanted.size() || c != wanted[matched++]) return false;
+    }
+    return matched == wanted.size();
+  }
+};
+
+/// Walks over a list of elements. It only goes forward, and every byte is looked at at most twice.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  /// Goes to the next element over blanks and empty ones. False at the end.
+  bool next_element() {
+    while (at_ < text_.size() && (is_blank(text_[at_]) || text_[at_] == ',')) ++at_;
+    return at_ < text_.size();
+  }
+
+  bool take(char c) {
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+  }
+
+  [[nodiscard]] bool at_element_end() const { return at_ == text_.size() || text_[at_] == ','; }
+  [[nodiscard]] bool at_parameter_end() const { return at_element_end() || text_[at_] == ';'; }
+
+  /// Empty when there is none.
+  std::string_view token() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && kIsTokenChar[static_cast<unsigned char>(text_[at_])]) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+  std::optional<Value> value() {
+    if (take('"')) return quoted_rest();
+    const std::string_view text = token();
+    if (text.empty()) return {};
+    return Value{text, false};
+  }
+
+  /// Leaves a malformed element. Commas between quotes do not end it.
+  void skip_element() {
+    while (!at_element_end()) {
+      if (take('"')) {
+        (void)quoted_rest();
+      } else {
+        ++at_;
+      }
+    }
+  }
+
+ private:
+  /// From behind the opening quote to behind the closing one. Nothing when that is missing or a control character is inside.
+  std::optional<Value> quoted_rest() {
+    const std::size_t begin = at_;
+    bool good = true;
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '"') {
+        const Value value{text_.substr(begin, at_ - begin), true};
+        ++at_;
+        return good ? std::optional(value) : std::nullopt;
+      }
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+      const auto byte = static_cast<unsigned char>(text_[at_]);
+      good = good && (byte >= 0x20 || byte == '\t') && byte != 0x7F;
+    }
+    return {};
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// A weight in thousandths: 0 or 1 with at most three decimals, at most 1. Anything else: nothing.
+std::optional<int> parse_quality(const Value& value) {
+  const std::string_view text = value.raw;
+  if (value.quoted || text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return {};
+  if (text.size() > 1 && text[1] != '.') return {};
+  int quality = text[0] == '1' ? 1000 : 0;
+  int unit = 100;
+  for (const char digit : text.substr(std::min<std::size_t>(2, text.size()))) {
+    if (digit < '0' || digit > '9') return {};
+    quality += unit * (digit - '0');
+    unit /= 10;
+  }
+  if (quality > 1000) return {};
+  return quality;
+}
+
+/// Reads the parameters up to the element's end and tells `other` all but q; that returns false on one that may not be.
+/// Returns the weight (1000 without q), or nothing when the element is malformed.
+template <typename Other>
+std::optional<int> read_parameters(Scanner& scanner, Other other) {
+  std::optional<int> quality;
+  for (;;) {
+    scanner.skip_blanks();
+    if (scanner.at_element_end()) return quality.value_or(1000);
+    if (!scanner.take(';')) return {};
+    scanner.skip_blanks();
+    if (scanner.at_parameter_end()) continue;  // RFC 9110 allows empty parameters
+    const std::string_view name = scanner.token();
+    if (name.empty() || !scanner.take('=')) return {};
+    const std::optional<Value> value = scanner.value();
+    if (!value) return {};
+    if (equals_folded(name, "q")) {
+      if (quality) return {};
+      quality = parse_quality(*value);
+      if (!quality) return {};
+    } else if (!other(name, *value)) {
+      return {};
+    }
+  }
+}
+
+/// What an entry says of one thing that its parameters may fix.
+enum class Said : std::uint8_t { kNothing, kOurs, kOlder, kOther };
+
+/// A parameter that is sent twice with different meanings fits nothing.
+void note(Said& said, Said now) { said = said == Said::kNothing || said == now ? now : Said::kOther; }
+
+/// An entry of Accept: its type, and what its parameters say of those of each format.
+struct MediaRange {
+  std::string_view type;
+  std::string_view subtype;
+  std::array<std::array<Said, kMaxMediaParameters>, kExpositionFormatCount> said{};
+
+  void note_parameter(std::string_view name, const Value& value) {
+    for (std::size_t format = 0; format < said.size(); ++format) {
+      const auto parameters = descriptor_of(static_cast<ExpositionFormat>(format)).media.parameters;
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const MediaParameter& ours = parameters[i];
+        if (!equals_folded(name, ours.name)) continue;
+        const bool is_older = !ours.older.empty() && value.is(ours.older, ours.ignores_case);
+        note(said[format][i], value.is(ours.value, ours.ignores_case) ? Said::kOurs
+                              : is_older                              ? Said::kOlder
+                                                                      : Said::kOther);
+      }
+    }
+  }
+};
+
+constexpr int kAnyType = 1;
+constexpr int kAnySubtype = 2;
+constexpr int kNamed = 16;  // and more with parameters
+
+/// How closely the range names `type/subtype`, whatever its parameters; 0: not at all.
+int type_specificity(const MediaRange& range, std::string_view type, std::string_view subtype) {
+  const bool any_subtype = range.subtype == "*";
+  if (range.type == "*") return any_subtype ? kAnyType : 0;
+  if (!equals_folded(range.type, type)) return 0;
+  if (any_subtype) return kAnySubtype;
+  return equals_folded(range.subtype, subtype) ? kNamed : 0;
+}
+
+/// The same for a format, with its parameters. Bytes that only one kind of reader understands are for clients that ask for
+/// just them, and never for a wildcard.
+int specificity_for(const MediaRange& range, ExpositionFormat format) {
+  const MediaType& media = descriptor_of(format).media;
+  int specificity = type_specificity(range, media.type, media.subtype);
+  if (specificity == 0) return 0;
+  const bool is_named = specificity >= kNamed;
+  for (std::size_t i = 0; i < media.parameters.size(); ++i) {
+    const MediaParameter& parameter = media.parameters[i];
+    const Said said = range.said[static_cast<std::size_t>(format)][i];
+    if (said == Said::kOther || (parameter.is_required && (!is_named || said != Said::kOurs))) return 0;
+    if (!is_named) continue;
+    if (said == Said::kOurs) specificity += parameter.weight;
+    if (said == Said::kOlder) specificity += parameter.older_weight;
+  }
+  return specificity;
+}
+
+/// What goes first at equal q.
+int preference(ExpositionFormat format, int specificity) {
+  const int rank = static_cast<int>(format);
+  return specificity >= kNamed ? 100 + rank : 10 * specificity - rank;
+}
+
+template <typename Accepted>
+auto negotiate(std::string_view line) {
+  Accepted accepted;
+  accepted.add(line);
+  return accepted.choose();
+}
+
+template <typename Accepted>
+auto negotiate(std::span<const HttpHeader> headers, std::string_view name) {
+  Accepted accepted;
+  for (const HttpHeader& header : headers) {
+    if (equals_folded(header.name, name)) accepted.add(header.value);
+  }
+  return accepted.choose();
+}
+
+}  // namespace
+
+void AcceptedFormats::add(std::string_view line) {
+  Scanner scanner(line);
+  while (scanner.next_element()) {
+    MediaRange range;
+    range.type = scanner.token();
+    std::optional<int> quality;
+    if (!range.type.empty() && scanner.take('/')) {
+      range.subtype = scanner.token();
+      if (!range.subtype.empty()) {
+        quality = read_parameters(scanner, [&range](std::string_view name, const Value& value) {
+          range.note_parameter(name, value);
+          return true;
+        });
+      }
+    }
+    if (!quality) {
+      scanner.skip_element();
+      continue;
+    }
+    for (const ExpositionFormat format : all_formats()) {
+      Offer& offer = offers_[static_cast<std::size_t>(format)];
+      const int specificity = specificity_for(range, format);
+      if (specificity == 0 || specificity < offer.specificity) continue;
+      offer.quality = specificity > offer.specificity ? *quality : std::max(offer.quality, *quality);
+      offer.specificity = specificity;
+    }
+  }
+}
+
+ExpositionFormat AcceptedFormats::choose() const {
+  ExpositionFormat best = kFallbackFormat;
+  int best_quality = 0;
+  int best_preference = 0;
+  for (const ExpositionFormat format : all_formats()) {
+    const Offer& offer = offers_[static_cast<std::size_t>(format)];
+    if (offer.quality == 0 || offer.quality < best_quality) continue;
+    const int preferred = preference(format, offer.specificity);
+    if (offer.quality == best_quality && preferred <= best_preference) continue;
+    best = format;
+    best_quality = offer.quality;
+    best_preference = preferred;
+  }
+  return best;
+}
+
+void AcceptedCodings::add(std::string_view line) {
+  Scanner scanner(line);
+  while (scanner.next_element()) {
+    const std::string_view name = scanner.token();
+    std::optional<int> quality;
+    // A coding has no parameters but its weight.
+    if (!name.empty()) quality = read_parameters(scanner, [](std::string_view, const Value&) { return false; });
+    if (!quality) {
+      scanner.skip_element();
+      continue;
+    }
+    int* known = nullptr;
+    if (name == "*") known = &any_;
+    if (equals_folded(name, "identity")) known = &identity_;
+    if (equals_folded(name, "gzip") || equals_folded(name, "x-gzip")) known = &gzip_;
+    if (known != nullptr) *known = *known == kNotNamed ? *quality : std::min(*known, *quality);
+  }
+}
+
+ContentCoding AcceptedCodings::choose() const {
+  const int others = any_ == kNotNamed ? 0 : any_;
+  const int gzip = gzip_ == kNotNamed ? others : gzip_;
+  const int identity = identity_ == kNotNamed ? others : identity_;
+  return gzip > 0 && gzip >= identity ? ContentCoding::kGzip : ContentCoding::kIdentity;
+}
+
+ExpositionFormat negotiate_format(std::string_view accept) { return negotiate<AcceptedFormats>(accept); }
+ExpositionFormat negotiate_format(std::span<const HttpHeader> headers) {
+  return negotiate<AcceptedFormats>(headers, "accept");
+}
+ContentCoding negotiate_coding(std::string_view accept_encoding) { return negotiate<AcceptedCodings>(accept_encoding); }
+ContentCoding negotiate_coding(std::span<const HttpHeader> headers) {
+  return negotiate<AcceptedCodings>(headers, "accept-encoding");
+}
+
+}  // namespace memstat

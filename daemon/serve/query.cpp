@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/query.h"
+
+#include <charconv>
+
+namespace memstat {
+namespace {
+
+Error client_error(std::string detail) {
+  Error error;
+  error.code = ErrorCode::kData;
+  error.detail = std::move(detail);
+  return error;
+}
+
+/// False when an escape is broken.
+bool decode(std::string_view text, std::string& out) {
+  out.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i] == '+' ? ' ' : text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, 2);
+    unsigned value = 0;
+    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    if (digits.size() != 2 || failure != std::errc() || end != digits.data() + 2) return false;
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return true;
+}
+
+/// What a client sent, short enough to be said back.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  return "\"" + std::string(text.substr(0, kMost)) + (text.size() > kMost ? "...\"" : "\"");
+}
+
+}  // namespace
+
+Result<PageRequest> parse_page_request(std::string_view query) {
+  PageRequest request;
+  std::string key;
+  std::string value;
+  while (!query.empty()) {
+    const std::string_view parameter = query.substr(0, query.find('&'));
+    query.remove_prefix(parameter.size() < query.size() ? parameter.size() + 1 : query.size());
+    if (parameter.empty()) continue;
+    const std::size_t equals = parameter.find('=');
+    const std::string_view raw_value = equals == std::string_view::npos ? std::string_view() : parameter.substr(equals + 1);
+    if (!decode(parameter.substr(0, equals), key) || !decode(raw_value, value)) {
+      return client_error(shown(parameter) + " holds a '%' that two hexadecimal digits do not follow");
+    }
+    std::vector<std::string>* const list = key == "allocator[]" ? &request.allocators
+                                           : key == "type[]"    ? &request.types
+                                           : key == "name[]"    ? &request.names
+                                                                : nullptr;
+    if (list == nullptr) {
+      return client_error(shown(key) + " is not a parameter; there are allocator[], type[] and name[], each repeatable");
+    }
+    if (value.empty()) return client_error(key + " has no value; write " + key + "=WORD, or leave it out");
+    list->push_back(std::move(value));
+  }
+  return request;
+}
+
+}  // namespace memstat

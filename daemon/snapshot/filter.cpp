@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/snapshot/filter.h"
+
+#include <algorithm>
+
+#include "config/values.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::size_t kMostListed = 40;
+constexpr std::size_t kLongestSlip = 64;  // a longer word is no slip of the pen, and comparing it is not for free
+
+Error refused(std::string detail) {
+  return {.code = ErrorCode::kData, .source = {}, .path = {}, .detail = std::move(detail)};
+}
+
+/// "no type is called "x"; did you mean "y"? There are a, b and 3 more".
+Error unknown(std::string_view what, std::string_view word, std::span<const std::string_view> known,
+              std::string_view advice = {}) {
+  std::string detail = "no " + std::string(what) + " is called " + quoted(word);
+  const std::string_view nearest = word.size() <= kLongestSlip ? nearest_word(word, known) : std::string_view();
+  detail += nearest.empty() ? "; there are: " : "; did you mean " + quoted(nearest) + "? There are: ";
+  const std::size_t shown = std::min(known.size(), kMostListed);
+  for (std::size_t i = 0; i < shown; ++i) detail += (i == 0 ? "" : ", ") + printable(known[i]);
+  if (shown == 0) detail += "none";
+  if (shown < known.size()) detail += " and " + std::to_string(known.size() - shown) + " more";
+  return refused(detail + std::string(advice));
+}
+
+/// The same for metrics, of which there are too many to list: the nearest ones.
+Error unknown_metric(std::string_view word, std::vector<std::string_view> known) {
+  constexpr int kMostNear = 5;
+  const std::size_t count = known.size();
+  std::string near;
+  for (int i = 0; i < kMostNear && word.size() <= kLongestSlip; ++i) {
+    const std::string_view nearest = nearest_word(word, known);
+    if (nearest.empty()) break;
+    near += (i == 0 ? "" : ", ") + quoted(nearest);
+    known.erase(std::find(known.begin(), known.end(), nearest));
+  }
+  std::string detail = "no metric is called " + quoted(word);
+  if (!near.empty()) detail += "; did you mean " + near + "?";
+  return refused(detail + (near.empty() ? "; there are " : " There are ") + std::to_string(count) +
+                 ": memstatd --list-metrics prints all but those of memstatd itself, which end the page /metrics");
+}
+
+/// The words as labels have them, sorted, each with its place in the request.
+std::vector<std::pair<std::string, std::size_t>> escaped_words(std::span<const std::string_view> words) {
+  std::vector<std::pair<std::string, std::size_t>> escaped(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    append_escaped_label_value(escaped[i].first, words[i]);
+    escaped[i].second = i;
+  }
+  std::sort(escaped.begin(), escaped.end());
+  return escaped;
+}
+
+}  // namespace
+
+Result<PageFilter> PageFilter::make(const Snapshot& snapshot, const Wanted& wanted,
+                                    std::span<const std::string_view> own_names) {
+  PageFilter filter;
+  if (!wanted.allocators.empty()) {
+    filter.allocators_ = 0;
+    std::vector<std::string_view> known;
+    std::vector<std::uint32_t> bits;
+    for (std::size_t i = 1; i < kAllocatorCount; ++i) {
+      const std::uint32_t bit = 1U << i;
+      if ((snapshot.allocators_of_system & bit) == 0) continue;
+      known.push_back(to_string(static_cast<Allocator>(i)));
+      bits.push_back(bit);
+    }
+    for (const std::string_view word : wanted.allocators) {
+      const auto found = std::find(known.begin(), known.end(), word);
+      if (found == known.end()) return unknown("allocator", word, known);
+      filter.allocators_ |= bits[static_cast<std::size_t>(found - known.begin())];
+    }
+  }
+
+  filter.has_types_ = !wanted.types.empty();
+  const auto words = escaped_words(wanted.types);
+  std::vector<std::uint8_t> is_listed(words.size(), 0);  // by place in the request
+  const char* const labels = snapshot.label_bytes().data();
+  bool has_any = false;
+  filter.rows_.assign(snapshot.row_count(), 0);
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    const Snapshot::Row& entry = snapshot.rows()[row];
+    if ((filter.allocators_ >> static_cast<unsigned>(entry.allocator) & 1U) == 0) continue;
+    has_any = true;
+    if (filter.has_types_) {
+      const std::string_view type = entry.labels(labels).escaped_type();
+      auto word = std::lower_bound(words.begin(), words.end(), type,
+                                   [](const auto& candidate, std::string_view text) { return candidate.first < text; });
+      if (word == words.end() || word->first != type) continue;
+      for (; word != words.end() && word->first == type; ++word) is_listed[word->second] = 1;
+    }
+    filter.rows_[row] = 1;
+    ++filter.row_count_;
+    filter.label_bytes_ += entry.label_size;
+  }
+  const auto absent = std::find(is_listed.begin(), is_listed.end(), 0);
+  if (has_any && absent != is_listed.end()) {
+    std::vector<std::string_view> known;
+    for (const Snapshot::Row& entry : snapshot.rows()) {
+      if ((filter.allocators_ >> static_cast<unsigned>(entry.allocator) & 1U) == 0) continue;
+      known.push_back(entry.labels(labels).escaped_type());
+    }
+    return unknown("listed type", wanted.types[static_cast<std::size_t>(absent - is_listed.begin())], known,
+                   ". The keys filters, min_bytes and series_limit decide which types are listed");
+  }
+
+  filter.has_names_ = !wanted.names.empty();
+  if (filter.has_names_) {
+    const std::span<const MetricDescriptor> catalogue = metric_catalogue();
+    filter.metrics_.assign(catalogue.size(), 0);
+    for (const std::string_view word : wanted.names) {
+      const auto metric =
+          std::find_if(catalogue.begin(), catalogue.end(), [&](const MetricDescriptor& one) { return one.name == word; });
+      if (metric != catalogue.end()) {
+        filter.metrics_[static_cast<std::size_t>(metric - catalogue.begin())] = 1;
+      } else if (std::find(own_names.begin(), own_names.end(), word) != own_names.end()) {
+        filter.own_names_.emplace_back(word);
+      } else {
+        std::vector<std::string_view> known;
+        for (const MetricDescriptor& one : catalogue) known.push_back(one.name);
+        known.insert(known.end(), own_names.begin(), own_names.end());
+        return unknown_metric(word, std::move(known));
+      }
+    }
+  }
+  return filter;
+}
+
+bool PageFilter::shows_own(std::string_view name) const {
+  return !has_names_ || std::find(own_names_.begin(), own_names_.end(), name) != own_names_.end();
+}
+
+Result<void> check_per_cpu(const Snapshot& snapshot, const PageFilter* filter) {
+  constexpr std::string_view kAdvice =
+      " has per-CPU figures; they are kept for the types only that the key per_cpu of the configuration selects, such as "
+      "per_cpu: {types: [\"mbuf.*\"]}, and where the kernel has them (malloc, uma)";
+  bool has_any = false;
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    if (filter != nullptr && !filter->shows_row(row)) continue;
+    const Snapshot::Row& entry = snapshot.rows()[row];
+    if (entry.cpu_block != 0) {
+      has_any = true;
+    } else if (filter != nullptr && filter->has_types()) {
+      const std::string_view type = entry.labels(snapshot.label_bytes().data()).escaped_type();
+      return refused("not every type that was asked for, such as " + quoted(type) + " of " +
+                     std::string(to_string(entry.allocator)) + "," + std::string(kAdvice));
+    }
+  }
+  if (!has_any) return refused("no type that was asked for" + std::string(kAdvice));
+  return {};
+}
+
+}  // namespace memstat

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/snapshot/snapshot.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <optional>
+
+#include "core/base/no_figure.h"
+#include "daemon/tracking/delta_tracker.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
+/// Beyond an eighth, for types that are yet to come.
+constexpr std::size_t kSpareRows = 64;
+constexpr std::size_t kUsualLabelBytes = 56;
+
+constexpr std::uint64_t bit(Figure figure) { return std::uint64_t{1} << static_cast<unsigned>(figure); }
+constexpr std::uint32_t bit(CpuFigure figure) { return 1U << static_cast<unsigned>(figure); }
+
+/// Field of the model that is a figure as it is.
+struct PlainFigure {
+  Field field;
+  Figure figure;
+};
+constexpr PlainFigure kPlainFigures[] = {
+    {Field::kHeldBytes, Figure::kHeldBytes},
+    {Field::kFree, Figure::kFreeObjects},
+    {Field::kZoneFree, Figure::kZoneFreeObjects},
+    {Field::kKegFree, Figure::kKegFreeObjects},
+    {Field::kSleepers, Figure::kSleepers},
+    {Field::kSize, Figure::kObjectSize},
+    {Field::kRSize, Figure::kFootprint},
+    {Field::kSizeMask, Figure::kSizeClasses},
+    {Field::kSlabs, Figure::kSlabs},
+    {Field::kPartialSlabs, Figure::kPartialSlabs},
+    {Field::kCpuSlabs, Figure::kCpuSlabs},
+    {Field::kAddressSpace, Figure::kAddressSpace},
+    {Field::kWideLimit, Figure::kWideLimitObjects},
+};
+/// Figure of each of kTrackedCounters.
+constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees,  Figure::kAllocatedBytes,  Figure::kFreedBytes,
+                                     Figure::kFailures,    Figure::kSleeps, Figure::kCrossDomainFrees};
+static_assert(kCounterFigures.size() == kTrackedCounters.size());
+
+struct CpuColumn {
+  CpuField field;
+  CpuFigure figure;
+  bool is_counter;
+};
+constexpr CpuColumn kCpuColumns[] = {
+    {CpuField::kMemAlloced, CpuFigure::kAllocatedBytes, true}, {CpuField::kMemFreed, CpuFigure::kFreedBytes, true},
+    {CpuField::kNumAllocs, CpuFigure::kAllocations, true},     {CpuField::kNumFrees, CpuFigure::kFrees, true},
+    {CpuField::kFree, CpuFigure::kFreeObjects, false},
+};
+
+/// The figures of types that the catalogue gives this rule.
+std::uint64_t figures_with(DuplicateRule rule) {
+  std::uint64_t figures = 0;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if ((metric.scope == MetricScope::kType || metric.scope == MetricScope::kSizeClass) && metric.duplicates == rule)
+      figures |= std::uint64_t{1} << metric.figure;
+  }
+  return figures;
+}
+
+/// The bits of a figure, rounded to parts of one: nobody needs more, and they are the same figure in every format.
+std::uint64_t rounded_bits(double figure, double parts) {
+  const double rounded = std::round(figure * parts);
+  if (std::abs(rounded) < 9e15) figure = rounded / parts + 0.0;  // + 0.0: no negative zero
+  return std::bit_cast<std::uint64_t>(figure);
+}
+std::uint64_t rate_bits(double rate) { return rounded_bits(rate, 1000); }
+
+/// Whether any of eight bytes is `c`.
+constexpr bool has_byte(std::uint64_t bytes, char c) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  const std::uint64_t zero_where_equal = bytes ^ kOnes * static_cast<unsigned char>(c);
+  return ((zero_where_equal - kOnes) & ~zero_where_equal & kOnes << 7U) != 0;
+}
+
+bool needs_escape(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(std::min<std::size_t>(8, text.size()))) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), std::min<std::size_t>(8, text.size()));
+    if (has_byte(bytes, '\\') || has_byte(bytes, '"') || has_byte(bytes, '\n')) return true;
+  }
+  return false;
+}
+
+/// Appends it with escapes; returns whether there are any.
+bool append_escaped(Buffer& out, std::string_view text) {
+  if (!needs_escape(text)) {
+    out.append(text);
+    return false;
+  }
+  for (const char c : text) {
+    const bool is_special = c == '\\' || c == '"' || c == '\n';
+    const std::array<char, 2> escape{'\\', c == '\n' ? 'n' : c};
+    out.append(is_special ? std::string_view(escape.data(), 2) : std::string_view(&c, 1));
+  }
+  return true;
+}
+
+/// The figures of one type, before it meets others of its name.
+struct TypeFigures {
+  std::uint64_t present = 0;
+  std::array<std::uint64_t, kFigureCount> values;
+
+  void put(Figure figure, std::uint64_t value) {
+    present |= bit(figure);
+    values[static_cast<std::size_t>(figure)] = value;
+  }
+};
+
+void collect(const MemoryType& type, const TrackedType& tracked, FieldMask fields, TypeFigures& figures) {
+  if (fields.has(Field::kBytes)) {
+    figures.put(Figure::kBytes, tracked.bytes);
+    figures.put(Figure::kPeakBytes, type.caller_uint64(kPeakSlot));
+    if (tracked.has_delta_bytes) figures.put(Figure::kDeltaBytes, static_cast<std::uint64_t>(tracked.delta_bytes));
+    if (tracked.has_growth) figures.put(Figure::kGrowth, rate_bits(tracked.growth_bytes_per_second));
+  }
+  if (fields.has(Field::kCount)) {
+    figures.put(Figure::kObjects, tracked.objects);
+    if (tracked.has_delta_objects) figures.put(Figure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
+  }
+  for (const auto& [field, figure] : kPlainFigures) {
+    if (fields.has(field)) figures.put(figure, type.figure(field));
+  }
+  if (fields.has(Field::kEfficiency)) {
+    figures.put(Figure::kSlabEfficiency,
+                std::bit_cast<std::uint64_t>(static_cast<double>(type.figure(Field::kEfficiency)) / 100));
+  }
+  bool has_counters = false;
+  for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
+    if (!fields.has(kTrackedCounters[i])) continue;
+    has_counters = true;
+    figures.put(kCounterFigures[i], type.caller_uint64(kAccumulatedSlot + i));
+  }
+  if (has_counters) figures.put(Figure::kResets, tracked.resets);
+  const std::uint64_t objects = fields.has(Field::kCountLimit) ? type.figure(Field::kCountLimit) : tracked.limit.objects;
+  const std::uint64_t bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : tracked.limit.bytes;
+  if (objects != 0) figures.put(Figure::kLimitObjects, objects);
+  if (bytes != 0) figures.put(Figure::kLimitBytes, bytes);
+  if (objects == 0 && bytes == 0) return;
+  figures.put(Figure::kLimitHits, tracked.limit_hits);
+  const bool is_kernels = fields.has(Field::kCountLimit) || fields.has(Field::kBytesLimit);
+  if (!is_kernels) figures.put(Figure::kLimitConfigured, 1);
+  // The nearest of the two limits is the one that will be met.
+  std::optional<double> used;
+  if (objects != 0 && fields.has(Field::kCount)) {
+    used = static_cast<double>(objects_against_limit(type, tracked, fields)) / static_cast<double>(objects);
+  }
+  if (bytes != 0 && fields.has(Field::kBytes)) {
+    used = std::max(used.value_or(0), static_cast<double>(tracked.bytes) / static_cast<double>(bytes));
+  }
+  constexpr double kParts = 10000;
+  if (used) figures.put(Figure::kLimitUsed, rounded_bits(*used, kParts));
+}
+
+}  // namespace
+
+void Snapshot::add_columns(std::uint64_t figures) {
+  auto columns = static_cast<std::size_t>(std::popcount(figures_with_column_));
+  for (std::uint64_t left = figures & ~figures_with_column_; left != 0; left &= left - 1) {
+    columns_[static_cast<std::size_t>(std::countr_zero(left))] = static_cast<std::uint8_t>(columns++);
+  }
+  values_.resize(columns * stride_);
+  figures_with_column_ |= figures;
+}
+
+void Snapshot::release() {
+  rows_ = std::vector<Row>();
+  labels_ = Buffer();
+  values_ = std::vector<std::uint64_t>();
+  stride_ = 0;
+  columns_ = {};
+  figures_with_column_ = 0;
+  cpu_blocks_ = std::vector<CpuBlock>();
+  cpu_values_ = std::vector<std::uint64_t>();
+  node_blocks_ = std::vector<NodeBlock>();
+  node_values_ = std::vector<std::uint64_t>();
+  details_ = std::vector<Detail>();
+  machine_samples_ = std::vector<MachineSample>();
+  histograms_ = std::vector<HistogramPlace>();
+  bucket_counts_ = std::vector<std::uint64_t>();
+  sample_ranges_ = {};
+  more_labels_ = Buffer();
+  size_classes_ = std::vector<std::uint64_t>();
+}
+
+void append_escaped_label_value(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    switch (c) {
+      case '\\': out += "\\\\"; break;
+      case '"': out += "\\\""; break;
+      case '\n': out += "\\n"; break;
+      default: out += c;
+    }
+  }
+}
+
+RowLabels allocator_labels(Allocator allocator) {
+  static const std::array<std::string, kAllocatorCount> kTexts = [] {
+    std::array<std::string, kAllocatorCount> texts;
+    for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+      texts[i] = "{allocator=\"";
+      texts[i] += to_string(static_cast<Allocator>(i));
+      texts[i] += '"';
+      texts[i].append(Snapshot::kLabelPadding, '\0');
+    }
+    return texts;
+  }();
+  const std::string& text = kTexts[static_cast<std::size_t>(allocator)];
+  return {.text = std::string_view(text).substr(0, text.size() - Snapshot::kLabelPadding),
+          .allocator_size = to_string(allocator).size(),
+          .has_type = false};
+}
+
+void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
+  std::size_t blocks = 0;
+  for (const CpuBlock& block : cpu_blocks_) {
+    if (keep[block.row] == 0) continue;
+    cpu_blocks_[blocks++] = block;
+    rows_[block.row].cpu_block = static_cast<std::uint32_t>(blocks);
+  }
+  cpu_blocks_.resize(blocks);
+  blocks = 0;
+  for (const NodeBlock& block : node_blocks_) {
+    if (keep[block.row] == 0) continue;
+    node_blocks_[blocks++] = block;
+    rows_[block.row].node_block = static_cast<std::uint32_t>(blocks);
+  }
+  node_blocks_.resize(blocks);
+  std::size_t details = 0;
+  for (const Detail& detail : details_) {
+    if (keep[detail.row] != 0) details_[details++] = detail;
+  }
+  details_.resize(details);
+  details = 0;
+  std::size_t kept = 0;
+  std::size_t label_end = 0;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    if (keep[row] == 0) continue;
+    Row& entry = rows_[row];
+    // Labels are in the order of the rows, so none is overwritten before it has moved.
+    std::memmove(labels_.data() + label_end, labels_.data() + entry.label_offset, entry.label_size);
+    entry.label_offset = static_cast<std::uint32_t>(label_end);
+    label_end += entry.label_size;
+    if (entry.cpu_block != 0) cpu_blocks_[entry.cpu_block - 1].row = static_cast<std::uint32_t>(kept);
+    if (entry.node_block != 0) node_blocks_[entry.node_block - 1].row = static_cast<std::uint32_t>(kept);
+    if (entry.has_detail) details_[details++].row = static_cast<std::uint32_t>(kept);
+    for (std::uint64_t left = entry.figures; left != 0; left &= left - 1) {
+      std::uint64_t* column = values_.data() + columns_[static_cast<std::size_t>(std::countr_zero(left))] * stride_;
+      column[kept] = column[row];
+    }
+    rows_[kept++] = entry;
+  }
+  rows_.resize(kept);
+  labels_.resize(label_end);
+  labels_.append({kPadding.data(), kPadding.size()});
+}
+
+void SnapshotBuilder::render_label(const MemoryType& type, std::int64_t now_ns, Label& label) {
+  label.first_seen_ns = now_ns;
+  label.is_escaped = type.name().find_first_of("\\\"\n") != std::string::npos;
+  label.text = "{allocator=\"";
+  label.text += to_string(type.allocator());
+  label.text += "\",type=\"";
+  append_escaped_label_value(label.text, type.name());
+  label.text += '"';
+}
+
+void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot) {
+  if (fields.empty() || type.cpu_count() == 0) return;
+  Snapshot::Row& entry = snapshot.rows_[row];
+  const bool is_new = entry.cpu_block == 0;
+  if (is_new) {
+    snapshot.cpu_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
+                                    .cpu_count = type.cpu_count(),
+                                    .figures = 0,
+                                    .offset = snapshot.cpu_values_.size()});
+    snapshot.cpu_values_.resize(snapshot.cpu_values_.size() + kCpuFigureCount * type.cpu_count());
+    entry.cpu_block = static_cast<std::uint32_t>(snapshot.cpu_blocks_.size());
+  }
+  Snapshot::CpuBlock& block = snapshot.cpu_blocks_[entry.cpu_block - 1];
+  for (const CpuColumn& column : kCpuColumns) {
+    if (!fields.has(column.field)) continue;
+    block.figures |= bit(column.figure);
+    std::uint64_t* values = &snapshot.cpu_values_[block.offset + static_cast<std::size_t>(column.figure) * block.cpu_count];
+    for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+      const std::uint64_t value =
+          column.is_counter ? DeltaTracker::accumulated(type, cpu, column.field) : type.cpu_figure(column.field, cpu);
+      if (is_new || values[cpu] == kNoFigure) {
+        values[cpu] = value;
+      } else if (value != kNoFigure) {
+        values[cpu] += value;
+      }
+    }
+  }
+}
+
+void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, std::size_t row, Snapshot& snapshot) {
+  if (fields.empty() || type.node_count() == 0) return;
+  Snapshot::Row& entry = snapshot.rows_[row];
+  const std::uint32_t count = type.node_count();
+  if (entry.node_block == 0) {
+    snapshot.node_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
+                                     .node_count = count,
+                                     .figures = {},
+                                     .offset = snapshot.node_values_.size()});
+    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
+    entry.node_block = static_cast<std::uint32_t>(snapshot.node_blocks_.size());
+  }
+  Snapshot::NodeBlock& block = snapshot.node_blocks_[entry.node_block - 1];
+  if (block.node_count < count) {  // types of one name that were not seen together; what there was moves to a larger place
+    const Snapshot::NodeBlock old = block;
+    block.node_count = count;
+    block.offset = snapshot.node_values_.size();
+    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
+    for (std::size_t i = 0; i < kNodeFieldCount; ++i) {
+      std::copy_n(&snapshot.node_values_[old.offset + i * old.node_count], old.node_count,
+                  &snapshot.node_values_[block.offset + i * count]);
+    }
+  }
+  block.figures = block.figures | fields;
+  for_each_of(fields, [&](NodeField field) {
+    std::uint64_t* values = &snapshot.node_values_[block.offset + static_cast<std::size_t>(field) * block.node_count];
+    for (std::uint32_t node = 0; node < count; ++node) values[node] += type.node_figure(field, node);
+  });
+}
+
+void SnapshotBuilder::add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot) {
+  Buffer& out = snapshot.more_labels_;
+  const std::size_t begin = out.size();
+  if (is_first) {
+    label.detail = 0;
+    if (type.detail().empty()) return;
+    out.append(label.text);
+    out.append(",detail=\"");
+    const bool is_escaped = append_escaped(out, type.detail());
+    out.append("\"");
+    snapshot.details_.push_back({.row = label.row,
+                                 .labels = {.offset = static_cast<std::uint32_t>(begin),
+                                            .size = static_cast<std::uint32_t>(out.size() - begin),
+                                            .is_escaped = is_escaped || label.is_escaped}});
+    label.detail = static_cast<std::uint32_t>(snapshot.details_.size());
+    snapshot.rows_[label.row].has_detail = true;
+  } else if (label.detail != 0) {
+    out.append(label.text);
+    out.append(",detail=\"");
+    append_escaped(out, type.detail());
+    out.append("\"");
+    const Snapshot::LabelPlace& first = snapshot.details_[label.detail - 1].labels;
+    if (out.view().substr(begin) != out.view().substr(first.offset, first.size)) {
+      snapshot.rows_[label.row].has_detail = false;  // build() takes it out
+    }
+    out.resize(begin);
+  }
+}
+
+/// What a sample of a snapshot has for bits: a histogram is copied, and its place is meant.
+std::uint64_t SnapshotBuilder::bits_of(const StagedStatistics& staged, const StagedStatistics::Entry& entry,
+                                       Snapshot& snapshot) {
+  if (!entry.is_histogram) return entry.bits;
+  const HistogramCounts histogram = staged.histogram(entry);
+  snapshot.histograms_.push_back(
+      {.begin = snapshot.bucket_counts_.size(), .size = histogram.counts.size(), .sum = histogram.sum});
+  snapshot.bucket_counts_.insert(snapshot.bucket_counts_.end(), histogram.counts.begin(), histogram.counts.end());
+  return snapshot.histograms_.size() - 1;
+}
+
+void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
+  std::array<std::uint32_t, kStatisticCount> counts{};
+  std::size_t count = 0;
+  for (const StagedStatistics* staged : all) {
+    for (const StagedStatistics::Entry& entry : staged->entries()) ++counts[static_cast<std::size_t>(entry.statistic)];
+    count += staged->entries().size();
+  }
+  std::uint32_t begin = 0;
+  for (std::size_t i = 0; i < kStatisticCount; ++i) {
+    snapshot.sample_ranges_[i] = {.begin = begin, .end = begin};
+    begin += counts[i];
+  }
+  snapshot.machine_samples_.resize(count);
+  snapshot.histograms_.clear();
+  snapshot.bucket_counts_.clear();
+  if (2 * count > places_.size()) places_.resize(std::max<std::size_t>(64, std::bit_ceil(2 * count)));
+  std::fill(places_.begin(), places_.end(), 0);
+  const std::size_t mask = places_.size() - 1;
+  Buffer& out = snapshot.more_labels_;
+  for (const StagedStatistics* staged : all) {
+    for (const StagedStatistics::Entry& entry : staged->entries()) {
+      const std::size_t label_begin = out.size();
+      bool is_escaped = false;
+      const std::span<const std::string_view> names = label_names(entry.statistic);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        out.append(i == 0 ? "{" : ",");
+        out.append(names[i]);
+        out.append("=\"");
+        is_escaped |= append_escaped(out, staged->label(entry, i));
+        out.append("\"");
+      }
+      const std::string_view labels = out.view().substr(label_begin);
+      Snapshot::SampleRange& range = snapshot.sample_ranges_[static_cast<std::size_t>(entry.statistic)];
+      std::size_t place = (std::hash<std::string_view>{}(labels) + static_cast<std::size_t>(entry.statistic)) & mask;
+      for (; places_[place] != 0; place = (place + 1) & mask) {
+        const std::uint32_t index = places_[place] - 1;
+        if (index < range.begin || index >= range.end) continue;  // another statistic's
+        const Snapshot::LabelPlace& other = snapshot.machine_samples_[index].labels;
+        if (out.view().substr(other.offset, other.size) == labels) break;
+      }
+      if (places_[place] != 0) {  // a second one with these labels
+        out.resize(label_begin);
+        continue;
+      }
+      snapshot.machine_samples_[range.end] = {.bits = bits_of(*staged, entry, snapshot),
+                                              .labels = {.offset = static_cast<std::uint32_t>(label_begin),
+                                                         .size = static_cast<std::uint32_t>(out.size() - label_begin),
+                                                         .is_escaped = is_escaped}};
+      places_[place] = ++range.end;
+    }
+  }
+}
+
+void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
+                            const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
+                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times,
+                            const SnapshotExtras& extras) {
+  ++builds_;
+  snapshot.generation_ = generation;
+  snapshot.boot_time_ns_ = times.boot_ns;
+  snapshot.rows_.clear();
+  snapshot.allocator_figures_ = {};
+  snapshot.series_dropped = 0;
+  listings_.clear();
+  snapshot.labels_.clear();
+  snapshot.cpu_blocks_.clear();
+  snapshot.cpu_values_.clear();
+  snapshot.node_blocks_.clear();
+  snapshot.node_values_.clear();
+  snapshot.details_.clear();
+  snapshot.more_labels_.clear();
+  withheld_.clear();
+  snapshot.size_classes_.assign(size_classes.begin(), size_classes.end());
+  if (snapshot.stride_ < list.size()) {
+    snapshot.stride_ = list.size() + list.size() / 8 + kSpareRows;
+    snapshot.values_.clear();  // so that growing does not copy
+    snapshot.values_.resize(snapshot.stride_ * static_cast<std::size_t>(std::popcount(snapshot.figures_with_column_)));
+    snapshot.rows_.reserve(snapshot.stride_);
+    snapshot.labels_.reserve(snapshot.stride_ * kUsualLabelBytes);
+  }
+  listings_.reserve(snapshot.stride_);
+  withheld_.reserve(snapshot.stride_);
+  snapshot.add_columns(figures_);
+  const bool wants_more =
+      std::any_of(extras.has_details.begin(), extras.has_details.end(), std::identity{}) ||
+      std::any_of(extras.live_node.begin(), extras.live_node.end(), [](NodeFieldMask fields) { return !fields.empty(); });
+  static const std::uint64_t kNeedAll = figures_with(DuplicateRule::kSumOfAll) | figures_with(DuplicateRule::kMost);
+  static const std::uint64_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
+  static const std::uint64_t kMost = figures_with(DuplicateRule::kMost);
+  for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
+    const auto allocator = static_cast<std::size_t>(type->allocator());
+    const FieldMask fields = type->fields() & live[allocator];
+    const TrackedType* tracked = DeltaTracker::tracked(*type);
+    if (!type->is_present() || fields.empty() || tracked == nullptr || tracked->is_filtered) continue;
+    TypeFigures figures;
+    collect(*type, *tracked, fields, figures);
+    if ((figures.present & ~snapshot.figures_with_column_) != 0) {
+      snapshot.add_columns(figures.present);
+      figures_ |= figures.present;
+    }
+    Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, times.now_ns, fresh); });
+    const bool is_first = label.build != builds_;
+    if (is_first) {
+      label.build = builds_;
+      label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
+      snapshot.rows_.push_back({.figures = figures.present,
+                                .label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
+                                .label_size = static_cast<std::uint32_t>(label.text.size()),
+                                .cpu_block = 0,
+                                .node_block = 0,
+                                .allocator_size = static_cast<std::uint8_t>(to_string(type->allocator()).size()),
+                                .is_escaped = label.is_escaped,
+                                .has_detail = false,
+                                .allocator = type->allocator(),
+                                .first_seen_ns = label.first_seen_ns});
+      snapshot.labels_.append(label.text);
+      listings_.push_back(&label.listing);
+      for (std::uint64_t left = figures.present; left != 0; left &= left - 1) {
+        const auto figure = static_cast<std::size_t>(std::countr_zero(left));
+        snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row] = figures.values[figure];
+      }
+    } else {
+      Snapshot::Row& row = snapshot.rows_[label.row];
+      std::uint64_t withheld = (row.figures ^ figures.present) & kNeedAll;
+      for (std::uint64_t left = figures.present; left != 0; left &= left - 1) {
+        const auto figure = static_cast<std::size_t>(std::countr_zero(left));
+        const std::uint64_t this_bit = std::uint64_t{1} << figure;
+        std::uint64_t& value = snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row];
+        if ((row.figures & this_bit) == 0) {
+          value = figures.values[figure];
+        } else if ((kNeedSame & this_bit) != 0) {
+          if (value != figures.values[figure]) withheld |= this_bit;
+        } else if ((kMost & this_bit) != 0) {
+          value = std::max(value, figures.values[figure]);  // bits of doubles that are not negative are in their order
+        } else if (figure == static_cast<std::size_t>(Figure::kSizeClasses)) {
+          value |= figures.values[figure];
+        } else if (figure == static_cast<std::size_t>(Figure::kGrowth)) {
+          value = rate_bits(std::bit_cast<double>(value) + std::bit_cast<double>(figures.values[figure]));
+        } else {
+          value += figures.values[figure];
+        }
+      }
+      row.figures |= figures.present;
+      if (withheld != 0) withheld_.push_back({.row = label.row, .figures = withheld});
+    }
+    if (tracked->had_trouble) label.listing.had_trouble = true;
+    if (tracked->wants_cpus) add_cpus(*type, type->cpu_fields() & live_cpu[allocator], label.row, snapshot);
+    if (!wants_more) continue;
+    add_nodes(*type, type->node_fields() & extras.live_node[allocator], label.row, snapshot);
+    if (extras.has_details[allocator]) add_detail(*type, is_first, label, snapshot);
+  }
+  for (const Withheld& withheld : withheld_) snapshot.rows_[withheld.row].figures &= ~withheld.figures;
+  snapshot.labels_.append({kPadding.data(), kPadding.size()});
+  std::erase_if(snapshot.details_, [&](const Snapshot::Detail& detail) { return !snapshot.rows_[detail.row].has_detail; });
+  add_statistics(extras.statistics, snapshot);
+  snapshot.more_labels_.append({kPadding.data(), kPadding.size()});
+}
+
+}  // namespace memstat

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/telemetry/log.h"
+
+#include <poll.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <mutex>
+#include <string>
+
+#include "daemon/telemetry/log_queue.h"
+
+namespace memstat {
+namespace {
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kTrace: return spdlog::level::trace;
+    case LogLevel::kDebug: return spdlog::level::debug;
+    case LogLevel::kInfo: return spdlog::level::info;
+    case LogLevel::kWarning: return spdlog::level::warn;
+    case LogLevel::kError: return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+std::string escaped(std::string_view message, LogFormat format) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(message.size() + 8);
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      text += format == LogFormat::kJson ? "\\u00" : "\\x";
+      text += kHex[byte >> 4U];
+      text += kHex[byte & 15U];
+    } else if (format == LogFormat::kJson && (c == '"' || c == '\\')) {
+      text += '\\';
+      text += c;
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+/// spdlog's formatted lines into the queue.
+class QueueSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit QueueSink(LogQueue& queue) : queue_(queue) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    queue_.push({line.data(), line.size()});
+  }
+  void flush_() override {}
+
+  LogQueue& queue_;
+};
+
+}  // namespace
+
+struct Log::Implementation {
+  explicit Implementation(int descriptor) : queue(descriptor, kCapacityBytes) {}
+
+  LogQueue queue;
+  spdlog::logger logger{"memstatd", std::make_shared<QueueSink>(queue)};
+  std::atomic<LogFormat> format = LogFormat::kText;
+  std::atomic<std::uint64_t> dropped_told = 0;
+
+  void write(LogLevel level, std::string_view message) { logger.log(to_spdlog(level), escaped(message, format)); }
+};
+
+Log::Log(const LogConfig& config, int descriptor) : implementation_(std::make_unique<Implementation>(descriptor)) {
+  implementation_->logger.set_error_handler([this](const std::string&) { implementation_->queue.count_dropped(); });
+  configure(config);
+}
+
+Log::~Log() = default;
+
+void Log::start_thread() { implementation_->queue.start_thread(); }
+
+void Log::configure(const LogConfig& config) {
+  implementation_->format = config.format;
+  implementation_->logger.set_level(to_spdlog(config.level));
+  implementation_->logger.set_pattern(config.format == LogFormat::kJson
+                                          ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":"%v"})"
+                                          : "%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
+}
+
+void Log::write(LogLevel level, std::string_view message) noexcept {
+  Implementation& log = *implementation_;
+  if (!log.logger.should_log(to_spdlog(level))) return;
+  try {
+    const std::uint64_t dropped = log.queue.dropped();
+    if (const std::uint64_t told = log.dropped_told; dropped != told) {
+      log.write(LogLevel::kWarning,
+                std::to_string(dropped - told) + " lines before this one were dropped: the log was not read fast enough");
+      if (log.queue.dropped() != dropped) {  // there is still no room
+        log.queue.count_dropped();
+        return;
+      }
+      log.dropped_told = dropped;
+    }
+    log.write(level, message);
+  } catch (...) {  // no memory for a log line must not end the daemon
+    log.queue.count_dropped();
+  }
+}
+
+bool Log::flush(std::chrono::milliseconds longest) noexcept { return implementation_->queue.flush(longest); }
+
+std::uint64_t Log::dropped() const noexcept { return implementation_->queue.dropped(); }
+
+void complain(std::string_view message) noexcept {
+  constexpr std::string_view kBegin = "memstatd: ";
+  std::array<char, PIPE_BUF> line;  // in one piece, which a pipe takes whole or not at all
+  std::size_t size = kBegin.copy(line.data(), kBegin.size());
+  size += message.copy(line.data() + size, line.size() - size - 1);
+  line[size++] = '\n';
+  pollfd wanted = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&wanted, 1, 1000) != 1 || (wanted.revents & POLLOUT) == 0) return;
+  while (::write(STDERR_FILENO, line.data(), size) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace memstat

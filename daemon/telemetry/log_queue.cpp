@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/telemetry/log_queue.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace memstat {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// A pipe that says it is writable takes at least so much without waiting.
+constexpr std::size_t kPieceBytes = PIPE_BUF;
+// How often a thread that waits for the descriptor looks whether it should end.
+constexpr milliseconds kBetweenLooks{50};
+
+/// Whether the descriptor takes a piece, or fails at once, within that time.
+bool is_writable(int descriptor, milliseconds longest) {
+  pollfd wanted = {.fd = descriptor, .events = POLLOUT, .revents = 0};
+  return poll(&wanted, 1, static_cast<int>(longest.count())) == 1;
+}
+
+}  // namespace
+
+struct LogQueue::State {
+  State(int to, std::size_t capacity) : descriptor(to), ring(capacity) {}
+
+  const int descriptor;
+  std::atomic<std::uint64_t> dropped{0};
+
+  std::mutex mutex;
+  std::condition_variable has_lines;  // the thread waits for it
+  std::condition_variable has_moved;  // flush() and the end wait for it
+  std::vector<char> ring;             // guarded by mutex, as is all below
+  std::size_t begin = 0;
+  std::size_t used = 0;
+  bool is_writing = false;  // a piece is out of the ring and not yet written, or somebody is about to take one
+  bool has_thread = false;
+  bool must_end = false;
+  bool has_ended = false;
+  std::thread thread;
+
+  bool put(std::string_view line) {
+    if (line.size() > ring.size() - used) return false;
+    const std::size_t end = (begin + used) % ring.size();
+    const std::size_t first = std::min(line.size(), ring.size() - end);
+    std::memcpy(ring.data() + end, line.data(), first);
+    std::memcpy(ring.data(), line.data() + first, line.size() - first);
+    used += line.size();
+    return true;
+  }
+
+  /// The next bytes, which stay in the ring until drop() takes them off.
+  std::size_t peek(std::array<char, kPieceBytes>& piece) const {
+    const std::size_t size = std::min(used, piece.size());
+    const std::size_t first = std::min(size, ring.size() - begin);
+    std::memcpy(piece.data(), ring.data() + begin, first);
+    std::memcpy(piece.data() + first, ring.data(), size - first);
+    return size;
+  }
+
+  void drop(std::size_t size) {
+    begin = (begin + size) % ring.size();
+    used -= size;
+  }
+
+  /// Writes one piece, without the lock while it does. Requires that nobody else is writing and that there are bytes.
+  void write_piece(std::unique_lock<std::mutex>& lock) {
+    std::array<char, kPieceBytes> piece;
+    const std::size_t size = peek(piece);
+    is_writing = true;
+    lock.unlock();
+    const ssize_t written = ::write(descriptor, piece.data(), size);
+    const int failure = written < 0 ? errno : 0;
+    lock.lock();
+    is_writing = false;
+    if (written >= 0) {
+      drop(static_cast<std::size_t>(written));
+    } else if (failure != EINTR && failure != EAGAIN) {  // a log that is closed takes nothing, now or later
+      dropped +=
+          static_cast<std::uint64_t>(std::count(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
+      drop(size);
+    }
+    has_moved.notify_all();
+  }
+
+  void run() {
+    std::unique_lock lock(mutex);
+    while (!must_end) {
+      if (used == 0) {
+        has_lines.wait(lock);
+        continue;
+      }
+      lock.unlock();
+      const bool takes = is_writable(descriptor, kBetweenLooks);
+      lock.lock();
+      if (takes && used != 0 && !must_end) write_piece(lock);
+    }
+    has_ended = true;
+    has_moved.notify_all();
+  }
+};
+
+LogQueue::LogQueue(int descriptor, std::size_t capacity_bytes)
+    : state_(std::make_shared<State>(descriptor, capacity_bytes)) {}
+
+LogQueue::~LogQueue() {
+  flush(kLastWait);
+  std::unique_lock lock(state_->mutex);
+  if (!state_->has_thread) return;
+  state_->must_end = true;
+  state_->has_lines.notify_all();
+  const bool has_ended = state_->has_moved.wait_for(lock, kLastWait, [this] { return state_->has_ended; });
+  lock.unlock();
+  if (has_ended) {
+    state_->thread.join();
+  } else {
+    state_->thread.detach();
+  }
+}
+
+void LogQueue::push(std::string_view line) noexcept {
+  std::unique_lock lock(state_->mutex);
+  if (!state_->put(line)) {
+    ++state_->dropped;
+    return;
+  }
+  if (state_->has_thread) {
+    state_->has_lines.notify_one();
+    return;
+  }
+  while (state_->used != 0 && !state_->is_writing && is_writable(state_->descriptor, milliseconds(0))) {
+    state_->write_piece(lock);
+  }
+}
+
+void LogQueue::start_thread() {
+  // A closed log must not end the process.
+  sigset_t old_signals;
+  sigset_t all_signals;
+  sigfillset(&all_signals);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all_signals, fault);
+  pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals);
+  try {
+    std::thread thread([state = state_] { state->run(); });
+    const std::lock_guard lock(state_->mutex);
+    state_->thread = std::move(thread);
+    state_->has_thread = true;
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &old_signals, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &old_signals, nullptr);
+}
+
+bool LogQueue::flush(milliseconds longest) noexcept {
+  const auto due = Clock::now() + longest;
+  std::unique_lock lock(state_->mutex);
+  if (state_->has_thread) {
+    state_->has_lines.notify_one();
+    return state_->has_moved.wait_until(lock, due, [this] { return state_->used == 0; });
+  }
+  while (state_->used != 0) {
+    const auto left = std::chrono::duration_cast<milliseconds>(due - Clock::now());
+    if (left.count() <= 0) return false;
+    lock.unlock();
+    const bool takes = is_writable(state_->descriptor, std::min(left, kBetweenLooks));
+    lock.lock();
+    if (takes && state_->used != 0 && !state_->is_writing) state_->write_piece(lock);
+  }
+  return true;
+}
+
+std::uint64_t LogQueue::dropped() const noexcept { return state_->dropped; }
+
+void LogQueue::count_dropped() noexcept { ++state_->dropped; }
+
+}  // namespace memstat

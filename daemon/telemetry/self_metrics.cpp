@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/telemetry/self_metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include "core/kernel/kernel_view.h"
+#include "daemon/exposition/exposition.h"
+#include "daemon/exposition/native_histogram.h"
+
+namespace memstat {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+
+Family<Gauge>& gauges(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+Family<Counter>& counters(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+/// Nanoseconds since 1970.
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+struct SelfMetrics::Implementation {
+  struct Source {
+    Gauge* up = nullptr;
+    Gauge* types = nullptr;
+    Gauge* last_success = nullptr;
+    Gauge* read_bytes = nullptr;
+    NativeHistogram* read_seconds = nullptr;
+    std::map<ErrorCode, Counter*> errors;
+  };
+
+  prometheus::Registry registry;
+  Family<Gauge>& up =
+      gauges(registry, "memstat_source_up", "1 when the last read of the source succeeded, 0 when it failed.");
+  HistogramFamily read_seconds{"memstat_source_read_seconds",
+                               "Time from asking for a read of the source to having its bytes.",
+                               {0.0001, 0.001, 0.01, 0.1, 1.0}};
+  HistogramFamily poll_seconds{"memstat_poll_duration_seconds",
+                               "Time of a whole poll: reading all sources, committing, tracking, rendering.",
+                               {0.001, 0.01, 0.1, 1.0, 10.0}};
+  const std::int64_t created_ns = now_ns();  // when the counters began
+  NativeHistogram& poll_duration = poll_seconds.add({}, created_ns);
+  Family<Gauge>& read_bytes =
+      gauges(registry, "memstat_source_read_bytes", "Bytes that the kernel gave in the last read of the source.");
+  Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds",
+                                       "Unix time of the last read of the source that succeeded.");
+  Family<Counter>& errors = counters(registry, "memstat_source_errors_total", "Reads of the source that failed, by reason.");
+  Family<Gauge>& types = gauges(registry, "memstat_source_types", "Memory types that the source named in its last read.");
+  Gauge& poll_timestamp =
+      gauges(registry, "memstat_poll_timestamp_seconds", "Unix time of the last poll; every memory type is as of then.")
+          .Add({});
+  Gauge& interval =
+      gauges(registry, "memstat_poll_interval_seconds", "Time from one poll to the next, as configured.").Add({});
+  Family<Gauge>& boot = gauges(registry, "memstat_boot_timestamp_seconds", "Unix time at which the kernel started.");
+  Family<Gauge>& kernel = gauges(registry, "memstat_kernel_info", "1; the labels say which kernel the figures are of.");
+  Counter& missed =
+      counters(registry, "memstat_poll_missed_total", "Polls that were skipped because the one before took too long.")
+          .Add({});
+  Counter& skipped =
+      counters(registry, "memstat_snapshots_skipped_total", "Polls not shown because slow readers held every snapshot.")
+          .Add({});
+  Family<Counter>& recording_polls = counters(
+      registry, "memstat_recording_polls_total",
+      "Polls to be recorded that were written, failed (refused by the disk) or were dropped (the disk was too slow).");
+  std::array<Counter*, 3> recording_outcomes{};  // by RecordingOutcome; nullptr without a recording
+  Gauge& series = gauges(registry, "memstat_series", "Series of memory types on the page.").Add({});
+  Gauge& dropped =
+      gauges(registry, "memstat_series_dropped", "Series of memory types that series_limit keeps off the page now.").Add({});
+  Gauge& reloaded = gauges(registry, "memstat_config_last_reload_successful",
+                           "1 when the last loading of the configuration succeeded, 0 when the one before it is in force.")
+                        .Add({});
+  Gauge& locked = gauges(registry, "memstat_memory_locked", "1 when the daemon's memory is locked against paging.").Add({});
+  Counter& log_dropped = counters(registry, "memstat_log_lines_dropped_total",
+                                  "Lines of the log that were dropped because the log was not read fast enough.")
+                             .Add({});
+  Gauge& open_files = gauges(registry, "process_open_fds", "Number of open file descriptors.").Add({});
+  Gauge& max_files = gauges(registry, "process_max_fds", "Maximum number of open file descriptors.").Add({});
+  Gauge& virtual_bytes = gauges(registry, "process_virtual_memory_bytes", "Virtual memory size in bytes.").Add({});
+  Gauge& resident_bytes = gauges(registry, "process_resident_memory_bytes", "Resident memory size in bytes.").Add({});
+  Gauge& start_time =
+      gauges(registry, "process_start_time_seconds", "Start time of the process since unix epoch in seconds.").Add({});
+  Counter& cpu_seconds =
+      counters(registry, "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.").Add({});
+
+  std::atomic<std::uint64_t> version{1};
+  std::mutex mutex;
+  std::map<std::string, Source, std::less<>> sources;          // guarded by mutex
+  std::unique_ptr<ProcessMeter> meter = make_process_meter();  // guarded by mutex
+
+  Source& source(std::string_view name) {
+    const auto known = sources.find(name);
+    return known != sources.end() ? known->second : sources.emplace(name, Source{}).first->second;
+  }
+  void set_up(Source& entry, std::string_view name, double value) {
+    if (entry.up == nullptr) entry.up = &up.Add({{"source", std::string(name)}});
+    entry.up->Set(value);
+  }
+  void observe(Source& entry, std::string_view name, double seconds) {
+    if (entry.read_seconds == nullptr) entry.read_seconds = &read_seconds.add({{"source", std::string(name)}}, now_ns());
+    entry.read_seconds->observe(seconds);
+  }
+  template <typename Metric>
+  static void drop(Family<Metric>& family, Metric*& metric) {
+    if (metric != nullptr) family.Remove(metric);
+    metric = nullptr;
+  }
+};
+
+SelfMetrics::SelfMetrics(std::string_view version) : implementation_(std::make_unique<Implementation>()) {
+  gauges(implementation_->registry, "memstat_build_info", "1; the labels say which memstatd this is.")
+      .Add({{"version", std::string(version)}})
+      .Set(1);
+  implementation_->reloaded.Set(1);
+}
+
+SelfMetrics::~SelfMetrics() = default;
+
+void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& report) {
+  const std::lock_guard lock(implementation_->mutex);
+  Implementation::Source& entry = implementation_->source(source);
+  implementation_->set_up(entry, source, 1);
+  implementation_->observe(entry, source, report.read_seconds);
+  if (entry.types == nullptr) {
+    entry.types = &implementation_->types.Add({{"source", std::string(source)}});
+    entry.last_success = &implementation_->last_success.Add({{"source", std::string(source)}});
+    entry.read_bytes = &implementation_->read_bytes.Add({{"source", std::string(source)}});
+  }
+  entry.types->Set(static_cast<double>(report.types));
+  entry.last_success->Set(report.success_timestamp_seconds);
+  entry.read_bytes->Set(static_cast<double>(report.read_bytes));
+  ++implementation_->version;
+}
+
+void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double read_seconds) {
+  const std::lock_guard lock(implementation_->mutex);
+  Implementation::Source& entry = implementation_->source(source);
+  implementation_->set_up(entry, source, 0);
+  implementation_->observe(entry, source, read_seconds);
+  Counter*& errors = entry.errors[code];
+  if (errors == nullptr) {
+    errors = &implementation_->errors.Add({{"source", std::string(source)}, {"reason", std::string(reason(code))}});
+  }
+  errors->Increment();
+  ++implementation_->version;
+}
+
+void SelfMetrics::source_absent(std::string_view source) {
+  const std::lock_guard lock(implementation_->mutex);
+  const auto known = implementation_->sources.find(source);
+  if (known == implementation_->sources.end()) return;
+  Implementation::Source& entry = known->second;
+  Implementation::drop(implementation_->up, entry.up);
+  Implementation::drop(implementation_->types, entry.types);
+  Implementation::drop(implementation_->last_success, entry.last_success);
+  Implementation::drop(implementation_->read_bytes, entry.read_bytes);
+  ++implementation_->version;
+  if (entry.read_seconds != nullptr) implementation_->read_seconds.remove(*entry.read_seconds);
+  entry.read_seconds = nullptr;
+}
+
+void SelfMetrics::poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,
+                                std::uint64_t series_dropped) {
+  implementation_->poll_duration.observe(duration_seconds);
+  implementation_->poll_timestamp.Set(timestamp_seconds);
+  implementation_->series.Set(static_cast<double>(series));
+  implementation_->dropped.Set(static_cast<double>(series_dropped));
+  ++implementation_->version;
+}
+
+void SelfMetrics::kernel_opened(std::string_view os, std::string_view release, double boot_timestamp_seconds) {
+  implementation_->kernel.Add({{"os", std::string(os)}, {"release", std::string(release)}}).Set(1);
+  if (boot_timestamp_seconds > 0) implementation_->boot.Add({}).Set(boot_timestamp_seconds);
+  ++implementation_->version;
+}
+
+void SelfMetrics::poll_interval(double seconds) {
+  implementation_->interval.Set(seconds);
+  ++implementation_->version;
+}
+
+void SelfMetrics::polls_missed(std::size_t count) {
+  implementation_->missed.Increment(static_cast<double>(count));
+  ++implementation_->version;
+}
+
+void SelfMetrics::snapshot_skipped() {
+  implementation_->skipped.Increment();
+  ++implementation_->version;
+}
+
+void SelfMetrics::config_reloaded(bool successful) {
+  implementation_->reloaded.Set(successful ? 1 : 0);
+  ++implementation_->version;
+}
+
+void SelfMetrics::memory_locked(bool locked) {
+  implementation_->locked.Set(locked ? 1 : 0);
+  ++implementation_->version;
+}
+
+void SelfMetrics::recording_started() {
+  constexpr std::array<const char*, 3> kResults = {"written", "failed", "dropped"};
+  for (std::size_t i = 0; i < kResults.size(); ++i) {
+    implementation_->recording_outcomes[i] = &implementation_->recording_polls.Add({{"result", kResults[i]}});
+  }
+  ++implementation_->version;
+}
+
+void SelfMetrics::recording_poll(RecordingOutcome outcome) {
+  implementation_->recording_outcomes[static_cast<std::size_t>(outcome)]->Increment();
+  ++implementation_->version;
+}
+
+void SelfMetrics::log_lines_dropped(std::uint64_t total) {
+  const double more = static_cast<double>(total) - implementation_->log_dropped.Value();
+  if (more <= 0) return;
+  implementation_->log_dropped.Increment(more);
+  ++implementation_->version;
+}
+
+std::span<const std::string_view> SelfMetrics::names() {
+  static constexpr std::string_view kNames[] = {
+      "memstat_boot_timestamp_seconds",
+      "memstat_build_info",
+      "memstat_config_last_reload_successful",
+      "memstat_kernel_info",
+      "memstat_log_lines_dropped_total",
+      "memstat_memory_locked",
+      "memstat_poll_duration_seconds",
+      "memstat_poll_interval_seconds",
+      "memstat_poll_missed_total",
+      "memstat_poll_timestamp_seconds",
+      "memstat_recording_polls_total",
+      "memstat_series",
+      "memstat_series_dropped",
+      "memstat_snapshots_skipped_total",
+      "memstat_source_errors_total",
+      "memstat_source_last_success_timestamp_seconds",
+      "memstat_source_read_bytes",
+      "memstat_source_read_seconds",
+      "memstat_source_types",
+      "memstat_source_up",
+      "process_cpu_seconds_total",
+      "process_max_fds",
+      "process_open_fds",
+      "process_resident_memory_bytes",
+      "process_start_time_seconds",
+      "process_virtual_memory_bytes",
+  };
+  return kNames;
+}
+
+std::uint64_t SelfMetrics::version() const { return implementation_->version; }
+
+std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options,
+                              const std::function<bool(std::string_view)>& shows) const {
+  {
+    const std::lock_guard lock(implementation_->mutex);
+    const ProcessUsage usage = implementation_->meter->read();
+    implementation_->open_files.Set(static_cast<double>(usage.open_files));
+    implementation_->max_files.Set(static_cast<double>(usage.max_files));
+    implementation_->virtual_bytes.Set(static_cast<double>(usage.virtual_bytes));
+    implementation_->resident_bytes.Set(static_cast<double>(usage.resident_bytes));
+    implementation_->start_time.Set(usage.start_time_seconds);
+    const double more = usage.cpu_seconds - implementation_->cpu_seconds.Value();
+    if (more > 0) implementation_->cpu_seconds.Increment(more);
+  }
+  std::vector<prometheus::MetricFamily> families = implementation_->registry.Collect();
+  std::vector<HistogramFamily::Data> histograms = {implementation_->read_seconds.data(),
+                                                   implementation_->poll_seconds.data()};
+  if (shows) {
+    std::erase_if(families, [&](const prometheus::MetricFamily& family) { return !shows(family.name); });
+    std::erase_if(histograms, [&](const HistogramFamily::Data& family) { return !shows(family.name); });
+  }
+  Buffer page;
+  render_own(
+      format, options,
+      {.families = std::move(families), .histograms = std::move(histograms), .created_ns = implementation_->created_ns},
+      page);
+  return std::string(page.view());
+}
+
+}  // namespace memstat

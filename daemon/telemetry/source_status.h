@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How each source fares, for people: the poller knows it, pages show it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memstat {
+
+/// Where a source stands after a poll.
+enum class SourceState {
+  kUnknown,  ///< Not read yet.
+  kOff,      ///< Switched off by the configuration.
+  kAbsent,   ///< This kernel does not have it. No failure.
+  kUp,
+  kDown,
+};
+std::string_view to_string(SourceState state);
+
+/// For people: the landing page, the log.
+struct SourceStatus {
+  std::string name;
+  std::string origin;
+  SourceState state = SourceState::kUnknown;
+  std::string error;      ///< Why it is down or not present, "" otherwise.
+  std::size_t types = 0;  ///< Named in the last good read.
+};
+
+/// Who knows how the sources fare. Thread safety: statuses() is safe.
+class SourceStatuses {
+ public:
+  virtual ~SourceStatuses() = default;
+  /// All sources of this kernel's system, in the order in which they are read.
+  [[nodiscard]] virtual std::vector<SourceStatus> statuses() const = 0;
+};
+
+}  // namespace memstat

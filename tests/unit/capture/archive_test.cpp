@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Hostile archives are written here block by block, since no archiver would make them.
+#include "core/capture/archive.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "tests/support/fixtures.h"
+
+namespace memstat {
+namespace {
+
+const std::string kManifest = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n";
+const std::string kPoll = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n";
+
+/// A tar archive in the making.
+class Tar {
+ public:
+  Tar& add(const std::string& name, const std::string& content, char type = '0', const std::string& link = {}) {
+    return add_claiming(name, content, content.size(), type, link);
+  }
+  /// `claimed` is what the header says of the size.
+  Tar& add_claiming(const std::string& name, const std::string& content, std::uint64_t claimed, char type = '0',
+                    const std::string& link = {}) {
+    std::array<char, 512> header{};
+    std::memcpy(header.data(), name.data(), std::min<std::size_t>(name.size(), 100));
+    std::snprintf(&header[100], 8, "%07o", 0600U);
+    std::snprintf(&header[108], 8, "%07o", 0U);
+    std::snprintf(&header[116], 8, "%07o", 0U);
+    std::snprintf(&header[124], 12, "%011llo", static_cast<unsigned long long>(claimed));
+    std::snprintf(&header[136], 12, "%011o", 0U);
+    header[156] = type;
+    std::memcpy(&header[157], link.data(), std::min<std::size_t>(link.size(), 100));
+    std::memcpy(&header[257], "ustar\00000", 8);
+    std::memset(&header[148], ' ', 8);
+    unsigned sum = 0;
+    for (const char c : header) sum += static_cast<unsigned char>(c);
+    std::snprintf(&header[148], 8, "%06o", sum);
+    bytes_.append(header.data(), header.size());
+    bytes_ += content;
+    bytes_.append((512 - content.size() % 512) % 512, '\0');
+    return *this;
+  }
+  Tar& add_basics(const std::string& top = "") {
+    return add(top + "manifest.yaml", kManifest).add(top + "000000/poll.yaml", kPoll);
+  }
+  [[nodiscard]] std::string finished() const { return bytes_ + std::string(1024, '\0'); }
+  [[nodiscard]] const std::string& unfinished() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+class Archive : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto opened = open_bytes(Tar().add_basics().finished());
+    if (!opened && opened.error().code == ErrorCode::kNotPresent) GTEST_SKIP() << to_string(opened.error());
+  }
+  Result<std::unique_ptr<CapturedKernelView>> open_bytes(const std::string& bytes, const ArchiveLimits& limits = {}) {
+    write_text(folder_.file("a.tar"), bytes);
+    return open_capture(folder_.file("a.tar"), limits);
+  }
+  void expect_refused(const Tar& tar, const std::string& message, const ArchiveLimits& limits = {}) {
+    const auto opened = open_bytes(tar.finished(), limits);
+    ASSERT_FALSE(opened) << message;
+    EXPECT_EQ(opened.error().code, ErrorCode::kData);
+    EXPECT_NE(to_string(opened.error()).find(message), std::string::npos) << to_string(opened.error());
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Archive, OpensACaptureAtTheRootInATopFolderAndBehindADot) {
+  for (const char* top : {"", "./", "my-capture/", "./my-capture/"}) {
+    const auto opened = open_bytes(Tar().add_basics(top).add(std::string(top) + "000000/fs/proc/stat", "cpu\n").finished());
+    ASSERT_TRUE(opened) << top << ": " << to_string(opened.error());
+    Buffer out;
+    ASSERT_TRUE((*opened)->read_file("/proc/stat", out)) << top;
+    EXPECT_EQ(out.view(), "cpu\n");
+  }
+}
+
+TEST_F(Archive, IgnoresWhatIsNoPartOfTheCapture) {
+  Tar tar;
+  tar.add_basics("c/")
+      .add("c/oracle/dump.txt", "x")
+      .add("c/oracle/pipe", "", '6')
+      .add("c/oracle/out", "", '2', "/etc/passwd");
+  const auto opened = open_bytes(tar.finished());
+  EXPECT_TRUE(opened) << to_string(opened.error());
+}
+
+TEST_F(Archive, RefusesNamesThatLeave) {
+  for (const char* name : {"/etc/cron.d/x", "../x", "c/../../x", "c//000000/x", "c/./000000/x", "c/000000/fs/.."}) {
+    expect_refused(Tar().add_basics("c/").add(name, "x"), "is refused");
+  }
+}
+
+TEST_F(Archive, RefusesLinksThatLeave) {
+  for (const char* target : {"/etc/passwd", "../../../../etc/passwd", "../poll.yaml", "a/../../../x"}) {
+    expect_refused(Tar().add_basics().add("000000/fs/link", "", '2', target), "a link that leaves");
+  }
+  expect_refused(Tar().add_basics().add("000000/sysctl/kern.x", "", '2', "kern.y"), "a link that leaves");
+  expect_refused(Tar().add_basics().add("000001", "", '2', "000000"), "a link that leaves");
+  const auto good =
+      open_bytes(Tar().add_basics().add("000000/fs/a/link", "", '2', "../b").add("000000/fs/b", "x").finished());
+  ASSERT_TRUE(good) << to_string(good.error());
+  Buffer out;
+  EXPECT_TRUE((*good)->read_file("/a/link", out));
+}
+
+TEST_F(Archive, RefusesAFileBehindALinkOfTheArchive) {
+  expect_refused(Tar().add_basics().add("000000/fs/link", "", '2', "b").add("000000/fs/link/x", "x"), "not a folder");
+}
+
+TEST_F(Archive, RefusesHardLinksDevicesPipesAndTwins) {
+  expect_refused(Tar().add_basics().add("000000/fs/x", "", '1', "manifest.yaml"), "hard link");
+  expect_refused(Tar().add_basics().add("000000/fs/x", "", '3'), "neither");
+  expect_refused(Tar().add_basics().add("000000/fs/x", "", '6'), "neither");
+  expect_refused(Tar().add_basics().add("000000/fs/x", "1").add("000000/fs/x", "2"), "twice");
+}
+
+TEST_F(Archive, RefusesMoreThanTheLimits) {
+  const ArchiveLimits limits{.member_bytes = 1000, .total_bytes = 5000, .members = 8};
+  EXPECT_TRUE(open_bytes(Tar().add_basics().add("000000/fs/x", std::string(1000, 'x')).finished(), limits));
+  expect_refused(Tar().add_basics().add("000000/fs/x", std::string(1001, 'x')), "larger than", limits);
+  Tar many;
+  many.add_basics();
+  for (int i = 0; i < 4; ++i) many.add("oracle/" + std::to_string(i), std::string(1000, 'x'));
+  expect_refused(many, "all may be together", limits);
+  Tar members;
+  members.add_basics();
+  for (int i = 0; i < 10; ++i) members.add("oracle/" + std::to_string(i), "");
+  expect_refused(members, "members", limits);
+}
+
+TEST_F(Archive, NamesCountAsWell) {
+  Tar many;
+  many.add_basics();
+  for (int i = 0; i < 100; ++i) many.add("000000/fs/" + std::to_string(i), "");
+  EXPECT_TRUE(open_bytes(many.finished(), {.total_bytes = 100'000}));
+  expect_refused(many, "--replay-max", {.total_bytes = 50'000});
+}
+
+TEST_F(Archive, PollsAreReadInAnyOrderAndAgain) {
+  Tar tar;
+  tar.add("c/manifest.yaml", kManifest);
+  for (int poll = 0; poll < 5; ++poll) {
+    const std::string folder = "c/00000" + std::to_string(poll) + "/";
+    tar.add(folder + "fs/proc/stat", "poll " + std::to_string(poll)).add(folder + "poll.yaml", kPoll);
+  }
+  const auto opened = open_bytes(tar.finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  ASSERT_EQ((*opened)->poll_count(), 5U);
+  Buffer out;
+  for (const std::size_t poll : {0, 1, 2, 4, 3, 0, 4, 4, 1}) {
+    ASSERT_TRUE((*opened)->select_poll(poll));
+    ASSERT_TRUE((*opened)->read_file("/proc/stat", out));
+    EXPECT_EQ(out.view(), "poll " + std::to_string(poll));
+    std::vector<std::string> names;
+    EXPECT_TRUE((*opened)->list_directory("/", names));
+    EXPECT_EQ(names, std::vector<std::string>{"proc"});
+  }
+}
+
+TEST_F(Archive, ReadsFromSeveralThreadsSeeTheirPollWhileOthersAreSelected) {
+  Tar tar;
+  tar.add("manifest.yaml", kManifest);
+  for (int poll = 0; poll < 4; ++poll) {
+    const std::string folder = "00000" + std::to_string(poll) + "/";
+    tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", "same").add(folder + "fs/b", "same");
+  }
+  const auto opened = open_bytes(tar.finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  std::atomic<bool> is_done = false;
+  std::thread reader([&] {
+    Buffer out;
+    while (!is_done) {
+      EXPECT_TRUE((*opened)->read_file("/a", out));
+      EXPECT_EQ(out.view(), "same");
+    }
+  });
+  for (std::size_t round = 0; round < 100; ++round) {
+    Buffer out;
+    EXPECT_TRUE((*opened)->select_poll(round % 4));
+    EXPECT_TRUE((*opened)->read_file("/b", out));
+  }
+  is_done = true;
+  reader.join();
+}
+
+TEST_F(Archive, AnArchiveThatShrinksWhileItIsOpenIsAnErrorAndNoCrash) {
+  Tar tar;
+  tar.add("manifest.yaml", kManifest);
+  for (int poll = 0; poll < 3; ++poll) {
+    const std::string folder = "00000" + std::to_string(poll) + "/";
+    tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", std::string(200'000, 'x'));
+  }
+  const auto opened = open_bytes(tar.finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  write_text(folder_.file("a.tar"), Tar().add("manifest.yaml", kManifest).finished());
+  ASSERT_TRUE((*opened)->select_poll(2));
+  Buffer out;
+  const auto read = (*opened)->read_file("/a", out);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kData) << to_string(read.error());
+}
+
+TEST_F(Archive, RefusesAPollWhoseMembersStandApart) {
+  expect_refused(Tar().add_basics().add("000001/poll.yaml", kPoll).add("000000/fs/late", "x"), "do not stand together");
+}
+
+TEST_F(Archive, AHugeClaimCostsNoMemoryAndIsRefused) {
+  for (const std::uint64_t claimed : {2000ULL, 900ULL << 20, 7ULL << 30}) {
+    const auto opened = open_bytes(Tar().add_basics().add_claiming("000000/fs/x", "small", claimed).finished());
+    ASSERT_FALSE(opened) << claimed;
+    EXPECT_EQ(opened.error().code, ErrorCode::kData);
+  }
+}
+
+TEST_F(Archive, RefusesSparseMembers) {
+  // GNU's old form: one stretch of 5 bytes at 1 GiB less 5, of a file of 1 GiB.
+  Tar tar;
+  tar.add_basics();
+  std::string bytes = tar.add("000000/fs/x", "small", 'S').finished();
+  char* header = bytes.data() + bytes.find("000000/fs/x");
+  std::memcpy(header + 257, "ustar  ", 8);
+  std::snprintf(header + 386, 12, "%011o", (1U << 30U) - 5);
+  std::snprintf(header + 398, 12, "%011o", 5U);
+  std::snprintf(header + 483, 12, "%011o", 1U << 30U);
+  std::memset(header + 148, ' ', 8);
+  unsigned sum = 0;
+  for (int i = 0; i < 512; ++i) sum += static_cast<unsigned char>(header[i]);
+  std::snprintf(header + 148, 8, "%06o", sum);
+  const auto opened = open_bytes(bytes);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(to_string(opened.error()).find("sparse"), std::string::npos) << to_string(opened.error());
+}
+
+TEST_F(Archive, SaysWhatIsWrongWithAnAbsentEmptyOrForeignFile) {
+  const auto absent = open_capture(folder_.file("none.tar.zst"));
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
+  for (const std::string& bytes :
+       {std::string(), std::string("garbage"), std::string(100'000, 'x'), std::string(100'000, '\0'),
+        std::string("\x28\xB5\x2F\xFD garbage behind zstd's magic")}) {
+    const auto opened = open_bytes(bytes);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kData) << to_string(opened.error());
+    EXPECT_NE(to_string(opened.error()).find("a.tar"), std::string::npos);
+  }
+  ASSERT_EQ(::mkfifo(folder_.file("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(open_capture(folder_.file("pipe")).error().code, ErrorCode::kData) << "must not hang";
+  expect_refused(Tar().add("readme", "x"), "no manifest.yaml");
+  expect_refused(Tar().add_basics("a/").add_basics("b/"), "more than one capture");
+}
+
+TEST_F(Archive, ATarCutAnywhereIsRefusedOrWhole) {
+  const Tar tar = Tar()
+                      .add_basics()
+                      .add("000000/fs/proc/stat", std::string(700, 'x'))
+                      .add("000000/fs/proc/zero", std::string(512, '\0'));
+  const std::string whole = tar.finished();
+  ASSERT_TRUE(open_bytes(whole));
+  for (std::size_t cut = 0; cut < whole.size(); cut += cut % 512 == 0 || cut % 512 == 511 ? 1 : 73) {
+    const auto opened = open_bytes(whole.substr(0, cut));
+    EXPECT_EQ(opened.has_value(), cut >= tar.unfinished().size() + 512) << cut << " of " << whole.size();
+  }
+}
+
+TEST_F(Archive, ACompressedTarCutAnywhereIsRefusedOrWhole) {
+  const std::string name = "linux-6.1-4cpu-2nodes.tar.zst";
+  const std::string whole = read_text(fixture_path("captures/" + name));
+  Buffer expected;
+  ASSERT_TRUE(open_fixture(name)->read_file("/proc/slabinfo", expected));
+  for (std::size_t part = 0; part < 24; ++part) {
+    const auto opened = open_bytes(whole.substr(0, whole.size() * part / 24));
+    EXPECT_FALSE(opened) << part;
+  }
+  for (std::size_t missing = 1; missing < 24; ++missing) {  // near the end all members may be whole
+    const auto opened = open_bytes(whole.substr(0, whole.size() - missing));
+    if (!opened) continue;
+    Buffer out;
+    ASSERT_TRUE((*opened)->read_file("/proc/slabinfo", out));
+    EXPECT_EQ(out.view(), expected.view());
+  }
+}
+
+TEST_F(Archive, AFlippedByteIsATypedErrorOrOneByteOfAFile) {
+  const std::string content = "cpu\n";
+  const std::string whole = Tar().add_basics("c/").add("c/000000/fs/proc/stat", content).finished();
+  std::size_t opened_count = 0;
+  std::size_t refused_count = 0;
+  for (std::size_t at = 0; at < whole.size() - 1024; at += 13) {
+    for (const int flip : {0x01, 0x80, 0xFF}) {
+      const std::string where = "byte " + std::to_string(at) + " ^ " + std::to_string(flip) + ": ";
+      std::string bytes = whole;
+      bytes[at] = static_cast<char>(bytes[at] ^ flip);
+      const auto opened = open_bytes(bytes);
+      if (!opened) {
+        ++refused_count;
+        const Error& error = opened.error();
+        EXPECT_TRUE(error.code == ErrorCode::kData || error.code == ErrorCode::kVersion) << where << to_string(error);
+        EXPECT_FALSE(error.detail.empty()) << where;
+        EXPECT_NE(error.path.find(folder_.file("a.tar")), std::string::npos) << where << error.path;
+        continue;
+      }
+      ++opened_count;
+      EXPECT_EQ((*opened)->poll_count(), 1U) << where;
+      EXPECT_TRUE(std::has_single_bit((*opened)->page_size())) << where;
+      EXPECT_GE((*opened)->cpu_count(), 1U) << where;
+      Buffer out;
+      if (const auto read = (*opened)->read_file("/proc/stat", out); !read) {
+        EXPECT_EQ(read.error().code, ErrorCode::kNotPresent) << where << to_string(read.error());
+        continue;
+      }
+      ASSERT_EQ(out.size(), content.size()) << where;
+      int different = 0;
+      for (std::size_t i = 0; i < content.size(); ++i) different += out.view()[i] == content[i] ? 0 : 1;
+      EXPECT_LE(different, 1) << where;
+    }
+  }
+  EXPECT_GT(refused_count, 0U) << "headers have a checksum";
+  EXPECT_GT(opened_count, 0U) << "the content of files has none";
+}
+
+TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
+  const std::string source = folder_.file("rec");
+  write_text(source + "/manifest.yaml", kManifest);
+  write_text(source + "/000000/poll.yaml", kPoll);
+  write_text(source + "/000000/fs/proc/big", std::string(300'000, 'x'));
+  write_text(source + "/000000/fs/proc/empty", "");
+  write_text(source + "/000000/errors.yaml", "- {path: /proc/slabinfo, errno: 13}\n");
+  write_text(source + "/000000/fs/sys/kernel/slab/" + std::string(150, 'n') + "/object_size", "8\n");
+  write_text(source + "/000001.tmp/poll.yaml", kPoll);
+  std::filesystem::create_symlink(":0000072", source + "/000000/fs/sys/kernel/slab/alias");
+  for (const char* name : {"packed.tar", "packed.tar.zst"}) {
+    write_text(folder_.file(std::string(name) + ".tmp"), "left by a packer that was killed");
+    const auto packed = pack_capture(source, folder_.file(name));
+    ASSERT_TRUE(packed) << to_string(packed.error());
+    struct stat status {};
+    ASSERT_EQ(::stat(folder_.file(name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+    EXPECT_FALSE(std::filesystem::exists(folder_.file(std::string(name) + ".tmp")));
+    const auto opened = open_capture(folder_.file(name));
+    ASSERT_TRUE(opened) << to_string(opened.error());
+    EXPECT_EQ((*opened)->poll_count(), 1U);
+    Buffer out;
+    ASSERT_TRUE((*opened)->read_file("/proc/big", out));
+    EXPECT_EQ(out.view(), std::string(300'000, 'x'));
+    ASSERT_TRUE((*opened)->read_file("/proc/empty", out));
+    EXPECT_TRUE(out.empty());
+    ASSERT_TRUE((*opened)->read_file("/sys/kernel/slab/" + std::string(150, 'n') + "/object_size", out));
+    EXPECT_EQ(*(*opened)->read_link("/sys/kernel/slab/alias"), ":0000072");
+    EXPECT_EQ((*opened)->read_file("/proc/slabinfo", out).error().code, ErrorCode::kPermission);
+  }
+  EXPECT_LT(std::filesystem::file_size(folder_.file("packed.tar.zst")), 20'000U);
+}
+
+TEST_F(Archive, PackingSaysWhatItCannotDoAndLeavesNothing) {
+  EXPECT_EQ(pack_capture(folder_.file("none"), folder_.file("x.tar")).error().code, ErrorCode::kNotPresent);
+  write_text(folder_.file("folder/file"), "no manifest");
+  EXPECT_EQ(pack_capture(folder_.file("folder"), folder_.file("x.tar.zst")).error().code, ErrorCode::kData);
+  EXPECT_EQ(pack_capture(folder_.file("folder"), folder_.file("x.zip")).error().code, ErrorCode::kData);
+  EXPECT_FALSE(pack_capture(folder_.file("folder"), "/nonexistent/x.tar"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar.tmp")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar.zst.tmp")));
+}
+
+TEST(OpenCapture, OpensAFolderInEveryBuild) {
+  const TemporaryFolder folder;
+  write_text(folder.file("manifest.yaml"), kManifest);
+  write_text(folder.file("000000/poll.yaml"), kPoll);
+  EXPECT_TRUE(open_capture(folder.path()));
+  const auto absent = open_capture(folder.file("none"));
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
+}
+
+}  // namespace
+}  // namespace memstat

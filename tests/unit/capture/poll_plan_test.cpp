@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/poll_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+namespace memstat {
+namespace {
+
+using Kind = PollRecord::Kind;
+
+PollRecord make(Kind kind, std::string name, std::string_view bytes, int system_errno = 0) {
+  PollRecord record;
+  record.kind = kind;
+  record.name = std::move(name);
+  record.bytes.assign(bytes);
+  record.system_errno = system_errno;
+  return record;
+}
+
+class Plan : public testing::Test {
+ protected:
+  void add(Kind kind, const std::string& name, std::string_view bytes, int system_errno = 0) {
+    records_.push_back(make(kind, name, bytes, system_errno));
+  }
+  PollPlan plan(const std::vector<RecordedError>& standing_errors = {}) { return plan_poll(records_, standing_errors, {}); }
+  std::vector<PollRecord> records_;
+};
+
+TEST_F(Plan, TheLastReadOfANameCounts) {
+  add(Kind::kFile, "/proc/stat", "old");
+  add(Kind::kFile, "/proc/stat", "new");
+  EXPECT_EQ(plan().files.at("fs/proc/stat"), "new");
+}
+
+TEST_F(Plan, LeavesOutWhatACaptureCannotHold) {
+  for (const char* path : {"", "relative", "/", "/../x", "/a//b", "/a/."}) add(Kind::kFile, path, "x");
+  for (const char* name : {"", ".", "..", "a/b"}) add(Kind::kSysctl, name, "x");
+  add(Kind::kLink, "/out", "/etc");
+  add(Kind::kLink, "/up", "../x");
+  const PollPlan made = plan();
+  EXPECT_TRUE(made.files.empty());
+  EXPECT_TRUE(made.links.empty());
+}
+
+TEST_F(Plan, ContentGoesBehindLinksOfLinks) {
+  add(Kind::kLink, "/a/one", "../b/two");
+  add(Kind::kLink, "/b/two", "three/./four");
+  add(Kind::kFile, "/a/one/x", "content");
+  EXPECT_EQ(plan().files.at("fs/b/three/four/x"), "content");
+}
+
+TEST_F(Plan, LinksInACircleOrOutOfTheTreeTakeNothingWithThem) {
+  add(Kind::kLink, "/a", "b");
+  add(Kind::kLink, "/b", "a");
+  add(Kind::kFile, "/a/x", "x");
+  add(Kind::kLink, "/deep/in/c", "../../e/f/..");
+  add(Kind::kLink, "/e", "g");
+  add(Kind::kFile, "/deep/in/c/y", "y");
+  const PollPlan made = plan();
+  EXPECT_EQ(made.files.count("fs/a/x"), 0U);
+  for (const auto& [path, content] : made.files) EXPECT_EQ(path.substr(0, 3), "fs/") << path;
+}
+
+TEST_F(Plan, ErrorsStandOnlyForWhatIsNotKnown) {
+  add(Kind::kFileError, "/known", "", EIO);
+  add(Kind::kFile, "/known", "x");
+  add(Kind::kFileError, "/listed", "", EISDIR);
+  add(Kind::kListing, "/listed", "");
+  add(Kind::kFileError, "/absent", "", ENOENT);
+  add(Kind::kFileError, "/twice", "", EIO);
+  add(Kind::kFileError, "/twice", "", EACCES);
+  add(Kind::kSysctlError, "kern.x", "", EPERM);
+  const PollPlan made = plan({{false, "/standing", 13}, {false, "/known", 13}, {false, "/twice", 5}});
+  EXPECT_EQ(made.errors, "- {path: /standing, errno: 13}\n- {path: /twice, errno: 13}\n- {sysctl: kern.x, errno: 1}\n");
+}
+
+TEST_F(Plan, CountsWholeBlocksOnTheDisk) {
+  add(Kind::kFile, "/proc/stat", std::string(4097, 'x'));
+  // The poll, fs and fs/proc; poll.yaml; two blocks of content.
+  EXPECT_EQ(plan().bytes, (3 + 1 + 2) * 4096U);
+}
+
+std::string zeroed(std::string text) {
+  zero_kernel_addresses(text.data(), text.size());
+  return text;
+}
+
+TEST(KernelAddresses, AreZeroedAtEqualWidth) {
+  EXPECT_EQ(zeroed("0xffffb5b4c0000000-0xffffb5b4c0005000   20480 hpet_enable+0x36/0x2a7\n"),
+            "0x0000000000000000-0x0000000000000000   20480 hpet_enable+0x36/0x2a7\n");
+  EXPECT_EQ(zeroed("ffffffff81000000 T _text"), "0000000000000000 T _text");
+  EXPECT_EQ(zeroed("FFFF888000000000"), "0000000000000000");
+  EXPECT_EQ(zeroed("a ffff888000000000"), "a 0000000000000000");
+}
+
+TEST(KernelAddresses, WhatIsNoneStays) {
+  for (const std::string& text :
+       {std::string(""), std::string("ffff88800000000"), std::string("ffff8880000000000"), std::string("0000ffff00000000"),
+        std::string("aaaa888000000000"), std::string("1234567890123456"), std::string("ffff"),
+        std::string("bytes\0ffff888000000000", 22)}) {
+    EXPECT_EQ(zeroed(text), text);
+  }
+}
+
+TEST(KernelAddresses, ATextMayEndWithNul) {
+  EXPECT_EQ(zeroed(std::string("ffff888000000000\0", 17)), std::string("0000000000000000\0", 17));
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/recording_view.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/capture/replay_view.h"
+#include "tests/support/faulty_kernel_view.h"
+#include "tests/support/fixtures.h"
+
+namespace memstat {
+namespace {
+
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return now; }
+  [[nodiscard]] std::int64_t realtime_ns() const override { return 1'795'186'800'000'000'000 + now; }
+  std::int64_t now = 0;
+};
+
+class Recording : public testing::Test {
+ protected:
+  Recording() {
+    auto files = std::make_unique<MemoryFiles>("kernel");
+    (void)files->add_file("manifest.yaml", "format: 1\nos: linux\npage_size: 16384\ncpus_present: \"0-5\"\n").has_value();
+    (void)files->add_file("000000/poll.yaml", "realtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 1\n").has_value();
+    (void)files->add_file("000000/fs/proc/stat", "cpu 1\n").has_value();
+    (void)files->add_file("000000/fs/proc/binary", std::string("\0\xFF\0ffffffff81000000", 19)).has_value();
+    (void)files->add_file("000000/fs/sys/slab/real/size", "64\n").has_value();
+    (void)files->add_link("000000/fs/sys/slab/alias", "real").has_value();
+    (void)files->add_file("000000/sysctl/kern.x", std::string("bytes\0\1", 7)).has_value();
+    kernel_ = std::move(*CapturedKernelView::open(std::move(files)));
+    view_ = std::make_unique<FaultyKernelView>(*kernel_);
+  }
+  std::unique_ptr<RecordingKernelView> record(RecordingOptions options = {}) {
+    options.folder = path();
+    auto made = RecordingKernelView::create(*view_, std::move(options), clock_);
+    EXPECT_TRUE(made) << to_string(made.error());
+    return made ? std::move(*made) : nullptr;
+  }
+  std::unique_ptr<CapturedKernelView> replay() {
+    auto opened = open_capture_folder(path());
+    EXPECT_TRUE(opened) << to_string(opened.error());
+    return opened ? std::move(*opened) : nullptr;
+  }
+  /// One poll that reads one file of so many bytes.
+  Result<void> record_poll(RecordingKernelView& recording, std::size_t size = 10) {
+    view_->replace("/proc/stat", std::string(size, 'x'));
+    recording.begin_poll("poll");
+    EXPECT_TRUE(recording.read_file("/proc/stat", out_));
+    return recording.end_poll();
+  }
+  [[nodiscard]] std::string path() const { return folder_.file("rec"); }
+  [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(path() + "/" + name); }
+
+  TemporaryFolder folder_;
+  ManualClock clock_;
+  std::unique_ptr<CapturedKernelView> kernel_;
+  std::unique_ptr<FaultyKernelView> view_;
+  Buffer out_;
+  std::vector<std::string> names_;
+};
+
+TEST_F(Recording, WhatWasReadReplaysByteForByte) {
+  auto recording = record();
+  clock_.now = 5'000'000'007;
+  recording->begin_poll("first: #1");
+  ASSERT_TRUE(recording->read_file("/proc/stat", out_));
+  EXPECT_EQ(out_.view(), "cpu 1\n") << "the caller gets the inner view's bytes";
+  ASSERT_TRUE(recording->read_file("/proc/binary", out_));
+  ASSERT_TRUE(recording->read_sysctl("kern.x", out_, 0));
+  ASSERT_TRUE(recording->read_link("/sys/slab/alias"));
+  ASSERT_TRUE(recording->list_directory("/sys/slab", names_));
+  ASSERT_TRUE(recording->read_file("/sys/slab/alias/size", out_));
+  ASSERT_FALSE(recording->read_file("/proc/none", out_));
+  auto ended = recording->end_poll();
+  ASSERT_TRUE(ended) << to_string(ended.error());
+
+  const auto replayed = replay();
+  EXPECT_EQ(replayed->os(), OperatingSystem::kLinux);
+  EXPECT_EQ(replayed->page_size(), 16384U);
+  EXPECT_EQ(replayed->cpu_count(), 6U);
+  EXPECT_EQ(replayed->poll_info(0).label, "first: #1");
+  EXPECT_EQ(replayed->poll_info(0).monotonic_ns, 5'000'000'007);
+  EXPECT_EQ(replayed->poll_info(0).realtime_ns, 1'795'186'805'000'000'007);
+  ASSERT_TRUE(replayed->read_file("/proc/stat", out_));
+  EXPECT_EQ(out_.view(), "cpu 1\n");
+  ASSERT_TRUE(replayed->read_file("/proc/binary", out_));
+  EXPECT_EQ(out_.view(), std::string_view("\0\xFF\0ffffffff81000000", 19)) << "no text, so no address in it";
+  ASSERT_TRUE(replayed->read_sysctl("kern.x", out_, 0));
+  EXPECT_EQ(out_.view(), std::string_view("bytes\0\1", 7));
+  EXPECT_EQ(*replayed->read_link("/sys/slab/alias"), "real");
+  ASSERT_TRUE(replayed->read_file("/sys/slab/alias/size", out_));
+  EXPECT_EQ(out_.view(), "64\n");
+  ASSERT_TRUE(replayed->list_directory("/sys/slab", names_));
+  EXPECT_EQ(names_, (std::vector<std::string>{"alias", "real"}));
+  EXPECT_EQ(replayed->read_file("/proc/none", out_).error().code, ErrorCode::kNotPresent);
+}
+
+TEST_F(Recording, NamesThatWereListedButNotReadAreStillListed) {
+  auto recording = record();
+  recording->begin_poll("");
+  ASSERT_TRUE(recording->list_directory("/sys/slab", names_));
+  ASSERT_TRUE(recording->end_poll());
+  const std::vector<std::string> live = names_;
+  const auto replayed = replay();
+  ASSERT_TRUE(replayed->list_directory("/sys/slab", names_));
+  EXPECT_EQ(names_, live);
+  EXPECT_EQ(replayed->read_file("/sys/slab/real/size", out_).error().code, ErrorCode::kNotPresent);
+}
+
+TEST_F(Recording, ALinkThatIsAlsoReadAndListedThrough) {
+  auto recording = record();
+  recording->begin_poll("");
+  ASSERT_TRUE(recording->list_directory("/sys/slab/alias", names_));
+  ASSERT_TRUE(recording->read_link("/sys/slab/alias"));
+  auto ended = recording->end_poll();
+  ASSERT_TRUE(ended) << to_string(ended.error());
+  const auto replayed = replay();
+  ASSERT_TRUE(replayed->list_directory("/sys/slab/alias", names_));
+  EXPECT_EQ(names_, (std::vector<std::string>{"size"}));
+  EXPECT_EQ(*replayed->read_link("/sys/slab/alias"), "real");
+}
+
+TEST_F(Recording, FailedReadsReplayWithTheirErrno) {
+  view_->fail_name("/proc/slabinfo", EACCES);
+  view_->fail_name("kern.secret", EPERM);
+  view_->fail_name("/proc/broken", EIO);
+  auto recording = record();
+  ASSERT_FALSE(recording->keep_open("/proc/broken"));
+  for (int poll = 0; poll < 2; ++poll) {
+    recording->begin_poll("");
+    ASSERT_FALSE(recording->read_file("/proc/slabinfo", out_));
+    ASSERT_FALSE(recording->read_sysctl("kern.secret", out_, 0));
+    ASSERT_TRUE(recording->end_poll());
+  }
+  const auto replayed = replay();
+  ASSERT_TRUE(replayed->select_poll(1));
+  EXPECT_EQ(replayed->read_file("/proc/slabinfo", out_).error().code, ErrorCode::kPermission);
+  EXPECT_EQ(replayed->read_sysctl("kern.secret", out_, 0).error().system_errno, EPERM);
+  EXPECT_EQ(replayed->keep_open("/proc/broken").error().system_errno, EIO) << "kept in every poll";
+}
+
+TEST_F(Recording, AReadThatWorkedInTheEndIsNoError) {
+  auto recording = record();
+  recording->begin_poll("");
+  view_->fail_name("/proc/stat", EIO);
+  ASSERT_FALSE(recording->read_file("/proc/stat", out_));
+  view_->clear_faults();
+  ASSERT_TRUE(recording->read_file("/proc/stat", out_));
+  ASSERT_TRUE(recording->end_poll());
+  EXPECT_TRUE(replay()->read_file("/proc/stat", out_));
+  EXPECT_FALSE(exists("000000/errors.yaml"));
+}
+
+TEST_F(Recording, WhatWasReadBeforeTheFirstPollBelongsToItAndBetweenPollsToNone) {
+  auto recording = record();
+  ASSERT_TRUE(recording->read_file("/proc/stat", out_));
+  recording->begin_poll("");
+  ASSERT_TRUE(recording->end_poll());
+  ASSERT_TRUE(recording->read_file("/proc/binary", out_));
+  recording->begin_poll("");
+  ASSERT_TRUE(recording->end_poll());
+  EXPECT_TRUE(exists("000000/fs/proc/stat"));
+  EXPECT_FALSE(exists("000001/fs"));
+}
+
+TEST_F(Recording, APollThatWasNotEndedIsThrownAway) {
+  auto recording = record();
+  recording->begin_poll("lost");
+  ASSERT_TRUE(recording->read_file("/proc/binary", out_));
+  recording->begin_poll("kept");
+  ASSERT_TRUE(recording->read_file("/proc/stat", out_));
+  ASSERT_TRUE(recording->end_poll());
+  EXPECT_FALSE(exists("000000/fs/proc/binary"));
+  EXPECT_EQ(replay()->poll_info(0).label, "kept");
+  const auto again = recording->end_poll();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().system_errno, EINVAL);
+}
+
+TEST_F(Recording, AReadThatHangsIntoALaterPollIsDropped) {
+  auto recording = record();
+  recording->begin_poll("hangs");
+  view_->block_next("/proc/stat");
+  std::thread stuck([&recording] {
+    Buffer own;
+    EXPECT_TRUE(recording->read_file("/proc/stat", own));
+    EXPECT_EQ(own.view(), "cpu 1\n") << "passed on all the same";
+  });
+  view_->wait_until_blocked();
+  ASSERT_TRUE(recording->read_file("/proc/binary", out_));
+  ASSERT_TRUE(recording->end_poll());
+  recording->begin_poll("next");
+  view_->release();
+  stuck.join();
+  ASSERT_TRUE(recording->end_poll());
+  EXPECT_TRUE(exists("000000/fs/proc/binary"));
+  EXPECT_FALSE(exists("000000/fs/proc/stat"));
+  EXPECT_FALSE(exists("000001/fs/proc/stat"));
+}
+
+TEST_F(Recording, ReadersInSeveralThreadsAreAllRecorded) {
+  for (int i = 0; i < 4; ++i) view_->replace("/many/" + std::to_string(i), std::string(1000, static_cast<char>('a' + i)));
+  auto recording = record();
+  recording->begin_poll("");
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&recording, i] {
+      Buffer own;
+      for (int round = 0; round < 20; ++round) EXPECT_TRUE(recording->read_file("/many/" + std::to_string(i), own));
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  ASSERT_TRUE(recording->end_poll());
+  const auto replayed = replay();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(replayed->read_file("/many/" + std::to_string(i), out_));
+    EXPECT_EQ(out_.view(), std::string(1000, static_cast<char>('a' + i)));
+  }
+}
+
+TEST_F(Recording, FilesAreForTheirOwnerOnly) {
+  auto recording = record();
+  ASSERT_TRUE(record_poll(*recording));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
+    struct stat status {};
+    ASSERT_EQ(::lstat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, entry.is_directory() ? 0700U : 0600U) << entry.path();
+  }
+  struct stat status {};
+  ASSERT_EQ(::stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0700U);
+}
+
+TEST_F(Recording, TheOldestPollsGoWhenItGetsTooLarge) {
+  auto recording = record({.folder = {}, .max_bytes = 300'000});
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(record_poll(*recording, 50'000));
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path())) {
+      if (entry.is_regular_file()) bytes += entry.file_size();
+    }
+    EXPECT_LE(bytes, 300'000U);
+  }
+  EXPECT_FALSE(exists("000000"));
+  EXPECT_TRUE(exists("000009"));
+  EXPECT_GE(replay()->poll_count(), 3U);
+}
+
+TEST_F(Recording, TheOldestPollsGoWhenTheyGetTooOld) {
+  auto recording = record({.folder = {}, .max_age_ns = 100});
+  for (const std::int64_t time : {0, 60, 120, 160, 161}) {
+    clock_.now = time;
+    ASSERT_TRUE(record_poll(*recording));
+  }
+  EXPECT_FALSE(exists("000000"));
+  EXPECT_FALSE(exists("000001")) << "101 ns old";
+  EXPECT_TRUE(exists("000002"));
+}
+
+TEST_F(Recording, APollLargerThanTheBoundIsAnErrorAndTheOthersStay) {
+  auto recording = record({.folder = {}, .max_bytes = 100'000});
+  ASSERT_TRUE(record_poll(*recording));
+  for (const std::size_t size : {95'000UL, 200'000UL}) {
+    const auto result = record_poll(*recording, size);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().system_errno, EFBIG);
+  }
+  ASSERT_TRUE(record_poll(*recording));
+  EXPECT_EQ(replay()->poll_count(), 2U);
+}
+
+TEST_F(Recording, ContinuesAfterThePollsThatAreThereAndCountsThem) {
+  {
+    auto recording = record();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(record_poll(*recording, 50'000));
+  }
+  write_text(path() + "/000003.tmp/poll.yaml", "left by a kill");
+  auto recording = record({.folder = {}, .max_bytes = 300'000});
+  EXPECT_FALSE(exists("000003.tmp"));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(record_poll(*recording, 50'000));
+  EXPECT_TRUE(exists("000005"));
+  EXPECT_FALSE(exists("000000")) << "old polls count against the bound";
+}
+
+TEST_F(Recording, RefusesTheFolderOfAnotherKernelAndNotesAnotherRelease) {
+  {
+    auto recording = record({.folder = {}, .release = "1.0"});
+    ASSERT_TRUE(record_poll(*recording));
+  }
+  view_->set_cpu_count(64);
+  const auto other = RecordingKernelView::create(*view_, {.folder = path()}, clock_);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kData);
+  view_->clear_faults();
+  auto recording = record({.folder = {}, .release = "2.0"});
+  EXPECT_EQ(replay()->manifest().release, "2.0");
+  EXPECT_NE(replay()->manifest().how.find("Polls before 000001 are of release 1.0"), std::string::npos);
+}
+
+TEST_F(Recording, OneRecorderAtATime) {
+  const auto first = record();
+  const auto second = RecordingKernelView::create(*view_, {.folder = path()}, clock_);
+  ASSERT_FALSE(second);
+  EXPECT_NE(to_string(second.error()).find("another process"), std::string::npos);
+}
+
+TEST_F(Recording, AFolderThatCannotBeMadeIsNamed) {
+  const auto made = RecordingKernelView::create(*view_, {.folder = "/nonexistent/rec"}, clock_);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().path, "/nonexistent/rec");
+  write_text(folder_.file("file"), "");
+  EXPECT_FALSE(RecordingKernelView::create(*view_, {.folder = folder_.file("file")}, clock_));
+}
+
+TEST_F(Recording, AFailedWriteLeavesNoHalfPollAndTheNextOneWorks) {
+  auto recording = record();
+  ASSERT_TRUE(record_poll(*recording));
+  view_->replace("/a", "file");
+  view_->replace("/a/b", "below a file: no disk can hold both");
+  recording->begin_poll("");
+  ASSERT_TRUE(recording->read_file("/a", out_));
+  ASSERT_TRUE(recording->read_file("/a/b", out_));
+  EXPECT_FALSE(recording->end_poll());
+  EXPECT_FALSE(exists("000001.tmp"));
+  EXPECT_FALSE(exists("000001"));
+  ASSERT_TRUE(record_poll(*recording));
+  EXPECT_EQ(replay()->poll_count(), 2U);
+}
+
+TEST_F(Recording, WritesThroughItsDescriptorWhenThePathIsGone) {
+  auto recording = record();
+  std::filesystem::rename(path(), folder_.file("moved"));
+  ASSERT_TRUE(record_poll(*recording));
+  EXPECT_TRUE(open_capture_folder(folder_.file("moved")));
+}
+
+TEST_F(Recording, GoesOnAfterPrivilegesAreGone) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has privileges to drop";
+  constexpr uid_t kNobody = 65534;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto made = RecordingKernelView::create(
+        *view_, {.folder = path(), .max_bytes = 100'000, .owner = {.user = kNobody, .group = kNobody}}, clock_);
+    if (!made || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(1);
+    for (int poll = 0; poll < 4; ++poll) {  // more than fit: old ones are removed
+      if (!record_poll(**made, 40'000)) ::_exit(2);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
+  EXPECT_FALSE(exists("000000"));
+  EXPECT_TRUE(exists("000003"));
+}
+
+TEST_F(Recording, DurableRecordingsAreTheSame) {
+  auto recording = record({.folder = {}, .durable = true});
+  ASSERT_TRUE(record_poll(*recording));
+  EXPECT_TRUE(replay()->read_file("/proc/stat", out_));
+}
+
+TEST_F(Recording, EveryPollIsWholeAfterSigkillAtAnyTime) {
+  for (const int polls_before_kill : {1, 2, 5, 9}) {
+    std::array<int, 2> pipe_ends{};
+    ASSERT_EQ(::pipe(pipe_ends.data()), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto made = RecordingKernelView::create(*view_, {.folder = path(), .max_bytes = 400'000}, clock_);
+      if (!made) ::_exit(1);
+      Buffer own;
+      while (true) {
+        (*made)->begin_poll("");
+        (void)(*made)->read_file("/proc/stat", own).has_value();
+        (void)(*made)->read_file("/sys/slab/real/size", own).has_value();
+        (void)(*made)->read_sysctl("kern.x", own, 0).has_value();
+        if (!(*made)->end_poll() || ::write(pipe_ends[1], "x", 1) != 1) ::_exit(1);
+      }
+    }
+    ::close(pipe_ends[1]);
+    char byte = 0;
+    for (int i = 0; i < polls_before_kill; ++i) ASSERT_EQ(::read(pipe_ends[0], &byte, 1), 1);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status)) << "the recorder ended by itself";
+    ::close(pipe_ends[0]);
+    const auto replayed = replay();
+    for (std::size_t poll = 0; poll < replayed->poll_count(); ++poll) {
+      ASSERT_TRUE(replayed->select_poll(poll));
+      EXPECT_TRUE(replayed->read_file("/proc/stat", out_));
+      EXPECT_TRUE(replayed->read_file("/sys/slab/real/size", out_));
+      EXPECT_TRUE(replayed->read_sysctl("kern.x", out_, 0));
+    }
+  }
+}
+
+TEST(RealCapture, ReRecordedIsTheSame) {
+  const auto original = open_fixture("linux-7.2-2cpu.tar.zst");
+  const TemporaryFolder folder;
+  const SystemClock clock;
+  auto recording = RecordingKernelView::create(*original, {.folder = folder.file("rec")}, clock);
+  ASSERT_TRUE(recording);
+  std::vector<std::string> caches;
+  Buffer bytes;
+  std::vector<std::pair<std::string, std::string>> read;
+  const auto read_one = [&](const std::string& path) {
+    if ((*recording)->read_file(path, bytes)) read.emplace_back(path, bytes.view());
+  };
+  (*recording)->begin_poll("");
+  read_one("/proc/slabinfo");
+  read_one("/proc/meminfo");
+  ASSERT_TRUE((*recording)->list_directory("/sys/kernel/slab", caches));
+  for (const std::string& cache : caches) {
+    (void)(*recording)->read_link("/sys/kernel/slab/" + cache).has_value();
+    read_one("/sys/kernel/slab/" + cache + "/object_size");
+  }
+  const auto ended = (*recording)->end_poll();
+  ASSERT_TRUE(ended) << to_string(ended.error());
+  ASSERT_GT(read.size(), 100U);
+  const auto replayed = open_capture_folder(folder.file("rec"));
+  ASSERT_TRUE(replayed) << to_string(replayed.error());
+  std::vector<std::string> replayed_caches;
+  ASSERT_TRUE((*replayed)->list_directory("/sys/kernel/slab", replayed_caches));
+  EXPECT_EQ(replayed_caches, caches);
+  for (const auto& [path, content] : read) {
+    ASSERT_TRUE((*replayed)->read_file(path, bytes)) << path;
+    EXPECT_EQ(bytes.view(), content) << path;
+  }
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which groups the walk reads, in trees that the test makes: where hierarchies are, how deep, how many, by which names, and
+// what comes and goes meanwhile.
+#include "core/collect/cgroup_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+#include "core/collect/file_bundle.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/rooted_kernel_view.h"
+
+namespace memstat {
+namespace {
+
+constexpr const char* kFiles2[] = {"memory.current", "memory.max", "memory.high", "memory.events", "memory.stat"};
+constexpr const char* kFiles1[] = {
+    "memory.usage_in_bytes",      "memory.limit_in_bytes",         "memory.failcnt", "memory.oom_control", "memory.stat",
+    "memory.kmem.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"};
+
+class ControlGroups : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view";
+    view_ = std::make_unique<RootedKernelView>(folder_.path());
+  }
+  void write(const std::string& path, const std::string& text) { write_text(folder_.file("sys/fs/cgroup" + path), text); }
+  void remove(const std::string& path) { std::filesystem::remove_all(folder_.file("sys/fs/cgroup" + path)); }
+  void make_root2(const std::string& root = "") {
+    write(root + "/cgroup.controllers", "cpuset cpu io memory hugetlb pids rdma misc\n");
+    write(root + "/cgroup.subtree_control", "cpu memory pids\n");
+    write(root + "/memory.stat", "anon 1\n");
+  }
+  void make2(const std::string& group) {
+    write(group + "/cgroup.subtree_control", "memory\n");
+    for (const char* file : kFiles2) write(group + "/" + file, "1\n");
+  }
+  void make1(const std::string& group) {
+    for (const char* file : kFiles1) write(group + "/" + file, "1\n");
+    write(group + "/tasks", "");
+  }
+  Result<void> read() {
+    const ControlGroupBuffers buffers{bundle_, scratch_, folders_, queue_};
+    return read_control_groups(*view_, bounds_, buffers);
+  }
+  /// "root: /group=files /group=files, N left out".
+  std::string words() {
+    if (const auto result = read(); !result) return to_string(result.error());
+    FileBundleReader records(bundle_.view());
+    std::string_view name;
+    std::string_view content;
+    std::string words;
+    std::string group = "none";
+    std::size_t files = 0;
+    const auto end_group = [&] {
+      if (files != 0) words += " " + (group.empty() ? "/" : group) + "=" + std::to_string(files);
+      files = 0;
+    };
+    EXPECT_TRUE(records.next(name, content));
+    words = std::string(name.substr(kControlGroupFolder.size())) + " v" + std::string(content.substr(0, 1)) + ":";
+    while (records.next(name, content) && !name.empty()) {
+      const std::string of(name.substr(0, name.rfind('/')));
+      if (of != group) end_group();
+      group = of;
+      ++files;
+    }
+    end_group();
+    EXPECT_TRUE(name.empty()) << "no end";
+    EXPECT_FALSE(records.next(name, content));
+    return words + ", " + std::string(content.substr(0, content.size() - 1)) + " left out";
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<RootedKernelView> view_;
+  std::function<bool(std::string_view)> matches_;
+  ControlGroupBounds bounds_{.depth = 2, .most_groups = 100, .has_parts = true, .matches = &matches_};
+  Buffer bundle_;
+  Buffer scratch_;
+  Buffer folders_;
+  Buffer queue_;
+};
+
+TEST_F(ControlGroups, OfVersion2AreReadLevelByLevelInTheOrderOfTheirNames) {
+  make_root2();
+  for (const char* group : {"/b", "/a", "/b/x", "/a/z", "/a/y", "/a/y/deep", "/a b\"\n\xFF"}) make2(group);
+  EXPECT_EQ(words(), " v2: /a=5 /a b\"\n\xFF=5 /b=5 /a/y=5 /a/z=5 /b/x=5, 0 left out");
+  EXPECT_EQ(words(), " v2: /a=5 /a b\"\n\xFF=5 /b=5 /a/y=5 /a/z=5 /b/x=5, 0 left out") << "again";
+}
+
+TEST_F(ControlGroups, OfVersion1IncludeTheRoot) {
+  for (const char* group : {"", "/b", "/a", "/a/y"}) make1(std::string("/memory") + group);
+  write("/cpu/x/cpu.shares", "1\n");
+  EXPECT_EQ(words(), "/memory v1: /=7 /a=7 /b=7 /a/y=7, 0 left out");
+  EXPECT_EQ(words(), "/memory v1: /=7 /a=7 /b=7 /a/y=7, 0 left out");
+}
+
+TEST_F(ControlGroups, AreFoundWhereverTheMemoryControllerIs) {
+  EXPECT_EQ(read().error().code, ErrorCode::kNotPresent);
+  std::filesystem::create_directories(folder_.file("sys/fs/cgroup"));
+  EXPECT_EQ(read().error().code, ErrorCode::kNotPresent);
+  EXPECT_NE(read().error().detail.find("mounted"), std::string::npos);
+  // Beside version 1 without the memory controller ("hybrid").
+  write("/cpu/cpu.shares", "1\n");
+  make_root2("/unified");
+  make2("/unified/a");
+  EXPECT_EQ(words(), "/unified v2: /a=5, 0 left out");
+  // Bound to version 1 instead, together with another controller.
+  remove("/unified");
+  write("/unified/cgroup.controllers", "hugetlb\n");
+  make1("/cpu,memory");
+  make1("/cpu,memory/b");
+  EXPECT_EQ(words(), "/cpu,memory v1: /=7 /b=7, 0 left out") << "found anew when the old one is gone";
+  remove("/cpu,memory");
+  EXPECT_EQ(read().error().code, ErrorCode::kNotPresent);
+  make1("/memory");
+  EXPECT_EQ(words(), "/memory v1: /=7, 0 left out");
+  // A container: the root is a group like any other.
+  remove("/memory");
+  make_root2();
+  make2("");
+  make2("/a");
+  EXPECT_EQ(words(), " v2: /=5 /a=5, 0 left out");
+}
+
+TEST_F(ControlGroups, MayBeNoneAtAll) {
+  make_root2();
+  EXPECT_EQ(words(), " v2:, 0 left out");
+  make2("/late");
+  EXPECT_EQ(words(), " v2: /late=5, 0 left out");
+  remove("/late");
+  EXPECT_EQ(words(), " v2:, 0 left out");
+}
+
+TEST_F(ControlGroups, WithoutMemoryControllerAreNoneAndNotLookedInto) {
+  make_root2();
+  make2("/with");
+  write("/without/cgroup.procs", "");
+  make2("/without/below");
+  make2("/with/below");
+  write("/with/cgroup.subtree_control", "cpu pids\n");
+  std::set<std::string> seen;
+  view_->before = [&](std::string_view path) { seen.emplace(path); };
+  EXPECT_EQ(words(), " v2: /with=5, 0 left out");
+  EXPECT_EQ(seen.count("/sys/fs/cgroup/without/below/memory.current"), 0U);
+  EXPECT_EQ(seen.count("/sys/fs/cgroup/with/below/memory.current"), 0U);
+  write("/with/cgroup.subtree_control", "memory\n");
+  EXPECT_EQ(words(), " v2: /with=5 /with/below=5, 0 left out");
+}
+
+TEST_F(ControlGroups, AreReadAsDeepAsWanted) {
+  make_root2();
+  std::string group;
+  for (int depth = 1; depth <= 5; ++depth) make2(group += "/g");
+  bounds_.depth = 0;
+  EXPECT_EQ(words(), " v2:, 0 left out");
+  bounds_.depth = 1;
+  EXPECT_EQ(words(), " v2: /g=5, 0 left out");
+  bounds_.depth = 16;
+  EXPECT_EQ(words(), " v2: /g=5 /g/g=5 /g/g/g=5 /g/g/g/g=5 /g/g/g/g/g=5, 0 left out");
+}
+
+TEST_F(ControlGroups, AreReadWhereTheirPathMatches) {
+  make1("/memory");
+  for (const char* group : {"/memory/a", "/memory/a/b", "/memory/c"}) make1(group);
+  matches_ = [](std::string_view path) { return path == "/a/b" || path == "/"; };
+  EXPECT_EQ(words(), "/memory v1: /=7 /a/b=7, 0 left out") << "below one that does not match";
+  matches_ = [](std::string_view) { return false; };
+  EXPECT_EQ(words(), "/memory v1:, 0 left out");
+  view_->failures["/sys/fs/cgroup/memory/memory.usage_in_bytes"] = EIO;  // nothing is looked for anew
+  EXPECT_EQ(words(), "/memory v1:, 0 left out");
+}
+
+TEST_F(ControlGroups, BeyondTheMostAreCounted) {
+  make_root2();
+  for (const char* group : {"/c", "/a", "/b", "/a/x", "/d"}) make2(group);
+  bounds_.most_groups = 2;
+  EXPECT_EQ(words(), " v2: /a=5 /b=5, 3 left out") << "c, d and a/x";
+  bounds_.most_groups = 5;
+  EXPECT_EQ(words(), " v2: /a=5 /b=5 /c=5 /d=5 /a/x=5, 0 left out");
+}
+
+TEST_F(ControlGroups, WithoutSomeOfTheirFilesHaveTheOthers) {
+  make1("/memory");
+  make1("/memory/a");
+  remove("/memory/memory.kmem.usage_in_bytes");  // a kernel without accounting of its memory
+  EXPECT_EQ(words(), "/memory v1: /=5 /a=5, 0 left out");
+  remove("/memory/a/memory.oom_control");
+  EXPECT_EQ(words(), "/memory v1: /=5 /a=4, 0 left out");
+  bounds_.has_parts = false;
+  EXPECT_EQ(words(), "/memory v1: /=4 /a=3, 0 left out");
+}
+
+TEST_F(ControlGroups, ThatGoAwayMeanwhileLeaveNothing) {
+  make_root2();
+  make2("/b");
+  for (const char* file : kFiles2) {
+    make2("/a");
+    make2("/a/below");
+    view_->before = [&, path = "/sys/fs/cgroup/a/" + std::string(file)](std::string_view about) {
+      if (about == path) remove("/a");
+    };
+    EXPECT_EQ(words(), " v2: /b=5, 0 left out") << file;
+  }
+  for (const char* listed : {"/sys/fs/cgroup/a", "/sys/fs/cgroup/a/cgroup.subtree_control"}) {
+    make2("/a");
+    make2("/a/below");
+    view_->before = [&, listed](std::string_view about) {
+      if (about == listed) remove("/a");
+    };
+    EXPECT_EQ(words(), " v2: /a=5 /b=5, 0 left out") << "it was there when its files were read";
+  }
+}
+
+TEST_F(ControlGroups, ThatMayNotBeReadAreLeftOutAndCounted) {
+  make_root2();
+  for (const char* group : {"/a", "/b", "/b/x"}) make2(group);
+  const auto refuse = [&](const std::string& path) { view_->failures = {{"/sys/fs/cgroup" + path, EACCES}}; };
+  refuse("/b/memory.current");
+  EXPECT_EQ(words(), " v2: /a=5, 1 left out");
+  refuse("/b/memory.max");
+  EXPECT_EQ(words(), " v2: /a=5 /b=4 /b/x=5, 0 left out");
+  refuse("/b");
+  EXPECT_EQ(words(), " v2: /a=5 /b=5, 1 left out");
+  refuse("/b/cgroup.subtree_control");
+  EXPECT_EQ(words(), " v2: /a=5 /b=5 /b/x=5, 0 left out");
+  refuse("");
+  EXPECT_EQ(read().error().code, ErrorCode::kPermission);
+}
+
+TEST_F(ControlGroups, OfAKernelThatFailsAreAnError) {
+  make_root2();
+  for (const char* group : {"/a", "/a/x"}) make2(group);
+  for (const char* path :
+       {"", "/a/memory.current", "/a/memory.stat", "/a", "/a/cgroup.subtree_control", "/a/x/memory.max"}) {
+    ASSERT_TRUE(read());
+    view_->failures = {{"/sys/fs/cgroup" + std::string(path), EIO}};
+    const auto result = read();
+    ASSERT_FALSE(result) << path;
+    EXPECT_EQ(result.error().path, "/sys/fs/cgroup" + std::string(path));
+    EXPECT_EQ(result.error().system_errno, EIO);
+    view_->failures.clear();
+    EXPECT_EQ(words(), " v2: /a=5 /a/x=5, 0 left out");
+  }
+}
+
+/// A kernel in which every folder is a group with the same names below.
+class Endless final : public KernelView {
+ public:
+  explicit Endless(std::string names) : names_(std::move(names)) {}
+  [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
+  [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return 1; }
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    if (!path.ends_with("/memory.usage_in_bytes")) return system_error(path, ENOENT);
+    out.assign("1\n");
+    return {};
+  }
+  Result<void> list_folders(std::string_view, Buffer& names) override {
+    names.assign(names_);
+    ++listings;
+    return {};
+  }
+
+  int listings = 0;
+
+ private:
+  std::string names_;
+};
+
+TEST_F(ControlGroups, WithNamesTooLongForAPathAreLeftOut) {
+  Endless endless(std::string(1000, 'n') + '\0');
+  bounds_.depth = 16;
+  ASSERT_TRUE(read_control_groups(endless, bounds_, {bundle_, scratch_, folders_, queue_}));
+  EXPECT_TRUE(bundle_.view().ends_with("1\n")) << "one left out";
+  EXPECT_EQ(endless.listings, 5) << "of the root and four levels of 1001 bytes";
+}
+
+TEST_F(ControlGroups, InATreeWithoutEndAreVisitedUpToABound) {
+  std::string names;
+  for (int i = 0; i < 100; ++i) names += std::to_string(i) + '\0';
+  Endless endless(names);
+  bounds_.depth = 16;
+  bounds_.most_groups = 20000;
+  ASSERT_TRUE(read_control_groups(endless, bounds_, {bundle_, scratch_, folders_, queue_}));
+  EXPECT_EQ(endless.listings, 1 + 16384);
+  FileBundleReader records(bundle_.view());
+  std::string_view name;
+  std::string_view content;
+  int groups = 0;
+  while (records.next(name, content) && (groups == 0 || !name.empty())) ++groups;
+  EXPECT_EQ(groups, 2 + 16384) << "the head, the root and the groups";
+  EXPECT_EQ(content, std::to_string(100 * (1 + 16384) - 16384) + "\n") << "all others that were seen";
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/collect/file_list.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+
+#include "tests/support/fake_kernel_view.h"
+
+namespace memstat {
+namespace {
+
+class ListedFiles : public testing::Test {
+ protected:
+  /// "name=content name=content ..." of what a read of the list gives.
+  std::string read_all(bool (*is_error)(std::string_view, ErrorCode)) {
+    FileBundleWriter writer(bundle_, scratch_);
+    if (const auto result = read_listed_files(view_, list_.view(), writer, is_error); !result) {
+      return to_string(result.error());
+    }
+    std::string words;
+    FileBundleReader reader(bundle_.view());
+    std::string_view name;
+    std::string_view content;
+    while (reader.next(name, content)) words += std::string(name) + "=" + std::string(content) + " ";
+    return words;
+  }
+
+  FakeKernelView view_{OperatingSystem::kLinux};
+  Buffer list_;
+  Buffer bundle_;
+  Buffer scratch_;
+};
+
+TEST_F(ListedFiles, AreReadInTheirOrderAndFollowedByAnEnd) {
+  view_.set("/b", "2");
+  view_.set("/a", "1");
+  for (const char* path : {"/b", "/a"}) ASSERT_TRUE(list_file(view_, Finding::kWhenOpened, path, list_));
+  EXPECT_EQ(read_all([](std::string_view, ErrorCode) { return true; }), "/b=2 /a=1 end=\n ");
+}
+
+TEST_F(ListedFiles, AreNotListedWhenASourceThatOpensCannotKeepThem) {
+  EXPECT_EQ(list_file(view_, Finding::kWhenOpened, "/absent", list_).error().code, ErrorCode::kNotPresent);
+  view_.fail("/secret", EACCES);
+  EXPECT_EQ(list_file(view_, Finding::kWhenOpened, "/secret", list_).error().code, ErrorCode::kPermission);
+  EXPECT_TRUE(list_.empty());
+  EXPECT_TRUE(list_file(view_, Finding::kWhenRead, "/absent", list_)) << "that is seen when it is read";
+  EXPECT_FALSE(list_file(view_, Finding::kWhenRead, "/two\nlines", list_));
+  EXPECT_EQ(list_.view(), "/absent\n");
+}
+
+TEST_F(ListedFiles, ThatCannotBeReadAreLeftOutOnlyWhereTheSourceSaysSo) {
+  view_.set("/a", "1");
+  view_.set("/b", "2");
+  for (const char* path : {"/a", "/b"}) ASSERT_TRUE(list_file(view_, Finding::kWhenOpened, path, list_));
+  const auto is_error = [](std::string_view path, ErrorCode code) { return path == "/b" || code != ErrorCode::kNotPresent; };
+  view_.fail("/a", ENOENT);
+  EXPECT_EQ(read_all(is_error), "/b=2 end=\n ");
+  view_.fail("/a", ESPIPE);
+  EXPECT_NE(read_all(is_error).find("/a"), std::string::npos);
+  view_.set("/a", "1");
+  view_.fail("/b", ENOENT);
+  EXPECT_NE(read_all(is_error).find("/b"), std::string::npos);
+}
+
+class KnownFiles : public ListedFiles {
+ protected:
+  static constexpr std::string_view kPaths[] = {"/a", "/b", "/c"};
+  std::string list(Finding finding, std::string_view needed = {}) {
+    const auto result = list_known_files(view_, finding, kPaths, needed, scratch_, list_);
+    return result ? std::string(list_.view()) : to_string(result.error());
+  }
+  /// "content content ..." of what a read gives, "-" for a file that is none.
+  std::string read(std::string_view needed = {}) {
+    FileBundleWriter writer(bundle_, scratch_);
+    if (const auto result = read_known_files(view_, list_.view(), needed, writer); !result) return to_string(result.error());
+    std::array<std::optional<std::string_view>, 3> contents;
+    EXPECT_TRUE(find_contents(bundle_.view(), kPaths, contents));
+    std::string words;
+    for (const auto& content : contents) words += std::string(content.value_or("-")) + " ";
+    return words;
+  }
+};
+
+TEST_F(KnownFiles, AreThoseThatTheKernelHas) {
+  view_.set("/a", "1");
+  view_.set("/c", "3");
+  for (const Finding finding : {Finding::kWhenOpened, Finding::kWhenRead}) {
+    EXPECT_EQ(list(finding), "/a\n/c\n");
+    EXPECT_EQ(list(finding, "/c"), "/a\n/c\n");
+    EXPECT_EQ(read(), "1 - 3 ");
+    EXPECT_NE(list(finding, "/b").find("/b"), std::string::npos) << "needed";
+    EXPECT_TRUE(list_.empty());
+  }
+}
+
+TEST_F(KnownFiles, ThatFailNowAreListedWhereReadingCanSayWhy) {
+  view_.set("/a", "1");
+  view_.fail("/b", EIO);
+  EXPECT_EQ(list(Finding::kWhenOpened), "/a\n") << "cannot be kept open";
+  EXPECT_EQ(list(Finding::kWhenRead), "/a\n/b\n");
+  EXPECT_NE(read().find("/b"), std::string::npos);
+}
+
+TEST_F(KnownFiles, ThatAreAllAbsentAreTheErrorOfTheFirst) {
+  for (const Finding finding : {Finding::kWhenOpened, Finding::kWhenRead}) {
+    const auto result = list_known_files(view_, finding, kPaths, {}, scratch_, list_);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+    EXPECT_EQ(result.error().path, "/a");
+    EXPECT_TRUE(list_.empty());
+  }
+}
+
+TEST_F(KnownFiles, ThatGoAreLeftOutWhileAnyIsThere) {
+  for (const char* path : {"/a", "/b", "/c"}) view_.set(path, path + 1);
+  ASSERT_EQ(list(Finding::kWhenOpened), "/a\n/b\n/c\n");
+  EXPECT_EQ(read("/a"), "a b c ");
+  view_.fail("/b", ENOENT);
+  EXPECT_EQ(read("/a"), "a - c ");
+  view_.fail("/b", EACCES);
+  EXPECT_EQ(read("/a"), "a - c ");
+  EXPECT_NE(read("/b").find("/b"), std::string::npos) << "needed";
+  view_.fail("/b", EIO);
+  EXPECT_NE(read("/a").find("/b"), std::string::npos);
+  for (const char* path : {"/a", "/b", "/c"}) view_.fail(path, ENOENT);
+  EXPECT_NE(read().find("/a"), std::string::npos) << "the first";
+}
+
+TEST_F(KnownFiles, ThatComeLaterAreFoundAtEveryFourthRead) {
+  view_.set("/b", "2");
+  ASSERT_EQ(list(Finding::kWhenOpened), "/b\n");
+  view_.set("/c", "3");
+  view_.fail("/a", EACCES);
+  for (const std::uint32_t reads : {0U, 1U, 2U, 3U, 5U}) {
+    look_for_known_files(view_, reads, kPaths, scratch_, list_);
+    EXPECT_EQ(list_.view(), "/b\n") << reads;
+  }
+  look_for_known_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
+  EXPECT_EQ(list_.view(), "/b\n/c\n");
+  view_.set("/a", "1");
+  look_for_known_files(view_, 2 * kReadsBetweenLooks, kPaths, scratch_, list_);
+  EXPECT_EQ(list_.view(), "/a\n/b\n/c\n");
+  EXPECT_EQ(read(), "1 2 3 ");
+  list_.clear();
+  look_for_known_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
+  EXPECT_EQ(list_.view(), "/a\n/b\n/c\n");
+}
+
+TEST_F(KnownFiles, OfABundleThatIsCutShortAreKnownAsSuch) {
+  for (const char* path : {"/a", "/b", "/c"}) view_.set(path, "12");
+  ASSERT_EQ(list(Finding::kWhenOpened), "/a\n/b\n/c\n");
+  EXPECT_EQ(read(), "12 12 12 ");
+  std::array<std::optional<std::string_view>, 3> contents;
+  for (std::size_t size = bundle_.size(); size-- > 0;) {
+    EXPECT_FALSE(find_contents(bundle_.view().substr(0, size), kPaths, contents)) << size;
+  }
+}
+
+TEST(ComponentAfter, IsWhatStandsBehindThePrefix) {
+  std::string_view rest = "x";
+  EXPECT_EQ(component_after("/a/b/c/d", "/a/", rest), "b");
+  EXPECT_EQ(rest, "c/d");
+  EXPECT_EQ(component_after("/a/b", "/a/", rest), "b");
+  EXPECT_EQ(rest, "");
+  EXPECT_EQ(component_after("/a/node12/x", "/a/node", rest), "12");
+  EXPECT_EQ(component_after("/b/c", "/a/", rest), "");
+  EXPECT_EQ(component_after("", "/a/", rest), "");
+}
+
+}  // namespace
+}  // namespace memstat

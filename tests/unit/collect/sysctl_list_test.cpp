@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/collect/sysctl_list.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/support/sysctl_kernel.h"
+
+namespace memstat {
+namespace {
+
+class ListedSysctls : public testing::Test {
+ protected:
+  Result<void> list(std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+      if (auto result = list_sysctl(kernel_, name, scratch_, list_); !result) return result;
+    }
+    return {};
+  }
+  Result<void> read() {
+    FileBundleWriter bundle(bundle_, scratch_);
+    return read_listed_sysctls(kernel_, list_.view(), bundle, [](std::string_view name) { return name == "needed"; });
+  }
+  /// "name name ..." of a whole bundle, or the error.
+  std::string names() {
+    std::string text;
+    const auto result = for_each_listed_sysctl("sysctl x", bundle_.view(), [&](std::string_view name, std::string_view) {
+      text += std::string(name) + " ";
+      return name != "bad";
+    });
+    return result ? text : to_string(result.error());
+  }
+
+  SysctlKernel kernel_;
+  Buffer list_;
+  Buffer bundle_;
+  Buffer scratch_;
+};
+
+TEST_F(ListedSysctls, AreThoseThatTheKernelHas) {
+  kernel_.set_u32("a.b", 1);
+  kernel_.set_u32("a.d", 2);
+  ASSERT_TRUE(list({"a.b", "a.c", "a.d"}));
+  EXPECT_EQ(list_.view(), "a.b\na.d\n");
+  ASSERT_TRUE(read());
+  EXPECT_EQ(names(), "a.b a.d ");
+  kernel_.sysctls.erase("a.b");
+  ASSERT_TRUE(read());
+  EXPECT_EQ(names(), "a.d ") << "gone with its module";
+  kernel_.sysctls.clear();
+  EXPECT_EQ(read().error().code, ErrorCode::kNotPresent) << "all of them";
+}
+
+TEST_F(ListedSysctls, ThatAreNeededAreErrorsWhenTheyAreGone) {
+  kernel_.set_u32("needed", 1);
+  kernel_.set_u32("a", 1);
+  ASSERT_TRUE(list({"needed", "a"}));
+  ASSERT_TRUE(read());
+  kernel_.sysctls.erase("needed");
+  EXPECT_EQ(read().error().path, "needed");
+}
+
+TEST_F(ListedSysctls, ThatFailOtherwiseAreErrors) {
+  kernel_.set_u32("a.b", 1);
+  kernel_.failures["a.b"] = EPERM;
+  EXPECT_EQ(list({"a.b"}).error().code, ErrorCode::kPermission);
+  kernel_.failures.clear();
+  ASSERT_TRUE(list({"a.b"}));
+  kernel_.failures["a.b"] = EIO;
+  const auto result = read();
+  ASSERT_FALSE(result);
+  const Error error = as_error_of("sysctl a", result.error());
+  EXPECT_EQ(error.system_errno, EIO);
+  EXPECT_EQ(error.path, "sysctl a");
+  EXPECT_EQ(error.detail, "a.b");
+}
+
+TEST_F(ListedSysctls, ThatWereCutShortOrHoldSomethingElseAreKnownAsSuch) {
+  kernel_.set_u32("bad", 1);
+  ASSERT_TRUE(list({"bad"}));
+  ASSERT_TRUE(read());
+  EXPECT_EQ(names(), "sysctl x: offset 11: data: a sysctl holds something else than a number of 1, 2, 4 or 8 bytes");
+  for (std::size_t cut = 0; cut < 15; ++cut) {
+    bundle_.resize(cut);
+    EXPECT_EQ(names(), "sysctl x: offset " + std::to_string(cut) + ": data: what was read ends early");
+    ASSERT_TRUE(read());
+  }
+}
+
+TEST(SysctlNumber, HasTheWidthThatItWasReadWith) {
+  EXPECT_EQ(sysctl_number("\x01"), 1U);
+  EXPECT_EQ(sysctl_number(SysctlKernel::bytes_of(std::uint16_t{65535})), 65535U);
+  EXPECT_EQ(sysctl_number(SysctlKernel::bytes_of(std::uint32_t{4294967295U})), 4294967295U);
+  EXPECT_EQ(sysctl_number(SysctlKernel::bytes_of(~std::uint64_t{0})), ~std::uint64_t{0});
+  for (const std::size_t size : {0U, 3U, 5U, 7U, 9U, 16U}) EXPECT_EQ(sysctl_number(std::string(size, 'x')), std::nullopt);
+}
+
+TEST(SysctlAmount, IsNothingBelowZero) {
+  EXPECT_EQ(sysctl_amount(SysctlKernel::bytes_of(std::int32_t{-1})), 0U);
+  EXPECT_EQ(sysctl_amount(SysctlKernel::bytes_of(std::int64_t{-5})), 0U);
+  EXPECT_EQ(sysctl_amount("\xff"), 0U);
+  EXPECT_EQ(sysctl_amount(SysctlKernel::bytes_of(std::int32_t{2147483647})), 2147483647U);
+  EXPECT_EQ(sysctl_amount("abc"), std::nullopt);
+}
+
+TEST(TakeSysctl, FindsNumbersInAnyOrderAndTakesTheFirstOfAName) {
+  std::array<KeyedNumber, 3> numbers{{{"a", {}}, {"b", {}}, {"c", {}}}};
+  std::size_t cursor = 0;
+  for (const char* name : {"b", "c", "a", "b", "other"}) {
+    EXPECT_TRUE(take_sysctl(name, std::string(1, name[0]), sysctl_number, numbers, cursor)) << name;
+  }
+  EXPECT_EQ(numbers[0].value, 'a');
+  EXPECT_EQ(numbers[1].value, 'b');
+  EXPECT_EQ(numbers[2].value, 'c');
+  numbers[1].value.reset();
+  EXPECT_FALSE(take_sysctl("b", "123", sysctl_number, numbers, cursor));
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/collect/sysctl_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <vector>
+
+#include "tests/support/prepared_kernel_view.h"
+
+namespace memstat {
+namespace {
+
+/// Notes for how much room each sysctl was asked.
+class RoomNotingView final : public PreparedKernelView {
+ public:
+  RoomNotingView() : PreparedKernelView(OperatingSystem::kFreeBsd) {}
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
+    rooms[std::string(name)].push_back(size_hint);
+    return PreparedKernelView::read_sysctl(name, out, size_hint);
+  }
+  void set(const char* name, std::uint32_t value) {
+    contents[name] = {std::string(reinterpret_cast<const char*>(&value), sizeof value)};
+  }
+  std::map<std::string, std::vector<std::size_t>> rooms;
+};
+
+class SysctlStreamTest : public testing::Test {
+ protected:
+  std::size_t room_of(const SysctlStream& stream) {
+    view_.contents[std::string(stream.name)] = {"the stream"};
+    view_.rooms.clear();
+    EXPECT_TRUE(read_sysctl_stream(view_, stream, out_, scratch_));
+    EXPECT_EQ(out_.view(), "the stream");
+    return view_.rooms[std::string(stream.name)].at(0);
+  }
+  RoomNotingView view_;
+  Buffer out_;
+  Buffer scratch_;
+};
+
+TEST_F(SysctlStreamTest, AsksForOneRecordMoreThanTheKernelCounts) {
+  view_.set("kern.smp.maxcpus", 1024);
+  view_.set("kern.malloc_count", 330);
+  EXPECT_EQ(room_of(kMallocStream), 331U * (32 + 64 * 1024));
+  view_.set("kern.smp.maxid", 3);
+  view_.set("vm.zone_count", 150);
+  EXPECT_EQ(room_of(kZoneStream), 151U * (120 + 64 * 4)) << "the highest CPU's number is one less than there are blocks";
+}
+
+TEST_F(SysctlStreamTest, LeavesTheRoomToTheKernelWithoutTheIntegers) {
+  EXPECT_EQ(room_of(kMallocStream), 0U);
+  out_.clear();
+  view_.set("kern.smp.maxcpus", 4);
+  EXPECT_EQ(room_of(kMallocStream), 0U) << "one of the two is not enough";
+  out_.clear();
+  view_.contents["kern.malloc_count"] = {"12345678"};
+  EXPECT_EQ(room_of(kMallocStream), 0U) << "nor is one of another size";
+  EXPECT_EQ(room_of(kMallocStream), 10U) << "but what it took the last time is known";
+}
+
+TEST_F(SysctlStreamTest, AsksForNoLessThanTheLastTimeAndNoMoreThan1GiB) {
+  view_.set("kern.smp.maxid", 0);
+  view_.set("vm.zone_count", 1);
+  out_.assign(std::string(5000, 'x'));
+  EXPECT_EQ(room_of(kZoneStream), 5000U);
+  for (const std::uint32_t cpus : {0xFFFFFFFFU, 0x7FFFFFFFU, 1U << 26, 65536U}) {
+    for (const std::uint32_t count : {0xFFFFFFFFU, 0xFFFFFFFEU, 0x7FFFFFFFU, 1U << 28}) {
+      out_.clear();
+      view_.set("kern.smp.maxcpus", cpus);
+      view_.set("kern.malloc_count", count);
+      view_.set("kern.smp.maxid", cpus);
+      view_.set("vm.zone_count", count);
+      EXPECT_EQ(room_of(kMallocStream), 1U << 30) << cpus << ' ' << count;
+      EXPECT_EQ(room_of(kZoneStream), 1U << 30) << cpus << ' ' << count;
+    }
+  }
+}
+
+TEST_F(SysctlStreamTest, AProductBeyond64BitsIsNotTakenForALittle) {
+  // Chosen so that (count + 1) x record is just above a multiple of 2^64.
+  view_.set("kern.smp.maxcpus", 3621446541U);
+  view_.set("kern.malloc_count", 79589846U);
+  EXPECT_EQ(room_of(kMallocStream), 1U << 30);
+  out_.clear();
+  view_.set("kern.smp.maxid", 1126576717U);
+  view_.set("vm.zone_count", 255846202U);
+  EXPECT_EQ(room_of(kZoneStream), 1U << 30);
+}
+
+TEST_F(SysctlStreamTest, PassesOnWhyTheStreamCouldNotBeRead) {
+  view_.failures["vm.zone_stats"] = EPERM;
+  const auto result = read_sysctl_stream(view_, kZoneStream, out_, scratch_);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  EXPECT_EQ(result.error().path, "vm.zone_stats");
+}
+
+TEST_F(SysctlStreamTest, AnIntegerHas4Bytes) {
+  view_.set("kern.smp.maxid", 0x01020304);
+  const auto value = read_sysctl_u32(view_, "kern.smp.maxid", scratch_);
+  ASSERT_TRUE(value);
+  EXPECT_EQ(*value, 0x01020304U);
+  EXPECT_EQ(view_.rooms["kern.smp.maxid"], std::vector<std::size_t>{4});
+  for (const std::size_t size : {0U, 3U, 5U, 8U}) {
+    view_.contents["kern.smp.maxid"] = {std::string(size, '\1')};
+    const auto bad = read_sysctl_u32(view_, "kern.smp.maxid", scratch_);
+    ASSERT_FALSE(bad) << size;
+    EXPECT_EQ(bad.error().code, ErrorCode::kData);
+    EXPECT_NE(bad.error().detail.find(std::to_string(size) + " bytes"), std::string::npos);
+  }
+  const auto absent = read_sysctl_u32(view_, "kern.none", scratch_);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
+}
+
+}  // namespace
+}  // namespace memstat

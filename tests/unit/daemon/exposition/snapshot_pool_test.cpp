@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/exposition/snapshot_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace memstat {
+namespace {
+
+void publish(SnapshotPool& pool, std::string_view text) {
+  RenderedSnapshot* snapshot = pool.free_snapshot();
+  ASSERT_NE(snapshot, nullptr);
+  snapshot->text.assign(text);
+  pool.publish(snapshot);
+}
+
+TEST(SnapshotPool, HasNothingBeforeTheFirst) {
+  SnapshotPool pool;
+  EXPECT_EQ(pool.current(), nullptr);
+  ASSERT_NE(pool.free_snapshot(), nullptr);
+  EXPECT_EQ(pool.current(), nullptr) << "being built is not published";
+}
+
+TEST(SnapshotPool, GivesTheLatest) {
+  SnapshotPool pool;
+  for (const char* text : {"1", "2", "3", "4", "5", "6"}) {
+    publish(pool, text);
+    EXPECT_EQ(pool.current()->text.view(), text);
+  }
+}
+
+TEST(SnapshotPool, NeverHandsOutThePublishedOne) {
+  SnapshotPool pool;
+  publish(pool, "1");
+  const RenderedSnapshot* const published = pool.current().get();  // held by nobody
+  EXPECT_NE(pool.free_snapshot(), published);
+  EXPECT_EQ(pool.free_snapshot(), pool.free_snapshot()) << "until it is published it stays free";
+}
+
+TEST(SnapshotPool, WhatAReaderHoldsIsNotBuiltAnew) {
+  SnapshotPool pool;
+  publish(pool, "held");
+  const auto held = pool.current();
+  for (int i = 0; i < 20; ++i) publish(pool, "later");
+  EXPECT_EQ(held->text.view(), "held");
+}
+
+TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
+  SnapshotPool pool;
+  std::vector<std::shared_ptr<const RenderedSnapshot>> held;
+  for (const char* text : {"1", "2", "3", "4"}) {
+    publish(pool, text);
+    held.push_back(pool.current());
+  }
+  ASSERT_EQ(SnapshotPool::kSize, held.size());
+  EXPECT_EQ(pool.free_snapshot(), nullptr);
+  EXPECT_EQ(pool.current()->text.view(), "4");
+  EXPECT_EQ(held[0]->text.view(), "1");
+  held.erase(held.begin() + 1);
+  publish(pool, "5");
+  EXPECT_EQ(pool.current()->text.view(), "5");
+  EXPECT_EQ(held[0]->text.view(), "1");
+}
+
+TEST(SnapshotPool, WhatSlowReadersNeededIsGivenBackAWhileAfterThem) {
+  SnapshotPool pool;
+  std::vector<std::shared_ptr<const RenderedSnapshot>> held;
+  std::vector<const RenderedSnapshot*> all;
+  for (const char* text : {"1", "2", "3", "4"}) {
+    publish(pool, text);
+    held.push_back(pool.current());
+    all.push_back(held.back().get());
+  }
+  const auto with_room = [&] {
+    return std::count_if(all.begin(), all.end(), [](const RenderedSnapshot* one) { return one->text.capacity() != 0; });
+  };
+  held.erase(held.begin() + 1, held.end());
+  for (int i = 0; i < 3; ++i) publish(pool, "soon");
+  EXPECT_EQ(with_room(), 4) << "they may come again";
+  for (int i = 0; i < 20; ++i) publish(pool, "later");
+  EXPECT_EQ(with_room(), 3) << "the one that is held, the published one and the next";
+  EXPECT_EQ(held[0]->text.view(), "1");
+  held.clear();
+  for (int i = 0; i < 20; ++i) publish(pool, "later");
+  EXPECT_EQ(with_room(), 2);
+  EXPECT_EQ(pool.current()->text.view(), "later");
+}
+
+TEST(SnapshotPool, CountsEachReaderOfOneSnapshot) {
+  SnapshotPool pool;
+  publish(pool, "1");
+  auto one = pool.current();
+  const auto two = pool.current();
+  const auto copy = two;
+  one.reset();
+  for (int i = 0; i < 10; ++i) publish(pool, "later");
+  EXPECT_EQ(two->text.view(), "1");
+}
+
+TEST(SnapshotPool, AReaderMayOutliveIt) {
+  std::shared_ptr<const RenderedSnapshot> held;
+  {
+    SnapshotPool pool;
+    publish(pool, "last words");
+    held = pool.current();
+  }
+  EXPECT_EQ(held->text.view(), "last words");
+}
+
+TEST(SnapshotPool, ReadersInOtherThreadsSeeWholeSnapshots) {
+  SnapshotPool pool;
+  publish(pool, "aaaaaaaa");
+  std::atomic<bool> stop = false;
+  std::atomic<int> torn = 0;
+  std::atomic<int> reads = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        const auto snapshot = pool.current();
+        const std::string_view text = snapshot->text.view();
+        if (text.find_first_not_of(text[0]) != std::string_view::npos) ++torn;
+        ++reads;
+      }
+    });
+  }
+  for (int i = 0; i < 2000 || reads < 1000; ++i) {
+    if (RenderedSnapshot* snapshot = pool.free_snapshot(); snapshot != nullptr) {
+      snapshot->text.assign(std::string(8, static_cast<char>('a' + i % 26)));
+      pool.publish(snapshot);
+    }
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(torn, 0);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who may connect, and the rules on the text of a request.
+#include "daemon/http/access_list.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/http/rules.h"
+#include "daemon/http/server.h"
+#include "tests/support/http_client.h"
+
+namespace memstat {
+namespace {
+
+// An address of this host that is not loopback: connections to it come from it, as those of another host would.
+std::optional<std::string> other_address() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {};
+  std::optional<std::string> found;
+  for (const ifaddrs* entry = list; entry != nullptr && !found; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET || (entry->ifa_flags & IFF_UP) == 0) continue;
+    const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
+    if (!is_loopback(ntohl(address->sin_addr.s_addr))) found = format_ipv4(ntohl(address->sin_addr.s_addr));
+  }
+  ::freeifaddrs(list);
+  return found;
+}
+
+TEST(HttpServer, RefusesAddressesThatAreNotAllowedAndServesThoseThatAre) {
+  const auto own = other_address();
+  if (!own) GTEST_SKIP() << "this host has no address but loopback";
+  std::mutex mutex;
+  std::string lines;
+  const auto log = [&](std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines += line;
+  };
+  for (const bool allowed : {false, true}) {
+    HttpServerOptions options;
+    options.listen = {*own + ":0"};
+    if (allowed) options.allow = {*own + "/24"};
+    options.log = log;
+    auto server = HttpServer::start(options, [](const HttpRequest&) { return HttpResponse{}; });
+    ASSERT_TRUE(server) << to_string(server.error());
+    HttpClient client((*server)->addresses()[0]);
+    ASSERT_TRUE(client.connected());
+    client.send("GET /metrics HTTP/1.1\r\nHost: any.example\r\n\r\n");
+    const auto got = client.read_answer();
+    EXPECT_EQ(got.has_value(), allowed);
+    EXPECT_EQ(got ? got->status : 200, 200) << "Host is checked on loopback only";
+  }
+  const std::lock_guard lock(mutex);
+  EXPECT_NE(lines.find(*own), std::string::npos) << lines;
+}
+
+TEST(HttpServer, ServesListenersThatWereOpenedBefore) {
+  auto listeners = HttpListeners::open(std::vector<std::string>{"127.0.0.1:0"});
+  ASSERT_TRUE(listeners);
+  const std::string address = format_endpoint(listeners->endpoints().at(0));
+  HttpClient early(address);  // waits in the kernel
+  ASSERT_TRUE(early.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  auto server = HttpServer::start({}, *std::move(listeners), [](const HttpRequest&) { return HttpResponse{}; });
+  ASSERT_TRUE(server) << to_string(server.error());
+  EXPECT_EQ((*server)->addresses().at(0), address);
+  EXPECT_TRUE(early.read_answer());
+}
+
+TEST(AccessList, AdmitsLoopbackAndTheNetworksOfTheConfiguration) {
+  const auto admits = [](std::vector<std::string> networks, const char* address) {
+    return AccessList::make(networks)->admits(*parse_ipv4(address));
+  };
+  EXPECT_TRUE(admits({}, "127.0.0.1"));
+  EXPECT_TRUE(admits({}, "127.255.255.255"));
+  EXPECT_FALSE(admits({}, "128.0.0.1"));
+  EXPECT_FALSE(admits({}, "10.0.0.1"));
+  EXPECT_TRUE(admits({"10.1.2.3/8"}, "10.255.0.1"));
+  EXPECT_FALSE(admits({"10.1.2.3/8"}, "11.0.0.1"));
+  EXPECT_TRUE(admits({"10.0.0.0/8", "192.0.2.1"}, "192.0.2.1"));
+  EXPECT_FALSE(admits({"10.0.0.0/8", "192.0.2.1"}, "192.0.2.2"));
+  EXPECT_TRUE(admits({"0.0.0.0/0"}, "203.0.113.9"));
+}
+
+TEST(AccessList, RefusesWhatIsNoNetwork) {
+  for (const char* text : {"", "10", "10.0.0/8", "10.0.0.0.0", "256.0.0.1", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/08x",
+                           "a.b.c.d", "010.0.0.1", "::1", "fe80::/10", "10.0.0.0/-1", "10.0.0.1 "}) {
+    const std::vector<std::string> networks = {text};
+    EXPECT_FALSE(AccessList::make(networks)) << text;
+  }
+}
+
+TEST(HttpRules, PathsAreDecodedStrictly) {
+  std::string path;
+  EXPECT_TRUE(decode_path("/a%2Fb%20c+d", path));
+  EXPECT_EQ(path, "/a/b c+d");
+  for (const char* bad : {"", "a", "/%", "/%1", "/%g0", "/%0g", "/%00"}) EXPECT_FALSE(decode_path(bad, path)) << bad;
+}
+
+TEST(HttpRules, HeaderIsWholeAtItsEndOrWhereItIsNone) {
+  for (const char* whole : {"GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nA: b\r\n\r\nGET", "GET / HTTP/1.1\n\n", "\r\n\r\n",
+                            "GET \x01", "\x16\x03", "GET /\t", "\x7f"}) {
+    EXPECT_TRUE(is_whole_header(whole)) << whole;
+  }
+  for (const char* part : {"", "G", "GET / HTTP/1.1", "GET / HTTP/1.1\r", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n\r",
+                           "GET / HTTP/1.1\n\r\n", "\r\n", "\n", "\xff\xfe"}) {
+    EXPECT_FALSE(is_whole_header(part)) << part;
+  }
+}
+
+TEST(HttpRules, ListsAreSearchedByWholeTokens) {
+  EXPECT_TRUE(list_contains("a, Keep-Alive ,b", "keep-alive"));
+  EXPECT_FALSE(list_contains("keep-alive-not", "keep-alive"));
+  EXPECT_FALSE(list_contains("", "keep-alive"));
+  EXPECT_FALSE(list_contains(",,", "keep-alive"));
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/http/server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/http/sockets.h"
+#include "tests/support/http_client.h"
+
+namespace memstat {
+namespace {
+
+using namespace std::string_literals;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+milliseconds since(Clock::time_point start) { return std::chrono::duration_cast<milliseconds>(Clock::now() - start); }
+
+// Bodies of 20 MB are far more than the kernel buffers for a connection, so a client that does not read stalls the server.
+const std::string& large_body() {
+  static const std::string body(20'000'000, 'x');
+  return body;
+}
+
+HttpResponse answer(const HttpRequest& request) {
+  HttpResponse response;
+  response.content_type = "text/plain; charset=utf-8";
+  if (request.path == "/large") {
+    response.pieces = {large_body()};
+    response.text = "end\n";
+  } else if (request.path == "/pieces") {
+    auto owner = std::make_shared<const std::string>("one two three ");
+    response.pieces = {std::string_view(*owner).substr(0, 4), std::string_view(*owner).substr(4, 0),
+                       std::string_view(*owner).substr(4)};
+    response.owner = owner;
+    response.text = "end\n";
+  } else if (request.path == "/echo") {
+    response.text = std::string(request.method) + "|" + std::string(request.query) + "|" + std::string(request.host) + "|" +
+                    std::string(request.remote_address) + "|" + std::string(request.header("X-Test").value_or("none"));
+  } else if (request.path == "/throw") {
+    throw std::runtime_error("out of luck");
+  } else if (request.path == "/throw-int") {
+    throw 7;  // what no std::exception catches
+  } else if (request.path != "/metrics" && request.path != "/a b") {
+    response.status = 404;
+    response.text = "no such page\n";
+  } else if (request.method != "GET") {
+    response.status = 405;
+    response.headers = {{"Allow", "GET, HEAD"}, {"X-Forged", "a\r\nSet-Cookie: b"}};
+    response.text = "read only\n";
+  } else {
+    response.text = "memstat_up 1\n";
+  }
+  return response;
+}
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void start(HttpServerOptions options) {
+    options.listen = {"127.0.0.1:0"};
+    options.log = [this](std::string_view line) {
+      const std::lock_guard lock(log_mutex_);
+      log_.append(line).append("\n");
+    };
+    auto server = HttpServer::start(std::move(options), answer);
+    ASSERT_TRUE(server) << to_string(server.error());
+    server_ = *std::move(server);
+    address_ = server_->addresses().at(0);
+  }
+  void start() { start({}); }
+
+  HttpClient client(milliseconds deadline = milliseconds(10'000)) { return HttpClient(address_, deadline); }
+  std::string log() {
+    const std::lock_guard lock(log_mutex_);
+    return log_;
+  }
+  bool scrape() {
+    const auto got = client().request("GET", "/metrics");
+    return got && got->status == 200 && got->body == "memstat_up 1\n";
+  }
+
+  std::mutex log_mutex_;
+  std::string log_;
+  std::unique_ptr<HttpServer> server_;
+  std::string address_;
+};
+
+TEST_F(HttpServerTest, PortZeroIsReportedAsTheRealPort) {
+  start();
+  EXPECT_TRUE(address_.starts_with("127.0.0.1:"));
+  EXPECT_NE(address_, "127.0.0.1:0");
+  EXPECT_TRUE(scrape());
+}
+
+TEST_F(HttpServerTest, AnswersCarryTheStandardHeaders) {
+  start();
+  auto connection = client();
+  const auto got = connection.request("GET", "/metrics");
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->status, 200);
+  EXPECT_EQ(got->header("Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(got->header("Content-Length"), "13");
+  EXPECT_EQ(got->header("Connection"), "keep-alive");
+  EXPECT_EQ(got->header("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(got->header("Cache-Control"), "no-store");
+  EXPECT_TRUE(got->header("Date").value_or("").ends_with(" GMT"));
+}
+
+TEST_F(HttpServerTest, BodyIsThePiecesThenTheText) {
+  start();
+  auto connection = client();
+  const auto small = connection.request("GET", "/pieces");
+  ASSERT_TRUE(small);
+  EXPECT_EQ(small->body, "one two three end\n");
+  const auto large = connection.request("GET", "/large");
+  ASSERT_TRUE(large);
+  EXPECT_TRUE(large->body == large_body() + "end\n");
+}
+
+TEST_F(HttpServerTest, HeadIsGetWithoutTheBody) {
+  start();
+  auto connection = client();
+  for (const char* path : {"/metrics", "/pieces", "/nowhere", "/echo"}) {
+    auto get = connection.request("GET", path);
+    auto head = connection.request("HEAD", path);
+    ASSERT_TRUE(get && head) << path;
+    const auto without_date = [](std::string text) {
+      const std::size_t at = text.find("Date: ");
+      return text.erase(at, text.find('\n', at) - at);
+    };
+    EXPECT_EQ(without_date(head->head), without_date(get->head)) << path;
+    EXPECT_FALSE(get->body.empty()) << path;
+  }
+}
+
+TEST_F(HttpServerTest, HandlerSeesTheRequest) {
+  start();
+  const auto got = client().request("GET", "/echo?type[]=a%20b&x", "x-test:  some value\r\n");
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->body, "GET|type[]=a%20b&x|localhost|127.0.0.1|some value");
+}
+
+TEST_F(HttpServerTest, PathIsDecodedOnce) {
+  start();
+  EXPECT_EQ(client().request("GET", "/a%20b")->status, 200);
+  EXPECT_EQ(client().request("GET", "/%6detrics")->status, 200);
+  EXPECT_EQ(client().request("GET", "/a%2520b")->status, 404);
+}
+
+TEST_F(HttpServerTest, StatusAndHeadersOfTheHandlerAreKept) {
+  start();
+  auto connection = client();
+  const auto missing = connection.request("GET", "/nowhere");
+  ASSERT_TRUE(missing);
+  EXPECT_EQ(missing->status, 404);
+  EXPECT_EQ(missing->body, "no such page\n");
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
+    const auto refused = connection.request(method, "/metrics");
+    ASSERT_TRUE(refused) << method;
+    EXPECT_EQ(refused->status, 405) << method;
+    EXPECT_EQ(refused->header("Allow"), "GET, HEAD") << method;
+    EXPECT_EQ(refused->header("Set-Cookie"), std::nullopt) << method;
+  }
+}
+
+TEST_F(HttpServerTest, OneConnectionServesAHundredRequests) {
+  start();
+  auto connection = client();
+  for (int i = 0; i < 100; ++i) {
+    const auto got = connection.request("GET", "/metrics");
+    ASSERT_TRUE(got) << i;
+    ASSERT_EQ(got->status, 200) << i;
+  }
+}
+
+TEST_F(HttpServerTest, Http10ClosesUnlessAskedToStay) {
+  start();
+  auto closing = client();
+  ASSERT_TRUE(closing.send("GET /metrics HTTP/1.0\r\n\r\n"));
+  const auto text = closing.read_to_end();
+  ASSERT_TRUE(text);
+  EXPECT_TRUE(text->starts_with("HTTP/1.1 200 OK\r\n")) << *text;
+  EXPECT_NE(text->find("Connection: close\r\n"), std::string::npos);
+  EXPECT_TRUE(text->ends_with("\r\n\r\nmemstat_up 1\n"));
+
+  auto staying = client();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(staying.send("GET /metrics HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"));
+    ASSERT_TRUE(staying.read_answer()) << i;
+  }
+}
+
+TEST_F(HttpServerTest, ConnectionCloseIsObeyed) {
+  start();
+  auto connection = client();
+  const auto got = connection.request("GET", "/metrics", "Connection: close\r\n");
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->header("Connection"), "close");
+  EXPECT_EQ(connection.read_to_end(), "");
+}
+
+TEST_F(HttpServerTest, IdleConnectionIsClosedInTime) {
+  start({.keep_alive_idle = milliseconds(100)});
+  auto connection = client();
+  ASSERT_TRUE(connection.request("GET", "/metrics"));
+  EXPECT_EQ(connection.read_to_end(), "");
+}
+
+TEST_F(HttpServerTest, PipelinedRequestsAreAllAnswered) {
+  start();
+  auto connection = client();
+  ASSERT_TRUE(
+      connection.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                      "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  for (const int status : {200, 404, 200}) {
+    const auto got = connection.read_answer();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->status, status);
+  }
+}
+
+TEST_F(HttpServerTest, AbsoluteFormIsUnderstood) {
+  start();
+  auto connection = client();
+  ASSERT_TRUE(connection.send("GET http://" + address_ + "/metrics HTTP/1.1\r\nHost: " + address_ + "\r\n\r\n"));
+  const auto got = connection.read_answer();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->status, 200);
+}
+
+struct Hostile {
+  const char* what;
+  std::string bytes;
+  int status;  // 0: any of 4xx and 5xx, or a close without words
+};
+
+TEST_F(HttpServerTest, HostileRequestsAreRefusedAndTheServerLives) {
+  start({.header_deadline = milliseconds(300)});
+  const std::string host = "Host: localhost\r\n";
+  const std::string get = "GET /metrics HTTP/1.1\r\n";
+  std::string many_headers;
+  for (int i = 0; i < 100; ++i) many_headers += "a" + std::to_string(i) + ": b\r\n";
+  const Hostile table[] = {
+      {"bare line feeds", "GET /metrics HTTP/1.1\nHost: localhost\n\n", 400},
+      {"one bare line feed", get + "Host: localhost\nA: b\r\n\r\n", 400},
+      {"bare line feed after the request line", "GET /metrics HTTP/1.1\n" + host + "\r\n", 400},
+      {"bare carriage return", get + "A: b\rc\r\n" + host + "\r\n", 400},
+      {"folded header", get + "A: b\r\n c\r\n" + host + "\r\n", 400},
+      {"folded first header", get + " A: b\r\n" + host + "\r\n", 400},
+      {"blank before the colon", get + "Host : localhost\r\n\r\n", 400},
+      {"doubled blanks", "GET  /metrics HTTP/1.1\r\n" + host + "\r\n", 400},
+      {"NUL in the line", "GET /met\0rics HTTP/1.1\r\nHost: localhost\r\n\r\n"s, 400},
+      {"NUL in a header", get + "A: b\0c\r\n"s + host + "\r\n", 400},
+      {"escaped NUL", "GET /metrics%00 HTTP/1.1\r\n" + host + "\r\n", 400},
+      {"bad escape", "GET /%zz HTTP/1.1\r\n" + host + "\r\n", 400},
+      {"cut escape", "GET /metrics%4 HTTP/1.1\r\n" + host + "\r\n", 400},
+      {"huge request line", "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n" + host + "\r\n", 0},
+      {"huge header", get + host + "A: " + std::string(20'000, 'a') + "\r\n\r\n", 0},
+      {"endless header", get + "A: " + std::string(2'000'000, 'a'), 0},
+      {"too many headers", get + host + many_headers + "\r\n", 431},
+      {"body", "POST /-/reload HTTP/1.1\r\n" + host + "Content-Length: 4\r\n\r\nbody", 413},
+      {"promised body", get + host + "Content-Length: 18446744073709551615\r\n\r\n", 0},
+      {"body of unknown length", get + host + "Content-Length: 4x\r\n\r\nbody", 400},
+      {"negative length", get + host + "Content-Length: -1\r\n\r\n", 0},
+      {"two lengths", get + host + "Content-Length: 0\r\nContent-Length: 5\r\n\r\nGET /", 413},
+      {"chunks", get + host + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413},
+      {"chunks and a length", get + host + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413},
+      {"length and chunks", get + host + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n", 413},
+      {"identity coding", get + host + "Transfer-Encoding: identity\r\n\r\n", 413},
+      {"no host", get + "\r\n", 400},
+      {"two hosts", get + host + host + "\r\n", 400},
+      {"HTTP/0.9", "GET /metrics\r\n\r\n", 400},
+      {"HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
+      {"unknown version", "GET /metrics HTTP/3.0\r\n" + host + "\r\n", 505},
+      {"unknown method", "FETCH /metrics HTTP/1.1\r\n" + host + "\r\n", 400},
+      {"method in small letters", "get /metrics HTTP/1.1\r\n" + host + "\r\n", 400},
+      {"asterisk", "OPTIONS * HTTP/1.1\r\n" + host + "\r\n", 0},
+      {"relative path", "GET metrics HTTP/1.1\r\n" + host + "\r\n", 400},
+      {"another host's URL", "GET http://example.com/metrics HTTP/1.1\r\n" + host + "\r\n", 0},
+      {"another host's URL at our port",
+       "GET http://example.com:" + address_.substr(10) + "/metrics HTTP/1.1\r\n" + host + "\r\n", 403},
+      {"TLS hello", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"s, 0},
+      {"noise", "\xff\xfe\x80 \x01\x02\r\n\r\n"s, 0},
+      {"empty lines", "\r\n\r\n\r\n\r\n", 0},
+      {"half a request", "GET /metr", 0},
+      {"nothing", "", 0},
+  };
+  for (const Hostile& hostile : table) {
+    auto connection = client();
+    connection.send(hostile.bytes);
+    const auto got = connection.read_to_end();
+    ASSERT_TRUE(got) << hostile.what << ": still open";
+    if (hostile.status != 0) {
+      EXPECT_TRUE(got->starts_with("HTTP/1.1 " + std::to_string(hostile.status) + " ")) << hostile.what << ": " << *got;
+    } else {
+      EXPECT_TRUE(got->empty() || got->starts_with("HTTP/1.1 4") || got->starts_with("HTTP/1.1 5"))
+          << hostile.what << ": " << *got;
+    }
+    EXPECT_EQ(got->find("HTTP/1.1 ", 1), std::string::npos) << hostile.what << ": more than one answer: " << *got;
+    ASSERT_TRUE(scrape()) << "after: " << hostile.what;
+  }
+}
+
+TEST_F(HttpServerTest, RequestLeftByAnEarlierClientIsNotAnsweredToTheNext) {
+  start({.threads = 1});
+  {
+    // The refusal of the first request leaves the second unread in the worker's buffer.
+    auto victim = client();
+    ASSERT_TRUE(
+        victim.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\nGET /echo HTTP/1.1\r\n"
+                    "Host: localhost\r\nX-Test: secret\r\n\r\n"));
+    ASSERT_TRUE(victim.read_to_end());
+  }
+  for (std::size_t blanks = 4; blanks < 130; ++blanks) {
+    auto thief = client();
+    ASSERT_TRUE(thief.send("\r\n\r\n" + std::string(blanks - 4, ' ')));
+    thief.finish_sending();
+    const auto got = thief.read_to_end();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->find("secret"), std::string::npos) << blanks << ": " << *got;
+  }
+}
+
+TEST_F(HttpServerTest, LoopbackListenerRefusesForeignHosts) {
+  start();
+  const auto status_for = [&](const std::string& host) {
+    auto connection = client();
+    connection.send("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    const auto got = connection.read_answer();
+    return got ? got->status : -1;
+  };
+  for (const char* good : {"localhost", "LOCALHOST:8947", "127.0.0.1", "127.1.2.3:1", "[::1]", "[::1]:8947"}) {
+    EXPECT_EQ(status_for(good), 200) << good;
+  }
+  for (const char* bad : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "128.0.0.1", "[::2]",
+                          "0.0.0.0", "", "localhost:80:80", "localhost:x", "evil.example:127.0.0.1", "127.0.0.01"}) {
+    EXPECT_EQ(status_for(bad), 403) << bad;
+  }
+  auto connection = client();
+  connection.send("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  const auto got = connection.read_answer();
+  ASSERT_TRUE(got);
+  EXPECT_NE(got->body.find("Host"), std::string::npos) << got->body;
+}
+
+TEST_F(HttpServerTest, WhatTheHandlerThrowsIsStatus500AndALogLine) {
+  start();
+  auto connection = client();
+  for (const char* path : {"/throw", "/throw-int"}) {
+    const auto got = connection.request("GET", path);
+    ASSERT_TRUE(got) << path;
+    EXPECT_EQ(got->status, 500) << path;
+    EXPECT_EQ(got->body.find("luck"), std::string::npos) << "the text is for the log, not for clients";
+  }
+  EXPECT_NE(log().find("/throw failed: out of luck"), std::string::npos) << log();
+  EXPECT_TRUE(scrape());
+}
+
+TEST_F(HttpServerTest, EightHalfSentHeadersDoNotDelayAScrape) {
+  start();
+  std::vector<HttpClient> slow;
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(slow.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
+  const auto begin = Clock::now();
+  EXPECT_TRUE(scrape());
+  EXPECT_LT(since(begin), milliseconds(1000));
+}
+
+TEST_F(HttpServerTest, HalfSentHeadersHoldNoThread) {
+  start({.threads = 1, .header_deadline = milliseconds(60'000)});
+  std::vector<HttpClient> slow;
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(slow.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
+  EXPECT_TRUE(scrape());
+  // Each is answered when its other half comes.
+  for (HttpClient& connection : slow) {
+    ASSERT_TRUE(connection.send("alhost\r\n\r\n"));
+    const auto got = connection.read_answer();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->status, 200);
+  }
+}
+
+TEST_F(HttpServerTest, HeaderMayComeInSinglePieces) {
+  start();
+  auto connection = client();
+  for (const char c : "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"s) ASSERT_TRUE(connection.send({&c, 1}));
+  const auto got = connection.read_answer();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->status, 200);
+}
+
+TEST_F(HttpServerTest, ConnectionsOfOneAddressAreBoundedAndTheLongestWaitingGoes) {
+  start({.connections_per_address = 8, .header_deadline = milliseconds(60'000)});
+  std::vector<HttpClient> stalled;
+  for (int i = 0; i < 8; ++i) stalled.push_back(client());
+  stalled.push_back(client());
+  EXPECT_EQ(stalled.front().read_to_end(), "");
+  EXPECT_TRUE(scrape());
+  EXPECT_GE(server_->evictions(), 2U);
+  ASSERT_TRUE(stalled.back().send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  EXPECT_TRUE(stalled.back().read_answer());
+}
+
+TEST_F(HttpServerTest, KeptConnectionYieldsItsThreadToARequest) {
+  start({.threads = 2, .keep_alive_idle = milliseconds(60'000)});
+  auto kept = client();
+  const auto first = kept.request("GET", "/metrics");
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->header("Connection"), "keep-alive");
+  HttpClient deaf(address_, milliseconds(10'000), 4096);
+  ASSERT_TRUE(deaf.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  ASSERT_TRUE(deaf.wait_for_bytes()) << "or the next request, being newer, is answered first";
+  // Both threads are held: by one that is kept, which goes first, and by one that is being answered.
+  EXPECT_TRUE(scrape());
+  EXPECT_EQ(kept.read_to_end(), "");
+  EXPECT_GE(server_->evictions(), 1U);
+}
+
+TEST_F(HttpServerTest, PeersThatAreGoneHoldNothing) {
+  start({.threads = 1, .connections = 4, .header_deadline = milliseconds(60'000)});
+  for (int i = 0; i < 300; ++i) {
+    HttpClient gone(address_);
+    gone.reset_on_close();
+    if (i % 2 == 0) gone.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  EXPECT_TRUE(scrape());
+}
+
+TEST_F(HttpServerTest, ServerUsesNoCallOfOthers) {
+  // A listener of the program's own beside the server's: accept, bind and listen do for it what they always do.
+  start();
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), length), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  HttpClient own("127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  ASSERT_TRUE(own.connected());
+  const int accepted = ::accept(listener, reinterpret_cast<sockaddr*>(&address), &length);
+  EXPECT_GE(accepted, 0);
+  EXPECT_EQ(address.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+  ::close(accepted);
+  ::close(listener);
+  EXPECT_TRUE(scrape());
+}
+
+TEST_F(HttpServerTest, HeaderThatDoesNotComeInTimeIsRefused) {
+  start({.header_deadline = milliseconds(200)});
+  auto connection = client();
+  ASSERT_TRUE(connection.send("GET /metrics HTTP/1.1\r\nHost: loc"));
+  const auto got = connection.read_to_end();
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(got->starts_with("HTTP/1.1 408 ")) << *got;
+  EXPECT_NE(got->find("Content-Length: " + std::to_string(got->size() - got->find("\r\n\r\n") - 4) + "\r\n"),
+            std::string::npos)
+      << *got;
+}
+
+TEST_F(HttpServerTest, ClientThatDoesNotReadIsDroppedAtTheDeadline) {
+  start({.threads = 1, .write_deadline = milliseconds(300)});
+  HttpClient deaf(address_, milliseconds(10'000), 4096);
+  ASSERT_TRUE(deaf.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  // The only thread is held by the deaf client, so this is answered when it is dropped and not before.
+  EXPECT_TRUE(scrape());
+  const auto got = deaf.read_to_end();
+  ASSERT_TRUE(got);
+  EXPECT_LT(got->size(), large_body().size());
+}
+
+TEST_F(HttpServerTest, ClientsThatDoNotReadYieldWhenThreadsRunOut) {
+  start({.threads = 2, .write_deadline = milliseconds(60'000)});
+  ASSERT_TRUE(scrape());
+  std::vector<HttpClient> deaf;
+  for (int i = 0; i < 2; ++i) {
+    deaf.emplace_back(address_, milliseconds(10'000), 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  EXPECT_TRUE(scrape());
+}
+
+TEST_F(HttpServerTest, SixtyFourClientsAtOnceAreAllServed) {
+  start();
+  std::atomic<int> good = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 64; ++i) {
+    threads.emplace_back([&] {
+      auto connection = std::make_unique<HttpClient>(address_, milliseconds(60'000));
+      for (int request = 0; request < 20; ++request) {
+        const auto got = connection->request("GET", "/metrics");
+        if (got && got->status == 200 && got->body == "memstat_up 1\n") ++good;
+        if (!got || got->header("Connection") == "close") {
+          connection = std::make_unique<HttpClient>(address_, milliseconds(60'000));
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 64 * 20);
+}
+
+TEST_F(HttpServerTest, StopIsQuickWithClientsInEveryKindOfTrouble) {
+  start({.header_deadline = milliseconds(60'000),
+         .write_deadline = milliseconds(60'000),
+         .keep_alive_idle = milliseconds(60'000)});
+  std::vector<HttpClient> idle;
+  ASSERT_TRUE(idle.emplace_back(client()).request("GET", "/metrics"));
+  std::vector<HttpClient> clients;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(clients.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
+    ASSERT_TRUE(
+        clients.emplace_back(address_, milliseconds(10'000), 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    ASSERT_TRUE(clients.emplace_back(client()).connected());
+  }
+  const auto begin = Clock::now();
+  server_->stop();
+  EXPECT_LT(since(begin), milliseconds(1000));
+  for (HttpClient& connection : clients) EXPECT_TRUE(connection.read_to_end());
+  EXPECT_FALSE(client().connected());
+  server_->stop();
+}
+
+TEST_F(HttpServerTest, StopIsQuickBeforeAnyAnswerWasGiven) {
+  start({.threads = 2, .header_deadline = milliseconds(60'000)});
+  std::vector<HttpClient> clients;
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(clients.emplace_back(client()).send("GET"));
+  const auto begin = Clock::now();
+  server_.reset();
+  EXPECT_LT(since(begin), milliseconds(1000));
+  for (HttpClient& connection : clients) EXPECT_TRUE(connection.read_to_end()) << "left open";
+}
+
+TEST_F(HttpServerTest, PortThatIsTakenIsNamed) {
+  start();
+  HttpServerOptions options;
+  options.listen = {address_};
+  for (const auto& failed : {HttpServer::start(options, answer).error(), HttpListeners::open(options.listen).error()}) {
+    EXPECT_EQ(failed.path, address_);
+    EXPECT_EQ(failed.system_errno, EADDRINUSE);
+    EXPECT_NE(to_string(failed).find(address_), std::string::npos);
+    EXPECT_NE(to_string(failed).find("in use"), std::string::npos) << to_string(failed);
+    EXPECT_NE(to_string(failed).find("choose another port"), std::string::npos) << to_string(failed);
+  }
+  EXPECT_TRUE(scrape());
+}
+
+TEST(HttpServerOptions, WrongOnesAreNamed) {
+  const auto error_of = [](HttpServerOptions options) {
+    auto server = HttpServer::start(std::move(options), answer);
+    return server ? std::string("no error") : to_string(server.error());
+  };
+  EXPECT_NE(error_of({.listen = {"192.0.2.77:0"}}).find("no interface of this host has this address"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {"127.0.0.1:0", "nonsense"}}).find("listen: nonsense"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {"[::1]:8947"}}).find("no IPv6"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {"127.0.0.1:65536"}}).find("65535"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {}}).find("no address"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {"127.0.0.1:0"}, .allow = {"10.0.0.0/33"}}).find("allow: 10.0.0.0/33"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {"127.0.0.1:0"}, .threads = 0}).find("at least one thread"), std::string::npos);
+}
+
+TEST(HttpServer, ListensOnSeveralAddresses) {
+  auto server = HttpServer::start({.listen = {"127.0.0.1:0", "127.0.0.1:0"}}, answer);
+  ASSERT_TRUE(server) << to_string(server.error());
+  const auto addresses = (*server)->addresses();
+  ASSERT_EQ(addresses.size(), 2U);
+  EXPECT_NE(addresses[0], addresses[1]);
+  for (const std::string& address : addresses) EXPECT_TRUE(HttpClient(address).request("GET", "/metrics"));
+}
+
+TEST(HttpServer, CanBeStartedAgainOnTheSamePort) {
+  std::string address = "127.0.0.1:0";
+  for (int i = 0; i < 5; ++i) {
+    auto server = HttpServer::start({.listen = {address}}, answer);
+    ASSERT_TRUE(server) << to_string(server.error());
+    address = (*server)->addresses()[0];
+    EXPECT_TRUE(HttpClient(address).request("GET", "/metrics")) << i;
+  }
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// When polls are due: absolute deadlines on the live kernel, the capture's own times in a replay.
+#include "daemon/poll/pacer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/fixtures.h"
+#include "tests/support/polled_daemon.h"
+
+namespace memstat {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+class LiveFeedTest : public testing::Test {
+ protected:
+  LiveFeed feed(std::optional<std::uint64_t> polls = {}) {
+    return {daemon_.clock, daemon_.metrics, recorder_, daemon_.config, polls};
+  }
+  std::string missed() { return daemon_.own("memstat_poll_missed_total").value_or("none"); }
+
+  PolledDaemon daemon_{OperatingSystem::kLinux};
+  PollRecorder recorder_;
+};
+
+TEST_F(LiveFeedTest, TheFirstPollIsDueAtOnceAndTheOthersAnIntervalApart) {
+  const std::int64_t start = daemon_.clock.monotonic_ns();
+  LiveFeed live = feed();
+  EXPECT_EQ(live.next_due_ns(), start);
+  EXPECT_EQ(live.begin(), start);
+  daemon_.clock.advance(milliseconds(300));  // a poll takes its time; the deadlines do not move
+  live.finish();
+  EXPECT_EQ(live.next_due_ns(), start + 10 * kSecond);
+  EXPECT_EQ(missed(), "0");
+}
+
+TEST_F(LiveFeedTest, DeadlinesThatPassedAreCountedAndSkipped) {
+  const std::int64_t start = daemon_.clock.monotonic_ns();
+  LiveFeed live = feed();
+  live.begin();
+  daemon_.clock.advance(seconds(35));
+  live.finish();
+  EXPECT_EQ(live.next_due_ns(), start + 40 * kSecond);
+  EXPECT_EQ(missed(), "3");
+}
+
+TEST_F(LiveFeedTest, EndsAfterSoManyPolls) {
+  LiveFeed live = feed(2);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(live.next_due_ns());
+    live.begin();
+    live.finish();
+  }
+  EXPECT_FALSE(live.next_due_ns());
+}
+
+TEST_F(LiveFeedTest, ANewIntervalCountsFromNow) {
+  LiveFeed live = feed();
+  live.begin();
+  live.finish();
+  daemon_.clock.advance(seconds(4));
+  Config config;
+  config.poll.interval = seconds(1);
+  live.configure(config);
+  EXPECT_EQ(live.next_due_ns(), daemon_.clock.monotonic_ns() + kSecond);
+}
+
+/// Moves on each time that it is asked, as time does.
+class RunningClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns_ += 1000; }
+  [[nodiscard]] std::int64_t realtime_ns() const override { return now_ns_ += 1000; }
+
+ private:
+  mutable std::atomic<std::int64_t> now_ns_ = kSecond;
+};
+
+TEST_F(LiveFeedTest, ARecordedPollIsMadeWithTheTimeThatIsRecorded) {
+  const RunningClock clock;
+  const TemporaryFolder folder;
+  const auto kernel = open_fixture("linux-6.12-4cpu.tar.zst");
+  auto recording = RecordingKernelView::create(*kernel, {.folder = folder.file("recording")}, clock);
+  ASSERT_TRUE(recording) << to_string(recording.error());
+  const std::shared_ptr<RecordingKernelView> view = *std::move(recording);
+  PollRecorder recorder(
+      view, daemon_.metrics, [](LogLevel, std::string_view) {}, PollRecorder::Manner::kInPlace);
+  LiveFeed live(clock, daemon_.metrics, recorder, daemon_.config, {});
+  Buffer bytes;
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < 2; ++i) {
+    times.push_back(live.begin());
+    ASSERT_TRUE(view->read_file("/proc/slabinfo", bytes));
+    live.finish();
+  }
+  auto files = open_folder_files(folder.file("recording"));
+  ASSERT_TRUE(files) << to_string(files.error());
+  const auto replay = CapturedKernelView::open(std::move(*files));
+  ASSERT_TRUE(replay) << to_string(replay.error());
+  ASSERT_EQ((*replay)->poll_count(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ((*replay)->poll_info(i).monotonic_ns, times[i]);
+}
+
+class ReplayFeedTest : public testing::Test {
+ protected:
+  /// A Linux capture whose polls are at 0 s, 10 s and 40 s, with 1, 2 and 3 active objects in a cache.
+  ReplayFeedTest() {
+    write_text(folder_.file("manifest.yaml"), "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0\"\n");
+    const int at[] = {0, 10, 40};
+    for (int i = 0; i < 3; ++i) {
+      const std::string poll = "00000" + std::to_string(i);
+      write_text(folder_.file(poll + "/fs/proc/slabinfo"), slabinfo({{"cache", static_cast<std::uint64_t>(i) + 1}}));
+      write_text(folder_.file(poll + "/poll.yaml"), "label: p\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: " +
+                                                        std::to_string((100 + at[i]) * kSecond) + "\n");
+    }
+    auto opened = open_capture_folder(folder_.path());
+    if (!opened) std::abort();
+    capture_ = *std::move(opened);
+    poller_ = std::make_unique<Poller>(capture_, clock_, metrics_, pool_, Config{},
+                                       Poller::Options{.everything = true, .log = {}});
+    poller_->open_sources();
+  }
+  std::optional<std::string> shown(std::string_view metric) {
+    const auto snapshot = pool_.current();
+    return value_of(std::string(snapshot->text.view()), std::string(metric) + R"({allocator="slab",type="cache"})");
+  }
+  void poll(ReplayFeed& feed) {
+    ASSERT_TRUE(feed.next_due_ns());
+    ASSERT_TRUE(poller_->poll(feed.begin()));
+    feed.finish();
+  }
+
+  TemporaryFolder folder_;
+  std::shared_ptr<CapturedKernelView> capture_;
+  ManualClock clock_;
+  SelfMetrics metrics_{"test"};
+  SnapshotPool pool_;
+  PollRecorder recorder_;
+  std::unique_ptr<Poller> poller_;
+};
+
+TEST_F(ReplayFeedTest, KeepsTheCapturesTimesDividedByTheSpeed) {
+  const std::int64_t start = clock_.monotonic_ns();
+  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {.speed = 10});
+  EXPECT_EQ(feed.next_due_ns(), start);
+  poll(feed);
+  EXPECT_EQ(feed.next_due_ns(), start + 1 * kSecond);
+  poll(feed);
+  EXPECT_EQ(feed.next_due_ns(), start + 3 * kSecond);
+}
+
+TEST_F(ReplayFeedTest, HoldsTheLastPollAtItsEnd) {
+  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {});
+  for (int i = 0; i < 3; ++i) poll(feed);
+  EXPECT_FALSE(feed.next_due_ns());
+  EXPECT_EQ(shown("memstat_type_objects"), "3");
+  EXPECT_EQ(shown("memstat_type_delta_objects"), "1");
+  // 2 x 64 B in the 40 s between the first poll and the last, whatever our own clock says.
+  EXPECT_EQ(shown("memstat_type_growth_bytes_per_second"), "3.2");
+}
+
+TEST_F(ReplayFeedTest, TakesOnlyTheFirstPolls) {
+  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {.polls = 1});
+  poll(feed);
+  EXPECT_FALSE(feed.next_due_ns());
+  EXPECT_EQ(shown("memstat_type_objects"), "1");
+}
+
+TEST_F(ReplayFeedTest, StartsOverWithAllForgotten) {
+  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {.loop = true});
+  for (int i = 0; i < 4; ++i) poll(feed);
+  EXPECT_EQ(shown("memstat_type_objects"), "1");
+  EXPECT_EQ(shown("memstat_type_peak_bytes"), "64");             // not the 192 of the round before
+  EXPECT_EQ(shown("memstat_type_delta_objects"), std::nullopt);  // first sight
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/poll_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "tests/support/polled_daemon.h"
+
+namespace memstat {
+namespace {
+
+TEST(PollSchedule, KeepsItsBeatHoweverLateAPollEnds) {
+  PollSchedule schedule(1000, 100);
+  EXPECT_EQ(schedule.due_ns(), 1000);
+  EXPECT_EQ(schedule.advance(1007), 0);
+  EXPECT_EQ(schedule.due_ns(), 1100) << "from when it was due, not from when it ended";
+  EXPECT_EQ(schedule.advance(1199), 0);
+  EXPECT_EQ(schedule.due_ns(), 1200);
+}
+
+TEST(PollSchedule, MissedTicksAreCountedAndSkippedNotReplayed) {
+  PollSchedule schedule(1000, 100);
+  EXPECT_EQ(schedule.advance(1100), 1) << "the next one is after now";
+  EXPECT_EQ(schedule.due_ns(), 1200);
+  EXPECT_EQ(schedule.advance(1555), 3);
+  EXPECT_EQ(schedule.due_ns(), 1600);
+  EXPECT_EQ(schedule.advance(1601), 0);
+}
+
+TEST(PollSchedule, ALongSleepIsOneStep) {
+  PollSchedule schedule(0, 100'000'000);
+  const std::int64_t a_year = 365LL * 24 * 3600 * 1'000'000'000;
+  EXPECT_EQ(schedule.advance(a_year), a_year / 100'000'000);
+  EXPECT_EQ(schedule.due_ns(), a_year + 100'000'000);
+}
+
+TEST(PollSchedule, ANewIntervalCountsFromNow) {
+  PollSchedule schedule(1000, 100);
+  schedule.restart(1050, 500);
+  EXPECT_EQ(schedule.due_ns(), 1550);
+  EXPECT_EQ(schedule.advance(1560), 0);
+  EXPECT_EQ(schedule.due_ns(), 2050);
+}
+
+/// So many polls that are due at once, then none before `later_ns`, if at all.
+class FakeFeed final : public PollFeed {
+ public:
+  explicit FakeFeed(int polls, std::optional<std::int64_t> later_ns = {}) : polls_(polls), later_ns_(later_ns) {}
+
+  std::optional<std::int64_t> next_due_ns() override {
+    return finished < polls_ ? std::optional<std::int64_t>(0) : later_ns_;
+  }
+  std::int64_t begin() override { return ++begun; }
+  void finish() override { ++finished; }
+  void configure(const Config& config) override { interval_ns = config.poll.interval.count(); }
+  [[nodiscard]] bool can_poll_between() const override { return polls_between; }
+  void finish_between() override { ++finished_between; }
+
+  bool polls_between = true;
+  std::atomic<int> finished_between = 0;
+  std::atomic<int> begun = 0;
+  std::atomic<int> finished = 0;
+  std::atomic<std::int64_t> interval_ns = 0;
+
+ private:
+  int polls_;
+  std::optional<std::int64_t> later_ns_;
+};
+
+constexpr std::int64_t kMuchLater = INT64_MAX / 2;
+
+class PollLoopTest : public testing::Test {
+ protected:
+  PollLoopTest() { daemon_.view->set(kSlabinfo, slabinfo({{"dentry", 1}})); }
+  PolledDaemon daemon_{OperatingSystem::kLinux};
+};
+
+TEST_F(PollLoopTest, PollsWhatIsDueThenSaysOnceThatThereIsNoMore) {
+  FakeFeed feed(3);
+  std::atomic<int> ended = 0;
+  PollLoop loop(*daemon_.poller, feed, [&] { ++ended; });
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return ended == 1; }));
+  EXPECT_EQ(feed.begun, 3);
+  EXPECT_EQ(feed.finished, 3);
+  EXPECT_EQ(daemon_.pool.current()->generation(), 3U);
+  loop.configure(Config{});  // wakes it up once more
+  ASSERT_TRUE(eventually([&] { return feed.interval_ns != 0; }));
+  loop.stop();
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(feed.begun, 3);
+}
+
+TEST_F(PollLoopTest, ANewConfigurationTakesEffectWhileItWaits) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  Config config;
+  config.poll.interval = std::chrono::seconds(42);
+  config.sources["linux_slabinfo"].enabled = Switch::kOff;
+  loop.configure(config);
+  ASSERT_TRUE(eventually([&] { return feed.interval_ns == 42'000'000'000; }));
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kOff);
+  loop.stop();
+  EXPECT_EQ(feed.begun, 1) << "a reload is no poll";
+}
+
+TEST_F(PollLoopTest, StopsWhileItWaitsAndMayBeStoppedTwice) {
+  FakeFeed feed(0, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  loop.stop();
+  loop.stop();
+  EXPECT_EQ(feed.begun, 0);
+}
+
+TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
+  Config config;
+  config.poll.timeout = std::chrono::hours(1);
+  daemon_.poller->configure(config);
+  daemon_.view->block(kSlabinfo);
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  daemon_.view->wait_until_hanging(kSlabinfo);
+  loop.stop();
+  EXPECT_TRUE(daemon_.view->is_hanging(kSlabinfo)) << "stopped while the read was still under way";
+  EXPECT_EQ(daemon_.poller->stuck_count(), 1U);
+  daemon_.view->release(kSlabinfo);
+  EXPECT_TRUE(eventually([&] { return daemon_.poller->stuck_count() == 0; }));
+}
+
+TEST_F(PollLoopTest, NeedNotBeStarted) {
+  FakeFeed feed(1);
+  { PollLoop loop(*daemon_.poller, feed, {}); }
+  EXPECT_EQ(feed.begun, 0);
+}
+
+using std::chrono::steady_clock;
+constexpr std::chrono::minutes kLong{10};
+
+TEST_F(PollLoopTest, AScrapeThatFindsAYoungPollDoesNotTouchTheKernel) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(loop.refresh(kLong, steady_clock::now() + kLong)) << "waits for the first one at most";
+  const int begun = feed.begun;
+  EXPECT_TRUE(loop.refresh(kLong, steady_clock::now()));
+  EXPECT_EQ(feed.begun, begun);
+}
+
+TEST_F(PollLoopTest, AScrapeThatFindsAnOldPollHasTheKernelPolledAndTheBeatStays) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  EXPECT_TRUE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong));
+  EXPECT_EQ(feed.begun, 2);
+  EXPECT_EQ(feed.finished, 1) << "none that was due";
+  EXPECT_EQ(feed.finished_between, 1);
+}
+
+TEST_F(PollLoopTest, ScrapesThatWaitShareOnePollAndNoneWaitsBeyondItsDeadline) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  daemon_.view->block(kSlabinfo);
+  std::vector<std::thread> scrapes;
+  std::atomic<int> refreshed = 0;
+  for (int i = 0; i < 8; ++i) {
+    scrapes.emplace_back(
+        [&] { refreshed += loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong) ? 1 : 0; });
+  }
+  ASSERT_TRUE(eventually([&] { return feed.begun == 2; }));
+  EXPECT_FALSE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + std::chrono::milliseconds(20)));
+  daemon_.view->release(kSlabinfo);
+  for (std::thread& scrape : scrapes) scrape.join();
+  EXPECT_EQ(refreshed, 8);
+  EXPECT_LE(feed.begun, 3) << "those that asked while the first one was under way may share a second one";
+}
+
+TEST_F(PollLoopTest, AReplayIsNotPolledForAScrape) {
+  FakeFeed feed(1, kMuchLater);
+  feed.polls_between = false;
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  EXPECT_FALSE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong));
+  EXPECT_EQ(feed.begun, 1);
+}
+
+TEST_F(PollLoopTest, StoppingEndsTheWaitOfScrapes) {
+  FakeFeed feed(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, feed, {});
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  daemon_.view->block(kSlabinfo);
+  std::atomic<bool> returned = false;
+  std::thread scrape([&] {
+    loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong);
+    returned = true;
+  });
+  ASSERT_TRUE(eventually([&] { return feed.begun == 2; }));
+  loop.stop();
+  scrape.join();
+  EXPECT_TRUE(returned);
+  daemon_.view->release(kSlabinfo);
+}
+
+TEST_F(PollLoopTest, SaysAfterEachPollThatThereWasOne) {
+  FakeFeed feed(3);
+  std::atomic<int> polls = 0;
+  PollLoop loop(*daemon_.poller, feed, {}, [&] { ++polls; });
+  loop.start();
+  EXPECT_TRUE(eventually([&] { return polls == 3; }));
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One poll after the other of a fake kernel, with the real sources.
+#include "daemon/poll/poller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/polled_daemon.h"
+
+namespace memstat {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+/// No read of the fake kernel takes long, unless it hangs; then nothing but the test's end waits for it.
+Config patient() {
+  Config config;
+  config.poll.timeout = hours(1);
+  return config;
+}
+
+class LinuxPollerTest : public testing::Test {
+ protected:
+  LinuxPollerTest() { set({{"dentry", 100}}); }
+  void set(std::initializer_list<std::pair<std::string_view, std::uint64_t>> caches) {
+    view().set(kSlabinfo, slabinfo(caches));
+  }
+  FakeKernelView& view() { return *daemon_.view; }
+  [[nodiscard]] std::optional<std::string> shown(std::string_view metric, std::string_view type) const {
+    return type_value(daemon_.page(), metric, "slab", type);
+  }
+  PolledDaemon daemon_{OperatingSystem::kLinux, patient()};
+};
+
+TEST_F(LinuxPollerTest, BeforeTheFirstPollNothingIsPublished) {
+  EXPECT_EQ(daemon_.pool.current(), nullptr);
+  const auto count = std::count_if(all_sources().begin(), all_sources().end(),
+                                   [](const SourceDescriptor* source) { return source->os == OperatingSystem::kLinux; });
+  ASSERT_THAT(daemon_.poller->statuses(), SizeIs(count)) << "only sources of this kernel's system";
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUnknown);
+  EXPECT_EQ(daemon_.status("linux_slabinfo").origin, "/proc/slabinfo");
+}
+
+TEST_F(LinuxPollerTest, APollPublishesTheTypesAndTheSourcesOwnSeries) {
+  daemon_.poller->open_sources();
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(shown("objects", "dentry"), "100");
+  EXPECT_EQ(shown("bytes", "dentry"), "6400");
+  EXPECT_EQ(shown("held_bytes", "dentry"), "16384");
+  EXPECT_EQ(problem_of(daemon_.page()), "");
+  EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "1");
+  EXPECT_EQ(daemon_.own("memstat_source_types{source=\"linux_slabinfo\"}"), "1");
+  EXPECT_EQ(daemon_.own("memstat_source_read_seconds_count{source=\"linux_slabinfo\"}"), "1");
+  EXPECT_EQ(daemon_.own("memstat_poll_timestamp_seconds"), "1700000010");
+  EXPECT_EQ(daemon_.own("memstat_source_last_success_timestamp_seconds{source=\"linux_slabinfo\"}"), "1700000010");
+  EXPECT_EQ(daemon_.own("memstat_series"), std::to_string(daemon_.pool.current()->series));
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUp);
+  EXPECT_EQ(daemon_.status("linux_slabinfo").types, 1U);
+  EXPECT_THAT(daemon_.log, IsEmpty());
+}
+
+TEST_F(LinuxPollerTest, DeltasAreFromPollToPoll) {
+  daemon_.poll();
+  EXPECT_FALSE(shown("delta_bytes", "dentry"));
+  set({{"dentry", 90}});
+  daemon_.poll();
+  EXPECT_EQ(shown("delta_bytes", "dentry"), "-640");
+  EXPECT_EQ(shown("growth_bytes_per_second", "dentry"), "-64");
+}
+
+TEST_F(LinuxPollerTest, AFailedSourceIsDownItsTypesGoAndComeBack) {
+  daemon_.poll();
+  view().fail(kSlabinfo, EIO);
+  EXPECT_FALSE(daemon_.poll());
+  EXPECT_EQ(daemon_.page(), "");
+  EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "0");
+  EXPECT_EQ(daemon_.own("memstat_source_errors_total{reason=\"io\",source=\"linux_slabinfo\"}"), "1");
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kDown);
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("linux_slabinfo: /proc/slabinfo: io"));
+  set({{"dentry", 120}});
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(shown("delta_bytes", "dentry"), "1280");
+  EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "1");
+  EXPECT_EQ(daemon_.status("linux_slabinfo").error, "");
+}
+
+TEST_F(LinuxPollerTest, AnUnchangedErrorIsLoggedOnceThenCounted) {
+  daemon_.poll();
+  view().fail(kSlabinfo, EIO);
+  for (int i = 0; i < 5; ++i) daemon_.poll();
+  EXPECT_THAT(daemon_.logged(LogLevel::kError), ElementsAre(HasSubstr("/proc/slabinfo")));
+  EXPECT_EQ(daemon_.own("memstat_source_errors_total{reason=\"io\",source=\"linux_slabinfo\"}"), "5");
+  view().fail(kSlabinfo, EACCES);
+  daemon_.poll();
+  EXPECT_THAT(daemon_.logged(LogLevel::kError), SizeIs(2)) << "another error is logged again";
+  EXPECT_EQ(daemon_.own("memstat_source_errors_total{reason=\"permission\",source=\"linux_slabinfo\"}"), "1");
+  set({{"dentry", 1}});
+  daemon_.poll();
+  EXPECT_THAT(daemon_.logged(LogLevel::kInfo), ElementsAre(HasSubstr("linux_slabinfo: is up again")));
+}
+
+TEST_F(LinuxPollerTest, GarbageIsADataErrorAndCostsNothing) {
+  set({{"dentry", 100}, {"filp", 7}});
+  daemon_.poll();
+  for (const char* garbage : {"", "garbage\n", "slabinfo - version: 9.9\n"}) {
+    view().set(kSlabinfo, garbage);
+    EXPECT_FALSE(daemon_.poll());
+    EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kDown) << garbage;
+  }
+  set({{"dentry", 101}, {"filp", 7}});
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(shown("delta_bytes", "dentry"), "64");
+}
+
+TEST_F(LinuxPollerTest, AnInterfaceThatIsNotThereIsAbsentAndNotDown) {
+  view().fail(kSlabinfo, ENOENT);
+  daemon_.poller->open_sources();
+  EXPECT_FALSE(daemon_.poll());
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kAbsent);
+  EXPECT_FALSE(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"));
+  EXPECT_THAT(daemon_.metrics.text(), Not(HasSubstr("linux_slabinfo")));
+  EXPECT_THAT(daemon_.log, IsEmpty());
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("/proc/slabinfo")) << "why, for who asks";
+  set({{"dentry", 1}});
+  const int reads = view().reads_of(kSlabinfo);
+  EXPECT_FALSE(daemon_.poll(seconds(59)));
+  EXPECT_EQ(view().reads_of(kSlabinfo), reads) << "it is looked for once a minute";
+  EXPECT_TRUE(daemon_.poll(seconds(1)));
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUp);
+}
+
+TEST_F(LinuxPollerTest, AnInterfaceThatGoesAwayAfterItWasUpIsDown) {
+  daemon_.poll();
+  view().fail(kSlabinfo, ENOENT);
+  daemon_.poll();
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kDown);
+  EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "0");
+}
+
+TEST_F(LinuxPollerTest, ASourceThatMustBeThereIsDownWhenItIsNot) {
+  Config config = patient();
+  config.sources["linux_slabinfo"].enabled = Switch::kOn;
+  daemon_.poller->configure(config);
+  view().fail(kSlabinfo, ENOENT);
+  daemon_.poll();
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kDown);
+  EXPECT_EQ(daemon_.own("memstat_source_errors_total{reason=\"not_present\",source=\"linux_slabinfo\"}"), "1");
+}
+
+TEST_F(LinuxPollerTest, ASourceThatIsOffIsNotReadAndHasNoSeries) {
+  daemon_.poll();
+  const int reads = view().reads_of(kSlabinfo);
+  Config config = patient();
+  config.sources["linux_slabinfo"].enabled = Switch::kOff;
+  daemon_.poller->configure(config);
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kOff);
+  EXPECT_FALSE(daemon_.poll());
+  EXPECT_EQ(view().reads_of(kSlabinfo), reads);
+  EXPECT_EQ(daemon_.page(), "");
+  EXPECT_THAT(daemon_.metrics.text(), Not(HasSubstr("source=\"linux_slabinfo\"")));
+  daemon_.poller->configure(patient());
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUnknown);
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(shown("objects", "dentry"), "100");
+  EXPECT_THAT(daemon_.log, IsEmpty());
+}
+
+TEST_F(LinuxPollerTest, WhatCannotBeOpenedIsSaidOnceWhilePrivilegesLast) {
+  view().fail(kSlabinfo, EACCES);
+  daemon_.poller->open_sources();
+  EXPECT_THAT(daemon_.logged(LogLevel::kError), ElementsAre(HasSubstr("root")));
+  EXPECT_FALSE(daemon_.poll());
+  EXPECT_FALSE(daemon_.poll());
+  EXPECT_EQ(daemon_.log.size(), 1U);
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("root"));
+}
+
+TEST_F(LinuxPollerTest, AVanishedTypeLeavesAtOnceAndKeepsItsSlotsForTheRetention) {
+  Config config = patient();
+  config.retention = 2;
+  daemon_.poller->configure(config);
+  const auto poll_with = [this](std::initializer_list<std::pair<std::string_view, std::uint64_t>> caches) {
+    set(caches);
+    daemon_.poll();
+  };
+  poll_with({{"flap", 10}, {"dentry", 1}});
+  poll_with({{"dentry", 1}});
+  EXPECT_FALSE(shown("objects", "flap"));
+  poll_with({{"dentry", 1}});
+  poll_with({{"flap", 11}, {"dentry", 1}});
+  EXPECT_EQ(shown("delta_bytes", "flap"), "64") << "gone for two polls, nothing is lost";
+  for (int i = 0; i < 3; ++i) poll_with({{"dentry", 1}});
+  poll_with({{"flap", 12}, {"dentry", 1}});
+  EXPECT_EQ(shown("objects", "flap"), "12");
+  EXPECT_FALSE(shown("delta_bytes", "flap")) << "gone for three, it is new";
+}
+
+TEST_F(LinuxPollerTest, ANewConfigurationTakesEffectWithTheNextPollAndNothingCountedIsLost) {
+  daemon_.poll();
+  Config config = patient();
+  config.tier = Tier::kMinimal;
+  config.limits.push_back({.allocator = {}, .type = *NamePattern::compile("den.*"), .bytes = {}, .objects = 150});
+  daemon_.poller->configure(config);
+  set({{"dentry", 160}});
+  daemon_.poll();
+  EXPECT_EQ(shown("limit_objects", "dentry"), "150");
+  EXPECT_EQ(shown("limit_hits_total", "dentry"), "1");
+  EXPECT_FALSE(shown("held_bytes", "dentry")) << "not in the minimal tier";
+  daemon_.poller->configure(patient());
+  set({{"dentry", 161}});
+  daemon_.poll();
+  EXPECT_EQ(shown("delta_bytes", "dentry"), "64");
+  EXPECT_FALSE(shown("limit_objects", "dentry"));
+}
+
+TEST_F(LinuxPollerTest, TheSeriesLimitHoldsForAHostileNumberOfCachesAndIsTold) {
+  std::string text = slabinfo_header();
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < 30'000; ++i) {
+    const std::uint64_t active = i * 7919 % 30'011;
+    text += slabinfo_line("cache-" + std::to_string(i), active, active + 10, 64, 1, 4);
+    sum += active * 64;
+  }
+  for (const std::uint64_t limit : {20'000U, 100U, 7U}) {
+    Config config = patient();
+    config.series_limit = limit;
+    daemon_.poller->configure(config);
+    for (int poll = 0; poll < 3; ++poll) {
+      view().set(kSlabinfo, text);
+      EXPECT_TRUE(daemon_.poll());
+      const auto snapshot = daemon_.pool.current();
+      ASSERT_LE(snapshot->series, limit);
+      EXPECT_EQ(daemon_.own("memstat_series"), std::to_string(snapshot->series));
+      EXPECT_EQ(daemon_.own("memstat_series_dropped"), std::to_string(snapshot->series_dropped));
+      std::uint64_t listed = 0;
+      for (std::size_t row = 0; row < snapshot->row_count(); ++row) listed += snapshot->value(Figure::kBytes, row);
+      EXPECT_EQ(value_of(daemon_.page(), "memstat_unlisted_bytes{allocator=\"slab\"}"), std::to_string(sum - listed));
+      EXPECT_LT(snapshot->text.capacity(), 64U * 1024 * 1024);
+    }
+    EXPECT_EQ(problem_of(daemon_.page()), "");
+  }
+}
+
+TEST_F(LinuxPollerTest, FiltersAndBoundsOfANewConfigurationAreInForceWithTheNextPoll) {
+  const auto has = [&](std::string_view type) { return shown("bytes", type).has_value(); };
+  const auto unlisted = [&] { return value_of(daemon_.page(), "memstat_unlisted_bytes{allocator=\"slab\"}"); };
+  set({{"dentry", 100}, {"filp", 7}, {"inode", 50}});
+  daemon_.poll();
+  EXPECT_TRUE(has("dentry") && has("filp") && has("inode"));
+  EXPECT_EQ(unlisted(), "0");
+  Config config = patient();
+  config.filters.exclude.push_back({.allocator = {}, .type = *NamePattern::compile("dent.*")});
+  config.min_bytes = 1000;
+  daemon_.poller->configure(config);
+  daemon_.poll();
+  EXPECT_TRUE(!has("dentry") && !has("filp") && has("inode"));
+  EXPECT_EQ(unlisted(), "448") << "what is filtered out is not in the sum";
+  EXPECT_EQ(daemon_.own("memstat_source_types{source=\"linux_slabinfo\"}"), "3");
+  config.filters = {.include = {{.allocator = *NamePattern::compile("uma"), .type = {}}}, .exclude = {}};
+  daemon_.poller->configure(config);
+  daemon_.poll();
+  EXPECT_EQ(daemon_.page(), "");
+  daemon_.poller->configure(patient());
+  daemon_.poll();
+  EXPECT_TRUE(has("dentry") && has("filp") && has("inode"));
+  EXPECT_EQ(shown("delta_bytes", "dentry"), "0") << "it was followed all the time";
+}
+
+TEST_F(LinuxPollerTest, EverythingMeansEverythingButWhatIsFilteredOut) {
+  Config config = patient();
+  config.series_limit = 1;
+  config.min_bytes = 1'000'000;
+  config.filters.exclude.push_back({.allocator = {}, .type = *NamePattern::compile("filp")});
+  PolledDaemon once(OperatingSystem::kLinux, config, true);
+  once.view->set(kSlabinfo, slabinfo({{"dentry", 100}, {"filp", 7}, {"inode", 50}}));
+  once.poll();
+  EXPECT_EQ(once.pool.current()->row_count(), 2U);
+  EXPECT_EQ(once.own("memstat_series_dropped"), "0");
+}
+
+TEST_F(LinuxPollerTest, TheFirstMatchingLimitCounts) {
+  Config config = patient();
+  config.limits.push_back({.allocator = *NamePattern::compile("uma"), .type = {}, .bytes = 1, .objects = {}});
+  config.limits.push_back({.allocator = {}, .type = *NamePattern::compile("dentry"), .bytes = 2, .objects = {}});
+  config.limits.push_back({.allocator = {}, .type = {}, .bytes = 3, .objects = {}});
+  daemon_.poller->configure(config);
+  set({{"dentry", 1}, {"filp", 1}});
+  daemon_.poll();
+  EXPECT_EQ(shown("limit_bytes", "dentry"), "2");
+  EXPECT_EQ(shown("limit_bytes", "filp"), "3");
+}
+
+TEST_F(LinuxPollerTest, ASourceWithItsOwnIntervalIsReadOnlyWhenItIsDue) {
+  Config config = patient();
+  config.sources["linux_slabinfo"].interval = seconds(30);
+  daemon_.poller->configure(config);
+  for (int i = 0; i < 7; ++i) {
+    daemon_.poll();
+    EXPECT_EQ(shown("objects", "dentry"), "100") << "its types stay meanwhile";
+  }
+  EXPECT_EQ(view().reads_of(kSlabinfo), 3) << "at 0, 30 and 60 s";
+  EXPECT_EQ(daemon_.own("memstat_source_read_seconds_count{source=\"linux_slabinfo\"}"), "3");
+}
+
+TEST_F(LinuxPollerTest, APollThatComesALittleEarlyDoesNotPutASourceOff) {
+  Config config = patient();
+  config.sources["linux_slabinfo"].interval = seconds(20);
+  daemon_.poller->configure(config);
+  for (int i = 0; i < 5; ++i) daemon_.poll(milliseconds(9990));
+  EXPECT_EQ(view().reads_of(kSlabinfo), 3);
+}
+
+TEST_F(LinuxPollerTest, AReplayThatStartsOverForgetsEverything) {
+  Config config = patient();
+  config.sources["linux_slabinfo"].interval = seconds(30);
+  daemon_.poller->configure(config);
+  daemon_.poller->poll(std::chrono::nanoseconds(seconds(1000)).count());
+  daemon_.poller->poll(std::chrono::nanoseconds(seconds(1030)).count());
+  EXPECT_EQ(shown("delta_bytes", "dentry"), "0");
+  daemon_.poller->forget_everything();
+  const int reads = view().reads_of(kSlabinfo);
+  daemon_.poller->poll(std::chrono::nanoseconds(seconds(1000)).count());  // time went back
+  EXPECT_EQ(view().reads_of(kSlabinfo), reads + 1);
+  EXPECT_EQ(shown("objects", "dentry"), "100");
+  EXPECT_FALSE(shown("delta_bytes", "dentry"));
+}
+
+TEST_F(LinuxPollerTest, WhenSlowReadersHoldEverySnapshotThePollIsCountedAsNotShown) {
+  std::vector<std::shared_ptr<const RenderedSnapshot>> held;
+  for (std::size_t i = 0; i < SnapshotPool::kSize; ++i) {
+    daemon_.poll();
+    held.push_back(daemon_.pool.current());
+  }
+  EXPECT_EQ(daemon_.own("memstat_snapshots_skipped_total"), "0");
+  const auto timestamp = daemon_.own("memstat_poll_timestamp_seconds");
+  set({{"dentry", 7}});
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(daemon_.own("memstat_snapshots_skipped_total"), "1");
+  EXPECT_EQ(daemon_.own("memstat_poll_timestamp_seconds"), timestamp) << "what is shown is as of then";
+  EXPECT_EQ(shown("objects", "dentry"), "100");
+  held.clear();
+  daemon_.poll();
+  EXPECT_EQ(shown("objects", "dentry"), "7");
+}
+
+TEST_F(LinuxPollerTest, AStuckSourceIsDownWithReasonTimeoutAndShutdownDoesNotWait) {
+  Config config = patient();
+  config.poll.timeout = milliseconds(1);
+  {
+    const std::array slabinfo_only = {find_source("linux_slabinfo")};
+    PolledDaemon daemon(OperatingSystem::kLinux, config, false, slabinfo_only);
+    daemon.view->set(kSlabinfo, slabinfo({{"dentry", 1}}));
+    daemon.view->block(kSlabinfo);
+    EXPECT_FALSE(daemon.poll());
+    EXPECT_EQ(daemon.own("memstat_source_up{source=\"linux_slabinfo\"}"), "0");
+    EXPECT_EQ(daemon.own("memstat_source_errors_total{reason=\"timeout\",source=\"linux_slabinfo\"}"), "1");
+    EXPECT_EQ(daemon.poller->stuck_count(), 1U);
+    daemon.view->wait_until_hanging(kSlabinfo);
+    daemon.poller.reset();
+    EXPECT_TRUE(daemon.view->is_hanging(kSlabinfo));
+    daemon.view->release(kSlabinfo);
+  }
+}
+
+class FreeBsdPollerTest : public testing::Test {
+ protected:
+  static Config config() {
+    Config config = patient();
+    config.tier = Tier::kFull;
+    return config;
+  }
+  void SetUp() override {
+    daemon_.view->set(kMallocStats, MallocStream(4).add("temp", {{0, {100, 40, 10, 4, 1}}, {1, {50, 0, 5, 0, 4}}}).bytes());
+    daemon_.view->set(kZoneStats,
+                      UmaStream(4).add({.name = "mbuf", .size = 256, .rsize = 256, .allocs = 30, .frees = 10}).bytes());
+    const std::uint32_t sizes[] = {16, 32, 64, 0};
+    daemon_.view->set("vm.malloc.zone_sizes", std::string(reinterpret_cast<const char*>(sizes), sizeof sizes));
+  }
+  void TearDown() override { daemon_.view->release(kMallocStats); }
+  PolledDaemon daemon_{OperatingSystem::kFreeBsd, config()};
+};
+
+TEST_F(FreeBsdPollerTest, BothAllocatorsAreOnThePage) {
+  daemon_.poller->open_sources();
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(type_value(daemon_.page(), "bytes", "malloc", "temp"), "110");
+  EXPECT_EQ(type_value(daemon_.page(), "allocations_total", "malloc", "temp"), "15");
+  EXPECT_EQ(type_value(daemon_.page(), "objects", "uma", "mbuf"), "20");
+  EXPECT_EQ(problem_of(daemon_.page()), "");
+}
+
+TEST_F(FreeBsdPollerTest, WhileOneIsDownTheOtherStays) {
+  daemon_.poll();
+  daemon_.view->fail(kZoneStats, EIO);
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_FALSE(type_value(daemon_.page(), "objects", "uma", "mbuf"));
+  EXPECT_EQ(type_value(daemon_.page(), "bytes", "malloc", "temp"), "110");
+}
+
+TEST_F(FreeBsdPollerTest, AStuckSourceTakesNothingElseDownAndRecovers) {
+  daemon_.poll();
+  daemon_.view->block(kMallocStats);
+  Config impatient = config();
+  impatient.poll.timeout = milliseconds(500);
+  daemon_.poller->configure(impatient);
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(daemon_.status("freebsd_malloc").state, SourceState::kDown);
+  EXPECT_EQ(daemon_.status("freebsd_uma").state, SourceState::kUp);
+  daemon_.poller->configure(config());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(daemon_.own("memstat_source_errors_total{reason=\"timeout\",source=\"freebsd_malloc\"}"), "4");
+  EXPECT_EQ(daemon_.view->reads_of(kMallocStats), 2) << "not read again before it returns";
+  EXPECT_FALSE(type_value(daemon_.page(), "bytes", "malloc", "temp"));
+  EXPECT_EQ(type_value(daemon_.page(), "objects", "uma", "mbuf"), "20");
+
+  daemon_.view->release(kMallocStats);
+  ASSERT_TRUE(eventually([&] { return daemon_.poller->stuck_count() == 0; }));
+  EXPECT_TRUE(daemon_.poll());
+  EXPECT_EQ(daemon_.status("freebsd_malloc").state, SourceState::kUp);
+  EXPECT_EQ(type_value(daemon_.page(), "allocations_total", "malloc", "temp"), "15");
+}
+
+TEST_F(FreeBsdPollerTest, PerCpuSeriesAreForTheAllocatorsAndTypesThatAreConfigured) {
+  daemon_.poll();
+  EXPECT_THAT(daemon_.page(), Not(HasSubstr("memstat_cpu_")));
+  Config with = config();
+  with.per_cpu.allocators.push_back(*NamePattern::compile("malloc"));
+  daemon_.poller->configure(with);
+  daemon_.poll();
+  EXPECT_EQ(value_of(daemon_.page(), "memstat_cpu_allocations_total{allocator=\"malloc\",type=\"temp\",cpu=\"1\"}"), "5");
+  EXPECT_THAT(daemon_.page(), Not(HasSubstr("memstat_cpu_allocations_total{allocator=\"uma\"")));
+  with.per_cpu.types.push_back(*NamePattern::compile("nothing"));
+  daemon_.poller->configure(with);
+  daemon_.poll();
+  EXPECT_THAT(daemon_.page(), Not(HasSubstr("memstat_cpu_")));
+  EXPECT_THAT(daemon_.page(), Not(HasSubstr("size_class")));
+}
+
+TEST_F(FreeBsdPollerTest, EverythingMeansPerCpuAndSizeClassesToo) {
+  PolledDaemon once(OperatingSystem::kFreeBsd, patient(), true);
+  once.view = daemon_.view;
+  once.poller = std::make_unique<Poller>(daemon_.view, once.clock, once.metrics, once.pool, once.config,
+                                         Poller::Options{.everything = true, .log = {}});
+  EXPECT_TRUE(once.poll());
+  EXPECT_EQ(value_of(once.page(), "memstat_cpu_freed_bytes_total{allocator=\"malloc\",type=\"temp\",cpu=\"0\"}"), "40");
+  EXPECT_EQ(value_of(once.page(), "memstat_type_size_class_used{allocator=\"malloc\",type=\"temp\",size=\"16\"}"), "1");
+  EXPECT_EQ(value_of(once.page(), "memstat_type_size_class_used{allocator=\"malloc\",type=\"temp\",size=\"64\"}"), "1");
+  EXPECT_THAT(once.page(), HasSubstr("memstat_type_peak_bytes{"));
+}
+
+TEST(PollerStates, HaveWordsForPeople) {
+  EXPECT_EQ(to_string(SourceState::kUnknown), "not read yet");
+  EXPECT_EQ(to_string(SourceState::kOff), "off");
+  EXPECT_EQ(to_string(SourceState::kAbsent), "not present");
+  EXPECT_EQ(to_string(SourceState::kUp), "up");
+  EXPECT_EQ(to_string(SourceState::kDown), "down");
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/source_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/source_cases.h"
+
+namespace memstat {
+namespace {
+
+using testing::ElementsAre;
+using Kind = SourceOption::Kind;
+
+constexpr SourceOption kOptions[] = {
+    {.name = "depth", .kind = Kind::kNumber, .default_number = 2, .help = "A number."},
+    {.name = "groups", .kind = Kind::kPattern, .help = "A pattern."},
+    {.name = "words", .kind = Kind::kPattern, .default_pattern = "a.*", .help = "A pattern with a default."},
+};
+constexpr std::string_view kFolders[] = {"/sys/fs/cgroup", "/proc"};
+
+SourceDescriptor source(std::string_view name, bool is_on) {
+  return {.name = name,
+          .origin = "",
+          .os = OperatingSystem::kLinux,
+          .allocator = Allocator::kMemcg,
+          .is_roster = true,
+          .fields = {},
+          .cpu_fields = {},
+          .options = kOptions,
+          .is_on_by_default = is_on,
+          .reopened_folders = kFolders,
+          .notes = "",
+          .open = nullptr,
+          .read = nullptr,
+          .parse = nullptr};
+}
+
+TEST(SourceSettings, AreTheDescriptorsWhereTheConfigurationSaysNothing) {
+  const auto values = option_values(source("s", true), SourceConfig{});
+  ASSERT_EQ(values.size(), 3U);
+  EXPECT_EQ(values[0].number, 2U);
+  EXPECT_FALSE(values[1].matches);
+  EXPECT_TRUE(values[2].matches("abc"));
+  EXPECT_FALSE(values[2].matches("xabc"));
+}
+
+TEST(SourceSettings, AreTheConfigurationsWhereItSaysSomething) {
+  SourceConfig config;
+  config.settings["depth"].number = 7;
+  config.settings["words"].pattern = *NamePattern::compile("b");
+  const auto values = option_values(source("s", true), config);
+  EXPECT_EQ(values[0].number, 7U);
+  EXPECT_TRUE(values[2].matches("b"));
+  EXPECT_FALSE(values[2].matches("abc"));
+  EXPECT_EQ(option_number(source("s", true), config, "depth", 1), 7U);
+  EXPECT_EQ(option_number(source("s", true), config, "no such option", 1), 1U);
+}
+
+TEST(SourceSettings, LeaveOnlyTheFoldersOfSourcesThatAreReadOpen) {
+  const SourceDescriptor usual = source("usual", true);
+  const SourceDescriptor rare = source("rare", false);
+  const SourceDescriptor* both[] = {&rare, &usual};
+  Config config;
+  EXPECT_THAT(reopened_folders(both, OperatingSystem::kLinux, config), ElementsAre("/sys/fs/cgroup", "/proc"))
+      << "each once";
+  config.sources["usual"].enabled = Switch::kOff;
+  EXPECT_TRUE(reopened_folders(both, OperatingSystem::kLinux, config).empty());
+  config.sources["rare"].enabled = Switch::kOn;
+  EXPECT_FALSE(reopened_folders(both, OperatingSystem::kLinux, config).empty());
+  EXPECT_TRUE(reopened_folders(both, OperatingSystem::kFreeBsd, config).empty());
+}
+
+TEST(SourceSettings, OfEverySourceOfThisBuildHaveDefaultPatternsThatCompile) {
+  for (const SourceDescriptor* descriptor : all_sources()) {
+    for (const SourceOption& option : descriptor->options) {
+      if (option.default_pattern.empty()) continue;
+      EXPECT_TRUE(NamePattern::compile(option.default_pattern)) << descriptor->name << ' ' << option.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace memstat

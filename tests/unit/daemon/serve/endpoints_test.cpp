@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/endpoints.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/polled_daemon.h"
+
+namespace memstat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class PagesTest : public testing::Test {
+ protected:
+  PagesTest() { daemon_.view->set(kSlabinfo, slabinfo({{"dentry", 1'000'000}, {"filp", 3}})); }
+  [[nodiscard]] Pages pages(Pages::Options options = {
+                                .version = "1.2.3", .enable_reload = false, .reload = {}, .refresh = {}}) const {
+    return {daemon_.pool, daemon_.metrics, *daemon_.poller, daemon_.clock, std::move(options)};
+  }
+  [[nodiscard]] HttpResponse get(std::string_view path, std::string_view method = "GET", std::string_view query = {}) const {
+    return pages().respond({.method = method, .path = path, .query = query, .host = {}, .remote_address = "127.0.0.1"});
+  }
+  static std::string body(const HttpResponse& response) {
+    std::string text;
+    for (const std::string_view piece : response.pieces) text += piece;
+    return text + response.text;
+  }
+  static std::optional<std::string> allow(const HttpResponse& response) {
+    for (const auto& [name, value] : response.headers) {
+      if (name == "Allow") return value;
+    }
+    return std::nullopt;
+  }
+  PolledDaemon daemon_{OperatingSystem::kLinux};
+};
+
+TEST_F(PagesTest, MetricsAre503BeforeTheFirstPoll) {
+  const HttpResponse response = get("/metrics");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(body(response), HasSubstr("No poll has finished yet"));
+}
+
+TEST_F(PagesTest, MetricsAreTheTypesAndTheDaemonsOwn) {
+  daemon_.poll();
+  const HttpResponse response = get("/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(type_value(body(response), "objects", "slab", "dentry"), "1000000");
+  EXPECT_EQ(value_of(body(response), "memstat_source_up{source=\"linux_slabinfo\"}"), "1");
+  EXPECT_THAT(body(response), HasSubstr("memstat_build_info{version=\"1.2.3\"} 1\n"));
+}
+
+TEST_F(PagesTest, AnAnswerKeepsItsSnapshotWhileLaterPollsGoOn) {
+  daemon_.poll();
+  const HttpResponse response = get("/metrics");
+  const std::string before = body(response);
+  for (int i = 0; i < 10; ++i) {
+    daemon_.view->set(kSlabinfo, slabinfo({{"other", 5}}));
+    daemon_.poll();
+  }
+  EXPECT_EQ(body(response), before);
+  EXPECT_EQ(type_value(body(get("/metrics")), "objects", "slab", "other"), "5");
+}
+
+TEST_F(PagesTest, MetricsStayServedWhileASourceIsDown) {
+  daemon_.poll();
+  daemon_.view->fail(kSlabinfo, EIO);
+  daemon_.poll();
+  const HttpResponse response = get("/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(value_of(body(response), "memstat_source_up{source=\"linux_slabinfo\"}"), "0");
+  EXPECT_THAT(body(response), Not(HasSubstr("memstat_type_")));
+}
+
+TEST_F(PagesTest, HealthyFromTheStartReadyOnceASourceIsUp) {
+  EXPECT_EQ(get("/-/healthy").status, 200);
+  const HttpResponse early = get("/-/ready");
+  EXPECT_EQ(early.status, 503);
+  EXPECT_THAT(body(early), HasSubstr("linux_slabinfo: not read yet"));
+  daemon_.poll();
+  EXPECT_EQ(get("/-/ready").status, 200);
+  daemon_.view->fail(kSlabinfo, EIO);
+  daemon_.poll();
+  const HttpResponse down = get("/-/ready");
+  EXPECT_EQ(down.status, 503);
+  EXPECT_THAT(body(down), HasSubstr("linux_slabinfo: down: "));
+  EXPECT_EQ(get("/-/healthy").status, 200);
+}
+
+TEST_F(PagesTest, AllElseIsNotFound) {
+  for (const char* path : {"/metricsx", "/metrics/", "/-/", "/index.html", "/..", "//metrics", "/METRICS", "/-/quit"}) {
+    EXPECT_EQ(get(path).status, 404) << path;
+    EXPECT_EQ(get(path, "DELETE").status, 404) << path;
+  }
+}
+
+TEST_F(PagesTest, OtherMethodsAreRefusedWithWhatIsAllowed) {
+  for (const char* path : {"/", "/metrics", "/-/healthy", "/-/ready"}) {
+    for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
+      const HttpResponse response = get(path, method);
+      EXPECT_EQ(response.status, 405) << method << ' ' << path;
+      EXPECT_EQ(allow(response), "GET, HEAD") << method << ' ' << path;
+    }
+  }
+  const HttpResponse reload = get("/-/reload");
+  EXPECT_EQ(reload.status, 405);
+  EXPECT_EQ(allow(reload), "POST");
+}
+
+TEST_F(PagesTest, ReloadIsNotThereUnlessEnabled) {
+  bool was_called = false;
+  const auto reload = [&] {
+    was_called = true;
+    return std::vector<std::string>();
+  };
+  const HttpRequest post{.method = "POST", .path = "/-/reload", .query = {}, .host = {}, .remote_address = {}};
+  EXPECT_EQ(pages({.version = {}, .enable_reload = false, .reload = reload}).respond(post).status, 404);
+  EXPECT_FALSE(was_called);
+  EXPECT_EQ(pages({.version = {}, .enable_reload = true, .reload = reload}).respond(post).status, 200);
+  EXPECT_TRUE(was_called);
+}
+
+TEST_F(PagesTest, AReloadThatFailsSaysWhy) {
+  const HttpRequest post{.method = "POST", .path = "/-/reload", .query = {}, .host = {}, .remote_address = {}};
+  const auto reload = [] { return std::vector<std::string>{"a.yaml:1:1: tier: no", "a.yaml:2:1: user: no"}; };
+  const HttpResponse response = pages({.version = {}, .enable_reload = true, .reload = reload}).respond(post);
+  EXPECT_EQ(response.status, 500);
+  EXPECT_THAT(body(response), HasSubstr("a.yaml:1:1: tier: no\na.yaml:2:1: user: no\n"));
+}
+
+TEST_F(PagesTest, TheLandingPageShowsSourcesAndTheLargestTypes) {
+  EXPECT_EQ(get("/").status, 200) << "also before the first poll";
+  EXPECT_THAT(body(get("/")), HasSubstr("not read yet"));
+  daemon_.poll();
+  const HttpResponse response = get("/");
+  EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
+  const std::string html = body(response);
+  EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, HasSubstr("1.2.3"));
+  EXPECT_THAT(html, HasSubstr("/proc/slabinfo"));
+  EXPECT_THAT(html, HasSubstr("61.0 MiB"));
+  EXPECT_LT(html.find("dentry"), html.find("filp")) << "largest first";
+}
+
+TEST_F(PagesTest, TheLandingPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
+  daemon_.poll();
+  EXPECT_THAT(body(get("/")), Not(HasSubstr("Nearest to their limits")));
+  Config config;
+  LimitConfig of_both;
+  of_both.type = *NamePattern::compile("dentry");
+  of_both.objects = 1'000'000'000;
+  of_both.bytes = 64'000'000;
+  LimitConfig of_objects;
+  of_objects.type = *NamePattern::compile("filp");
+  of_objects.objects = 10;
+  config.limits = {of_both, of_objects};
+  daemon_.poller->configure(config);
+  daemon_.poll();
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.0 MiB, of the configuration"
+                              "<td class=number>100.0 %"));
+  EXPECT_THAT(html, HasSubstr("type=&quot;filp&quot;}</code><td>10 objects, of the configuration<td class=number>30.0 %"));
+}
+
+TEST_F(PagesTest, TheLandingPageShowsWhatMemoryIs) {
+  EXPECT_THAT(body(get("/")), Not(HasSubstr("unaccounted")));
+  daemon_.view->set("/proc/meminfo",
+                    "MemTotal: 1048576 kB\nMemFree: 524288 kB\nBuffers: 0 kB\nCached: 0 kB\nAnonPages: 262144 kB\n"
+                    "SReclaimable: 0 kB\nSUnreclaim: 131072 kB\nPageTables: 0 kB\nKernelStack: 0 kB\n");
+  daemon_.poll(std::chrono::seconds(60));
+  daemon_.poll(std::chrono::seconds(60));
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("Memory, 1.0 GiB in all"));
+  EXPECT_THAT(html, HasSubstr("anonymous<td class=number>256 MiB<td class=number>25.0 %"));
+  EXPECT_THAT(html, HasSubstr("slab_unreclaimable<td class=number>128 MiB<td class=number>12.5 %"));
+  EXPECT_THAT(html, HasSubstr("unaccounted<td class=number>128 MiB<td class=number>12.5 %"));
+  EXPECT_LT(html.find("anonymous"), html.find("slab_unreclaimable"));
+  EXPECT_THAT(html, HasSubstr("/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6 and ")) << "not all the files";
+}
+
+TEST_F(PagesTest, TheLandingPageShowsFifteenTypesAtMost) {
+  std::string text = slabinfo_header();
+  for (int i = 0; i < 100; ++i)
+    text += slabinfo_line("cache-" + std::to_string(i), static_cast<std::uint64_t>(i), 200, 64, 1, 4);
+  daemon_.view->set(kSlabinfo, text);
+  daemon_.poll();
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("cache-99"));
+  EXPECT_THAT(html, HasSubstr("cache-85"));
+  EXPECT_THAT(html, Not(HasSubstr("cache-84")));
+}
+
+TEST_F(PagesTest, NamesAndErrorsAreEscapedInHtml) {
+  daemon_.view->set(kSlabinfo, slabinfo({{"<script>alert(1)</script>&\"", 1}}));
+  daemon_.poll();
+  const std::string html = body(get("/"));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&amp;"));
+  EXPECT_THAT(html, Not(HasSubstr("<script>")));
+  daemon_.view->set(kSlabinfo, "<b>not a slabinfo</b>\n");
+  daemon_.poll();
+  EXPECT_THAT(body(get("/")), HasSubstr("down: "));
+  EXPECT_THAT(body(get("/")), Not(HasSubstr("<b>")));
+}
+
+/// What a client reads of a gzip body: one member, whole.
+std::string gunzip(const std::string& bytes) {
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  std::string plain(64UL << 20, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(plain.data());
+  stream.avail_out = static_cast<uInt>(plain.size());
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  EXPECT_EQ(stream.avail_in, 0U) << "nothing after the member";
+  plain.resize(stream.total_out);
+  inflateEnd(&stream);
+  return plain;
+}
+
+std::optional<std::string> header(const HttpResponse& response, std::string_view wanted) {
+  for (const auto& [name, value] : response.headers) {
+    if (name == wanted) return value;
+  }
+  return std::nullopt;
+}
+
+class ScrapeTest : public PagesTest {
+ protected:
+  HttpResponse scrape(std::string_view accept, std::string_view encoding = {}) {
+    const std::vector<HttpHeader> headers = {{"Accept", accept}, {"Accept-Encoding", encoding}};
+    return pages_.respond(
+        {.method = "GET", .path = "/metrics", .query = {}, .host = {}, .remote_address = "127.0.0.1", .headers = headers});
+  }
+  Pages pages_{daemon_.pool, daemon_.metrics, *daemon_.poller, daemon_.clock, {.version = "1", .reload = {}}};
+};
+
+TEST_F(ScrapeTest, EveryFormatIsServedPlainAndCompressedWithTheSameBytes) {
+  if (!can_gzip()) GTEST_SKIP() << "built without gzip";
+  daemon_.poll();
+  const std::pair<std::string, std::string> formats[] = {
+      {"text/plain", "text/plain; version=0.0.4; charset=utf-8"},
+      {"application/openmetrics-text; version=1.0.0", "application/openmetrics-text; version=1.0.0; charset=utf-8"},
+      {"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
+       "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"}};
+  for (const auto& [accept, content_type] : formats) {
+    const HttpResponse plain = scrape(accept);
+    EXPECT_EQ(plain.content_type, content_type);
+    EXPECT_EQ(header(plain, "Content-Encoding"), std::nullopt);
+    EXPECT_EQ(header(plain, "Vary"), "Accept, Accept-Encoding");
+    const HttpResponse compressed = scrape(accept, "gzip");
+    EXPECT_EQ(compressed.content_type, content_type);
+    EXPECT_EQ(header(compressed, "Content-Encoding"), "gzip");
+    EXPECT_EQ(gunzip(body(compressed)), body(plain));
+    EXPECT_THAT(body(plain), HasSubstr("memstat_poll_age_seconds"));
+    EXPECT_THAT(body(plain), HasSubstr("dentry"));
+  }
+}
+
+TEST_F(ScrapeTest, TheAgeIsOfTheMomentAndTheRestIsKept) {
+  daemon_.poll();
+  const std::string young = body(scrape("text/plain"));
+  EXPECT_EQ(value_of(young, "memstat_poll_age_seconds"), "0");
+  daemon_.clock.advance(std::chrono::milliseconds(2500));
+  const std::string old = body(scrape("text/plain"));
+  EXPECT_EQ(value_of(old, "memstat_poll_age_seconds"), "2.5");
+  EXPECT_EQ(old.substr(0, old.find("# HELP memstat_poll_age")), young.substr(0, young.find("# HELP memstat_poll_age")));
+  EXPECT_THAT(body(scrape("application/openmetrics-text; version=1.0.0")),
+              testing::EndsWith("memstat_poll_age_seconds 2.5\n# EOF\n"));
+}
+
+TEST_F(ScrapeTest, TypesAreCompressedOnceASnapshotAndOwnFiguresWhenTheyChange) {
+  if (!can_gzip()) GTEST_SKIP() << "built without gzip";
+  daemon_.poll();
+  const HttpResponse first = scrape("text/plain", "gzip");
+  const HttpResponse second = scrape("text/plain", "gzip");
+  EXPECT_EQ(first.pieces.at(1).data(), second.pieces.at(1).data()) << "the same bytes, not made again";
+  EXPECT_EQ(first.pieces.at(2).data(), second.pieces.at(2).data());
+  daemon_.metrics.config_reloaded(false);
+  const HttpResponse third = scrape("text/plain", "gzip");
+  EXPECT_EQ(first.pieces.at(1).data(), third.pieces.at(1).data());
+  EXPECT_EQ(value_of(gunzip(body(third)), "memstat_config_last_reload_successful"), "0");
+  EXPECT_EQ(value_of(gunzip(body(first)), "memstat_config_last_reload_successful"), "1") << "an answer does not change";
+  daemon_.view->set(kSlabinfo, slabinfo({{"other", 5}}));
+  daemon_.poll();
+  EXPECT_THAT(gunzip(body(scrape("text/plain", "gzip"))), Not(HasSubstr("dentry")));
+  EXPECT_THAT(gunzip(body(first)), HasSubstr("dentry"));
+}
+
+TEST_F(PagesTest, ARequestMayWantAPart) {
+  daemon_.poll();
+  const std::string dentry = body(get("/metrics", "GET", "type[]=dentry"));
+  EXPECT_EQ(type_value(dentry, "objects", "slab", "dentry"), "1000000");
+  EXPECT_THAT(dentry, Not(HasSubstr("type=\"filp\"")));
+  EXPECT_THAT(dentry, HasSubstr("memstat_source_up")) << "it says how good the rest is";
+  const std::string bytes = body(get("/metrics", "GET", "name[]=memstat_type_bytes&name[]=memstat_poll_age_seconds"));
+  EXPECT_THAT(bytes, HasSubstr("memstat_type_bytes{"));
+  EXPECT_THAT(bytes, Not(HasSubstr("memstat_type_objects")));
+  EXPECT_THAT(bytes, Not(HasSubstr("memstat_source_up")));
+  EXPECT_THAT(bytes, HasSubstr("memstat_poll_age_seconds 0\n"));
+  EXPECT_THAT(body(get("/metrics", "GET", "name[]=memstat_source_read_seconds")),
+              HasSubstr("memstat_source_read_seconds_count{source=\"linux_slabinfo\"} 1"));
+}
+
+TEST_F(PagesTest, AnUnknownWordIsRefusedWithWhatThereIs) {
+  daemon_.poll();
+  for (const char* query : {"type[]=dentri", "allocator[]=slub", "name[]=memstat_type_byte", "tpye[]=dentry", "type[]=%"}) {
+    const HttpResponse response = get("/metrics", "GET", query);
+    EXPECT_EQ(response.status, 400) << query;
+    EXPECT_GT(body(response).size(), 20U) << query;
+  }
+  EXPECT_THAT(body(get("/metrics", "GET", "allocator[]=slub")), HasSubstr("slab"));
+  EXPECT_EQ(get("/metrics", "GET", "allocator[]=slab").status, 200);
+}
+
+TEST_F(ScrapeTest, APartIsServedInEveryFormatAsOneDocument) {
+  daemon_.poll();
+  const auto part = [&](std::string_view accept, std::string_view encoding = {}) {
+    const std::vector<HttpHeader> headers = {{"Accept", accept}, {"Accept-Encoding", encoding}};
+    return body(pages_.respond({.method = "GET",
+                                .path = "/metrics",
+                                .query = "type[]=filp",
+                                .host = {},
+                                .remote_address = {},
+                                .headers = headers}));
+  };
+  const std::string open = part("application/openmetrics-text; version=1.0.0");
+  EXPECT_THAT(open, testing::EndsWith("# EOF\n"));
+  EXPECT_EQ(open.find("# EOF"), open.size() - 6) << "only one end";
+  EXPECT_THAT(open, Not(HasSubstr("dentry")));
+  EXPECT_THAT(part("application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"),
+              HasSubstr("filp"));
+  if (!can_gzip()) return;
+  EXPECT_THAT(gunzip(part("text/plain", "gzip")), HasSubstr("type=\"filp\""));
+}
+
+TEST(PerCpuPages, AreForTheTypesThatTheConfigurationSelects) {
+  Config config;
+  config.per_cpu.types = {*NamePattern::compile("devbuf")};
+  PolledDaemon daemon{OperatingSystem::kFreeBsd, config};
+  daemon.view->set(kMallocStats, MallocStream(2)
+                                     .add("temp", {{0, {8, 0, 1, 0, 0}}, {1, {8, 0, 1, 0, 0}}})
+                                     .add("devbuf", {{0, {16, 0, 2, 0, 0}}, {1, {32, 0, 3, 0, 0}}})
+                                     .bytes());
+  daemon.poll();
+  Pages pages{daemon.pool,
+              daemon.metrics,
+              *daemon.poller,
+              daemon.clock,
+              {.version = "1", .reload = {}, .refresh = {}, .has_per_cpu = [] { return true; }}};
+  const auto get = [&](std::string_view query, std::string_view accept) {
+    const std::vector<HttpHeader> headers = {{"Accept", accept}};
+    const HttpResponse response = pages.respond(
+        {.method = "GET", .path = "/metrics/percpu", .query = query, .host = {}, .remote_address = {}, .headers = headers});
+    std::string text;
+    for (const std::string_view piece : response.pieces) text += piece;
+    return std::to_string(response.status) + " " + text + response.text;
+  };
+  const std::string all = get("", "");
+  EXPECT_THAT(all, StartsWith("200 # HELP memstat_cpu_"));
+  EXPECT_THAT(all, HasSubstr("memstat_cpu_allocations_total{allocator=\"malloc\",type=\"devbuf\",cpu=\"1\"} 3\n"));
+  EXPECT_THAT(all, Not(HasSubstr("memstat_type_")));
+  EXPECT_THAT(all, Not(HasSubstr("memstat_source_up")));
+  EXPECT_THAT(get("", "application/openmetrics-text"), testing::EndsWith("# EOF\n"));
+  EXPECT_THAT(get("type[]=devbuf", ""), StartsWith("200 # HELP memstat_cpu_"));
+  EXPECT_THAT(get("type[]=temp", ""), testing::AllOf(StartsWith("400 "), HasSubstr("per_cpu")));
+  EXPECT_THAT(get("type[]=tmp", ""), StartsWith("400 "));
+  EXPECT_THAT(get("name[]=memstat_cpu_frees_total", ""), StartsWith("200 # HELP memstat_cpu_frees_total "));
+  EXPECT_THAT(get("name[]=memstat_type_bytes", ""), StartsWith("400 none of these metrics is per CPU"));
+}
+
+TEST_F(PagesTest, PerCpuFiguresThatNobodyConfiguredAreRefusedWithTheKey) {
+  daemon_.poll();
+  const HttpResponse response = get("/metrics/percpu");
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(body(response), HasSubstr("per_cpu"));
+}
+
+TEST_F(PagesTest, AScrapeSaysHowLongItWaitsForAPoll) {
+  daemon_.poll();
+  std::chrono::steady_clock::time_point deadline;
+  Pages served = pages({.version = "1", .reload = {}, .refresh = [&](auto until) { deadline = until; }});
+  const auto patience = [&](std::string_view header) {
+    const std::vector<HttpHeader> headers = {{"X-Prometheus-Scrape-Timeout-Seconds", header}};
+    EXPECT_EQ(
+        served
+            .respond(
+                {.method = "GET", .path = "/metrics", .query = {}, .host = {}, .remote_address = {}, .headers = headers})
+            .status,
+        200);
+    const std::chrono::nanoseconds now(daemon_.clock.monotonic_ns());
+    return std::chrono::duration<double>(deadline.time_since_epoch() - now).count();
+  };
+  EXPECT_EQ(patience("5"), 4.75);
+  EXPECT_EQ(patience("1.5"), 1.25);
+  EXPECT_EQ(patience("0.1"), 0) << "nothing is left to wait";
+  EXPECT_EQ(patience("9999999999"), 60);
+  for (const std::string_view bad : {"", "-1", "nan", "abc", "5s", "1e300"}) EXPECT_EQ(patience(bad), 9.75) << bad;
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/gzip.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace memstat {
+namespace {
+
+#define MEMSTAT_SKIP_WITHOUT_GZIP()                                                                       \
+  do {                                                                                                    \
+    if (!can_gzip()) GTEST_SKIP() << "built without gzip: libisal was not found, or MEMSTAT_GZIP is off"; \
+  } while (false)
+
+/// What one gzip member holds. Fails when it is malformed, its checksum is wrong, or anything comes after it.
+testing::AssertionResult inflates_to(std::string_view bytes, std::string_view wanted) {
+  z_stream stream{};
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return testing::AssertionFailure() << "zlib does not start";
+  std::string text(wanted.size() + 1, '\0');  // one more, to see that too much comes
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  const int status = inflate(&stream, Z_FINISH);
+  const std::size_t left = stream.avail_in;
+  text.resize(stream.total_out);
+  inflateEnd(&stream);
+  if (status != Z_STREAM_END) return testing::AssertionFailure() << "inflate says " << status << " after " << text.size();
+  if (left != 0) return testing::AssertionFailure() << left << " bytes after the first member: curl fails on them";
+  if (text != wanted) return testing::AssertionFailure() << text.size() << " bytes came out, which are not what went in";
+  return testing::AssertionSuccess();
+}
+
+/// Like a page: names repeat, figures differ. `seed` makes it another one.
+std::string page_text(std::size_t size, std::uint64_t seed = 1) {
+  std::mt19937_64 random(seed);
+  std::string text;
+  for (std::size_t i = 0; text.size() < size; ++i) {
+    text += "memstat_type_bytes{allocator=\"slab\",type=\"cache_" + std::to_string(i % 977) + "\"} ";
+    text += std::to_string(random() >> (random() % 60)) + '\n';
+  }
+  text.resize(size);
+  return text;
+}
+
+std::string random_bytes(std::size_t size) {
+  std::mt19937_64 random(7);
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+bool compress_whole(GzipCompressor& gzip, std::string_view text, Buffer& out) {
+  return gzip.compress(std::array{text}, out);
+}
+
+TEST(GzipCompressor, MakesOneMemberOfAnySizeThatZlibReads) {
+  MEMSTAT_SKIP_WITHOUT_GZIP();
+  GzipCompressor gzip;
+  Buffer out;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{4095}, std::size_t{65535},
+                                 std::size_t{65536}, std::size_t{65537}, std::size_t{20'000'000}, std::size_t{100}}) {
+    SCOPED_TRACE(size);
+    const std::string text = page_text(size);
+    ASSERT_TRUE(compress_whole(gzip, text, out));
+    EXPECT_TRUE(inflates_to(out.view(), text));
+    if (size >= 65535) {
+      EXPECT_LT(out.size(), size / 2);
+    }
+  }
+}
+
+TEST(GzipCompressor, GrowsItsRoomForWhatDoesNotShrink) {
+  MEMSTAT_SKIP_WITHOUT_GZIP();
+  GzipCompressor gzip;
+  for (const std::size_t size : {std::size_t{1}, std::size_t{5000}, std::size_t{65536}, std::size_t{3'000'001}}) {
+    SCOPED_TRACE(size);
+    const std::string bytes = random_bytes(size);
+    Buffer out;
+    ASSERT_TRUE(compress_whole(gzip, bytes, out));
+    EXPECT_TRUE(inflates_to(out.view(), bytes));
+    EXPECT_LT(out.size(), size + size / 100 + 100);
+  }
+}
+
+TEST(GzipCompressor, MakesOneMemberOfManyPieces) {
+  MEMSTAT_SKIP_WITHOUT_GZIP();
+  GzipCompressor gzip;
+  Buffer out;
+  const std::string text = page_text(300'000);
+  for (const std::size_t step :
+       {std::size_t{1}, std::size_t{7}, std::size_t{1000}, std::size_t{65536}, std::size_t{299'999}}) {
+    SCOPED_TRACE(step);
+    std::vector<std::string_view> pieces = {{}};
+    for (std::size_t at = 0; at < text.size(); at += step) {
+      pieces.push_back(std::string_view(text).substr(at, step));
+      if (at % 3 == 0) pieces.emplace_back();  // an empty piece is none, also at the end
+    }
+    pieces.emplace_back();
+    ASSERT_TRUE(gzip.compress(pieces, out));
+    EXPECT_TRUE(inflates_to(out.view(), text));
+  }
+  ASSERT_TRUE(gzip.compress({}, out));
+  EXPECT_TRUE(inflates_to(out.view(), ""));
+  ASSERT_TRUE(gzip.compress(std::vector<std::string_view>(5), out));
+  EXPECT_TRUE(inflates_to(out.view(), ""));
+}
+
+TEST(GzipCompressor, GivesEqualBytesForEqualPagesWhateverWasBefore) {
+  MEMSTAT_SKIP_WITHOUT_GZIP();
+  GzipCompressor gzip;
+  Buffer first;
+  Buffer other;
+  Buffer again;
+  const std::string text = page_text(200'000);
+  ASSERT_TRUE(compress_whole(gzip, text, first));
+  ASSERT_TRUE(compress_whole(gzip, page_text(500'000, 2), other));
+  ASSERT_TRUE(compress_whole(gzip, text, again));
+  EXPECT_EQ(first.view(), again.view());
+}
+
+TEST(GzipCompressor, KeepsTheRoomOfABufferThatIsUsedAgain) {
+  MEMSTAT_SKIP_WITHOUT_GZIP();
+  GzipCompressor gzip;
+  Buffer out;
+  ASSERT_TRUE(compress_whole(gzip, page_text(1'000'000), out));
+  const char* const data = out.data();
+  ASSERT_TRUE(compress_whole(gzip, page_text(1'000'000, 2), out));
+  EXPECT_EQ(out.data(), data);
+}
+
+TEST(GzipCompressor, ServesManyThreadsAtOnce) {
+  MEMSTAT_SKIP_WITHOUT_GZIP();
+  GzipCompressor gzip;
+  std::vector<std::thread> threads;
+  std::vector<testing::AssertionResult> results(4, testing::AssertionFailure() << "not run");
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    threads.emplace_back([&gzip, &result = results[i], i] {
+      const std::string text = page_text(100'000 + i * 10'000, i);
+      Buffer out;
+      for (int round = 0; round < 20; ++round) {
+        result = gzip.compress(
+                     std::array{std::string_view(text).substr(0, i * 1000), std::string_view(text).substr(i * 1000)}, out)
+                     ? inflates_to(out.view(), text)
+                     : testing::AssertionFailure() << "compress says no";
+        if (!result) return;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const testing::AssertionResult& result : results) EXPECT_TRUE(result);
+}
+
+TEST(GzipCompressor, SaysNoAndLeavesNothingWhenBuiltWithout) {
+  GzipCompressor gzip;
+  Buffer out("before");
+  EXPECT_EQ(compress_whole(gzip, "text", out), can_gzip());
+  EXPECT_EQ(out.empty(), !can_gzip());
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/textfile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/fixtures.h"
+#include "tests/support/polled_daemon.h"
+
+namespace memstat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class TextfileTest : public testing::Test {
+ protected:
+  TextfileTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "memstat-textfile-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    path_ = folder_ / "memstat.prom";
+  }
+  ~TextfileTest() override { std::filesystem::remove_all(folder_); }
+  TextfileTest(const TextfileTest&) = delete;
+  TextfileTest& operator=(const TextfileTest&) = delete;
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) all.push_back(entry.path().filename().string());
+    return all;
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+};
+
+TEST_F(TextfileTest, ReplacesTheFileAndLeavesNothingBeside) {
+  auto file = Textfile::open(path_);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->check());
+  EXPECT_TRUE(names().empty());
+  ASSERT_TRUE(file->write("first\n"));
+  ASSERT_TRUE(file->write("2\n"));
+  EXPECT_EQ(read_file(path_), "2\n");
+  EXPECT_THAT(names(), testing::ElementsAre("memstat.prom"));
+}
+
+TEST_F(TextfileTest, IsReadableByTheCollectorWhateverTheUmask) {
+  const mode_t before = umask(0077);
+  auto file = Textfile::open(path_);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write("x\n"));
+  umask(before);
+  struct stat status {};
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0644U);
+}
+
+TEST_F(TextfileTest, AFileThatIsOpenKeepsItsContent) {
+  auto file = Textfile::open(path_);
+  ASSERT_TRUE(file && file->write("old page\n"));
+  std::ifstream reader(path_);
+  ASSERT_TRUE(file->write("new\n"));
+  std::string line;
+  ASSERT_TRUE(std::getline(reader, line));
+  EXPECT_EQ(line, "old page");
+}
+
+TEST_F(TextfileTest, AnOldTemporaryFileIsNoHindrance) {
+  std::filesystem::create_symlink(folder_ / "elsewhere", folder_ / ".memstat.prom.tmp");
+  auto file = Textfile::open(path_);
+  ASSERT_TRUE(file && file->write("page\n"));
+  EXPECT_EQ(read_file(path_), "page\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere")) << "a link is not followed";
+}
+
+TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
+  auto file = Textfile::open(path_);
+  ASSERT_TRUE(file);
+  std::filesystem::create_directory(path_);  // a folder cannot be replaced by a file
+  const auto written = file->write("page\n");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().path, path_.string());
+  EXPECT_THAT(to_string(written.error()), HasSubstr("the file before stays"));
+  EXPECT_THAT(names(), testing::ElementsAre("memstat.prom"));
+}
+
+TEST_F(TextfileTest, AFolderThatIsNotThereIsSaidAtTheStart) {
+  const auto file = Textfile::open((folder_ / "no" / "memstat.prom").string());
+  ASSERT_FALSE(file);
+  EXPECT_THAT(to_string(file.error()), HasSubstr("make it first"));
+  EXPECT_FALSE(Textfile::open((folder_ / "").string()));
+}
+
+TEST_F(TextfileTest, AFolderThatWasRemovedMeanwhileIsAFailure) {
+  std::filesystem::create_directory(folder_ / "removed");
+  auto file = Textfile::open((folder_ / "removed" / "memstat.prom").string());
+  ASSERT_TRUE(file);
+  std::filesystem::remove(folder_ / "removed");
+  EXPECT_FALSE(file->check());
+  EXPECT_FALSE(file->write("page\n"));
+}
+
+TEST_F(TextfileTest, TheWriterWritesEachPollsPageWithoutWhatTheExporterHasItself) {
+  PolledDaemon daemon{OperatingSystem::kLinux};
+  daemon.view->set(kSlabinfo, slabinfo({{"dentry", 5}}));
+  auto file = Textfile::open(path_);
+  ASSERT_TRUE(file);
+  {
+    TextfileWriter writer(*std::move(file), daemon.pool, daemon.metrics, [](LogLevel, std::string_view) {});
+    writer.notify();  // before the first poll there is no page, and no file
+    daemon.poll();
+    writer.notify();
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path_); }));
+    daemon.view->set(kSlabinfo, slabinfo({{"dentry", 7}}));
+    daemon.poll();
+    writer.notify();
+  }
+  const std::string page = read_file(path_);
+  EXPECT_EQ(type_value(page, "objects", "slab", "dentry"), "7") << "the last page is written before the writer goes";
+  EXPECT_THAT(page, HasSubstr("memstat_source_up"));
+  EXPECT_THAT(page, Not(HasSubstr("process_")));
+}
+
+TEST_F(TextfileTest, TheWriterTellsOfAFailureOnceAndOfRecovery) {
+  PolledDaemon daemon{OperatingSystem::kLinux};
+  daemon.view->set(kSlabinfo, slabinfo({{"dentry", 5}}));
+  daemon.poll();
+  auto file = Textfile::open(path_);
+  ASSERT_TRUE(file);
+  std::filesystem::create_directory(path_);
+  std::mutex mutex;
+  std::vector<std::string> told;
+  const auto count = [&] {
+    const std::lock_guard lock(mutex);
+    return told.size();
+  };
+  {
+    TextfileWriter writer(*std::move(file), daemon.pool, daemon.metrics, [&](LogLevel, std::string_view text) {
+      const std::lock_guard lock(mutex);
+      told.emplace_back(text);
+    });
+    writer.notify();
+    ASSERT_TRUE(eventually([&] { return count() == 1; }));
+    std::filesystem::remove(path_);
+    writer.notify();
+    ASSERT_TRUE(eventually([&] { return count() == 2; }));
+  }
+  EXPECT_THAT(told.at(0), HasSubstr(path_.string()));
+  EXPECT_THAT(told.at(1), HasSubstr("is written again"));
+}
+
+}  // namespace
+}  // namespace memstat

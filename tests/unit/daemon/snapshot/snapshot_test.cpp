@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/snapshot/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/tracked_list.h"
+
+namespace memstat {
+namespace {
+
+class SnapshotTest : public testing::Test {
+ protected:
+  /// The figure's bits of the row that `label` begins, nothing when there is no such row or figure.
+  [[nodiscard]] std::optional<std::uint64_t> value(Figure figure, std::string_view type,
+                                                   std::string_view allocator = "uma") const {
+    const std::string label = "{allocator=\"" + std::string(allocator) + "\",type=\"" + std::string(type) + "\"";
+    for (std::size_t row = 0; row < types_.snapshot.row_count(); ++row) {
+      if (types_.snapshot.label(row) != label) continue;
+      if (!types_.snapshot.has(figure, row)) return std::nullopt;
+      return types_.snapshot.value(figure, row);
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] double growth(std::string_view type) const { return std::bit_cast<double>(*value(Figure::kGrowth, type)); }
+
+  /// `labels=bits` of each sample of the statistic.
+  [[nodiscard]] std::vector<std::string> samples(Statistic statistic) const {
+    std::vector<std::string> found;
+    for (const Snapshot::MachineSample& sample : types_.snapshot.samples(statistic)) {
+      const NamedLabels labels = types_.snapshot.labels_at(sample.labels, label_names(statistic));
+      std::string text(labels.text);
+      labels.for_each([&](std::string_view name, std::string_view label) {
+        text += "|" + std::string(name) + "|" + std::string(label);
+      });
+      found.push_back(text + "=" + std::to_string(sample.bits));
+    }
+    return found;
+  }
+  /// `row label: node values` of each block that has the figure.
+  [[nodiscard]] std::vector<std::string> nodes(NodeField field) const {
+    std::vector<std::string> found;
+    for (const Snapshot::NodeBlock& block : types_.snapshot.node_blocks()) {
+      if (!block.figures.has(field)) continue;
+      std::string text(types_.snapshot.label(block.row));
+      for (std::uint32_t node = 0; node < block.node_count; ++node) {
+        text += " " + std::to_string(types_.snapshot.node_values(block, field)[node]);
+      }
+      found.push_back(text);
+    }
+    return found;
+  }
+  [[nodiscard]] std::vector<std::string> details() const {
+    std::vector<std::string> found;
+    for (const Snapshot::Detail& detail : types_.snapshot.details()) {
+      EXPECT_TRUE(types_.snapshot.rows()[detail.row].has_detail);
+      found.emplace_back(types_.snapshot.labels_at(detail.labels, {}).text);
+    }
+    return found;
+  }
+  using Texts = std::vector<std::string>;
+
+  TrackedList types_;
+};
+
+TEST_F(SnapshotTest, HoldsEveryFigureOfAType) {
+  for (const std::uint64_t more : {0U, 1U}) {
+    StagingBuilder staging;
+    staging.type("a", {{Field::kBytes, 100 + more},
+                       {Field::kCount, 101 + 2 * more},
+                       {Field::kHeldBytes, 102},
+                       {Field::kFree, 103},
+                       {Field::kZoneFree, 104},
+                       {Field::kKegFree, 105},
+                       {Field::kNumAllocs, 106 + more},
+                       {Field::kNumFrees, 107},
+                       {Field::kMemAlloced, 108},
+                       {Field::kMemFreed, 109},
+                       {Field::kFailures, 110 + more},
+                       {Field::kSleeps, 111},
+                       {Field::kSleepers, 112},
+                       {Field::kXDomain, 113},
+                       {Field::kCountLimit, 114},
+                       {Field::kBytesLimit, 115},
+                       {Field::kSize, 116},
+                       {Field::kRSize, 117},
+                       {Field::kSizeMask, 118}});
+    types_.poll(staging);
+  }
+  EXPECT_EQ(value(Figure::kBytes, "a"), 101U);
+  EXPECT_EQ(value(Figure::kObjects, "a"), 103U);
+  EXPECT_EQ(value(Figure::kHeldBytes, "a"), 102U);
+  EXPECT_EQ(value(Figure::kFreeObjects, "a"), 103U);
+  EXPECT_EQ(value(Figure::kZoneFreeObjects, "a"), 104U);
+  EXPECT_EQ(value(Figure::kKegFreeObjects, "a"), 105U);
+  EXPECT_EQ(value(Figure::kAllocations, "a"), 107U);
+  EXPECT_EQ(value(Figure::kFrees, "a"), 107U);
+  EXPECT_EQ(value(Figure::kAllocatedBytes, "a"), 108U);
+  EXPECT_EQ(value(Figure::kFreedBytes, "a"), 109U);
+  EXPECT_EQ(value(Figure::kFailures, "a"), 111U);
+  EXPECT_EQ(value(Figure::kSleeps, "a"), 111U);
+  EXPECT_EQ(value(Figure::kSleepers, "a"), 112U);
+  EXPECT_EQ(value(Figure::kCrossDomainFrees, "a"), 113U);
+  EXPECT_EQ(value(Figure::kLimitObjects, "a"), 114U);
+  EXPECT_EQ(value(Figure::kLimitBytes, "a"), 115U);
+  EXPECT_EQ(value(Figure::kObjectSize, "a"), 116U);
+  EXPECT_EQ(value(Figure::kFootprint, "a"), 117U);
+  EXPECT_EQ(value(Figure::kSizeClasses, "a"), 118U);
+  EXPECT_EQ(value(Figure::kDeltaBytes, "a"), 1U);
+  EXPECT_EQ(value(Figure::kDeltaObjects, "a"), 2U);
+  EXPECT_EQ(value(Figure::kPeakBytes, "a"), 101U);
+  EXPECT_EQ(value(Figure::kLimitHits, "a"), 1U);
+  EXPECT_EQ(value(Figure::kResets, "a"), 0U);
+  EXPECT_DOUBLE_EQ(growth("a"), 0.1);
+}
+
+TEST_F(SnapshotTest, AFieldThatTheKernelDoesNotHaveIsNotThere) {
+  StagingBuilder staging;
+  staging.type("a", {{Field::kCount, 0}});
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kObjects, "a"), 0U) << "0 means 0";
+  for (std::size_t figure = 0; figure < kFigureCount; ++figure) {
+    if (figure == static_cast<std::size_t>(Figure::kObjects)) continue;
+    EXPECT_FALSE(types_.snapshot.has(static_cast<Figure>(figure), 0)) << figure;
+  }
+}
+
+TEST_F(SnapshotTest, DeltasAndGrowthAreAbsentAtFirstSight) {
+  StagingBuilder staging;
+  staging.type("a", {{Field::kBytes, 1}, {Field::kCount, 1}});
+  types_.poll(staging);
+  EXPECT_FALSE(value(Figure::kDeltaBytes, "a"));
+  EXPECT_FALSE(value(Figure::kDeltaObjects, "a"));
+  EXPECT_FALSE(value(Figure::kGrowth, "a"));
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kDeltaBytes, "a"), 0U);
+  EXPECT_EQ(value(Figure::kDeltaObjects, "a"), 0U);
+  EXPECT_EQ(growth("a"), 0);
+}
+
+TEST_F(SnapshotTest, DuplicatesAreOneRowOfSums) {
+  for (const std::uint64_t more : {0U, 10U}) {
+    StagingBuilder staging;
+    staging.type("a", {{Field::kBytes, 1 + more}, {Field::kNumAllocs, 10}, {Field::kSizeMask, 0b001}})
+        .type("b", {{Field::kBytes, 1000}})
+        .type("a", {{Field::kBytes, 2 + 2 * more}, {Field::kNumAllocs, 20}, {Field::kSizeMask, 0b101}});
+    types_.poll(staging);
+  }
+  EXPECT_EQ(types_.snapshot.row_count(), 2U);
+  EXPECT_EQ(value(Figure::kBytes, "a"), 33U);
+  EXPECT_EQ(value(Figure::kDeltaBytes, "a"), 30U);
+  EXPECT_EQ(value(Figure::kAllocations, "a"), 30U);
+  EXPECT_EQ(value(Figure::kSizeClasses, "a"), 0b101U) << "the union";
+  EXPECT_DOUBLE_EQ(growth("a"), 3.0);
+  EXPECT_EQ(value(Figure::kBytes, "b"), 1000U);
+}
+
+TEST_F(SnapshotTest, SizesThatDifferAmongDuplicatesAreWithheld) {
+  StagingBuilder staging;
+  staging.type("same", {{Field::kRSize, 64}, {Field::kSize, 60}})
+      .type("same", {{Field::kRSize, 64}, {Field::kSize, 60}})
+      .type("differ", {{Field::kRSize, 64}, {Field::kSize, 60}})
+      .type("differ", {{Field::kRSize, 64}, {Field::kSize, 61}})
+      .type("differ", {{Field::kRSize, 64}, {Field::kSize, 60}});
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kFootprint, "same"), 64U);
+  EXPECT_EQ(value(Figure::kObjectSize, "same"), 60U);
+  EXPECT_EQ(value(Figure::kFootprint, "differ"), 64U);
+  EXPECT_FALSE(value(Figure::kObjectSize, "differ"));
+}
+
+TEST_F(SnapshotTest, NoLimitWhenAnyDuplicateIsUnlimited) {
+  const auto limits = [this](std::initializer_list<std::uint64_t> of_each) {
+    StagingBuilder staging;
+    for (const std::uint64_t limit : of_each) {
+      if (limit != 0) {
+        staging.type("a", {{Field::kCount, 1}, {Field::kCountLimit, limit}});
+      } else {
+        staging.type("a", {{Field::kCount, 1}});
+      }
+    }
+    types_.poll(staging);
+    return value(Figure::kLimitObjects, "a");
+  };
+  EXPECT_EQ(limits({10, 20}), 30U);
+  EXPECT_FALSE(limits({10, 0}));
+  EXPECT_FALSE(limits({0, 10}));
+  EXPECT_FALSE(limits({10, 0, 20}));
+  EXPECT_EQ(limits({1, 2, 3}), 6U) << "nothing is left of the polls before";
+}
+
+TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneSaysHowMuchIsUsed) {
+  const auto used = [this](std::initializer_list<std::pair<Field, std::uint64_t>> figures) {
+    StagingBuilder staging;
+    staging.type("a", figures);
+    types_.poll(staging);
+    const auto bits = value(Figure::kLimitUsed, "a");
+    return bits ? std::optional(std::bit_cast<double>(*bits)) : std::nullopt;
+  };
+  using enum Field;
+  // System V shared memory: two segments of 4096, and nearly all bytes.
+  EXPECT_EQ(used({{kBytes, 998}, {kCount, 2}, {kBytesLimit, 1000}, {kCountLimit, 4096}}), 0.998);
+  EXPECT_EQ(used({{kBytes, 1}, {kCount, 4000}, {kBytesLimit, 1000}, {kCountLimit, 4000}}), 1);
+  EXPECT_EQ(used({{kBytes, 250}, {kBytesLimit, 1000}}), 0.25);
+  EXPECT_EQ(used({{kCount, 3}, {kCountLimit, 10}}), 0.3);
+  EXPECT_EQ(used({{kCount, 3}, {kFree, 6}, {kKegFree, 4}, {kCountLimit, 10}}), 0.5) << "caches count, free slabs do not";
+  EXPECT_EQ(used({{kCount, 3}, {kFree, 1}, {kKegFree, 4}, {kCountLimit, 10}}), 0.3) << "read a moment apart";
+  EXPECT_EQ(used({{kCount, 1}, {kCountLimit, 3}}), 0.3333);
+  EXPECT_EQ(used({{kBytes, 250}, {kCountLimit, 10}}), std::nullopt) << "objects are not known";
+  EXPECT_EQ(used({{kBytes, 250}, {kCount, 3}}), std::nullopt) << "no limit";
+}
+
+TEST_F(SnapshotTest, OfTypesOfOneNameTheNearestToItsLimitCounts) {
+  StagingBuilder staging;
+  staging.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}})
+      .type("a", {{Field::kCount, 1}, {Field::kCountLimit, 10}});
+  types_.poll(staging);
+  EXPECT_EQ(std::bit_cast<double>(*value(Figure::kLimitUsed, "a")), 0.9);
+  StagingBuilder unlimited;
+  unlimited.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}}).type("a", {{Field::kCount, 1}});
+  types_.poll(unlimited);
+  EXPECT_FALSE(value(Figure::kLimitUsed, "a"));
+}
+
+TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
+  types_.tracker.reconfigure(
+      {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 0, .bytes = 100}; }, .wants_cpus = {}});
+  StagingBuilder staging;
+  staging.type("a", {{Field::kBytes, 150}}).type("b", {{Field::kBytes, 50}, {Field::kBytesLimit, 200}});
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kLimitConfigured, "a"), 1U);
+  EXPECT_EQ(std::bit_cast<double>(*value(Figure::kLimitUsed, "a")), 1.5);
+  EXPECT_FALSE(value(Figure::kLimitConfigured, "b")) << "the kernel's own";
+}
+
+TEST_F(SnapshotTest, ConfiguredLimitsAreShownWhereTheKernelHasNone) {
+  types_.tracker.reconfigure(
+      {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 7, .bytes = 0}; }, .wants_cpus = {}});
+  StagingBuilder staging;
+  staging.type("own", {{Field::kCount, 1}, {Field::kCountLimit, 50}}).type("none", {{Field::kCount, 1}});
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kLimitObjects, "own"), 50U);
+  EXPECT_EQ(value(Figure::kLimitObjects, "none"), 7U);
+  EXPECT_EQ(value(Figure::kLimitHits, "none"), 0U);
+  EXPECT_FALSE(value(Figure::kLimitBytes, "none"));
+}
+
+TEST_F(SnapshotTest, AVanishedTypeLeavesAtOnceAndReturnsWithItsTotals) {
+  StagingBuilder with;
+  with.type("a", {{Field::kNumAllocs, 5}}).type("b", {{Field::kNumAllocs, 6}});
+  StagingBuilder without;
+  without.type("b", {{Field::kNumAllocs, 6}});
+  types_.poll(with);
+  types_.poll(without);
+  EXPECT_EQ(types_.snapshot.row_count(), 1U);
+  EXPECT_FALSE(value(Figure::kAllocations, "a"));
+  types_.poll(with);
+  EXPECT_EQ(value(Figure::kAllocations, "a"), 5U);
+}
+
+TEST_F(SnapshotTest, FiguresOfAFailedSourceLeaveAndThoseOfOthersStay) {
+  const auto commit_malloc = [this] {
+    StagingBuilder staging;
+    staging.type("m", {{Field::kBytes, 4}});
+    ASSERT_TRUE(types_.list.commit(roster_of(Allocator::kMalloc, "malloc"), staging.staging(), types_.generation));
+  };
+  types_.live[static_cast<std::size_t>(Allocator::kMalloc)] = kEveryField;
+  StagingBuilder staging;
+  staging.type("z", {{Field::kBytes, 9}, {Field::kFailures, 1}});
+  types_.commit(staging);
+  commit_malloc();
+  types_.failed_poll();  // of uma, while malloc stays live
+  EXPECT_EQ(value(Figure::kBytes, "m", "malloc"), 4U);
+  EXPECT_FALSE(value(Figure::kBytes, "z"));
+  EXPECT_EQ(types_.snapshot.row_count(), 1U);
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kBytes, "z"), 9U);
+  // Only one field's owner is down.
+  types_.live[static_cast<std::size_t>(Allocator::kUma)].remove(Field::kFailures);
+  types_.poll(staging);
+  EXPECT_EQ(value(Figure::kBytes, "z"), 9U);
+  EXPECT_FALSE(value(Figure::kFailures, "z"));
+}
+
+TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
+  Snapshot snapshot;
+  {
+    TrackedList types;
+    StagingBuilder staging;
+    staging.type("gone soon", {{Field::kBytes, 3}});
+    types.poll(staging);
+    types.builder.build(types.list, types.live, types.live_cpu, types.generation, {}, snapshot);
+  }
+  ASSERT_EQ(snapshot.row_count(), 1U);
+  EXPECT_EQ(snapshot.label(0), "{allocator=\"uma\",type=\"gone soon\"");
+  EXPECT_EQ(snapshot.value(Figure::kBytes, 0), 3U);
+}
+
+TEST_F(SnapshotTest, TypesAndFiguresThatComeLaterFindRoom) {
+  StagingBuilder few;
+  few.type("type 7", {{Field::kBytes, 7}});
+  types_.poll(few);
+  EXPECT_EQ(value(Figure::kBytes, "type 7"), 7U);
+  for (const bool again : {false, true}) {
+    StagingBuilder many;
+    std::vector<std::string> names;
+    for (std::uint64_t i = 0; i < 300; ++i) names.push_back("type " + std::to_string(i));
+    for (std::uint64_t i = 0; i < 300; ++i) {
+      if (i % 3 == 0) {
+        many.type(names[i], {{Field::kFailures, 1000 + i}, {Field::kBytes, i}});
+      } else {
+        many.type(names[i], {{Field::kBytes, i}, {Field::kSizeMask, 2000 + i}});
+      }
+    }
+    if (again) types_.snapshot.release();
+    types_.poll(many);
+    for (std::uint64_t i = 0; i < 300; ++i) {
+      EXPECT_EQ(value(Figure::kBytes, names[i]), i);
+      EXPECT_EQ(value(Figure::kFailures, names[i]), i % 3 == 0 ? std::optional(1000 + i) : std::nullopt);
+      EXPECT_EQ(value(Figure::kSizeClasses, names[i]), i % 3 != 0 ? std::optional(2000 + i) : std::nullopt);
+    }
+  }
+}
+
+TEST_F(SnapshotTest, LabelsOfEvictedTypesAreMadeAnewForTheTypesThatTakeTheirPlace) {
+  StagingBuilder first;
+  first.type("first", {{Field::kBytes, 1}});
+  StagingBuilder second;
+  second.type("second", {{Field::kBytes, 2}});
+  types_.poll(first);
+  types_.poll(second);
+  types_.evict_before(types_.generation);
+  StagingBuilder third;
+  third.type("third", {{Field::kBytes, 3}}).type("second", {{Field::kBytes, 2}});
+  types_.poll(third);
+  EXPECT_EQ(types_.snapshot.row_count(), 2U);
+  EXPECT_EQ(value(Figure::kBytes, "third"), 3U);
+  EXPECT_EQ(value(Figure::kBytes, "second"), 2U);
+}
+
+TEST_F(SnapshotTest, CpuFiguresOfDuplicatesAreAddedCpuByCpu) {
+  types_.tracker.reconfigure({.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name() == "a"; }});
+  StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), 3);
+  staging.type("a", {{Field::kCount, 1}}, {{CpuField::kNumAllocs, {1, 2, 3}}, {CpuField::kFree, {10, 0, 30}}})
+      .type("b", {{Field::kCount, 1}}, {{CpuField::kNumAllocs, {9, 9, 9}}})
+      .type("a", {{Field::kCount, 1}}, {{CpuField::kNumAllocs, {100, 200, 300}}, {CpuField::kFree, {1, 2, 3}}});
+  types_.poll(staging);
+  types_.poll(staging);
+  ASSERT_EQ(types_.snapshot.cpu_blocks().size(), 1U) << "b was not asked for";
+  const Snapshot::CpuBlock& block = types_.snapshot.cpu_blocks()[0];
+  EXPECT_EQ(block.cpu_count, 3U);
+  EXPECT_EQ(types_.snapshot.label(block.row), "{allocator=\"uma\",type=\"a\"");
+  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuFigure::kAllocations)[2], 303U);
+  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuFigure::kFreeObjects)[1], 2U);
+  EXPECT_EQ(block.figures & (1U << static_cast<unsigned>(CpuFigure::kAllocatedBytes)), 0U);
+}
+
+TEST_F(SnapshotTest, StatisticsOfAllSourcesAreTogetherByKindInTheOrderOfTheSources) {
+  using enum Statistic;
+  StagingBuilder first;
+  first.statistic(kAccountedBytes, 1, {"slab"}).statistic(kTotalBytes, 100).statistic(kAccountedBytes, 2, {"page tables"});
+  StagingBuilder second;
+  second.statistic(kPartMissing, 1, {"slab"})
+      .statistic(kAccountedBytes, 3, {"a\"\\\nb"})
+      .statistic(kAccountedBytes, 4, {""});
+  const StagedStatistics* both[] = {&first.staging().statistics(), &second.staging().statistics()};
+  for (int i = 0; i < 2; ++i) {
+    types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {.statistics = both});
+    EXPECT_EQ(samples(kAccountedBytes),
+              Texts({"{part=\"slab\"|part|slab=1", "{part=\"page tables\"|part|page tables=2",
+                     "{part=\"a\\\"\\\\\\\\x0ab\"|part|a\\\"\\\\\\\\x0ab=3", "{part=\"\"|part|=4"}));
+    EXPECT_EQ(samples(kTotalBytes), Texts({"=100"}));
+    EXPECT_EQ(samples(kPartMissing), Texts({"{part=\"slab\"|part|slab=1"})) << "another kind may have the same labels";
+    EXPECT_EQ(samples(kUnaccountedBytes), Texts());
+  }
+  types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {});
+  EXPECT_EQ(samples(kAccountedBytes), Texts()) << "nothing is left of the snapshot before";
+}
+
+TEST_F(SnapshotTest, OfStatisticsWithTheSameLabelsTheFirstCounts) {
+  using enum Statistic;
+  StagingBuilder first;
+  first.statistic(kAccountedBytes, 1, {"slab"}).statistic(kAccountedBytes, 2, {"slab"}).statistic(kTotalBytes, 3);
+  StagingBuilder second;
+  second.statistic(kAccountedBytes, 4, {"other"}).statistic(kAccountedBytes, 5, {"slab"}).statistic(kTotalBytes, 6);
+  const StagedStatistics* both[] = {&first.staging().statistics(), &second.staging().statistics()};
+  types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {.statistics = both});
+  EXPECT_EQ(samples(kAccountedBytes), Texts({"{part=\"slab\"|part|slab=1", "{part=\"other\"|part|other=4"}));
+  EXPECT_EQ(samples(kTotalBytes), Texts({"=3"}));
+}
+
+TEST_F(SnapshotTest, ManyStatisticsAreAllThereOnce) {
+  StagingBuilder staging;
+  for (std::uint64_t i = 0; i < 3000; ++i) staging.statistic(Statistic::kAccountedBytes, i, {i % 1000});
+  types_.poll(staging);
+  const auto all = types_.snapshot.samples(Statistic::kAccountedBytes);
+  ASSERT_EQ(all.size(), 1000U);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].bits, i);
+}
+
+TEST_F(SnapshotTest, NodeFiguresOfDuplicatesAreSums) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kSlots), 2);
+  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {1, 2}).node(NodeField::kSlots, {3, 4});
+  staging.type("b", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {10, 0});
+  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {100, 200});
+  for (int i = 0; i < 2; ++i) {
+    types_.poll(staging);
+    EXPECT_EQ(nodes(NodeField::kHeldBytes),
+              Texts({"{allocator=\"uma\",type=\"a\" 101 202", "{allocator=\"uma\",type=\"b\" 10 0"}));
+    EXPECT_EQ(nodes(NodeField::kSlots), Texts({"{allocator=\"uma\",type=\"a\" 3 4", "{allocator=\"uma\",type=\"b\" 0 0"}));
+    EXPECT_EQ(nodes(NodeField::kFree), Texts()) << "which nobody gave";
+  }
+  types_.live_node[static_cast<std::size_t>(Allocator::kUma)].remove(NodeField::kSlots);
+  types_.poll(staging);
+  EXPECT_EQ(nodes(NodeField::kSlots), Texts()) << "its source is down";
+  EXPECT_EQ(nodes(NodeField::kHeldBytes).size(), 2U);
+}
+
+TEST_F(SnapshotTest, DuplicatesThatKnowOfDifferentlyManyNodesAreSummedToo) {
+  StagingBuilder many;
+  many.nodes(NodeFieldMask(NodeField::kFree), 3);
+  many.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {1, 2, 3});
+  types_.poll(many);
+  StagingBuilder one;  // the newer one, which comes later on the page, never saw more than one node
+  one.nodes(NodeFieldMask(NodeField::kFree), 1);
+  one.type("a", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {10})
+      .type("a", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {20});
+  types_.poll(one);
+  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"a\" 30 0 0"}));
+  TrackedList other;
+  StagingBuilder two;
+  two.nodes(NodeFieldMask(NodeField::kFree), 1);
+  two.type("a", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {10})
+      .type("b", {{Field::kBytes, 1}})
+      .node(NodeField::kFree, {5});
+  other.poll(two);
+  StagingBuilder more;
+  more.nodes(NodeFieldMask(NodeField::kFree), 2);
+  more.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {1, 2});
+  CommitScope adds = roster_of(Allocator::kUma, "another");
+  adds.is_roster = false;
+  other.commit(two);
+  ASSERT_TRUE(other.list.commit(adds, more.staging(), other.generation));
+  other.builder.build(other.list, other.live, other.live_cpu, other.generation, {}, types_.snapshot, {},
+                      {.live_node = other.live_node, .statistics = {}});
+  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"a\" 1 2"})) << "the contributor names no \"b\"";
+}
+
+TEST_F(SnapshotTest, ADetailIsShownWhenAllTypesOfTheNameHaveIt) {
+  StagingBuilder staging;
+  staging.type("none", {{Field::kBytes, 1}});
+  staging.type("one", {{Field::kBytes, 1}}).detail("a\"b");
+  staging.type("same", {{Field::kBytes, 1}}).detail("s").type("same", {{Field::kBytes, 1}}).detail("s");
+  staging.type("differ", {{Field::kBytes, 1}}).detail("d").type("differ", {{Field::kBytes, 1}}).detail("e");
+  staging.type("half", {{Field::kBytes, 1}}).detail("h").type("half", {{Field::kBytes, 1}});
+  for (int i = 0; i < 2; ++i) {
+    types_.poll(staging);
+    EXPECT_EQ(details(),
+              Texts({"{allocator=\"uma\",type=\"same\",detail=\"s\"", "{allocator=\"uma\",type=\"one\",detail=\"a\\\"b\""}));
+  }
+  types_.has_details = {};
+  types_.poll(staging);
+  EXPECT_EQ(details(), Texts());
+}
+
+TEST_F(SnapshotTest, NodesAndDetailsStayWithTheirRowsWhenOthersGo) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kFree), 1);
+  for (const char* name : {"e", "d", "c", "b", "a"}) {
+    staging.type(name, {{Field::kBytes, 1}}).node(NodeField::kFree, {static_cast<std::uint64_t>(name[0])});
+    if (*name != 'c') staging.detail(std::string("of ") + name);
+  }
+  types_.poll(staging);
+  const std::uint8_t keep[] = {0, 1, 1, 0, 1};
+  types_.snapshot.keep_rows(keep);
+  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"b\" 98", "{allocator=\"uma\",type=\"c\" 99",
+                                            "{allocator=\"uma\",type=\"e\" 101"}));
+  EXPECT_EQ(details(),
+            Texts({"{allocator=\"uma\",type=\"b\",detail=\"of b\"", "{allocator=\"uma\",type=\"e\",detail=\"of e\""}));
+  EXPECT_EQ(types_.snapshot.details()[1].row, 2U);
+  const std::uint8_t last[] = {0, 0, 1};
+  types_.snapshot.keep_rows(last);
+  EXPECT_EQ(details().size(), 1U);
+  EXPECT_EQ(types_.snapshot.details()[0].row, 0U);
+  EXPECT_EQ(nodes(NodeField::kFree).size(), 1U);
+}
+
+}  // namespace
+}  // namespace memstat

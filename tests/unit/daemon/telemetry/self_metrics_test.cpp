@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/telemetry/self_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tests/support/page.h"
+
+namespace memstat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class SelfMetricsTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::optional<std::string> value(std::string_view series) const { return value_of(metrics_.text(), series); }
+  SelfMetrics metrics_{"1.2.3"};
+};
+
+TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
+  metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
+  metrics_.source_failed("s", ErrorCode::kIo, 0.1);
+  const std::string text = metrics_.text();
+  for (const char* name : {"memstat_source_up",
+                           "memstat_source_read_seconds",
+                           "memstat_source_last_success_timestamp_seconds",
+                           "memstat_source_errors_total",
+                           "memstat_source_types",
+                           "memstat_poll_timestamp_seconds",
+                           "memstat_poll_missed_total",
+                           "memstat_series",
+                           "memstat_series_dropped",
+                           "memstat_config_last_reload_successful",
+                           "memstat_memory_locked",
+                           "memstat_build_info",
+                           "memstat_snapshots_skipped_total",
+                           "memstat_log_lines_dropped_total",
+                           "process_cpu_seconds_total",
+                           "process_resident_memory_bytes",
+                           "process_virtual_memory_bytes",
+                           "process_open_fds",
+                           "process_max_fds",
+                           "process_start_time_seconds"}) {
+    EXPECT_THAT(text, HasSubstr("# HELP " + std::string(name) + " "));
+    EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(name) + " "));
+  }
+  EXPECT_EQ(value("memstat_build_info{version=\"1.2.3\"}"), "1");
+}
+
+TEST_F(SelfMetricsTest, StartsWithAGoodConfigurationAndNoSource) {
+  EXPECT_EQ(value("memstat_config_last_reload_successful"), "1");
+  EXPECT_EQ(value("memstat_poll_missed_total"), "0");
+  EXPECT_EQ(value("memstat_memory_locked"), "0");
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("source=")));
+}
+
+TEST_F(SelfMetricsTest, CountersAddAndGaugesSet) {
+  metrics_.polls_missed(2);
+  metrics_.polls_missed(3);
+  metrics_.snapshot_skipped();
+  metrics_.config_reloaded(false);
+  metrics_.memory_locked(true);
+  metrics_.log_lines_dropped(3);
+  metrics_.log_lines_dropped(3);  // of the whole time
+  metrics_.poll_finished(1700000000.5, 0.25, 1234);
+  EXPECT_EQ(value("memstat_poll_missed_total"), "5");
+  EXPECT_EQ(value("memstat_snapshots_skipped_total"), "1");
+  EXPECT_EQ(value("memstat_config_last_reload_successful"), "0");
+  EXPECT_EQ(value("memstat_memory_locked"), "1");
+  EXPECT_EQ(value("memstat_log_lines_dropped_total"), "3");
+  EXPECT_EQ(value("memstat_series"), "1234");
+  EXPECT_EQ(value("memstat_poll_timestamp_seconds"), "1700000000.5");
+  metrics_.config_reloaded(true);
+  EXPECT_EQ(value("memstat_config_last_reload_successful"), "1");
+}
+
+TEST_F(SelfMetricsTest, ASourcesFailuresAreCountedByReason) {
+  metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
+  metrics_.source_failed("s", ErrorCode::kTimeout, 2);
+  metrics_.source_failed("s", ErrorCode::kTimeout, 2);
+  metrics_.source_failed("s", ErrorCode::kData, 0);
+  EXPECT_EQ(value("memstat_source_up{source=\"s\"}"), "0");
+  EXPECT_EQ(value("memstat_source_errors_total{reason=\"timeout\",source=\"s\"}"), "2");
+  EXPECT_EQ(value("memstat_source_errors_total{reason=\"data\",source=\"s\"}"), "1");
+  EXPECT_EQ(value("memstat_source_last_success_timestamp_seconds{source=\"s\"}"), "1000")
+      << "still that of the last success";
+  EXPECT_EQ(value("memstat_source_read_seconds_count{source=\"s\"}"), "4");
+}
+
+TEST_F(SelfMetricsTest, AnAbsentSourceHasNoSeriesButItsErrorCounts) {
+  metrics_.source_absent("s");
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("source=\"s\"")));
+  metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
+  metrics_.source_failed("s", ErrorCode::kIo, 0);
+  metrics_.source_succeeded("t", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
+  metrics_.source_absent("s");
+  for (const std::string& line : lines_of(metrics_.text())) {
+    const bool is_of_s = line.find("source=\"s\"") != std::string::npos;
+    EXPECT_EQ(is_of_s, is_of_s && line.starts_with("memstat_source_errors_total")) << line;
+  }
+  EXPECT_EQ(value("memstat_source_errors_total{reason=\"io\",source=\"s\"}"), "1");
+  EXPECT_EQ(value("memstat_source_up{source=\"t\"}"), "1") << "another source is not touched";
+  metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 4, .success_timestamp_seconds = 2000});
+  EXPECT_EQ(value("memstat_source_up{source=\"s\"}"), "1");
+  EXPECT_EQ(value("memstat_source_types{source=\"s\"}"), "4");
+}
+
+TEST_F(SelfMetricsTest, ProcessFiguresAreAsOfNow) {
+#if defined(__linux__)
+  EXPECT_NE(value("process_resident_memory_bytes"), "0");
+  EXPECT_NE(value("process_start_time_seconds"), "0");
+  EXPECT_NE(value("process_open_fds"), "0");
+#else
+  GTEST_SKIP() << "what a process can know of itself differs from system to system";
+#endif
+}
+
+TEST_F(SelfMetricsTest, NamesAreThoseOfItsPageAndNoOthers) {
+  metrics_.source_succeeded("s", {});
+  metrics_.source_failed("s", ErrorCode::kIo, 0);
+  metrics_.kernel_opened("linux", "6.1.0", 1000);
+  metrics_.recording_started();
+  std::set<std::string, std::less<>> found;
+  std::istringstream lines(metrics_.text());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ")) found.insert(line.substr(7, line.find(' ', 7) - 7));
+  }
+  EXPECT_EQ(found, (std::set<std::string, std::less<>>(SelfMetrics::names().begin(), SelfMetrics::names().end())));
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/parse/symbol_name.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace memstat {
+namespace {
+
+TEST(SymbolName, IsTheFunctionAndItsModule) {
+  EXPECT_EQ(SymbolName("f").view(), "f");
+  EXPECT_EQ(SymbolName("f", "m").view(), "f [m]");
+  EXPECT_EQ(SymbolName("").view(), "");
+  SymbolName name("f", "m");
+  name.append(" (");
+  name.append("kind)");
+  EXPECT_EQ(name.view(), "f [m] (kind)");
+}
+
+TEST(SymbolName, CutsWhatIsTooLongToBeOne) {
+  const std::string endless(4096, 'x');
+  SymbolName name(endless, endless);
+  EXPECT_EQ(name.view(),
+            endless.substr(0, SymbolName::kLongestFunction) + " [" + endless.substr(0, SymbolName::kLongestModule) + "]");
+  const std::size_t size = name.view().size();
+  name.append(endless);
+  EXPECT_EQ(name.view().size(), size + SymbolName::kLongestSuffix);
+  name.append("y");
+  EXPECT_EQ(name.view().size(), size + SymbolName::kLongestSuffix);
+}
+
+}  // namespace
+}  // namespace memstat
