@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Linux that dies, whose kernel memory has grown for hours: memstatd shows it, Debian's Prometheus evaluates the shipped rules, all that is
+wrong stands in the API of Debian's Alertmanager, and by the example of inhibition that ships it is one notification."""
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import alertmanager  # noqa: E402
+import captures  # noqa: E402
+import dying_capture  # noqa: E402
+import program  # noqa: E402
+import prometheus_server  # noqa: E402
+import shipped_rules  # noqa: E402
+
+# A page that is late is waited for: one that is not there makes alerts begin again.
+CONFIG = """
+global: {{scrape_interval: 5s, scrape_timeout: 5s, evaluation_interval: 1s}}
+rule_files: {rules}
+alerting: {{alertmanagers: [{{static_configs: [{{targets: ["{alertmanager}"]}}]}}]}}
+scrape_configs:
+  - job_name: memstatd
+    static_configs: [{{targets: ["{memstatd}"], labels: {{instance: "lin1:8947"}}}}]
+"""
+# What the dying host shows, by type where there is one.
+DYING = {("MemstatMemoryVeryLow", None), ("MemstatMemoryLow", None), ("MemstatMemoryPressureHigh", None), ("MemstatMemoryPressure", None),
+         ("MemstatZoneBelowMin", "node 0 DMA32"), ("MemstatCompactionFails", None), ("MemstatKernelShareHigh", None),
+         ("MemstatKernelMemoryGoneInFourHours", None), ("MemstatKernelMemoryGoneInADay", None), ("MemstatCheckerBug", None), ("MemstatKernelOops", None), ("MemstatBadPage", None),
+         ("MemstatMachineCheck", None), ("MemstatCorruptedMemory", None), ("MemstatNegativeDentries", None),
+         ("MemstatSocketPressure", "TCP"), ("MemstatUserQuota", "keys")}
+NOT_NEWS = {"MemstatMemoryLow", "MemstatMemoryPressure", "MemstatMemoryPressureHigh", "MemstatZoneBelowMin", "MemstatCompactionFails", "MemstatKernelShareHigh",
+            "MemstatKernelMemoryGoneInFourHours", "MemstatKernelMemoryGoneInADay", "MemstatNegativeDentries", "MemstatSocketPressure", "MemstatUserQuota"}
+
+
+def write_history(folder):
+    """Five hours in which the kernel of lin1 came to hold 100 MiB more: what was recorded of it, as blocks of Prometheus."""
+    now = int(time.time())
+    lines = [f'{name}{{job="memstatd",instance="lin1:8947"}} {(180 + 80 * (1 - back / 300)) * 2**20:.0f} {now - back * 60}\n'
+             for name, step in (("instance:memstat_kernel_held_bytes:sum", 1), ("instance:memstat_kernel_held_bytes:median30m", 10))
+             for back in range(300, 0, -step)]
+    captures.write_file(os.path.join(folder, "history"), "".join(lines) + "# EOF\n")
+    subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", os.path.join(folder, "history"), os.path.join(folder, "data")],
+                   check=True, stdout=subprocess.DEVNULL, timeout=program.PATIENCE)
+
+
+@alertmanager.needs_alertmanager
+@prometheus_server.needs_prometheus
+class DyingHost(unittest.TestCase):
+    @prometheus_server.needs_promtool
+    def test_a_host_that_dies_is_one_notification(self):
+        with program.temporary_folder() as folder, alertmanager.Receiver() as receiver:
+            rules = shipped_rules.write(folder)
+            capture = dying_capture.write(os.path.join(folder, "capture"))
+            write_history(folder)
+            # Every alert comes within the time that is waited for the others of the host.
+            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "75s")) as manager, \
+                    program.Daemon("--replay", capture, "--replay-speed", "10") as daemon:
+                config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
+                with prometheus_server.prometheus(folder, None, config=config):
+                    found = self.gathered(manager)
+                    program.wait_until(lambda: receiver.notifications, manager.log, 120)
+        self.assertEqual({name for name, _ in found}, {name for name, _ in DYING})
+        self.assertRegex(found["MemstatMemoryVeryLow", None]["annotations"]["description"],
+                         r"^lin1:8947: only 2% of the memory is available, of which the kernel itself holds [23]\d\d(\.\d+)?MiB\. Programs will be killed when it goes on\.$")
+        self.assertLessEqual(NOT_NEWS, {name for (name, _), alert in found.items() if alert["status"]["state"] == "suppressed"})
+        self.assertEqual([name for name, _ in receiver.notifications], ["night"])
+        self.assertEqual({labels["alertname"] for labels in receiver.notifications[0][1]}, {name for name, _ in DYING} - NOT_NEWS)
+
+    def gathered(self, manager):
+        """The alerts that stood in the API once all of DYING did: {(alert, type): as it was seen last}."""
+        found = {}
+
+        def ask():
+            found.update({(alert["labels"]["alertname"], alert["labels"].get("type")): alert for alert in manager.alerts()})
+            waiting = {key for key, alert in found.items() if key[0] in NOT_NEWS and alert["status"]["state"] != "suppressed"}
+            return DYING <= set(found) and not waiting
+        program.wait_until(ask, lambda: f"{DYING - set(found)}; there are {sorted(map(str, found))}", 120)
+        return found
+
+
+if __name__ == "__main__":
+    program.main()
