@@ -160,6 +160,7 @@ class Restart(Recording):
         self.assertEqual(left, {"a.tar", "a-2.tar", "a-7.tar", "a-8.tar", "b-2.tar", "a-x.tar"}, "too old")
         os.remove(self.path("out/a-8.tar"))
         with program.Daemon(*self.replay, "--config", self.path("d.yaml")) as daemon:
+            daemon.wait_log("the replay is at its end")
             self.assertEqual(daemon.terminate()[0], 1, "no poll fits into so little")
         self.assertFalse(os.path.exists(self.path("out/a.tar")), "too large together")
         self.assertTrue(os.path.exists(self.path("out/a-2.tar")))

@@ -19,7 +19,7 @@
 namespace memstat {
 namespace {
 
-void need_too_much() {
+[[maybe_unused]] void need_too_much() {
   volatile std::size_t bytes = std::numeric_limits<std::size_t>::max() / 4;
   ::operator delete(::operator new(bytes));
 }
