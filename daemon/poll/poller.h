@@ -40,7 +40,7 @@ class Poller : public SourceStatuses {
 
   Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
          const Config& config, Options options);
-  ~Poller();
+  ~Poller() override;
 
   /// Opens every source and asks when the kernel started, while privileges last. Call once, before the first poll.
   void open_sources();

@@ -178,7 +178,8 @@ TEST(ScaleMemory, OfTypesThatFewCpusUseIsThatOfTheirGroups) {
   EXPECT_LT(few - idle, 50 * (6 * 32 * 5 * 8 + 2 * 128 + 64));
   EXPECT_GT(few - idle, 50 * 2 * 32 * 5 * 8) << "they must be somewhere";
   EXPECT_GE(all - idle, 100 * 4096 * 5 * 8);
-  EXPECT_LT(all - idle, 100 * 4096 * 5 * 8 * 102 / 100) << "each figure is held once";
+  // The allocator rounds a block of this size to whole pages when it maps one of its own for it.
+  EXPECT_LT(all - idle, 100 * (4096 * 5 * 8 * 102 / 100 + 4096)) << "each figure is held once";
 }
 
 TEST(ScaleMemory, OfAPollIsNotWhatTheStagingTakes) {

@@ -474,6 +474,7 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsDroppedAtTheDeadline) {
   start({.threads = 1, .write_deadline = milliseconds(300)});
   HttpClient deaf(address_, milliseconds(10'000), 4096);
   ASSERT_TRUE(deaf.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  ASSERT_TRUE(deaf.wait_for_bytes()) << "of two requests that wait the newer is answered first";
   // The only thread is held by the deaf client, so this is answered when it is dropped and not before.
   EXPECT_TRUE(scrape());
   const auto got = deaf.read_to_end();
@@ -487,6 +488,7 @@ TEST_F(HttpServerTest, ClientsThatDoNotReadYieldWhenThreadsRunOut) {
   std::vector<HttpClient> deaf;
   for (int i = 0; i < 2; ++i) {
     deaf.emplace_back(address_, milliseconds(10'000), 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    ASSERT_TRUE(deaf.back().wait_for_bytes());
   }
   EXPECT_TRUE(scrape());
 }
