@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a handle of libcpc.h is inside.
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/counters/counter_system.h"
+#include "core/include/libcpc.h"
+
+struct cpc_handle_set {
+  std::vector<memstat::counters::Request> requests;
+  std::unique_ptr<memstat::counters::BoundSet> bound;  // none: not bound
+  pthread_t thread{};                                  // that it is bound to, if it is
+  bool is_of_thread = false;
+};
+
+struct cpc_handle_buf {
+  const cpc_set_t* set = nullptr;  // only compared
+  std::vector<memstat::counters::Count> counts;
+  hrtime_t time = 0;
+  std::uint64_t ticks = 0;
+};
+
+struct cpc_handle {
+  std::unique_ptr<memstat::counters::CounterSystem> system;
+  std::atomic<cpc_errhndlr_t*> handler{nullptr};
+  std::mutex mutex;  // of the two lists
+  std::vector<std::unique_ptr<cpc_set_t>> sets;
+  std::vector<std::unique_ptr<cpc_buf_t>> buffers;
+};
+
+struct pctx_handle {
+  pid_t pid = 0;
+  void* arg = nullptr;
+  pctx_errfn_t* handler = nullptr;
+  int start_fd = -1;  // a byte lets the new process exec, the answer is the errno of an exec that failed; -1: it runs
+};
+
+namespace memstat::counters {
+
+/// A handle on counters that a test made.
+cpc_t* open_handle(std::unique_ptr<CounterSystem> system);
+
+}  // namespace memstat::counters

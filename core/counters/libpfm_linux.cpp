@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/counters/libpfm.h"
+
+#if defined(__linux__)
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+
+#if defined(MEMSTAT_HAVE_LIBPFM)
+#include <linux/perf_event.h>
+#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
+#endif
+
+namespace memstat::counters {
+
+#if defined(MEMSTAT_HAVE_LIBPFM)
+namespace {
+
+std::mutex& library_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// Whether the tables are loaded. Requires the mutex.
+bool load() {
+  static const bool is_loaded = pfm_initialize() == PFM_SUCCESS;
+  return is_loaded;
+}
+
+/// Whether these are the counters of the CPU's cores, not the kernel's events, which we know ourselves, and not the
+/// uncore's.
+bool is_core(const pfm_pmu_info_t& pmu) { return pmu.is_present && pmu.type == PFM_PMU_TYPE_CORE; }
+
+template <typename Action>
+void for_each_event(const Action& action) {
+  for (int number = 0; number < PFM_PMU_MAX; ++number) {
+    pfm_pmu_info_t pmu{};
+    pmu.size = sizeof pmu;
+    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(number), &pmu) != PFM_SUCCESS || !is_core(pmu)) continue;
+    for (int index = pmu.first_event; index != -1; index = pfm_get_event_next(index)) {
+      pfm_event_info_t info{};
+      info.size = sizeof info;
+      if (pfm_get_event_info(index, PFM_OS_PERF_EVENT, &info) == PFM_SUCCESS) action(index, info);
+    }
+  }
+}
+
+}  // namespace
+
+bool has_libpfm() { return true; }
+
+std::vector<EventInfo> libpfm_events() {
+  const std::lock_guard lock(library_mutex());
+  std::vector<EventInfo> events;
+  if (!load()) return events;
+  for_each_event([&events](int, const pfm_event_info_t& info) {
+    events.push_back({.name = info.name, .description = info.desc == nullptr ? "" : info.desc, .needs_counter = true});
+  });
+  return events;
+}
+
+std::vector<std::string> libpfm_attributes() {
+  const std::lock_guard lock(library_mutex());
+  std::vector<std::string> names;
+  if (!load()) return names;
+  for_each_event([&names](int index, const pfm_event_info_t& info) {
+    for (int i = 0; i < info.nattrs; ++i) {
+      pfm_event_attr_info_t attribute{};
+      attribute.size = sizeof attribute;
+      if (pfm_get_event_attr_info(index, i, PFM_OS_PERF_EVENT, &attribute) == PFM_SUCCESS &&
+          attribute.type != PFM_ATTR_UMASK) {
+        names.emplace_back(attribute.name);
+      }
+    }
+  });
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::optional<Answer<EventCode>> libpfm_resolve(std::string_view event, std::span<const Attribute> attributes) {
+  const std::lock_guard lock(library_mutex());
+  if (!load()) return std::nullopt;
+  std::string text(event);
+  for (const Attribute& attribute : attributes) text += ":" + attribute.name + "=" + std::to_string(attribute.value);
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  pfm_perf_encode_arg_t arguments{};
+  arguments.size = sizeof arguments;
+  arguments.attr = &attr;
+  const int result = pfm_get_os_event_encoding(text.c_str(), PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arguments);
+  if (result == PFM_ERR_NOTFOUND || result == PFM_ERR_NOTSUPP) return std::nullopt;
+  Answer<EventCode> answer;
+  if (result != PFM_SUCCESS) {
+    const bool is_value = result == PFM_ERR_ATTR_VAL || result == PFM_ERR_TOOSMALL;
+    answer.refused = {.refusal = is_value ? Refusal::kAttributeOutOfRange : Refusal::kInvalidAttribute,
+                      .system_errno = EINVAL,
+                      .text = "event " + text + ": " + pfm_strerror(result)};
+    return answer;
+  }
+  answer.value = {.type = attr.type,
+                  .config = attr.config,
+                  .config1 = attr.config1,
+                  .config2 = attr.config2,
+                  .precise = static_cast<std::uint8_t>(attr.precise_ip),
+                  .needs_counter = attr.type != PERF_TYPE_SOFTWARE && attr.type != PERF_TYPE_TRACEPOINT};
+  return answer;
+}
+
+#else
+
+bool has_libpfm() { return false; }
+std::vector<EventInfo> libpfm_events() { return {}; }
+std::vector<std::string> libpfm_attributes() { return {}; }
+std::optional<Answer<EventCode>> libpfm_resolve(std::string_view, std::span<const Attribute>) { return std::nullopt; }
+
+#endif
+
+}  // namespace memstat::counters
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The counters of this machine on Linux.
+#include "core/counters/counter_system.h"
+
+#if defined(__linux__)
+
+#include <cerrno>
+
+#include "core/counters/perf_system.h"
+
+namespace memstat::counters {
+namespace {
+
+/// A PerfSystem with a door and a view of its own.
+struct Owner {
+  std::unique_ptr<PerfEventDoor> door;
+  std::unique_ptr<KernelView> view;
+};
+class LivePerfSystem : private Owner, public PerfSystem {
+ public:
+  explicit LivePerfSystem(Owner owner) : Owner(std::move(owner)), PerfSystem(*door, *view) {}
+};
+
+}  // namespace
+
+Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
+  Answer<std::unique_ptr<CounterSystem>> answer;
+  auto view = make_live_kernel_view();
+  if (!view) {
+    answer.refused = {.refusal = Refusal::kNone, .system_errno = ENOSYS, .text = to_string(view.error())};
+    return answer;
+  }
+  auto system = std::make_unique<LivePerfSystem>(Owner{.door = make_live_perf_events(), .view = *std::move(view)});
+  auto check = system->check();
+  if (check.is_given()) {
+    answer.value = std::move(system);
+  } else {
+    answer.refused = std::move(check.refused);
+  }
+  return answer;
+}
+
+}  // namespace memstat::counters
+
+#endif

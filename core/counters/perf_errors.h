@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What each errno of perf_event_open(2) means for who asked, and what to do about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/counters/counter_system.h"
+#include "core/kernel/kernel_view.h"
+
+namespace memstat::counters {
+
+/// What decides whether this process may count.
+struct PerfPermissions {
+  std::optional<std::int64_t> paranoid;  ///< /proc/sys/kernel/perf_event_paranoid; none: not readable.
+  bool is_capable = false;               ///< CAP_PERFMON or CAP_SYS_ADMIN is effective (CapEff of /proc/self/status).
+  bool is_filtered = false;              ///< A seccomp filter is in force (Seccomp of /proc/self/status).
+};
+PerfPermissions read_perf_permissions(KernelView& view);
+
+/// Why `request` on `target` got `system_errno`.
+Refused explain_perf_error(int system_errno, const Request& request, const Target& target,
+                           const PerfPermissions& permissions);
+
+}  // namespace memstat::counters

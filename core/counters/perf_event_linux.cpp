@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// perf_event_open(2) of this machine.
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/counters/perf_event.h"
+
+namespace memstat::counters {
+namespace {
+
+class LivePerfEvents : public PerfEventDoor {
+ public:
+  int open(const PerfEvent& event, pid_t thread, int cpu, int group) override {
+    perf_event_attr attr{};
+    attr.size = PERF_ATTR_SIZE_VER1;  // up to config2: what every kernel in service takes
+    attr.type = event.type;
+    attr.config = event.config;
+    attr.config1 = event.config1;
+    attr.config2 = event.config2;
+    attr.sample_period = event.period;
+    attr.wakeup_events = event.period == 0 ? 0 : 1;
+    attr.precise_ip = event.precise;
+    attr.exclude_user = event.excludes_user ? 1 : 0;
+    attr.exclude_kernel = event.excludes_kernel ? 1 : 0;
+    attr.exclude_hv = event.excludes_hypervisor ? 1 : 0;
+    attr.disabled = event.is_disabled ? 1 : 0;
+    attr.inherit = event.is_inherited ? 1 : 0;
+    attr.pinned = event.is_pinned ? 1 : 0;
+    attr.enable_on_exec = event.is_enabled_on_exec ? 1 : 0;
+    attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    const long fd = ::syscall(SYS_perf_event_open, &attr, thread, cpu, group, PERF_FLAG_FD_CLOEXEC);
+    return fd >= 0 ? static_cast<int>(fd) : -errno;
+  }
+
+  ssize_t read(int fd, std::span<std::uint64_t> words) override {
+    const ssize_t size = ::read(fd, words.data(), words.size_bytes());
+    return size >= 0 ? size : -errno;
+  }
+
+  int control(int fd, PerfControl what, std::uint64_t argument) override {
+    const auto tell = [fd](unsigned long request, auto value) { return ::ioctl(fd, request, value) == 0 ? 0 : -errno; };
+    switch (what) {
+      case PerfControl::kEnable: return tell(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+      case PerfControl::kDisable: return tell(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+      case PerfControl::kReset: return tell(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+      case PerfControl::kPeriod: return tell(PERF_EVENT_IOC_PERIOD, &argument);
+      case PerfControl::kRefresh: return tell(PERF_EVENT_IOC_REFRESH, static_cast<int>(argument));
+    }
+    return -EINVAL;
+  }
+
+  int notify_caller(int fd) override {
+    const f_owner_ex owner{.type = F_OWNER_TID, .pid = static_cast<pid_t>(::syscall(SYS_gettid))};
+    // A signal that is named, SIGIO as well, comes with siginfo.
+    const bool is_done = ::fcntl(fd, F_SETOWN_EX, &owner) == 0 && ::fcntl(fd, F_SETSIG, SIGIO) == 0 &&
+                         ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
+    return is_done ? 0 : -errno;
+  }
+
+  void close(int fd) override { ::close(fd); }
+};
+
+}  // namespace
+
+std::unique_ptr<PerfEventDoor> make_live_perf_events() { return std::make_unique<LivePerfEvents>(); }
+
+}  // namespace memstat::counters

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/counters/perf_set.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace memstat::counters {
+namespace {
+
+constexpr std::size_t kHead = 3;          // words before the counts: how many events, ns enabled, ns running
+constexpr std::size_t kMostInGroup = 64;  // more than any CPU has counters
+
+/// Events until the signal: the way from the preset to 2^64. The kernel takes periods below 2^63; what is farther is never
+/// reached.
+std::uint64_t period_of(std::uint64_t preset) {
+  constexpr std::uint64_t kLongest = ~std::uint64_t{0} >> 1U;
+  const std::uint64_t distance = std::uint64_t{0} - preset;
+  return distance == 0 || distance > kLongest ? kLongest : distance;
+}
+
+/// `count` as if it had been counted for all of `enabled`. Both times 0 or equal: it was.
+std::uint64_t scale(std::uint64_t count, std::uint64_t enabled, std::uint64_t running) {
+  if (running >= enabled || running == 0) return count;
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(count) * enabled / running);
+}
+
+/// What one read of a group gave, or an errno.
+struct Reading {
+  int system_errno = 0;
+  std::array<std::uint64_t, kHead + kMostInGroup> words;
+};
+
+class PerfSet : public BoundSet {
+ public:
+  explicit PerfSet(PerfEventDoor& door) : door_(&door) {}
+  ~PerfSet() override {
+    // Siblings first: a group whose first event goes falls apart into events that count alone.
+    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
+      for (auto event = group->events.rbegin(); event != group->events.rend(); ++event) door_->close(event->fd);
+    }
+  }
+
+  int sample(std::span<Count> counts) override {
+    for (Count& count : counts) count = {};
+    Reading reading;
+    for (const Group& group : groups_) {
+      if (!read(group, reading)) return reading.system_errno;
+      const std::uint64_t enabled = reading.words[1] - group.enabled_before;
+      const std::uint64_t running = reading.words[2] - group.running_before;
+      for (std::size_t i = 0; i < group.events.size(); ++i) {
+        Count& count = counts[group.events[i].request];
+        count.value += scale(reading.words[kHead + i] - group.events[i].before, enabled, running);
+        count.enabled_ns += enabled;
+        count.running_ns += running;
+      }
+    }
+    return 0;
+  }
+
+  int enable(bool is_on) override {
+    Reading reading;
+    for (const Group& group : groups_) {
+      // What its overflow stopped stays so until a restart.
+      if (is_on && group.notifies && (!read(group, reading) || is_spent(group, reading))) {
+        if (reading.system_errno != 0) return reading.system_errno;
+        continue;
+      }
+      const int error = door_->control(group.first(), is_on ? PerfControl::kEnable : PerfControl::kDisable, 0);
+      if (error != 0) return -error;
+    }
+    return 0;
+  }
+
+  int restart(std::span<const Request> requests) override {
+    Reading reading;
+    for (Group& group : groups_) {
+      // A period that begins while the event counts would overflow at once.
+      if (group.notifies) {
+        if (const int error = door_->control(group.first(), PerfControl::kDisable, 0); error != 0) return -error;
+      }
+      if (!read(group, reading)) return reading.system_errno;
+      const bool was_spent = is_spent(group, reading);
+      // The kernel can set a count to 0, but not those that ended threads left: so it is remembered where it stands.
+      group.enabled_before = reading.words[1];
+      group.running_before = reading.words[2];
+      for (std::size_t i = 0; i < group.events.size(); ++i) group.events[i].before = reading.words[kHead + i];
+      if (!group.notifies) continue;
+      group.period = period_of(requests[group.events.front().request].preset);
+      int error = door_->control(group.first(), PerfControl::kPeriod, group.period);
+      // The kernel adds up the overflows that it may still notify.
+      if (error == 0) error = was_spent ? begin(group) : door_->control(group.first(), PerfControl::kEnable, 0);
+      if (error != 0) return -error;
+    }
+    return 0;
+  }
+
+  /// Opens all events on one thread or CPU; an errno and the request that failed.
+  struct Failure {
+    int system_errno = 0;
+    std::size_t request = 0;
+  };
+  Failure open(std::span<const Request> requests, const Target& target, pid_t thread) {
+    std::size_t current = groups_.size();  // the group that requests join
+    // Whoever is to stop the set at its overflow goes first: an event that stops takes those behind it in its group along.
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (!requests[i].notifies) continue;
+      if (const int error = open_group(requests, i, target, thread); error != 0)
+        return {.system_errno = error, .request = i};
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i].notifies) continue;
+      if (current < groups_.size()) {
+        const int error = join(requests, i, target, thread, groups_[current]);
+        if (error == 0) continue;
+        if (error != EINVAL || target.is_exact) return {.system_errno = error, .request = i};
+        current = groups_.size();  // It is full.
+      }
+      if (const int error = open_group(requests, i, target, thread); error != 0)
+        return {.system_errno = error, .request = i};
+    }
+    return {};
+  }
+
+  /// Lets all groups count.
+  int begin() {
+    for (const Group& group : groups_) {
+      if (const int error = begin(group); error != 0) return -error;
+    }
+    return 0;
+  }
+
+ private:
+  struct Event {
+    int fd = -1;
+    std::size_t request = 0;
+    std::uint64_t before = 0;  // what it had counted at the last restart
+  };
+  struct Group {
+    std::vector<Event> events;
+    std::uint64_t enabled_before = 0;
+    std::uint64_t running_before = 0;
+    std::uint64_t period = 0;  // events until the signal
+    bool notifies = false;
+    [[nodiscard]] int first() const { return events.front().fd; }
+  };
+
+  static PerfEvent event_of(const Request& request, const Target& target, bool is_first) {
+    return {.type = request.code.type,
+            .config = request.code.config,
+            .config1 = request.code.config1,
+            .config2 = request.code.config2,
+            .period = request.notifies ? period_of(request.preset) : 0,
+            .precise = request.code.precise,
+            .excludes_user = !request.counts_user,
+            .excludes_kernel = !request.counts_system,
+            .excludes_hypervisor = !request.counts_hypervisor,
+            .is_disabled = is_first,
+            .is_inherited = target.is_inherited,
+            .is_pinned = is_first && target.is_exact,
+            .is_enabled_on_exec = is_first && target.begins_at_exec};
+  }
+
+  int open_group(std::span<const Request> requests, std::size_t index, const Target& target, pid_t thread) {
+    groups_.emplace_back();
+    const int error = join(requests, index, target, thread, groups_.back());
+    if (error != 0) {
+      for (const Event& event : groups_.back().events) door_->close(event.fd);
+      groups_.pop_back();
+    }
+    return error;
+  }
+
+  int join(std::span<const Request> requests, std::size_t index, const Target& target, pid_t thread, Group& group) {
+    if (group.events.size() == kMostInGroup) return EINVAL;
+    const bool is_first = group.events.empty();
+    const bool is_cpu = target.kind == Target::Kind::kCpu;
+    group.events.reserve(group.events.size() + 1);  // so that a descriptor is not lost
+    const int fd = door_->open(event_of(requests[index], target, is_first), is_cpu ? -1 : thread, is_cpu ? target.cpu : -1,
+                               is_first ? -1 : group.first());
+    if (fd < 0) return -fd;
+    group.events.push_back({.fd = fd, .request = index});
+    if (!requests[index].notifies) return 0;
+    group.notifies = true;
+    group.period = period_of(requests[index].preset);
+    return -door_->notify_caller(fd);
+  }
+
+  /// One group goes on: until its next overflow where that is notified. 0 or -errno.
+  int begin(const Group& group) {
+    return group.notifies ? door_->control(group.first(), PerfControl::kRefresh, 1)
+                          : door_->control(group.first(), PerfControl::kEnable, 0);
+  }
+
+  /// Whether the overflow that was to be notified has been, and has stopped the group.
+  static bool is_spent(const Group& group, const Reading& reading) {
+    return group.notifies && reading.words[kHead] - group.events.front().before >= group.period;
+  }
+
+  bool read(const Group& group, Reading& reading) {
+    const std::size_t wanted = (kHead + group.events.size()) * sizeof(std::uint64_t);
+    const ssize_t size = door_->read(group.first(), reading.words);
+    reading.system_errno = size < 0 ? static_cast<int>(-size) : size == 0 ? EAGAIN : 0;
+    if (reading.system_errno != 0) return false;
+    if (static_cast<std::size_t>(size) != wanted || reading.words[0] != group.events.size()) reading.system_errno = EIO;
+    return reading.system_errno == 0;
+  }
+
+  PerfEventDoor* door_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventDoor& door, std::span<const Request> requests, const Target& target,
+                                                std::span<const pid_t> threads, const PerfPermissions& permissions) {
+  Answer<std::unique_ptr<BoundSet>> answer;
+  auto set = std::make_unique<PerfSet>(door);
+  std::size_t opened = 0;
+  PerfSet::Failure failure;
+  constexpr pid_t kCaller[] = {0};
+  for (const pid_t thread : threads.empty() ? std::span<const pid_t>(kCaller) : threads) {
+    PerfSet::Failure of_thread = set->open(requests, target, thread);
+    if (of_thread.system_errno == 0) {
+      ++opened;
+      continue;
+    }
+    failure = of_thread;
+    // A thread that ended since the threads were listed is no loss.
+    if (failure.system_errno != ESRCH || target.kind != Target::Kind::kProcess) break;
+  }
+  if (failure.system_errno != 0 && (failure.system_errno != ESRCH || opened == 0)) {
+    answer.refused = explain_perf_error(failure.system_errno, requests[failure.request], target, permissions);
+    return answer;
+  }
+  if (const int error = target.begins_at_exec ? 0 : set->begin(); error != 0) {
+    answer.refused = explain_perf_error(error, requests.front(), target, permissions);
+    return answer;
+  }
+  answer.value = std::move(set);
+  return answer;
+}
+
+}  // namespace memstat::counters

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Linux's counters: event names to codes through the kernel view, sets through the door of perf_event.h.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/counters/counter_system.h"
+#include "core/counters/perf_errors.h"
+#include "core/counters/perf_event.h"
+#include "core/kernel/kernel_view.h"
+
+namespace memstat::counters {
+
+/// See CounterSystem. What is asked of the kernel once (events, counters) is asked at the first call that needs it.
+class PerfSystem : public CounterSystem {
+ public:
+  /// Requires both to live as long as the system and all that it bound.
+  PerfSystem(PerfEventDoor& door, KernelView& view);
+
+  /// Whether this process can count at all: tries an event that every kernel has, in user mode.
+  [[nodiscard]] Answer<Nothing> check() const;
+
+  [[nodiscard]] unsigned counter_count() const override;
+  [[nodiscard]] bool can_notify() const override { return true; }
+  [[nodiscard]] bool is_precise() const override;
+  [[nodiscard]] const std::string& name() const override;
+  [[nodiscard]] const std::string& reference() const override;
+  [[nodiscard]] std::span<const EventInfo> events() const override;
+  [[nodiscard]] std::span<const std::string> attributes() const override;
+  [[nodiscard]] Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> attributes) const override;
+  Answer<std::unique_ptr<BoundSet>> bind(std::span<const Request> requests, const Target& target) override;
+
+ private:
+  struct Facts {
+    unsigned counters = 0;
+    bool is_precise = false;
+    std::string name;
+    std::string reference;
+    std::vector<EventInfo> events;
+    std::vector<std::string> attributes;
+  };
+  const Facts& facts() const;
+  [[nodiscard]] bool can_open(const EventCode& code) const;
+  [[nodiscard]] unsigned count_counters() const;
+  [[nodiscard]] std::string core_folder() const;
+  [[nodiscard]] std::optional<Answer<EventCode>> resolve_base(std::string_view event) const;
+  [[nodiscard]] std::optional<Answer<EventCode>> resolve_tracepoint(std::string_view event) const;
+  [[nodiscard]] Answer<EventCode> resolve_pmu(std::string_view event) const;
+  [[nodiscard]] Refused apply(const Attribute& attribute, std::string_view event, EventCode& code) const;
+
+  PerfEventDoor* door_;
+  KernelView* view_;
+  mutable std::once_flag facts_once_;
+  mutable Facts facts_;
+};
+
+}  // namespace memstat::counters
