@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a handle of libcpc.h is inside.
+// What a handle of libcpc.h is inside. Thread safety: as libcpc.h says.
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What each errno of perf_event_open(2) means for who asked, and what to do about it.
+// What each errno of perf_event_open(2) means for who asked, and what to do about it. Thread safety: plain values.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@
 
 namespace memstat::counters {
 
-/// See CounterSystem. What is asked of the kernel once (events, counters) is asked at the first call that needs it.
+/// See CounterSystem, for thread safety as well. What is asked of the kernel once (events, counters) is asked at the first
+/// call that needs it.
 class PerfSystem : public CounterSystem {
  public:
   /// Requires both to live as long as the system and all that it bound.

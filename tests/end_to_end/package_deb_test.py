@@ -22,7 +22,7 @@ WANTED_BY = "etc/systemd/system/multi-user.target.wants/memstatd.service"
 EDITED = b"tier: minimal  # mine\n"
 NEWER = b"# the defaults of another version\n"
 SCRIPTS = os.path.join(program.SOURCE_DIR, "daemon", "package", "memstatd")
-NAMES = ("memstatd", "libmemstat3", "libmemstat-dev", "memstatd-dashboards")
+NAMES = ("memstatd", "libmemstat3", "libmemstat-dev", "libcpc1", "libcpc-dev", "memstatd-dashboards")
 as_root = [] if os.geteuid() == 0 else ["fakeroot"]
 
 

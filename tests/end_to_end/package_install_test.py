@@ -57,16 +57,17 @@ class Places(InFolder):
             f"usr/{LIBDIR}/libmemstat.so": "libmemstat.so.3", f"usr/{LIBDIR}/libmemstat.so.3": "libmemstat.so.3.0",
             f"usr/{LIBDIR}/libmemstat.so.3.0": None, f"usr/{LIBDIR}/libmemstat.a": "644",
             "usr/include/memstat.h": "644", "usr/bin/memstatd": "755", "etc/memstatd/memstatd.yaml": "644",
-            f"usr/{LIBDIR}/pkgconfig/memstat.pc": "644",
+            f"usr/{LIBDIR}/pkgconfig/memstat.pc": "644", f"usr/{LIBDIR}/pkgconfig/cpc.pc": "644", "usr/include/libcpc.h": "644",
+            f"usr/{LIBDIR}/libcpc.so": "libcpc.so.1", f"usr/{LIBDIR}/libcpc.so.1": "libcpc.so.1.0", f"usr/{LIBDIR}/libcpc.so.1.0": None,
         }
         for file in ("README.md", "runbooks.md", "prometheus/alerts.yml", "prometheus/recording_rules.yml", "grafana/host.json",
                      "prometheus/scrape/static.yml", "grafana/provisioning/dashboards/memstatd.yml"):
             wanted[f"usr/share/memstatd/dashboards/{file}"] = "644"
         for name in ("config", "config-version", "targets", "static-targets"):
             wanted[f"usr/{LIBDIR}/cmake/memstat/memstat-{name}.cmake"] = "644"
-        for part in ("memstatd", "libmemstat3", "libmemstat-dev", "memstatd-dashboards"):
+        for part in ("memstatd", "libmemstat3", "libmemstat-dev", "libcpc1", "libcpc-dev", "memstatd-dashboards"):
             wanted[f"usr/share/doc/{part}/copyright"] = "644"
-        for manual in ("core/man/memstat.3", "daemon/man/memstatd.8", "daemon/man/memstatctl.8", "config/man/memstatd.yaml.5"):
+        for manual in ("core/man/memstat.3", "core/man/cpc.3", "daemon/man/memstatd.8", "daemon/man/memstatctl.8", "config/man/memstatd.yaml.5"):
             if os.path.exists(os.path.join(program.SOURCE_DIR, manual)):
                 wanted[f"usr/share/man/man{manual[-1]}/{os.path.basename(manual)}"] = "644"
         if os.path.exists(os.path.join(package.BUILD_DIR, "bin", "memstatctl")):

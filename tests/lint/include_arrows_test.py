@@ -27,9 +27,10 @@ LAYERS = [
     (r"core/source\.(h|cpp)", [r"core/source(_option)?\.h", r"core/(model|kernel|base)/.*"]),
     (r"core/query\.(h|cpp)", [r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),
     (r"core/c_api/.*", [r"core/(c_api|include|model|collect|capture|parse|kernel|base)/.*", r"core/(query|source)\.h"]),
-    (r"core/(events|counters|postmortem)/(.*)", [r"core/(model|kernel|base)/.*", r"core/source\.h", r"core/\1/.*"]),
+    (r"core/counters/.*", [r"core/(counters|model|kernel|base)/.*", r"core/source\.h", r"core/include/libcpc\.h"]),
+    (r"core/(events|postmortem)/(.*)", [r"core/(model|kernel|base)/.*", r"core/source\.h", r"core/\1/.*"]),
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/source_option\.h"]),
-    (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/memstat\.h"]),
+    (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/(memstat|libcpc)\.h"]),
     (r"daemon/privileges/.*", [r"daemon/privileges/.*", *CORE]),
     (r"daemon/http/.*", [r"daemon/http/.*", r"core/base/.*"]),
     (r"daemon/tracking/.*", [r"daemon/tracking/.*", *CORE]),
@@ -45,6 +46,7 @@ LAYERS = [
 # Third-party headers and the files that may include them (tests may include any).
 THIRD_PARTIES = [
     (r"archive(_entry)?\.h", r"core/capture/(archive|pack)\.cpp"),
+    (r"perfmon/.*", r"core/counters/libpfm_linux\.cpp"),
     (r"yaml-cpp/.*", r"config/.*\.cpp"),
     (r"prometheus/.*", r"daemon/.*"),
     (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),
@@ -68,7 +70,7 @@ POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|limits|loca
                    r"|signal|spawn|stdio|stdlib|string|strings|sys/(file|ioctl|mman|param|resource|select|socket|stat|statvfs|syscall"
                    r"|time|types|uio|un|utsname|wait)|syslog|termios|time|unistd)\.h")
 STANDARD = re.compile(r"[a-z_0-9]+")
-C_STANDARD = re.compile(r"std(def|int)\.h")  # for the public header, which is C as well
+C_STANDARD = re.compile(r"std(arg|def|int)\.h")  # for the public header, which is C as well
 
 
 def problem(file, included, quoted):
