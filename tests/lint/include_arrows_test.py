@@ -59,7 +59,7 @@ THIRD_PARTIES = [
 # Headers that only one system has, and the names of the files that may include them.
 ONE_SYSTEM = [
     (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
-    (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|link\.h|malloc_np\.h|kvm\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
+    (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|link\.h|(sys/)?pmc\.h|malloc_np\.h|kvm\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 
 # Headers of glibc, and the files that may include them, where there is glibc.

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FreeBSD's counters: hwpmc(4) through libpmc(3). Where it differs from Linux: a set of the current thread or of a thread of
+// another process counts the whole process, which is what hwpmc attaches to; a counter is there for one request alone, so a
+// set that does not fit is refused, never counted by turns; overflow is not notified.
+#include "core/counters/counter_system.h"
+
+#if defined(__FreeBSD__)
+
+#include <pmc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+namespace memstat::counters {
+namespace {
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// What pmc_allocate takes: the event, its attributes, and the modes to count in.
+std::string specification(const Request& request) {
+  std::string text = request.event;
+  for (const Attribute& attribute : request.attributes) text += "," + attribute.name + "=" + std::to_string(attribute.value);
+  // Without a word hwpmc counts both.
+  if (request.counts_user != request.counts_system) text += request.counts_user ? ",usr" : ",os";
+  return text;
+}
+
+Refused explain(int system_errno, const Request& request) {
+  const std::string where = "event " + request.event + ": ";
+  switch (system_errno) {
+    case ENXIO:
+    case ENOENT:
+      return {.refusal = Refusal::kInvalidEvent, .system_errno = system_errno, .text = where + "this CPU does not have it"};
+    case EPERM:
+    case EACCES:
+      return {
+          .refusal = Refusal::kPermission,
+          .system_errno = system_errno,
+          .text = where +
+                  "the process belongs to another user, or security.bsd.unprivileged_syspmcs is 0, which refuses counting "
+                  "on a CPU: run as root"};
+    case EINVAL:
+      return {.refusal = Refusal::kConflictingRequests,
+              .system_errno = system_errno,
+              .text = where + "hwpmc does not take it so"};
+    case ENOSYS:
+      return {.refusal = Refusal::kResourceUnavailable,
+              .system_errno = system_errno,
+              .text = where + "hwpmc is not loaded: kldload hwpmc"};
+    case ESRCH: return {.refusal = Refusal::kNone, .system_errno = system_errno, .text = where + "there is no such process"};
+    default:
+      return {.refusal = Refusal::kResourceUnavailable,
+              .system_errno = system_errno,
+              .text = where + "no counter is free: unbind other sets"};
+  }
+}
+
+class PmcSet : public BoundSet {
+ public:
+  ~PmcSet() override {
+    for (const Counter& counter : counters_) {
+      ::pmc_stop(counter.id);
+      ::pmc_release(counter.id);
+    }
+  }
+
+  Refused open(std::span<const Request> requests, const Target& target) {
+    const bool is_cpu = target.kind == Target::Kind::kCpu;
+    counters_.reserve(requests.size());
+    for (const Request& request : requests) {
+      pmc_id_t id = PMC_ID_INVALID;
+      const std::uint32_t flags = target.is_inherited ? PMC_F_DESCENDANTS : 0U;
+      if (::pmc_allocate(specification(request).c_str(), is_cpu ? PMC_MODE_SC : PMC_MODE_TC, flags,
+                         is_cpu ? target.cpu : PMC_CPU_ANY, &id, 0) != 0) {
+        return explain(errno, request);
+      }
+      counters_.push_back({.id = id});
+      const bool is_other = target.kind == Target::Kind::kThread || target.kind == Target::Kind::kProcess;
+      if (!is_cpu && ::pmc_attach(id, is_other ? target.process : ::getpid()) != 0) return explain(errno, request);
+      if (::pmc_start(id) != 0) return explain(errno, request);
+    }
+    began_ = now_ns();
+    return {};
+  }
+
+  int sample(std::span<Count> counts) override {
+    const std::uint64_t running = counted_ + (is_on_ ? now_ns() - began_ : 0);
+    for (std::size_t i = 0; i < counters_.size(); ++i) {
+      pmc_value_t value = 0;
+      if (::pmc_read(counters_[i].id, &value) != 0) return errno;
+      counts[i] = {.value = value - counters_[i].before, .enabled_ns = running, .running_ns = running};
+    }
+    return 0;
+  }
+
+  int enable(bool is_on) override {
+    if (is_on == is_on_) return 0;
+    for (const Counter& counter : counters_) {
+      if ((is_on ? ::pmc_start(counter.id) : ::pmc_stop(counter.id)) != 0) return errno;
+    }
+    if (is_on) {
+      began_ = now_ns();
+    } else {
+      counted_ += now_ns() - began_;
+    }
+    is_on_ = is_on;
+    return 0;
+  }
+
+  int restart(std::span<const Request> /*requests*/) override {
+    for (Counter& counter : counters_) {
+      pmc_value_t value = 0;
+      if (::pmc_read(counter.id, &value) != 0) return errno;
+      counter.before = value;
+    }
+    counted_ = 0;
+    began_ = now_ns();
+    return 0;
+  }
+
+ private:
+  struct Counter {
+    pmc_id_t id = PMC_ID_INVALID;
+    pmc_value_t before = 0;  // what it had counted at the last restart
+  };
+  std::vector<Counter> counters_;
+  std::uint64_t began_ = 0;    // ns, when it last went on
+  std::uint64_t counted_ = 0;  // ns, before that
+  bool is_on_ = true;
+};
+
+class PmcSystem : public CounterSystem {
+ public:
+  PmcSystem() {
+    const struct pmc_cpuinfo* info = nullptr;
+    if (::pmc_cpuinfo(&info) != 0 || info == nullptr) return;
+    for (std::uint32_t i = 0; i < info->pm_nclass; ++i) {
+      const struct pmc_classinfo& pmcs = info->pm_classes[i];
+      const bool is_soft = pmcs.pm_class == PMC_CLASS_SOFT;
+      const bool is_timer = pmcs.pm_class == PMC_CLASS_TSC;
+      if (!is_soft && !is_timer) counters_ += pmcs.pm_num;
+      const char** names = nullptr;
+      int count = 0;
+      if (::pmc_event_names_of_class(pmcs.pm_class, &names, &count) != 0) continue;
+      for (int event = 0; event < count; ++event) {
+        events_.push_back({.name = names[event], .description = {}, .needs_counter = !is_soft});
+      }
+      std::free(names);
+    }
+    name_ = "hwpmc with " + std::to_string(counters_) + " counters";
+  }
+
+  [[nodiscard]] unsigned counter_count() const override { return counters_; }
+  [[nodiscard]] bool can_notify() const override { return false; }
+  [[nodiscard]] bool is_precise() const override { return false; }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const std::string& reference() const override { return reference_; }
+  [[nodiscard]] std::span<const EventInfo> events() const override { return events_; }
+  [[nodiscard]] std::span<const std::string> attributes() const override { return attributes_; }
+
+  /// hwpmc reads names and attributes itself, when a counter is allocated; a name that it does not list is refused here.
+  [[nodiscard]] Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> /*attributes*/) const override {
+    const std::string_view base = event.substr(0, event.find(','));
+    Answer<EventCode> answer;
+    const auto found =
+        std::find_if(events_.begin(), events_.end(), [base](const EventInfo& one) { return one.name == base; });
+    if (found == events_.end()) {
+      answer.refused = {.refusal = Refusal::kInvalidEvent,
+                        .system_errno = EINVAL,
+                        .text = "there is no event " + std::string(base) + " here: pmccontrol -L lists them"};
+    } else {
+      answer.value.needs_counter = found->needs_counter;
+    }
+    return answer;
+  }
+
+  Answer<std::unique_ptr<BoundSet>> bind(std::span<const Request> requests, const Target& target) override {
+    Answer<std::unique_ptr<BoundSet>> answer;
+    for (const Request& request : requests) {
+      if (!request.notifies) continue;
+      answer.refused = {.refusal = Refusal::kNotCapable,
+                        .system_errno = EOPNOTSUPP,
+                        .text = "event " + request.event + ": hwpmc does not notify a program of an overflow"};
+      return answer;
+    }
+    auto set = std::make_unique<PmcSet>();
+    answer.refused = set->open(requests, target);
+    if (answer.is_given()) answer.value = std::move(set);
+    return answer;
+  }
+
+ private:
+  unsigned counters_ = 0;
+  std::string name_;
+  std::string reference_ = "pmc(3) and the pages it names";
+  std::vector<EventInfo> events_;
+  std::vector<std::string> attributes_;
+};
+
+}  // namespace
+
+Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
+  Answer<std::unique_ptr<CounterSystem>> answer;
+  if (::pmc_init() == 0) {
+    answer.value = std::make_unique<PmcSystem>();
+  } else {
+    const int error = errno;
+    answer.refused = {.refusal = Refusal::kResourceUnavailable,
+                      .system_errno = error,
+                      .text = "hwpmc cannot be had: load it as root with kldload hwpmc"};
+  }
+  return answer;
+}
+
+}  // namespace memstat::counters
+
+#endif
