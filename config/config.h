@@ -92,7 +92,7 @@ struct LimitConfig {
 
 /// Key `capture`.
 struct CaptureConfig {
-  std::string record;                                         ///< Folder or archive to record to; "": no recording.
+  std::string record;                                         ///< Directory or archive to record to; "": no recording.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;           ///< B, of the recording; oldest polls go first; never 0.
   std::chrono::nanoseconds max_age = std::chrono::hours(24);  ///< Of a recorded poll; never 0.
 

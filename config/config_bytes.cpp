@@ -61,17 +61,17 @@ ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept {
 Error config_bytes_error(const std::string& path, const ConfigBytes& bytes) {
   switch (bytes.stop) {
     case ConfigBytes::Stop::kOpen:
-      return system_error(path, bytes.system_errno, "cannot open the configuration; check the path and who may read it");
+      return system_error(path, bytes.system_errno, "cannot open the configuration; check its path and its permissions");
     case ConfigBytes::Stop::kKind: {
       if (bytes.system_errno == EISDIR) {
         return system_error(path, EISDIR, "cannot read the configuration; name the file in this directory");
       }
-      return system_error(
-          path, EINVAL,
-          "a configuration must be a plain file, not a pipe or a device such as /dev/null, because it is read "
-          "again at each reload; an empty file stands for the defaults");
+      return system_error(path, EINVAL,
+                          "the configuration must be a regular file, not a pipe or a device such as /dev/null: it is read "
+                          "again at each reload; for the defaults, use an empty file");
     }
-    case ConfigBytes::Stop::kTooLarge: return system_error(path, EFBIG, "more than 1MiB is no configuration of memstatd");
+    case ConfigBytes::Stop::kTooLarge:
+      return system_error(path, EFBIG, "larger than 1MiB, so not a configuration of memstatd");
     case ConfigBytes::Stop::kRead:
     case ConfigBytes::Stop::kDone: break;
   }

@@ -103,7 +103,7 @@ class Loader {
       const std::string key_path = join(path, key.text);
       const auto [first, is_new] = first_lines.emplace(key.text, key.position.line);
       if (!is_new) {
-        problem(key, key_path, "is there twice, first in line " + std::to_string(first->second) + "; keep one of the two");
+        problem(key, key_path, "appears twice, first in line " + std::to_string(first->second) + "; keep one of the two");
         continue;
       }
       visit(key, map.children[i + 1], key_path);
@@ -351,11 +351,11 @@ void Loader::read_limit(const Node& node, const std::string& path) {
   if (problems_.size() != problems_before) return;
   for (const char* key : {"allocator", "type"}) {
     if (!written_.contains(path + "." + key)) {
-      problem(node, path + "." + key, "is missing; write " + std::string(key) + ": \".*\" if every one is meant");
+      problem(node, path + "." + key, "is missing; write " + std::string(key) + ": \".*\" to match every one");
     }
   }
   if (!limit.bytes && !limit.objects) {
-    problem(node, path, "has neither bytes nor objects; write a limit, such as bytes: 2GiB");
+    problem(node, path, "sets neither bytes nor objects; write a limit, such as bytes: 2GiB");
   }
   config_.limits.push_back(std::move(limit));
 }
@@ -387,7 +387,7 @@ void Loader::read(const Node& root) {
          list("a list of addresses", "[\"127.0.0.1:8947\"]",
               [this](const Node& item, const std::string& item_path) { read_listen(item, item_path); })(node, path);
          if (node.kind == Node::Kind::kList && node.children.empty()) {
-           problem(node, path, "is an empty list, so nobody could read anything; write [\"127.0.0.1:8947\"]");
+           problem(node, path, "is an empty list, so no client could connect; write [\"127.0.0.1:8947\"]");
          }
        }},
       {"allow", list("a list of networks", "[\"10.0.0.0/8\"]",
@@ -486,8 +486,7 @@ ConfigResult Loader::finish(std::string_view file_name) {
   });
   if (problems_.size() > kMaxProblems) {
     Problem& last = problems_[kMaxProblems - 1];
-    last.text =
-        std::to_string(problems_.size() - kMaxProblems + 1) + " problems from here on are not shown; correct those above";
+    last.text = std::to_string(problems_.size() - kMaxProblems + 1) + " more problems are not shown; correct those above";
     last.key = kFileKey;
     problems_.resize(kMaxProblems);
   }

@@ -63,8 +63,8 @@ class [[nodiscard]] ConfigResult {
 ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context);
 
 /// The bytes of the file, to its end. Errors: those of open(2) and read(2), with path and what to do; kIo with EINVAL when
-/// it is no regular file, with EFBIG when it is longer than kMaxConfigBytes. Waits for as long as the file system does: the
-/// daemon reads its own configuration with ConfigFile. Thread safety: safe. Never throws but std::bad_alloc.
+/// it is not a regular file, with EFBIG when it is longer than kMaxConfigBytes. Waits for as long as the file system does:
+/// the daemon reads its own configuration with ConfigFile. Thread safety: safe. Never throws but std::bad_alloc.
 Result<std::string> read_config_file(const std::string& path);
 
 }  // namespace memstat

@@ -37,7 +37,7 @@ class Checker {
   }
 
  private:
-  static constexpr std::string_view kTooCostly = "its repetitions multiply to too many steps";
+  static constexpr std::string_view kTooCostly = "its nested repetitions take too many steps";
 
   /// A group that is open (the first: the whole pattern).
   struct Group {
@@ -181,9 +181,9 @@ class Checker {
     if (!valid) {
       problem_ = "\"{\" starts no repetition such as {2,4}";
     } else if (low > kMaxRepeat || high > kMaxRepeat) {
-      problem_ = "a repetition counts beyond 255";
+      problem_ = "a repetition count is above 255";
     } else if (low > high) {
-      problem_ = "a repetition has its larger number first";
+      problem_ = "a repetition has the larger number first";
     } else {
       repeat(high + (open_ended ? 2 : 1), i + 1 - at_);
     }

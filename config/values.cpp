@@ -256,7 +256,7 @@ Result<void> check_listen_address(const ListenAddress& address, bool has_allow) 
   if (has_allow || is_loopback(address)) return {};
   return wrong(
       address.text,
-      "can be reached from other machines and nothing says from which: the figures include what the kernel shows to "
+      "can be reached from other machines, and no list of clients is set: the page has values that the kernel shows to "
       "root only (/proc/slabinfo is mode 0400); add allow: [\"192.0.2.0/24\"] with the networks of your Prometheus, "
       "or listen on 127.0.0.1");
 }
@@ -299,7 +299,7 @@ Result<std::string> parse_record_path(std::string_view text) {
   for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (std::find(std::begin(kArchives), std::end(kArchives), ending) == std::end(kArchives)) return std::string(text);
   return wrong(text,
-               "has the ending of an archive that cannot be written; write a name that ends in .tar.zst or .tar, or the "
+               "names an archive format that memstatd cannot write; write a name that ends in .tar.zst or .tar, or the "
                "name of a directory");
 }
 

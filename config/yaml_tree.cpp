@@ -59,8 +59,7 @@ class TreeBuilder final : public YAML::EventHandler {
     YamlNode& node = add(mark, tag, anchor, YamlNode::Kind::kScalar);
     node.text = value;
     node.is_quoted = tag == "!";
-    if (node.is_quoted && !is_closed(static_cast<std::size_t>(mark.pos)))
-      stop(mark, "has a quote that nothing closes; close it");
+    if (node.is_quoted && !is_closed(static_cast<std::size_t>(mark.pos))) stop(mark, "has an open quote; close it");
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -152,7 +151,7 @@ std::optional<YamlProblem> check_bytes(std::string_view text) {
   const auto first = std::min(control, bad);
   if (first == text.end()) return std::nullopt;
   return YamlProblem{position_of(text, static_cast<std::size_t>(first - text.begin())), std::string(kYamlFileKey),
-                     "holds a byte that is no text; save it as UTF-8 without control characters"};
+                     "holds a byte that is not text; save it as UTF-8 without control characters"};
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ struct SourceDescriptor {
   std::span<const SourceOption> options = {};  ///< Settings of its own.
   std::chrono::nanoseconds interval{0};        ///< How often it is read unless the configuration says; 0: at each poll.
   bool is_on_by_default = true;                ///< False: only where the configuration switches it on.
-  /// Folders below which it opens files by name at every read, so that the daemon may not lock itself out of them. They must
-  /// be readable by anyone: privileges are gone by then.
+  /// Directories below which it opens files by name at every read, so that the daemon may not lock itself out of them. They
+  /// must be readable by anyone: privileges are gone by then.
   std::span<const std::string_view> reopened_folders = {};
   /// Parts of the raw bytes that are of no use once they are committed, as bits: large ones go back to the system then.
   std::uint8_t spent_parts = 0;

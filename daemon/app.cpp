@@ -144,7 +144,7 @@ Result<void> App::listen() {
 
 Result<void> App::open_kernel() {
   const bool is_replay = !options_.replay.empty();
-  // A folder is read poll by poll, which the account that root becomes may not be allowed to.
+  // A directory is read poll by poll, which the account that root becomes may not be allowed to.
   const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
   auto opened =
       open_view(is_replay ? options_.replay : std::string(kLiveReference),
@@ -156,7 +156,7 @@ Result<void> App::open_kernel() {
     Error error;
     error.code = ErrorCode::kNotPresent;
     error.path = options_.replay;
-    error.detail = "is not a capture, and nothing else can be replayed";
+    error.detail = "is not a capture; only a capture can be replayed";
     return error;
   }
   if (!config_.textfile.empty()) {
@@ -216,7 +216,7 @@ int App::once() {
       return fail(to_string(written.error()));
     }
   }
-  if (!any_up) return fail("no source is up; the log lines above say why");
+  if (!any_up) return fail("no source is up; see the log lines above");
   return is_recorded ? kDone : kCouldNotRun;
 }
 
@@ -230,7 +230,7 @@ bool App::finish_recording(PollRecorder& recorder) {
   } else {
     recording_hangs_ = true;
   }
-  if (!finished) log_.error("the recording is not whole: " + to_string(finished.error()));
+  if (!finished) log_.error("the recording is incomplete: " + to_string(finished.error()));
   return finished.has_value();
 }
 
@@ -286,14 +286,14 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
   ConfigResult loaded = file_.load();
   if (!loaded) {
     metrics_.config_reloaded(false);
-    log_.error("the configuration was not reloaded, the one before stays in force:");
+    log_.error("the configuration was not reloaded; the old one stays in force:");
     for (const std::string& problem : loaded.problems()) log_.error(problem);
     return loaded.problems();
   }
   Config config = *std::move(loaded);
   apply(options_, config);
   if (const std::string changed = changed_restart_keys(config_, config); !changed.empty()) {
-    log_.warning("keys that change with a restart only: " + changed);
+    log_.warning("these keys need a restart: " + changed);
   }
   log_.configure(config.log);
   loop.configure(config);
@@ -337,7 +337,7 @@ int App::serve() {
 int App::serve(Serving& serving) {
   log_.start_thread();
   serving.stop_deadline = std::make_unique<StopDeadline>([this] {
-    log_.error("what is still running did not end in time and is left behind");
+    log_.error("some work did not end in time; memstatd exits without it");
     log_.flush(kLogPatience);
     std::_Exit(kDone);
   });
@@ -348,7 +348,7 @@ int App::serve(Serving& serving) {
     serving.feed = std::make_unique<ReplayFeed>(
         clock_, *capture_, *poller_, *serving.recorder,
         ReplayFeed::Options{.speed = options_.replay_speed, .loop = options_.replay_loop, .polls = options_.polls});
-    on_end = [this] { log_.info("the replay is at its end; its last poll is held"); };
+    on_end = [this] { log_.info("the replay has ended; the last poll stays"); };
   } else {
     serving.feed = std::make_unique<LiveFeed>(clock_, metrics_, *serving.recorder, config_, options_.polls);
     on_end = [] { kill(getpid(), SIGTERM); };
@@ -435,7 +435,7 @@ int run_or_throw(int argc, const char* const* argv) {
                "; make it, or name another one");
       return kWrongUsage;
     }
-    return print_or_complain(name + ": the configuration is good\n");
+    return print_or_complain(name + ": the configuration is valid\n");
   }
   App app(options, file, std::move(config));
   return app.run();

@@ -46,8 +46,8 @@ struct ConfigFile::Read {
       struct stat old = {};
       struct stat named = {};
       const bool is_gone = fstat(kept, &old) != 0 || old.st_nlink == 0;
-      // The name can be looked up when only the file itself is closed to us; where its folder is, too, the link count must
-      // do.
+      // The name can be looked up when only the file itself is closed to us; where its directory is, too, the link count
+      // must do.
       is_replaced =
           is_gone || (stat(path.c_str(), &named) == 0 && (named.st_dev != old.st_dev || named.st_ino != old.st_ino));
       if (!is_replaced) bytes = read_config_bytes(kept, bytes_room);
@@ -103,7 +103,7 @@ Result<void> ConfigFile::run_read() {
                  .detail = std::string(detail)};
   };
   if (read_ != nullptr) {
-    if (is_stuck()) return late(0, "an earlier read of the configuration has still not come back; look at its file system");
+    if (is_stuck()) return late(0, "an earlier read of the configuration has not returned yet; check its file system");
     end_read();
   }
   auto read = std::make_unique<Read>(path_, descriptor_, patience_.before_read);
@@ -118,13 +118,14 @@ Result<void> ConfigFile::run_read() {
   };
   const int failure = pthread_create(&read->thread, &attributes, body, read.get());
   pthread_attr_destroy(&attributes);
-  if (failure != 0) return system_error(path_, failure, "no thread to read the configuration with");
+  if (failure != 0) return system_error(path_, failure, "cannot start a thread to read the configuration");
   read_ = std::move(read);
   const auto due = std::chrono::steady_clock::now() + patience_.deadline;
   std::unique_lock lock(read_->mutex);
   while (!read_->is_done) {
     const auto now = std::chrono::steady_clock::now();
-    if (now >= due) return late(0, "the file system did not give the configuration in time; it is not waited for");
+    if (now >= due)
+      return late(0, "the file system did not return the configuration in time; memstatd stops waiting for it");
     read_->done.wait_until(lock, std::min(due, now + kBetweenLooks));
     if (!read_->is_done && patience_.must_stop && patience_.must_stop()) return late(0, "memstatd is stopping");
   }
@@ -137,8 +138,8 @@ Result<std::string> ConfigFile::read() {
   if (read_->is_replaced) {
     text = config_bytes_error(path_, read_->bytes);
     text.error().detail =
-        "the file was replaced by one that memstatd may not read since it gave up root; make it (and its "
-        "folders) readable for the account of the key user, or restart";
+        "memstatd gave up root and may not read the file that replaced the configuration; make it (and its "
+        "directories) readable by the account of the key user, or restart";
   } else if (read_->bytes.stop != ConfigBytes::Stop::kDone) {
     text = config_bytes_error(path_, read_->bytes);
   } else {

@@ -34,19 +34,19 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   std::uint64_t polls = 0;
 
   CLI::App app(
-      "Tells where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
-      "Serves http://127.0.0.1:8947/metrics for Prometheus unless told otherwise.",
+      "Shows where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
+      "By default it serves http://127.0.0.1:8947/metrics for Prometheus.",
       "memstatd");
   app.set_version_flag("--version", "memstatd " + version);
   // An unset variable in a script must not turn into the defaults: `--replay ""` would serve the live kernel.
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("must not be empty") : std::string();
   };
-  app.add_option("--config", options.config_file, "Configuration file; without it every key has its default")
+  app.add_option("--config", options.config_file, "Configuration file; without it every key keeps its default")
       ->type_name("FILE")
       ->check(not_empty);
   app.add_flag("--check-config", options.check_config, "Check the configuration and exit: 0 good, 2 bad");
-  app.add_option("--listen", listen, "Address to serve on, repeatable; port 0 takes any, the log names it")
+  app.add_option("--listen", listen, "Address to listen on, repeatable; port 0 picks a free port and the log names it")
       ->check(check(parse_listen_address, "ADDR:PORT"));
   app.add_option("--interval", interval, "Time between two polls, such as 10s")
       ->check(check(parse_poll_interval, "DURATION"));
@@ -58,12 +58,12 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
       ->check([](const std::string& text) {
         return parse_exposition_format(text) ? std::string() : "must be " + format_names();
       });
-  app.add_option("--tier", tier, "How much to tell of each type: minimal, default or full (what --once prints otherwise)")
+  app.add_option("--tier", tier, "Metrics of each type: minimal, default or full (--once prints full by default)")
       ->check(check(parse_tier, "TIER"));
-  CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a folder, .tar or .tar.zst")
+  CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a directory, .tar or .tar.zst")
                             ->type_name("CAPTURE")
                             ->check(not_empty);
-  app.add_option("--replay-speed", options.replay_speed, "How many times faster than it was recorded")
+  app.add_option("--replay-speed", options.replay_speed, "Speed of the replay: 2 is twice as fast as it was recorded")
       ->type_name("X")
       ->needs(replay)
       ->check([](const std::string& text) {
@@ -72,17 +72,16 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
         return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? std::string()
                                                                                    : "must be a number above 0";
       });
-  app.add_option("--replay-max", replay_max, "How much a replayed archive may be when it is unpacked; 512MiB")
+  app.add_option("--replay-max", replay_max, "Largest size of a replayed archive when unpacked; default 512MiB")
       ->needs(replay)
       ->check(check(parse_size, "SIZE"));
-  app.add_flag("--replay-loop", options.replay_loop, "Start over after the last poll, with all counts forgotten")
-      ->needs(replay);
+  app.add_flag("--replay-loop", options.replay_loop, "Start again after the last poll, with all counts at 0")->needs(replay);
   CLI::Option* poll_count =
       app.add_option("--polls", polls,
-                     "Only the first N polls. A replay then holds the last one; on the live kernel memstatd ends")
+                     "Stop after N polls. A replay then keeps the last one; on the live kernel memstatd exits")
           ->type_name("N")
           ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
-  app.add_option("--record", options.record, "Record what the kernel says: a new folder, .tar or .tar.zst")
+  app.add_option("--record", options.record, "Record what the kernel reports: a new directory, .tar or .tar.zst")
       ->type_name("CAPTURE")
       ->check(not_empty)
       ->check(check(parse_record_path, "CAPTURE"));
@@ -100,7 +99,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
     parsed.exit_status = app.exit(success);
     return parsed;
   } catch (const CLI::ParseError& mistake) {
-    std::fprintf(stderr, "memstatd: %s\nmemstatd --help lists what there is.\n", mistake.what());
+    std::fprintf(stderr, "memstatd: %s\nmemstatd --help lists the options.\n", mistake.what());
     parsed.exit_status = 2;
     return parsed;
   } catch (const std::exception& exception) {

@@ -39,20 +39,20 @@ install_missing() {
   [ -n "$missing" ] || return 0
   list=$(printf '%s' "$missing" | tr '\n' ' ')
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "this is no Debian: needed is what Debian 12 calls $list"
-    say "going on with what is there"
+    say "this is not Debian; memstatd needs what Debian 12 calls $list"
+    say "continuing with what is installed"
     return 0
   fi
   say "installing $list"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
   # A stale index names packages that the mirror no longer has, so it is renewed; but only when something is missing.
-  as_root "${apt[@]}" update >&2 || say "apt-get update failed; trying with the index as it is"
+  as_root "${apt[@]}" update >&2 || say "apt-get update failed; trying with the old index"
   # shellcheck disable=SC2086  # one argument a package
   if as_root "${apt[@]}" install -y --no-install-recommends $missing >&2; then
     return 0
   fi
   say "could not install; as root: apt-get install $list"
-  say "going on with what is there"
+  say "continuing with what is installed"
 }
 
 # How many compilers at a time: one a CPU, but no more than memory bears (about 1 GB each).

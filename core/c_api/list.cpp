@@ -104,7 +104,7 @@ Result<void> load_size_classes(KernelView& view, Buffer& scratch) {
   if (!has_count) return zone_error(std::move(count.error()));
   if (!sizes) return zone_error(std::move(sizes.error()));
   if (*count > malloc_sizes::kMost) {
-    Error error = data_error(kCount, 0, "names " + std::to_string(*count) + " size classes; at most 32 are known");
+    Error error = data_error(kCount, 0, "names " + std::to_string(*count) + " size classes; at most 32 are supported");
     return with_code(std::move(error), ErrorCode::kVersion);
   }
   const std::string_view bytes = scratch.view();
@@ -269,7 +269,7 @@ bool QueriedList::query_uma() { return query_stream(*find_source("freebsd_uma"),
 bool QueriedList::query_linux(Allocator allocator) {
   auto view = view_of(OperatingSystem::kLinux);
   if (!view) return fail(std::move(view.error()));
-  Result<void> outcome = not_present({}, "this kernel has none of the sources asked for");
+  Result<void> outcome = not_present({}, "this kernel has none of the requested sources");
   bool is_any_up = false;
   for (const SourceDescriptor* source : sources_to_query(all_sources(), OperatingSystem::kLinux, allocator)) {
     auto result = refresh_entry(entry_of(*source), *view);
@@ -283,7 +283,7 @@ bool QueriedList::query_linux(Allocator allocator) {
 
 bool QueriedList::query_source(std::string_view name) {
   const SourceDescriptor* source = find_source(name);
-  if (source == nullptr) return fail(ErrorCode::kNotPresent, "there is no source of this name");
+  if (source == nullptr) return fail(ErrorCode::kNotPresent, "no source has this name");
   if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_malloc") return query_malloc();
   if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_uma") return query_uma();
   auto view = view_of(source->os);
@@ -301,7 +301,7 @@ bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size
     return fail(std::move(result.error()));
   const std::size_t room = std::exchange(size, bytes.size());
   if (bytes.size() > room) {
-    return fail(data_error(name, room, "has " + std::to_string(bytes.size()) + " bytes, more than there is room for"));
+    return fail(data_error(name, room, "has " + std::to_string(bytes.size()) + " bytes, more than the buffer holds"));
   }
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   return true;
@@ -331,7 +331,7 @@ bool QueriedList::read_process(int pid, ProcessMemory& memory, std::string& name
   Buffer bytes;
   if (auto result = (*view)->read_file(statm, bytes); !result) return refused(result.error());
   const auto parsed = parse_statm(bytes.view(), (*view)->page_size());
-  if (!parsed) return fail(data_error(statm, 0, "six numbers of pages are expected"));
+  if (!parsed) return fail(data_error(statm, 0, "expected six numbers of pages"));
   if (auto result = (*view)->read_file(folder + "/comm", bytes); !result) return refused(result.error());
   memory = *parsed;
   name = bytes.view().substr(0, bytes.view().ends_with('\n') ? bytes.size() - 1 : bytes.size());

@@ -149,7 +149,7 @@ class MemberReader {
     member.bytes.clear();
     if (auto counted = count(kHeaderBytes + path.size(), member); !counted) return counted;
     if (::archive_entry_hardlink(entry) != nullptr) {
-      if (matters) return member_error(path, "is a hard link; pack the capture from a folder without them");
+      if (matters) return member_error(path, "is a hard link; pack the capture from a directory without them");
       return {};
     }
     if (type == AE_IFLNK) {
@@ -162,7 +162,7 @@ class MemberReader {
     } else if (type == AE_IFREG) {
       if (auto read = read_content(entry, matters && wants(path), member); !read) return read;
     } else if (matters) {
-      return member_error(path, "is neither a file nor a folder nor a symbolic link");
+      return member_error(path, "is neither a file nor a directory nor a symbolic link");
     }
     return {};
   }
@@ -170,8 +170,8 @@ class MemberReader {
   /// Names take memory, too: a million of empty files is not small.
   Result<void> count(std::uint64_t bytes, const Member& member) {
     if (bytes > limits_.total_bytes - total_) {
-      return member_error(member.path, "is beyond the " + std::to_string(limits_.total_bytes) +
-                                           " bytes that all may be together when unpacked; if you trust this archive, raise "
+      return member_error(member.path, "exceeds the " + std::to_string(limits_.total_bytes) +
+                                           " bytes that a capture may have when unpacked; if you trust this archive, raise "
                                            "the bound: memstatd --replay-max 4GiB, or in the environment of memstatctl and "
                                            "programs MEMSTAT_CAPTURE_MAX=4294967296");
     }
@@ -183,7 +183,7 @@ class MemberReader {
     const auto claimed = static_cast<std::uint64_t>(::archive_entry_size(entry));
     if (claimed > limits_.member_bytes) {
       return member_error(member.path,
-                          "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one may be");
+                          "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one file may have");
     }
     if (::archive_entry_sparse_count(entry) > 0)
       return member_error(member.path, "is sparse; pack the capture without --sparse");
@@ -198,7 +198,7 @@ class MemberReader {
       if (status != ARCHIVE_OK) return member_error(member.path, "is damaged (" + said_by(reader_.get()) + ")");
       if (length == 0) continue;
       if (static_cast<std::uint64_t>(offset) != size || length > claimed - size) {
-        return member_error(member.path, "does not hold the bytes that it claims to hold");
+        return member_error(member.path, "does not hold as many bytes as its header says");
       }
       if (keep)
         member.bytes.append(static_cast<const char*>(block), length);  // grows with what came, not with what is claimed
@@ -263,7 +263,7 @@ class Candidate {
       // So that one pass over the archive reads all polls, each when its turn comes.
       if (polls_.find(poll) != polls_.end()) {
         return refused(archive_ + "/" + member.path,
-                       "the members of a poll do not stand together; pack the capture anew: tar -cf");
+                       "the files of a poll are not stored next to each other; pack the capture again: tar -cf");
       }
       current_ = poll;
       seen_ = std::make_unique<MemoryFiles>(archive_);
@@ -293,7 +293,7 @@ Result<Candidates::iterator> find_capture(const std::string& name, Candidates& c
     if (it->second.has_manifest()) found.push_back(it);
   }
   if (found.empty())
-    return refused(name, "is not a capture: it has no manifest.yaml, neither at its root nor in a top folder");
+    return refused(name, "is not a capture: it has no manifest.yaml, neither at its root nor in a top directory");
   if (found.size() == 1 || found.front()->first.empty()) return found.front();
   return refused(name,
                  "holds more than one capture, in " + found[0]->first + " and " + found[1]->first + "; pack each by itself");
@@ -454,7 +454,7 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
   }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
   if (S_ISDIR(status.st_mode)) return open_capture_folder(path);
-  if (!S_ISREG(status.st_mode)) return refused(path, "is neither a folder nor a file");
+  if (!S_ISREG(status.st_mode)) return refused(path, "is neither a directory nor a file");
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
   try {
     auto files = ArchiveFiles::open(path, std::move(fd), limits);
@@ -468,7 +468,7 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
   Error error;
   error.code = ErrorCode::kNotPresent;
   error.path = path;
-  error.detail = "this build reads captures from folders only (it has no libarchive); unpack it first: tar -xf";
+  error.detail = "this build reads captures from directories only (it has no libarchive); unpack it first: tar -xf";
   return error;
 #endif
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Captures in one file: a .tar or .tar.zst of a capture's folder. A target of its own, because it needs libarchive; without
-// it captures are folders and both functions say so.
+// Captures in one file: a .tar or .tar.zst of a capture's directory. A target of its own, because it needs libarchive;
+// without it captures are directories and both functions say so.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct ArchiveLimits {
   std::uint64_t members = 1'000'000;
 };
 
-/// Opens a capture: a folder, a .tar or a .tar.zst, told apart by what they are and not by their names. Of an
+/// Opens a capture: a directory, a .tar or a .tar.zst, told apart by what they are and not by their names. Of an
 /// archive one poll at a time is in memory (and the one before it), without what is no part of a capture (oracle/...); it is
 /// read as a whole once, to check it, and polls in their order cost one more pass. The file stays open; its capture is at
-/// its root or in its one top folder. Refused with kData: members that are absolute, have empty or ".." parts, stand twice,
-/// apart from the rest of their poll, are neither file, folder nor symbolic link, are sparse, or go beyond the limits; links
-/// that leave their poll's `fs`; archives that are cut short. Other errors: system_error; kNotPresent when this build has no
-/// libarchive; those of CapturedKernelView::open.
+/// its root or in its one top directory. Refused with kData: members that are absolute, have empty or ".." parts, stand
+/// twice, apart from the rest of their poll, are neither file, directory nor symbolic link, are sparse, or go beyond the
+/// limits; links that leave their poll's `fs`; archives that are cut short. Other errors: system_error; kNotPresent when
+/// this build has no libarchive; those of CapturedKernelView::open.
 Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits = {});
 
 /// Packs a capture into `fd`, an empty file open for writing; the name `archive_path`, which ends in ".tar" or ".tar.zst",

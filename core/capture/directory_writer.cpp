@@ -14,7 +14,7 @@
 namespace memstat {
 namespace {
 
-constexpr int kMaxDepth = 64;  // kernel paths are not deeper; a folder that is, was not written by us
+constexpr int kMaxDepth = 64;  // kernel paths are not deeper; a directory that is, was not written by us
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -43,12 +43,12 @@ const char* next_name(DIR* folder) {
 /// 0 or an errno.
 int remove_tree_at(int parent, const char* name, int depth) {
   if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return 0;
-  if (errno != EISDIR && errno != EPERM) return errno;  // POSIX says EPERM, Linux EISDIR for a folder
+  if (errno != EISDIR && errno != EPERM) return errno;  // POSIX says EPERM, Linux EISDIR for a directory
   const int failure = errno;
   if (depth > kMaxDepth) return ELOOP;
   const Folder folder = open_folder(parent, name);
   if (!folder) return errno == ENOTDIR ? failure : errno;
-  std::vector<std::string> names;  // removing while reading a folder may skip entries
+  std::vector<std::string> names;  // removing while reading a directory may skip entries
   while (const char* entry = next_name(folder.get())) names.emplace_back(entry);
   if (errno != 0) return errno;
   for (const std::string& entry : names) {
@@ -90,16 +90,17 @@ Result<void> check_ours(const std::string& folder, int fd, const FolderOwner& ow
   if (::fstat(fd, &status) != 0) return system_error(folder, errno);
   const uid_t wanted = owner.user >= 0 ? static_cast<uid_t>(owner.user) : ::geteuid();
   if (status.st_uid == wanted) return {};
-  return refused(folder, "the directory exists and belongs to user " + std::to_string(status.st_uid) +
-                             ", but it would be written as user " + std::to_string(wanted) +
-                             "; memstatd does not take over what it did not make: name a new directory, or chown this one");
+  return refused(folder,
+                 "the directory exists and belongs to user " + std::to_string(status.st_uid) +
+                     ", but it would be written as user " + std::to_string(wanted) +
+                     "; memstatd does not take over a directory that it did not make: name a new one, or chown this one");
 }
 
 /// A directory that we have just made: still ours, and not one that was put in its place.
 Result<void> give_away(const std::string& folder, int fd, const FolderOwner& owner) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return system_error(folder, errno);
-  if (status.st_uid != ::geteuid()) return refused(folder, "another directory was put in the place of the new one");
+  if (status.st_uid != ::geteuid()) return refused(folder, "another directory took the place of the new one");
   if (owner.user < 0 && owner.group < 0) return {};
   if (::fchown(fd, static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0)
     return system_error(folder, errno, "cannot give the new directory to the daemon's user");
@@ -134,7 +135,7 @@ Result<void> FolderWriter::make_folders(std::string_view path) {
   for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
     const std::string here(path.substr(0, end));
     if (::mkdirat(folder_.get(), here.c_str(), 0700) != 0 && errno != EEXIST)
-      return error(here, errno, "cannot make the folder");
+      return error(here, errno, "cannot make the directory");
     if (end == std::string_view::npos) return {};
   }
 }
@@ -155,7 +156,7 @@ Result<void> FolderWriter::write_file(std::string_view path, std::string_view by
     if (written <= 0) return error(path, written == 0 ? EIO : errno, "cannot write the file");
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (durable && ::fsync(fd.get()) != 0) return error(path, errno, "cannot bring the file to the disk");
+  if (durable && ::fsync(fd.get()) != 0) return error(path, errno, "cannot sync the file to the disk");
   return {};
 }
 
@@ -191,7 +192,7 @@ Result<void> FolderWriter::remove_tree(std::string_view path) {
 Result<std::uint64_t> FolderWriter::measure(std::string_view path) const {
   std::uint64_t bytes = 0;
   if (const int failure = measure_at(folder_.get(), std::string(path).c_str(), 0, bytes); failure != 0) {
-    return error(path, failure, "cannot see how large it is");
+    return error(path, failure, "cannot read its size");
   }
   return bytes;
 }
@@ -199,7 +200,7 @@ Result<std::uint64_t> FolderWriter::measure(std::string_view path) const {
 Result<void> FolderWriter::sync_folder(std::string_view path) {
   const std::string terminated(path.empty() ? "." : path);
   const UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) != 0) return error(path, errno, "cannot bring the folder to the disk");
+  if (!fd || ::fsync(fd.get()) != 0) return error(path, errno, "cannot sync the directory to the disk");
   return {};
 }
 

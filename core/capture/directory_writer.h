@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes a tree of files below one folder that is held by a descriptor, so that it goes on working when the path to the
-// folder may no longer be walked (the folder itself must still be writable for the user that we became).
+// Writes a tree of files below one directory that is held by a descriptor, so that it goes on working when the path to the
+// directory may no longer be walked (the directory itself must still be writable for the user that we became).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct FolderOwner {
   std::int64_t group = -1;
 };
 
-/// All paths are relative and safe (is_safe_relative_path). Files are mode 0600, folders 0700, whatever the umask allows
+/// All paths are relative and safe (is_safe_relative_path). Files are mode 0600, directories 0700, whatever the umask allows
 /// less. Nothing existing is followed or overwritten: a file that is there is an error. Errors: system_error with the whole
 /// path. Thread safety: none; one thread at a time.
 class FolderWriter {
@@ -31,22 +31,22 @@ class FolderWriter {
   static Result<FolderWriter> open(const std::string& folder, const FolderOwner& owner = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Makes the folder and those above it.
+  /// Makes the directory and those above it.
   Result<void> make_folders(std::string_view path);
   /// `durable`: waits until the bytes are on the disk. `owner`: whose the file is from its first byte on.
   Result<void> write_file(std::string_view path, std::string_view bytes, bool durable, const FolderOwner& owner = {});
   Result<void> write_link(std::string_view path, const std::string& target);
   /// Replaces what is at `to`, if that is a file.
   Result<void> rename(std::string_view from, std::string_view to);
-  /// The names in the folder itself.
+  /// The names in the directory itself.
   Result<void> list(std::vector<std::string>& names) const;
-  /// Removes a file, or a folder with all in it. Not being there is success.
+  /// Removes a file, or a directory with all in it. Not being there is success.
   Result<void> remove_tree(std::string_view path);
   /// Bytes on the disk that the tree takes, counted as disk_bytes does; 0 when it is not there.
   Result<std::uint64_t> measure(std::string_view path) const;
-  /// Waits until the folder's entries are on the disk; "" is the folder itself.
+  /// Waits until the directory's entries are on the disk; "" is the directory itself.
   Result<void> sync_folder(std::string_view path);
-  /// A descriptor of the folder, for reading what is in it.
+  /// A descriptor of the directory, for reading what is in it.
   [[nodiscard]] Result<UniqueFd> reopen() const;
 
  private:

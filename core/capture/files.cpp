@@ -110,7 +110,7 @@ std::string CaptureFiles::full_name(std::string_view path) const {
 
 Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder) {
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return system_error(folder, errno, "cannot open the capture's folder");
+  if (!fd) return system_error(folder, errno, "cannot open the capture's directory");
   return open_folder_files(folder, std::move(fd));
 }
 
@@ -141,9 +141,9 @@ Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string 
     const std::string_view here = path.substr(0, end);
     const bool is_last = end == std::string_view::npos;
     auto found = nodes_.find(here);
-    if (found != nodes_.end() && (is_last ? kind != FileKind::kFolder : false)) return refuse("is there twice");
+    if (found != nodes_.end() && (is_last ? kind != FileKind::kFolder : false)) return refuse("appears twice");
     if (found != nodes_.end() && found->second.kind != FileKind::kFolder)
-      return refuse("leads through what is not a folder");
+      return refuse("has a parent that is not a directory");
     if (found == nodes_.end()) {
       found = nodes_.emplace(std::string(here), Node{}).first;
       parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole of it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where a capture's files are: in a folder, or in memory (unpacked from an archive, or made by a test).
+// Where a capture's files are: in a directory, or in memory (unpacked from an archive, or made by a test).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class CaptureFiles {
   CaptureFiles& operator=(const CaptureFiles&) = delete;
   virtual ~CaptureFiles() = default;
 
-  /// What people call this capture: the path of its folder or archive.
+  /// What people call this capture: the path of its directory or archive.
   [[nodiscard]] virtual const std::string& name() const = 0;
   virtual Result<FileKind> kind(std::string_view path) const = 0;
   virtual Result<void> read(std::string_view path, Buffer& out) const = 0;
@@ -40,7 +40,7 @@ class CaptureFiles {
   [[nodiscard]] std::string full_name(std::string_view path) const;
 };
 
-/// The files of a folder; held by a descriptor, read when asked for. Errors: system_error.
+/// The files of a directory; held by a descriptor, read when asked for. Errors: system_error.
 Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder);
 /// The same of a directory that is open already; `name` is for people.
 std::unique_ptr<CaptureFiles> open_folder_files(std::string name, UniqueFd folder);
@@ -50,8 +50,8 @@ class MemoryFiles final : public CaptureFiles {
  public:
   explicit MemoryFiles(std::string name);
 
-  /// Each adds the folders above it. Errors: kData for a path that is not safe, that is taken, or that leads through a file
-  /// or a link (an archive that does so is up to something). add_folder of a folder that is there does nothing.
+  /// Each adds the directories above it. Errors: kData for a path that is not safe, that is taken, or that leads through a
+  /// file or a link (an archive that does so is up to something). add_folder of a directory that is there does nothing.
   Result<void> add_file(std::string_view path, std::string bytes);
   Result<void> add_link(std::string_view path, std::string target);
   Result<void> add_folder(std::string_view path);
@@ -66,7 +66,7 @@ class MemoryFiles final : public CaptureFiles {
   struct Node {
     FileKind kind = FileKind::kFolder;
     std::string bytes;                  // a file's content, a link's target
-    std::vector<std::string> children;  // a folder's names, in the order added
+    std::vector<std::string> children;  // a directory's names, in the order added
   };
   Result<void> add(std::string_view path, FileKind kind, std::string bytes);
   [[nodiscard]] const Node* find(std::string_view path) const;
@@ -79,7 +79,7 @@ class MemoryFiles final : public CaptureFiles {
 /// when it is more than `max_bytes`.
 Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes);
 
-/// Whether a link at `link_path` ("sys/kernel/slab/x", relative to the folder it must not leave) with this target stays
+/// Whether a link at `link_path` ("sys/kernel/slab/x", relative to the directory it must not leave) with this target stays
 /// inside: not absolute, and never above the top on its way. Links on the way are not looked at.
 bool link_stays_inside(std::string_view link_path, std::string_view target);
 

@@ -175,7 +175,7 @@ Result<YamlMap> parse_flat_yaml(std::string_view text, std::string_view file) {
     YamlPair pair;
     pair.line = lines.number;
     if (!take_key(line, pair.key)) return yaml_error(file, pair.line, "not `key: value`");
-    if (find_pair(map, pair.key) != nullptr) return yaml_error(file, pair.line, pair.key + ": stands twice");
+    if (find_pair(map, pair.key) != nullptr) return yaml_error(file, pair.line, pair.key + ": appears twice");
     const std::string_view marker = trim(line);
     if (marker == ">" || marker == ">-" || marker == "|" || marker == "|-") {
       pair.value = take_block(lines, marker.front() == '>');
@@ -203,7 +203,7 @@ Result<std::vector<YamlMap>> parse_yaml_list(std::string_view text, std::string_
       YamlPair pair;
       pair.line = lines.number;
       if (!take_key(line, pair.key)) return yaml_error(file, pair.line, "not `- {key: value, ...}`");
-      if (find_pair(map, pair.key) != nullptr) return yaml_error(file, pair.line, pair.key + ": stands twice");
+      if (find_pair(map, pair.key) != nullptr) return yaml_error(file, pair.line, pair.key + ": appears twice");
       if (const char* wrong = take_value(line, ",}", pair.value))
         return yaml_error(file, pair.line, pair.key + ": " + wrong);
       map.push_back(std::move(pair));

@@ -106,7 +106,7 @@ Result<PollInfo> parse_poll_info(std::string_view text, std::string_view file) {
   const auto realtime_ns = parse_iso8601_utc(realtime->value);
   if (!realtime_ns) return wrong(file, *realtime, "is not a time like 2026-11-20T15:00:00Z");
   const YamlPair* monotonic = find_pair(map, "monotonic_ns");
-  if (monotonic == nullptr) return missing(text, file, "monotonic_ns", "nanoseconds of a clock that never goes back");
+  if (monotonic == nullptr) return missing(text, file, "monotonic_ns", "nanoseconds of the monotonic clock");
   const auto monotonic_ns = parse_i64(monotonic->value);
   if (!monotonic_ns || *monotonic_ns < 0) return wrong(file, *monotonic, "is not a number of nanoseconds");
   return PollInfo{.label = value_of(map, "label"), .realtime_ns = *realtime_ns, .monotonic_ns = *monotonic_ns};
@@ -126,11 +126,11 @@ Result<std::vector<RecordedError>> parse_recorded_errors(std::string_view text, 
     const YamlPair* sysctl = find_pair(map, "sysctl");
     const YamlPair* number = find_pair(map, "errno");
     if ((path == nullptr) == (sysctl == nullptr)) {
-      return yaml_error(file, map.front().line, "wants either path or sysctl, as in `- {path: /proc/x, errno: 13}`");
+      return yaml_error(file, map.front().line, "needs either path or sysctl, as in `- {path: /proc/x, errno: 13}`");
     }
     const auto value = number == nullptr ? std::nullopt : parse_u64(number->value);
     if (!value || *value == 0 || *value > 4095)
-      return yaml_error(file, map.front().line, "errno: wants a number, 1 to 4095");
+      return yaml_error(file, map.front().line, "errno: needs a number, 1 to 4095");
     const YamlPair* name = path != nullptr ? path : sysctl;
     if (name->value.empty()) return yaml_error(file, map.front().line, name->key + ": is empty");
     errors.push_back({.is_sysctl = sysctl != nullptr, .name = name->value, .system_errno = static_cast<int>(*value)});

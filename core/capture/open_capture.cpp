@@ -22,7 +22,7 @@ bool takes_anything(const std::string& /*reference*/) { return true; }
 Result<OpenedView> open_capture_view(const std::string& reference, const ViewOptions& options) {
   CaptureReference parsed{.path = reference, .poll = 0};
   if (options.takes_poll) parsed = parse_capture_reference(reference);
-  // An archive stays open and is read from there; the files of a folder are opened one by one.
+  // An archive stays open and is read from there; the files of a directory are opened one by one.
   auto capture = options.load_now && is_directory(parsed.path)
                      ? load_capture_folder(parsed.path, options.max_bytes)
                      : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes});

@@ -64,7 +64,7 @@ class ArchiveWriter {
       if (!kind) return kind.error();
       Result<void> added;
       if (*kind == FileKind::kFolder) {
-        if (depth > 64) return refused(files_.full_name(inner), "folders in folders, deeper than a kernel's");
+        if (depth > 64) return refused(files_.full_name(inner), "directories nested deeper than a kernel's");
         added = add_tree(inner, depth + 1);
       } else if (*kind == FileKind::kFile) {
         added = add_file(inner);
@@ -73,7 +73,7 @@ class ArchiveWriter {
         if (!target) return target.error();
         added = add_header(inner, AE_IFLNK, 0777, 0, *target);
       } else {
-        added = refused(files_.full_name(inner), "is neither a file nor a folder nor a symbolic link");
+        added = refused(files_.full_name(inner), "is neither a file nor a directory nor a symbolic link");
       }
       if (!added) return added;
     }
@@ -160,7 +160,7 @@ Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_
     written = system_error(archive_path, ENOMEM);
   }
   if (written && ::fsync(fd) != 0 && errno != EINVAL)
-    written = system_error(archive_path, errno, "cannot bring the archive to the disk");
+    written = system_error(archive_path, errno, "cannot sync the archive to the disk");
   return written;
 #else
   (void)files;
@@ -168,7 +168,7 @@ Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_
   Error error;
   error.code = ErrorCode::kNotPresent;
   error.path = archive_path;
-  error.detail = "this build writes captures to folders only (it has no libarchive)";
+  error.detail = "this build writes captures to directories only (it has no libarchive)";
   return error;
 #endif
 }
@@ -178,7 +178,7 @@ Result<void> pack_capture(const std::string& folder, const std::string& archive_
   if (!files) return files.error();
   const std::string unfinished = archive_path + ".tmp";
   if (::unlink(unfinished.c_str()) != 0 && errno != ENOENT)
-    return system_error(unfinished, errno, "cannot remove what was left there");
+    return system_error(unfinished, errno, "cannot remove the unfinished archive left there");
   const UniqueFd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return system_error(unfinished, errno, "cannot write the archive");
   Result<void> written = pack_capture(**files, archive_path, fd.get());

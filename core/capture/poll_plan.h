@@ -25,7 +25,7 @@ struct PollRecord {
   int system_errno = 0;  ///< Of the two errors.
 };
 
-/// The files of one poll, by their path below its folder. Holds views into the records that it was made from.
+/// The files of one poll, by their path below its directory. Holds views into the records that it was made from.
 /// Thread safety: a plain value.
 struct PollPlan {
   std::map<std::string, std::string_view> files;

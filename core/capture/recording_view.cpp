@@ -110,7 +110,7 @@ Result<void> RecordingKernelView::find_polls() {
     const std::uint64_t number = parse_u64(name).value_or(0);
     next_number_ = std::max(next_number_, number + 1);
     const std::string info_path = name + "/poll.yaml";
-    if (const auto read = (*files)->read(info_path, text); !read) continue;  // somebody's folder, not a poll
+    if (const auto read = (*files)->read(info_path, text); !read) continue;  // somebody's directory, not a poll
     const auto info = parse_poll_info(text.view(), (*files)->full_name(info_path));
     if (!info) return info.error();
     const auto bytes = writer_.measure(name);
@@ -134,7 +134,7 @@ Result<void> RecordingKernelView::write_manifest() {
   manifest.nodes = count_nodes(inner_);
   manifest.how =
       options_.how.empty() ? "Recorded by memstatd while it polled: what each read of the kernel returned." : options_.how;
-  manifest.edits = "Kernel addresses in text were set to zero at equal width; nothing else was changed.";
+  manifest.edits = "Kernel addresses in text were replaced by zeros of the same width; nothing else was changed.";
   if (polls_.empty()) return replace_manifest(manifest);
 
   const auto files = open_files();
@@ -146,7 +146,7 @@ Result<void> RecordingKernelView::write_manifest() {
   if (!old) return old.error();
   if (old->os != manifest.os || old->page_size != manifest.page_size || old->cpu_count != manifest.cpu_count) {
     Error error = data_error(
-        name, 0, "the folder holds polls of another kernel (system, page size or CPUs differ); record into another folder");
+        name, 0, "the directory holds polls of another kernel (system, page size or CPUs differ); record into another one");
     error.offset.reset();
     return error;
   }
@@ -362,7 +362,7 @@ Result<void> RecordingKernelView::end_poll() {
 Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
   const auto too_large = [this] {
     return system_error(writer_.name(), EFBIG,
-                        "this poll alone is larger than the recording may be; raise capture.max_bytes");
+                        "this poll alone is larger than the limit of a recording; raise capture.max_bytes");
   };
   if (taken.records_.overflowed) return too_large();
   try {

@@ -60,15 +60,15 @@ class TakenPoll {
 /// than it began in, or between polls, is passed on but not recorded. When a path is read twice in a poll, the last counts.
 /// Failed reads are recorded, but ENOENT, which a replay gives anyway. Failed keep_open calls are recorded in every poll.
 /// What a capture cannot say: a link that leaves the file system it is in, names of sysctls that were listed but not read.
-/// Names that were listed but not read replay as empty folders.
-/// Kernel addresses in text are zeroed at equal width, see zero_kernel_addresses. Files are mode 0600, folders 0700.
+/// Names that were listed but not read replay as empty directories.
+/// Kernel addresses in text are zeroed at equal width, see zero_kernel_addresses. Files are mode 0600, directories 0700.
 /// Thread safety: reads as KernelView says; begin_poll and take_poll in one thread, also while reads are under way;
 /// write_poll in one thread, which may be another.
 class RecordingKernelView final : public ForwardingKernelView {
  public:
   /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes what an interrupted recording left,
-  /// continues after the polls that are there. Errors: those of FolderWriter::open; kData when the folder holds what is no
-  /// recording, or polls of a kernel with another system, page size or number of CPUs.
+  /// continues after the polls that are there. Errors: those of FolderWriter::open; kData when the directory holds what is
+  /// no recording, or polls of a kernel with another system, page size or number of CPUs.
   static Result<std::unique_ptr<RecordingKernelView>> create(KernelView& inner, RecordingOptions options,
                                                              const Clock& clock);
   ~RecordingKernelView() override;

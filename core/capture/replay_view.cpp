@@ -31,7 +31,7 @@ const RecordedError* find_error(const std::vector<RecordedError>& errors, bool i
 }
 
 Error replayed(const RecordedError& error) {
-  return system_error(error.name, error.system_errno, "failed so when it was captured");
+  return system_error(error.name, error.system_errno, "failed in this way when it was captured");
 }
 
 /// Reads a text file of the capture if it is there; `present` says so.
@@ -97,13 +97,13 @@ Result<std::unique_ptr<CapturedKernelView>> CapturedKernelView::open(std::unique
     if (!is_poll_folder(name)) continue;
     const auto kind = files->kind(name);
     if (!kind) return kind.error();
-    if (*kind != FileKind::kFolder) return refused(files->full_name(name), "is not a folder, as a poll must be");
+    if (*kind != FileKind::kFolder) return refused(files->full_name(name), "is not a directory, as a poll must be");
     auto poll = open_poll(*files, name);
     if (!poll) return poll.error();
     if (!poll->folder.empty()) polls.push_back(std::move(*poll));
   }
   if (polls.empty())
-    return refused(files->name(), "the capture holds no whole poll (a folder like 000000 with a poll.yaml)");
+    return refused(files->name(), "the capture holds no complete poll (a directory like 000000 with a poll.yaml)");
   return std::unique_ptr<CapturedKernelView>(
       new CapturedKernelView(std::move(files), std::move(*manifest), std::move(polls)));
 }
@@ -143,7 +143,7 @@ Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_las
     const bool is_last = taken >= pending.size();
     if (part.empty() || part == ".") continue;  // only a link's target has such parts
     if (part == "..") {
-      if (resolved.size() <= base) return refused(files_->full_name(resolved.view()), "a link leads out of the capture");
+      if (resolved.size() <= base) return refused(files_->full_name(resolved.view()), "a link points out of the capture");
       resolved.remove_last_component();
       kind = FileKind::kFolder;
       continue;
@@ -157,7 +157,7 @@ Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_las
       const auto target = files_->read_link(resolved.view());
       if (!target) return target.error();
       if (target->empty() || target->front() == '/') {
-        return refused(files_->full_name(resolved.view()), "the link leads out of the capture, to \"" + *target + "\"");
+        return refused(files_->full_name(resolved.view()), "the link points out of the capture, to \"" + *target + "\"");
       }
       FixedPath ahead;
       if (!ahead.assign(*target) || (!is_last && !(ahead.append("/") && ahead.append(pending.view().substr(taken))))) {
@@ -205,7 +205,7 @@ Result<std::string> CapturedKernelView::read_link(std::string_view path) {
   if (*kind != FileKind::kLink) return system_error(path, EINVAL, "is not a link");
   auto target = files_->read_link(resolved.view());
   if (target && !link_stays_inside(path.substr(1), *target)) {
-    return refused(files_->full_name(resolved.view()), "the link leads out of the capture, to \"" + *target + "\"");
+    return refused(files_->full_name(resolved.view()), "the link points out of the capture, to \"" + *target + "\"");
   }
   return target;
 }

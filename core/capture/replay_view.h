@@ -19,8 +19,8 @@ namespace memstat {
 /// Shows the selected poll of a capture, at first poll 0. A file that the poll does not have is kNotPresent; a read that
 /// failed when it was recorded fails with the same errno. Links are followed inside the poll's `fs` only; one that leaves it
 /// is kData. keep_open says whether the selected poll has the file. Listing a sysctl prefix lists the names captured below
-/// it. Folders without poll.yaml, and those whose name is not digits (NNNNNN.tmp), are not polls. Thread safety: reads may
-/// run at once, also while another poll is being selected: each read sees one poll.
+/// it. Directories without poll.yaml, and those whose name is not digits (NNNNNN.tmp), are not polls. Thread safety: reads
+/// may run at once, also while another poll is being selected: each read sees one poll.
 class CapturedKernelView final : public KernelView {
  public:
   /// Reads the manifest and every poll.yaml and errors.yaml. Errors: kNotPresent without a manifest, kData with file and
@@ -30,7 +30,7 @@ class CapturedKernelView final : public KernelView {
   [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
   /// At least 1.
   [[nodiscard]] std::size_t poll_count() const { return polls_.size(); }
-  /// Polls count from 0, oldest first, whatever their folders' numbers are. Error: kNotPresent beyond the last.
+  /// Polls count from 0, oldest first, whatever their directories' numbers are. Error: kNotPresent beyond the last.
   Result<void> select_poll(std::size_t index);
   [[nodiscard]] std::size_t selected_poll() const;
   /// Requires index < poll_count(). Lives as long as the view.
@@ -67,14 +67,14 @@ class CapturedKernelView final : public KernelView {
   std::atomic<const Poll*> selected_;  // into polls_, which does not change
 };
 
-/// A capture in a folder. Errors: those of CapturedKernelView::open, and system_error. For archives see archive.h.
+/// A capture in a directory. Errors: those of CapturedKernelView::open, and system_error. For archives see archive.h.
 Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder);
-/// The same, read as a whole now, for a process that is about to give up the right to read the folder. kData when it is more
-/// than `max_bytes`.
+/// The same, read as a whole now, for a process that is about to give up the right to read the directory. kData when it is
+/// more than `max_bytes`.
 Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder,
                                                                 std::uint64_t max_bytes = kMaxCaptureBytes);
 
-/// Whether `name` is the name of a poll's folder: six digits, or more without a leading zero.
+/// Whether `name` is the name of a poll's directory: six digits, or more without a leading zero.
 bool is_poll_folder(std::string_view name);
 
 }  // namespace memstat

@@ -17,7 +17,7 @@ namespace {
 constexpr char kNul = '\0';
 constexpr std::string_view kEnd(&kNul, 1);
 
-/// Folders visited in one read, whatever the bounds say: a tree without end must not hold up the other sources.
+/// Directories visited in one read, whatever the bounds say: a tree without end must not hold up the other sources.
 constexpr std::size_t kMostVisits = 16384;
 
 constexpr std::string_view kPresence2 = "memory.current";
@@ -108,7 +108,7 @@ Result<void> find_hierarchy(KernelView& view, const ControlGroupBuffers& buffers
     if (*is_it) return found(view, kControlGroupFolder, false, scratch, hierarchy);
   }
   return system_error(kControlGroupFolder, ENOENT,
-                      "no control group with a memory controller is below this folder; hierarchies that are mounted "
+                      "no control group with a memory controller is below this directory; hierarchies mounted "
                       "elsewhere are not read");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Many small files, or sysctls, in one buffer, each with its name: how a source that reads a folder hands it to its parser.
-// A record is the length of the name and of the content (both 32 bits, host byte order), the name, the content.
+// Many small files, or sysctls, in one buffer, each with its name: how a source that reads a directory hands it to its
+// parser. A record is the length of the name and of the content (both 32 bits, host byte order), the name, the content.
 #pragma once
 
 #include <cstddef>

@@ -99,8 +99,8 @@ Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std
   if (auto result = view.read_file(kZones, bytes); !result) return result.error();
   std::optional<std::size_t> offset;
   const std::vector<Span> spans = spans_of(bytes.view(), view.page_size(), offset);
-  if (offset) return data_error(kZones, *offset, "a number of pages is expected behind the word");
-  if (spans.empty()) return not_told(kZones, "this kernel does not say there where its zones begin");
+  if (offset) return data_error(kZones, *offset, "expected a number of pages after the word");
+  if (spans.empty()) return not_told(kZones, "this kernel does not report there where its zones start");
   MemoryBlock found;
   std::vector<std::uint32_t> nodes;
   std::uint64_t last = 0;
@@ -114,13 +114,13 @@ Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std
   if (nodes.size() == 1) return found;
   if (nodes.size() > 1) {
     return not_told(kZones, "zones of the nodes " + join(nodes) + " overlap around " + hex(address) +
-                                ": this kernel does not tell which of them it is");
+                                ": this kernel does not report which of them it is");
   }
-  return not_told(kZones, hex(address) + " is no memory" +
-                              (address > last ? ": it lies beyond the last of it, " + hex(last) : ": it lies in a hole"));
+  return not_told(kZones, hex(address) + " is not memory" +
+                              (address > last ? ": it lies beyond the end of memory, " + hex(last) : ": it lies in a hole"));
 }
 
-/// One file of a block's folder, without its newline. An error becomes nothing where the file is not there.
+/// One file of a block's directory, without its newline. An error becomes nothing where the file is not there.
 Result<std::string> block_file(KernelView& view, const std::string& folder, std::string_view name) {
   Buffer bytes;
   if (auto result = view.read_file(folder + "/" + std::string(name), bytes); !result) {
@@ -130,7 +130,7 @@ Result<std::string> block_file(KernelView& view, const std::string& folder, std:
   return std::string(trim(bytes.view()));
 }
 
-/// The nodes that a block's folder has links to, "node0" and so on.
+/// The nodes that a block's directory has links to, "node0" and so on.
 std::vector<std::uint32_t> nodes_among(const std::vector<std::string>& names) {
   constexpr std::string_view kNode = "node";
   std::vector<std::uint32_t> nodes;
@@ -160,9 +160,9 @@ Error no_block(KernelView& view, std::uint64_t address, std::uint64_t size) {
   const std::uint64_t blocks = block_count(view);
   if (blocks != 0 && address / size >= blocks && blocks <= kMostAddress / size) {
     return not_told(kBlocks,
-                    hex(address) + " is no memory: it lies beyond the last block, which ends at " + hex(blocks * size - 1));
+                    hex(address) + " is not memory: it lies beyond the last block, which ends at " + hex(blocks * size - 1));
   }
-  return not_told(kBlocks, hex(address) + " is no memory: there is no block of memory there");
+  return not_told(kBlocks, hex(address) + " is not memory: no memory block is there");
 }
 
 /// The zone decides; what is known of the block stays.
@@ -189,7 +189,7 @@ Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address) {
     return find_zone(view, address, {});  // CONFIG_MEMORY_HOTPLUG=n
   }
   const auto size = parse_hex(trim(bytes.view()));
-  if (!size || *size == 0) return data_error(size_file, 0, "the size of a block is expected, hexadecimal and not 0");
+  if (!size || *size == 0) return data_error(size_file, 0, "expected the size of a block, hexadecimal and not 0");
 
   const std::uint64_t number = address / *size;
   const std::string folder = std::string(kBlocks) + "/memory" + std::to_string(number);
@@ -201,7 +201,7 @@ Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address) {
   const auto index = block_file(view, folder, "phys_index");
   if (!index) return index.error();
   if (!index->empty() && parse_hex(*index) != number) {
-    return data_error(folder + "/phys_index", 0, "the number of the block is expected, hexadecimal");
+    return data_error(folder + "/phys_index", 0, "expected the number of the block, hexadecimal");
   }
   const auto state = block_file(view, folder, "state");
   if (!state) return state.error();

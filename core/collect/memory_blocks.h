@@ -17,12 +17,12 @@ struct MemoryBlock {
   bool is_online = false;   ///< False: the kernel does not use this memory now.
 };
 
-/// Looks in /sys/devices/system/memory (drivers/base/memory.c; kernels with CONFIG_MEMORY_HOTPLUG): a folder memoryN for the
-/// Nth block of block_size_bytes, with its state and a link to each node that has memory in it. Where there is no such link
-/// (kernels without CONFIG_NUMA), more than one, or no such folder, the zones of /proc/zoneinfo tell: an address that lies
-/// between begin and end of zones of one node only is that node's.
-/// Errors: kNotPresent for an address that is no memory, and for one whose node this kernel does not tell, kData for files
-/// that make no sense, and those of the view. Thread safety: that of the view.
+/// Looks in /sys/devices/system/memory (drivers/base/memory.c; kernels with CONFIG_MEMORY_HOTPLUG): a directory memoryN for
+/// the Nth block of block_size_bytes, with its state and a link to each node that has memory in it. Where there is no such
+/// link (kernels without CONFIG_NUMA), more than one, or no such directory, the zones of /proc/zoneinfo tell: an address
+/// that lies between begin and end of zones of one node only is that node's. Errors: kNotPresent for an address that is no
+/// memory, and for one whose node this kernel does not tell, kData for files that make no sense, and those of the view.
+/// Thread safety: that of the view.
 Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address);
 
 }  // namespace memstat

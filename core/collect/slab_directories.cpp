@@ -59,7 +59,7 @@ std::string_view name_on(std::string_view line, const Columns& columns, std::opt
   return trim(rest);
 }
 
-/// The folder that an entry is or leads to.
+/// The directory that an entry is or leads to.
 std::string target_of(KernelView& view, const std::string& entry) {
   const auto link = view.read_link(std::string(kFolder) + entry);
   return link ? link->substr(link->rfind('/') + 1) : entry;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which folder of /sys/kernel/slab belongs to which cache of /proc/slabinfo.
+// Which directory of /sys/kernel/slab belongs to which cache of /proc/slabinfo.
 //
-// Each cache that slabinfo lists has an entry of its name in /sys/kernel/slab, with '!' for '/': a folder, or a link to one
-// with a made-up name (":0000064") that several names may lead to, since caches of like objects are merged (sysfs_slab_add
-// and sysfs_slab_alias of mm/slub.c). slabinfo lists a merged cache under one of its names only; links of other names are no
-// cache's. So the names of slabinfo are the way in. But a link is made anew when another cache of its name comes, and then
-// leads away from the one that slabinfo lists.
+// Each cache that slabinfo lists has an entry of its name in /sys/kernel/slab, with '!' for '/': a directory, or a link to
+// one with a made-up name (":0000064") that several names may lead to, since caches of like objects are merged
+// (sysfs_slab_add and sysfs_slab_alias of mm/slub.c). slabinfo lists a merged cache under one of its names only; links of
+// other names are no cache's. So the names of slabinfo are the way in. But a link is made anew when another cache of its
+// name comes, and then leads away from the one that slabinfo lists.
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ struct SlabFolder {
   std::string folder;  ///< Its entry of /sys/kernel/slab; "": there is none, or it is not sure to be this cache's.
 };
 
-/// The caches of slabinfo in its order, lines that are no cache's left out, and their folders. A folder is sure when its
-/// slab_size is what slabinfo says and no other name leads there. `scratch` holds one file at a time.
-/// Errors: those of reading slabinfo, and of a slab_size that is there but cannot be read.
+/// The caches of slabinfo in its order, lines that are no cache's left out, and their directories. A directory is sure when
+/// its slab_size is what slabinfo says and no other name leads there. `scratch` holds one file at a time. Errors: those of
+/// reading slabinfo, and of a slab_size that is there but cannot be read.
 Result<std::vector<SlabFolder>> find_slab_folders(KernelView& view, Buffer& scratch);
 
 }  // namespace memstat

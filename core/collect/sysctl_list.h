@@ -43,9 +43,9 @@ Result<void> for_each_listed_sysctl(std::string_view origin, std::string_view bu
     if (name == kEndOfListedSysctls) return {};
     if (take(name, bytes)) continue;
     return data_error(origin, static_cast<std::uint64_t>(bytes.data() - bundle.data()),
-                      "a sysctl holds something else than a number of 1, 2, 4 or 8 bytes");
+                      "a sysctl holds something other than a number of 1, 2, 4 or 8 bytes");
   }
-  return data_error(origin, bundle.size(), "what was read ends early");
+  return data_error(origin, bundle.size(), "the data ends early");
 }
 
 /// A number as sysctls hold them: an unsigned integer of 1, 2, 4 or 8 bytes in host byte order. Nothing for other sizes.

@@ -239,10 +239,10 @@ MEMSTAT_EXPORT void memstat_set_percpu_caller_uint64(struct memory_type* mtp, in
 /* ==== Additions: what follows is not in FreeBSD's <memstat.h> ===================================================== */
 
 /*
- * Reads the capture at `reference` (a folder, .tar or .tar.zst; PATH or PATH@POLL) instead of the kernel from the next query
- * on, whatever MEMSTAT_CAPTURE says; "live" or "" goes to this machine's kernel, also whatever it says; NULL goes back to
- * MEMSTAT_CAPTURE, or the kernel when it is not set or "live". Types listed so far stay.
- * 0, or -1 with the list's error set (NOTPRESENT, PERMISSION, DATAERROR, VERSION, IO, NOMEMORY) and everything as it was.
+ * Reads the capture at `reference` (a directory, .tar or .tar.zst; PATH or PATH@POLL) instead of the kernel from the next
+ * query on, whatever MEMSTAT_CAPTURE says; "live" or "" goes to this machine's kernel, also whatever it says; NULL goes back
+ * to MEMSTAT_CAPTURE, or the kernel when it is not set or "live". Types listed so far stay. 0, or -1 with the list's error
+ * set (NOTPRESENT, PERMISSION, DATAERROR, VERSION, IO, NOMEMORY) and everything as it was.
  */
 MEMSTAT_EXPORT int memstat_mtl_set_capture(struct memory_type_list* list, const char* reference);
 

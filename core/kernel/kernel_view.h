@@ -54,12 +54,12 @@ class KernelView {
   [[nodiscard]] virtual bool may_read(std::string_view path);
   /// Where a symbolic link points, as written in the link.
   virtual Result<std::string> read_link(std::string_view path);
-  /// Names in a folder without "." and "..", sorted.
+  /// Names in a directory without "." and "..", sorted.
   virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& names);
-  /// Names of the folders in a folder of /proc or /sys, in any order, each followed by a NUL, which no name holds. Links to
-  /// folders need not be among them. For trees that are walked at every read: the Linux view allocates nothing in the steady
-  /// state, and where the kernel counts no sub-folders it does not list the files either. This one, which any view has,
-  /// tries each name that list_directory gives.
+  /// Names of the directories in a directory of /proc or /sys, in any order, each followed by a NUL, which no name holds.
+  /// Links to directories need not be among them. For trees that are walked at every read: the Linux view allocates nothing
+  /// in the steady state, and where the kernel counts no sub-folders it does not list the files either. This one, which any
+  /// view has, tries each name that list_directory gives.
   virtual Result<void> list_folders(std::string_view path, Buffer& names);
   /// The raw bytes of one sysctl. `size_hint` is the size expected, in bytes (0: not known); a stream that grew meanwhile is
   /// read again with more room, a bounded number of times.

@@ -18,7 +18,7 @@ class CapturedKernelView;
 /// How much of a capture is read into memory or unpacked unless told otherwise, B: a small archive can hold anything.
 inline constexpr std::uint64_t kMaxCaptureBytes = 512ULL << 20;
 
-/// What users write for this machine's kernel. A folder of that name is `./live`.
+/// What users write for this machine's kernel. A directory of that name is `./live`.
 inline constexpr std::string_view kLiveReference = "live";
 
 struct ViewOptions {

@@ -53,7 +53,7 @@ bool has_offsets(int fd) {
   return ::pread(fd, &nothing, 0, 0) >= 0 || errno != ESPIPE;
 }
 
-/// The folder and the name in it.
+/// The directory and the name in it.
 std::pair<std::string_view, std::string_view> split(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {".", path};
@@ -99,8 +99,8 @@ Result<UniqueFd> PosixFiles::open_again(std::string_view path, int folder) {
   UniqueFd opened(open_for_reading(name, 0, folder));
   if (opened) return opened;
   if (errno != EACCES && errno != EPERM) return access_error(path, errno);
-  return system_error(
-      path, errno, "it cannot be read at an offset, so it is opened at every read, which needs a file that anyone may read");
+  return system_error(path, errno,
+                      "it cannot be read at an offset, so it is opened at every read; every user must be able to read it");
 }
 
 Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManner manner) {
@@ -138,7 +138,7 @@ Result<std::string> PosixFiles::read_link(std::string_view path) {
   const ssize_t length = ::readlink(terminated.c_str(), target.data(), target.size());
   if (length < 0) return access_error(path, errno);
   if (static_cast<std::size_t>(length) == target.size())
-    return system_error(path, ENAMETOOLONG, "what the link says is too long");
+    return system_error(path, ENAMETOOLONG, "the target of the link is too long");
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 

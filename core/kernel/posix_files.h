@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Files, links and folders of this machine by POSIX calls: what the live views of all systems share.
+// Files, links and directories of this machine by POSIX calls: what the live views of all systems share.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum class ReadManner {
 /// Reads files by path, from a kept descriptor where there is one.
 ///
 /// A kept file that cannot be read at an offset (numbers of debugfs, a FIFO) gives its content only once to a descriptor. So
-/// its folder is kept instead, and the file is opened in it at every read, which needs no right to the folders above:
+/// its directory is kept instead, and the file is opened in it at every read, which needs no right to the directories above:
 /// debugfs itself is root's, its files are readable by anyone. Thread safety: keep_open only before the first read; then the
 /// set of kept files is fixed and reads take no lock. Reads may run at once, of the same kept path as well: no read moves a
 /// file offset that another one sees.

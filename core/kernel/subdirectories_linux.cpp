@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kNul = '\0';  // ends a name
 
-/// Whether the entry of that type is a folder. File systems may leave the type out (DT_UNKNOWN); the kernel's own do not.
+/// Whether the entry of that type is a directory. File systems may leave the type out (DT_UNKNOWN); the kernel's own do not.
 bool is_folder(int parent, const char* name, unsigned char type) {
   if (type != DT_UNKNOWN) return type == DT_DIR;
   struct stat status {};
@@ -52,7 +52,7 @@ Result<void> list_kernel_folders(std::string_view path, Buffer& names) {
   struct stat status {};
   if (::stat(terminated.c_str(), &status) != 0) return system_error(path, errno);
   if (!S_ISDIR(status.st_mode)) return system_error(path, ENOTDIR);
-  // A folder has a link in its parent, its own ".", and the ".." of each sub-folder. Most control groups have none, and
+  // A directory has a link in its parent, its own ".", and the ".." of each sub-folder. Most control groups have none, and
   // their dozens of files cost six times this call. (File systems that do not count say 1.)
   if (status.st_nlink == 2) return {};
   int opened = -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sub-folders of a folder of a Linux kernel's own file systems, without the heap: opendir(3) takes 32 KiB of it each time.
+// Sub-folders of a directory of a Linux kernel's own file systems, without the heap: opendir(3) takes 32 KiB of it each
+// time.
 #pragma once
 
 #include <string_view>

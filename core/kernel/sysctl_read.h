@@ -40,7 +40,7 @@ Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size
       std::size_t length = room;
       const int failure = call(out.data(), &length);
       if (failure == 0) {
-        if (length > room) return data_error(name, room, "the kernel says that it stored more than there was room for");
+        if (length > room) return data_error(name, room, "the kernel reports more bytes than the buffer holds");
         out.resize(length);
         return {};
       }

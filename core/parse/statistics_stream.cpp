@@ -23,7 +23,7 @@ Result<StatisticsStream> StatisticsStream::open(std::string_view name, std::stri
   if (bytes.empty()) return data_error(name, 0, "the stream is empty");
   if (bytes.size() < kHeaderSize) return version_error(name, bytes.size(), "ends within its header of 16 bytes");
   if (const auto version = load<std::uint32_t>(bytes, 0); version != 1) {
-    return version_error(name, 0, "version " + std::to_string(version) + " where 1 is known");
+    return version_error(name, 0, "version " + std::to_string(version) + ", but only version 1 is known");
   }
   StatisticsStream stream;
   stream.name_ = name;
@@ -32,9 +32,9 @@ Result<StatisticsStream> StatisticsStream::open(std::string_view name, std::stri
   stream.cpu_slots_ = load<std::uint32_t>(bytes, 4);
   stream.count_ = load<std::uint32_t>(bytes, 8);
   if (stream.cpu_slots_ == 0 || stream.cpu_slots_ > kMostCpus) {
-    return data_error(name, 4, "says that there are slots for " + std::to_string(stream.cpu_slots_) + " CPUs");
+    return data_error(name, 4, "has slots for " + std::to_string(stream.cpu_slots_) + " CPUs");
   }
-  if (stream.count_ == 0) return data_error(name, 8, "names nothing at all");
+  if (stream.count_ == 0) return data_error(name, 8, "has no records");
   if (const std::size_t whole = (bytes.size() - kHeaderSize) / stream.record_size(); whole < stream.count_) {
     return data_error(name, bytes.size(),
                       "ends within record " + std::to_string(whole) + " of " + std::to_string(stream.count_) + " with " +

@@ -9,7 +9,7 @@ namespace memstat {
 namespace {
 
 constexpr std::string_view kNumaPrefix = "numa_";
-constexpr std::string_view kCutShort = "has a zone that is cut short";
+constexpr std::string_view kCutShort = "has an incomplete zone";
 
 /// The whole rest of a line as a number.
 std::optional<std::uint64_t> number_of(std::string_view rest) { return parse_u64(trim(rest)); }
@@ -61,7 +61,7 @@ bool ZoneInfoReader::next_zone(ZoneInfo& zone) {
   if (!peek(line)) return false;
   zone = {.key = {}, .offset = offset(), .watermarks = {}, .numa_events = {}};
   line = trim(line);
-  if (!take_zone(line, zone.key)) return fail(offset(), "is to name a node and a zone here: \"Node 0, zone Normal\"");
+  if (!take_zone(line, zone.key)) return fail(offset(), "must name a node and a zone here: \"Node 0, zone Normal\"");
   if (!is_first_ && zone.key.node < node_) return fail(offset(), "names nodes out of order");
   is_first_ = false;
   node_ = zone.key.node;
@@ -101,7 +101,7 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
     }
     if (figure == nullptr || figure->has_value()) continue;
     *figure = number_of(line);
-    if (!*figure) return fail(offset(), "is to have a number of pages here");
+    if (!*figure) return fail(offset(), "must have a number of pages here");
   }
   return fail(zone.offset, kCutShort);
 }
@@ -120,12 +120,12 @@ bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
       is_whole_ = true;
     } else if (word == "cpu:") {
       cpu = number_of(rest);
-      if (!cpu) return fail(offset(), "is to have the number of a CPU here");
+      if (!cpu) return fail(offset(), "must have the number of a CPU here");
       if (cpu_ && *cpu <= *cpu_) return fail(offset(), "names CPUs out of order");
       cpu_ = cpu;
     } else if (word == "count:" && cpu) {
       const auto pages = parse_i64(trim(rest));  // the kernel prints an int, which other CPUs may be changing
-      if (!pages) return fail(offset(), "is to have a number of pages here");
+      if (!pages) return fail(offset(), "must have a number of pages here");
       set = {*cpu, static_cast<std::uint64_t>(std::max<std::int64_t>(*pages, 0))};
       skip();
       return true;
@@ -133,7 +133,7 @@ bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
       const std::size_t place = place_of(ZoneInfo::kNumaEvents, word.substr(kNumaPrefix.size()));
       if (place == ZoneInfo::kNumaEvents.size() || zone.numa_events[place]) continue;
       zone.numa_events[place] = number_of(rest);
-      if (!zone.numa_events[place]) return fail(offset(), "is to have a number of events here");
+      if (!zone.numa_events[place]) return fail(offset(), "must have a number of events here");
     }
   }
   return is_whole_ ? false : fail(zone.offset, kCutShort);

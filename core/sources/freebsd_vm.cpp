@@ -377,7 +377,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   };
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
   if (current) finish_domain(*current, domain, raw.page_size, all, staging);
-  if (!is_ordered) return data_error(kOrigin, bundle.size(), "the domains are not in their order");
+  if (!is_ordered) return data_error(kOrigin, bundle.size(), "the domains are out of order");
   for (const Leaf leaf : {kPageCount, kFreeCount}) {
     if (!numbers[leaf].value) return data_error(kOrigin, bundle.size(), std::string(kLeaves[leaf]) + " is missing");
   }

@@ -195,7 +195,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     return true;
   };
   if (auto result = for_each_listed_sysctl(kTree, bundle, take); !result) return result;
-  if (zone == nullptr) return data_error(kTree, bundle.size(), "no zone is known by its node");
+  if (zone == nullptr) return data_error(kTree, bundle.size(), "no zone has a node");
   figures.finish(*zone);
   return {};
 }
@@ -299,7 +299,7 @@ Result<void> plan_zone(KernelView& view, const TreeNode& node, bool is_secondary
   const auto add_known = [&](std::string_view leaf) -> Result<void> {
     if (auto result = view.read_sysctl(prefix + std::string(leaf), scratch, sizeof(std::uint64_t)); !result) return result;
     const auto value = sysctl_amount(scratch.view());
-    if (!value) return data_error(kTree, 0, prefix + std::string(leaf) + " is no number");
+    if (!value) return data_error(kTree, 0, prefix + std::string(leaf) + " is not a number");
     if (leaf == kLimit) has_limit = *value != 0;
     append_with_prefix(plan, kKnown, *value, leaf);
     return {};
@@ -359,7 +359,7 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, RawByte
   }
   if (plan.size() > kPlanHeader) return {};
   plan.clear();
-  return system_error(kTree, ENOENT, "no node of it is a zone of vm.zone_stats");
+  return system_error(kTree, ENOENT, "none of its nodes is a zone of vm.zone_stats");
 }
 
 /// Reads what the plan says into the bundle. kNotPresent when the kernel has other zones by now, or other limits.

@@ -66,7 +66,7 @@ Result<Columns> parse_header(std::string_view& rest) {
   const std::size_t size = rest.size();
   std::string_view line;
   if (!rest.starts_with("allocinfo - version: ")) {
-    Error error = data_error(kFile, 0, "does not begin with 'allocinfo - version: '");
+    Error error = data_error(kFile, 0, "does not start with 'allocinfo - version: '");
     error.code = ErrorCode::kVersion;
     return error;
   }
@@ -194,10 +194,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     Site site;
     if (!parse_site(line, *columns, site)) {
       return data_error(kFile, offset,
-                        "not a call site's line: a size, a number of calls, file:line and func:name are expected");
+                        "not a call site's line: expected a size, a number of calls, file:line and func:name");
     }
-    if (!add_site(site, staging))
-      return data_error(kFile, offset, "says that one function has more than 2^64 bytes or calls");
+    if (!add_site(site, staging)) return data_error(kFile, offset, "reports a function with more than 2^64 bytes or calls");
   }
   if (staging.types().empty()) return data_error(kFile, text.size(), "names no call site");
   finish_details(staging);

@@ -113,7 +113,7 @@ Result<void> parse_kfence(const Contents& contents, Staging& staging) {
   const auto offset = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
     is_on = is_on || ((line.name == "enabled" || line.name == "total allocations") && line.number != 0);
   });
-  if (offset) return data_error(kPaths[kKfence], *offset, "is to have a name, a colon and a number on a whole line here");
+  if (offset) return data_error(kPaths[kKfence], *offset, "must have a name, a colon and a number on a whole line here");
   if (!is_on) return {};
   for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) { add_kfence_line(line, staging); });
   return {};
@@ -127,7 +127,7 @@ Result<void> parse_slab_checks(std::string_view text, Staging& staging) {
   std::string_view line;
   std::string_view check;
   if (!text.ends_with('\n') || !text.starts_with(kSlabHeading)) {
-    return data_error(kSlabFolder, text.size(), "what was read of the caches ends early");
+    return data_error(kSlabFolder, text.size(), "the data of the caches ends early");
   }
   next_line(rest, line);
   while (next_line(rest, line)) {
@@ -145,7 +145,7 @@ Result<void> parse_slab_checks(std::string_view text, Staging& staging) {
 Result<void> parse_number(const Contents& contents, File file, std::optional<std::uint64_t>& number) {
   if (!contents[file]) return {};
   number = parse_u64(trim(*contents[file]));
-  if (!number) return data_error(kPaths[file], 0, "is to be a number of at most 64 bits");
+  if (!number) return data_error(kPaths[file], 0, "must be a number of at most 64 bits");
   return {};
 }
 
@@ -154,7 +154,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bundle = raw.parts[kBundlePart].view();
   Contents contents;
   if (!find_contents(bundle, kPaths, contents) || !contents[kTainted]) {
-    return data_error(kPaths[kTainted], bundle.size(), "what was read ends early");
+    return data_error(kPaths[kTainted], bundle.size(), "the data ends early");
   }
   std::optional<std::uint64_t> tainted;
   std::optional<std::uint64_t> warnings;
@@ -185,7 +185,7 @@ void add_checks(KernelView& view, const std::string& cache, Buffer& scratch, Buf
 }
 
 /// Reads what checks all caches have, once. A kernel without CONFIG_SLUB_DEBUG has none of the files, one with SLAB (before
-/// 6.8) not the folder: nothing is on there.
+/// 6.8) not the directory: nothing is on there.
 void read_slab_checks(KernelView& view, RawBytes& raw) {
   Buffer& out = raw.parts[kSlabPart];
   if (!out.empty()) return;

@@ -5,7 +5,7 @@
 //   alloc_pages_fail        ever asked for in vain, since 5.13
 //   release_pages_success   ever given back, since 6.9
 //   total_pages, available_pages   since 6.15
-// A kernel without that folder tells CmaTotal and CmaFree in /proc/meminfo: one type, "all areas". Its bytes are not the
+// A kernel without that directory tells CmaTotal and CmaFree in /proc/meminfo: one type, "all areas". Its bytes are not the
 // drivers' alone: pages that are not allocated are lent to processes, which is no use of the area. So it has no limit.
 #include <algorithm>
 #include <array>
@@ -70,7 +70,7 @@ Result<void> finish_area(const Area& area, std::size_t offset, std::uint64_t pag
       !set_bytes(type, Field::kBytesLimit, area.total, page_size) ||
       !set_bytes(type, Field::kMemAlloced, area.allocated, page_size) ||
       !set_bytes(type, Field::kMemFreed, area.released, page_size)) {
-    return data_error(kFolder, offset, "says that an area has more than 2^64 bytes");
+    return data_error(kFolder, offset, "reports an area of more than 2^64 bytes");
   }
   if (area.failed) {
     type.fields.add(Field::kFailures);
@@ -121,12 +121,12 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     if (!number) return data_error(kFolder, offset, "a file of an area holds no number of at most 64 bits");
     area.take(file, *number);
   }
-  if (!is_whole) return data_error(kFolder, offset, "what was read ends early");
+  if (!is_whole) return data_error(kFolder, offset, "the data ends early");
   if (staging.types().empty()) return data_error(kFolder, offset, "names no area");
   return {};
 }
 
-/// As an error of the folder, whichever file it was.
+/// As an error of the directory, whichever file it was.
 Error of_folder(const Error& error) { return system_error(kFolder, error.system_errno, error.path); }
 
 /// Lists the files of every area.
@@ -147,7 +147,7 @@ Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
   Buffer& list = raw.parts[kListPart];
   list.clear();
   std::vector<std::string> names;
-  // Asked of the folder above, so that an error of the folder itself is not taken for its absence.
+  // Asked of the directory above, so that an error of the directory itself is not taken for its absence.
   if (auto result = view.list_directory(kParent, names); !result) return of_folder(result.error());
   if (std::find(names.begin(), names.end(), "cma") != names.end()) {
     auto result = find_areas(view, finding, list);

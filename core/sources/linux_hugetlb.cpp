@@ -104,12 +104,12 @@ struct Pool {
   }
 };
 
-Error too_much(std::size_t offset) { return data_error(kFolder, offset, "says that a pool has more than 2^64 bytes"); }
+Error too_much(std::size_t offset) { return data_error(kFolder, offset, "reports a pool of more than 2^64 bytes"); }
 
 /// Figures that one file cannot give: those of all files of a pool.
 Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging) {
   if (pool.size == 0) return {};
-  if (!pool.pages) return data_error(kFolder, offset, "does not tell how many pages a pool has (nr_hugepages)");
+  if (!pool.pages) return data_error(kFolder, offset, "does not report how many pages a pool has (nr_hugepages)");
   const SizeName name(pool.size);
   StagedType& type = staging.merge(name.view());
   Figures& figures = type.figures;
@@ -193,8 +193,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       return data_error(kFolder, offset, "a file of a pool or a node holds no number of at most 64 bits");
     }
   }
-  if (!is_whole) return data_error(kFolder, offset, "what was read ends early");
-  if (staging.types().empty()) return data_error(kFolder, offset, "names no size of huge pages");
+  if (!is_whole) return data_error(kFolder, offset, "the data ends early");
+  if (staging.types().empty()) return data_error(kFolder, offset, "has no size of huge pages");
   return {};
 }
 
@@ -252,7 +252,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kCount, "nr_hugepages - free_hugepages"},
     {Field::kHeldBytes, "nr_hugepages x page size"},
     {Field::kCountLimit, "nr_hugepages - surplus_hugepages + nr_overcommit_hugepages, none where that is 0"},
-    {Field::kSize, "SIZE of the folder hugepages-SIZEkB"},
+    {Field::kSize, "SIZE of the directory hugepages-SIZEkB"},
     {NodeField::kHeldBytes, "nr_hugepages of the node x page size"},
     {NodeField::kCount, "nr_hugepages - free_hugepages of the node"},
     {NodeField::kFree, "free_hugepages of the node"},

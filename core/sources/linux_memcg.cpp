@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups of Linux, from the memory controller's files in each group's folder below /sys/fs/cgroup.
+// Control groups of Linux, from the memory controller's files in each group's directory below /sys/fs/cgroup.
 //
 //   version 2 (mm/memcontrol.c)          version 1 (mm/memcontrol-v1.c, before 6.11 mm/memcontrol.c)
 //   memory.current  N                    memory.usage_in_bytes            N
@@ -133,14 +133,14 @@ class Parser {
     std::string_view content;
     if (!records.next(root_, content)) return cut_short();
     if (!root_.starts_with(kFolder) || !(root_.size() == kFolder.size() || root_[kFolder.size()] == '/'))
-      return bundle_error("what was read of the groups has no begin");
+      return bundle_error("the data of the groups has no start");
     is_version_1_ = content.starts_with('1');
     while (records.next(name, content)) {
       if (name.empty()) {
         end_group();
         return finish(records, content);
       }
-      if (name.front() != '/') return bundle_error("what was read of the groups has a file that is in none");
+      if (name.front() != '/') return bundle_error("the data of the groups has a file outside any group");
       const std::size_t slash = name.rfind('/');
       begin_group(name.substr(0, slash));
       name_ = name;
@@ -153,7 +153,7 @@ class Parser {
 
  private:
   [[nodiscard]] Error bundle_error(std::string_view what) const { return data_error(kFolder, bundle_.size(), what); }
-  [[nodiscard]] Error cut_short() const { return bundle_error("what was read of the groups has no end"); }
+  [[nodiscard]] Error cut_short() const { return bundle_error("the data of the groups has no end"); }
   /// Something is wrong in the current file, at that offset.
   [[nodiscard]] Error file_error(std::size_t offset, std::string_view what) const {
     std::string path(root_);
@@ -165,7 +165,7 @@ class Parser {
     const auto left_out = parse_u64(trim(content));
     std::string_view name;
     if (!left_out || records.next(name, content) || records.is_cut()) {
-      return bundle_error("what was read of the groups goes on behind its end");
+      return bundle_error("the data of the groups continues after its end");
     }
     staging_.statistics().add(Statistic::kMemcgGroupsLeftOut, *left_out + left_out_);
     return {};
@@ -202,7 +202,7 @@ class Parser {
     for (const KnownFile& known : kKnownFiles) {
       if (known.name != file || known.is_version_1 != is_version_1_) continue;
       const std::uint32_t bit = 1U << static_cast<unsigned>(known.content);
-      if ((taken_ & bit) != 0) return bundle_error("what was read of the groups has a file twice");
+      if ((taken_ & bit) != 0) return bundle_error("the data of the groups has a file twice");
       taken_ |= bit;
       return take(known.content);
     }
@@ -224,7 +224,7 @@ class Parser {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> number() const { return parse_u64(trim(content_)); }
-  [[nodiscard]] Error no_number() const { return file_error(0, "one number from 0 to 2^64 - 1 is expected"); }
+  [[nodiscard]] Error no_number() const { return file_error(0, "expected one number from 0 to 2^64 - 1"); }
 
   void set(Field field, std::uint64_t value) {
     type_->fields.add(field);
@@ -258,7 +258,7 @@ class Parser {
   Result<std::optional<std::uint64_t>> bound() const {
     if (trim(content_) == "max") return std::optional<std::uint64_t>();
     const auto value = number();
-    if (!value) return file_error(0, "\"max\" or one number from 0 to 2^64 - 1 is expected");
+    if (!value) return file_error(0, "expected \"max\" or one number from 0 to 2^64 - 1");
     return *value < kNoLimit ? value : std::optional<std::uint64_t>();
   }
   Result<void> take_limit() {
@@ -277,7 +277,7 @@ class Parser {
   /// Fills in what the current file says behind those keys.
   Result<void> read_numbers(std::span<KeyedNumber> numbers) const {
     const auto wrong = read_keyed_numbers(content_, numbers);
-    return wrong ? file_error(*wrong, "a number from 0 to 2^64 - 1 is expected behind the word") : Result<void>();
+    return wrong ? file_error(*wrong, "expected a number from 0 to 2^64 - 1 after the word") : Result<void>();
   }
 
   Result<void> take_events() {

@@ -330,7 +330,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
   std::array<KeyedNumber, kLineCount> lines = wanted(kLines);
   if (const auto offset = read_keyed_numbers(text, lines)) {
-    return data_error(kMeminfo, *offset, "not a number of at most 64 bits behind the name");
+    return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
   for (const Line line : {kMemTotal, kMemFree}) {
     if (!lines[line].value) {

@@ -47,7 +47,7 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
   ZoneCounters stalls("allocstall_");
   if (const auto offset = read_vm_counters(text, numbers, stalls)) {
-    return data_error(kCountersFile, *offset, "is to have a counter and its number on a whole line here");
+    return data_error(kCountersFile, *offset, "must have a counter and its number on a whole line here");
   }
   StagedStatistics& statistics = staging.statistics();
   for (const ZoneCounters::Counter& counter : stalls.counters()) {
@@ -85,7 +85,7 @@ Result<void> parse_pressure(std::string_view text, Staging& staging) {
     for (std::size_t i = 0; i < kPressureKinds.size(); ++i) {
       if (kind != kPressureKinds[i] || is_known[i]) continue;
       const auto microseconds = total_of(line);
-      if (!microseconds) return data_error(kPressureFile, offset, "is to have total= and a number of microseconds here");
+      if (!microseconds) return data_error(kPressureFile, offset, "must have total= and a number of microseconds here");
       is_known[i] = true;
       staging.statistics().add_double(Statistic::kPressureStallSeconds, static_cast<double>(*microseconds) / 1e6, {kind});
     }

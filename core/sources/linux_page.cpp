@@ -139,7 +139,7 @@ Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& st
   }
   const std::size_t count = staging.types().size();
   StagedType& type = staging.merge(TypeName(zone.key).view());
-  if (staging.types().size() == count) return zones_error(zone.offset, "names a zone for the second time");
+  if (staging.types().size() == count) return zones_error(zone.offset, "names a zone twice");
   // The kernel reads the two one after the other, while memory may be coming and going.
   const std::uint64_t used = zone.managed - std::min(zone.managed, zone.free);
   type.fields = kFields;
@@ -219,7 +219,7 @@ Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
   ZoneCounters allocations("pgalloc_");
   if (const auto offset = read_vm_counters(raw.parts[kCounters].view(), numbers, allocations)) {
-    return data_error(kFiles[kCounters], *offset, "is to have a counter and its number on a whole line here");
+    return data_error(kFiles[kCounters], *offset, "must have a counter and its number on a whole line here");
   }
   StagedStatistics& statistics = staging.statistics();
   // The kernel counts for every kind of zone that it was built with; most machines lack some.
@@ -233,7 +233,7 @@ Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-constexpr std::string_view kWantsCounts = "is to have a zone and its free blocks by order here";
+constexpr std::string_view kWantsCounts = "must have a zone and its free blocks by order here";
 
 Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
   TypeCursor cursor(staging);
@@ -244,7 +244,7 @@ Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
     const auto blocks = FreeBlocks::parse(trim(line));
     if (!blocks) return data_error(kFiles[kBuddy], offset, kWantsCounts);
     if (!cursor.find(key)) return {};
-    if (!cursor.is_new()) return data_error(kFiles[kBuddy], offset, "names a zone for the second time");
+    if (!cursor.is_new()) return data_error(kFiles[kBuddy], offset, "names a zone twice");
     StagedStatistics& statistics = staging.statistics();
     statistics.add(Statistic::kZoneLargestFreeBlock, blocks->largest_block() * raw.page_size, {key.node, key.name});
     for (std::size_t order = 0; order < blocks->orders(); ++order) {
@@ -269,14 +269,14 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
     key.name.remove_suffix(1);
     if (!next_word(line, type) || type != "type" || !next_word(line, type) || !is_valid_label_text(type) ||
         type.size() > kLongestMigrateType) {
-      return wrong("is to have a zone, a migrate type and its free blocks by order here");
+      return wrong("must have a zone, a migrate type and its free blocks by order here");
     }
     const auto blocks = FreeBlocks::parse(trim(line));
     if (!blocks) return wrong(kWantsCounts);
     if (!cursor.find(key)) return {};
     if (cursor.is_new()) seen_count = 0;
     const auto end = seen.begin() + seen_count;
-    if (std::find(seen.begin(), end, type) != end) return wrong("names a migrate type for the second time");
+    if (std::find(seen.begin(), end, type) != end) return wrong("names a migrate type twice");
     if (seen_count == seen.size()) return wrong("names more migrate types than any kernel has");
     seen[seen_count++] = type;
     for (std::size_t order = 0; order < blocks->orders(); ++order) {

@@ -61,7 +61,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
   std::array<KeyedNumber, 1> numbers{{{.key = "Percpu", .value = {}}}};
   if (const auto offset = read_keyed_numbers(text, numbers)) {
-    return data_error(kMeminfo, *offset, "not a number of at most 64 bits behind the name");
+    return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
   if (!numbers[0].value) return data_error(kMeminfo, text.size(), "names no Percpu");
   StagedType& type = staging.add("percpu");

@@ -81,7 +81,7 @@ class ProcessPath {
   std::size_t size_ = 0;
 };
 
-/// Whether a folder of /proc is a process: kernels have IDs of seven digits at most.
+/// Whether a directory of /proc is a process: kernels have IDs of seven digits at most.
 bool is_process(std::string_view name) {
   constexpr std::size_t kMostDigits = 10;
   return !name.empty() && name.size() <= kMostDigits && name.find_first_not_of("0123456789") == std::string_view::npos;
@@ -219,7 +219,7 @@ class Parser {
       if (!path.ends_with(kStatm)) break;
       const auto memory = parse_statm(content, raw_.page_size);
       if (!memory) {
-        Error error = data_error(kOrigin, 0, "six numbers of pages are expected, in bytes at most 2^64 - 1 each");
+        Error error = data_error(kOrigin, 0, "expected six numbers of pages, in bytes at most 2^64 - 1 each");
         if (is_statm_path(path)) error.path = path;
         return error;
       }
@@ -230,7 +230,7 @@ class Parser {
                                    memory->resident, memory->shared, memory->text, memory->data});
       ++process_count_;
     }
-    return damaged("what was read of the processes is cut short, or not in pairs of statm and comm");
+    return damaged("the data of the processes is cut short, or not in pairs of statm and comm");
   }
 
   [[nodiscard]] std::uint64_t word(std::size_t process, std::size_t word) const { return notes_[process * kWords + word]; }
@@ -269,7 +269,7 @@ class Parser {
       for (std::size_t i = kFirstFigure; i < kWords; ++i) {
         std::uint64_t& sum = group_figure(group_count_ - 1, i);
         if (__builtin_add_overflow(sum, word(process, i), &sum)) {
-          return damaged("says that the processes of one name have more than 2^64 - 1 bytes");
+          return damaged("reports more than 2^64 - 1 bytes for the processes of one name");
         }
       }
     }

@@ -4,8 +4,8 @@
 //   slabs, total_objects, partial, cpu_slabs, objects:   TOTAL N0=... N1=...     (nodes without any are left out)
 //   alloc_fastpath, free_slowpath, ...:                  TOTAL C0=... C1=...     (kernels with CONFIG_SLUB_STATS)
 //
-// Which folder is which cache's is the business of core/collect/slab_directories.h. Before Linux 5.9 caches of control
-// groups had folders of their own below their cache's, which are not followed.
+// Which directory is which cache's is the business of core/collect/slab_directories.h. Before Linux 5.9 caches of control
+// groups had directories of their own below their cache's, which are not followed.
 //
 // Costs, from show_slab_objects(): slabs and total_objects are a counter a node (atomic_long_read of nr_slabs and
 // total_objects), partial is a counter a node (nr_partial), cpu_slabs looks at a pointer or two a CPU; none takes a lock or
@@ -13,7 +13,7 @@
 // partial slabs under the lock that allocations and frees wait for, interrupts off (count_partial): 53 ns a slab were
 // measured, 13 ms for 250 000. So does /proc/slabinfo, where newer kernels stop after 10 000. So `objects` is read only when
 // the option says so, only where `partial` has just said that there are few, and within a budget of time; slabinfo when the
-// list of caches is made, at the start and when the folder's names have changed; `objects_partial` never
+// list of caches is made, at the start and when the directory's names have changed; `objects_partial` never
 // (tests/bench/partial_slabs_bench.cpp).
 //
 // Since Linux 7.0 CPUs hold sheaves of objects and no slabs, and cpu_slabs is there but always 0: then the figure is not.
@@ -83,7 +83,7 @@ constexpr std::string_view kNoSlabs = "0\n";
 
 constexpr std::size_t kMostKeptFiles = 4096;         // some 240 caches have four each, with statistics eight
 constexpr std::uint64_t kMostPartialSlabs = 10'000;  // that `objects` is read of: they keep the lock for 100 ns each, 1 ms
-// How often the folder's names are looked at: every half an hour by default. That costs 0.2 ms and some allocations.
+// How often the directory's names are looked at: every half an hour by default. That costs 0.2 ms and some allocations.
 constexpr std::uint32_t kReadsBetweenLooks = 30;
 constexpr std::uint64_t kHighestOrder = 20;  // a slab is at most 2^10 pages or so
 constexpr std::size_t kLongestFileName = 255;
@@ -113,8 +113,8 @@ bool counts_objects(const RawBytes& raw) { return option(raw, kCountObjectsOptio
 
 /// Stands at the beginning of the plan.
 struct PlanState {
-  std::uint64_t names_hash = 0;  ///< Of the folder's names when the plan was made.
-  std::uint32_t reads = 0;       ///< Since the folder was last looked at.
+  std::uint64_t names_hash = 0;  ///< Of the directory's names when the plan was made.
+  std::uint32_t reads = 0;       ///< Since the directory was last looked at.
   std::uint32_t next_count = 0;  ///< The cache whose objects are to be counted next.
   bool may_look = false;         ///< New caches could be opened, as far as is known.
 };
@@ -148,7 +148,7 @@ class Planner {
 
   /// Errors: of the first file that is there and cannot be read. The old plan stays then.
   Result<void> make() {
-    // Asked first: without the folder nothing needs the list of caches, which only root may read.
+    // Asked first: without the directory nothing needs the list of caches, which only root may read.
     std::vector<std::string> names;
     const auto listed = view_.list_directory(kFolder, names);
     if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
@@ -251,7 +251,7 @@ class Planner {
   Buffer plan_;
 };
 
-/// Now and then: tries again what was gone, and makes a new plan when the folder has other names and new files can be
+/// Now and then: tries again what was gone, and makes a new plan when the directory has other names and new files can be
 /// opened.
 void look_around(KernelView& view, RawBytes& raw) {
   Buffer& plan = raw.parts[kPlanPart];
@@ -374,7 +374,7 @@ Result<void> read_files(KernelView& view, RawBytes& raw) {
     if (is_empty && !view.wants_whole_polls()) nothing = kNoSlabs;  // a replay finds no file that was not read
     if (is_counting && file == kPartialFile) counting.note_partial(raw.parts[kScratchPart].view());
   }
-  if (!any) return gone ? *gone : system_error(kFolder, ENOENT, "none of the caches' files is there any more");
+  if (!any) return gone ? *gone : system_error(kFolder, ENOENT, "all files of the caches have disappeared");
   state.next_count = counting.next();
   set_state(plan, state);
   return bundle.add(kEnd, {});
@@ -461,7 +461,7 @@ class Parser {
       const auto node = parse_u64(digits);
       if (node && *node < kMostNodes) node_count = std::max(node_count, static_cast<std::uint32_t>(*node) + 1);
     }
-    if (!is_whole) return data_error(kFolder, end, "what was read ends too early; this is an error of memstatd");
+    if (!is_whole) return data_error(kFolder, end, "the data ends early; this is a bug of memstatd, please report it");
     if (caches == 0) return data_error(kFolder, end, "no cache was read");
     return {};
   }
@@ -509,7 +509,7 @@ class Parser {
       if (node >= kMostNodes) return error_at(content, kFileNames[file], "names a node above 1023, which no kernel has");
       if (!has_figure || node >= staging_.node_count()) continue;
       if (file == kSlabsFile && __builtin_mul_overflow(value, slab_size_, &value)) {
-        return error_at(content, kFileNames[file], "says that one cache holds more than 2^64 bytes");
+        return error_at(content, kFileNames[file], "reports a cache of more than 2^64 bytes");
       }
       staging_.node_figure(cache, field, static_cast<std::uint32_t>(node)) = value;
     }
@@ -542,7 +542,7 @@ class Parser {
   }
 
   static constexpr std::string_view kNotNumbers =
-      "not what is expected: a number of at most 64 bits, then more of them behind N0= or C0= and so on";
+      "expected a number of at most 64 bits, then more of them after N0= or C0= and so on";
 
   std::string_view bundle_;
   std::uint64_t page_size_;

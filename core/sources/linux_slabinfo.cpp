@@ -66,7 +66,7 @@ std::string_view word_from_end(std::string_view line, std::size_t from_end) {
 Result<Columns> parse_header(std::string_view& rest, std::size_t size) {
   std::string_view line;
   if (!next_line(rest, line) || !line.starts_with("slabinfo - version: ")) {
-    Error error = data_error(kFile, 0, "does not begin with 'slabinfo - version: '");
+    Error error = data_error(kFile, 0, "does not start with 'slabinfo - version: '");
     error.code = ErrorCode::kVersion;
     return error;
   }
@@ -203,11 +203,11 @@ Result<void> parse_line(std::string_view line, std::size_t offset, const Columns
   std::string_view rest;
   if (!split_line(line, columns, name, numbers, rest)) {
     return data_error(kFile, offset,
-                      "not a cache's line: a name and " + std::to_string(columns.first_group) +
-                          " numbers of at most 64 bits are expected before the colon");
+                      "not a cache's line: expected a name and " + std::to_string(columns.first_group) +
+                          " numbers of at most 64 bits before the colon");
   }
   std::uint64_t slabs = 0;
-  if (!take_slabs(rest, columns, slabs)) return data_error(kFile, offset, "the number of slabs is missing or no number");
+  if (!take_slabs(rest, columns, slabs)) return data_error(kFile, offset, "the number of slabs is missing or not a number");
   const std::uint64_t active = numbers[columns.active_objects];
   const std::uint64_t all = numbers[columns.all_objects];
   StagedType& cache = staging.add(name);
@@ -222,7 +222,7 @@ Result<void> parse_line(std::string_view line, std::size_t offset, const Columns
   if (__builtin_mul_overflow(active, figures[Field::kRSize], &figures[Field::kBytes]) ||
       __builtin_mul_overflow(numbers[columns.pages_per_slab], page_size, &slab_size) ||
       __builtin_mul_overflow(slabs, slab_size, &figures[Field::kHeldBytes])) {
-    return data_error(kFile, offset, "says that one cache holds more than 2^64 bytes");
+    return data_error(kFile, offset, "reports a cache of more than 2^64 bytes");
   }
   return {};
 }

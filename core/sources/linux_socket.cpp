@@ -121,7 +121,7 @@ std::array<KeyedNumber, N> numbers_of(const std::string_view (&names)[N]) {
 }
 
 Error no_counter(File file, std::size_t offset) {
-  return data_error(kPaths[file], offset, "is to have a line of names and one of as many numbers here");
+  return data_error(kPaths[file], offset, "must have a line of names and one of as many numbers here");
 }
 
 Result<void> parse_tcp_events(const Contents& contents, Failures& failures, Staging& staging) {
@@ -169,7 +169,7 @@ Result<void> parse_udp_events(const Contents& contents, Failures& failures, Stag
   if (!contents[kSnmp6]) return {};
   auto numbers = numbers_of(kUdp6Counters);
   if (const auto offset = read_keyed_numbers(*contents[kSnmp6], numbers)) {
-    return data_error(kPaths[kSnmp6], *offset, "is to have a counter and its number on a whole line here");
+    return data_error(kPaths[kSnmp6], *offset, "must have a counter and its number on a whole line here");
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t kind = i % std::size(kUdpCounters);
@@ -187,7 +187,7 @@ Result<void> parse_limits(const Contents& contents, const Account& account, std:
   for (std::uint64_t& value : bytes) {
     std::string_view word;
     const auto pages = next_word(rest, word) ? parse_u64(word) : std::nullopt;
-    if (!pages) return data_error(kPaths[account.limits], 0, "is to have three numbers of pages");
+    if (!pages) return data_error(kPaths[account.limits], 0, "must have three numbers of pages");
     if (__builtin_mul_overflow(*pages, page_size, &value)) value = 0;
   }
   if (bytes[1] != 0) staging.statistics().add(Statistic::kSocketPressureBytes, bytes[1], {account.protocol});
@@ -246,7 +246,7 @@ Result<void> fill_type(const Protocol& protocol, std::size_t offset, std::uint64
   }
   if (*protocol.memory < 0 || is_sharer(protocol.name)) return {};
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(*protocol.memory), page_size, &type.figures[Field::kBytes])) {
-    return data_error(kPaths[kProtocols], offset, "says that a protocol has more than 2^64 bytes");
+    return data_error(kPaths[kProtocols], offset, "reports a protocol with more than 2^64 bytes");
   }
   type.fields.add(Field::kBytes);
   return {};
@@ -261,7 +261,7 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
   if (!next_line(rest, line)) return data_error(path, 0, "is empty");
   const auto columns = find_columns(line);
   if (!columns) {
-    return data_error(path, 0, "is to begin with names of columns, protocol, size, sockets, memory and press among them");
+    return data_error(path, 0, "must start with names of columns, protocol, size, sockets, memory and press among them");
   }
   std::uint32_t known = 0;  // a bit an account: what is shown once is shown at the first of a name
   while (!rest.empty()) {
@@ -269,8 +269,7 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
     if (rest.find('\n') == std::string_view::npos) return data_error(path, offset, "ends within a line");
     next_line(rest, line);
     const Protocol protocol = read_protocol(line, *columns);
-    if (!protocol.is_whole())
-      return data_error(path, offset, "is to have a protocol with its size, sockets and memory here");
+    if (!protocol.is_whole()) return data_error(path, offset, "must have a protocol with its size, sockets and memory here");
     StagedType& type = staging.add(protocol.name);
     if (auto result = fill_type(protocol, offset, page_size, type); !result) return result;
     const Account* const account = account_of(protocol.name);
@@ -307,14 +306,14 @@ Result<void> parse_fragments(const Contents& contents, File file, File limit_fil
       if (word == "inuse") count = parse_u64(value);
       if (word == "memory") bytes = parse_u64(value);
     }
-    if (!count || !bytes) return data_error(kPaths[file], offset, "is to have the numbers of inuse and memory here");
+    if (!count || !bytes) return data_error(kPaths[file], offset, "must have the numbers of inuse and memory here");
     StagedType& type = staging.add(name);
     type.fields = FieldMask(Field::kBytes, Field::kCount);
     type.figures[Field::kCount] = *count;
     type.figures[Field::kBytes] = *bytes;
     if (!contents[limit_file]) return {};
     const auto limit = parse_u64(trim(*contents[limit_file]));
-    if (!limit) return data_error(kPaths[limit_file], 0, "is to have a number of bytes");
+    if (!limit) return data_error(kPaths[limit_file], 0, "must have a number of bytes");
     type.fields.add(Field::kBytesLimit);
     type.figures[Field::kBytesLimit] = *limit;
     return {};
@@ -327,7 +326,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bundle = raw.parts[kBundlePart].view();
   Contents contents;
   if (!find_contents(bundle, kPaths, contents) || !contents[kProtocols]) {
-    return data_error(kPaths[kProtocols], bundle.size(), "what was read ends early");
+    return data_error(kPaths[kProtocols], bundle.size(), "the data ends early");
   }
   Failures tcp;
   Failures udp;

@@ -122,7 +122,7 @@ using Number = std::optional<std::uint64_t>;
 class TableFiles {
  public:
   explicit TableFiles(std::string_view bundle) : size_(bundle.size()), is_whole_(find_contents(bundle, kPaths, contents_)) {
-    if (!is_whole_) error_ = data_error(kPaths[0], size_, "what was read ends early");
+    if (!is_whole_) error_ = data_error(kPaths[0], size_, "the data ends early");
   }
 
   /// The content of a file, whole lines or none at all; nothing when there is no file.
@@ -144,7 +144,7 @@ class TableFiles {
       if (const auto number = parse_u64(word)) return number;
       break;
     }
-    refuse(file, 0, "is to have a number here, of at most 64 bits");
+    refuse(file, 0, "must have a number here, of at most 64 bits");
     return std::nullopt;
   }
   void refuse(File file, std::size_t offset, std::string_view what) {
@@ -223,7 +223,7 @@ bool sum_file(TableFiles& files, File file, Digits digits, std::span<ColumnTotal
   const auto text = files.text(file);
   if (!text) return false;
   if (const auto offset = sum_columns(*text, digits, columns, rows)) {
-    files.refuse(file, *offset, "is to have a line of names, or of as many numbers, here");
+    files.refuse(file, *offset, "must have a line of names, or of as many numbers, here");
     return false;
   }
   return true;
@@ -254,7 +254,7 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
   std::size_t rows = 0;
   if (!sum_file(files, stat, Digits::kHexadecimal, columns, rows)) return;
   if (!columns[0].is_present || rows == 0) {
-    files.refuse(stat, 0, "is to have a column entries and a line for each CPU");
+    files.refuse(stat, 0, "must have a column entries and a line for each CPU");
     return;
   }
   StagedType& type = staging.add(name);
@@ -279,7 +279,7 @@ void add_threads(TableFiles& files, Staging& staging) {
   const std::size_t slash = word.find('/');
   const Number count = slash == std::string_view::npos ? std::nullopt : parse_u64(word.substr(slash + 1));
   if (!count) {
-    files.refuse(kLoad, 0, "is to have running and all threads, with a slash between, as its fourth word");
+    files.refuse(kLoad, 0, "must have running and all threads, with a slash between, as its fourth word");
     return;
   }
   StagedType& type = staging.add("threads");
@@ -327,7 +327,7 @@ void add_keys(TableFiles& files, Staging& staging) {
     const auto byte_quota = quota_of(words[4]);
     if (!all || !key_quota || !byte_quota || __builtin_add_overflow(keys, all->used, &keys) ||
         __builtin_add_overflow(bytes, byte_quota->used, &bytes)) {
-      files.refuse(kKeyUsers, offset, "is to have a user, his keys and his quotas here");
+      files.refuse(kKeyUsers, offset, "must have a user, his keys and his quotas here");
       return;
     }
     keys_ratio = std::max(keys_ratio, ratio_of(*key_quota));
@@ -345,7 +345,7 @@ StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnT
   std::size_t rows = 0;
   if (!sum_file(files, file, Digits::kDecimal, {&column, 1}, rows)) return nullptr;
   if (!column.is_present) {
-    files.refuse(file, 0, "is to begin with names of columns, its size among them");
+    files.refuse(file, 0, "must start with names of columns, its size among them");
     return nullptr;
   }
   StagedType& type = staging.add(name);
@@ -394,7 +394,7 @@ void add_tcp(TableFiles& files, Staging& staging) {
     }
     if (!orphans || !time_wait) {
       const auto offset = static_cast<std::size_t>(line.data() - text->data());
-      files.refuse(kSockstat, std::min(offset, text->size()), "is to have the numbers of orphan and tw in this line");
+      files.refuse(kSockstat, std::min(offset, text->size()), "must have the numbers of orphan and tw in this line");
       return;
     }
     break;
@@ -410,7 +410,7 @@ void add_tcp(TableFiles& files, Staging& staging) {
   if (!netstat) return;
   KeyedNumber overflows{.key = "TCPTimeWaitOverflow", .value = {}};
   if (const auto offset = read_paired_numbers(*netstat, "TcpExt:", {&overflows, 1})) {
-    files.refuse(kNetstat, *offset, "is to have a line of names and one of as many numbers here");
+    files.refuse(kNetstat, *offset, "must have a line of names and one of as many numbers here");
     return;
   }
   set(waiting, Field::kFailures, overflows.value);

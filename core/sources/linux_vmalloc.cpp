@@ -199,9 +199,9 @@ Result<void> parse_line(std::string_view line, std::size_t offset, std::uint64_t
   Area area;
   if (!parse_area(line, area)) {
     return data_error(kFile, offset,
-                      "not an area's line: two addresses, a size and, where there is one, a number of pages are expected");
+                      "not an area's line: expected two addresses, a size and, if the area has one, a number of pages");
   }
-  if (!add_area(area, page_size, staging)) return data_error(kFile, offset, "says that one caller has more than 2^64 bytes");
+  if (!add_area(area, page_size, staging)) return data_error(kFile, offset, "reports a caller with more than 2^64 bytes");
   return {};
 }
 

@@ -17,14 +17,14 @@ namespace memstat::ctl {
 namespace {
 
 constexpr const char* kOriginalJson = "JSON with the keys and nesting of the original tool";
-constexpr const char* kOwnJson = "JSON, figures in bytes and whole numbers";
+constexpr const char* kOwnJson = "JSON, values in bytes and whole numbers";
 
 /// Why a command that shows FreeBSD kernels has no report, with what to do where the kernel is another.
 Report refused(const CommandLine& options, memory_type_list* list) {
   return {.output = {},
           .problem = failure_of(
               list, "memstatctl " + std::string(options.command->name) +
-                        " shows FreeBSD kernels only: name a capture of one with --from CAPTURE[@POLL]; memstatctl types "
+                        " shows FreeBSD kernels only: give a capture of one with --from CAPTURE[@POLL]; memstatctl types "
                         "shows every kernel")};
 }
 
@@ -32,7 +32,7 @@ void add_malloc(OptionAdder& add) {
   add.from();
   add.json(kOriginalJson);
   add.format();
-  add.human("Figures as 2.3k: the default on a terminal, as with vmstat");
+  add.human("Values as 2.3k: the default on a terminal, as in vmstat");
 }
 Report run_malloc(const CommandLine& options, memory_type_list* list) {
   if (memstat_sysctl_malloc(list, 0) != 0) return refused(options, list);
@@ -114,9 +114,9 @@ constexpr std::array kCommands{
     Command{"zones", "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them", add_zones, run_zones},
     Command{"mbufs", "The network buffers of a FreeBSD kernel, as netstat -m prints them", add_zones, run_mbufs},
     Command{"types", "Every memory type of any kernel, the largest first", add_types, run_types},
-    Command{"process", "How much memory processes of a Linux kernel have", add_process, run_process},
-    Command{"node", "Which NUMA node of a Linux kernel physical addresses lie in", add_node, run_node},
-    Command{"resident", "How much of files is in this machine's memory", add_resident, run_resident},
+    Command{"process", "How much memory the processes of a Linux kernel use", add_process, run_process},
+    Command{"node", "Which NUMA node of a Linux machine holds a physical address", add_node, run_node},
+    Command{"resident", "How much of each file is in this machine's memory", add_resident, run_resident},
 };
 
 }  // namespace

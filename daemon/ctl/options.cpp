@@ -23,7 +23,7 @@ constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{{"freebsd-15",
                                                                   {"freebsd-10", Format::kFreeBsd10}}};
 
 constexpr const char* kFooter =
-    "Exit status: 0 done, 1 it could not run, 2 wrong usage.\n"
+    "Exit status: 0 success, 1 failure, 2 wrong usage.\n"
     "Environment: MEMSTAT_CAPTURE names the capture to read when --from is not given.\n"
     "memstatctl COMMAND --help lists the options of a command.";
 
@@ -33,7 +33,7 @@ std::string check_from(const std::string& text) {
   std::string scheme = text.substr(0, text.find("://"));
   std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](unsigned char c) { return std::tolower(c); });
   if (text.find("://") != std::string::npos && (scheme == "http" || scheme == "https")) {
-    return text + " is a URL, and this command reads a kernel or a capture only: give live, CAPTURE or CAPTURE@POLL";
+    return text + " is a URL; this command reads only a kernel or a capture: give live, CAPTURE or CAPTURE@POLL";
   }
   return {};
 }
@@ -42,13 +42,13 @@ std::string check_from(const std::string& text) {
 std::string check_format(const std::string& text) {
   const bool is_known =
       std::any_of(kFormats.begin(), kFormats.end(), [&](const auto& entry) { return text == entry.first; });
-  return is_known ? std::string() : "there is no format " + text + ": give freebsd-15, freebsd-13, freebsd-12 or freebsd-10";
+  return is_known ? std::string() : "unknown format " + text + ": give freebsd-15, freebsd-13, freebsd-12 or freebsd-10";
 }
 
 /// "" or what is wrong with the argument of --json.
 std::string check_json(const std::string& text) {
   if (text == "pretty" || text == kCompact) return {};
-  return "there is no JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
+  return "unknown layout of JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
 }
 
 /// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
@@ -64,7 +64,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 /// "" or what is wrong with an address.
 std::string check_address(const std::string& text) {
   if (parse_number(text)) return {};
-  return "\"" + text + "\" is no address: give bytes from the begin of physical memory, at most 2^64 - 1, as 0x1a2b or 6699";
+  return "\"" + text +
+         "\" is not an address: give bytes from the start of physical memory, at most 2^64 - 1, as 0x1a2b or 6699";
 }
 
 /// "" or what is wrong with the number of a process.
@@ -73,21 +74,21 @@ std::string check_pid(const std::string& text) {
   const auto number = parse_number(text);
   const bool is_decimal = text.find_first_not_of("0123456789") == std::string::npos;
   if (number && is_decimal && *number != 0 && *number <= kMost) return {};
-  return "\"" + text + "\" is no process: give its number";
+  return "\"" + text + "\" is not the number of a process";
 }
 
 ParsedCommandLine refuse(const std::string& what) {
-  std::fprintf(stderr, "memstatctl: %s\nmemstatctl --help lists what there is.\n", what.c_str());
+  std::fprintf(stderr, "memstatctl: %s\nmemstatctl --help lists the options.\n", what.c_str());
   return {.options = {}, .exit_status = kExitUsage};
 }
 
 /// "" or what is wrong with options that are good each by itself.
 std::string contradiction(const CommandLine& options) {
   if (options.json && options.format == Format::kFreeBsd10) {
-    return "--json: the tools of FreeBSD 10 had no JSON; leave --format out, or take freebsd-12 or later";
+    return "--json: the tools of FreeBSD 10 had no JSON; omit --format, or use freebsd-12 or later";
   }
   if (options.human.value_or(false) && options.format != Format::kFreeBsd15) {
-    return "--human: only the format freebsd-15 has it";
+    return "--human: works only with the format freebsd-15";
   }
   return {};
 }
@@ -111,7 +112,7 @@ void declare(CLI::App& app, CommandLine& options) {
 void OptionAdder::from() {
   app_.add_option_function<std::string>(
           "--from", [line = &line_](const std::string& text) { line->from = text; },
-          "This machine's kernel, or a capture (a folder, .tar or .tar.zst)\nand which poll of it, from 0; the last "
+          "This machine's kernel, or a capture (a directory, .tar or .tar.zst)\nand which poll of it, from 0; the last "
           "by default")
       ->type_name("live|CAPTURE[@POLL]")
       ->check(check_from);
@@ -140,7 +141,7 @@ void OptionAdder::human(const char* help) {
   CLI::Option* const human = app_.add_flag_callback(
       "--human", [line = &line_] { line->human = true; }, help);
   app_.add_flag_callback(
-          "--no-human", [line = &line_] { line->human = false; }, "Whole figures")
+          "--no-human", [line = &line_] { line->human = false; }, "Whole numbers")
       ->excludes(human);
 }
 
@@ -152,7 +153,7 @@ void OptionAdder::pids() {
               line->pids.push_back(static_cast<int>(parse_number(text).value_or(0)));
             }
           },
-          "Their numbers; memstatctl itself when there is none")
+          "Their numbers; memstatctl itself if none is given")
       ->type_name("")
       ->check(check_pid);
 }
@@ -170,16 +171,16 @@ void OptionAdder::addresses() {
 }
 
 void OptionAdder::paths() {
-  app_.add_option("PATH", line_.paths, "Files, and folders with all files below them")->type_name("")->required();
+  app_.add_option("PATH", line_.paths, "Files, and directories with all files below them")->type_name("")->required();
 }
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   if (argc > 1 && argv[1][0] != '-' && find_command(argv[1]) == nullptr) {
-    return refuse("there is no command \"" + std::string(argv[1]) + "\"; there are " + command_names(" and "));
+    return refuse("unknown command \"" + std::string(argv[1]) + "\"; the commands are " + command_names(" and "));
   }
   CommandLine options;
   try {
-    CLI::App app("Shows kernel memory, of this machine or from a capture, as FreeBSD's vmstat and netstat do, and more.",
+    CLI::App app("Shows kernel memory of this machine or of a capture, as FreeBSD's vmstat and netstat do, and more.",
                  "memstatctl");
     declare(app, options);
     try {

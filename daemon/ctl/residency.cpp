@@ -56,7 +56,7 @@ std::string add_piece(int fd, std::uint64_t offset, std::size_t size, std::size_
   const int result = ask(&::mincore, at, size, pages);
   const int error = errno;
   ::munmap(at, size);
-  if (result != 0) return error == ENOMEM ? "shrank while it was looked at" : "mincore: " + reason_of(error);
+  if (result != 0) return error == ENOMEM ? "shrank while it was measured" : "mincore: " + reason_of(error);
   const std::size_t count = (size + page - 1) / page;
   residency.pages += count;
   for (std::size_t i = 0; i < count; ++i) {
@@ -73,10 +73,10 @@ std::string measure(const std::string& path, Residency& residency) {
   residency = {};
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return reason_of(errno);
-  if (!S_ISREG(status.st_mode)) return "is no regular file";
+  if (!S_ISREG(status.st_mode)) return "is not a regular file";
   const Opened file(path);
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return "cannot be opened: " + reason_of(errno);
-  if (!S_ISREG(status.st_mode)) return "is no regular file";
+  if (!S_ISREG(status.st_mode)) return "is not a regular file";
   residency.bytes = static_cast<std::uint64_t>(status.st_size);
 #if defined(__linux__)
   residency.is_told = ::geteuid() == 0 || status.st_uid == ::geteuid() || ::access(path.c_str(), W_OK) == 0;
@@ -97,7 +97,7 @@ void walk(const std::string& path, const std::function<void(const std::string&)>
     visit(path);
     return;
   }
-  // A list of folders yet to be read instead of a call within a call: trees may be deeper than a stack.
+  // A list of directories yet to be read instead of a call within a call: trees may be deeper than a stack.
   std::vector<fs::path> folders = {path};
   while (!folders.empty()) {
     const fs::path folder = std::move(folders.back());

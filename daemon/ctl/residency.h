@@ -21,12 +21,12 @@ struct Residency {
 };
 
 /// Asks for the residency of one file, in pieces, so that a sparse file of any size needs no room; nothing is read of it.
-/// "" or why not: it is no regular file, cannot be opened, or shrank meanwhile.
+/// "" or why not: it is not a regular file, cannot be opened, or shrank meanwhile.
 std::string measure(const std::string& path, Residency& residency);
 
-/// Calls `visit` for every regular file below a folder, or for the file itself; links in folders are not followed, and what
-/// is neither file nor folder is passed over there. `refuse` is told of folders that cannot be read. Names are visited in
-/// order.
+/// Calls `visit` for every regular file below a directory, or for the file itself; links in directories are not followed,
+/// and what is neither file nor directory is passed over there. `refuse` is told of directories that cannot be read. Names
+/// are visited in order.
 void walk(const std::string& path, const std::function<void(const std::string&)>& visit,
           const std::function<void(const std::string&)>& refuse);
 

@@ -84,10 +84,8 @@ class Writer {
                             "total of " + std::to_string(count_) + " files");
     }
     if (untold_ != 0) {
-      complain(std::to_string(untold_) +
-               (untold_ == 1 ? " file is neither yours nor may you write to it, and the kernel does"
-                             : " files are neither yours nor may you write to them, and the kernel does") +
-               " not tell you what is resident of such files; ask as their owner, or as root");
+      complain(std::to_string(untold_) + (untold_ == 1 ? " file: the kernel does" : " files: the kernel does") +
+               " not say how much is resident of files that you neither own nor may write; run as their owner, or as root");
     }
     return std::move(report_);
   }

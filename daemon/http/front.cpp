@@ -30,9 +30,9 @@ constexpr milliseconds kRefillPause{500};
 constexpr std::size_t kYielding = 4;
 
 constexpr std::string_view kLate =
-    "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 58\r\n"
+    "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 54\r\n"
     "Connection: close\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n"
-    "Request Timeout: the header was not complete in due time.\n";
+    "Request Timeout: the header was not complete in time.\n";
 
 void close_if_open(int& descriptor) {
   if (descriptor >= 0) ::close(descriptor);

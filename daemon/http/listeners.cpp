@@ -23,11 +23,11 @@ Error bind_error(Endpoint endpoint, int system_errno) {
   std::string_view advice = "cannot listen";
   if (system_errno == EADDRINUSE) {
     advice =
-        "cannot listen; stop the program that has this address (ss -ltnp or sockstat -4l names it) or choose another port";
+        "cannot listen; stop the program that uses this address (ss -ltnp or sockstat -4l names it) or choose another port";
   } else if (system_errno == EADDRNOTAVAIL) {
     advice = "cannot listen; no interface of this host has this address";
   } else if (system_errno == EACCES) {
-    advice = "cannot listen; a port below 1024 needs root at the start: start memstatd as root or choose a higher one";
+    advice = "cannot listen; a port below 1024 needs root: start memstatd as root or choose a higher one";
   }
   return system_error(format_endpoint(endpoint), system_errno, advice);
 }

@@ -12,7 +12,7 @@ namespace memstat {
 bool equals_ignoring_case(std::string_view a, std::string_view b);
 
 /// Decodes the percent escapes of `raw` into `path` (its old content goes). False when an escape is malformed, when it
-/// stands for NUL, or when the path does not begin with '/'. '+' is an ordinary character in a path.
+/// stands for NUL, or when the path does not start with '/'. '+' is an ordinary character in a path.
 bool decode_path(std::string_view raw, std::string& path);
 
 /// Whether a Host header (or the authority of a URL) names this machine's loopback: localhost, 127.x.x.x or [::1], with any

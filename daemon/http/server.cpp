@@ -135,14 +135,14 @@ Checked check_request(const mg_request_info& info, WorkerData& worker, bool loop
     }
   }
   request.headers = {worker.headers.data(), static_cast<std::size_t>(info.num_headers)};
-  if (body) return checked.refuse(413, "this server takes no request bodies");
+  if (body) return checked.refuse(413, "this server accepts no request body");
   if (hosts > 1 || (hosts == 0 && http_11)) return checked.refuse(400, "exactly one Host header is needed");
   std::optional<std::string_view> authority;
   if (!read_target(info, worker.path, checked, authority)) return checked.refuse(400, "the path is malformed");
   if (loopback_listener &&
       ((hosts == 1 && !is_loopback_host(request.host)) || (authority && !is_loopback_host(*authority)))) {
     return checked.refuse(403,
-                          "this address serves this machine only: the Host header must be localhost, 127.x.x.x or [::1]. A "
+                          "this address serves only this machine: the Host header must be localhost, 127.x.x.x or [::1]. A "
                           "reverse proxy must set it so");
   }
   return checked;
@@ -428,7 +428,7 @@ HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
   } catch (...) {
     log("the handler of " + std::string(request.path) + " failed");
   }
-  return plain(500, "the answer could not be made; the log says why");
+  return plain(500, "the page could not be made; see the log");
 }
 
 int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {

@@ -132,7 +132,7 @@ Result<SeriesArchive> open_in_series(int parent, const std::string& path, const 
   }
   auto file = create(parent, wanted);
   if (!file) {
-    return system_error(path, errno, errno == EEXIST ? "a recording never overwrites a file: name another one" : "");
+    return system_error(path, errno, errno == EEXIST ? "a recording never overwrites a file; name another one" : "");
   }
   return SeriesArchive{wanted, *std::move(file)};
 }

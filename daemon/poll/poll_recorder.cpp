@@ -88,8 +88,8 @@ void PollRecorder::finish() {
   if (is_full) shared.metrics->recording_poll(RecordingOutcome::kDropped);
   if (is_full && is_change) {
     shared.log(LogLevel::kWarning,
-               "recording: the disk does not keep up, so polls are left out of the recording "
-               "(memstat_recording_polls_total counts them); polling and serving go on");
+               "recording: the disk does not keep up, so polls are missing from the recording "
+               "(memstat_recording_polls_total counts them); polling and serving continue");
   } else if (is_change) {
     shared.log(LogLevel::kInfo, "recording: the disk keeps up again");
   }
@@ -107,8 +107,8 @@ void PollRecorder::write(Shared& shared, TakenPoll& poll) {
   lock.unlock();
   shared.metrics->recording_poll(is_good ? RecordingOutcome::kWritten : RecordingOutcome::kFailed);
   if (!is_good && !was_failing)
-    shared.log(LogLevel::kError, "the recording stops for now, polling and serving go on: " + why);
-  if (is_good && was_failing) shared.log(LogLevel::kInfo, "the recording goes on");
+    shared.log(LogLevel::kError, "the recording is suspended; polling and serving continue: " + why);
+  if (is_good && was_failing) shared.log(LogLevel::kInfo, "the recording continues");
 }
 
 void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
@@ -153,7 +153,7 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience) {
     lock.unlock();
     thread_.detach();
     Error error = system_error(shared.recording->folder(), ETIMEDOUT,
-                               "the disk does not answer: up to " + std::to_string(left + 1) + " polls are not recorded");
+                               "the disk does not respond: up to " + std::to_string(left + 1) + " polls are not recorded");
     error.code = ErrorCode::kTimeout;
     return error;
   }
@@ -161,7 +161,7 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience) {
   if (thread_.joinable()) thread_.join();
   if (!shared.last || (shared.in_place && shared.any_failed)) {
     if (!shared.last) return shared.last.error();
-    return system_error(shared.recording->folder(), EIO, "not every poll could be recorded; the log says why");
+    return system_error(shared.recording->folder(), EIO, "some polls were not recorded; see the log");
   }
   return {};
 }

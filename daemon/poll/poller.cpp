@@ -314,7 +314,7 @@ bool Poller::poll(std::int64_t now_ns) {
   } catch (const std::exception& exception) {
     // Most likely std::bad_alloc. The last snapshot stays, the next poll tries again.
     try {
-      if (options_.log) options_.log(LogLevel::kError, std::string("this poll came to nothing: ") + exception.what());
+      if (options_.log) options_.log(LogLevel::kError, std::string("poll failed: ") + exception.what());
     } catch (const std::exception&) {  // no memory to say so either
     }
     return false;

@@ -93,7 +93,7 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, const std::shared
 Result<void> ReaderThread::read(const std::shared_ptr<PolledSource>& source, std::chrono::nanoseconds timeout) {
   std::unique_lock lock(shared_->mutex);
   if (source->is_busy_) {
-    return timeout_error(*source, "a read of an earlier poll has still not returned; it is not read again before it does");
+    return timeout_error(*source, "a read of an earlier poll has not returned yet; the source is read again when it has");
   }
   if (shared_->is_cancelled) return timeout_error(*source, "memstatd is stopping");
   if (!thread_.joinable()) start_worker();
@@ -108,7 +108,7 @@ Result<void> ReaderThread::read(const std::shared_ptr<PolledSource>& source, std
   worker_.reset();
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   return timeout_error(*source, "no answer within " + std::to_string(milliseconds) +
-                                    " ms (poll.timeout); the read goes on by itself, the other sources are not affected");
+                                    " ms (poll.timeout); the read continues on its own; other sources are not affected");
 }
 
 bool ReaderThread::is_busy(const PolledSource& source) const {

@@ -45,7 +45,7 @@ bool may_write(const struct stat& directory, const FolderOwner& owner) {
 Result<void> Recorder::open_archive(const Config& config, const Options& options) {
   const std::string parent = parent_of(config.capture.record);
   parent_ = UniqueFd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent_) return system_error(config.capture.record, errno, "cannot open the directory that the archive is to be in");
+  if (!parent_) return system_error(config.capture.record, errno, "cannot open the directory for the archive");
   auto opened = open_in_series(parent_.get(), config.capture.record,
                                {.may_number = options.is_service,
                                 .max_bytes = config.capture.max_bytes,
@@ -75,8 +75,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelV
   if (const CaptureManifest* replayed = options.replayed; replayed != nullptr) {
     recording_options.release = replayed->release;
     recording_options.machine = replayed->machine;
-    if (!replayed->how.empty())
-      recording_options.how = "Recorded again by memstatd while it replayed a capture: " + replayed->how;
+    if (!replayed->how.empty()) recording_options.how = "Recorded by memstatd from a replayed capture: " + replayed->how;
   }
   if (is_archive_path(config.capture.record)) {
     if (auto opened = recorder->open_archive(config, options); !opened) return opened.error();

@@ -24,7 +24,7 @@ std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, con
 std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& config, std::string_view option,
                             std::uint64_t otherwise);
 
-/// Folders below which the sources that are not off open files by name, each once, for the sandbox to leave open.
+/// Directories below which the sources that are not off open files by name, each once, for the sandbox to leave open.
 std::vector<std::string> reopened_folders(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
                                           const Config& config);
 

@@ -19,12 +19,13 @@ struct PrivilegeOptions {
   bool sandbox = true;
   /// Key `lock_memory`: keep the daemon's pages out of swap, as far as RLIMIT_MEMLOCK allows.
   bool lock_memory = true;
-  /// What stays readable under Landlock: files, or folders with everything below. A file is bound by its inode, so name the
-  /// *folder* of a configuration that is to survive being replaced by rename, as editors do. The daemon's own figures need
+  /// What stays readable under Landlock: files, or directories with everything below. A file is bound by its inode, so name
+  /// the *directory* of a configuration that is to survive being replaced by rename, as editors do. The daemon's own figures
+  /// need
   /// "/proc/self". Absent paths are noted and stay out of reach. Descriptors already open are not affected at all.
   std::vector<std::string> readable_paths;
-  /// Folders below which files may be read, written, created, renamed and removed under Landlock (recordings, text file).
-  /// They must exist by now. The account of `user` needs the ordinary permissions as well.
+  /// Directories below which files may be read, written, created, renamed and removed under Landlock (recordings, text
+  /// file). They must exist by now. The account of `user` needs the ordinary permissions as well.
   std::vector<std::string> writable_paths;
 };
 

@@ -66,7 +66,7 @@ int lock_object(dl_phdr_info* object, std::size_t, void* failure) {
 // chunk.
 void lock_memory(PrivilegeReport& report) {
 #if defined(MEMSTAT_SANITIZED)
-  report.notes.push_back("lock_memory: not under a sanitizer, whose shadow memory is larger than the machine's");
+  report.notes.push_back("lock_memory: off under a sanitizer, whose shadow memory is larger than the machine's");
 #else
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
   if (geteuid() == 0) (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);  // A refusal shows in mlock.
@@ -79,13 +79,13 @@ void lock_memory(PrivilegeReport& report) {
     return;
   }
   report.memory_locked = true;
-  report.notes.push_back("lock_memory: the code and data of memstatd and of the libraries that it polls with are locked");
+  report.notes.push_back("lock_memory: the code and data of memstatd and of its libraries are locked");
 #endif
 }
 
 Result<void> change_user(const std::string& user, PrivilegeReport& report) {
   if (user.empty()) {
-    report.notes.push_back("user: the key is empty, the present user stays");
+    report.notes.push_back("user: the key is empty; the current user stays");
     return {};
   }
   if (geteuid() != 0) {
@@ -103,14 +103,14 @@ Result<void> change_user(const std::string& user, PrivilegeReport& report) {
         .path = {},
         .system_errno = status,
         .offset = {},
-        .detail = "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the present user"};
+        .detail = "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user"};
   }
-  const char* const advice = "start memstatd with the right to change its user, or set the key user to \"\"";
+  const char* const advice = "start memstatd as root, or set the key user to \"\"";
   // The group list of FreeBSD holds the effective group first.
   if (setgroups(1, &entry.pw_gid) != 0) return refused("setgroups", errno, advice);
   if (setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) != 0) return refused("setresgid", errno, advice);
   if (setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid) != 0) return refused("setresuid", errno, advice);
-  if (entry.pw_uid != 0 && seteuid(0) == 0) return refused("giving up root", EPERM, "the kernel let it come back");
+  if (entry.pw_uid != 0 && seteuid(0) == 0) return refused("giving up root", EPERM, "the kernel gave it back");
   report.user_changed = true;
   return {};
 }
@@ -125,8 +125,9 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.push_back("lock_memory: off by configuration");
   }
   if (const Result<void> changed = change_user(options.user, report); !changed) return changed.error();
-  report.notes.push_back(options.sandbox ? "sandbox: none on FreeBSD, capability mode refuses the sysctls that are polled"
-                                         : "sandbox: off by configuration");
+  report.notes.push_back(options.sandbox
+                             ? "sandbox: none on FreeBSD; capability mode refuses the sysctls that memstatd polls"
+                             : "sandbox: off by configuration");
   return report;
 }
 

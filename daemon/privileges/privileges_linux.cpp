@@ -102,7 +102,7 @@ rlim_t address_space_bytes() {
 //   monitor that swaps is better than one that dies. Growth of the main stack and heap must still fit, hence the headroom.
 void lock_memory(PrivilegeReport& report) {
   if (kSanitized) {
-    report.notes.emplace_back("lock_memory: not under a sanitizer, whose shadow memory is larger than the machine's");
+    report.notes.emplace_back("lock_memory: off under a sanitizer, whose shadow memory is larger than the machine's");
     return;
   }
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
@@ -127,7 +127,7 @@ void lock_memory(PrivilegeReport& report) {
   report.memory_locked = true;
   if (!infinite) {
     report.notes.emplace_back(
-        "lock_memory: RLIMIT_MEMLOCK is finite, so only what is mapped at start is locked; systemd: LimitMEMLOCK=infinity");
+        "lock_memory: RLIMIT_MEMLOCK is finite, so only memory mapped at start is locked; systemd: LimitMEMLOCK=infinity");
   }
 }
 
@@ -149,7 +149,7 @@ Result<Account> find_account(const std::string& user) {
   }
   if (found == nullptr) {
     Error error =
-        wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the present user");
+        wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user");
     error.system_errno = status;
     return error;
   }
@@ -163,7 +163,7 @@ Result<void> become(const Account& account) {
   if (setresgid(account.gid, account.gid, account.gid) != 0) return refused("setresgid failed", errno, kAdvice);
   if (setresuid(account.uid, account.uid, account.uid) != 0) return refused("setresuid failed", errno, kAdvice);
   if (account.uid != 0 && (setresuid(0, 0, 0) == 0 || getuid() != account.uid || geteuid() != account.uid)) {
-    return refused("root was given up, but the kernel let it come back", 0, "report this with the kernel's version");
+    return refused("root was given up, but the kernel gave it back", 0, "report this with the version of the kernel");
   }
   return {};
 }
@@ -181,7 +181,7 @@ void empty_bounding_set(PrivilegeReport& report) {
 }
 
 Result<void> clear_capabilities() {
-  constexpr std::string_view kAdvice = "if a system call filter is around memstatd, let it allow capset and capget";
+  constexpr std::string_view kAdvice = "if memstatd runs under a system call filter, allow capset and capget";
   (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // Fails only where there is no ambient set.
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
@@ -190,7 +190,7 @@ Result<void> clear_capabilities() {
   if (syscall(SYS_capget, &header, sets) != 0) return refused("capget failed", errno, kAdvice);
   for (const __user_cap_data_struct& set : sets) {
     if ((set.effective | set.permitted | set.inheritable) != 0) {
-      return refused("capabilities remain after capset", 0, "report this with the kernel's version");
+      return refused("capabilities remain after capset", 0, "report this with the version of the kernel");
     }
   }
   return {};
@@ -253,22 +253,23 @@ void allow_path(int ruleset, const std::string& path, std::uint64_t access, Priv
   const Descriptor target(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (target.get() < 0 || fstat(target.get(), &status) != 0) {
-    report.notes.push_back("sandbox: " + path + ": out of reach from now on (" + errno_text(errno) + ")");
+    report.notes.push_back("sandbox: " + path + ": not accessible from now on (" + errno_text(errno) + ")");
     return;
   }
-  if (!S_ISDIR(status.st_mode)) access &= kForFiles;  // The kernel refuses rights on folders for a file.
+  if (!S_ISDIR(status.st_mode)) access &= kForFiles;  // The kernel refuses rights on directories for a file.
   const LandlockPathBeneathAttr rule{.allowed_access = access, .parent_fd = target.get()};
   if (syscall(kSysLandlockAddRule, ruleset, kLandlockRulePathBeneath, &rule, 0) != 0) {
-    report.notes.push_back("sandbox: " + path + ": out of reach from now on (Landlock: " + errno_text(errno) + ")");
+    report.notes.push_back("sandbox: " + path + ": not accessible from now on (Landlock: " + errno_text(errno) + ")");
   }
 }
 
-// Prepared while still root, so that a path below a private folder can be named; in force only with landlock_restrict_self.
+// Prepared while still root, so that a path below a private directory can be named; in force only with
+// landlock_restrict_self.
 std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, PrivilegeReport& report) {
   const long abi = syscall(kSysLandlockCreateRuleset, nullptr, 0, kLandlockVersionQuery);
   if (abi < 1) {
     report.notes.push_back("sandbox: no Landlock on this kernel (" + errno_text(errno) +
-                           "); files stay reachable as far as their permissions allow");
+                           "); only file permissions restrict access");
     return std::nullopt;
   }
   LandlockRulesetAttr attributes;
@@ -298,7 +299,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   // A sanitizer's run-time may keep a thread of its own, which never touches our data.
   if (const unsigned threads = count_threads(); threads > 1 && !kSanitized) {
     return wrong("privileges must be dropped before threads start, but there are " + std::to_string(threads) +
-                 "; each of the others would keep them");
+                 "; the others would keep them");
   }
 
   std::optional<Account> account;
@@ -344,14 +345,14 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.push_back("sandbox: no_new_privs was refused (" + errno_text(errno) + ")");
   }
   if (kSanitized) {
-    report.notes.emplace_back("sandbox: neither Landlock nor seccomp under a sanitizer, whose run-time they would cripple");
+    report.notes.emplace_back("sandbox: neither Landlock nor seccomp under a sanitizer, whose runtime they would break");
     return report;
   }
   if (ruleset) {
     if (syscall(kSysLandlockRestrictSelf, ruleset->get(), 0) == 0) {
       report.landlock = true;
     } else {
-      report.notes.push_back("sandbox: Landlock could not be entered (" + errno_text(errno) + ")");
+      report.notes.push_back("sandbox: Landlock could not be enabled (" + errno_text(errno) + ")");
     }
   }
   if (Result<void> entered = enter_seccomp(report); !entered) return entered.error();

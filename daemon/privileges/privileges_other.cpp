@@ -8,8 +8,8 @@ namespace memstat {
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   PrivilegeReport report;
   if (!options.user.empty())
-    report.notes.push_back("user: this system has no support for changing it; the present user stays");
-  if (options.sandbox) report.notes.push_back("sandbox: this system has none that memstatd knows");
+    report.notes.push_back("user: memstatd cannot change it on this system; the current user stays");
+  if (options.sandbox) report.notes.push_back("sandbox: memstatd knows none for this system");
   if (options.lock_memory) report.notes.push_back("lock_memory: not supported on this system");
   return report;
 }

@@ -290,7 +290,7 @@ int load_filter() {
 Result<void> enter_seccomp(PrivilegeReport& report) {
 #if defined(MEMSTAT_HAVE_SECCOMP)
   if (const int status = load_filter(); status == ENOMEM) {
-    return no_memory_error("", "the filter of system calls cannot be made: out of memory");
+    return no_memory_error("", "cannot make the filter of system calls: out of memory");
   } else if (status != 0) {
     report.notes.push_back(std::string("sandbox: no filter of system calls (") + std::strerror(status) +
                            "); the kernel may lack seccomp");
@@ -298,7 +298,7 @@ Result<void> enter_seccomp(PrivilegeReport& report) {
     report.seccomp = true;
   }
 #else
-  report.notes.emplace_back("sandbox: built without libseccomp, so there is no filter of system calls");
+  report.notes.emplace_back("sandbox: built without libseccomp, so system calls are not filtered");
 #endif
   return {};
 }

@@ -188,8 +188,7 @@ HttpResponse PageCache::per_cpu(ExpositionFormat format, ContentCoding coding, c
     if (!filter) return bad_request(filter.error());
     if (const Result<void> possible = check_per_cpu(*snapshot, &*filter); !possible) return bad_request(possible.error());
     if (render(format, options, *filter, *snapshot, types) == 0) {
-      return plain(
-          400, "none of these metrics is per CPU; those are the memstat_cpu_* ones that memstatd --list-metrics shows\n");
+      return plain(400, "none of these metrics is per CPU; memstatd --list-metrics shows those that are, memstat_cpu_*\n");
     }
   }
   std::string body(types.view());

@@ -50,14 +50,15 @@ Result<PageRequest> parse_page_request(std::string_view query) {
     const std::size_t equals = parameter.find('=');
     const std::string_view raw_value = equals == std::string_view::npos ? std::string_view() : parameter.substr(equals + 1);
     if (!decode(parameter.substr(0, equals), key) || !decode(raw_value, value)) {
-      return client_error(shown(parameter) + " holds a '%' that two hexadecimal digits do not follow");
+      return client_error(shown(parameter) + " has a '%' without two hexadecimal digits after it");
     }
     std::vector<std::string>* const list = key == "allocator[]" ? &request.allocators
                                            : key == "type[]"    ? &request.types
                                            : key == "name[]"    ? &request.names
                                                                 : nullptr;
     if (list == nullptr) {
-      return client_error(shown(key) + " is not a parameter; there are allocator[], type[] and name[], each repeatable");
+      return client_error(shown(key) +
+                          " is not a parameter; the parameters are allocator[], type[] and name[], each repeatable");
     }
     if (value.empty()) return client_error(key + " has no value; write " + key + "=WORD, or leave it out");
     list->push_back(std::move(value));

@@ -30,7 +30,7 @@ Result<Textfile> Textfile::open(const std::string& path) {
   file.temporary_ = "." + file.name_ + ".tmp";
   file.folder_fd_ = UniqueFd(::open(file.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file.folder_fd_) {
-    return system_error(path, errno, "cannot open the directory that the file is to be in; make it first");
+    return system_error(path, errno, "cannot open the directory of the file; make it first");
   }
   struct stat there {};
   if (::fstatat(file.folder_fd_.get(), file.name_.c_str(), &there, 0) == 0 && S_ISDIR(there.st_mode)) {
@@ -46,7 +46,7 @@ Result<void> Textfile::check() {
 }
 
 Result<void> Textfile::write_temporary(std::string_view page) {
-  constexpr std::string_view kHint = "cannot write beside the file; its folder must be writable by the user of memstatd";
+  constexpr std::string_view kHint = "cannot write next to the file; its directory must be writable by the user of memstatd";
   // What a run that was killed left behind is removed rather than followed or reused.
   ::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
   const UniqueFd fd(::openat(folder_fd_.get(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableByAll));
@@ -54,12 +54,12 @@ Result<void> Textfile::write_temporary(std::string_view page) {
   while (!page.empty()) {
     const ssize_t written = ::write(fd.get(), page.data(), page.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error(path_, errno, "cannot write the page; the file before stays");
+    if (written < 0) return system_error(path_, errno, "cannot write the page; the old file stays");
     page.remove_prefix(static_cast<std::size_t>(written));
   }
   // The umask of a service hides the file from the collector, which is another user.
   if (::fchmod(fd.get(), kReadableByAll) != 0 || ::fsync(fd.get()) != 0) {
-    return system_error(path_, errno, "cannot bring the page to the disk; the file before stays");
+    return system_error(path_, errno, "cannot sync the page to the disk; the old file stays");
   }
   return {};
 }
@@ -67,7 +67,7 @@ Result<void> Textfile::write_temporary(std::string_view page) {
 Result<void> Textfile::write(std::string_view page) {
   Result<void> result = write_temporary(page);
   if (result && ::renameat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), name_.c_str()) != 0) {
-    result = system_error(path_, errno, "cannot put the new page in place; the file before stays");
+    result = system_error(path_, errno, "cannot put the new page in place; the old file stays");
   }
   if (!result) {
     ::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
@@ -110,7 +110,7 @@ void TextfileWriter::write_page() {
   if (page.empty()) return;
   const Result<void> result = file_.write(page);
   if (!result && !is_failing_) tell_(LogLevel::kError, "textfile: " + to_string(result.error()));
-  if (result && is_failing_) tell_(LogLevel::kInfo, "textfile: is written again");
+  if (result && is_failing_) tell_(LogLevel::kInfo, "textfile: written again");
   is_failing_ = !result;
 }
 

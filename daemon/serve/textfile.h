@@ -22,7 +22,7 @@ namespace memstat {
 /// Thread safety: none; one thread at a time.
 class Textfile {
  public:
-  /// Opens the folder of `path`. Errors: system_error with the path; kData when `path` names no file.
+  /// Opens the directory of `path`. Errors: system_error with the path; kData when `path` names no file.
   static Result<Textfile> open(const std::string& path);
 
   /// Tries whether a file can be made there, with the rights of now. Error: system_error.

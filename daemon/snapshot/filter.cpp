@@ -42,7 +42,7 @@ Error unknown_metric(std::string_view word, std::vector<std::string_view> known)
   std::string detail = "no metric is called " + quoted(word);
   if (!near.empty()) detail += "; did you mean " + near + "?";
   return refused(detail + (near.empty() ? "; there are " : " There are ") + std::to_string(count) +
-                 ": memstatd --list-metrics prints all but those of memstatd itself, which end the page /metrics");
+                 ": memstatd --list-metrics prints all except those of memstatd itself, which are at the end of /metrics");
 }
 
 /// The words as labels have them, sorted, each with its place in the request.
@@ -138,7 +138,7 @@ bool PageFilter::shows_own(std::string_view name) const {
 
 Result<void> check_per_cpu(const Snapshot& snapshot, const PageFilter* filter) {
   constexpr std::string_view kAdvice =
-      " has per-CPU figures; they are kept for the types only that the key per_cpu of the configuration selects, such as "
+      " has per-CPU values; memstatd keeps them only for the types that the key per_cpu selects, such as "
       "per_cpu: {types: [\"mbuf.*\"]}, and where the kernel has them (malloc, uma)";
   bool has_any = false;
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
@@ -148,11 +148,11 @@ Result<void> check_per_cpu(const Snapshot& snapshot, const PageFilter* filter) {
       has_any = true;
     } else if (filter != nullptr && filter->has_types()) {
       const std::string_view type = entry.labels(snapshot.label_bytes().data()).escaped_type();
-      return refused("not every type that was asked for, such as " + quoted(type) + " of " +
-                     std::string(to_string(entry.allocator)) + "," + std::string(kAdvice));
+      return refused("not every requested type, such as " + quoted(type) + " of " + std::string(to_string(entry.allocator)) +
+                     "," + std::string(kAdvice));
     }
   }
-  if (!has_any) return refused("no type that was asked for" + std::string(kAdvice));
+  if (!has_any) return refused("no requested type" + std::string(kAdvice));
   return {};
 }
 

@@ -102,7 +102,7 @@ void Log::write(LogLevel level, std::string_view message) noexcept {
     const std::uint64_t dropped = log.queue.dropped();
     if (const std::uint64_t told = log.dropped_told; dropped != told) {
       log.write(LogLevel::kWarning,
-                std::to_string(dropped - told) + " lines before this one were dropped: the log was not read fast enough");
+                std::to_string(dropped - told) + " lines before this one were dropped: the log reader was too slow");
       if (log.queue.dropped() != dropped) {  // there is still no room
         log.queue.count_dropped();
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What tests/bench/instructions.py counts the instructions of: N times the same step of the daemon, on a capture in a
-// folder, without socket, timer and real clock. `poll` is a whole poll with the page; `scrape` is making the answer to GET
-// /metrics. Usage: instructions poll|scrape FOLDER N
+// directory, without socket, timer and real clock. `poll` is a whole poll with the page; `scrape` is making the answer to
+// GET /metrics. Usage: instructions poll|scrape FOLDER N
 #include <cstdio>
 #include <cstdlib>
 #include <string>

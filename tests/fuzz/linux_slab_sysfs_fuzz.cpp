@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as /proc/slabinfo and as the files of one cache's folder, read through a view; and as what a
-// read brought.
+// libFuzzer target: any bytes as /proc/slabinfo and as the files of one cache's directory, read through a view; and as what
+// a read brought.
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/slab_kernel.h"

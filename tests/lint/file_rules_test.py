@@ -96,7 +96,7 @@ def check_self():
         for path in ("util/a.txt", "daemon/run"):
             (root / path).parent.mkdir()
             (root / path).write_text("#!/bin/sh\n# " + spdx[3:], encoding="ascii")
-        assert len(problems(root)[0]) == 2, problems(root)  # a strange folder, a command that cannot be run
+        assert len(problems(root)[0]) == 2, problems(root)  # a strange directory, a command that cannot be run
 
 
 def main():

@@ -34,7 +34,7 @@ def shown_fixtures():
 
 @functools.lru_cache(maxsize=2)
 def read_fixture(path):
-    """{path below the capture's top folder: bytes} of a .tar.zst, where a symbolic link stands as {path: target, a str}.
+    """{path below the capture's top directory: bytes} of a .tar.zst, where a symbolic link stands as {path: target, a str}.
     Python 3.11 cannot read Zstandard, so zstd(1) does."""
     unpacked = subprocess.run(["zstd", "-dc", path], check=True, stdout=subprocess.PIPE).stdout
     files = {}
@@ -100,7 +100,7 @@ def write_file(path, content):
 
 def write_capture(folder, polls, system="linux", cpus="0-1", page_size=4096):
     """Makes a capture. Each poll is {path: content}: "fs/proc/slabinfo", "sysctl/vm.zone_stats", "errors.yaml"; polls are 10 s
-    apart. Gives back the folder."""
+    apart. Gives back the directory."""
     write_file(os.path.join(folder, "manifest.yaml"),
                f'format: 1\nos: {system}\nrelease: "test"\nmachine: x86_64\npage_size: {page_size}\ncpus_present: "{cpus}"\n'
                "nodes: 1\nhow: made by an end-to-end test\nedits: all of it\n")

@@ -53,7 +53,7 @@ def integrity(tainted, warnings, oopses, bugs, keys):
 
 
 def write(folder):
-    """Writes the capture to a folder, which it gives back."""
+    """Writes the capture to a directory, which it gives back."""
     files = captures.read_fixture(captures.fixtures()[BASE])
     first = {path.partition("/")[2]: content for path, content in files.items() if path.startswith("000000/")}
     first[GROUP + "memory.max"] = b"12582912\n"

@@ -119,7 +119,7 @@ class FaultyKernelView final : public ForwardingKernelView {
     if (auto entered = enter(path); !entered) return entered;
     return inner_.list_directory(path, names);
   }
-  /// Each listing of a folder is a call, as list_directory counts it.
+  /// Each listing of a directory is a call, as list_directory counts it.
   Result<void> list_folders(std::string_view path, Buffer& names) override { return KernelView::list_folders(path, names); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     if (auto entered = enter(prefix); !entered) return entered;

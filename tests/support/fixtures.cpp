@@ -48,7 +48,7 @@ std::vector<std::string> captures_of_source(const std::string& source_name) {
 TemporaryFolder::TemporaryFolder() {
   const char* parent = std::getenv("TMPDIR");
   path_ = std::string(parent == nullptr || *parent == '\0' ? "/tmp" : parent) + "/memstat-test-XXXXXX";
-  if (::mkdtemp(path_.data()) == nullptr) give_up("cannot make a folder like " + path_);
+  if (::mkdtemp(path_.data()) == nullptr) give_up("cannot make a directory like " + path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the tests' data is, and folders that go away by themselves.
+// Where the tests' data is, and directories that go away by themselves.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ std::unique_ptr<CapturedKernelView> open_fixture(const std::string& capture_file
 /// program when there is no such list.
 std::vector<std::string> captures_of_source(const std::string& source_name);
 
-/// A new, empty folder under $TMPDIR or /tmp, removed with all in it when this goes.
+/// A new, empty directory under $TMPDIR or /tmp, removed with all in it when this goes.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -40,7 +40,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// Writes a file, making the folders above it. Ends the test program when that fails.
+/// Writes a file, making the directories above it. Ends the test program when that fails.
 void write_text(const std::string& path, const std::string& bytes);
 /// The whole of a file. Ends the test program when that fails.
 std::string read_text(const std::string& path);

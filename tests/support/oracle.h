@@ -24,7 +24,7 @@ struct OracleType {
 Result<std::vector<OracleType>> parse_oracle(std::string_view text);
 
 /// A file of a capture in tests/fixtures/captures that is no part of the capture proper ("oracle/000000-libmemstat-uma.txt",
-/// below the archive's one top folder), nothing when it is not there.
+/// below the archive's one top directory), nothing when it is not there.
 std::optional<std::string> read_beside_capture(const std::string& capture_file_name, std::string_view path);
 
 }  // namespace memstat

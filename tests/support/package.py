@@ -9,7 +9,7 @@ import program
 
 BUILD_DIR = os.environ.get("BUILD_DIR") or os.path.join(program.SOURCE_DIR, "build")
 CONSUMERS = os.path.join(program.SOURCE_DIR, "tests", "fixtures", "consumers")
-# dpkg and ldconfig are in folders that a normal user's PATH lacks.
+# dpkg and ldconfig are in directories that a normal user's PATH lacks.
 ENVIRONMENT = {**os.environ, "LC_ALL": "C", "PATH": os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"}
 for unwanted in ("DESTDIR", "MEMSTAT_CAPTURE", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "CMAKE_PREFIX_PATH", "CFLAGS", "CXXFLAGS", "LDFLAGS"):
     ENVIRONMENT.pop(unwanted, None)
@@ -42,7 +42,7 @@ def skip_all(reason):
 
 
 def tree(folder):
-    """{path below the folder: permissions in octal, or where a link leads} of all that is no folder."""
+    """{path below the directory: permissions in octal, or where a link leads} of all that is no directory."""
     found = {}
     for where, _, names in os.walk(folder):
         for name in names:

@@ -24,7 +24,7 @@ class PreparedKernelView : public KernelView {
   /// What is read, by path or sysctl name. Each has versions; the one numbered `version` modulo their number is served.
   std::map<std::string, std::vector<std::string>, std::less<>> contents;
   std::size_t version = 0;
-  /// Names of the folders in a folder that can be listed, each with a NUL behind it.
+  /// Names of the directories in a directory that can be listed, each with a NUL behind it.
   std::map<std::string, std::string, std::less<>> folders;
   /// errno of paths and names that cannot be read.
   std::map<std::string, int, std::less<>> failures;
@@ -45,7 +45,7 @@ class PreparedKernelView : public KernelView {
     }
   }
 
-  /// Puts in what `other` has of a folder and of those below it.
+  /// Puts in what `other` has of a directory and of those below it.
   void copy_tree_from(KernelView& other, const std::string& folder) {
     std::vector<std::string> names;
     Buffer below;

@@ -39,7 +39,7 @@ needs_root = unittest.skipUnless(os.geteuid() == 0, "needs root: there is no pri
 
 @contextlib.contextmanager
 def temporary_folder():
-    """A folder that the account memstatd drops to may read, unlike what tempfile makes."""
+    """A directory that the account memstatd drops to may read, unlike what tempfile makes."""
     folder = tempfile.mkdtemp(prefix="memstat-e2e-")
     os.chmod(folder, 0o755)
     try:

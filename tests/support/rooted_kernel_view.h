@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// This machine's files below a folder as if that were the root, so that a test can make a tree of /proc or /sys by itself.
+// This machine's files below a directory as if that were the root, so that a test can make a tree of /proc or /sys by
+// itself.
 #pragma once
 
 #include <functional>

@@ -23,7 +23,7 @@ MAX_SEED_BYTES = 64 * 1024
 
 
 def unpacked_captures(source, folder):
-    """The folders that the captures are unpacked in: once a build, however many fuzzers start at the same time."""
+    """The directories that the captures are unpacked in: once a build, however many fuzzers start at the same time."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -20,7 +20,7 @@ def in_seconds(rules):
 
 
 def write(folder):
-    """Writes them to a folder; the configuration of Prometheus names them by this list of paths."""
+    """Writes them to a directory; the configuration of Prometheus names them by this list of paths."""
     for name in NAMES:
         with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
             captures.write_file(os.path.join(folder, name), in_seconds(file.read()))

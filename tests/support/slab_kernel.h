@@ -22,7 +22,7 @@ class SlabKernel final : public KernelView {
 
   explicit SlabKernel(std::uint32_t cpus = 2) : cpu_count_(cpus) {}
 
-  /// A folder of /sys/kernel/slab with these files, and slab_size and order unless they are among them.
+  /// A directory of /sys/kernel/slab with these files, and slab_size and order unless they are among them.
   void add_folder(const std::string& folder, Files files, unsigned slot_size = 64) {
     files.try_emplace("slab_size", std::to_string(slot_size) + "\n");
     files.try_emplace("order", "0\n");

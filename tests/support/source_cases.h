@@ -43,7 +43,7 @@ inline std::string name_of_case(const SourceCase& value) {
   return word_of(std::string(value.source->name) + "_" + value.capture);
 }
 
-/// Whether a file lies in a folder that the source opens files of by name.
+/// Whether a file lies in a directory that the source opens files of by name.
 inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
   return std::any_of(source.reopened_folders.begin(), source.reopened_folders.end(),
                      [&](std::string_view folder) { return path.starts_with(std::string(folder) + "/"); });

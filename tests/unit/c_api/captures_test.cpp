@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording in place of the kernel: by MEMSTAT_CAPTURE or memstat_mtl_set_capture, as a folder or an archive, at any poll.
+// A recording in place of the kernel: by MEMSTAT_CAPTURE or memstat_mtl_set_capture, as a directory or an archive, at any
+// poll.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>

@@ -120,7 +120,7 @@ TEST_F(Archive, RefusesLinksThatLeave) {
 }
 
 TEST_F(Archive, RefusesAFileBehindALinkOfTheArchive) {
-  expect_refused(Tar().add_basics().add("000000/fs/link", "", '2', "b").add("000000/fs/link/x", "x"), "not a folder");
+  expect_refused(Tar().add_basics().add("000000/fs/link", "", '2', "b").add("000000/fs/link/x", "x"), "not a directory");
 }
 
 TEST_F(Archive, RefusesHardLinksDevicesPipesAndTwins) {
@@ -137,7 +137,7 @@ TEST_F(Archive, RefusesMoreThanTheLimits) {
   Tar many;
   many.add_basics();
   for (int i = 0; i < 4; ++i) many.add("oracle/" + std::to_string(i), std::string(1000, 'x'));
-  expect_refused(many, "all may be together", limits);
+  expect_refused(many, "that a capture may have", limits);
   Tar members;
   members.add_basics();
   for (int i = 0; i < 10; ++i) members.add("oracle/" + std::to_string(i), "");
@@ -369,10 +369,10 @@ TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
 
 TEST_F(Archive, PackingSaysWhatItCannotDoAndLeavesNothing) {
   EXPECT_EQ(pack_capture(folder_.file("none"), folder_.file("x.tar")).error().code, ErrorCode::kNotPresent);
-  write_text(folder_.file("folder/file"), "no manifest");
-  EXPECT_EQ(pack_capture(folder_.file("folder"), folder_.file("x.tar.zst")).error().code, ErrorCode::kData);
-  EXPECT_EQ(pack_capture(folder_.file("folder"), folder_.file("x.zip")).error().code, ErrorCode::kData);
-  EXPECT_FALSE(pack_capture(folder_.file("folder"), "/nonexistent/x.tar"));
+  write_text(folder_.file("directory/file"), "no manifest");
+  EXPECT_EQ(pack_capture(folder_.file("directory"), folder_.file("x.tar.zst")).error().code, ErrorCode::kData);
+  EXPECT_EQ(pack_capture(folder_.file("directory"), folder_.file("x.zip")).error().code, ErrorCode::kData);
+  EXPECT_FALSE(pack_capture(folder_.file("directory"), "/nonexistent/x.tar"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar")));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar.tmp")));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar.zst.tmp")));

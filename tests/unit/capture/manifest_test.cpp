@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"os: freebsd", "os: plan9", "line 2: os"}, BadManifest{"os: freebsd\n", "", "os: missing"},
         BadManifest{"format: 1", "format: 2", "line 1: format"}, BadManifest{"format: 1\n", "", "format: missing"},
         BadManifest{"machine: amd64", "machine amd64", "line 4: not `key: value`"},
-        BadManifest{"machine: amd64", "os: linux", "line 4: os: stands twice"},
+        BadManifest{"machine: amd64", "os: linux", "line 4: os: appears twice"},
         BadManifest{"machine: amd64", "machine: [amd64]", "line 4: machine"},
         BadManifest{"machine: amd64", "machine: \"amd64", "line 4: machine"},
         BadManifest{"machine: amd64", "machine: \"a\" b", "line 4: machine"},

@@ -17,7 +17,7 @@ namespace {
 const std::string kManifest = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n";
 const std::string kPoll = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n";
 
-/// The same small capture in memory and in a folder: both kinds of files must behave alike.
+/// The same small capture in memory and in a directory: both kinds of files must behave alike.
 struct SmallCapture {
   std::vector<std::pair<std::string, std::string>> files = {
       {"manifest.yaml", kManifest},       {"000000/poll.yaml", kPoll},
@@ -39,7 +39,7 @@ struct SmallCapture {
       std::filesystem::create_symlink(target, folder.file(path));
     }
   }
-  /// Opens both kinds, and a folder loaded into memory, and runs `check` on each.
+  /// Opens both kinds, and a directory loaded into memory, and runs `check` on each.
   void check_both(const std::function<void(CapturedKernelView&)>& check) const {
     auto memory = CapturedKernelView::open(in_memory());
     ASSERT_TRUE(memory) << to_string(memory.error());
@@ -254,7 +254,7 @@ TEST(Captured, ABadCaptureIsRefusedWithFileAndReason) {
   newer.expect_refused(ErrorCode::kVersion, "format 1");
   SmallCapture no_polls;
   no_polls.files.erase(no_polls.files.begin() + 1);
-  no_polls.expect_refused(ErrorCode::kData, "no whole poll");
+  no_polls.expect_refused(ErrorCode::kData, "no complete poll");
   SmallCapture bad_poll;
   bad_poll.files[1].second = "label: x\n";
   bad_poll.expect_refused(ErrorCode::kData, "000000/poll.yaml");

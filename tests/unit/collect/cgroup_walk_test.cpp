@@ -246,7 +246,7 @@ TEST_F(ControlGroups, OfAKernelThatFailsAreAnError) {
   }
 }
 
-/// A kernel in which every folder is a group with the same names below.
+/// A kernel in which every directory is a group with the same names below.
 class Endless final : public KernelView {
  public:
   explicit Endless(std::string names) : names_(std::move(names)) {}

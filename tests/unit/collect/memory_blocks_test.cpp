@@ -85,7 +85,7 @@ TEST_F(MemoryBlocks, HaveHolesAndAnEnd) {
   blocks();
   block(0, {0});
   block(4, {0});
-  EXPECT_THAT(where(kBlock), HasSubstr("0x8000000 is no memory: there is no block"));
+  EXPECT_THAT(where(kBlock), HasSubstr("0x8000000 is not memory: no memory block is there"));
   EXPECT_EQ(code_, ErrorCode::kNotPresent);
   EXPECT_THAT(where(5 * kBlock), HasSubstr("beyond the last block, which ends at 0x27ffffff"));
   EXPECT_THAT(where(~std::uint64_t{0}), HasSubstr("beyond the last block"));

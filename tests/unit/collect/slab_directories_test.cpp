@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-/// "cache=folder", "cache=" for one without.
+/// "cache=directory", "cache=" for one without.
 std::string folders_of(KernelView& view) {
   Buffer scratch;
   const auto folders = find_slab_folders(view, scratch);
@@ -110,8 +110,8 @@ TEST(SlabFolders, AreNoneThatAreGoneAndFailWhereTheyCannotBeRead) {
 
 class CapturedSlabFolders : public testing::TestWithParam<std::string> {};
 
-/// What shows that slabinfo's names are the way in: in every kernel each is an entry, no two are of one folder, and no
-/// folder is left over.
+/// What shows that slabinfo's names are the way in: in every kernel each is an entry, no two are of one directory, and no
+/// directory is left over.
 TEST_P(CapturedSlabFolders, BelongToOneCacheEachAndNoneIsLeftOver) {
   const auto view = open_fixture(GetParam());
   Buffer scratch;

@@ -41,9 +41,9 @@ const BadConfiguration kBadConfigurations[] = {
     {"tier: fast\n", {"1:7: tier: \"fast\" is not a known value; write minimal, default or full"}},
     {"tier: [full]\n", {"1:7: tier: must be minimal, default or full, not a list; write default"}},
     {"tier:\n", {"1:1: tier: has no value; write default, or remove the key"}},
-    {"tier: full\nuser: x\ntier: minimal\n", {"3:1: tier: is there twice, first in line 1; keep one of the two"}},
+    {"tier: full\nuser: x\ntier: minimal\n", {"3:1: tier: appears twice, first in line 1; keep one of the two"}},
     {"poll:\n  interval: 10s\n  timeout: 1s\n  interval: 5s\n",
-     {"4:3: poll.interval: is there twice, first in line 2; keep one of the two"}},
+     {"4:3: poll.interval: appears twice, first in line 2; keep one of the two"}},
     {"poll: 10s\n",
      {"1:7: poll: must be a map of keys, not \"10s\"; write some of its keys (interval, timeout, on_scrape)"}},
     {"poll:\n", {"1:1: poll: has no value; write some of its keys (interval, timeout, on_scrape), or remove the key"}},
@@ -81,7 +81,7 @@ const BadConfiguration kBadConfigurations[] = {
     {"growth: {window: 0s}\n", {"1:18: growth.window: \"0s\" is too short; write at least 1s"}},
     {"listen: 127.0.0.1:8947\n",
      {"1:9: listen: must be a list of addresses, not \"127.0.0.1:8947\"; write [\"127.0.0.1:8947\"]"}},
-    {"listen: []\n", {"1:9: listen: is an empty list, so nobody could read anything; write [\"127.0.0.1:8947\"]"}},
+    {"listen: []\n", {"1:9: listen: is an empty list, so no client could connect; write [\"127.0.0.1:8947\"]"}},
     {"listen: [\"[::1]:8947\"]\n",
      {"1:10: listen[0]: \"[::1]:8947\" is an IPv6 address, which the HTTP server (Debian's civetweb) cannot listen on; "
       "write an IPv4 one, such as 127.0.0.1:8947, and put a reverse proxy in front for IPv6"}},
@@ -105,12 +105,12 @@ const BadConfiguration kBadConfigurations[] = {
     {"listen: [\"127.0.0.1:1\", \"127.0.0.1:1\"]\n",
      {"1:25: listen[1]: \"127.0.0.1:1\" is in the list twice; keep one of the two"}},
     {"listen: [\"0.0.0.0:8947\"]\n",
-     {"1:10: listen[0]: \"0.0.0.0:8947\" can be reached from other machines and nothing says from which: the figures "
-      "include what the kernel shows to root only (/proc/slabinfo is mode 0400); add allow: [\"192.0.2.0/24\"] with the "
+     {"1:10: listen[0]: \"0.0.0.0:8947\" can be reached from other machines, and no list of clients is set: the page "
+      "has values that the kernel shows to root only (/proc/slabinfo is mode 0400); add allow: [\"192.0.2.0/24\"] with the "
       "networks of your Prometheus, or listen on 127.0.0.1"}},
     {"listen: [\"127.0.0.1:1\", \"192.0.2.7:8947\"]\nallow: []\n",
-     {"1:25: listen[1]: \"192.0.2.7:8947\" can be reached from other machines and nothing says from which: the figures "
-      "include what the kernel shows to root only (/proc/slabinfo is mode 0400); add allow: [\"192.0.2.0/24\"] with the "
+     {"1:25: listen[1]: \"192.0.2.7:8947\" can be reached from other machines, and no list of clients is set: the page "
+      "has values that the kernel shows to root only (/proc/slabinfo is mode 0400); add allow: [\"192.0.2.0/24\"] with the "
       "networks of your Prometheus, or listen on 127.0.0.1"}},
     {"listen: [{host: a}]\n", {"1:10: listen[0]: must be an address with a port, not a map; write 127.0.0.1:8947"}},
     {"listen:\n  -\n", {"2:3: listen[0]: has no value; write 127.0.0.1:8947, or remove the key"}},
@@ -165,10 +165,10 @@ const BadConfiguration kBadConfigurations[] = {
      {"1:24: per_cpu.allocators[0]: \"a{3\" is not a regular expression: \"{\" starts no repetition such as {2,4}; write "
       "POSIX extended syntax for the whole name, such as kmalloc-.*"}},
     {"per_cpu: {allocators: [\"a{3,2}\"]}\n",
-     {"1:24: per_cpu.allocators[0]: \"a{3,2}\" is not a regular expression: a repetition has its larger number first; write "
+     {"1:24: per_cpu.allocators[0]: \"a{3,2}\" is not a regular expression: a repetition has the larger number first; write "
       "POSIX extended syntax for the whole name, such as kmalloc-.*"}},
     {"per_cpu: {allocators: [\"a{256}\"]}\n",
-     {"1:24: per_cpu.allocators[0]: \"a{256}\" is not a regular expression: a repetition counts beyond 255; write POSIX "
+     {"1:24: per_cpu.allocators[0]: \"a{256}\" is not a regular expression: a repetition count is above 255; write POSIX "
       "extended syntax for the whole name, such as kmalloc-.*"}},
     {"per_cpu: {allocators: [\"((a{100}){100}){100}\"]}\n",
      {"1:24: per_cpu.allocators[0]: \"((a{100}){100}){100}\" is not a regular expression: its repetitions multiply to too "
@@ -201,11 +201,11 @@ const BadConfiguration kBadConfigurations[] = {
     {"limits: [dentry]\n",
      {"1:10: limits[0]: must be a map of keys, not \"dentry\"; write some of its keys (allocator, type, bytes, objects)"}},
     {"limits: [{allocator: slab, type: dentry}]\n",
-     {"1:10: limits[0]: has neither bytes nor objects; write a limit, such as bytes: 2GiB"}},
+     {"1:10: limits[0]: sets neither bytes nor objects; write a limit, such as bytes: 2GiB"}},
     {"limits: [{type: dentry, bytes: 1GiB}]\n",
-     {"1:10: limits[0].allocator: is missing; write allocator: \".*\" if every one is meant"}},
+     {"1:10: limits[0].allocator: is missing; write allocator: \".*\" to match every one"}},
     {"limits: [{allocator: slab, bytes: 1GiB}]\n",
-     {"1:10: limits[0].type: is missing; write type: \".*\" if every one is meant"}},
+     {"1:10: limits[0].type: is missing; write type: \".*\" to match every one"}},
     {"limits: [{allocator: slab, type: dentry, bytes: 0}]\n",
      {"1:49: limits[0].bytes: \"0\" leaves no room; write a size above 0, such as 2GiB"}},
     {"limits: [{allocator: slab, type: dentry, bytes: 2GB2}]\n",
@@ -298,7 +298,7 @@ const BadConfiguration kBadConfigurations[] = {
      {"2:7: (file): is not valid YAML: illegal map value; check indentation (spaces, no tabs), quotes and brackets here and "
       "above"}},
     {"user: \"a\\0b\"\n", {"1:7: (file): holds a NUL byte in a text; remove \\0"}},
-    {"user: \"unclosed\n", {"1:7: (file): has a quote that nothing closes; close it"}},
+    {"user: \"unclosed\n", {"1:7: (file): has an open quote; close it"}},
     {"%YAML 9.9\n---\ntier: full\n",
      {"1:1: (file): is not valid YAML: YAML major version too large; check indentation (spaces, no tabs), quotes and "
       "brackets here and above"}},

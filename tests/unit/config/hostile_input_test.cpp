@@ -122,7 +122,7 @@ TEST(HostileInput, AnAliasBombIsRefusedAtItsFirstAnchor) {
 }
 
 TEST(HostileInput, TheFirstByteThatIsNoTextIsNamed) {
-  const std::string why = ": (file): holds a byte that is no text; save it as UTF-8 without control characters";
+  const std::string why = ": (file): holds a byte that is not text; save it as UTF-8 without control characters";
   EXPECT_EQ(check(std::string_view("tier: full\n\0", 12)), "f.yaml:2:1" + why);
   EXPECT_EQ(check("tier: full\n# caf\xE9\n"), "f.yaml:2:6" + why);
   EXPECT_EQ(check("a\x04"

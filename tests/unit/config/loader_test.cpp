@@ -247,7 +247,7 @@ TEST(Loader, FortyNineProblemsAndTheCountOfTheRestAreShown) {
   const ConfigResult result = load(yaml);
   ASSERT_EQ(result.problems().size(), 50U);
   EXPECT_EQ(result.problems()[48].substr(0, 11), "f.yaml:49:1");
-  EXPECT_EQ(result.problems()[49], "f.yaml:50:1: (file): 11 problems from here on are not shown; correct those above");
+  EXPECT_EQ(result.problems()[49], "f.yaml:50:1: (file): 11 more problems are not shown; correct those above");
 }
 
 TEST(Loader, WithoutSourcesEverySourceIsUnknown) {
@@ -294,7 +294,7 @@ TEST_F(ReadConfigFile, ReadsRegularFilesOnlyAndWaitsForNoPipe) {
     ASSERT_FALSE(result) << path;
     EXPECT_EQ(result.error().path, path);
     EXPECT_EQ(result.error().system_errno, EINVAL);
-    EXPECT_NE(result.error().detail.find("must be a plain file"), std::string::npos) << result.error().detail;
+    EXPECT_NE(result.error().detail.find("must be a regular file"), std::string::npos) << result.error().detail;
   }
   close(ends[0]);
   close(ends[1]);

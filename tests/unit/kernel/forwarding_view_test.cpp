@@ -30,7 +30,7 @@ class Answering final : public KernelView {
     names = {"directory " + std::string(path)};
     return {};
   }
-  Result<void> list_folders(std::string_view path, Buffer& names) override { return answer("folders", path, names); }
+  Result<void> list_folders(std::string_view path, Buffer& names) override { return answer("directories", path, names); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     return answer("sysctl " + std::to_string(size_hint), name, out);
   }
@@ -86,7 +86,7 @@ TEST(ForwardingKernelView, PassesEveryCallOn) {
   ASSERT_TRUE(view.list_directory("/a", names));
   EXPECT_EQ(names, std::vector<std::string>{"directory /a"});
   ASSERT_TRUE(view.list_folders("/a", out));
-  EXPECT_EQ(out.view(), "folders /a");
+  EXPECT_EQ(out.view(), "directories /a");
   ASSERT_TRUE(view.read_sysctl("a.b", out, 12));
   EXPECT_EQ(out.view(), "sysctl 12 a.b");
   ASSERT_TRUE(view.list_sysctls("a", names));

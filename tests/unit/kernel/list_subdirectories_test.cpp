@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// KernelView::list_folders: of this kernel, of any folder, in recordings, and as every view has it.
+// KernelView::list_folders: of this kernel, of any directory, in recordings, and as every view has it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST_F(ListFolders, NamesFoldersAndNeitherFilesNorLinks) {
 
 TEST_F(ListFolders, NamesMoreThanOneCallBrings) {
   std::set<std::string> names;
-  for (int i = 0; i < 500; ++i) names.insert("a folder with a long name to fill the buffer " + std::to_string(i));
+  for (int i = 0; i < 500; ++i) names.insert("a directory with a long name to fill the buffer " + std::to_string(i));
   for (const std::string& name : names) std::filesystem::create_directory(folder_.file(name));
   EXPECT_EQ(listed(""), names);
 }
@@ -78,7 +78,7 @@ TEST_F(ListFolders, OfTheBaseAreTheSameAsOfTheLiveView) {
   Buffer names;
   ASSERT_TRUE(view_->KernelView::list_folders("", names));
   EXPECT_EQ(names_of(names), listed(""));
-  view_->failures["/a"] = EACCES;  // a folder all the same
+  view_->failures["/a"] = EACCES;  // a directory all the same
   ASSERT_TRUE(view_->KernelView::list_folders("", names));
   EXPECT_EQ(names_of(names), listed(""));
   view_->failures["/a"] = EIO;
@@ -112,7 +112,7 @@ TEST(ListFoldersLive, AreThoseThatTheStandardLibraryFindsInSys) {
     ++compared;
     leaves += expected.empty() ? 1 : 0;
   }
-  EXPECT_GT(compared, leaves) << "no folder that holds another was seen";
+  EXPECT_GT(compared, leaves) << "no directory that holds another was seen";
 }
 
 TEST(ListFoldersRecorded, AreReplayed) {

@@ -257,9 +257,9 @@ int exit_status_of_child(Run run) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// As in debugfs: the folder is root's, the files in it are readable by anyone, or by root only.
+// As in debugfs: the directory is root's, the files in it are readable by anyone, or by root only.
 TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowAFolderOfRootsAndItsRefusalIsAnError) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a folder that is out of its own reach later";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a directory that is out of its own reach later";
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.file("debug/zswap"));
   const std::string open = folder.file("debug/zswap/open");

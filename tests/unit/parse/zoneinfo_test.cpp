@@ -71,23 +71,23 @@ TEST(ZoneInfo, SaysWhatIsWrongWhere) {
   for (const char* line :
        {"Node\n", "Node 0\n", "Node 0,\n", "Node 0 zone DMA\n", "Node -1, zone DMA\n", "Node x, zone DMA\n",
         "Node 2147483648, zone DMA\n", "Node 99999999999999999999, zone DMA\n", "Node 1, zone\n", "Node 1, z DMA\n"}) {
-    EXPECT_EQ(words(good + line + kHead + kTail), at_end + "is to name a node and a zone here: \"Node 0, zone Normal\"")
+    EXPECT_EQ(words(good + line + kHead + kTail), at_end + "must name a node and a zone here: \"Node 0, zone Normal\"")
         << line;
   }
   for (const char* number : {"", "x", "-1", "+1", "18446744073709551616", "1 2", "1.5"}) {
     const std::string begin = "Node 0, zone DMA\n";
     for (const char* name : {"pages free", "present", "managed", "min", "low", "high", "promo"}) {
-      EXPECT_EQ(words(begin + name + " " + number + "\n" + kHead + kTail), "17: is to have a number of pages here")
+      EXPECT_EQ(words(begin + name + " " + number + "\n" + kHead + kTail), "17: must have a number of pages here")
           << name << number;
     }
     const std::string whole_head = begin + kHead;
     const std::string there = std::to_string(whole_head.size()) + ": ";
-    EXPECT_EQ(words(whole_head + "numa_hit " + number + "\n" + kTail), there + "is to have a number of events here")
+    EXPECT_EQ(words(whole_head + "numa_hit " + number + "\n" + kTail), there + "must have a number of events here")
         << number;
-    EXPECT_EQ(words(whole_head + "cpu: " + number + "\n" + kTail), there + "is to have the number of a CPU here") << number;
+    EXPECT_EQ(words(whole_head + "cpu: " + number + "\n" + kTail), there + "must have the number of a CPU here") << number;
   }
   EXPECT_EQ(words("Node 0, zone DMA\n" + kHead + "cpu: 1\ncount: x\n" + kTail),
-            std::to_string(17 + kHead.size() + 7) + ": is to have a number of pages here");
+            std::to_string(17 + kHead.size() + 7) + ": must have a number of pages here");
   EXPECT_EQ(words("Node 0, zone DMA\n" + kHead + "cpu: 1\ncount: 1\ncpu: 1\n" + kTail),
             std::to_string(17 + kHead.size() + 16) + ": names CPUs out of order");
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs rc.d/memstatd as FreeBSD would, with stand-ins for rc.subr, daemon(8) and memstatd in a temporary folder, and shows what
+# Runs rc.d/memstatd as FreeBSD would, with stand-ins for rc.subr, daemon(8) and memstatd in a temporary directory, and shows what
 # it starts, what it checks first, and which process gets which signal. No arguments. Exit status 0 passed, 1 failed.
 set -u
 

@@ -104,7 +104,7 @@ TEST_F(Cma, RefusesWhatIsNoNumberTooLargeOrCutShort) {
   expect_refused({{"/proc/meminfo", "CmaTotal: 4 kB\nCmaFree: x\n"}});
 }
 
-/// A view with folders, whose kernel has no sysfs of areas.
+/// A view with directories, whose kernel has no sysfs of areas.
 class NoAreas final : public PreparedKernelView {
  public:
   NoAreas() : PreparedKernelView(OperatingSystem::kLinux) {}

@@ -273,7 +273,7 @@ TEST_F(Memory, NamesTheAreasOfContiguousMemoryAsMissingWhereNobodyTellsWhatIsUse
   EXPECT_TRUE(is_missing("cma"));
 }
 
-/// parse() of a bundle put together by hand: folders cannot be listed in a prepared view.
+/// parse() of a bundle put together by hand: directories cannot be listed in a prepared view.
 class MemoryAreas : public testing::Test {
  protected:
   std::optional<std::uint64_t> cma(std::initializer_list<std::pair<const char*, const char*>> files) {

@@ -183,7 +183,7 @@ TEST_F(LinuxProcessParser, RefusesAnEndThatIsNone) {
   EXPECT_FALSE(parse("0")) << "and something behind it";
 }
 
-/// A tree like /proc's in a folder.
+/// A tree like /proc's in a directory.
 class LinuxProcessReader : public testing::Test {
  protected:
   void SetUp() override {

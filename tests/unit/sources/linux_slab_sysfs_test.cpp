@@ -227,7 +227,7 @@ TEST_F(LinuxSlabSysfs, SaysInWhichFileOfWhichCacheSomethingIsWrong) {
   }
   expect_refused("slabs", "5 N1024=5\n", "names a node above 1023");
   expect_refused("total_objects", "5 N18446744073709551615=5\n", "names a node above 1023");
-  expect_refused("slabs", "5 N0=18446744073709551615\n", "says that one cache holds more than 2^64 bytes");
+  expect_refused("slabs", "5 N0=18446744073709551615\n", "reports a cache of more than 2^64 bytes");
   for (const char* order : {"", "x\n", "21\n", "64\n", "-1\n", "18446744073709551616\n"}) {
     expect_refused("order", order, "not the order of a slab");
   }
@@ -238,7 +238,7 @@ TEST_F(LinuxSlabSysfs, RefusesFiguresOfACpuThatTheMachineDoesNotHave) {
   kernel_.folders["first"]["alloc_fastpath"] = "1\n";
   kernel_.list("kmalloc-64");
   expect_refused("alloc_fastpath", "5 C0=1 C2=4\n", "names a CPU that this machine does not have");
-  expect_refused("alloc_fastpath", "5 C0=1 C1=-4\n", "not what is expected");
+  expect_refused("alloc_fastpath", "5 C0=1 C1=-4\n", "expected a number of at most 64 bits");
 }
 
 TEST_F(LinuxSlabSysfs, TakesTheLargestNumbersAndWordsOfLaterKernels) {
@@ -300,7 +300,7 @@ TEST_F(LinuxSlabSysfs, FindsNewCachesWithin30ReadsWhileItMay) {
   std::size_t reads = 1;
   while (words().find("later: slabs=10") == std::string::npos && reads < 100) ++reads;
   EXPECT_LE(reads, 30U);
-  EXPECT_GT(reads, 1U) << "listing the folder each time is too dear";
+  EXPECT_GT(reads, 1U) << "listing the directory each time is too dear";
   // Another attempt that fails for other reasons than privileges is made again.
   kernel_.add("last", files());
   kernel_.failures["/proc/slabinfo"] = EIO;

@@ -419,17 +419,17 @@ TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
     findings.expect(joined(report->notes).find("/no/such/file: out of reach") != std::string::npos, joined(report->notes));
     findings.expect(!can_read("/etc/passwd") && errno == EACCES, "/etc/passwd");
     findings.expect(can_read(readable.path() + "/config.yaml"), "the configuration");
-    findings.expect(!can_create(readable.path() + "/new"), "creating in a readable folder");
+    findings.expect(!can_create(readable.path() + "/new"), "creating in a readable directory");
     findings.expect(!can_create("/tmp/memstat-privileges-escape"), "creating elsewhere");
     findings.expect(can_read("/proc/self/stat"), "/proc/self/stat");
-    // What a recording does: a folder written under another name, a link in it, renamed, trimmed, removed.
+    // What a recording does: a directory written under another name, a link in it, renamed, trimmed, removed.
     const std::string poll = writable.path() + "/000000";
     findings.expect(mkdir((poll + ".tmp").c_str(), 0700) == 0, "mkdir");
     findings.expect(can_create(poll + ".tmp/file"), "create");
     findings.expect(symlink("file", (poll + ".tmp/link").c_str()) == 0, "symlink");
     findings.expect(rename((poll + ".tmp").c_str(), poll.c_str()) == 0, "rename");
     findings.expect(rename((poll + "/file").c_str(), (writable.path() + "/file").c_str()) == 0,
-                    "rename into another folder");
+                    "rename into another directory");
     const int fd = open((writable.path() + "/file").c_str(), O_RDWR | O_CLOEXEC);
     findings.expect(fd >= 0 && ftruncate(fd, 0) == 0 && fsync(fd) == 0 && close(fd) == 0, "ftruncate, fsync");
     findings.expect(unlink((writable.path() + "/file").c_str()) == 0, "unlink");

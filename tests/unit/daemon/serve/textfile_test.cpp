@@ -90,11 +90,11 @@ TEST_F(TextfileTest, AnOldTemporaryFileIsNoHindrance) {
 TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file);
-  std::filesystem::create_directory(path_);  // a folder cannot be replaced by a file
+  std::filesystem::create_directory(path_);  // a directory cannot be replaced by a file
   const auto written = file->write("page\n");
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().path, path_.string());
-  EXPECT_THAT(to_string(written.error()), HasSubstr("the file before stays"));
+  EXPECT_THAT(to_string(written.error()), HasSubstr("the old file stays"));
   EXPECT_THAT(names(), testing::ElementsAre("memstat.prom"));
 }
 
