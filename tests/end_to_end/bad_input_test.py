@@ -278,7 +278,7 @@ class BadInput(unittest.TestCase):
         good = {MALLOC: GOOD_MALLOC, UMA: GOOD_UMA}
         capture = self.capture([good, {MALLOC: GOOD_MALLOC, UMA: b"garbage" * 9}], "freebsd")
         with program.Daemon("--replay", capture, "--replay-speed", "1000") as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
             read = daemon.page()
             self.assert_down(read, daemon.log, "freebsd_uma", "vm.zone_stats", "version", "offset 0")
             self.assertEqual(set(read.by_type("memstat_type_bytes", "malloc")), {"devbuf", "temp"})
@@ -293,7 +293,7 @@ class BadInput(unittest.TestCase):
         config = os.path.join(self.folder, "memstatd.yaml")
         captures.write_file(config, "series_limit: 100000\n")
         with program.Daemon("--config", config, "--replay", capture, "--replay-speed", "1000") as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
             self.assertEqual(len(daemon.page().by_type("memstat_type_bytes", "slab")), 5000)
 
 

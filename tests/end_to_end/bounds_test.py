@@ -114,7 +114,7 @@ class Bounds(unittest.TestCase):
             for limit in (1, 2, 3, 10, 33, 500):
                 captures.write_file(path, f"series_limit: {limit}\ntier: full\nper_cpu: {{types: [\".*\"]}}\n")
                 with program.Daemon("--config", path, "--replay", capture, "--replay-speed", "1000") as daemon:
-                    daemon.wait_log("the replay is at its end")
+                    daemon.wait_log("the replay has ended")
                     now = daemon.page()
                     self.assertEqual(now.number("memstat_series"), len(bounded_series(now)))
                     self.assertLessEqual(now.number("memstat_series"), limit)

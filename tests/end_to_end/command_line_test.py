@@ -163,7 +163,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(reads, [1, 2, 3, 3])
         self.assertNotEqual(pages[0].by_type("memstat_type_bytes", "uma"), pages[1].by_type("memstat_type_bytes", "uma"))
         with program.Daemon("--replay", path, "--replay-speed", "1000", "--polls", "2") as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
             self.assertEqual(daemon.page().by_type("memstat_type_bytes", "uma"), pages[1].by_type("memstat_type_bytes", "uma"))
 
     @program.needs_slabinfo

@@ -96,7 +96,7 @@ class ConfigBounds(unittest.TestCase):
         done = program.run("--config", "/dev/null", "--check-config")
         self.assertEqual(done.returncode, 2)
         self.assertIn("not a pipe or a device such as /dev/null", done.stderr)
-        self.assertIn("an empty file stands for the defaults", done.stderr)
+        self.assertIn("for the defaults, use an empty file", done.stderr)
         captures.write_file(self.config, b"")
         self.assertEqual(program.run("--config", self.config, "--check-config").returncode, 0)
 

@@ -115,7 +115,7 @@ class GoldenPages(unittest.TestCase):
                 config = os.path.join(folder, "memstatd.yaml")  # a printed page lists all call sites, a served one the largest
                 captures.write_file(config, "sources: {linux_allocinfo: {top: 0, min_bytes: 0}}\n")
                 daemon = self.enterContext(program.Daemon("--config", config, "--replay", path, "--replay-speed", "1000"))
-                daemon.wait_log("the replay is at its end")
+                daemon.wait_log("the replay has ended")
                 body = daemon.scrape()
                 self.assertEqual(page.check(body)[1], [])
                 shown = body.decode()

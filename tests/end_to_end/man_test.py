@@ -348,11 +348,11 @@ class Configuration(unittest.TestCase):
             with program.Daemon("--config", path, "--replay", captures.fixtures()["linux-6.1-4cpu-2nodes"],
                                 listen=False) as daemon:
                 for number, (key, text) in enumerate([*others.items(), *restart.items()], 1):
-                    before = daemon.log.count("change with a restart only")
+                    before = daemon.log.count("these keys need a restart")
                     captures.write_file(path, ("" if key == "listen" else listen) + text + "\n")
                     daemon.process.send_signal(signal.SIGHUP)
                     daemon.wait_log("the configuration was reloaded", number)
-                    self.assertEqual(daemon.log.count("change with a restart only") > before, key in restart, key)
+                    self.assertEqual(daemon.log.count("these keys need a restart") > before, key in restart, key)
 
 
 if __name__ == "__main__":

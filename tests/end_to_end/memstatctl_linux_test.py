@@ -95,7 +95,7 @@ class Node(unittest.TestCase):
         done = run("node", "--from", captures.fixtures()["freebsd-15.0-amd64-4cpu"], "0x1000")
         if IS_LINUX:
             # This machine's kernel answers, as with every query of Linux; some have no memory there.
-            self.assertRegex(done.stdout + done.stderr, "^0x1000: node |0x1000 is no memory")
+            self.assertRegex(done.stdout + done.stderr, "^0x1000: node |0x1000 is not memory")
         else:
             self.assertIn("Linux", done.stderr)
 
@@ -156,7 +156,7 @@ class Resident(unittest.TestCase):
             captures.write_file(os.path.join(folder, "below", "file\x1b\n"), b"x")
             table = self.table(folder)
             self.assertEqual([row[3] for row in table], [os.path.join(folder, "below", "file\\x1b\\x0a")], "neither pipes nor links")
-            for path, word in ((os.path.join(folder, "fifo"), "no regular file"), ("/no/such", "No such file"), ("", "No such")):
+            for path, word in ((os.path.join(folder, "fifo"), "not a regular file"), ("/no/such", "No such file"), ("", "No such")):
                 done = run("resident", path)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(word, done.stderr)
@@ -187,7 +187,7 @@ class Resident(unittest.TestCase):
     def check_untold(self, done):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout.splitlines()[1], r"^ +\?  .*  +\?  ")
-        self.assertIn("does not tell you", done.stderr)
+        self.assertIn("does not say how much", done.stderr)
         self.assertIn("as their owner, or as root", done.stderr)
 
 

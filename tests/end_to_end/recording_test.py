@@ -96,7 +96,7 @@ class Target(Recording):
     @program.needs_root
     def test_a_new_directory_belongs_to_the_account_that_writes_it(self):
         with program.Daemon(*self.replay, "--record", self.path("new")) as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
         nobody = pwd.getpwnam("nobody")
         self.assertEqual({about[:2] for about in listing(self.path("new")).values()}, {(nobody.pw_uid, nobody.pw_gid)})
         self.assert_recorded(self.path("new"))
@@ -129,7 +129,7 @@ class Target(Recording):
 class Restart(Recording):
     def serve(self, record, *more):
         with program.Daemon(*self.replay, "--record", record, *more) as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
             self.assertEqual(daemon.terminate()[0], 0, daemon.log)
             return daemon.log
 
@@ -155,12 +155,12 @@ class Restart(Recording):
         captures.write_file(self.path("c.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 64KiB}}\n")
         captures.write_file(self.path("d.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 9000}}\n")
         with program.Daemon(*self.replay, "--config", self.path("c.yaml")) as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
         left = {name for name in os.listdir(self.path("out")) if not name.startswith(".")}
         self.assertEqual(left, {"a.tar", "a-2.tar", "a-7.tar", "a-8.tar", "b-2.tar", "a-x.tar"}, "too old")
         os.remove(self.path("out/a-8.tar"))
         with program.Daemon(*self.replay, "--config", self.path("d.yaml")) as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
             self.assertEqual(daemon.terminate()[0], 1, "no poll fits into so little")
         self.assertFalse(os.path.exists(self.path("out/a.tar")), "too large together")
         self.assertTrue(os.path.exists(self.path("out/a-2.tar")))
@@ -168,7 +168,7 @@ class Restart(Recording):
     def test_polls_of_a_run_that_was_killed_are_in_the_archive_of_the_next(self):
         os.mkdir(self.path("out"))
         with program.Daemon(*self.replay, "--record", self.path("out/a.tar.zst")) as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
             program.wait_until(lambda: len(polls(self.path("out/.a.tar.zst.polls"))) == 2, "both polls")
             daemon.kill()
         self.serve(self.path("out/a.tar.zst"))
@@ -199,7 +199,7 @@ class Disk(Recording):
         with program.Daemon("--config", self.path("c.yaml"), *self.replay, "--record", self.path("b")) as daemon:
             now = daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="failed") == 2, "two failures")
             self.assertEqual(now.number("memstat_recording_polls_total", result="written"), 0)
-            self.assertEqual(daemon.log.count("the recording stops for now"), 1, daemon.log)
+            self.assertEqual(daemon.log.count("the recording is suspended"), 1, daemon.log)
             self.assertEqual(daemon.terminate()[0], 1)
 
     @program.needs_slabinfo
@@ -270,7 +270,7 @@ class Replay(Recording):
         self.assertEqual(status, 0, text[-500:])
         self.assertLess(resident, 100, "two polls of 10 MiB, and memstatd")
         with program.Daemon("--replay", long, "--replay-speed", "1000") as daemon:
-            daemon.wait_log("the replay is at its end")
+            daemon.wait_log("the replay has ended")
             self.assertTrue(daemon.page().series("memstat_type_bytes", type="dentry"), "in the sandbox, too")
 
 

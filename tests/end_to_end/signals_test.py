@@ -187,7 +187,7 @@ class Pages(WithReplay):
             polls = [{"fs/proc/slabinfo": content} if content else {"fs/proc/version": "Linux"}]
             capture = captures.write_capture(os.path.join(self.folder, f"capture-{word}"), polls)
             with program.Daemon("--replay", capture) as daemon:
-                daemon.wait_log("the replay is at its end")
+                daemon.wait_log("the replay has ended")
                 status, _, body = daemon.request("/-/ready")
                 self.assertEqual(status, 503)
                 self.assertIn(word, body.decode())

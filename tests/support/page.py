@@ -78,7 +78,7 @@ def _parse_labels(text):
     while True:
         name = LABEL_NAME.match(text, at)
         if not name:
-            raise ValueError("a label name is expected")
+            raise ValueError("expected a label name")
         if name.group() in labels:
             raise ValueError(f"label {name.group()} stands twice")
         if name.group().startswith("__"):
@@ -119,7 +119,7 @@ def _parse_sample(line, number):
     if rest.startswith("{"):
         labels, rest = _parse_labels(rest[1:])
     if not rest.startswith(" "):
-        raise ValueError("one blank is expected before the value")
+        raise ValueError("expected one space before the value")
     text = rest[1:]
     if text not in SPECIAL and not NUMBER.match(text):
         raise ValueError(f"{text!r} is no number (or something stands behind it)")

@@ -217,7 +217,8 @@ TEST_F(Archive, AnArchiveThatShrinksWhileItIsOpenIsAnErrorAndNoCrash) {
 }
 
 TEST_F(Archive, RefusesAPollWhoseMembersStandApart) {
-  expect_refused(Tar().add_basics().add("000001/poll.yaml", kPoll).add("000000/fs/late", "x"), "do not stand together");
+  expect_refused(Tar().add_basics().add("000001/poll.yaml", kPoll).add("000000/fs/late", "x"),
+                 "not stored next to each other");
 }
 
 TEST_F(Archive, AHugeClaimCostsNoMemoryAndIsRefused) {

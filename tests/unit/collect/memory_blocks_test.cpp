@@ -123,7 +123,7 @@ TEST_F(MemoryBlocks, AreNotThereInEveryKernelButZonesAre) {
   EXPECT_EQ(where(0x1000), "node 0 zone 1000-ffffff online");
   EXPECT_EQ(where(0x1000000), "node 1 zone 1000000-1ffffff online");
   EXPECT_THAT(where(0), HasSubstr("it lies in a hole"));
-  EXPECT_THAT(where(0x2000000), HasSubstr("beyond the last of it, 0x1ffffff"));
+  EXPECT_THAT(where(0x2000000), HasSubstr("beyond the end of memory, 0x1ffffff"));
 }
 
 TEST_F(MemoryBlocks, CanBeMissingAltogether) {

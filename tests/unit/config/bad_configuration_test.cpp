@@ -171,7 +171,7 @@ const BadConfiguration kBadConfigurations[] = {
      {"1:24: per_cpu.allocators[0]: \"a{256}\" is not a regular expression: a repetition count is above 255; write POSIX "
       "extended syntax for the whole name, such as kmalloc-.*"}},
     {"per_cpu: {allocators: [\"((a{100}){100}){100}\"]}\n",
-     {"1:24: per_cpu.allocators[0]: \"((a{100}){100}){100}\" is not a regular expression: its repetitions multiply to too "
+     {"1:24: per_cpu.allocators[0]: \"((a{100}){100}){100}\" is not a regular expression: its nested repetitions take too "
       "many steps; write POSIX extended syntax for the whole name, such as kmalloc-.*"}},
     {"per_cpu: {allocators: [\"(?:a)\"]}\n",
      {"1:24: per_cpu.allocators[0]: \"(?:a)\" is not a regular expression: a repetition (* + ? {) has nothing to repeat; "
@@ -230,9 +230,8 @@ const BadConfiguration kBadConfigurations[] = {
      {"1:42: limits[0].byte: is not a known key; did you mean bytes?"}},
     {"capture: {record: [a]}\n", {"1:19: capture.record: must be a path, not a list; write \"\" for none"}},
     {"capture: {record: /tmp/a.tar.gz}\n",
-     {"1:19: capture.record: \"/tmp/a.tar.gz\" has the ending of an archive that cannot be written; write a name that ends "
-      "in "
-      ".tar.zst or .tar, or the name of a directory"}},
+     {"1:19: capture.record: \"/tmp/a.tar.gz\" names an archive format that memstatd cannot write; write a name that ends "
+      "in .tar.zst or .tar, or the name of a directory"}},
     {"capture: {max_bytes: 0}\n", {"1:22: capture.max_bytes: \"0\" leaves no room; write a size above 0, such as 1GiB"}},
     {"capture: {max_age: 0s}\n", {"1:20: capture.max_age: \"0s\" is too short; write at least 1s"}},
     {"log: {level: loud}\n", {"1:14: log.level: \"loud\" is not a known value; write trace, debug, info, warning or error"}},

@@ -136,7 +136,7 @@ TEST_F(ConfigFileTest, AReplacedFileThatItMayNotReadIsAProblemThatSaysWhatToDo) 
       if (!without_root.succeeded()) GTEST_SKIP() << kStaysRoot;
       const ConfigResult loaded = file.load();
       ASSERT_FALSE(loaded) << (keep_the_old_one ? "the old file still has a name" : "the old file has no name");
-      EXPECT_THAT(loaded.problems(), ElementsAre(HasSubstr("readable for the account of the key user")));
+      EXPECT_THAT(loaded.problems(), ElementsAre(HasSubstr("readable by the account of the key user")));
     }
     std::filesystem::remove(path_);
   }
@@ -164,7 +164,7 @@ TEST_F(ConfigFileTest, AFileSystemThatDoesNotAnswerIsAProblemAndLaterReadAgain) 
   ConfigFile file(path_, {.deadline = std::chrono::milliseconds(1), .before_read = SlowFileSystem::wait});
   {
     const SlowFileSystem slow;
-    EXPECT_THAT(file.load().problems(), ElementsAre(HasSubstr("timeout: the file system did not give")));
+    EXPECT_THAT(file.load().problems(), ElementsAre(HasSubstr("timeout: the file system did not return")));
     EXPECT_TRUE(file.is_stuck());
     EXPECT_THAT(file.load().problems(), ElementsAre(HasSubstr("an earlier read")));
   }

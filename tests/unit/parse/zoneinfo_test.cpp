@@ -66,7 +66,7 @@ TEST(ZoneInfo, TakesOnlyTheFirstOfTwoFiguresAndNoOthersOfTheName) {
 TEST(ZoneInfo, SaysWhatIsWrongWhere) {
   const std::string good = "Node 1, zone DMA\n" + kHead + kTail;
   const std::string at_end = std::to_string(good.size()) + ": ";
-  EXPECT_EQ(words("pages free 3\n"), "0: is to name a node and a zone here: \"Node 0, zone Normal\"");
+  EXPECT_EQ(words("pages free 3\n"), "0: must name a node and a zone here: \"Node 0, zone Normal\"");
   EXPECT_EQ(words(good + "Node 0, zone DMA\n" + kHead + kTail), at_end + "names nodes out of order");
   for (const char* line :
        {"Node\n", "Node 0\n", "Node 0,\n", "Node 0 zone DMA\n", "Node -1, zone DMA\n", "Node x, zone DMA\n",
@@ -98,7 +98,7 @@ TEST(ZoneInfo, IsRefusedWhereverAZoneIsCutShort) {
   for (std::size_t size = 1; size < last.size(); ++size) {
     const std::string text = words(good + last.substr(0, size));
     EXPECT_TRUE(text.ends_with("cut short") || text.ends_with("within a line") ||
-                text.find("is to name") != std::string::npos)
+                text.find("must name") != std::string::npos)
         << text;
   }
   EXPECT_TRUE(words(good + "Node 0, zone Normal\nNode 0, zone DMA\n" + kHead + kTail).ends_with("cut short"));

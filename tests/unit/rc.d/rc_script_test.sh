@@ -210,7 +210,7 @@ expect_no_log "HUP"
 # Reload with a bad configuration: refused, no signal. Restart likewise: what runs goes on running.
 before=$(cat "$tmp/run/memstatd_child.pid")
 expect_status 1 reload
-expect_out "is not accepted"
+expect_out "is not valid"
 expect_status 1 restart
 if [ "$(cat "$tmp/run/memstatd_child.pid")" != "$before" ] || [ ! -e "$tmp/names/$before" ]; then
   fail "restart with a bad configuration stopped memstatd"

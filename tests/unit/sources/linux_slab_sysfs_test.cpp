@@ -223,7 +223,8 @@ TEST_F(LinuxSlabSysfs, SaysInWhichFileOfWhichCacheSomethingIsWrong) {
   kernel_.list("kmalloc-64");
   for (const char* content : {"", "x\n", "-1\n", "18446744073709551616\n", "5 N0=\n", "5 N=5\n", "5 N0=5 N1=-1\n",
                               "5 N0=5x\n", "5 Nx=5\n", "5 N0=99999999999999999999\n", "\xFF\n"}) {
-    for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs"}) expect_refused(file, content, "not what is");
+    for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs"})
+      expect_refused(file, content, "expected a number");
   }
   expect_refused("slabs", "5 N1024=5\n", "names a node above 1023");
   expect_refused("total_objects", "5 N18446744073709551615=5\n", "names a node above 1023");

@@ -272,7 +272,7 @@ TEST(Privileges, SanitizerBuildsHaveNoSandboxAndSayWhy) {
     if (!report) return to_string(report.error());
     const std::string notes = joined(report->notes);
     const bool said = notes.find("seccomp under a sanitizer") != std::string::npos &&
-                      notes.find("lock_memory: not under a sanitizer") != std::string::npos;
+                      notes.find("lock_memory: off under a sanitizer") != std::string::npos;
     return said && !report->seccomp && !report->landlock && !report->memory_locked ? "" : notes;
   }));
 }
@@ -416,7 +416,7 @@ TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
     if (!report) return to_string(report.error());
     Findings findings;
     findings.expect(report->landlock, "landlock: " + joined(report->notes));
-    findings.expect(joined(report->notes).find("/no/such/file: out of reach") != std::string::npos, joined(report->notes));
+    findings.expect(joined(report->notes).find("/no/such/file: not accessible") != std::string::npos, joined(report->notes));
     findings.expect(!can_read("/etc/passwd") && errno == EACCES, "/etc/passwd");
     findings.expect(can_read(readable.path() + "/config.yaml"), "the configuration");
     findings.expect(!can_create(readable.path() + "/new"), "creating in a readable directory");

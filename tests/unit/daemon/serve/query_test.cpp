@@ -41,7 +41,7 @@ TEST(PageRequest, SaysWhatIsWrong) {
     return request ? std::string("none") : request.error().detail;
   };
   EXPECT_THAT(detail("allocator=slab"),
-              HasSubstr("\"allocator\" is not a parameter; there are allocator[], type[] and name[]"));
+              HasSubstr("\"allocator\" is not a parameter; the parameters are allocator[], type[] and name[]"));
   EXPECT_THAT(detail("type[]=a&x"), HasSubstr("\"x\" is not a parameter"));
   EXPECT_THAT(detail("type[]"), HasSubstr("type[] has no value"));
   EXPECT_THAT(detail("type[]="), HasSubstr("type[] has no value"));

@@ -196,8 +196,8 @@ TEST_F(PageFilterTest, UnknownWordsAreRefusedWithWhatThereIs) {
   EXPECT_THAT(refusal({}, {}, {"proces_open_fds"}), HasSubstr("did you mean \"process_open_fds\"?"));
   EXPECT_EQ(refusal({}, {}, {"kmem"}),
             "no metric is called \"kmem\"; there are " + std::to_string(metric_catalogue().size() + 2) +
-                ": memstatd --list-metrics prints all but those of memstatd itself, which end the "
-                "page /metrics");
+                ": memstatd --list-metrics prints all except those of memstatd itself, which are at the end of "
+                "/metrics");
   const std::string long_word(100'000, 'm');
   EXPECT_LT(refusal({}, {}, {long_word}).size(), 1000U) << "comparing long words is not for free";
   EXPECT_THAT(refusal({}, {""}, {}), HasSubstr("\"\""));
