@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "config/tier.h"
 #include "core/base/result.h"
+#include "core/model/metric.h"
 
 namespace memstat {
 

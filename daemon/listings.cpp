@@ -18,15 +18,12 @@ std::string line(std::initializer_list<std::string_view> cells) {
 }
 
 /// "held_bytes", "cpu free", "node free", and for what belongs to no type the name of its metric.
-std::string figure_name(const FigureOrigin& origin) {
-  using Of = FigureOrigin::Of;
+std::string figure_name(const MetricOrigin& origin) {
+  using Of = MetricOrigin::Of;
   if (origin.of == Of::kCpu) return "cpu " + std::string(to_string(static_cast<CpuField>(origin.number)));
   if (origin.of == Of::kNode) return "node " + std::string(to_string(static_cast<NodeField>(origin.number)));
   if (origin.of == Of::kType) return std::string(to_string(static_cast<Field>(origin.number)));
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope == MetricScope::kMachine && metric.figure == origin.number) return std::string(metric.name);
-  }
-  return std::string(to_string(static_cast<Statistic>(origin.number)));
+  return std::string(origin.metric->name);
 }
 
 /// A number, in bytes with the largest unit that leaves no rest.
@@ -91,7 +88,7 @@ std::string source_list() {
                   source->is_roster ? "yes" : "no", source->is_on_by_default ? "auto" : "off",
                   source->interval.count() == 0 ? "every poll" : duration_text(source->interval),
                   joined(source->origins,
-                         [](const FigureOrigin& origin) { return figure_name(origin) + ": " + std::string(origin.origin); }),
+                         [](const MetricOrigin& origin) { return figure_name(origin) + ": " + std::string(origin.origin); }),
                   joined(source->options, option_text), source->origin, source->notes});
   }
   return text;

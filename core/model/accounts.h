@@ -7,8 +7,51 @@
 
 #include "core/base/arithmetic.h"
 #include "core/model/staging.h"
+#include "core/model/system_metric.h"
 
 namespace memstat {
+
+inline constexpr SystemMetric kAccountedBytes{
+    .name = "memstat_accounted_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kMinimal,
+    .unit = "bytes",
+    .labels = {"part"},
+    .help = "Bytes of memory now, by what holds them; the parts do not overlap and may be stacked.",
+};
+
+inline constexpr SystemMetric kUnaccountedBytes{
+    .name = "memstat_unaccounted_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kMinimal,
+    .format = ValueFormat::kSigned,
+    .unit = "bytes",
+    .help = "Bytes of memory now that are neither free nor in any accounted part.",
+};
+
+inline constexpr SystemMetric kTotalBytes{
+    .name = "memstat_memory_total_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kMinimal,
+    .unit = "bytes",
+    .help = "Bytes of memory that the kernel manages now.",
+};
+
+inline constexpr SystemMetric kAvailableBytes{
+    .name = "memstat_memory_available_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kMinimal,
+    .unit = "bytes",
+    .help = "Bytes of memory that programs can still get without paging, by the kernel's own estimate.",
+};
+
+inline constexpr SystemMetric kPartMissing{
+    .name = "memstat_accounted_part_missing",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kMinimal,
+    .labels = {"part"},
+    .help = "1 for each accounted part that this kernel does not report; its bytes are unaccounted.",
+};
 
 /// Writes the parts down as statistics and adds them up; all amounts in bytes. Thread safety: none; confined to a parser.
 class Accounts {
@@ -23,10 +66,10 @@ class Accounts {
   /// A part that kernels without a figure do not have.
   void add_if_told(std::string_view part, std::optional<std::uint64_t> amount) {
     if (!amount) return;
-    statistics_.add(Statistic::kAccountedBytes, *amount, {part});
+    statistics_.add(kAccountedBytes, *amount, {part});
     sum_ = saturating_sum(sum_, *amount);
   }
-  void add_missing(std::string_view part) { statistics_.add(Statistic::kPartMissing, 1, {part}); }
+  void add_missing(std::string_view part) { statistics_.add(kPartMissing, 1, {part}); }
 
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
 
@@ -38,8 +81,8 @@ class Accounts {
     if (__builtin_sub_overflow(used, saturating_signed(sum_), &unaccounted)) {
       unaccounted = std::numeric_limits<std::int64_t>::min();
     }
-    statistics_.add_signed(Statistic::kUnaccountedBytes, unaccounted);
-    statistics_.add(Statistic::kTotalBytes, total);
+    statistics_.add_signed(kUnaccountedBytes, unaccounted);
+    statistics_.add(kTotalBytes, total);
   }
 
  private:

@@ -1,7 +1,147 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/field.h"
 
+#include <iterator>
+
 namespace memstat {
+namespace {
+
+using enum MetricKind;
+using enum Tier;
+using enum ValueFormat;
+using enum DuplicateRule;
+
+constexpr FieldDescription<Field> kFields[] = {
+    {Field::kBytes, "bytes", {"memstat_type_bytes", kGauge, kMinimal, "Bytes in use now, as of the last poll.", "bytes"}},
+    {Field::kCount, "count", {"memstat_type_objects", kGauge, kMinimal, "Objects in use now, as of the last poll."}},
+    {Field::kHeldBytes,
+     "held_bytes",
+     {"memstat_type_held_bytes", kGauge, kDefault, "Bytes taken from the system now, including free objects and padding.",
+      "bytes"}},
+    {Field::kFree, "free", {"memstat_type_free_objects", kGauge, kDefault, "Objects cached for reuse now."}},
+    {Field::kZoneFree,
+     "zonefree",
+     {"memstat_type_zone_free_objects", kGauge, kFull, "Objects cached in the zone now, without those in CPU caches."}},
+    {Field::kKegFree,
+     "kegfree",
+     {"memstat_type_keg_free_objects", kGauge, kDefault, "Objects free in the keg's slabs now."}},
+    {Field::kNumAllocs,
+     "numallocs",
+     {"memstat_type_allocations_total", kCounter, kDefault, "Objects allocated since boot."}},
+    {Field::kNumFrees, "numfrees", {"memstat_type_frees_total", kCounter, kDefault, "Objects freed since boot."}},
+    {Field::kMemAlloced,
+     "memalloced",
+     {"memstat_type_allocated_bytes_total", kCounter, kFull, "Bytes allocated since boot, rounded up to size classes.",
+      "bytes"}},
+    {Field::kMemFreed,
+     "memfreed",
+     {"memstat_type_freed_bytes_total", kCounter, kFull, "Bytes freed since boot, rounded up to size classes.", "bytes"}},
+    {Field::kFailures,
+     "failures",
+     {"memstat_type_failures_total", kCounter, kMinimal,
+      "Allocations that failed since boot. The bucket zones of uma fail routinely."}},
+    {Field::kSleeps,
+     "sleeps",
+     {"memstat_type_sleeps_total", kCounter, kDefault, "Allocations since boot that waited at the limit."}},
+    {Field::kSleepers, "sleepers", {"memstat_type_sleepers", kGauge, kFull, "Threads waiting at the limit now."}},
+    {Field::kXDomain,
+     "xdomain",
+     {"memstat_type_cross_domain_frees_total", kCounter, kFull,
+      "Objects freed on another NUMA domain than they were allocated on, since boot."}},
+    {Field::kCountLimit,
+     "countlimit",
+     {"memstat_type_limit_objects",
+      kGauge,
+      kMinimal,
+      "Objects allowed, including cached ones: the kernel's limit, else the configured one; absent when unlimited.",
+      {},
+      kUnsigned,
+      kSumOfAll}},
+    {Field::kBytesLimit,
+     "byteslimit",
+     {"memstat_type_limit_bytes", kGauge, kMinimal,
+      "Bytes allowed: the kernel's limit, else the configured one; absent when unlimited.", "bytes", kUnsigned, kSumOfAll}},
+    {Field::kSize,
+     "size",
+     {"memstat_type_object_size_bytes", kGauge, kFull, "Bytes that a caller gets with one object.", "bytes", kUnsigned,
+      kSameOrNone}},
+    {Field::kRSize,
+     "rsize",
+     {"memstat_type_object_footprint_bytes", kGauge, kDefault, "Bytes that one object takes, including padding.", "bytes",
+      kUnsigned, kSameOrNone}},
+    {Field::kSizeMask,
+     "sizemask",
+     {"memstat_type_size_class_used", kGauge, kFull,
+      "1 for each size class, by its size in bytes, that ever served the type."}},
+    {Field::kSlabs, "slabs", {"memstat_type_slabs", kGauge, kFull, "Slabs taken from the page allocator now."}},
+    {Field::kPartialSlabs,
+     "partial_slabs",
+     {"memstat_type_partial_slabs", kGauge, kFull, "Slabs on the partial lists now, which have free objects."}},
+    {Field::kCpuSlabs,
+     "cpu_slabs",
+     {"memstat_type_cpu_slabs", kGauge, kFull, "Slabs that CPUs hold for their next allocations now."}},
+    {Field::kAddressSpace,
+     "address_space",
+     {"memstat_type_address_space_bytes", kGauge, kFull,
+      "Bytes of address space now, the kernel's or a process's own, backed by memory or not.", "bytes"}},
+    {Field::kWideLimit,
+     "wide_limit",
+     {"memstat_type_wide_limit_objects",
+      kGauge,
+      kFull,
+      "Objects allowed, as all 64 bits of the kernel's limit; memstat_type_limit_objects has 32.",
+      {},
+      kUnsigned,
+      kSumOfAll}},
+    {Field::kEfficiency,
+     "efficiency",
+     {"memstat_type_slab_efficiency_ratio", kGauge, kFull, "Share of a slab's memory that its objects take, 0 to 1.",
+      "ratio", kDouble, kSameOrNone}},
+};
+
+constexpr FieldDescription<CpuField> kCpuFields[] = {
+    {CpuField::kNumAllocs,
+     "numallocs",
+     {"memstat_cpu_allocations_total", kCounter, kFull, "Allocations on this CPU since boot."}},
+    {CpuField::kNumFrees, "numfrees", {"memstat_cpu_frees_total", kCounter, kFull, "Frees on this CPU since boot."}},
+    {CpuField::kMemAlloced,
+     "memalloced",
+     {"memstat_cpu_allocated_bytes_total", kCounter, kFull, "Bytes allocated on this CPU since boot.", "bytes"}},
+    {CpuField::kMemFreed,
+     "memfreed",
+     {"memstat_cpu_freed_bytes_total", kCounter, kFull, "Bytes freed on this CPU since boot.", "bytes"}},
+    {CpuField::kFree, "free", {"memstat_cpu_free_objects", kGauge, kFull, "Objects cached by this CPU now."}},
+    {CpuField::kSizeMask, "sizemask", {}},
+};
+
+constexpr FieldDescription<NodeField> kNodeFields[] = {
+    {NodeField::kHeldBytes,
+     "held_bytes",
+     {"memstat_node_held_bytes", kGauge, kFull, "Bytes of this node's memory that the type takes from the system now.",
+      "bytes"}},
+    {NodeField::kCount, "count", {"memstat_node_objects", kGauge, kFull, "Objects in use on this node now."}},
+    {NodeField::kFree, "free", {"memstat_node_free_objects", kGauge, kFull, "Objects cached for reuse on this node now."}},
+    {NodeField::kSlots,
+     "slots",
+     {"memstat_node_object_slots", kGauge, kFull, "Objects that the slabs on this node have room for now, in use or free."}},
+};
+
+template <typename E, std::size_t N>
+constexpr bool is_in_order(const FieldDescription<E> (&fields)[N]) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (static_cast<std::size_t>(fields[i].field) != i) return false;
+  }
+  return true;
+}
+static_assert(std::size(kFields) == kFieldCount && is_in_order(kFields));
+static_assert(std::size(kCpuFields) == kCpuFieldCount && is_in_order(kCpuFields));
+static_assert(std::size(kNodeFields) == kNodeFieldCount && is_in_order(kNodeFields));
+
+}  // namespace
+
+const FieldDescription<Field>& description(Field field) { return kFields[static_cast<std::size_t>(field)]; }
+const FieldDescription<CpuField>& description(CpuField field) { return kCpuFields[static_cast<std::size_t>(field)]; }
+const FieldDescription<NodeField>& description(NodeField field) { return kNodeFields[static_cast<std::size_t>(field)]; }
 
 std::string_view to_string(Allocator allocator) {
   switch (allocator) {
@@ -24,57 +164,8 @@ std::string_view to_string(Allocator allocator) {
   return "unknown";
 }
 
-std::string_view to_string(Field field) {
-  switch (field) {
-    case Field::kBytes: return "bytes";
-    case Field::kCount: return "count";
-    case Field::kHeldBytes: return "held_bytes";
-    case Field::kFree: return "free";
-    case Field::kZoneFree: return "zonefree";
-    case Field::kKegFree: return "kegfree";
-    case Field::kNumAllocs: return "numallocs";
-    case Field::kNumFrees: return "numfrees";
-    case Field::kMemAlloced: return "memalloced";
-    case Field::kMemFreed: return "memfreed";
-    case Field::kFailures: return "failures";
-    case Field::kSleeps: return "sleeps";
-    case Field::kSleepers: return "sleepers";
-    case Field::kXDomain: return "xdomain";
-    case Field::kCountLimit: return "countlimit";
-    case Field::kBytesLimit: return "byteslimit";
-    case Field::kSize: return "size";
-    case Field::kRSize: return "rsize";
-    case Field::kSizeMask: return "sizemask";
-    case Field::kSlabs: return "slabs";
-    case Field::kPartialSlabs: return "partial_slabs";
-    case Field::kCpuSlabs: return "cpu_slabs";
-    case Field::kAddressSpace: return "address_space";
-    case Field::kWideLimit: return "wide_limit";
-    case Field::kEfficiency: return "efficiency";
-  }
-  return "unknown";
-}
-
-std::string_view to_string(CpuField field) {
-  switch (field) {
-    case CpuField::kNumAllocs: return "numallocs";
-    case CpuField::kNumFrees: return "numfrees";
-    case CpuField::kMemAlloced: return "memalloced";
-    case CpuField::kMemFreed: return "memfreed";
-    case CpuField::kFree: return "free";
-    case CpuField::kSizeMask: return "sizemask";
-  }
-  return "unknown";
-}
-
-std::string_view to_string(NodeField field) {
-  switch (field) {
-    case NodeField::kHeldBytes: return "held_bytes";
-    case NodeField::kCount: return "count";
-    case NodeField::kFree: return "free";
-    case NodeField::kSlots: return "slots";
-  }
-  return "unknown";
-}
+std::string_view to_string(Field field) { return description(field).word; }
+std::string_view to_string(CpuField field) { return description(field).word; }
+std::string_view to_string(NodeField field) { return description(field).word; }
 
 }  // namespace memstat

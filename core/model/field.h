@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/model/metric.h"
+
 namespace memstat {
 
 /// The family a memory type belongs to. Values 0 to 2 are libmemstat's ALLOCATOR_* numbers; never renumber.
@@ -86,6 +88,10 @@ inline constexpr std::size_t kNodeFieldCount = 4;
 /// Nodes are numbered below this: kernels have 1024 at most (CONFIG_NODES_SHIFT 10).
 inline constexpr std::uint32_t kMostNodes = 1024;
 
+/// How many enumerators a set of them has room for.
+inline constexpr std::size_t kMaxFieldSetSize = 64;
+static_assert(kFieldCount <= kMaxFieldSetSize && kCpuFieldCount <= kMaxFieldSetSize && kNodeFieldCount <= kMaxFieldSetSize);
+
 /// A set of enumerators of E (Field, CpuField or NodeField). Thread safety: a plain value.
 template <typename E>
 class FieldSet {
@@ -93,7 +99,7 @@ class FieldSet {
   constexpr FieldSet() = default;
   template <typename... Rest>
   constexpr explicit FieldSet(E first, Rest... rest) : bits_((bit(first) | ... | bit(rest))) {}
-  static constexpr FieldSet from_bits(std::uint32_t bits) {
+  static constexpr FieldSet from_bits(std::uint64_t bits) {
     FieldSet set;
     set.bits_ = bits;
     return set;
@@ -102,7 +108,7 @@ class FieldSet {
   [[nodiscard]] constexpr bool has(E field) const { return (bits_ & bit(field)) != 0; }
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] constexpr std::size_t size() const { return static_cast<std::size_t>(std::popcount(bits_)); }
-  [[nodiscard]] constexpr std::uint32_t bits() const { return bits_; }
+  [[nodiscard]] constexpr std::uint64_t bits() const { return bits_; }
   constexpr void add(E field) { bits_ |= bit(field); }
   constexpr void remove(E field) { bits_ &= ~bit(field); }
   /// How many members come before `field`: its row in columns that hold members only.
@@ -116,13 +122,13 @@ class FieldSet {
   friend constexpr bool operator==(FieldSet a, FieldSet b) = default;
 
  private:
-  static constexpr std::uint32_t bit(E field) { return 1U << static_cast<unsigned>(field); }
-  std::uint32_t bits_ = 0;
+  static constexpr std::uint64_t bit(E field) { return std::uint64_t{1} << static_cast<unsigned>(field); }
+  std::uint64_t bits_ = 0;
 };
 /// Calls `visit(field)` for each member.
 template <typename E, typename Visit>
 constexpr void for_each_of(FieldSet<E> set, Visit visit) {
-  for (std::uint32_t bits = set.bits(); bits != 0; bits &= bits - 1) visit(static_cast<E>(std::countr_zero(bits)));
+  for (std::uint64_t bits = set.bits(); bits != 0; bits &= bits - 1) visit(static_cast<E>(std::countr_zero(bits)));
 }
 
 using FieldMask = FieldSet<Field>;
@@ -138,6 +144,17 @@ class Figures {
  private:
   std::array<std::uint64_t, kFieldCount> values_{};
 };
+
+/// All that is known about a field: the one place where a figure of types is declared as a metric.
+template <typename E>
+struct FieldDescription {
+  E field;
+  std::string_view word;  ///< As libmemstat and DESIGN write it: "bytes", "numallocs", ...
+  MetricFacts metric;     ///< Without name: the field has no metric.
+};
+const FieldDescription<Field>& description(Field field);
+const FieldDescription<CpuField>& description(CpuField field);
+const FieldDescription<NodeField>& description(NodeField field);
 
 /// Name of a field as libmemstat and DESIGN write it: "bytes", "numallocs", ...
 std::string_view to_string(Field field);

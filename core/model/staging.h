@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/model/field.h"
-#include "core/model/statistic.h"
+#include "core/model/system_metric.h"
 
 namespace memstat {
 

@@ -146,7 +146,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "mts_memalloced - mts_memfreed, of all CPUs"},
     {Field::kCount, "mts_numallocs - mts_numfrees, of all CPUs"},
     {Field::kNumAllocs, "mts_numallocs, of all CPUs"},

@@ -21,6 +21,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
+#include "core/model/table_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -239,7 +240,7 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
     set(Field::kFree, value_of(numbers, table.free));
     if (limit && *limit > table.kept_back.objects) set(Field::kCountLimit, *limit - table.kept_back.objects);
     if (limit && table.kept_back.user_limit != nullptr) {
-      staging.statistics().add(Statistic::kTableSoftLimit, table.kept_back.user_limit(*limit), {table.type});
+      staging.statistics().add(kTableSoftLimit, table.kept_back.user_limit(*limit), {table.type});
     }
   }
   if (table.unit == Unit::kBytes) {
@@ -309,7 +310,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
      "files: kern.openfiles, vnodes: vfs.numvnodes - vfs.freevnodes, sockets: kern.ipc.numopensockets, processes: "
      "vm.uma.PROC.stats.current, sf_bufs: kern.ipc.nsfbufsused, buffer_headers: kern.nbuf - vfs.numfreebuffers, aio_jobs: "
@@ -329,7 +330,7 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
     {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
     {Field::kSize, "user_wired: page size"},
-    {Statistic::kTableSoftLimit, "files: kern.maxfiles - kern.maxfiles / 20, processes: kern.maxproc - 10"},
+    {kTableSoftLimit, "files: kern.maxfiles - kern.maxfiles / 20, processes: kern.maxproc - 10"},
 };
 
 }  // namespace

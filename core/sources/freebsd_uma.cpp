@@ -111,7 +111,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "items in use x uth_size"},
     {Field::kCount, "uth_allocs + ups_allocs of all CPUs - uth_frees - ups_frees of all CPUs"},
     {Field::kHeldBytes, "uth_pages x page size, not of secondary zones"},

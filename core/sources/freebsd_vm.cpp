@@ -26,10 +26,29 @@
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
 #include "core/model/accounts.h"
+#include "core/model/page_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources {
 namespace {
+
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kPageEvents{
+    .name = "memstat_page_events_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"kind"},
+    .help = "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others.",
+};
+
+constexpr SystemMetric kPagedPages{
+    .name = "memstat_paged_pages_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"pager", "direction"},
+    .help = "Pages that a pager (swap, vnode) moved in from or out to disk since boot.",
+};
 
 constexpr std::string_view kOrigin = "sysctl vm";
 
@@ -220,7 +239,7 @@ void finish_domain(std::uint32_t number, const Domain& domain, std::uint64_t pag
   }
   for (std::size_t i = 0; i < kThresholdCount; ++i) {
     if (!domain.thresholds[i]) continue;
-    staging.statistics().add(Statistic::kZoneWatermarkBytes, saturating_product(*domain.thresholds[i], page_size),
+    staging.statistics().add(kZoneWatermarkBytes, saturating_product(*domain.thresholds[i], page_size),
                              {std::uint64_t{number}, kThresholds[i].zone, kThresholds[i].word});
     all.has_thresholds = true;
   }
@@ -296,56 +315,55 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
   accounts.finish(*pages(kPageCount), *pages(kFreeCount));
   // Dirty ones among the inactive go to the laundry first.
   const Amount cached = saturating_sum(pages(kInactiveCount).value_or(0), pages(kCacheCount).value_or(0));
-  statistics.add(Statistic::kAvailableBytes, saturating_sum(*pages(kFreeCount), *cached));
+  statistics.add(kAvailableBytes, saturating_sum(*pages(kFreeCount), *cached));
 }
 
 struct Counter {
   Leaf leaf;
-  Statistic statistic;
+  const SystemMetric* metric;
   std::string_view label;
   std::string_view second = {};
 };
 constexpr Counter kCounters[] = {
-    {kTotalFrees, Statistic::kPageFrees, {}},
-    {kDaemonFrees, Statistic::kReclaimedPages, "page_daemon"},
-    {kDaemonWakeups, Statistic::kPageEvents, "daemon_wakeup"},
-    {kDaemonShortfalls, Statistic::kPageEvents, "daemon_shortfall"},
-    {kReactivated, Statistic::kPageEvents, "reactivated"},
-    {kTransitWaits, Statistic::kPageEvents, "transit_wait"},
-    {kLockMisses, Statistic::kPageEvents, "daemon_lock_miss"},
-    {kReservationsBroken, Statistic::kPageEvents, "reservation_broken"},
-    {kReservationsReclaimed, Statistic::kPageEvents, "reservation_reclaimed"},
-    {kLargePageTries, Statistic::kPageEvents, "large_page_reclaim"},
-    {kSwapPagesIn, Statistic::kPagedPages, "swap", "in"},
-    {kSwapPagesOut, Statistic::kPagedPages, "swap", "out"},
-    {kVnodePagesIn, Statistic::kPagedPages, "vnode", "in"},
-    {kVnodePagesOut, Statistic::kPagedPages, "vnode", "out"},
+    {kTotalFrees, &kPageFrees, {}},
+    {kDaemonFrees, &kReclaimedPages, "page_daemon"},
+    {kDaemonWakeups, &kPageEvents, "daemon_wakeup"},
+    {kDaemonShortfalls, &kPageEvents, "daemon_shortfall"},
+    {kReactivated, &kPageEvents, "reactivated"},
+    {kTransitWaits, &kPageEvents, "transit_wait"},
+    {kLockMisses, &kPageEvents, "daemon_lock_miss"},
+    {kReservationsBroken, &kPageEvents, "reservation_broken"},
+    {kReservationsReclaimed, &kPageEvents, "reservation_reclaimed"},
+    {kLargePageTries, &kPageEvents, "large_page_reclaim"},
+    {kSwapPagesIn, &kPagedPages, "swap", "in"},
+    {kSwapPagesOut, &kPagedPages, "swap", "out"},
+    {kVnodePagesIn, &kPagedPages, "vnode", "in"},
+    {kVnodePagesOut, &kPagedPages, "vnode", "out"},
 };
 
 void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
   if (!all.has_thresholds) {
     for (const Threshold& threshold : kThresholds) {
       if (const Amount pages = numbers[threshold.all].value) {
-        statistics.add(Statistic::kZoneWatermarkBytes, saturating_product(*pages, page_size),
-                       {"all", threshold.zone, threshold.word});
+        statistics.add(kZoneWatermarkBytes, saturating_product(*pages, page_size), {"all", threshold.zone, threshold.word});
       }
     }
   }
   for (const auto& [leaf, word] : {std::pair(kPageOutMin, "pageout_min"), std::pair(kInterruptMin, "interrupt_min")}) {
     if (const Amount pages = numbers[leaf].value) {
-      statistics.add(Statistic::kZoneWatermarkBytes, saturating_product(*pages, page_size), {"all", "free", word});
+      statistics.add(kZoneWatermarkBytes, saturating_product(*pages, page_size), {"all", "free", word});
     }
   }
   if (all.has_scanned) {
     for (std::size_t i = 0; i < kQueueCount; ++i) {
-      if (i != kFreeQueue) statistics.add(Statistic::kReclaimScannedPages, all.scanned[i], {kQueues[i].word});
+      if (i != kFreeQueue) statistics.add(kReclaimScannedPages, all.scanned[i], {kQueues[i].word});
     }
   } else if (const Amount pages = numbers[kDaemonPages].value) {
-    statistics.add(Statistic::kReclaimScannedPages, *pages, {"page_daemon"});
+    statistics.add(kReclaimScannedPages, *pages, {"page_daemon"});
   }
   for (const Counter& counter : kCounters) {
     if (const Amount value = numbers[counter.leaf].value) {
-      statistics.add(counter.statistic, *value, {counter.label, counter.second});
+      statistics.add(*counter.metric, *value, {counter.label, counter.second});
     }
   }
 }
@@ -441,7 +459,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "pages of the queue x page size"},
     {Field::kCount,
      "active, inactive, laundry, unswappable of vm.domain.N.stats, or vm.stats.vm.v_QUEUE_count, wired: "
@@ -449,30 +467,30 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kHeldBytes, "pages of the queue x page size, also of free ones"},
     {Field::kFree, "free_count of vm.domain.N.stats, or vm.stats.vm.v_free_count, of queues called free only"},
     {Field::kSize, "page size"},
-    {Statistic::kAccountedBytes, "active, inactive, laundry, cache: vm.stats.vm.v_PART_count x page size"},
-    {Statistic::kAccountedBytes, "unswappable: unswappable of all vm.domain.N.stats x page size"},
-    {Statistic::kAccountedBytes, "set_aside: vm.stats.page.nofreeq_size x page size"},
-    {Statistic::kAccountedBytes, "kmem: vm.uma_kmem_total"},
-    {Statistic::kAccountedBytes, "page_tables: (vm.pmap.kernel_pt_page_count + vm.pmap.user_pt_page_count) x page size"},
-    {Statistic::kAccountedBytes, "pv_entries: vm.pmap.pv_page_count x page size"},
-    {Statistic::kAccountedBytes, "buffers: vfs.bufspace - vfs.bufmallocspace"},
-    {Statistic::kAccountedBytes, "user_wired: vm.stats.vm.v_user_wire_count x page size"},
-    {Statistic::kAccountedBytes, "wired_other: vm.stats.vm.v_wire_count x page size - the five parts before"},
-    {Statistic::kUnaccountedBytes, "(vm.stats.vm.v_page_count - vm.stats.vm.v_free_count) x page size - every part"},
-    {Statistic::kTotalBytes, "vm.stats.vm.v_page_count x page size"},
-    {Statistic::kAvailableBytes, "(v_free_count + v_inactive_count + v_cache_count) of vm.stats.vm x page size"},
-    {Statistic::kPartMissing, "1 for active, inactive or wired_other without its sysctl"},
-    {Statistic::kZoneWatermarkBytes,
+    {kAccountedBytes, "active, inactive, laundry, cache: vm.stats.vm.v_PART_count x page size"},
+    {kAccountedBytes, "unswappable: unswappable of all vm.domain.N.stats x page size"},
+    {kAccountedBytes, "set_aside: vm.stats.page.nofreeq_size x page size"},
+    {kAccountedBytes, "kmem: vm.uma_kmem_total"},
+    {kAccountedBytes, "page_tables: (vm.pmap.kernel_pt_page_count + vm.pmap.user_pt_page_count) x page size"},
+    {kAccountedBytes, "pv_entries: vm.pmap.pv_page_count x page size"},
+    {kAccountedBytes, "buffers: vfs.bufspace - vfs.bufmallocspace"},
+    {kAccountedBytes, "user_wired: vm.stats.vm.v_user_wire_count x page size"},
+    {kAccountedBytes, "wired_other: vm.stats.vm.v_wire_count x page size - the five parts before"},
+    {kUnaccountedBytes, "(vm.stats.vm.v_page_count - vm.stats.vm.v_free_count) x page size - every part"},
+    {kTotalBytes, "vm.stats.vm.v_page_count x page size"},
+    {kAvailableBytes, "(v_free_count + v_inactive_count + v_cache_count) of vm.stats.vm x page size"},
+    {kPartMissing, "1 for active, inactive or wired_other without its sysctl"},
+    {kZoneWatermarkBytes,
      "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, or "
      "vm.stats.vm.v_FIGURE (node \"all\"), vm.stats.vm.v_pageout_free_min, v_interrupt_free_min"},
-    {Statistic::kPageFrees, "vm.stats.vm.v_tfree"},
-    {Statistic::kReclaimScannedPages,
+    {kPageFrees, "vm.stats.vm.v_tfree"},
+    {kReclaimScannedPages,
      "by queue: actpdpgs, inactpdpgs, laundpdpgs, unswppdpgs of all vm.domain.N.stats, or vm.stats.vm.v_pdpages"},
-    {Statistic::kReclaimedPages, "page_daemon: vm.stats.vm.v_dfree"},
-    {Statistic::kPageEvents,
+    {kReclaimedPages, "page_daemon: vm.stats.vm.v_dfree"},
+    {kPageEvents,
      "v_pdwakeups, v_pdshortfalls, v_reactivated, v_intrans of vm.stats.vm, vm.pageout_lock_miss, broken, reclaimed of "
      "vm.reserv, vm.largepages.reclaim_tries"},
-    {Statistic::kPagedPages, "v_swappgsin, v_swappgsout, v_vnodepgsin, v_vnodepgsout of vm.stats.vm"},
+    {kPagedPages, "v_swappgsin, v_swappgsout, v_vnodepgsin, v_vnodepgsout of vm.stats.vm"},
 };
 
 }  // namespace

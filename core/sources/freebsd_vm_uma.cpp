@@ -434,7 +434,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kSleepers, "limit.sleepers, of zones with a limit"},
     {Field::kWideLimit, "limit.max_items, absent when 0"},
     {Field::kSlabs, "keg.domain.D.pages of all domains / keg.ppera, not of secondary and cache zones"},

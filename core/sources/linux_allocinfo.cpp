@@ -229,7 +229,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return read(view, raw);  // the first read is the dearest: the buffer grows to its size
 }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "<size> of the function's call sites, below zero as 0"},
     {Field::kCount, "<calls> of the function's call sites: allocations not freed yet"},
 };

@@ -25,6 +25,72 @@
 namespace memstat::sources {
 namespace {
 
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kCheckerBugs{
+    .name = "memstat_checker_bugs_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"checker"},
+    .help = "Memory errors that the kernel's own checker found since boot.",
+};
+
+constexpr SystemMetric kCheckerObjects{
+    .name = "memstat_checker_objects",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kFull,
+    .labels = {"checker", "state"},
+    .help = "Objects that the kernel's own checker guards now.",
+};
+
+constexpr SystemMetric kCheckerAllocations{
+    .name = "memstat_checker_allocations_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kFull,
+    .labels = {"checker"},
+    .help = "Allocations that the kernel's own checker guarded since boot.",
+};
+
+constexpr SystemMetric kCheckerFrees{
+    .name = "memstat_checker_frees_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kFull,
+    .labels = {"checker"},
+    .help = "Guarded objects freed since boot.",
+};
+
+constexpr SystemMetric kCheckerSkips{
+    .name = "memstat_checker_skips_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kFull,
+    .labels = {"checker", "kind"},
+    .help = "Allocations since boot that the kernel's own checker should have guarded and could not.",
+};
+
+constexpr SystemMetric kSlabDebugCaches{
+    .name = "memstat_slab_debug_caches",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .labels = {"check"},
+    .help = "Slab caches with this debugging check on, as of when the source was started.",
+};
+
+constexpr SystemMetric kKernelReports{
+    .name = "memstat_kernel_reports_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"kind"},
+    .help = "Warnings (including those of memory checkers) and oopses that the kernel printed since boot.",
+};
+
+constexpr SystemMetric kKernelTaint{
+    .name = "memstat_kernel_tainted",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .labels = {"kind"},
+    .help = "1 when the kernel has met a bad page or a machine check since boot, else 0.",
+};
+
 constexpr std::string_view kPaths[] = {
     "/proc/sys/kernel/tainted",
     "/sys/kernel/warn_count",
@@ -50,15 +116,15 @@ constexpr std::string_view kKfenceName = "kfence";
 /// One figure of KFENCE by its name in the file.
 struct KfenceFigure {
   std::string_view name;
-  Statistic statistic;
+  const SystemMetric* metric;
   std::string_view label = {};
 };
 constexpr KfenceFigure kKfenceFigures[] = {
-    {"currently allocated", Statistic::kCheckerObjects, "allocated"},
-    {"total allocations", Statistic::kCheckerAllocations},
-    {"total frees", Statistic::kCheckerFrees},
-    {"zombie allocations", Statistic::kCheckerObjects, "zombie"},
-    {"total bugs", Statistic::kCheckerBugs},
+    {"currently allocated", &kCheckerObjects, "allocated"},
+    {"total allocations", &kCheckerAllocations},
+    {"total frees", &kCheckerFrees},
+    {"zombie allocations", &kCheckerObjects, "zombie"},
+    {"total bugs", &kCheckerBugs},
 };
 constexpr std::string_view kSkipped = "skipped allocations (";
 
@@ -86,23 +152,24 @@ std::optional<std::size_t> for_each_kfence_line(std::string_view text, Visit vis
 }
 
 /// Adds a figure of KFENCE. Of two of one name the first counts.
-void add_kfence_figure(Statistic statistic, std::string_view label, std::uint64_t number, StagedStatistics& statistics) {
+void add_kfence_figure(const SystemMetric& metric, std::string_view label, std::uint64_t number,
+                       StagedStatistics& statistics) {
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    if (entry.statistic == statistic && (label.empty() || statistics.label(entry, 1) == label)) return;
+    if (entry.metric == &metric && (label.empty() || statistics.label(entry, 1) == label)) return;
   }
-  statistics.add(statistic, number, {kKfenceName, label});
+  statistics.add(metric, number, {kKfenceName, label});
 }
 
 void add_kfence_line(const KfenceLine& line, Staging& staging) {
   StagedStatistics& statistics = staging.statistics();
   for (const KfenceFigure& figure : kKfenceFigures) {
-    if (figure.name == line.name) add_kfence_figure(figure.statistic, figure.label, line.number, statistics);
+    if (figure.name == line.name) add_kfence_figure(*figure.metric, figure.label, line.number, statistics);
   }
   if (line.name.starts_with(kSkipped) && line.name.ends_with(')')) {
     const std::string_view reason = line.name.substr(kSkipped.size(), line.name.size() - kSkipped.size() - 1);
     // A reason that is no valid text would be repaired on the way in, and two of them might come out the same.
     if (!reason.empty() && reason.size() < 100 && is_valid_label_text(reason)) {
-      add_kfence_figure(Statistic::kCheckerSkips, reason, line.number, statistics);
+      add_kfence_figure(kCheckerSkips, reason, line.number, statistics);
     }
   }
 }
@@ -136,7 +203,7 @@ Result<void> parse_slab_checks(std::string_view text, Staging& staging) {
     }
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0) staging.statistics().add(Statistic::kSlabDebugCaches, counts[i], {kSlabChecks[i]});
+    if (counts[i] != 0) staging.statistics().add(kSlabDebugCaches, counts[i], {kSlabChecks[i]});
   }
   return {};
 }
@@ -163,10 +230,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (auto result = parse_number(contents, kWarnings, warnings); !result) return result;
   if (auto result = parse_number(contents, kOopses, oopses); !result) return result;
   StagedStatistics& statistics = staging.statistics();
-  statistics.add(Statistic::kKernelTaint, *tainted >> 4U & 1U, {"machine_check"});
-  statistics.add(Statistic::kKernelTaint, *tainted >> 5U & 1U, {"bad_page"});
-  if (warnings) statistics.add(Statistic::kKernelReports, *warnings, {"warning"});
-  if (oopses) statistics.add(Statistic::kKernelReports, *oopses, {"oops"});
+  statistics.add(kKernelTaint, *tainted >> 4U & 1U, {"machine_check"});
+  statistics.add(kKernelTaint, *tainted >> 5U & 1U, {"bad_page"});
+  if (warnings) statistics.add(kKernelReports, *warnings, {"warning"});
+  if (oopses) statistics.add(kKernelReports, *oopses, {"oops"});
   if (auto result = parse_kfence(contents, staging); !result) return result;
   return parse_slab_checks(raw.parts[kSlabPart].view(), staging);
 }
@@ -216,15 +283,15 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
-    {Statistic::kCheckerBugs, "total bugs of kfence/stats"},
-    {Statistic::kCheckerObjects, "currently allocated, zombie allocations of kfence/stats"},
-    {Statistic::kCheckerAllocations, "total allocations of kfence/stats"},
-    {Statistic::kCheckerFrees, "total frees of kfence/stats"},
-    {Statistic::kCheckerSkips, "skipped allocations of kfence/stats, by reason"},
-    {Statistic::kSlabDebugCaches, "caches with sanity_checks, red_zone, poison, store_user of slab/* on"},
-    {Statistic::kKernelReports, "warn_count, oops_count"},
-    {Statistic::kKernelTaint, "bits 4 and 5 of tainted"},
+constexpr MetricOrigin kOrigins[] = {
+    {kCheckerBugs, "total bugs of kfence/stats"},
+    {kCheckerObjects, "currently allocated, zombie allocations of kfence/stats"},
+    {kCheckerAllocations, "total allocations of kfence/stats"},
+    {kCheckerFrees, "total frees of kfence/stats"},
+    {kCheckerSkips, "skipped allocations of kfence/stats, by reason"},
+    {kSlabDebugCaches, "caches with sanity_checks, red_zone, poison, store_user of slab/* on"},
+    {kKernelReports, "warn_count, oops_count"},
+    {kKernelTaint, "bits 4 and 5 of tainted"},
 };
 
 }  // namespace

@@ -179,7 +179,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes,
      "(total_pages - available_pages) x page size, before 6.15 (alloc_pages_success - release_pages_success) x page size, "
      "CmaTotal - CmaFree of \"all areas\""},

@@ -27,6 +27,24 @@
 namespace memstat::sources {
 namespace {
 
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kHugetlbReserved{
+    .name = "memstat_hugetlb_reserved_pages",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .labels = {"type"},
+    .help = "Free huge pages of the pool that are reserved for mappings now.",
+};
+
+constexpr SystemMetric kHugetlbSurplus{
+    .name = "memstat_hugetlb_surplus_pages",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .labels = {"type"},
+    .help = "Huge pages of the pool beyond its configured size now.",
+};
+
 constexpr std::string_view kFolder = "/sys/kernel/mm/hugepages";
 constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
 constexpr std::string_view kNodeFolder = "/sys/devices/system/node";
@@ -126,8 +144,8 @@ Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging)
     if (__builtin_add_overflow(set, *pool.overcommit, &figures[Field::kCountLimit])) return too_much(offset);
     if (figures[Field::kCountLimit] != 0) type.fields.add(Field::kCountLimit);
   }
-  if (pool.reserved) staging.statistics().add(Statistic::kHugetlbReserved, *pool.reserved, {name.view()});
-  if (pool.surplus) staging.statistics().add(Statistic::kHugetlbSurplus, *pool.surplus, {name.view()});
+  if (pool.reserved) staging.statistics().add(kHugetlbReserved, *pool.reserved, {name.view()});
+  if (pool.surplus) staging.statistics().add(kHugetlbSurplus, *pool.surplus, {name.view()});
   return {};
 }
 
@@ -247,7 +265,7 @@ Result<void> read(KernelView& view, RawBytes& raw) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "(nr_hugepages - free_hugepages) x page size"},
     {Field::kCount, "nr_hugepages - free_hugepages"},
     {Field::kHeldBytes, "nr_hugepages x page size"},
@@ -256,8 +274,8 @@ constexpr FigureOrigin kOrigins[] = {
     {NodeField::kHeldBytes, "nr_hugepages of the node x page size"},
     {NodeField::kCount, "nr_hugepages - free_hugepages of the node"},
     {NodeField::kFree, "free_hugepages of the node"},
-    {Statistic::kHugetlbReserved, "resv_hugepages"},
-    {Statistic::kHugetlbSurplus, "surplus_hugepages"},
+    {kHugetlbReserved, "resv_hugepages"},
+    {kHugetlbSurplus, "surplus_hugepages"},
 };
 
 }  // namespace

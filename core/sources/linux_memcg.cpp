@@ -29,6 +29,76 @@
 namespace memstat::sources {
 namespace {
 
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kMemcgPartBytes{
+    .name = "memstat_memcg_part_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kFull,
+    .unit = "bytes",
+    .labels = {"group", "part"},
+    .help =
+        "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, pagetables, percpu, "
+        "vmalloc and slab, part file includes shmem.",
+};
+
+constexpr SystemMetric kMemcgEvents{
+    .name = "memstat_memcg_events_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kFull,
+    .labels = {"group", "event"},
+    .help =
+        "Times since the control group was created that it reached its low or high threshold or its limit, ran out of "
+        "memory, or lost a process to that.",
+};
+
+constexpr SystemMetric kMemcgHighBytes{
+    .name = "memstat_memcg_high_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .unit = "bytes",
+    .labels = {"group"},
+    .help = "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.",
+};
+
+constexpr SystemMetric kMemcgKernelBytes{
+    .name = "memstat_memcg_kernel_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .unit = "bytes",
+    .labels = {"group"},
+    .help =
+        "Bytes of kernel memory that a control group and its children use now: slab, page tables, stacks, sockets and "
+        "others.",
+};
+
+constexpr SystemMetric kMemcgReclaimableBytes{
+    .name = "memstat_memcg_reclaimable_kernel_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .unit = "bytes",
+    .labels = {"group"},
+    .help =
+        "Bytes of memstat_memcg_kernel_bytes that the kernel can reclaim when memory is short, such as cached directory "
+        "entries.",
+};
+
+constexpr SystemMetric kMemcgAnonymousBytes{
+    .name = "memstat_memcg_anonymous_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .unit = "bytes",
+    .labels = {"group"},
+    .help = "Bytes of program memory that a control group and its children use now and that no file backs.",
+};
+
+constexpr SystemMetric kMemcgGroupsLeftOut{
+    .name = "memstat_memcg_groups_left_out",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kMinimal,
+    .help = "Control groups seen at the last read but not listed, because there are too many or they cannot be read.",
+};
+
 constexpr std::string_view kFolder = kControlGroupFolder;
 constexpr std::size_t kBundlePart = 0;  // of RawBytes
 constexpr std::size_t kScratchPart = 1;
@@ -167,7 +237,7 @@ class Parser {
     if (!left_out || records.next(name, content) || records.is_cut()) {
       return bundle_error("the data of the groups continues after its end");
     }
-    staging_.statistics().add(Statistic::kMemcgGroupsLeftOut, *left_out + left_out_);
+    staging_.statistics().add(kMemcgGroupsLeftOut, *left_out + left_out_);
     return {};
   }
 
@@ -193,7 +263,7 @@ class Parser {
   /// What the kernel has of a group is in one file of version 2 and in several of version 1.
   void end_group() {
     if (type_ != nullptr && kernel_) {
-      staging_.statistics().add(Statistic::kMemcgKernelBytes, saturating_sum(*kernel_, sockets_.value_or(0)), {type_->name});
+      staging_.statistics().add(kMemcgKernelBytes, saturating_sum(*kernel_, sockets_.value_or(0)), {type_->name});
     }
     kernel_ = sockets_ = std::nullopt;
   }
@@ -231,10 +301,10 @@ class Parser {
     type_->figures[field] = value;
   }
   void add_event(std::string_view event, std::uint64_t count) {
-    staging_.statistics().add(Statistic::kMemcgEvents, count, {type_->name, event});
+    staging_.statistics().add(kMemcgEvents, count, {type_->name, event});
   }
   void add_part(std::string_view part, std::uint64_t bytes) {
-    staging_.statistics().add(Statistic::kMemcgPartBytes, bytes, {type_->name, part});
+    staging_.statistics().add(kMemcgPartBytes, bytes, {type_->name, part});
   }
 
   Result<void> take_figure(Field field) {
@@ -270,7 +340,7 @@ class Parser {
   Result<void> take_high() {
     const auto high = bound();
     if (!high) return high.error();
-    if (*high) staging_.statistics().add(Statistic::kMemcgHighBytes, **high, {type_->name});
+    if (*high) staging_.statistics().add(kMemcgHighBytes, **high, {type_->name});
     return {};
   }
 
@@ -333,9 +403,9 @@ class Parser {
                                                         "percpu",       "vmalloc",    "slab"};
     if (part == "kernel") kernel_ = bytes;
     if (part == "sock") sockets_ = bytes;
-    if (part == "anon") staging_.statistics().add(Statistic::kMemcgAnonymousBytes, bytes, {type_->name});
+    if (part == "anon") staging_.statistics().add(kMemcgAnonymousBytes, bytes, {type_->name});
     if (part == "slab_reclaimable") {
-      staging_.statistics().add(Statistic::kMemcgReclaimableBytes, bytes, {type_->name});
+      staging_.statistics().add(kMemcgReclaimableBytes, bytes, {type_->name});
     }
     if (std::find(kKinds.begin(), kKinds.end(), part) != kKinds.end()) {
       known_kinds = saturating_sum(known_kinds.value_or(0), bytes);
@@ -364,20 +434,20 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory.current (v1: memory.usage_in_bytes)"},
     {Field::kBytesLimit, "memory.max (v1: memory.limit_in_bytes)"},
     {Field::kSleeps, "memory.events: high + max (v1: memory.failcnt)"},
     {Field::kFailures, "memory.events: oom (v1: oom_kill of memory.oom_control)"},
-    {Statistic::kMemcgPartBytes, "memory.stat (v1: also memory.kmem.usage_in_bytes and memory.kmem.tcp.usage_in_bytes)"},
-    {Statistic::kMemcgKernelBytes,
+    {kMemcgPartBytes, "memory.stat (v1: also memory.kmem.usage_in_bytes and memory.kmem.tcp.usage_in_bytes)"},
+    {kMemcgKernelBytes,
      "memory.stat: kernel, before 5.18 kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + slab, + sock (v1: "
      "memory.kmem.usage_in_bytes + memory.kmem.tcp.usage_in_bytes)"},
-    {Statistic::kMemcgReclaimableBytes, "memory.stat: slab_reclaimable (v1: none)"},
-    {Statistic::kMemcgAnonymousBytes, "memory.stat: anon (v1: total_rss)"},
-    {Statistic::kMemcgEvents, "memory.events (v1: memory.failcnt as max, oom_kill of memory.oom_control)"},
-    {Statistic::kMemcgHighBytes, "memory.high (v1: none)"},
-    {Statistic::kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
+    {kMemcgReclaimableBytes, "memory.stat: slab_reclaimable (v1: none)"},
+    {kMemcgAnonymousBytes, "memory.stat: anon (v1: total_rss)"},
+    {kMemcgEvents, "memory.events (v1: memory.failcnt as max, oom_kill of memory.oom_control)"},
+    {kMemcgHighBytes, "memory.high (v1: none)"},
+    {kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
 };
 
 constexpr std::string_view kReopened[] = {kFolder};

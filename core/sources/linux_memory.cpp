@@ -339,7 +339,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   }
   // Since 3.14 (commit 34e431b0ae39).
   if (const Amount available = lines[kMemAvailable].value) {
-    staging.statistics().add(Statistic::kAvailableBytes, *available);
+    staging.statistics().add(kAvailableBytes, *available);
   }
   Accounts accounts(staging.statistics());
   add_parts(raw, lines, accounts);
@@ -397,43 +397,42 @@ Result<void> open(KernelView& view, RawBytes& raw) {
 
 constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // see PosixFiles
 
-constexpr FigureOrigin kOrigins[] = {
-    {Statistic::kAccountedBytes, "anonymous: AnonPages"},
-    {Statistic::kAccountedBytes, "page_cache: Cached - Shmem"},
-    {Statistic::kAccountedBytes, "shared: Shmem"},
-    {Statistic::kAccountedBytes, "buffers: Buffers"},
-    {Statistic::kAccountedBytes, "swap_cache: SwapCached, as far as it is not mapped (see detached)"},
-    {Statistic::kAccountedBytes,
+constexpr MetricOrigin kOrigins[] = {
+    {kAccountedBytes, "anonymous: AnonPages"},
+    {kAccountedBytes, "page_cache: Cached - Shmem"},
+    {kAccountedBytes, "shared: Shmem"},
+    {kAccountedBytes, "buffers: Buffers"},
+    {kAccountedBytes, "swap_cache: SwapCached, as far as it is not mapped (see detached)"},
+    {kAccountedBytes,
      "detached: Active + Inactive + Unevictable + nr_isolated_* - AnonPages - Cached - Buffers - swap_cache"},
-    {Statistic::kAccountedBytes, "slab_reclaimable: SReclaimable"},
-    {Statistic::kAccountedBytes, "slab_unreclaimable: SUnreclaim"},
-    {Statistic::kAccountedBytes, "kernel_misc: KReclaimable - SReclaimable"},
-    {Statistic::kAccountedBytes, "kernel_stacks: KernelStack"},
-    {Statistic::kAccountedBytes, "vmalloc: VmallocUsed - KernelStack (without the latter where stacks are no areas)"},
-    {Statistic::kAccountedBytes, "page_tables: PageTables"},
-    {Statistic::kAccountedBytes, "secondary_page_tables: SecPageTables"},
-    {Statistic::kAccountedBytes, "percpu: Percpu"},
-    {Statistic::kAccountedBytes, "per_cpu_pages: count of all pagesets in /proc/zoneinfo x page size"},
-    {Statistic::kAccountedBytes, "memory_map: nr_memmap_pages x page size"},
-    {Statistic::kAccountedBytes, "hugetlb: Hugetlb"},
-    {Statistic::kAccountedBytes,
+    {kAccountedBytes, "slab_reclaimable: SReclaimable"},
+    {kAccountedBytes, "slab_unreclaimable: SUnreclaim"},
+    {kAccountedBytes, "kernel_misc: KReclaimable - SReclaimable"},
+    {kAccountedBytes, "kernel_stacks: KernelStack"},
+    {kAccountedBytes, "vmalloc: VmallocUsed - KernelStack (without the latter where stacks are no areas)"},
+    {kAccountedBytes, "page_tables: PageTables"},
+    {kAccountedBytes, "secondary_page_tables: SecPageTables"},
+    {kAccountedBytes, "percpu: Percpu"},
+    {kAccountedBytes, "per_cpu_pages: count of all pagesets in /proc/zoneinfo x page size"},
+    {kAccountedBytes, "memory_map: nr_memmap_pages x page size"},
+    {kAccountedBytes, "hugetlb: Hugetlb"},
+    {kAccountedBytes,
      "cma: total_pages - available_pages, or alloc_pages_success - release_pages_success, of /sys/kernel/mm/cma/AREA x page "
      "size, without areas of huge pages"},
-    {Statistic::kAccountedBytes, "zswap: Zswap, or pool_total_size of debugfs"},
-    {Statistic::kAccountedBytes, "zsmalloc: nr_zspages x page size - zswap (without the latter where zpool is another)"},
-    {Statistic::kAccountedBytes, "bounce: Bounce"},
-    {Statistic::kAccountedBytes, "writeback_copies: WritebackTmp"},
-    {Statistic::kAccountedBytes, "gpu: GPUActive + GPUReclaim"},
-    {Statistic::kAccountedBytes, "hardware_corrupted: HardwareCorrupted"},
-    {Statistic::kAccountedBytes,
+    {kAccountedBytes, "zswap: Zswap, or pool_total_size of debugfs"},
+    {kAccountedBytes, "zsmalloc: nr_zspages x page size - zswap (without the latter where zpool is another)"},
+    {kAccountedBytes, "bounce: Bounce"},
+    {kAccountedBytes, "writeback_copies: WritebackTmp"},
+    {kAccountedBytes, "gpu: GPUActive + GPUReclaim"},
+    {kAccountedBytes, "hardware_corrupted: HardwareCorrupted"},
+    {kAccountedBytes,
      "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size, 0 where MemTotal is already without it"},
-    {Statistic::kAccountedBytes, "tracing: buffer_total_size_kb of /sys/kernel/tracing, without instances"},
-    {Statistic::kAccountedBytes,
-     "sockets: mem of TCP and UDP in /proc/net/sockstat x page size, at most what is in no other part"},
-    {Statistic::kUnaccountedBytes, "MemTotal - MemFree - every part"},
-    {Statistic::kTotalBytes, "MemTotal"},
-    {Statistic::kAvailableBytes, "MemAvailable"},
-    {Statistic::kPartMissing, "1 for a part whose line or file this kernel does not have or lets nobody read"},
+    {kAccountedBytes, "tracing: buffer_total_size_kb of /sys/kernel/tracing, without instances"},
+    {kAccountedBytes, "sockets: mem of TCP and UDP in /proc/net/sockstat x page size, at most what is in no other part"},
+    {kUnaccountedBytes, "MemTotal - MemFree - every part"},
+    {kTotalBytes, "MemTotal"},
+    {kAvailableBytes, "MemAvailable"},
+    {kPartMissing, "1 for a part whose line or file this kernel does not have or lets nobody read"},
 };
 
 }  // namespace

@@ -10,11 +10,61 @@
 #include <optional>
 
 #include "core/base/text.h"
+#include "core/model/page_metrics.h"
 #include "core/parse/vmstat.h"
 #include "core/source.h"
 
 namespace memstat::sources {
 namespace {
+
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kOomKills{
+    .name = "memstat_oom_kills_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kMinimal,
+    .help = "Processes that the kernel killed since boot because memory ran out, including those in control groups.",
+};
+
+constexpr SystemMetric kAllocationStalls{
+    .name = "memstat_allocation_stalls_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kMinimal,
+    .labels = {"zone"},
+    .help = "Allocations since boot that stalled to reclaim memory, by the highest zone they could use.",
+};
+
+constexpr SystemMetric kReclaimThrottles{
+    .name = "memstat_reclaim_throttles_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .help = "Allocations since boot that waited for reclaim because free memory was far below the min watermark.",
+};
+
+constexpr SystemMetric kNodeReclaimFailures{
+    .name = "memstat_node_reclaim_failures_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .help = "Reclaims since boot that tried to keep an allocation on its node and freed too little.",
+};
+
+constexpr SystemMetric kCacheDrops{
+    .name = "memstat_cache_drops_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"kind"},
+    .help = "Times since boot that an administrator told the kernel to drop its caches.",
+};
+
+constexpr SystemMetric kPressureStallSeconds{
+    .name = "memstat_pressure_stall_seconds_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .format = ValueFormat::kDouble,
+    .unit = "seconds",
+    .labels = {"kind"},
+    .help = "Seconds since boot during which some or all runnable tasks waited for memory.",
+};
 
 // Parts of RawBytes.
 constexpr std::size_t kCounters = 0;
@@ -24,20 +74,20 @@ constexpr std::string_view kPressureFile = "/proc/pressure/memory";
 
 struct Counter {
   std::string_view key;
-  Statistic statistic;
+  const SystemMetric* metric;
   std::string_view label = {};
 };
 /// Beside allocstall_*. In the order of Linux 5.10; later kernels moved some, which costs a little time only.
 constexpr Counter kVmCounters[] = {
-    {"pgsteal_kswapd", Statistic::kReclaimedPages, "kswapd"},
-    {"pgsteal_direct", Statistic::kReclaimedPages, "direct"},
-    {"pgscan_kswapd", Statistic::kReclaimScannedPages, "kswapd"},
-    {"pgscan_direct", Statistic::kReclaimScannedPages, "direct"},
-    {"pgscan_direct_throttle", Statistic::kReclaimThrottles},
-    {"zone_reclaim_failed", Statistic::kNodeReclaimFailures},
-    {"drop_pagecache", Statistic::kCacheDrops, "pagecache"},
-    {"drop_slab", Statistic::kCacheDrops, "slab"},
-    {"oom_kill", Statistic::kOomKills},
+    {"pgsteal_kswapd", &kReclaimedPages, "kswapd"},
+    {"pgsteal_direct", &kReclaimedPages, "direct"},
+    {"pgscan_kswapd", &kReclaimScannedPages, "kswapd"},
+    {"pgscan_direct", &kReclaimScannedPages, "direct"},
+    {"pgscan_direct_throttle", &kReclaimThrottles},
+    {"zone_reclaim_failed", &kNodeReclaimFailures},
+    {"drop_pagecache", &kCacheDrops, "pagecache"},
+    {"drop_slab", &kCacheDrops, "slab"},
+    {"oom_kill", &kOomKills},
 };
 
 constexpr std::array<std::string_view, 2> kPressureKinds = {"some", "full"};
@@ -51,10 +101,10 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   }
   StagedStatistics& statistics = staging.statistics();
   for (const ZoneCounters::Counter& counter : stalls.counters()) {
-    statistics.add(Statistic::kAllocationStalls, counter.value, {counter.zone});
+    statistics.add(kAllocationStalls, counter.value, {counter.zone});
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i].value) statistics.add(kVmCounters[i].statistic, *numbers[i].value, {kVmCounters[i].label});
+    if (numbers[i].value) statistics.add(*kVmCounters[i].metric, *numbers[i].value, {kVmCounters[i].label});
   }
   if (statistics.entries().empty()) {
     return data_error(kCountersFile, text.size(),
@@ -87,7 +137,7 @@ Result<void> parse_pressure(std::string_view text, Staging& staging) {
       const auto microseconds = total_of(line);
       if (!microseconds) return data_error(kPressureFile, offset, "must have total= and a number of microseconds here");
       is_known[i] = true;
-      staging.statistics().add_double(Statistic::kPressureStallSeconds, static_cast<double>(*microseconds) / 1e6, {kind});
+      staging.statistics().add_double(kPressureStallSeconds, static_cast<double>(*microseconds) / 1e6, {kind});
     }
   }
   return {};
@@ -118,15 +168,15 @@ Result<void> open(KernelView& view, RawBytes&) {
   return result || result.error().code == ErrorCode::kNotPresent ? Result<void>{} : result;
 }
 
-constexpr FigureOrigin kOrigins[] = {
-    {Statistic::kOomKills, "oom_kill, of vmstat"},
-    {Statistic::kAllocationStalls, "allocstall_*, of vmstat"},
-    {Statistic::kReclaimThrottles, "pgscan_direct_throttle, of vmstat"},
-    {Statistic::kNodeReclaimFailures, "zone_reclaim_failed, of vmstat (CONFIG_NUMA)"},
-    {Statistic::kReclaimScannedPages, "pgscan_direct, pgscan_kswapd, of vmstat"},
-    {Statistic::kReclaimedPages, "pgsteal_direct, pgsteal_kswapd, of vmstat"},
-    {Statistic::kCacheDrops, "drop_pagecache, drop_slab, of vmstat"},
-    {Statistic::kPressureStallSeconds, "total of pressure/memory (CONFIG_PSI)"},
+constexpr MetricOrigin kOrigins[] = {
+    {kOomKills, "oom_kill, of vmstat"},
+    {kAllocationStalls, "allocstall_*, of vmstat"},
+    {kReclaimThrottles, "pgscan_direct_throttle, of vmstat"},
+    {kNodeReclaimFailures, "zone_reclaim_failed, of vmstat (CONFIG_NUMA)"},
+    {kReclaimScannedPages, "pgscan_direct, pgscan_kswapd, of vmstat"},
+    {kReclaimedPages, "pgsteal_direct, pgsteal_kswapd, of vmstat"},
+    {kCacheDrops, "drop_pagecache, drop_slab, of vmstat"},
+    {kPressureStallSeconds, "total of pressure/memory (CONFIG_PSI)"},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/collect/root_only.h"
+#include "core/model/page_metrics.h"
 #include "core/parse/buddyinfo.h"
 #include "core/parse/vmstat.h"
 #include "core/parse/zoneinfo.h"
@@ -26,6 +27,108 @@
 
 namespace memstat::sources {
 namespace {
+
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kZoneLargestFreeBlock{
+    .name = "memstat_zone_largest_free_block_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .unit = "bytes",
+    .labels = {"node", "zone"},
+    .help = "Bytes of the largest free block in the zone now; 0 when nothing is free.",
+};
+
+constexpr SystemMetric kPageAllocations{
+    .name = "memstat_page_allocations_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"zone"},
+    .help = "Pages allocated since boot from zones of that name, on all nodes.",
+};
+
+constexpr SystemMetric kPageAllocationFailures{
+    .name = "memstat_page_allocation_failures_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kMinimal,
+    .labels = {"kind"},
+    .help = "Failed allocations of huge or contiguous memory since boot, by kind; most have a fallback.",
+};
+
+constexpr SystemMetric kPageMigrationFailures{
+    .name = "memstat_page_migration_failures_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kFull,
+    .help = "Pages that could not be moved since boot.",
+};
+
+constexpr SystemMetric kCompactionStalls{
+    .name = "memstat_compaction_stalls_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .help = "Allocations since boot that stalled to compact memory.",
+};
+
+constexpr SystemMetric kCompactionFailures{
+    .name = "memstat_compaction_failures_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .help = "Allocations since boot that compacted memory and still found no free block.",
+};
+
+constexpr SystemMetric kCompactionSuccesses{
+    .name = "memstat_compaction_successes_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .help = "Allocations since boot that compacted memory and then found a free block.",
+};
+
+constexpr SystemMetric kNumaEvents{
+    .name = "memstat_numa_events_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"node", "kind"},
+    .help =
+        "Page allocations since boot by outcome: on the wanted node (hit), on another node instead (miss), on this node for "
+        "another (foreign), and others.",
+};
+
+constexpr SystemMetric kBuddyFreeBlocks{
+    .name = "memstat_buddy_free_blocks",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kFull,
+    .labels = {"node", "zone", "order"},
+    .help = "Free blocks of 2^order pages in the zone now.",
+};
+
+constexpr SystemMetric kBuddyFreeBlocksByType{
+    .name = "memstat_buddy_free_blocks_by_type",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kFull,
+    .labels = {"node", "zone", "migrate_type", "order"},
+    .help = "Free blocks of 2^order pages in the zone now, by migrate type; the kernel stops counting at 100000.",
+};
+
+constexpr SystemMetric kFragmentationIndex{
+    .name = "memstat_fragmentation_index",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kFull,
+    .format = ValueFormat::kDouble,
+    .labels = {"node", "zone", "order"},
+    .help =
+        "Why an allocation of 2^order pages would fail in the zone now: near 0 too little memory, near 1 fragmentation; -1: "
+        "it would succeed.",
+};
+
+constexpr SystemMetric kUnusableFreeRatio{
+    .name = "memstat_unusable_free_ratio",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kFull,
+    .format = ValueFormat::kDouble,
+    .unit = "ratio",
+    .labels = {"node", "zone", "order"},
+    .help = "Share of the zone's free memory now that is in blocks smaller than 2^order pages, 0 to 1.",
+};
 
 // Parts of RawBytes, in the order in which they are read.
 constexpr std::size_t kZones = 0;
@@ -49,21 +152,21 @@ constexpr CpuFieldMask kCpuFields{CpuField::kFree};
 /// of thp_fault_fallback and its like.
 struct Counter {
   std::string_view key;
-  Statistic statistic;
+  const SystemMetric* metric;
   std::string_view kind = {};
 };
 constexpr Counter kVmCounters[] = {
-    {"pgfree", Statistic::kPageFrees},
-    {"pgmigrate_fail", Statistic::kPageMigrationFailures},
-    {"compact_stall", Statistic::kCompactionStalls},
-    {"compact_fail", Statistic::kCompactionFailures},
-    {"compact_success", Statistic::kCompactionSuccesses},
-    {"htlb_buddy_alloc_fail", Statistic::kPageAllocationFailures, "hugetlb"},
-    {"cma_alloc_fail", Statistic::kPageAllocationFailures, "cma"},
-    {"thp_fault_fallback", Statistic::kPageAllocationFailures, "thp_fault"},
-    {"thp_collapse_alloc_failed", Statistic::kPageAllocationFailures, "thp_collapse"},
-    {"thp_file_fallback", Statistic::kPageAllocationFailures, "thp_file"},
-    {"thp_zero_page_alloc_failed", Statistic::kPageAllocationFailures, "thp_zero_page"},
+    {"pgfree", &kPageFrees},
+    {"pgmigrate_fail", &kPageMigrationFailures},
+    {"compact_stall", &kCompactionStalls},
+    {"compact_fail", &kCompactionFailures},
+    {"compact_success", &kCompactionSuccesses},
+    {"htlb_buddy_alloc_fail", &kPageAllocationFailures, "hugetlb"},
+    {"cma_alloc_fail", &kPageAllocationFailures, "cma"},
+    {"thp_fault_fallback", &kPageAllocationFailures, "thp_fault"},
+    {"thp_collapse_alloc_failed", &kPageAllocationFailures, "thp_collapse"},
+    {"thp_file_fallback", &kPageAllocationFailures, "thp_file"},
+    {"thp_zero_page_alloc_failed", &kPageAllocationFailures, "thp_zero_page"},
 };
 
 // The kernel's longest is 11 (Unmovable has 9, Reclaimable 11), and it has six; what is longer is no name.
@@ -151,7 +254,7 @@ Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& st
   type.figures[Field::kRSize] = page_size;
   for (std::size_t i = 0; i < zone.watermarks.size(); ++i) {
     if (!zone.watermarks[i]) continue;
-    staging.statistics().add(Statistic::kZoneWatermarkBytes, *zone.watermarks[i] * page_size,
+    staging.statistics().add(kZoneWatermarkBytes, *zone.watermarks[i] * page_size,
                              {zone.key.node, zone.key.name, ZoneInfo::kWatermarks[i]});
   }
   return {};
@@ -168,7 +271,7 @@ class NodeEvents {
   }
   void flush(Staging& staging) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (sums_[i]) staging.statistics().add(Statistic::kNumaEvents, *sums_[i], {node_, ZoneInfo::kNumaEvents[i]});
+      if (sums_[i]) staging.statistics().add(kNumaEvents, *sums_[i], {node_, ZoneInfo::kNumaEvents[i]});
       sums_[i].reset();
     }
   }
@@ -225,10 +328,10 @@ Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
   // The kernel counts for every kind of zone that it was built with; most machines lack some.
   for (const ZoneCounters::Counter& counter : allocations.counters()) {
     if (counter.value == 0 && !has_zone(staging, counter.zone)) continue;
-    statistics.add(Statistic::kPageAllocations, counter.value, {counter.zone});
+    statistics.add(kPageAllocations, counter.value, {counter.zone});
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i].value) statistics.add(kVmCounters[i].statistic, *numbers[i].value, {kVmCounters[i].kind});
+    if (numbers[i].value) statistics.add(*kVmCounters[i].metric, *numbers[i].value, {kVmCounters[i].kind});
   }
   return {};
 }
@@ -246,11 +349,11 @@ Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
     if (!cursor.find(key)) return {};
     if (!cursor.is_new()) return data_error(kFiles[kBuddy], offset, "names a zone twice");
     StagedStatistics& statistics = staging.statistics();
-    statistics.add(Statistic::kZoneLargestFreeBlock, blocks->largest_block() * raw.page_size, {key.node, key.name});
+    statistics.add(kZoneLargestFreeBlock, blocks->largest_block() * raw.page_size, {key.node, key.name});
     for (std::size_t order = 0; order < blocks->orders(); ++order) {
-      statistics.add(Statistic::kBuddyFreeBlocks, blocks->count(order), {key.node, key.name, order});
-      statistics.add_double(Statistic::kFragmentationIndex, blocks->fragmentation_index(order), {key.node, key.name, order});
-      statistics.add_double(Statistic::kUnusableFreeRatio, blocks->unusable_ratio(order), {key.node, key.name, order});
+      statistics.add(kBuddyFreeBlocks, blocks->count(order), {key.node, key.name, order});
+      statistics.add_double(kFragmentationIndex, blocks->fragmentation_index(order), {key.node, key.name, order});
+      statistics.add_double(kUnusableFreeRatio, blocks->unusable_ratio(order), {key.node, key.name, order});
     }
     return {};
   });
@@ -280,7 +383,7 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
     if (seen_count == seen.size()) return wrong("names more migrate types than any kernel has");
     seen[seen_count++] = type;
     for (std::size_t order = 0; order < blocks->orders(); ++order) {
-      staging.statistics().add(Statistic::kBuddyFreeBlocksByType, blocks->count(order), {key.node, key.name, type, order});
+      staging.statistics().add(kBuddyFreeBlocksByType, blocks->count(order), {key.node, key.name, type, order});
     }
     return {};
   });
@@ -333,7 +436,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return {};
 }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "(managed - free) x page size, of zoneinfo"},
     {Field::kCount, "managed - free"},
     {Field::kHeldBytes, "managed x page size"},
@@ -341,22 +444,22 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kSize, "page size"},
     {Field::kRSize, "page size"},
     {CpuField::kFree, "pagesets: count"},
-    {Statistic::kZoneWatermarkBytes, "min, low, high, promo x page size, of zoneinfo"},
-    {Statistic::kNumaEvents, "numa_* of zoneinfo, over the zones of a node"},
-    {Statistic::kPageAllocations, "pgalloc_*, of vmstat"},
-    {Statistic::kPageFrees, "pgfree, of vmstat"},
-    {Statistic::kPageAllocationFailures,
+    {kZoneWatermarkBytes, "min, low, high, promo x page size, of zoneinfo"},
+    {kNumaEvents, "numa_* of zoneinfo, over the zones of a node"},
+    {kPageAllocations, "pgalloc_*, of vmstat"},
+    {kPageFrees, "pgfree, of vmstat"},
+    {kPageAllocationFailures,
      "htlb_buddy_alloc_fail, cma_alloc_fail, thp_fault_fallback, thp_collapse_alloc_failed, thp_file_fallback, "
      "thp_zero_page_alloc_failed, of vmstat"},
-    {Statistic::kPageMigrationFailures, "pgmigrate_fail, of vmstat"},
-    {Statistic::kCompactionStalls, "compact_stall, of vmstat"},
-    {Statistic::kCompactionFailures, "compact_fail, of vmstat"},
-    {Statistic::kCompactionSuccesses, "compact_success, of vmstat"},
-    {Statistic::kZoneLargestFreeBlock, "the highest order with a free block, of buddyinfo"},
-    {Statistic::kBuddyFreeBlocks, "buddyinfo"},
-    {Statistic::kFragmentationIndex, "computed from buddyinfo as extfrag_index of debugfs is"},
-    {Statistic::kUnusableFreeRatio, "computed from buddyinfo as unusable_index of debugfs is"},
-    {Statistic::kBuddyFreeBlocksByType, "pagetypeinfo, with migrate_types"},
+    {kPageMigrationFailures, "pgmigrate_fail, of vmstat"},
+    {kCompactionStalls, "compact_stall, of vmstat"},
+    {kCompactionFailures, "compact_fail, of vmstat"},
+    {kCompactionSuccesses, "compact_success, of vmstat"},
+    {kZoneLargestFreeBlock, "the highest order with a free block, of buddyinfo"},
+    {kBuddyFreeBlocks, "buddyinfo"},
+    {kFragmentationIndex, "computed from buddyinfo as extfrag_index of debugfs is"},
+    {kUnusableFreeRatio, "computed from buddyinfo as unusable_index of debugfs is"},
+    {kBuddyFreeBlocksByType, "pagetypeinfo, with migrate_types"},
 };
 static_assert(fields_of(kOrigins) == kFields && cpu_fields_of(kOrigins) == kCpuFields);
 

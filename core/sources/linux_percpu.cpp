@@ -88,7 +88,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return {};
 }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "Percpu"},
     {Field::kCount, "nr_cur_alloc of percpu_stats"},
     {Field::kNumAllocs, "nr_alloc of percpu_stats"},

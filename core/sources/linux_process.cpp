@@ -24,6 +24,24 @@
 namespace memstat::sources {
 namespace {
 
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kProcessPartBytes{
+    .name = "memstat_process_part_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .unit = "bytes",
+    .labels = {"type", "part"},
+    .help = "Bytes now of the processes of that name: shared memory, program text, or data and stack; the parts overlap.",
+};
+
+constexpr SystemMetric kProcessesLeftOut{
+    .name = "memstat_processes_left_out",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kMinimal,
+    .help = "Processes listed at the last read but not examined, because there are too many.",
+};
+
 constexpr std::string_view kFolder = "/proc";
 constexpr std::string_view kOrigin = "/proc/PID/statm";
 constexpr std::string_view kSelfStat = "/proc/self/stat";
@@ -192,7 +210,7 @@ class Parser {
     if (auto result = add_up(); !result) return result;
     choose_largest();
     for (std::size_t group = 0; group < group_count_; ++group) add_type(group);
-    staging_.statistics().add(Statistic::kProcessesLeftOut, left_out_);
+    staging_.statistics().add(kProcessesLeftOut, left_out_);
     return {};
   }
 
@@ -309,9 +327,9 @@ class Parser {
     type.figures[Field::kCount] = end - begin;
     type.figures[Field::kAddressSpace] = figure(kSize);
     StagedStatistics& statistics = staging_.statistics();
-    statistics.add(Statistic::kProcessPartBytes, figure(kShared), {type.name, "shared"});
-    statistics.add(Statistic::kProcessPartBytes, figure(kText), {type.name, "text"});
-    statistics.add(Statistic::kProcessPartBytes, figure(kData), {type.name, "data"});
+    statistics.add(kProcessPartBytes, figure(kShared), {type.name, "shared"});
+    statistics.add(kProcessPartBytes, figure(kText), {type.name, "text"});
+    statistics.add(kProcessPartBytes, figure(kData), {type.name, "data"});
   }
 
   const RawBytes& raw_;
@@ -331,12 +349,12 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "resident of statm x page size"},
     {Field::kCount, "processes of that name"},
     {Field::kAddressSpace, "size of statm x page size"},
-    {Statistic::kProcessPartBytes, "shared, text and data of statm x page size"},
-    {Statistic::kProcessesLeftOut, "processes beyond most_processes"},
+    {kProcessPartBytes, "shared, text and data of statm x page size"},
+    {kProcessesLeftOut, "processes beyond most_processes"},
 };
 
 constexpr std::string_view kReopened[] = {kFolder};

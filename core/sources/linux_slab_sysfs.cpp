@@ -556,7 +556,7 @@ class Parser {
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kSlabs, "slabs"},
     {Field::kPartialSlabs, "partial"},
     {Field::kCpuSlabs, "cpu_slabs"},

@@ -311,7 +311,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return read(view, raw);  // the object sizes while they can be read
 }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "active_objs x objsize"},
     {Field::kCount, "active_objs"},
     {Field::kHeldBytes, "num_slabs x pagesperslab x page size"},

@@ -26,6 +26,44 @@
 namespace memstat::sources {
 namespace {
 
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kSocketPressure{
+    .name = "memstat_socket_memory_pressure",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .labels = {"type"},
+    .help = "1 while the protocol saves memory because its sockets together use more than the threshold, else 0.",
+};
+
+constexpr SystemMetric kSocketPressureBytes{
+    .name = "memstat_socket_pressure_threshold_bytes",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .unit = "bytes",
+    .labels = {"type"},
+    .help = "Bytes of all the protocol's sockets above which it starts to save memory.",
+};
+
+constexpr SystemMetric kSocketPressureSeconds{
+    .name = "memstat_socket_pressure_seconds_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .format = ValueFormat::kDouble,
+    .unit = "seconds",
+    .labels = {"type"},
+    .help = "Seconds since boot during which the protocol saved memory, counted when such a period ends.",
+};
+
+constexpr SystemMetric kSocketEvents{
+    .name = "memstat_socket_events_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"type", "kind"},
+    .help =
+        "Events of the protocol since boot that were caused by too little memory or full queues, by the kernel's own name.",
+};
+
 constexpr std::string_view kPaths[] = {
     "/proc/net/protocols",
     "/proc/net/sockstat",
@@ -131,13 +169,13 @@ Result<void> parse_tcp_events(const Contents& contents, Failures& failures, Stag
   for (const KeyedNumber& number : numbers) {
     if (!number.value) continue;
     if (number.key == kPressureTime) {
-      staging.statistics().add_double(Statistic::kSocketPressureSeconds, static_cast<double>(*number.value) / 1e3, {"TCP"});
+      staging.statistics().add_double(kSocketPressureSeconds, static_cast<double>(*number.value) / 1e3, {"TCP"});
       continue;
     }
     if (number.key == kTcpFailure) {
       failures.add(number.value);
     } else {
-      staging.statistics().add(Statistic::kSocketEvents, *number.value, {"TCP", number.key});
+      staging.statistics().add(kSocketEvents, *number.value, {"TCP", number.key});
     }
   }
   return {};
@@ -149,7 +187,7 @@ void add_udp_event(std::string_view protocol, std::string_view kind, const std::
   if (kind == kUdpFailure) {
     failures.add(number);
   } else {
-    staging.statistics().add(Statistic::kSocketEvents, *number, {protocol, kind});
+    staging.statistics().add(kSocketEvents, *number, {protocol, kind});
   }
 }
 
@@ -190,7 +228,7 @@ Result<void> parse_limits(const Contents& contents, const Account& account, std:
     if (!pages) return data_error(kPaths[account.limits], 0, "must have three numbers of pages");
     if (__builtin_mul_overflow(*pages, page_size, &value)) value = 0;
   }
-  if (bytes[1] != 0) staging.statistics().add(Statistic::kSocketPressureBytes, bytes[1], {account.protocol});
+  if (bytes[1] != 0) staging.statistics().add(kSocketPressureBytes, bytes[1], {account.protocol});
   if (bytes[2] != 0) {
     type.figures[Field::kBytesLimit] = bytes[2];
     type.fields.add(Field::kBytesLimit);
@@ -280,7 +318,7 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
     if (account->limits == kTcpMem) tcp.give_to(type);
     if (account->limits == kUdpMem) udp.give_to(type);
     if (protocol.pressure == "yes" || protocol.pressure == "no") {
-      staging.statistics().add(Statistic::kSocketPressure, protocol.pressure == "yes" ? 1 : 0, {protocol.name});
+      staging.statistics().add(kSocketPressure, protocol.pressure == "yes" ? 1 : 0, {protocol.name});
     }
     if (auto result = parse_limits(contents, *account, page_size, type, staging); !result) return result;
   }
@@ -354,16 +392,16 @@ Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Fin
 
 constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // what comes with SCTP and IPv6
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},
     {Field::kCount, "sockets of protocols (UDP: those with a port), of our network namespace, inuse of FRAG, FRAG6"},
     {Field::kSize, "size of protocols"},
     {Field::kBytesLimit, "the third number of tcp_mem, udp_mem, sctp_mem x page size, ipfrag_high_thresh"},
     {Field::kFailures, "TCP: TCPAbortOnMemory, UDP: MemErrors of Udp, UdpLite, Udp6 and UdpLite6"},
-    {Statistic::kSocketPressure, "press of protocols"},
-    {Statistic::kSocketPressureBytes, "the second number of tcp_mem, udp_mem, sctp_mem x page size"},
-    {Statistic::kSocketPressureSeconds, "TCPMemoryPressuresChrono"},
-    {Statistic::kSocketEvents, "counters of TcpExt, Udp, UdpLite, Udp6 and UdpLite6 by their names"},
+    {kSocketPressure, "press of protocols"},
+    {kSocketPressureBytes, "the second number of tcp_mem, udp_mem, sctp_mem x page size"},
+    {kSocketPressureSeconds, "TCPMemoryPressuresChrono"},
+    {kSocketEvents, "counters of TcpExt, Udp, UdpLite, Udp6 and UdpLite6 by their names"},
 };
 
 }  // namespace

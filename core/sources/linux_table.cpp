@@ -25,11 +25,47 @@
 
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
+#include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/source.h"
 
 namespace memstat::sources {
 namespace {
+
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kTableUserLimit{
+    .name = "memstat_table_user_limit_objects",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .labels = {"type"},
+    .help = "Entries that one user may have in the table.",
+};
+
+constexpr SystemMetric kTableUserUsedRatio{
+    .name = "memstat_table_user_used_ratio",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .format = ValueFormat::kDouble,
+    .unit = "ratio",
+    .labels = {"type", "kind"},
+    .help = "Share of the quota used by the user who is closest to it, 0 to 1.",
+};
+
+constexpr SystemMetric kTableEvents{
+    .name = "memstat_table_events_total",
+    .kind = MetricKind::kCounter,
+    .tier = Tier::kDefault,
+    .labels = {"type", "kind"},
+    .help = "Events since boot that were caused by a full or nearly full table, by the kernel's own name.",
+};
+
+constexpr SystemMetric kNegativeDentries{
+    .name = "memstat_negative_dentries",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .help = "Cached directory entries now that only remember that a file does not exist.",
+};
 
 constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
@@ -215,7 +251,7 @@ void add_cached(TableFiles& files, std::string_view name, File file, Staging& st
 }
 
 void add_negative_dentries(TableFiles& files, Staging& staging) {
-  if (const Number negative = files.number(kDentries, 4)) staging.statistics().add(Statistic::kNegativeDentries, *negative);
+  if (const Number negative = files.number(kDentries, 4)) staging.statistics().add(kNegativeDentries, *negative);
 }
 
 /// The totals of columns of a file with a line of names; false when there is no such file, or it is damaged.
@@ -230,7 +266,7 @@ bool sum_file(TableFiles& files, File file, Digits digits, std::span<ColumnTotal
 }
 
 void add_event(std::string_view type, const ColumnTotal& column, Staging& staging) {
-  if (column.is_present) staging.statistics().add(Statistic::kTableEvents, column.sum, {type, column.name});
+  if (column.is_present) staging.statistics().add(kTableEvents, column.sum, {type, column.name});
 }
 
 void add_conntrack(TableFiles& files, Staging& staging) {
@@ -262,7 +298,7 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
   if (columns[3].is_present) set(type, Field::kFailures, columns[3].sum);
   set_limit(type, Field::kCountLimit, files.number(hard));
   if (const Number threshold = files.number(soft)) {
-    staging.statistics().add(Statistic::kTableSoftLimit, *threshold, {name});
+    staging.statistics().add(kTableSoftLimit, *threshold, {name});
   }
   add_event(name, columns[1], staging);
   add_event(name, columns[2], staging);
@@ -336,8 +372,8 @@ void add_keys(TableFiles& files, Staging& staging) {
   StagedType& type = staging.add("keys");
   set(type, Field::kCount, keys);
   set(type, Field::kBytes, bytes);
-  staging.statistics().add_double(Statistic::kTableUserUsedRatio, keys_ratio, {"keys", "count"});
-  staging.statistics().add_double(Statistic::kTableUserUsedRatio, bytes_ratio, {"keys", "bytes"});
+  staging.statistics().add_double(kTableUserUsedRatio, keys_ratio, {"keys", "count"});
+  staging.statistics().add_double(kTableUserUsedRatio, bytes_ratio, {"keys", "bytes"});
 }
 
 /// Objects of System V IPC. What `column` adds up to is their bytes, or parts that are counted by themselves.
@@ -428,7 +464,7 @@ void add_user_limits(TableFiles& files, Staging& staging) {
                                        {kFanotifyGroups, "fanotify_groups"}};
   for (const UserLimit& limit : kUserLimits) {
     if (const Number most = files.number(limit.file)) {
-      staging.statistics().add(Statistic::kTableUserLimit, *most, {limit.name});
+      staging.statistics().add(kTableUserLimit, *most, {limit.name});
     }
   }
 }
@@ -472,7 +508,7 @@ Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Fin
 
 constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // where modules add tables; /proc/net is in reach anyway
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
      "file-nr, inode-state, dentry-state, nf_conntrack_count, entries of arp_cache and ndisc_cache, loadavg, key-users, "
      "aio-nr, pty/nr, sysvipc/*, orphan and tw of sockstat"},
@@ -485,11 +521,11 @@ constexpr FigureOrigin kOrigins[] = {
     {Field::kBytesLimit, "shmall x page size"},
     {Field::kFailures,
      "drop of net/stat/nf_conntrack, table_fulls of arp_cache and ndisc_cache, TCPTimeWaitOverflow of netstat"},
-    {Statistic::kTableSoftLimit, "gc_thresh2"},
-    {Statistic::kTableUserLimit, "max_user_* of epoll, inotify and fanotify"},
-    {Statistic::kTableUserUsedRatio, "the quotas of key-users"},
-    {Statistic::kTableEvents, "columns of net/stat/*, by their names"},
-    {Statistic::kNegativeDentries, "the fifth number of dentry-state"},
+    {kTableSoftLimit, "gc_thresh2"},
+    {kTableUserLimit, "max_user_* of epoll, inotify and fanotify"},
+    {kTableUserUsedRatio, "the quotas of key-users"},
+    {kTableEvents, "columns of net/stat/*, by their names"},
+    {kNegativeDentries, "the fifth number of dentry-state"},
 };
 
 }  // namespace

@@ -233,7 +233,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
   return read(view, raw);  // the first read is the dearest: the kernel finds out how much room it needs
 }
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "pages= x page size"},
     {Field::kCount, "areas"},
     {Field::kFree, "areas freed but not yet unmapped"},

@@ -143,7 +143,7 @@ Result<void> open(KernelView& view, RawBytes& raw) {
 
 constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // its files give what they have to a descriptor once
 
-constexpr FigureOrigin kOrigins[] = {
+constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "Zswap, before 5.19 pool_total_size of debugfs"},
     {Field::kCount, "Zswapped / page size, before 5.19 stored_pages of debugfs"},
     {Field::kBytesLimit, "MemTotal x max_pool_percent / 100, in whole pages"},

@@ -25,8 +25,8 @@ std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) 
   }
   std::size_t size = kHeads;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope != MetricScope::kMachine || metric.tier > options.tier) continue;
-    for (const Snapshot::MachineSample& sample : snapshot.samples(static_cast<Statistic>(metric.figure))) {
+    if (metric.scope != MetricScope::kSystem || metric.tier > options.tier) continue;
+    for (const Snapshot::MachineSample& sample : snapshot.samples(metric.figure)) {
       size += series_per_sample(metric) * (sample.labels.size + kNameAndValue);
     }
   }

@@ -7,10 +7,10 @@
 //   end_family()
 //   most_bytes(samples, label_bytes)                     room that row_sample needs for so many samples, whose rows' label
 //                                                        texts have so many bytes together
-//   row_sample<FigureFormat>(at, labels, extra, bits, created_ns) -> end
+//   row_sample<ValueFormat>(at, labels, extra, bits, created_ns) -> end
 //                                                        one sample of a snapshot's row: the hot one, without a check of
 //                                                        room
-//   named_sample<FigureFormat>(at, labels, bits, created_ns) -> end
+//   named_sample<ValueFormat>(at, labels, bits, created_ns) -> end
 //                                                        one sample with NamedLabels; room as for row_sample
 //   named_histogram(labels, buckets, counts, created_ns) one histogram of a snapshot; checks room itself
 //   own_sample(labels, value, created_ns)                one gauge or counter of the daemon
@@ -94,10 +94,10 @@ inline constexpr std::size_t kCopyPadding = Snapshot::kLabelPadding;
 }
 
 /// A figure's bits as a double; exact up to 2^53.
-template <FigureFormat kFormat>
+template <ValueFormat kFormat>
 double figure_value(std::uint64_t bits) {
-  if constexpr (kFormat == FigureFormat::kSigned) return static_cast<double>(static_cast<std::int64_t>(bits));
-  if constexpr (kFormat == FigureFormat::kDouble) return std::bit_cast<double>(bits);
+  if constexpr (kFormat == ValueFormat::kSigned) return static_cast<double>(static_cast<std::int64_t>(bits));
+  if constexpr (kFormat == ValueFormat::kDouble) return std::bit_cast<double>(bits);
   return static_cast<double>(bits);
 }
 
@@ -165,7 +165,7 @@ struct FilteredRows {
   [[nodiscard]] std::size_t label_bytes() const { return filter.label_bytes(); }
 };
 
-template <FigureFormat kFormat, typename Rows, typename Writer>
+template <ValueFormat kFormat, typename Rows, typename Writer>
 std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   const std::uint64_t bit = std::uint64_t{1} << metric.figure;
   const Snapshot::Row* const begin = snapshot.rows().data();
@@ -175,7 +175,7 @@ std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const S
   while (row != end && !is_shown()) ++row;
   if (row == end) return 0;
   const char* const labels = snapshot.label_bytes().data();
-  const std::uint64_t* value = snapshot.values(static_cast<Figure>(metric.figure)) + (row - begin);
+  const std::uint64_t* value = snapshot.values(Figure::from_number(metric.figure)) + (row - begin);
   const Beginning beginning(metric, snapshot);
   // One check of room for the whole family.
   const std::size_t most = std::min(static_cast<std::size_t>(end - row), rows.count());
@@ -195,9 +195,9 @@ std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const S
 template <typename Rows, typename Writer>
 std::size_t write_types(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   switch (metric.format) {
-    case FigureFormat::kUnsigned: return write_rows<FigureFormat::kUnsigned>(metric, rows, snapshot, writer);
-    case FigureFormat::kSigned: return write_rows<FigureFormat::kSigned>(metric, rows, snapshot, writer);
-    case FigureFormat::kDouble: return write_rows<FigureFormat::kDouble>(metric, rows, snapshot, writer);
+    case ValueFormat::kUnsigned: return write_rows<ValueFormat::kUnsigned>(metric, rows, snapshot, writer);
+    case ValueFormat::kSigned: return write_rows<ValueFormat::kSigned>(metric, rows, snapshot, writer);
+    case ValueFormat::kDouble: return write_rows<ValueFormat::kDouble>(metric, rows, snapshot, writer);
   }
   return 0;
 }
@@ -208,8 +208,8 @@ std::size_t write_size_classes(const MetricDescriptor& metric, const Rows& rows,
   const std::uint64_t known = sizes.size() >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << sizes.size()) - 1;
   std::size_t series = 0;
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
-    if (!snapshot.has(Figure::kSizeClasses, row) || !rows.shows(row)) continue;
-    std::uint64_t used = snapshot.value(Figure::kSizeClasses, row) & known;
+    if (!snapshot.has(Field::kSizeMask, row) || !rows.shows(row)) continue;
+    std::uint64_t used = snapshot.value(Field::kSizeMask, row) & known;
     if (used == 0) continue;
     const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
     const auto count = static_cast<std::size_t>(std::popcount(used));
@@ -217,7 +217,7 @@ std::size_t write_size_classes(const MetricDescriptor& metric, const Rows& rows,
     char* at = writer.need(writer.most_bytes(count, count * labels.text.size()));
     for (; used != 0; used &= used - 1) {
       const ExtraLabel size{.name = "size", .number = sizes[static_cast<std::size_t>(std::countr_zero(used))]};
-      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, size, 1, 0);
+      at = writer.template row_sample<ValueFormat::kUnsigned>(at, labels, size, 1, 0);
     }
     writer.written(at);
     series += count;
@@ -228,11 +228,11 @@ std::size_t write_size_classes(const MetricDescriptor& metric, const Rows& rows,
 
 template <typename Rows, typename Writer>
 std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
-  const auto figure = static_cast<CpuFigure>(metric.figure);
+  const auto figure = static_cast<CpuField>(metric.figure);
   const Beginning beginning(metric, snapshot);
   std::size_t series = 0;
   for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
-    if ((block.figures >> metric.figure & 1U) == 0 || block.cpu_count == 0 || !rows.shows(block.row)) continue;
+    if (!block.figures.has(figure) || block.cpu_count == 0 || !rows.shows(block.row)) continue;
     const std::uint64_t* values = snapshot.cpu_values(block, figure);
     const auto count = block.cpu_count - static_cast<std::size_t>(std::count(values, values + block.cpu_count, kNoFigure));
     if (count == 0) continue;
@@ -246,8 +246,8 @@ std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const S
     char* at = writer.need(writer.most_bytes(block.cpu_count, label_bytes));
     for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
       if (values[cpu] == kNoFigure) continue;
-      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{.name = "cpu", .number = cpu},
-                                                               values[cpu], beginning.of(row));
+      at = writer.template row_sample<ValueFormat::kUnsigned>(at, labels, ExtraLabel{.name = "cpu", .number = cpu},
+                                                              values[cpu], beginning.of(row));
     }
     writer.written(at);
     series += count;
@@ -272,7 +272,7 @@ std::size_t write_nodes(const MetricDescriptor& metric, const Rows& rows, const 
     char* at = writer.need(writer.most_bytes(block.node_count, label_bytes));
     for (std::uint32_t node = 0; node < block.node_count; ++node) {
       const ExtraLabel extra{.name = "node", .number = node};
-      at = writer.template row_sample<FigureFormat::kUnsigned>(at, labels, extra, values[node], 0);
+      at = writer.template row_sample<ValueFormat::kUnsigned>(at, labels, extra, values[node], 0);
     }
     writer.written(at);
     series += block.node_count;
@@ -292,15 +292,15 @@ std::size_t write_details(const MetricDescriptor& metric, const Rows& rows, cons
       writer.begin_family(header_of(metric), most, most * labels.text.size());
     }
     char* at = writer.need(writer.most_bytes(1, labels.text.size()));
-    writer.written(writer.template named_sample<FigureFormat::kUnsigned>(at, labels, 1, 0));
+    writer.written(writer.template named_sample<ValueFormat::kUnsigned>(at, labels, 1, 0));
   }
   if (series != 0) writer.end_family();
   return series;
 }
 
-template <FigureFormat kFormat, typename Writer>
+template <ValueFormat kFormat, typename Writer>
 std::size_t write_samples(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
-  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(static_cast<Statistic>(metric.figure));
+  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(metric.figure);
   if (samples.empty()) return 0;
   std::size_t label_bytes = 0;
   for (const Snapshot::MachineSample& sample : samples) label_bytes += sample.labels.size;
@@ -319,7 +319,7 @@ std::size_t write_samples(const MetricDescriptor& metric, const Snapshot& snapsh
 
 template <typename Writer>
 std::size_t write_histograms(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
-  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(static_cast<Statistic>(metric.figure));
+  const std::span<const Snapshot::MachineSample> samples = snapshot.samples(metric.figure);
   const HistogramBuckets& buckets = *metric.buckets;
   const Beginning beginning(metric, snapshot);
   const std::size_t each = series_per_sample(metric);
@@ -341,9 +341,9 @@ template <typename Writer>
 std::size_t write_machine(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
   if (metric.kind == MetricKind::kHistogram) return write_histograms(metric, snapshot, writer);
   switch (metric.format) {
-    case FigureFormat::kUnsigned: return write_samples<FigureFormat::kUnsigned>(metric, snapshot, writer);
-    case FigureFormat::kSigned: return write_samples<FigureFormat::kSigned>(metric, snapshot, writer);
-    case FigureFormat::kDouble: return write_samples<FigureFormat::kDouble>(metric, snapshot, writer);
+    case ValueFormat::kUnsigned: return write_samples<ValueFormat::kUnsigned>(metric, snapshot, writer);
+    case ValueFormat::kSigned: return write_samples<ValueFormat::kSigned>(metric, snapshot, writer);
+    case ValueFormat::kDouble: return write_samples<ValueFormat::kDouble>(metric, snapshot, writer);
   }
   return 0;
 }
@@ -359,7 +359,7 @@ std::size_t write_allocators(const MetricDescriptor& metric, const Rows& rows, c
     if (series++ == 0) writer.begin_family(header_of(metric), kAllocatorCount, kAllocatorCount * labels.text.size());
     char* at = writer.need(writer.most_bytes(1, labels.text.size()));
     writer.written(
-        writer.template row_sample<FigureFormat::kUnsigned>(at, labels, ExtraLabel{}, snapshot.value(figure, allocator), 0));
+        writer.template row_sample<ValueFormat::kUnsigned>(at, labels, ExtraLabel{}, snapshot.value(figure, allocator), 0));
   }
   if (series != 0) writer.end_family();
   return series;
@@ -387,7 +387,7 @@ std::size_t write_shown(std::span<const MetricDescriptor> catalogue, const Rende
       case MetricScope::kNode:
         if (is_of_tier) series += write_nodes(metric, rows, snapshot, writer);
         break;
-      case MetricScope::kMachine:
+      case MetricScope::kSystem:
         if (is_of_tier && rows.shows_machine()) series += write_machine(metric, snapshot, writer);
         break;
       case MetricScope::kDetail:

@@ -80,12 +80,12 @@ class ProtobufWriter : public PageCursor {
 
   static std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) {
     // Tags, lengths and the name of an extra label, its number, the value and its beginning, beyond the text of the row's
-    // labels; or what each of kMostStatisticLabels takes beyond its `,name="value"`, at most 10.
+    // labels; or what each of kMaxSystemMetricLabels takes beyond its `,name="value"`, at most 10.
     constexpr std::size_t kOthers = 112;
     return samples * kOthers + label_bytes + kCopyPadding + kNumberRoom;
   }
 
-  template <FigureFormat kFormat>
+  template <ValueFormat kFormat>
   [[gnu::always_inline]] char* row_sample(char* at, const RowLabels& labels, const ExtraLabel& extra, std::uint64_t bits,
                                           std::int64_t created_ns) {
     if (created_ns != created_ns_) encode_created(created_ns);
@@ -117,7 +117,7 @@ class ProtobufWriter : public PageCursor {
     return write_value<kFormat>(at, bits);
   }
 
-  template <FigureFormat kFormat>
+  template <ValueFormat kFormat>
   char* named_sample(char* at, const NamedLabels& labels, std::uint64_t bits, std::int64_t created_ns) {
     if (created_ns != created_ns_) encode_created(created_ns);
     const std::size_t value = 9 + created_size_;
@@ -200,7 +200,7 @@ class ProtobufWriter : public PageCursor {
   static constexpr std::string_view kType = "type";
 
   /// The Gauge or Counter at the end of a Metric.
-  template <FigureFormat kFormat>
+  template <ValueFormat kFormat>
   [[gnu::always_inline]] char* write_value(char* at, std::uint64_t bits) const {
     *at++ = value_tag_;
     *at++ = static_cast<char>(9 + created_size_);  // less than 128: a Timestamp has at most 17 bytes

@@ -51,7 +51,7 @@ class TextWriter : public PageCursor {
     return (tells_created_ ? 2 : 1) * (samples * (name_size_ + kOthers) + label_bytes) + kCopyPadding + kNumberRoom;
   }
 
-  template <FigureFormat kFormat>
+  template <ValueFormat kFormat>
   [[gnu::always_inline]] char* row_sample(char* at, const RowLabels& labels, const ExtraLabel& extra, std::uint64_t bits,
                                           std::int64_t created_ns) const {
     at = row_series(copy_padded(at, name_.data(), name_size_), labels, extra);
@@ -67,7 +67,7 @@ class TextWriter : public PageCursor {
     return at;
   }
 
-  template <FigureFormat kFormat>
+  template <ValueFormat kFormat>
   char* named_sample(char* at, const NamedLabels& labels, std::uint64_t bits, std::int64_t created_ns) const {
     at = named_series(copy_padded(at, name_.data(), name_size_), labels);
     at = write_value<kFormat>(at, bits);
@@ -141,11 +141,11 @@ class TextWriter : public PageCursor {
     std::memcpy(at, text.data(), text.size());
     return at + text.size();
   }
-  template <FigureFormat kFormat>
+  template <ValueFormat kFormat>
   [[gnu::always_inline]] static char* write_value(char* at, std::uint64_t bits) {
-    if constexpr (kFormat == FigureFormat::kUnsigned) at = write_number(at, bits);
-    if constexpr (kFormat == FigureFormat::kSigned) at = write_number(at, static_cast<std::int64_t>(bits));
-    if constexpr (kFormat == FigureFormat::kDouble) at = write_number(at, std::bit_cast<double>(bits));
+    if constexpr (kFormat == ValueFormat::kUnsigned) at = write_number(at, bits);
+    if constexpr (kFormat == ValueFormat::kSigned) at = write_number(at, static_cast<std::int64_t>(bits));
+    if constexpr (kFormat == ValueFormat::kDouble) at = write_number(at, std::bit_cast<double>(bits));
     *at++ = '\n';
     return at;
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "core/base/text.h"
+#include "core/model/accounts.h"
 
 namespace memstat {
 namespace {
@@ -57,9 +58,9 @@ nav a { margin-right: 1.2rem; } .name { white-space: nowrap; }
 
 /// What memory is, as far as the kernel accounts for it; nothing where no source says so.
 void append_accounts(std::string& html, const Snapshot& snapshot) {
-  const auto total = snapshot.samples(Statistic::kTotalBytes);
-  const auto unaccounted = snapshot.samples(Statistic::kUnaccountedBytes);
-  const auto accounted = snapshot.samples(Statistic::kAccountedBytes);
+  const auto total = snapshot.samples(kTotalBytes);
+  const auto unaccounted = snapshot.samples(kUnaccountedBytes);
+  const auto accounted = snapshot.samples(kAccountedBytes);
   if (total.empty() || total[0].bits == 0 || accounted.empty()) return;
   std::vector<Snapshot::MachineSample> parts(accounted.begin(), accounted.end());
   std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.bits > b.bits; });
@@ -75,8 +76,9 @@ void append_accounts(std::string& html, const Snapshot& snapshot) {
   };
   for (const Snapshot::MachineSample& part : parts) {
     if (part.bits == 0) continue;
-    snapshot.labels_at(part.labels, label_names(Statistic::kAccountedBytes))
-        .for_each([&](std::string_view, std::string_view name) { row(name, part.bits); });
+    snapshot.labels_at(part.labels, kAccountedBytes.label_names()).for_each([&](std::string_view, std::string_view name) {
+      row(name, part.bits);
+    });
   }
   if (!unaccounted.empty())
     row("unaccounted",
@@ -125,12 +127,12 @@ void append_sources(std::string& html, const SourceStatuses& sources) {
 void append_largest(std::string& html, const Snapshot& snapshot) {
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
-    if (snapshot.has(Figure::kBytes, row)) rows.push_back(row);
+    if (snapshot.has(Field::kBytes, row)) rows.push_back(row);
   }
   const std::size_t shown = std::min(rows.size(), kTypesShown);
   std::partial_sort(
       rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), rows.end(),
-      [&](std::size_t a, std::size_t b) { return snapshot.value(Figure::kBytes, a) > snapshot.value(Figure::kBytes, b); });
+      [&](std::size_t a, std::size_t b) { return snapshot.value(Field::kBytes, a) > snapshot.value(Field::kBytes, b); });
   html +=
       "<h2>Largest memory types, as of the last poll</h2>\n"
       "<table><tr><th>type<th class=number>in use<th class=number>objects<th class=number>failures</tr>\n";
@@ -147,9 +149,9 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
     html += "<tr><td><code>";
     append_html(html, snapshot.label(rows[i]));
     html += "}</code>";
-    cell(Figure::kBytes, rows[i], true);
-    cell(Figure::kObjects, rows[i], false);
-    cell(Figure::kFailures, rows[i], false);
+    cell(Field::kBytes, rows[i], true);
+    cell(Field::kCount, rows[i], false);
+    cell(Field::kFailures, rows[i], false);
     html += "</tr>\n";
   }
   html += "</table>\n<p class=quiet>Memory of one allocator is often another's: never add up different allocators.</p>\n";
@@ -160,8 +162,8 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
   constexpr std::size_t kShown = 8;
   std::vector<std::pair<double, std::size_t>> rows;
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
-    if (!snapshot.has(Figure::kLimitUsed, row)) continue;
-    rows.emplace_back(std::bit_cast<double>(snapshot.value(Figure::kLimitUsed, row)), row);
+    if (!snapshot.has(TrackedFigure::kLimitUsed, row)) continue;
+    rows.emplace_back(std::bit_cast<double>(snapshot.value(TrackedFigure::kLimitUsed, row)), row);
   }
   if (rows.empty()) return;
   const std::size_t shown = std::min(rows.size(), kShown);
@@ -176,12 +178,12 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
     html += "<tr><td><code>";
     append_html(html, snapshot.label(row));
     html += "}</code><td>";
-    if (snapshot.has(Figure::kLimitObjects, row)) {
-      html += std::to_string(snapshot.value(Figure::kLimitObjects, row)) + " objects";
-      if (snapshot.has(Figure::kLimitBytes, row)) html += " or ";
+    if (snapshot.has(Field::kCountLimit, row)) {
+      html += std::to_string(snapshot.value(Field::kCountLimit, row)) + " objects";
+      if (snapshot.has(Field::kBytesLimit, row)) html += " or ";
     }
-    if (snapshot.has(Figure::kLimitBytes, row)) html += human_bytes(snapshot.value(Figure::kLimitBytes, row));
-    if (snapshot.has(Figure::kLimitConfigured, row)) html += ", of the configuration";
+    if (snapshot.has(Field::kBytesLimit, row)) html += human_bytes(snapshot.value(Field::kBytesLimit, row));
+    if (snapshot.has(TrackedFigure::kLimitConfigured, row)) html += ", of the configuration";
     std::array<char, 32> share{};
     std::snprintf(share.data(), share.size(), "%.1f %%", 100 * used);
     html += "<td class=number>";

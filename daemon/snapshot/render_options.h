@@ -2,7 +2,7 @@
 // Which metrics of a snapshot are on a page.
 #pragma once
 
-#include "config/tier.h"
+#include "core/model/metric.h"
 
 namespace memstat {
 

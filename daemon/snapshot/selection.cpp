@@ -14,13 +14,12 @@ constexpr double kClearlyBytes = 4096;
 
 /// The figures that a type has a series each for, by tier.
 constexpr std::size_t kTierCount = 3;
-std::array<std::uint64_t, kTierCount> figures_by_tier(MetricScope scope) {
-  std::array<std::uint64_t, kTierCount> figures{};
+std::array<FigureSet, kTierCount> figures_by_tier(MetricScope scope) {
+  std::array<FigureSet, kTierCount> figures{};
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if (metric.scope != scope) continue;
-    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier) {
-      figures[tier] |= std::uint64_t{1} << metric.figure;
-    }
+    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier)
+      figures[tier] |= FigureSet{1} << metric.figure;
   }
   return figures;
 }
@@ -31,17 +30,17 @@ std::uint64_t machine_series_of(const RenderOptions& options, const Snapshot& sn
   if (!options.types) return 0;
   std::uint64_t series = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope != MetricScope::kMachine || metric.tier > options.tier) continue;
-    series += snapshot.samples(static_cast<Statistic>(metric.figure)).size() * series_per_sample(metric);
+    if (metric.scope != MetricScope::kSystem || metric.tier > options.tier) continue;
+    series += snapshot.samples(metric.figure).size() * series_per_sample(metric);
   }
   return series;
 }
 
 std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, std::size_t row) {
   struct ByTier {
-    std::array<std::uint64_t, kTierCount> of_types = figures_by_tier(MetricScope::kType);
-    std::array<std::uint64_t, kTierCount> of_nodes = figures_by_tier(MetricScope::kNode);
-    std::array<std::uint64_t, kTierCount> of_details = figures_by_tier(MetricScope::kDetail);
+    std::array<FigureSet, kTierCount> of_types = figures_by_tier(MetricScope::kType);
+    std::array<FigureSet, kTierCount> of_nodes = figures_by_tier(MetricScope::kNode);
+    std::array<FigureSet, kTierCount> of_details = figures_by_tier(MetricScope::kDetail);
   };
   static const ByTier kFigures;
   const auto tier = static_cast<std::size_t>(options.tier);
@@ -52,18 +51,18 @@ std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, 
   }
   if (options.types && entry.node_block != 0) {
     const Snapshot::NodeBlock& block = snapshot.node_blocks()[entry.node_block - 1];
-    const std::uint64_t shown = block.figures.bits() & kFigures.of_nodes[tier];
+    const FigureSet shown = block.figures.bits() & kFigures.of_nodes[tier];
     series += std::uint64_t{block.node_count} * static_cast<unsigned>(std::popcount(shown));
   }
   if (options.types && entry.has_detail && kFigures.of_details[tier] != 0) ++series;
-  if (options.size_classes && snapshot.has(Figure::kSizeClasses, row)) {
+  if (options.size_classes && snapshot.has(Field::kSizeMask, row)) {
     const std::size_t known = snapshot.size_classes().size();
     const std::uint64_t mask = known >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << known) - 1;
-    series += static_cast<unsigned>(std::popcount(snapshot.value(Figure::kSizeClasses, row) & mask));
+    series += static_cast<unsigned>(std::popcount(snapshot.value(Field::kSizeMask, row) & mask));
   }
   if (options.per_cpu && entry.cpu_block != 0) {
     const Snapshot::CpuBlock& block = snapshot.cpu_blocks()[entry.cpu_block - 1];
-    series += std::uint64_t{block.cpu_count} * static_cast<unsigned>(std::popcount(block.figures));
+    series += std::uint64_t{block.cpu_count} * block.figures.size();
   }
   return series;
 }
@@ -80,13 +79,13 @@ void Selection::configure(const Options& options) {
 bool Selection::is_large(const Snapshot& snapshot, std::size_t row, std::int64_t now_ns, Listing& listing) const {
   const auto allocator = static_cast<std::size_t>(snapshot.rows()[row].allocator);
   const std::uint64_t min_bytes = min_bytes_[allocator];
-  if (min_bytes == 0 || listing.had_trouble || !snapshot.has(Figure::kBytes, row)) return true;
+  if (min_bytes == 0 || listing.had_trouble || !snapshot.has(Field::kBytes, row)) return true;
   const std::uint32_t epoch = epochs_[allocator];
   if (listing.epoch != epoch) {
     listing.epoch = epoch;
     listing.is_large = false;
   }
-  const std::uint64_t bytes = snapshot.value(Figure::kBytes, row);
+  const std::uint64_t bytes = snapshot.value(Field::kBytes, row);
   if (bytes >= min_bytes) listing.is_large = true;
   // The half is rounded up: being below it is being below the half of an odd number, too.
   if (bytes >= min_bytes / 2 + min_bytes % 2) listing.last_high_ns = now_ns;
@@ -102,7 +101,7 @@ bool Selection::comes_before(const Snapshot& snapshot, const Candidate& a, const
 }
 
 Selection::Candidate Selection::candidate(const Snapshot& snapshot, std::size_t row, const Listing& listing) {
-  double weight = snapshot.has(Figure::kBytes, row) ? static_cast<double>(snapshot.value(Figure::kBytes, row)) : 0;
+  double weight = snapshot.has(Field::kBytes, row) ? static_cast<double>(snapshot.value(Field::kBytes, row)) : 0;
   if (listing.is_listed) weight = weight * kClearlyTimes + kClearlyBytes;
   return {.weight = weight, .row = static_cast<std::uint32_t>(row), .was_listed = listing.is_listed};
 }
@@ -164,7 +163,7 @@ void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::s
   bool hides_any = false;
   const bool hides_small = std::any_of(min_bytes_.begin(), min_bytes_.end(), [](std::uint64_t bytes) { return bytes != 0; });
   for (std::size_t row = 0; row < count; ++row) {
-    if (snapshot.has(Figure::kBytes, row)) is_there[static_cast<std::size_t>(snapshot.rows()[row].allocator)] = true;
+    if (snapshot.has(Field::kBytes, row)) is_there[static_cast<std::size_t>(snapshot.rows()[row].allocator)] = true;
     if (hides_small && !is_large(snapshot, row, now_ns, *listings[row])) {
       keep_[row] = 0;
       hides_any = true;
@@ -197,8 +196,8 @@ void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::s
   }
   for (std::size_t row = 0; row < count; ++row) {
     listings[row]->is_listed = keep_[row] != 0;
-    if (keep_[row] == 0 && snapshot.has(Figure::kBytes, row)) {
-      unlisted[static_cast<std::size_t>(snapshot.rows()[row].allocator)] += snapshot.value(Figure::kBytes, row);
+    if (keep_[row] == 0 && snapshot.has(Field::kBytes, row)) {
+      unlisted[static_cast<std::size_t>(snapshot.rows()[row].allocator)] += snapshot.value(Field::kBytes, row);
     }
   }
   for (std::size_t i = 0; i < kAllocatorCount && sums > 0; ++i) {

@@ -20,51 +20,21 @@ constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
 constexpr std::size_t kSpareRows = 64;
 constexpr std::size_t kUsualLabelBytes = 56;
 
-constexpr std::uint64_t bit(Figure figure) { return std::uint64_t{1} << static_cast<unsigned>(figure); }
-constexpr std::uint32_t bit(CpuFigure figure) { return 1U << static_cast<unsigned>(figure); }
-
-/// Field of the model that is a figure as it is.
-struct PlainFigure {
-  Field field;
-  Figure figure;
-};
-constexpr PlainFigure kPlainFigures[] = {
-    {Field::kHeldBytes, Figure::kHeldBytes},
-    {Field::kFree, Figure::kFreeObjects},
-    {Field::kZoneFree, Figure::kZoneFreeObjects},
-    {Field::kKegFree, Figure::kKegFreeObjects},
-    {Field::kSleepers, Figure::kSleepers},
-    {Field::kSize, Figure::kObjectSize},
-    {Field::kRSize, Figure::kFootprint},
-    {Field::kSizeMask, Figure::kSizeClasses},
-    {Field::kSlabs, Figure::kSlabs},
-    {Field::kPartialSlabs, Figure::kPartialSlabs},
-    {Field::kCpuSlabs, Figure::kCpuSlabs},
-    {Field::kAddressSpace, Figure::kAddressSpace},
-    {Field::kWideLimit, Figure::kWideLimitObjects},
-};
-/// Figure of each of kTrackedCounters.
-constexpr std::array kCounterFigures{Figure::kAllocations, Figure::kFrees,  Figure::kAllocatedBytes,  Figure::kFreedBytes,
-                                     Figure::kFailures,    Figure::kSleeps, Figure::kCrossDomainFrees};
-static_assert(kCounterFigures.size() == kTrackedCounters.size());
-
-struct CpuColumn {
-  CpuField field;
-  CpuFigure figure;
-  bool is_counter;
-};
-constexpr CpuColumn kCpuColumns[] = {
-    {CpuField::kMemAlloced, CpuFigure::kAllocatedBytes, true}, {CpuField::kMemFreed, CpuFigure::kFreedBytes, true},
-    {CpuField::kNumAllocs, CpuFigure::kAllocations, true},     {CpuField::kNumFrees, CpuFigure::kFrees, true},
-    {CpuField::kFree, CpuFigure::kFreeObjects, false},
-};
+/// Fields of the model that are on the page as they are. The others: in use now is as the tracker saw it, counters are its
+/// totals, limits may be the configuration's, and the efficiency is a percentage in the kernel.
+constexpr FieldMask kPlainFields(Field::kHeldBytes, Field::kFree, Field::kZoneFree, Field::kKegFree, Field::kSleepers,
+                                 Field::kSize, Field::kRSize, Field::kSizeMask, Field::kSlabs, Field::kPartialSlabs,
+                                 Field::kCpuSlabs, Field::kAddressSpace, Field::kWideLimit);
+constexpr CpuFieldMask kCpuGauges(CpuField::kFree);
+constexpr CpuFieldMask kCpuFieldsWithMetric(CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs,
+                                            CpuField::kNumFrees, CpuField::kFree);
 
 /// The figures of types that the catalogue gives this rule.
-std::uint64_t figures_with(DuplicateRule rule) {
-  std::uint64_t figures = 0;
+FigureSet figures_with(DuplicateRule rule) {
+  FigureSet figures = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if ((metric.scope == MetricScope::kType || metric.scope == MetricScope::kSizeClass) && metric.duplicates == rule)
-      figures |= std::uint64_t{1} << metric.figure;
+      figures |= FigureSet{1} << metric.figure;
   }
   return figures;
 }
@@ -109,48 +79,47 @@ bool append_escaped(Buffer& out, std::string_view text) {
 
 /// The figures of one type, before it meets others of its name.
 struct TypeFigures {
-  std::uint64_t present = 0;
+  FigureSet present = 0;
   std::array<std::uint64_t, kFigureCount> values;
 
   void put(Figure figure, std::uint64_t value) {
     present |= bit(figure);
-    values[static_cast<std::size_t>(figure)] = value;
+    values[figure.number()] = value;
   }
 };
 
 void collect(const MemoryType& type, const TrackedType& tracked, FieldMask fields, TypeFigures& figures) {
   if (fields.has(Field::kBytes)) {
-    figures.put(Figure::kBytes, tracked.bytes);
-    figures.put(Figure::kPeakBytes, type.caller_uint64(kPeakSlot));
-    if (tracked.has_delta_bytes) figures.put(Figure::kDeltaBytes, static_cast<std::uint64_t>(tracked.delta_bytes));
-    if (tracked.has_growth) figures.put(Figure::kGrowth, rate_bits(tracked.growth_bytes_per_second));
+    figures.put(Field::kBytes, tracked.bytes);
+    figures.put(TrackedFigure::kPeakBytes, type.caller_uint64(kPeakSlot));
+    if (tracked.has_delta_bytes) figures.put(TrackedFigure::kDeltaBytes, static_cast<std::uint64_t>(tracked.delta_bytes));
+    if (tracked.has_growth) figures.put(TrackedFigure::kGrowth, rate_bits(tracked.growth_bytes_per_second));
   }
   if (fields.has(Field::kCount)) {
-    figures.put(Figure::kObjects, tracked.objects);
-    if (tracked.has_delta_objects) figures.put(Figure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
+    figures.put(Field::kCount, tracked.objects);
+    if (tracked.has_delta_objects)
+      figures.put(TrackedFigure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
   }
-  for (const auto& [field, figure] : kPlainFigures) {
-    if (fields.has(field)) figures.put(figure, type.figure(field));
-  }
+  for_each_of(fields & kPlainFields, [&](Field field) { figures.put(field, type.figure(field)); });
   if (fields.has(Field::kEfficiency)) {
-    figures.put(Figure::kSlabEfficiency,
+    figures.put(Field::kEfficiency,
                 std::bit_cast<std::uint64_t>(static_cast<double>(type.figure(Field::kEfficiency)) / 100));
   }
   bool has_counters = false;
   for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
     if (!fields.has(kTrackedCounters[i])) continue;
     has_counters = true;
-    figures.put(kCounterFigures[i], type.caller_uint64(kAccumulatedSlot + i));
+    figures.put(kTrackedCounters[i], type.caller_uint64(kAccumulatedSlot + i));
   }
-  if (has_counters) figures.put(Figure::kResets, tracked.resets);
+  if (has_counters) figures.put(TrackedFigure::kResets, tracked.resets);
   const std::uint64_t objects = fields.has(Field::kCountLimit) ? type.figure(Field::kCountLimit) : tracked.limit.objects;
   const std::uint64_t bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : tracked.limit.bytes;
-  if (objects != 0) figures.put(Figure::kLimitObjects, objects);
-  if (bytes != 0) figures.put(Figure::kLimitBytes, bytes);
+  if (objects != 0) figures.put(Field::kCountLimit, objects);
+  if (bytes != 0) figures.put(Field::kBytesLimit, bytes);
   if (objects == 0 && bytes == 0) return;
-  figures.put(Figure::kLimitHits, tracked.limit_hits);
+  figures.put(TrackedFigure::kLimitHits, tracked.limit_hits);
   const bool is_kernels = fields.has(Field::kCountLimit) || fields.has(Field::kBytesLimit);
-  if (!is_kernels) figures.put(Figure::kLimitConfigured, 1);
+  if (!is_kernels) figures.put(TrackedFigure::kLimitConfigured, 1);
   // The nearest of the two limits is the one that will be met.
   std::optional<double> used;
   if (objects != 0 && fields.has(Field::kCount)) {
@@ -160,14 +129,14 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
     used = std::max(used.value_or(0), static_cast<double>(tracked.bytes) / static_cast<double>(bytes));
   }
   constexpr double kParts = 10000;
-  if (used) figures.put(Figure::kLimitUsed, rounded_bits(*used, kParts));
+  if (used) figures.put(TrackedFigure::kLimitUsed, rounded_bits(*used, kParts));
 }
 
 }  // namespace
 
-void Snapshot::add_columns(std::uint64_t figures) {
+void Snapshot::add_columns(FigureSet figures) {
   auto columns = static_cast<std::size_t>(std::popcount(figures_with_column_));
-  for (std::uint64_t left = figures & ~figures_with_column_; left != 0; left &= left - 1) {
+  for (FigureSet left = figures & ~figures_with_column_; left != 0; left &= left - 1) {
     columns_[static_cast<std::size_t>(std::countr_zero(left))] = static_cast<std::uint8_t>(columns++);
   }
   values_.resize(columns * stride_);
@@ -189,7 +158,7 @@ void Snapshot::release() {
   machine_samples_ = std::vector<MachineSample>();
   histograms_ = std::vector<HistogramPlace>();
   bucket_counts_ = std::vector<std::uint64_t>();
-  sample_ranges_ = {};
+  sample_ranges_ = std::vector<SampleRange>();
   more_labels_ = Buffer();
   size_classes_ = std::vector<std::uint64_t>();
 }
@@ -255,7 +224,7 @@ void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
     if (entry.cpu_block != 0) cpu_blocks_[entry.cpu_block - 1].row = static_cast<std::uint32_t>(kept);
     if (entry.node_block != 0) node_blocks_[entry.node_block - 1].row = static_cast<std::uint32_t>(kept);
     if (entry.has_detail) details_[details++].row = static_cast<std::uint32_t>(kept);
-    for (std::uint64_t left = entry.figures; left != 0; left &= left - 1) {
+    for (FigureSet left = entry.figures; left != 0; left &= left - 1) {
       std::uint64_t* column = values_.data() + columns_[static_cast<std::size_t>(std::countr_zero(left))] * stride_;
       column[kept] = column[row];
     }
@@ -283,26 +252,25 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
   if (is_new) {
     snapshot.cpu_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
                                     .cpu_count = type.cpu_count(),
-                                    .figures = 0,
+                                    .figures = {},
                                     .offset = snapshot.cpu_values_.size()});
-    snapshot.cpu_values_.resize(snapshot.cpu_values_.size() + kCpuFigureCount * type.cpu_count());
+    snapshot.cpu_values_.resize(snapshot.cpu_values_.size() + kCpuMetricCount * type.cpu_count());
     entry.cpu_block = static_cast<std::uint32_t>(snapshot.cpu_blocks_.size());
   }
   Snapshot::CpuBlock& block = snapshot.cpu_blocks_[entry.cpu_block - 1];
-  for (const CpuColumn& column : kCpuColumns) {
-    if (!fields.has(column.field)) continue;
-    block.figures |= bit(column.figure);
-    std::uint64_t* values = &snapshot.cpu_values_[block.offset + static_cast<std::size_t>(column.figure) * block.cpu_count];
+  for_each_of(fields & kCpuFieldsWithMetric, [&](CpuField field) {
+    block.figures.add(field);
+    std::uint64_t* values = &snapshot.cpu_values_[block.offset + static_cast<std::size_t>(field) * block.cpu_count];
     for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
       const std::uint64_t value =
-          column.is_counter ? DeltaTracker::accumulated(type, cpu, column.field) : type.cpu_figure(column.field, cpu);
+          kCpuGauges.has(field) ? type.cpu_figure(field, cpu) : DeltaTracker::accumulated(type, cpu, field);
       if (is_new || values[cpu] == kNoFigure) {
         values[cpu] = value;
       } else if (value != kNoFigure) {
         values[cpu] += value;
       }
     }
-  }
+  });
 }
 
 void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, std::size_t row, Snapshot& snapshot) {
@@ -376,16 +344,27 @@ std::uint64_t SnapshotBuilder::bits_of(const StagedStatistics& staged, const Sta
 }
 
 void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
-  std::array<std::uint32_t, kStatisticCount> counts{};
+  // Entries of one metric mostly follow each other.
+  const SystemMetric* last_metric = nullptr;
+  std::size_t last_number = 0;
+  const auto number = [&](const SystemMetric* metric) {
+    if (metric != last_metric) {
+      last_metric = metric;
+      last_number = number_of(*metric);
+    }
+    return last_number;
+  };
+  snapshot.sample_ranges_.assign(system_metrics().size() + 1, {});  // the last: metrics that no source has declared
   std::size_t count = 0;
   for (const StagedStatistics* staged : all) {
-    for (const StagedStatistics::Entry& entry : staged->entries()) ++counts[static_cast<std::size_t>(entry.statistic)];
+    for (const StagedStatistics::Entry& entry : staged->entries()) ++snapshot.sample_ranges_[number(entry.metric)].end;
     count += staged->entries().size();
   }
   std::uint32_t begin = 0;
-  for (std::size_t i = 0; i < kStatisticCount; ++i) {
-    snapshot.sample_ranges_[i] = {.begin = begin, .end = begin};
-    begin += counts[i];
+  for (Snapshot::SampleRange& range : snapshot.sample_ranges_) {
+    const std::uint32_t samples = range.end;
+    range = {.begin = begin, .end = begin};
+    begin += samples;
   }
   snapshot.machine_samples_.resize(count);
   snapshot.histograms_.clear();
@@ -398,7 +377,7 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
     for (const StagedStatistics::Entry& entry : staged->entries()) {
       const std::size_t label_begin = out.size();
       bool is_escaped = false;
-      const std::span<const std::string_view> names = label_names(entry.statistic);
+      const std::span<const std::string_view> names = entry.metric->label_names();
       for (std::size_t i = 0; i < names.size(); ++i) {
         out.append(i == 0 ? "{" : ",");
         out.append(names[i]);
@@ -407,11 +386,12 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
         out.append("\"");
       }
       const std::string_view labels = out.view().substr(label_begin);
-      Snapshot::SampleRange& range = snapshot.sample_ranges_[static_cast<std::size_t>(entry.statistic)];
-      std::size_t place = (std::hash<std::string_view>{}(labels) + static_cast<std::size_t>(entry.statistic)) & mask;
+      const std::size_t metric = number(entry.metric);
+      Snapshot::SampleRange& range = snapshot.sample_ranges_[metric];
+      std::size_t place = (std::hash<std::string_view>{}(labels) + metric) & mask;
       for (; places_[place] != 0; place = (place + 1) & mask) {
         const std::uint32_t index = places_[place] - 1;
-        if (index < range.begin || index >= range.end) continue;  // another statistic's
+        if (index < range.begin || index >= range.end) continue;  // another metric's
         const Snapshot::LabelPlace& other = snapshot.machine_samples_[index].labels;
         if (out.view().substr(other.offset, other.size) == labels) break;
       }
@@ -461,9 +441,9 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   const bool wants_more =
       std::any_of(extras.has_details.begin(), extras.has_details.end(), std::identity{}) ||
       std::any_of(extras.live_node.begin(), extras.live_node.end(), [](NodeFieldMask fields) { return !fields.empty(); });
-  static const std::uint64_t kNeedAll = figures_with(DuplicateRule::kSumOfAll) | figures_with(DuplicateRule::kMost);
-  static const std::uint64_t kNeedSame = figures_with(DuplicateRule::kSameOrNone);
-  static const std::uint64_t kMost = figures_with(DuplicateRule::kMost);
+  static const FigureSet kNeedAll = figures_with(DuplicateRule::kSumOfAll) | figures_with(DuplicateRule::kMost);
+  static const FigureSet kNeedSame = figures_with(DuplicateRule::kSameOrNone);
+  static const FigureSet kMost = figures_with(DuplicateRule::kMost);
   for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
     const auto allocator = static_cast<std::size_t>(type->allocator());
     const FieldMask fields = type->fields() & live[allocator];
@@ -492,7 +472,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
                                 .first_seen_ns = label.first_seen_ns});
       snapshot.labels_.append(label.text);
       listings_.push_back(&label.listing);
-      for (std::uint64_t left = figures.present; left != 0; left &= left - 1) {
+      for (FigureSet left = figures.present; left != 0; left &= left - 1) {
         const auto figure = static_cast<std::size_t>(std::countr_zero(left));
         snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row] = figures.values[figure];
       }
@@ -509,9 +489,9 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
           if (value != figures.values[figure]) withheld |= this_bit;
         } else if ((kMost & this_bit) != 0) {
           value = std::max(value, figures.values[figure]);  // bits of doubles that are not negative are in their order
-        } else if (figure == static_cast<std::size_t>(Figure::kSizeClasses)) {
+        } else if (figure == Figure(Field::kSizeMask).number()) {
           value |= figures.values[figure];
-        } else if (figure == static_cast<std::size_t>(Figure::kGrowth)) {
+        } else if (figure == Figure(TrackedFigure::kGrowth).number()) {
           value = rate_bits(std::bit_cast<double>(value) + std::bit_cast<double>(figures.values[figure]));
         } else {
           value += figures.values[figure];

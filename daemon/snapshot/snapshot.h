@@ -94,7 +94,7 @@ class Snapshot {
 
   /// What is known of one row beside its values.
   struct Row {
-    std::uint64_t figures = 0;  ///< set of Figure
+    FigureSet figures = 0;
     std::uint32_t label_offset = 0;
     std::uint32_t label_size = 0;
     std::uint32_t cpu_block = 0;      ///< its index + 1
@@ -120,25 +120,23 @@ class Snapshot {
   [[nodiscard]] std::string_view label_bytes() const { return labels_.view(); }
   /// `{allocator="slab",type="dentry"`, escaped for the text formats, without the closing brace.
   [[nodiscard]] std::string_view label(std::size_t row) const { return rows_[row].labels(labels_.data()).text; }
-  [[nodiscard]] bool has(Figure figure, std::size_t row) const {
-    return (rows_[row].figures >> static_cast<unsigned>(figure) & 1U) != 0;
-  }
+  [[nodiscard]] bool has(Figure figure, std::size_t row) const { return (rows_[row].figures & bit(figure)) != 0; }
   /// The figure's bits, to be read as the catalogue says. Requires has().
   [[nodiscard]] std::uint64_t value(Figure figure, std::size_t row) const { return values(figure)[row]; }
   /// The bits of one figure of all rows; of those that do not have it, anything.
   [[nodiscard]] const std::uint64_t* values(Figure figure) const {
-    return values_.data() + columns_[static_cast<std::size_t>(figure)] * stride_;
+    return values_.data() + columns_[figure.number()] * stride_;
   }
 
   /// Per-CPU figures of one row, for the rows that were asked for.
   struct CpuBlock {
     std::uint32_t row = 0;
     std::uint32_t cpu_count = 0;
-    std::uint32_t figures = 0;  ///< set of CpuFigure
-    std::size_t offset = 0;     ///< of [cpu figure][cpu] in the values
+    CpuFieldMask figures;
+    std::size_t offset = 0;  ///< of [cpu figure][cpu] in the values
   };
   [[nodiscard]] const std::vector<CpuBlock>& cpu_blocks() const { return cpu_blocks_; }
-  [[nodiscard]] const std::uint64_t* cpu_values(const CpuBlock& block, CpuFigure figure) const {
+  [[nodiscard]] const std::uint64_t* cpu_values(const CpuBlock& block, CpuField figure) const {
     return &cpu_values_[block.offset + static_cast<std::size_t>(figure) * block.cpu_count];
   }
 
@@ -160,7 +158,7 @@ class Snapshot {
     std::uint32_t size = 0;
     bool is_escaped = false;
   };
-  /// Those of the details, and of the statistics; padding after them.
+  /// Those of the details, and of the metrics of the system; padding after them.
   [[nodiscard]] NamedLabels labels_at(const LabelPlace& place, std::span<const std::string_view> names) const {
     return {.text = {more_labels_.data() + place.offset, place.size}, .names = names, .is_escaped = place.is_escaped};
   }
@@ -180,9 +178,14 @@ class Snapshot {
     const HistogramPlace& place = histograms_[sample.bits];
     return {.counts = std::span(bucket_counts_).subspan(place.begin, place.size), .sum = place.sum};
   }
-  /// All samples of one statistic in the order of their sources; no two have the same labels.
-  [[nodiscard]] std::span<const MachineSample> samples(Statistic statistic) const {
-    const SampleRange& range = sample_ranges_[static_cast<std::size_t>(statistic)];
+  /// All samples of one metric of the system in the order of their sources; no two have the same labels.
+  [[nodiscard]] std::span<const MachineSample> samples(const SystemMetric& metric) const {
+    return samples(number_of(metric));
+  }
+  /// The same by the metric's number; none when no source of this build has it.
+  [[nodiscard]] std::span<const MachineSample> samples(std::size_t metric) const {
+    if (metric >= sample_ranges_.size()) return {};
+    const SampleRange& range = sample_ranges_[metric];
     return std::span(machine_samples_).subspan(range.begin, range.end - range.begin);
   }
 
@@ -202,7 +205,7 @@ class Snapshot {
   /// Takes out every row for which `keep` has a 0; what remains stays in order. For who builds the snapshot. No allocation.
   void keep_rows(std::span<const std::uint8_t> keep);
 
-  /// Size in bytes of each bit of Figure::kSizeClasses; empty when the kernel does not tell.
+  /// Size in bytes of each bit of Field::kSizeMask; empty when the kernel does not tell.
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
@@ -222,7 +225,7 @@ class Snapshot {
   std::vector<Row> rows_;
   Buffer labels_;
   /// Room for these figures of all rows.
-  void add_columns(std::uint64_t figures);
+  void add_columns(FigureSet figures);
   struct SampleRange {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
@@ -231,7 +234,7 @@ class Snapshot {
   std::vector<std::uint64_t> values_;                 // [column][row]
   std::size_t stride_ = 0;                            // rows that there is room for
   std::array<std::uint8_t, kFigureCount> columns_{};  // of the figures that have one
-  std::uint64_t figures_with_column_ = 0;             // set of Figure
+  FigureSet figures_with_column_ = 0;
   std::vector<CpuBlock> cpu_blocks_;
   std::vector<std::uint64_t> cpu_values_;
   std::vector<NodeBlock> node_blocks_;
@@ -245,7 +248,7 @@ class Snapshot {
   };
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;
-  std::array<SampleRange, kStatisticCount> sample_ranges_{};
+  std::vector<SampleRange> sample_ranges_;  // by the number of the metric
   Buffer more_labels_;
   std::vector<std::uint64_t> size_classes_;
   std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // sets of AllocatorFigure
@@ -296,11 +299,11 @@ class SnapshotBuilder {
   /// Figures that types of one name do not agree on.
   struct Withheld {
     std::uint32_t row;
-    std::uint64_t figures;  ///< set of Figure
+    FigureSet figures;
   };
   std::vector<Withheld> withheld_;
   std::vector<std::uint32_t> places_;  // of samples by their labels, open addressing; 0: none, else index + 1
-  std::uint64_t figures_ = 0;          // those that any type had so far
+  FigureSet figures_ = 0;              // those that any type had so far
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.

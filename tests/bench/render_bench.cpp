@@ -79,9 +79,9 @@ void prometheus_cpp(benchmark::State& state) {
       for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
         if (!snapshot.has(figure, row)) continue;
         const std::uint64_t bits = snapshot.value(figure, row);
-        const double value = metric.format == FigureFormat::kDouble   ? std::bit_cast<double>(bits)
-                             : metric.format == FigureFormat::kSigned ? static_cast<double>(static_cast<std::int64_t>(bits))
-                                                                      : static_cast<double>(bits);
+        const double value = metric.format == ValueFormat::kDouble   ? std::bit_cast<double>(bits)
+                             : metric.format == ValueFormat::kSigned ? static_cast<double>(static_cast<std::int64_t>(bits))
+                                                                     : static_cast<double>(bits);
         family.Add({{"allocator", "slab"}, {"type", "cache_number_" + std::to_string(kTypes - 1 - row)}}).Set(value);
       }
     }

@@ -263,7 +263,7 @@ void exposer(benchmark::State& state, bool gzip) {
         const RowLabels labels = snapshot->rows()[row].labels(snapshot->label_bytes().data());
         const std::uint64_t bits = snapshot->value(figure, row);
         family.Add({{"allocator", std::string(labels.allocator())}, {"type", std::string(labels.escaped_type())}})
-            .Set(metric.format == FigureFormat::kDouble ? std::bit_cast<double>(bits) : static_cast<double>(bits));
+            .Set(metric.format == ValueFormat::kDouble ? std::bit_cast<double>(bits) : static_cast<double>(bits));
       }
     }
     static prometheus::Exposer server("127.0.0.1:0", 2);

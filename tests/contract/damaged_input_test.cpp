@@ -121,8 +121,8 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
     }
     const StagedStatistics& statistics = staging.statistics();
     for (const StagedStatistics::Entry& entry : statistics.entries()) {
-      text += '\n' + std::string(to_string(entry.statistic)) + ' ' + std::to_string(entry.bits);
-      for (std::size_t i = 0; i < label_names(entry.statistic).size(); ++i) {
+      text += '\n' + std::string(entry.metric->name) + ' ' + std::to_string(entry.bits);
+      for (std::size_t i = 0; i < entry.metric->label_names().size(); ++i) {
         text += ' ' + std::string(statistics.label(entry, i));
       }
     }

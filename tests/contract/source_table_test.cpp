@@ -49,14 +49,16 @@ TEST(SourceTable, GivesEveryFieldOfAnAllocatorOneOwner) {
   }
 }
 
-TEST(SourceTable, GivesEveryStatisticOfASystemOneOwner) {
-  std::set<std::pair<OperatingSystem, std::uint8_t>> owned;
+TEST(SourceTable, GivesEveryMetricOfASystemOneOwner) {
+  std::set<std::pair<OperatingSystem, const SystemMetric*>> owned;
   for (const SourceDescriptor* source : all_sources()) {
-    std::set<std::uint8_t> own;  // one statistic may be named once for each of its labels' values
-    for (const FigureOrigin& origin : source->origins) {
-      if (origin.of == FigureOrigin::Of::kMachine) own.insert(origin.number);
+    std::set<const SystemMetric*> own;  // one metric may be named once for each of its labels' values
+    for (const MetricOrigin& origin : source->origins) {
+      if (origin.of == MetricOrigin::Of::kSystem) own.insert(origin.metric);
     }
-    for (const std::uint8_t number : own) EXPECT_TRUE(owned.emplace(source->os, number).second) << source->name;
+    for (const SystemMetric* metric : own) {
+      EXPECT_TRUE(owned.emplace(source->os, metric).second) << source->name << ": " << metric->name;
+    }
   }
 }
 
@@ -65,7 +67,7 @@ TEST(SourceTable, TellsOfEveryFigureWhereItComesFrom) {
     EXPECT_EQ(fields_of(source->origins), source->fields) << source->name;
     EXPECT_EQ(cpu_fields_of(source->origins), source->cpu_fields) << source->name;
     EXPECT_EQ(node_fields_of(source->origins), source->node_fields) << source->name;
-    for (const FigureOrigin& origin : source->origins) {
+    for (const MetricOrigin& origin : source->origins) {
       EXPECT_FALSE(origin.origin.empty()) << source->name;
       EXPECT_EQ(origin.origin.find("; "), std::string_view::npos) << "that separates figures in --list-sources";
     }

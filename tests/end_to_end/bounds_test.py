@@ -27,7 +27,7 @@ def bounded_metrics(*scopes):
     """Names of the metrics whose series series_limit bounds: all but those of the daemon itself."""
     rows = [line.split("\t") for line in program.run("--list-metrics").stdout.decode().splitlines()]
     column = rows[0].index("scope")
-    return {row[0] for row in rows[1:] if row[column] in (scopes or ("type", "cpu", "node", "detail", "size_class", "allocator", "machine"))}
+    return {row[0] for row in rows[1:] if row[column] in (scopes or ("type", "cpu", "node", "detail", "size_class", "allocator", "system"))}
 
 
 def bounded_series(read):
@@ -37,7 +37,7 @@ def bounded_series(read):
 def machine_series(capture):
     """How many series of the machine a page of the default tier has."""
     read = page.check(program.run("--once", "--tier", "default", "--replay", capture).stdout)[0]
-    return len([sample for sample in read.samples() if sample.name in bounded_metrics("machine")])
+    return len([sample for sample in read.samples() if sample.name in bounded_metrics("system")])
 
 
 class Bounds(unittest.TestCase):

@@ -71,7 +71,7 @@ def kernel_metrics(*tiers):
     rows = [line.split("\t") for line in program.run("--list-metrics").stdout.decode().splitlines()]
     columns = {title: index for index, title in enumerate(rows[0])}
     return {row[columns["name"]] for row in rows[1:]
-            if row[columns["scope"]] in ("type", "cpu", "node", "detail", "size_class", "machine")
+            if row[columns["scope"]] in ("type", "cpu", "node", "detail", "size_class", "system")
             and row[columns["tier"]] in tiers}
 
 

@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import captures  # noqa: E402
 import program  # noqa: E402
 
-PAGES = {"memstat.3": "core/man", "cpc.3": "core/man", "memstatd.8": "daemon/man", "memstatctl.8": "daemon/man", "memstatd.yaml.5": "config/man"}
+PAGES = {"memstat.3": "core/man", "cpc.3": "core/man", "memstatd.8": "daemon/man", "memstatctl.8": "daemon/man",
+         "memstatd.yaml.5": "config/man", "memstatd-metrics.7": "daemon/man", "memstatd-sources.7": "daemon/man"}
 MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(os.path.dirname(program.MEMSTATD), "memstatctl")
 LIBRARY = "libmemstat.a"  # as it ships, with the table of its sources
 COLUMNS = 80

@@ -54,8 +54,8 @@ inline std::uint64_t require_sane(const StagedStatistics& statistics) {
   std::set<std::string> seen;
   std::uint64_t sum = 0;
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    std::string key(to_string(entry.statistic));
-    for (std::size_t i = 0; i < label_names(entry.statistic).size(); ++i) {
+    std::string key(entry.metric->name);
+    for (std::size_t i = 0; i < entry.metric->label_names().size(); ++i) {
       MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(statistics.label(entry, i)));
       key += '\n';
       key += statistics.label(entry, i);

@@ -25,15 +25,15 @@ void commit(std::string_view bundle) {
   MEMSTAT_FUZZ_REQUIRE(list.size() == reader.staging.types().size());
   const std::uint64_t sum = require_sane(list, *reader.descriptor);
   // No two series with the same labels.
-  std::set<std::pair<int, std::string>> series;
+  std::set<std::pair<const SystemMetric*, std::string>> series;
   const StagedStatistics& statistics = reader.staging.statistics();
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
     std::string labels;
-    for (std::size_t i = 0; i < label_names(entry.statistic).size(); ++i) {
+    for (std::size_t i = 0; i < entry.metric->label_names().size(); ++i) {
       MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(statistics.label(entry, i)));
       labels += std::string(statistics.label(entry, i)) + '\0';
     }
-    MEMSTAT_FUZZ_REQUIRE(series.emplace(static_cast<int>(entry.statistic), labels).second);
+    MEMSTAT_FUZZ_REQUIRE(series.emplace(entry.metric, labels).second);
   }
   MEMSTAT_FUZZ_REQUIRE(commit_source(reader, list, 2).has_value());
   MEMSTAT_FUZZ_REQUIRE(require_sane(list, *reader.descriptor) == sum);

@@ -7,8 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/model/staging.h"
-#include "core/model/statistic.h"
+#include "core/model/accounts.h"
 
 namespace memstat {
 
@@ -31,13 +30,10 @@ inline Outcome outcome_of(const Staging& staging) {
   std::ostringstream text;
   for (const StagedStatistics::Entry& entry : staging.statistics().entries()) {
     const std::string label(staging.statistics().label(entry, 0));
-    switch (entry.statistic) {
-      case Statistic::kAccountedBytes: text << "  " << label << " " << entry.bits / 1024 << " kB\n"; break;
-      case Statistic::kPartMissing: outcome.missing.insert(label); break;
-      case Statistic::kTotalBytes: outcome.total = entry.bits; break;
-      case Statistic::kUnaccountedBytes: outcome.unaccounted = static_cast<std::int64_t>(entry.bits); break;
-      default: break;
-    }
+    if (entry.metric == &kAccountedBytes) text << "  " << label << " " << entry.bits / 1024 << " kB\n";
+    if (entry.metric == &kPartMissing) outcome.missing.insert(label);
+    if (entry.metric == &kTotalBytes) outcome.total = entry.bits;
+    if (entry.metric == &kUnaccountedBytes) outcome.unaccounted = static_cast<std::int64_t>(entry.bits);
   }
   for (const std::string& name : outcome.missing) text << "  " << name << " is missing\n";
   text << "  unaccounted " << outcome.unaccounted / 1024 << " kB of " << outcome.total / 1024 << " kB, bound "

@@ -25,11 +25,11 @@ inline std::string unescaped(std::string_view text) {
   return plain;
 }
 
-inline double figure_of(FigureFormat format, std::uint64_t bits) {
+inline double figure_of(ValueFormat format, std::uint64_t bits) {
   switch (format) {
-    case FigureFormat::kSigned: return static_cast<double>(static_cast<std::int64_t>(bits));
-    case FigureFormat::kDouble: return std::bit_cast<double>(bits);
-    case FigureFormat::kUnsigned: break;
+    case ValueFormat::kSigned: return static_cast<double>(static_cast<std::int64_t>(bits));
+    case ValueFormat::kDouble: return std::bit_cast<double>(bits);
+    case ValueFormat::kUnsigned: break;
   }
   return static_cast<double>(bits);
 }
@@ -51,8 +51,8 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
       sample.gauge.value = value;
       family.metric.push_back(sample);
     };
-    const auto figure = static_cast<Figure>(metric.figure);
     const bool is_of_rows = metric.scope == MetricScope::kType || metric.scope == MetricScope::kSizeClass;
+    const Figure figure = is_of_rows ? Figure::from_number(metric.figure) : Figure(Field::kBytes);
     for (std::size_t row = 0; is_of_rows && row < snapshot.row_count(); ++row) {
       if (!snapshot.has(figure, row)) continue;
       if (metric.scope == MetricScope::kType) add(row, figure_of(metric.format, snapshot.value(figure, row)), {});
@@ -72,9 +72,9 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
       family.metric.push_back(sample);
     }
     for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
-      if (metric.scope != MetricScope::kCpu || (block.figures >> metric.figure & 1U) == 0) continue;
+      if (metric.scope != MetricScope::kCpu || !block.figures.has(static_cast<CpuField>(metric.figure))) continue;
       for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
-        add(block.row, figure_of(metric.format, snapshot.cpu_values(block, static_cast<CpuFigure>(metric.figure))[cpu]),
+        add(block.row, figure_of(metric.format, snapshot.cpu_values(block, static_cast<CpuField>(metric.figure))[cpu]),
             {{"cpu", std::to_string(cpu)}});
       }
     }
@@ -97,8 +97,8 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
     if (metric.scope == MetricScope::kDetail) {
       for (const Snapshot::Detail& detail : snapshot.details()) add_named(detail.labels, 1);
     }
-    if (metric.scope == MetricScope::kMachine) {
-      for (const Snapshot::MachineSample& sample : snapshot.samples(static_cast<Statistic>(metric.figure))) {
+    if (metric.scope == MetricScope::kSystem) {
+      for (const Snapshot::MachineSample& sample : snapshot.samples(metric.figure)) {
         add_named(sample.labels, figure_of(metric.format, sample.bits));
       }
     }

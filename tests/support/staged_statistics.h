@@ -6,21 +6,31 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "core/model/staging.h"
+#include "core/model/accounts.h"
+#include "core/source.h"
 
 namespace memstat {
 
-/// Bits by "statistic{value,value}"; braces only where there are labels. Of two of one name the last stays, and
-/// has_unique_statistics() tells.
+/// The metric of that name, of any source. Throws std::out_of_range when there is none.
+inline const SystemMetric& metric_named(std::string_view name) {
+  for (const SystemMetric* metric : system_metrics_of(all_sources())) {
+    if (metric->name == name) return *metric;
+  }
+  throw std::out_of_range("no source has the metric " + std::string(name));
+}
+
+/// Bits by "metric{value,value}", the name without "memstat_"; braces only where there are labels. Of two of one name the
+/// last stays, and has_unique_statistics() tells.
 inline std::map<std::string, std::uint64_t> statistics_of(const Staging& staging) {
   std::map<std::string, std::uint64_t> found;
   const StagedStatistics& statistics = staging.statistics();
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    std::string key(to_string(entry.statistic));
-    const std::size_t count = label_names(entry.statistic).size();
+    std::string key(entry.metric->name.substr(std::string_view("memstat_").size()));
+    const std::size_t count = entry.metric->label_names().size();
     for (std::size_t i = 0; i < count; ++i) {
       key += i == 0 ? "{" : ",";
       key += statistics.label(entry, i);
@@ -50,10 +60,10 @@ inline StatisticSum sum_of_statistics(const Staging& staging, const std::string&
 }
 
 /// The statistic whose first label is `label` (or that has none), nothing when it was not given.
-inline std::optional<std::uint64_t> find_statistic(const Staging& staging, Statistic statistic,
+inline std::optional<std::uint64_t> find_statistic(const Staging& staging, const SystemMetric& metric,
                                                    std::string_view label = {}) {
   for (const StagedStatistics::Entry& entry : staging.statistics().entries()) {
-    if (entry.statistic == statistic && staging.statistics().label(entry, 0) == label) return entry.bits;
+    if (entry.metric == &metric && staging.statistics().label(entry, 0) == label) return entry.bits;
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/accounts.h"
 #include "core/model/memory_type_list.h"
 #include "core/model/staging.h"
 
@@ -64,12 +65,13 @@ class StagingBuilder {
     last_->detail = staging_.keep_text(text);
     return *this;
   }
-  StagingBuilder& statistic(Statistic statistic, std::uint64_t bits, std::initializer_list<LabelValue> labels = {}) {
-    staging_.statistics().add(statistic, bits, labels);
+  StagingBuilder& statistic(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels = {}) {
+    staging_.statistics().add(metric, bits, labels);
     return *this;
   }
-  StagingBuilder& histogram(Statistic statistic, const HistogramCounts& counts, std::initializer_list<LabelValue> labels) {
-    staging_.statistics().add_histogram(statistic, counts, labels);
+  StagingBuilder& histogram(const SystemMetric& metric, const HistogramCounts& counts,
+                            std::initializer_list<LabelValue> labels) {
+    staging_.statistics().add_histogram(metric, counts, labels);
     return *this;
   }
 

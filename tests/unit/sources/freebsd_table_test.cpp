@@ -133,8 +133,8 @@ TEST_F(FreebsdTable, IsFullWhereTheKernelRefusesAndTellsWhereItRefusesUsers) {
   EXPECT_EQ(type("files"), "count 2999 countlimit 2999");
   EXPECT_EQ(type("processes"), "count 5998 countlimit 5998");
   const auto statistics = statistics_of(reader_->staging);
-  EXPECT_EQ(statistics.at("table_soft_limit{files}"), 2850U);
-  EXPECT_EQ(statistics.at("table_soft_limit{processes}"), 5990U);
+  EXPECT_EQ(statistics.at("table_soft_limit_objects{files}"), 2850U);
+  EXPECT_EQ(statistics.at("table_soft_limit_objects{processes}"), 5990U);
   kernel_.set_u32("kern.maxproc", 1);
   EXPECT_EQ(type("processes"), "count 5998");
 }

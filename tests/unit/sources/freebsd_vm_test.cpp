@@ -28,7 +28,7 @@ const StagedType* find_type(const Staging& staging, std::string_view name) {
 
 /// Unaccounted bytes of a kernel, at whichever sign.
 std::int64_t unaccounted(const Staging& staging) {
-  return static_cast<std::int64_t>(find_statistic(staging, Statistic::kUnaccountedBytes).value_or(0));
+  return static_cast<std::int64_t>(find_statistic(staging, kUnaccountedBytes).value_or(0));
 }
 
 /// A kernel with 1000 pages in two domains.
@@ -132,7 +132,7 @@ TEST_F(FreebsdVm, DividesMemoryIntoPartsThatDoNotOverlap) {
   std::string text;
   std::uint64_t sum = 0;
   for (const StagedStatistics::Entry& entry : reader_->staging.statistics().entries()) {
-    if (entry.statistic != Statistic::kAccountedBytes) continue;
+    if (entry.metric != &kAccountedBytes) continue;
     sum += entry.bits / kPage;
     text += std::string(reader_->staging.statistics().label(entry, 0)) + " " + std::to_string(entry.bits / kPage) + "\n";
   }
@@ -140,34 +140,34 @@ TEST_F(FreebsdVm, DividesMemoryIntoPartsThatDoNotOverlap) {
             "active 250\ninactive 150\nlaundry 60\nunswappable 3\nset_aside 15\nkmem 100\npage_tables 15\npv_entries 6\n"
             "buffers 25\nuser_wired 9\nwired_other 45\n");
   EXPECT_EQ(unaccounted(reader_->staging), static_cast<std::int64_t>((1000 - 300 - sum) * kPage));
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes), 1000 * kPage);
-  EXPECT_EQ(sum_of_statistics(reader_->staging, "part_missing").count, 0U);
+  EXPECT_EQ(find_statistic(reader_->staging, kTotalBytes), 1000 * kPage);
+  EXPECT_EQ(sum_of_statistics(reader_->staging, "accounted_part_missing").count, 0U);
 }
 
 TEST_F(FreebsdVm, NeverTakesMoreFromWiredPagesThanThereAre) {
   kernel_.set_u64("vm.uma_kmem_total", 180 * kPage);
   ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "page_tables"), 15 * kPage);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "pv_entries"), 5 * kPage);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "buffers"), 0U);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "wired_other"), 0U);
+  EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "page_tables"), 15 * kPage);
+  EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "pv_entries"), 5 * kPage);
+  EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "buffers"), 0U);
+  EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "wired_other"), 0U);
 }
 
 TEST_F(FreebsdVm, NamesThePartsThatAKernelDoesNotTell) {
   kernel_.sysctls.erase("vm.stats.vm.v_active_count");
   kernel_.sysctls.erase("vm.stats.vm.v_wire_count");
   ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kPartMissing, "active"), 1U);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kPartMissing, "wired_other"), 1U);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "kmem"), std::nullopt);
+  EXPECT_EQ(find_statistic(reader_->staging, kPartMissing, "active"), 1U);
+  EXPECT_EQ(find_statistic(reader_->staging, kPartMissing, "wired_other"), 1U);
+  EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "kmem"), std::nullopt);
   EXPECT_EQ(type("wired"), "none");
 }
 
 TEST_F(FreebsdVm, OfAnArchitectureThatTellsNoPageTablesHasThemInTheRest) {
   kernel_.remove_tree("vm.pmap.");
   ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "page_tables"), std::nullopt);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kAccountedBytes, "wired_other"), (45U + 15 + 6) * kPage);
+  EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "page_tables"), std::nullopt);
+  EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "wired_other"), (45U + 15 + 6) * kPage);
 }
 
 TEST_F(FreebsdVm, TellsThresholdsByDomainAndCountersOfAll) {
@@ -179,19 +179,19 @@ TEST_F(FreebsdVm, TellsThresholdsByDomainAndCountersOfAll) {
   EXPECT_EQ(found.at("zone_watermark_bytes{all,free,pageout_min}"), 4 * kPage);
   EXPECT_EQ(found.at("zone_watermark_bytes{all,free,interrupt_min}"), kPage);
   EXPECT_FALSE(found.contains("zone_watermark_bytes{all,free,min}"));
-  EXPECT_EQ(found.at("page_frees"), 5000U);
-  EXPECT_EQ(found.at("reclaimed_pages{page_daemon}"), 40U);
-  EXPECT_EQ(found.at("reclaim_scanned_pages{active}"), 30U);
-  EXPECT_EQ(found.at("reclaim_scanned_pages{unswappable}"), 30U);
-  EXPECT_FALSE(found.contains("reclaim_scanned_pages{page_daemon}"));
-  EXPECT_EQ(found.at("page_events{daemon_wakeup}"), 6U);
-  EXPECT_EQ(found.at("page_events{daemon_shortfall}"), 2U);
-  EXPECT_EQ(found.at("page_events{reactivated}"), 8U);
-  EXPECT_EQ(found.at("page_events{transit_wait}"), 3U);
-  EXPECT_EQ(found.at("paged_pages{swap,in}"), 11U);
-  EXPECT_EQ(found.at("paged_pages{swap,out}"), 12U);
-  EXPECT_EQ(found.at("paged_pages{vnode,in}"), 13U);
-  EXPECT_EQ(found.at("paged_pages{vnode,out}"), 14U);
+  EXPECT_EQ(found.at("page_frees_total"), 5000U);
+  EXPECT_EQ(found.at("reclaimed_pages_total{page_daemon}"), 40U);
+  EXPECT_EQ(found.at("reclaim_scanned_pages_total{active}"), 30U);
+  EXPECT_EQ(found.at("reclaim_scanned_pages_total{unswappable}"), 30U);
+  EXPECT_FALSE(found.contains("reclaim_scanned_pages_total{page_daemon}"));
+  EXPECT_EQ(found.at("page_events_total{daemon_wakeup}"), 6U);
+  EXPECT_EQ(found.at("page_events_total{daemon_shortfall}"), 2U);
+  EXPECT_EQ(found.at("page_events_total{reactivated}"), 8U);
+  EXPECT_EQ(found.at("page_events_total{transit_wait}"), 3U);
+  EXPECT_EQ(found.at("paged_pages_total{swap,in}"), 11U);
+  EXPECT_EQ(found.at("paged_pages_total{swap,out}"), 12U);
+  EXPECT_EQ(found.at("paged_pages_total{vnode,in}"), 13U);
+  EXPECT_EQ(found.at("paged_pages_total{vnode,out}"), 14U);
   EXPECT_TRUE(has_unique_statistics(reader_->staging));
 }
 
@@ -209,14 +209,14 @@ TEST_F(FreebsdVm, TellsOfAllDomainsTogetherWhatNoneTellsItself) {
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(reader_->staging.types().size(), 5U);
   EXPECT_EQ(type("all domains laundry"), "60 60 60 -");
-  EXPECT_EQ(statistics().at("reclaim_scanned_pages{page_daemon}"), 77U);
+  EXPECT_EQ(statistics().at("reclaim_scanned_pages_total{page_daemon}"), 77U);
   EXPECT_EQ(statistics().at("zone_watermark_bytes{all,inactive,target}"), 30 * kPage);
 }
 
 TEST_F(FreebsdVm, ReadsCountersOf32BitsAsOlderKernelsHaveThem) {
   kernel_.set_u32("vm.stats.vm.v_tfree", 4000000000U);
   ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(statistics().at("page_frees"), 4000000000U);
+  EXPECT_EQ(statistics().at("page_frees_total"), 4000000000U);
 }
 
 TEST_F(FreebsdVm, RefusesWhatIsNoNumberAndSaysWhere) {
@@ -239,8 +239,8 @@ TEST_F(FreebsdVm, LeavesOutWhatCannotBeAndStaysWithin64Bits) {
   kernel_.set_u64("vm.stats.vm.v_inactive_count", ~std::uint64_t{0});
   kernel_.set_u64("vm.domain.0.stats.actpdpgs", ~std::uint64_t{0});
   ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes), ~std::uint64_t{0});
-  EXPECT_EQ(statistics().at("reclaim_scanned_pages{active}"), ~std::uint64_t{0});
+  EXPECT_EQ(find_statistic(reader_->staging, kTotalBytes), ~std::uint64_t{0});
+  EXPECT_EQ(statistics().at("reclaim_scanned_pages_total{active}"), ~std::uint64_t{0});
 }
 
 TEST_F(FreebsdVm, FindsItsSysctlsOnce) {
@@ -280,8 +280,8 @@ void expect_consistent(const Staging& staging, KernelView& view) {
   const std::uint64_t total = pages * view.page_size();
   EXPECT_LE(std::llabs(static_cast<std::int64_t>(total - held)), static_cast<std::int64_t>(total / 100 + 16 * kMiB));
   EXPECT_LE(std::llabs(unaccounted(staging)), static_cast<std::int64_t>(total / 100 + 16 * kMiB));
-  EXPECT_EQ(sum_of_statistics(staging, "part_missing").count, 0U);
-  EXPECT_NEAR(static_cast<double>(sum_of_statistics(staging, "reclaim_scanned_pages").sum),
+  EXPECT_EQ(sum_of_statistics(staging, "accounted_part_missing").count, 0U);
+  EXPECT_NEAR(static_cast<double>(sum_of_statistics(staging, "reclaim_scanned_pages_total").sum),
               static_cast<double>(number("vm.stats.vm.v_pdpages")), static_cast<double>(slack));
   const auto found = statistics_of(staging);
   EXPECT_NEAR(static_cast<double>(found.at("zone_watermark_bytes{0,free,target}")) / static_cast<double>(view.page_size()),

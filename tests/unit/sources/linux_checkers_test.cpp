@@ -39,7 +39,7 @@ class Checkers : public testing::Test {
   BundledFiles files_;
 };
 
-const Found kUntainted = {{"kernel_taint{bad_page}", 0}, {"kernel_taint{machine_check}", 0}};
+const Found kUntainted = {{"kernel_tainted{bad_page}", 0}, {"kernel_tainted{machine_check}", 0}};
 
 TEST_F(Checkers, ThatAreOffAreNotPresent) {
   EXPECT_EQ(statistics(), kUntainted);
@@ -56,31 +56,31 @@ TEST_F(Checkers, HaveKfencesCounters) {
   Found expected = kUntainted;
   expected.insert({{"checker_objects{kfence,allocated}", 50},
                    {"checker_objects{kfence,zombie}", 1},
-                   {"checker_allocations{kfence}", 625},
-                   {"checker_frees{kfence}", 575},
-                   {"checker_bugs{kfence}", 2},
-                   {"checker_skips{kfence,incompatible}", 28},
-                   {"checker_skips{kfence,capacity}", 3},
-                   {"checker_skips{kfence,a \"new\" one}", 4}});
+                   {"checker_allocations_total{kfence}", 625},
+                   {"checker_frees_total{kfence}", 575},
+                   {"checker_bugs_total{kfence}", 2},
+                   {"checker_skips_total{kfence,incompatible}", 28},
+                   {"checker_skips_total{kfence,capacity}", 3},
+                   {"checker_skips_total{kfence,a \"new\" one}", 4}});
   EXPECT_EQ(statistics(), expected);
 }
 
 TEST_F(Checkers, ThatWereSwitchedOffKeepWhatTheyFound) {
   files_.contents[kKfence] = "enabled: 0\ntotal allocations: 625\ntotal bugs: 2\n";
-  EXPECT_EQ(statistics().at("checker_bugs{kfence}"), 2U);
+  EXPECT_EQ(statistics().at("checker_bugs_total{kfence}"), 2U);
 }
 
 TEST_F(Checkers, HaveWhatTheKernelReportedAndWhatItIsMarkedWith) {
   files_.contents[kTainted] = "4128\n";  // bits 12 and 5
   files_.contents["/sys/kernel/warn_count"] = "3\n";
   files_.contents["/sys/kernel/oops_count"] = "1\n";
-  EXPECT_EQ(statistics(), (Found{{"kernel_taint{bad_page}", 1},
-                                 {"kernel_taint{machine_check}", 0},
-                                 {"kernel_reports{warning}", 3},
-                                 {"kernel_reports{oops}", 1}}));
+  EXPECT_EQ(statistics(), (Found{{"kernel_tainted{bad_page}", 1},
+                                 {"kernel_tainted{machine_check}", 0},
+                                 {"kernel_reports_total{warning}", 3},
+                                 {"kernel_reports_total{oops}", 1}}));
   files_.contents[kTainted] = "16\n";
-  EXPECT_EQ(statistics().at("kernel_taint{machine_check}"), 1U);
-  EXPECT_EQ(statistics().at("kernel_taint{bad_page}"), 0U);
+  EXPECT_EQ(statistics().at("kernel_tainted{machine_check}"), 1U);
+  EXPECT_EQ(statistics().at("kernel_tainted{bad_page}"), 0U);
 }
 
 TEST_F(Checkers, CountSlabCachesByCheck) {
@@ -162,7 +162,7 @@ TEST_P(CapturedCheckers, HaveWhatWasSwitchedOn) {
   ASSERT_TRUE(open_source(reader, *view));
   ASSERT_TRUE(refresh(reader, *view, list, 1));
   Found expected = kUntainted;
-  expected.insert({{"kernel_reports{warning}", 0}, {"kernel_reports{oops}", 0}});
+  expected.insert({{"kernel_reports_total{warning}", 0}, {"kernel_reports_total{oops}", 0}});
   if (GetParam().find("6.1") != std::string::npos) {  // slub_debug=FZPU,kmalloc-*, no KFENCE
     for (const char* check : {"sanity_checks", "red_zone", "poison", "store_user"}) {
       expected["slab_debug_caches{" + std::string(check) + "}"] = 39;
@@ -172,12 +172,12 @@ TEST_P(CapturedCheckers, HaveWhatWasSwitchedOn) {
                      {"slab_debug_caches{red_zone}", 249},
                      {"checker_objects{kfence,allocated}", 50},
                      {"checker_objects{kfence,zombie}", 0},
-                     {"checker_allocations{kfence}", 625},
-                     {"checker_frees{kfence}", 575},
-                     {"checker_bugs{kfence}", 0},
-                     {"checker_skips{kfence,incompatible}", 28},
-                     {"checker_skips{kfence,capacity}", 0},
-                     {"checker_skips{kfence,covered}", 0}});
+                     {"checker_allocations_total{kfence}", 625},
+                     {"checker_frees_total{kfence}", 575},
+                     {"checker_bugs_total{kfence}", 0},
+                     {"checker_skips_total{kfence,incompatible}", 28},
+                     {"checker_skips_total{kfence,capacity}", 0},
+                     {"checker_skips_total{kfence,covered}", 0}});
   }
   EXPECT_EQ(statistics_of(reader.staging), expected);
 }
@@ -194,8 +194,8 @@ TEST(LiveCheckers, CountCachesAsAWalkThroughThemDoes) {
   ASSERT_TRUE(refresh(reader, **view, list, 1));
   const auto found = statistics_of(reader.staging);
   const std::uint64_t tainted = std::stoull(read_text(kTainted));
-  EXPECT_EQ(found.at("kernel_taint{bad_page}"), tainted / 32 % 2);
-  EXPECT_EQ(found.at("kernel_taint{machine_check}"), tainted / 16 % 2);
+  EXPECT_EQ(found.at("kernel_tainted{bad_page}"), tainted / 32 % 2);
+  EXPECT_EQ(found.at("kernel_tainted{machine_check}"), tainted / 16 % 2);
   std::error_code error;
   std::map<std::string, std::uint64_t> counts;
   for (const auto& cache : std::filesystem::directory_iterator(kSlab, error)) {
@@ -229,8 +229,8 @@ TEST(LiveCheckers, HaveKfencesCountersWhereItIsOn) {
     EXPECT_EQ(sum_of_statistics(reader.staging, "checker_").count, 0U);
     GTEST_SKIP() << "KFENCE is off";
   }
-  EXPECT_EQ(found.at("checker_bugs{kfence}"), figures["total bugs"]);
-  EXPECT_GE(found.at("checker_allocations{kfence}"), figures["total allocations"]);
+  EXPECT_EQ(found.at("checker_bugs_total{kfence}"), figures["total bugs"]);
+  EXPECT_GE(found.at("checker_allocations_total{kfence}"), figures["total allocations"]);
 }
 
 }  // namespace

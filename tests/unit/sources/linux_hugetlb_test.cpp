@@ -96,8 +96,8 @@ TEST_F(Hugetlb, HasTheLimitThatTheAdministratorSet) {
 
 TEST_F(Hugetlb, TellsReservedAndSurplusPages) {
   ASSERT_TRUE(parse(pool("hugepages-2048kB", "5", "4", "3", "2", "7")));
-  EXPECT_EQ(find_statistic(staging_, Statistic::kHugetlbReserved, "2MiB"), 3U);
-  EXPECT_EQ(find_statistic(staging_, Statistic::kHugetlbSurplus, "2MiB"), 2U);
+  EXPECT_EQ(find_statistic(staging_, metric_named("memstat_hugetlb_reserved_pages"), "2MiB"), 3U);
+  EXPECT_EQ(find_statistic(staging_, metric_named("memstat_hugetlb_surplus_pages"), "2MiB"), 2U);
 }
 
 TEST_F(Hugetlb, TellsTheNodesOfEachPool) {
@@ -168,8 +168,10 @@ void expect_equal_to_meminfo(KernelView& view, const Staging& staging) {
   for (const StagedType& type : staging.types()) {
     if (type.figures[Field::kSize] != size) continue;
     EXPECT_EQ(type.figures[Field::kCount], meminfo(view, "HugePages_Total") - meminfo(view, "HugePages_Free"));
-    EXPECT_EQ(find_statistic(staging, Statistic::kHugetlbReserved, type.name), meminfo(view, "HugePages_Rsvd"));
-    EXPECT_EQ(find_statistic(staging, Statistic::kHugetlbSurplus, type.name), meminfo(view, "HugePages_Surp"));
+    EXPECT_EQ(find_statistic(staging, metric_named("memstat_hugetlb_reserved_pages"), type.name),
+              meminfo(view, "HugePages_Rsvd"));
+    EXPECT_EQ(find_statistic(staging, metric_named("memstat_hugetlb_surplus_pages"), type.name),
+              meminfo(view, "HugePages_Surp"));
   }
 }
 
@@ -186,7 +188,7 @@ TEST_P(CapturedHugetlb, EqualsMeminfoAndTheSumOfItsNodes) {
   ASSERT_NE(type, nullptr);
   EXPECT_EQ(type->figure(Field::kCount), 2U);
   EXPECT_EQ(type->figure(Field::kCountLimit), 5U);
-  EXPECT_EQ(find_statistic(reader.staging, Statistic::kHugetlbReserved, "2MiB"), 1U);
+  EXPECT_EQ(find_statistic(reader.staging, metric_named("memstat_hugetlb_reserved_pages"), "2MiB"), 1U);
   const StagedType* staged = find_staged(reader.staging, "2MiB");
   ASSERT_NE(staged, nullptr);
   EXPECT_EQ(reader.staging.node_count(), GetParam().find("2nodes") == std::string::npos ? 1U : 2U);

@@ -18,6 +18,7 @@
 #include "tests/support/live_group.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/staged_statistics.h"
 
 namespace memstat {
 namespace {
@@ -39,14 +40,14 @@ std::string words_of(const Staging& staging) {
   return words;
 }
 
-/// "label,label=value" of one statistic.
-std::map<std::string, std::uint64_t> values_of(const Staging& staging, Statistic statistic) {
+/// "label,label=value" of one metric.
+std::map<std::string, std::uint64_t> values_of(const Staging& staging, const SystemMetric& metric) {
   std::map<std::string, std::uint64_t> values;
   const StagedStatistics& statistics = staging.statistics();
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    if (entry.statistic != statistic) continue;
+    if (entry.metric != &metric) continue;
     std::string labels;
-    for (std::size_t i = 0; i < label_names(statistic).size(); ++i) {
+    for (std::size_t i = 0; i < metric.label_names().size(); ++i) {
       labels += (i == 0 ? "" : ",") + std::string(statistics.label(entry, i));
     }
     EXPECT_TRUE(values.emplace(labels, entry.bits).second) << "twice: " << labels;
@@ -78,7 +79,7 @@ class LinuxMemcg : public testing::Test {
     EXPECT_EQ(result.error().path, path);
     EXPECT_EQ(result.error().offset, offset) << files.back().second;
   }
-  std::uint64_t left_out() { return values_of(staging_, Statistic::kMemcgGroupsLeftOut).at(""); }
+  std::uint64_t left_out() { return values_of(staging_, metric_named("memstat_memcg_groups_left_out")).at(""); }
 
   RawBytes raw_;
   Staging staging_;
@@ -95,30 +96,30 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
                     "slab_unreclaimable 21\nslab 41\npgfault 99\n"}}),
             "/a: 4096/8192/5/4");
   using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgPartBytes), (Values{{"/a,anon", 10},
-                                                                     {"/a,file", 11},
-                                                                     {"/a,kernel", 12},
-                                                                     {"/a,kernel_stack", 13},
-                                                                     {"/a,pagetables", 14},
-                                                                     {"/a,sec_pagetables", 15},
-                                                                     {"/a,percpu", 16},
-                                                                     {"/a,sock", 17},
-                                                                     {"/a,vmalloc", 18},
-                                                                     {"/a,shmem", 19},
-                                                                     {"/a,slab_reclaimable", 20},
-                                                                     {"/a,slab_unreclaimable", 21},
-                                                                     {"/a,slab", 41}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents), (Values{{"/a,low", 1},
-                                                                  {"/a,high", 2},
-                                                                  {"/a,max", 3},
-                                                                  {"/a,oom", 4},
-                                                                  {"/a,oom_kill", 5},
-                                                                  {"/a,oom_group_kill", 6},
-                                                                  {"/a,sock_throttled", 7}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgHighBytes), (Values{{"/a", 6144}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", 12 + 17}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgReclaimableBytes), (Values{{"/a", 20}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgAnonymousBytes), (Values{{"/a", 10}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")), (Values{{"/a,anon", 10},
+                                                                                   {"/a,file", 11},
+                                                                                   {"/a,kernel", 12},
+                                                                                   {"/a,kernel_stack", 13},
+                                                                                   {"/a,pagetables", 14},
+                                                                                   {"/a,sec_pagetables", 15},
+                                                                                   {"/a,percpu", 16},
+                                                                                   {"/a,sock", 17},
+                                                                                   {"/a,vmalloc", 18},
+                                                                                   {"/a,shmem", 19},
+                                                                                   {"/a,slab_reclaimable", 20},
+                                                                                   {"/a,slab_unreclaimable", 21},
+                                                                                   {"/a,slab", 41}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")), (Values{{"/a,low", 1},
+                                                                                     {"/a,high", 2},
+                                                                                     {"/a,max", 3},
+                                                                                     {"/a,oom", 4},
+                                                                                     {"/a,oom_kill", 5},
+                                                                                     {"/a,oom_group_kill", 6},
+                                                                                     {"/a,sock_throttled", 7}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_high_bytes")), (Values{{"/a", 6144}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", 12 + 17}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_reclaimable_kernel_bytes")), (Values{{"/a", 20}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_anonymous_bytes")), (Values{{"/a", 10}}));
   EXPECT_EQ(left_out(), 0U);
 }
 
@@ -129,9 +130,11 @@ TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
                    {"/c/memory.stat", "sock 5\nslab 64\n"}}),
             "/a: -/-/-/-; /b: 1/-/-/-; /c: -/-/-/-");
   using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", 1 + 2 + 4 + 8 + 32}, {"/c", 5 + 64}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")),
+            (Values{{"/a", 1 + 2 + 4 + 8 + 32}, {"/c", 5 + 64}}));
   ASSERT_TRUE(parse({{"/a/memory.stat", "kernel 18446744073709551615\nsock 1\n"}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", ~std::uint64_t{0}}})) << "does not wrap";
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", ~std::uint64_t{0}}}))
+      << "does not wrap";
 }
 
 TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
@@ -145,11 +148,11 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
                   "1\n"),
             "/a: 4096/8192/3/5");
   using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgPartBytes),
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")),
             (Values{{"/a,file", 10}, {"/a,anon", 20}, {"/a,shmem", 30}, {"/a,kernel", 40}, {"/a,sock", 50}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents), (Values{{"/a,max", 3}, {"/a,oom_kill", 5}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgKernelBytes), (Values{{"/a", 40 + 50}}));
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgAnonymousBytes), (Values{{"/a", 20}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")), (Values{{"/a,max", 3}, {"/a,oom_kill", 5}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", 40 + 50}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_anonymous_bytes")), (Values{{"/a", 20}}));
 }
 
 TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
@@ -158,7 +161,7 @@ TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", "max 2\n"}}), "/a: 1/-/2/-");
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", ""}, {"/a/memory.stat", "new 1 2\n\nnewer\n"}}),
             "/a: 1/-/-/-");
-  EXPECT_TRUE(values_of(staging_, Statistic::kMemcgPartBytes).empty());
+  EXPECT_TRUE(values_of(staging_, metric_named("memstat_memcg_part_bytes")).empty());
   // Before 4.13 (commit 8e675f7af507) this file did not count kills.
   EXPECT_EQ(
       words({{"/a/memory.usage_in_bytes", "1\n"}, {"/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n"}}, "1\n"),
@@ -183,7 +186,7 @@ TEST_F(LinuxMemcg, HasNoLimitWhereTheKernelSaysSo) {
     EXPECT_EQ(limit(std::string(none) + "\n"), "/a: -/-/-/-") << none;
     EXPECT_EQ(words({{"/a/memory.limit_in_bytes", std::string(none) + "\n"}}, "1\n"), "/a: -/-/-/-") << none;
     ASSERT_TRUE(parse({{"/a/memory.high", std::string(none) + "\n"}}));
-    EXPECT_TRUE(values_of(staging_, Statistic::kMemcgHighBytes).empty());
+    EXPECT_TRUE(values_of(staging_, metric_named("memstat_memcg_high_bytes")).empty());
   }
 }
 
@@ -237,7 +240,7 @@ TEST_F(LinuxMemcg, LeavesOutGroupsWhoseNamesAPageCannotTellApart) {
                      {"/b/memory.current", "3\n"}},
                     "2\n", "5\n"));
   EXPECT_EQ(words_of(staging_), "/a\xEF\xBF\xBD: 1/-/1/-; /b: 3/-/-/-");
-  EXPECT_EQ(values_of(staging_, Statistic::kMemcgEvents).size(), 1U);
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")).size(), 1U);
   EXPECT_EQ(left_out(), 6U);
   // As long as a path can be, of bytes that take three each when they are repaired.
   ASSERT_TRUE(parse({{"/" + std::string(2000, '\xFF') + "/memory.current", "1\n"}}));
@@ -275,11 +278,11 @@ TEST_F(LinuxMemcg, ReadsNoFilesOfPartsWhereTheyAreOff) {
   ASSERT_EQ(reader.raw.options.size(), 4U);
   MemoryTypeList list;
   ASSERT_TRUE(refresh(reader, *view, list, 1));
-  EXPECT_FALSE(values_of(reader.staging, Statistic::kMemcgPartBytes).empty());
+  EXPECT_FALSE(values_of(reader.staging, metric_named("memstat_memcg_part_bytes")).empty());
   const std::size_t count = list.size();
   reader.raw.options[3].number = 0;
   ASSERT_TRUE(refresh(reader, *view, list, 2));
-  EXPECT_TRUE(values_of(reader.staging, Statistic::kMemcgPartBytes).empty());
+  EXPECT_TRUE(values_of(reader.staging, metric_named("memstat_memcg_part_bytes")).empty());
   EXPECT_EQ(reader.raw.parts[0].view().find("memory.stat"), std::string_view::npos);
   EXPECT_EQ(reader.raw.parts[0].view().find("memory.kmem"), std::string_view::npos);
   EXPECT_EQ(list.size(), count);
@@ -289,7 +292,7 @@ TEST_F(LinuxMemcg, ReadsNoFilesOfPartsWhereTheyAreOff) {
   ASSERT_TRUE(refresh(reader, *view, list, 3));
   EXPECT_EQ(words_of(reader.staging).substr(0, 12), "/batch.slice");
   EXPECT_EQ(reader.staging.types().size(), 3U);
-  EXPECT_EQ(values_of(reader.staging, Statistic::kMemcgGroupsLeftOut).at(""), 1U) << "of the four slices";
+  EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_groups_left_out")).at(""), 1U) << "of the four slices";
 }
 
 TEST(LinuxMemcgPermission, IsNotPresentOnKernelsWithoutGroups) {
@@ -328,8 +331,8 @@ TEST_P(CapturedMemcg, EqualsWhatAnIndependentReaderFinds) {
     };
     const bool is_version_1 = !text("/sys/fs/cgroup/memory/memory.usage_in_bytes").empty();
     const std::string root = is_version_1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
-    const auto parts = values_of(reader.staging, Statistic::kMemcgPartBytes);
-    const auto events = values_of(reader.staging, Statistic::kMemcgEvents);
+    const auto parts = values_of(reader.staging, metric_named("memstat_memcg_part_bytes"));
+    const auto events = values_of(reader.staging, metric_named("memstat_memcg_events_total"));
     EXPECT_EQ(list.size(), is_version_1 ? 19U : 1U);
     for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
       const std::string name(type->name());
@@ -434,7 +437,7 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
     EXPECT_GE(eater.resident_anonymous(), kMeal);
     EXPECT_GE(type->figure(Field::kBytes), kMeal);
     EXPECT_LE(type->figure(Field::kBytes), eater.resident_anonymous() + (std::uint64_t{4} << 20U));
-    const auto parts = values_of(reader.staging, Statistic::kMemcgPartBytes);
+    const auto parts = values_of(reader.staging, metric_named("memstat_memcg_part_bytes"));
     // Pages wait in batches on each CPU until they are counted.
     EXPECT_GE(parts.at(name + ",anon") + (std::uint64_t{2} << 20U), kMeal);
     EXPECT_EQ(type->figure(Field::kFailures), 0U);
@@ -456,7 +459,7 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
   } else {
     EXPECT_EQ(type->figure(Field::kFailures), word_value(group.text("memory.events"), "oom"));
   }
-  EXPECT_EQ(values_of(reader.staging, Statistic::kMemcgEvents).at(name + ",oom_kill"), 1U);
+  EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_events_total")).at(name + ",oom_kill"), 1U);
   ASSERT_TRUE(group.remove()) << std::generic_category().message(errno);
   EXPECT_EQ(poll(), nullptr);
 }
@@ -495,7 +498,7 @@ TEST(LiveMemcg, HasTheSameGroupsAsAWalkOfItsOwn) {
     std::map<std::string, int> shown;
     for (const auto& [name, ignored] : before) shown[make_label_text(name)] = 0;
     EXPECT_EQ(seen, shown);
-    EXPECT_EQ(values_of(reader.staging, Statistic::kMemcgGroupsLeftOut).at(""), before.size() - shown.size());
+    EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_groups_left_out")).at(""), before.size() - shown.size());
     EXPECT_TRUE(!odd.is_made() || seen.contains("/memstat \xEF\xBF\xBD\xEF\xBF\xBD " + std::to_string(::getpid())));
     break;
   }

@@ -70,7 +70,7 @@ class LiveMemory : public testing::Test {
       outcome = outcome_of(reader_->staging);
       lacking.clear();
       for (const auto& [part, bytes] : at_least) {
-        if (find_statistic(reader_->staging, Statistic::kAccountedBytes, part).value_or(0) < bytes) lacking += part;
+        if (find_statistic(reader_->staging, kAccountedBytes, part).value_or(0) < bytes) lacking += part;
       }
       if (outcome.is_within() && lacking.empty()) break;
     }
@@ -93,8 +93,7 @@ TEST_F(LiveMemory, IsAccountedForButOnePercentWhenIdle) {
 
 TEST_F(LiveMemory, AgreesWithTheSystemCallOnTheTotal) {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes),
-            pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(find_statistic(reader_->staging, kTotalBytes), pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 TEST_F(LiveMemory, IsAccountedForWhileProcessesHoldMuch) {

@@ -65,16 +65,16 @@ class Memory : public testing::Test {
       ADD_FAILURE() << to_string(result.error());
       return -2;
     }
-    const auto bytes = find_statistic(reader_->staging, Statistic::kAccountedBytes, name);
+    const auto bytes = find_statistic(reader_->staging, kAccountedBytes, name);
     return bytes ? static_cast<std::int64_t>(*bytes / 1024) : -1;
   }
   bool is_missing(std::string_view name) {
     EXPECT_EQ(part(name), -1) << name;
-    return find_statistic(reader_->staging, Statistic::kPartMissing, name).has_value();
+    return find_statistic(reader_->staging, kPartMissing, name).has_value();
   }
   std::int64_t unaccounted() {
     if (const auto result = refresh_it(); !result) ADD_FAILURE() << to_string(result.error());
-    return static_cast<std::int64_t>(find_statistic(reader_->staging, Statistic::kUnaccountedBytes).value_or(1)) / 1024;
+    return static_cast<std::int64_t>(find_statistic(reader_->staging, kUnaccountedBytes).value_or(1)) / 1024;
   }
   void expect_refused(std::uint64_t offset) {
     const auto result = refresh_it();
@@ -94,7 +94,7 @@ TEST_F(Memory, IsDividedIntoPartsThatDoNotOverlap) {
   std::string text;
   std::int64_t sum = 0;
   for (const StagedStatistics::Entry& entry : reader_->staging.statistics().entries()) {
-    if (entry.statistic != Statistic::kAccountedBytes) continue;
+    if (entry.metric != &kAccountedBytes) continue;
     sum += static_cast<std::int64_t>(entry.bits / 1024);
     text += std::string(reader_->staging.statistics().label(entry, 0)) + " " + std::to_string(entry.bits / 1024) + "\n";
   }
@@ -104,8 +104,8 @@ TEST_F(Memory, IsDividedIntoPartsThatDoNotOverlap) {
             "page_tables 500\nsecondary_page_tables 40\npercpu 700\nper_cpu_pages 500\nmemory_map 100\nhugetlb 6144\n"
             "zswap 400\nzsmalloc 200\nbounce 4\nwriteback_copies 8\ngpu 36\nhardware_corrupted 12\nballoon 0\n");
   EXPECT_EQ(unaccounted(), 500000 - sum);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kTotalBytes), 1000000U * 1024);
-  EXPECT_EQ(find_statistic(reader_->staging, Statistic::kPartMissing, "zswap"), std::nullopt);
+  EXPECT_EQ(find_statistic(reader_->staging, kTotalBytes), 1000000U * 1024);
+  EXPECT_EQ(find_statistic(reader_->staging, kPartMissing, "zswap"), std::nullopt);
   EXPECT_EQ(list_.size(), 0U);
 }
 
@@ -175,7 +175,7 @@ TEST_F(Memory, NamesThePartsWhoseLinesOrFilesAreNotThere) {
     const std::string before = view_.contents["/proc/meminfo"][0];
     set_line(line, "");
     EXPECT_TRUE(is_missing(name)) << name;
-    EXPECT_GE(find_statistic(reader_->staging, Statistic::kUnaccountedBytes).value_or(0), 1U);
+    EXPECT_GE(find_statistic(reader_->staging, kUnaccountedBytes).value_or(0), 1U);
     put("/proc/meminfo", before);
   }
   set_line("VmallocUsed", "0 kB");
@@ -246,7 +246,7 @@ TEST_F(Memory, TakesZswapOutOfZsmallocWhereItIsKeptThere) {
   EXPECT_TRUE(is_missing("zswap"));
   put("/sys/kernel/debug/zswap/pool_total_size", "8192\n");
   EXPECT_EQ(part("zswap"), 8);
-  EXPECT_FALSE(find_statistic(reader_->staging, Statistic::kPartMissing, "zswap"));
+  EXPECT_FALSE(find_statistic(reader_->staging, kPartMissing, "zswap"));
   remove("/sys/kernel/debug/zswap/pool_total_size");
   put(zpool, "zsmalloc\n");
   EXPECT_FALSE(is_missing("zswap")) << "it is in zsmalloc";
@@ -285,8 +285,8 @@ class MemoryAreas : public testing::Test {
       EXPECT_TRUE(writer.add("/sys/kernel/mm/cma/" + std::string(name), content));
     }
     EXPECT_TRUE(source().parse(raw_, staging_));
-    const auto bytes = find_statistic(staging_, Statistic::kAccountedBytes, "cma");
-    EXPECT_NE(bytes.has_value(), find_statistic(staging_, Statistic::kPartMissing, "cma").has_value());
+    const auto bytes = find_statistic(staging_, kAccountedBytes, "cma");
+    EXPECT_NE(bytes.has_value(), find_statistic(staging_, kPartMissing, "cma").has_value());
     return bytes ? std::optional(*bytes / 4096) : std::nullopt;
   }
   RawBytes raw_;
@@ -358,7 +358,7 @@ TEST_P(CapturedMemory, IsAccountedForButOnePercent) {
   if (GetParam().starts_with("linux-5.10")) missing = {"secondary_page_tables"};
   if (GetParam().starts_with("linux-5.10") || GetParam().starts_with("linux-6.1-")) missing.insert("memory_map");
   EXPECT_EQ(outcome.missing, missing);
-  EXPECT_GT(find_statistic(reader.staging, Statistic::kAccountedBytes, "per_cpu_pages"), 0U);
+  EXPECT_GT(find_statistic(reader.staging, kAccountedBytes, "per_cpu_pages"), 0U);
   EXPECT_TRUE(reader.raw.parts[3].view().starts_with("stacks are vmalloc areas\n"));
 }
 

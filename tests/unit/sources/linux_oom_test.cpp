@@ -71,24 +71,26 @@ TEST_F(LinuxOom, TellsKillsStallsAndReclaim) {
             "pgscan_kswapd 6\npgscan_direct 7\npgscan_direct_throttle 8\nzone_reclaim_success 77\nzone_reclaim_failed 9\n"
             "drop_pagecache 10\ndrop_slab 11\noom_kill 12\n",
             "some avg10=0.00 avg60=1.50 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"),
-      "allocation_stalls{DMA32}=1 allocation_stalls{Movable}=3 allocation_stalls{Normal}=2 cache_drops{pagecache}=10 "
-      "cache_drops{slab}=11 node_reclaim_failures=9 oom_kills=12 pressure_stall_seconds{full}=1e-06 "
-      "pressure_stall_seconds{some}=2.5 reclaim_scanned_pages{direct}=7 reclaim_scanned_pages{kswapd}=6 "
-      "reclaim_throttles=8 reclaimed_pages{direct}=5 reclaimed_pages{kswapd}=4");
+      "allocation_stalls_total{DMA32}=1 allocation_stalls_total{Movable}=3 allocation_stalls_total{Normal}=2 "
+      "cache_drops_total{pagecache}=10 "
+      "cache_drops_total{slab}=11 node_reclaim_failures_total=9 oom_kills_total=12 pressure_stall_seconds_total{full}=1e-06 "
+      "pressure_stall_seconds_total{some}=2.5 reclaim_scanned_pages_total{direct}=7 reclaim_scanned_pages_total{kswapd}=6 "
+      "reclaim_throttles_total=8 reclaimed_pages_total{direct}=5 reclaimed_pages_total{kswapd}=4");
 }
 
 TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
-  EXPECT_EQ(words("allocstall_normal 2\n"), "allocation_stalls{Normal}=2")
+  EXPECT_EQ(words("allocstall_normal 2\n"), "allocation_stalls_total{Normal}=2")
       << "oom_kill came with 4.13, zone_reclaim with NUMA";
-  EXPECT_EQ(words("oom_kill 2\n", "\n"), "oom_kills=2");
-  EXPECT_EQ(words("oom_kill 2\n", "some avg10=0.00 total=3000000\n"), "oom_kills=2 pressure_stall_seconds{some}=3");
-  EXPECT_EQ(words("oom_kill 2\n", "irq total=3\nmost total=x\n"), "oom_kills=2") << "kinds that are yet to come";
+  EXPECT_EQ(words("oom_kill 2\n", "\n"), "oom_kills_total=2");
+  EXPECT_EQ(words("oom_kill 2\n", "some avg10=0.00 total=3000000\n"),
+            "oom_kills_total=2 pressure_stall_seconds_total{some}=3");
+  EXPECT_EQ(words("oom_kill 2\n", "irq total=3\nmost total=x\n"), "oom_kills_total=2") << "kinds that are yet to come";
 }
 
 TEST_F(LinuxOom, CountsOnlyTheFirstOfTwoLines) {
   EXPECT_EQ(
       words("oom_kill 1\noom_kill 2\nallocstall_dma 3\nallocstall_dma 4\n", "some total=1000000\nsome total=5000000\n"),
-      "allocation_stalls{DMA}=3 oom_kills=1 pressure_stall_seconds{some}=1");
+      "allocation_stalls_total{DMA}=3 oom_kills_total=1 pressure_stall_seconds_total{some}=1");
 }
 
 TEST_F(LinuxOom, SaysWhatIsWrongWhere) {
@@ -163,18 +165,18 @@ TEST_P(CapturedOom, EqualsWhatAnIndependentReaderFinds) {
   std::size_t stalls = 0;
   for (const auto& [key, value] : expected) stalls += key.starts_with("allocstall_") ? 1 : 0;
   EXPECT_GE(stalls, 3U);
-  EXPECT_EQ(sum_of_statistics(reader.staging, "allocation_stalls{").count, stalls);
-  const std::map<std::string, std::string> names{{"oom_kills", "oom_kill"},
-                                                 {"reclaim_throttles", "pgscan_direct_throttle"},
-                                                 {"node_reclaim_failures", "zone_reclaim_failed"},
-                                                 {"cache_drops{pagecache}", "drop_pagecache"},
-                                                 {"cache_drops{slab}", "drop_slab"},
-                                                 {"reclaimed_pages{direct}", "pgsteal_direct"},
-                                                 {"reclaimed_pages{kswapd}", "pgsteal_kswapd"},
-                                                 {"reclaim_scanned_pages{direct}", "pgscan_direct"},
-                                                 {"reclaim_scanned_pages{kswapd}", "pgscan_kswapd"},
-                                                 {"allocation_stalls{Normal}", "allocstall_normal"},
-                                                 {"allocation_stalls{Movable}", "allocstall_movable"}};
+  EXPECT_EQ(sum_of_statistics(reader.staging, "allocation_stalls_total{").count, stalls);
+  const std::map<std::string, std::string> names{{"oom_kills_total", "oom_kill"},
+                                                 {"reclaim_throttles_total", "pgscan_direct_throttle"},
+                                                 {"node_reclaim_failures_total", "zone_reclaim_failed"},
+                                                 {"cache_drops_total{pagecache}", "drop_pagecache"},
+                                                 {"cache_drops_total{slab}", "drop_slab"},
+                                                 {"reclaimed_pages_total{direct}", "pgsteal_direct"},
+                                                 {"reclaimed_pages_total{kswapd}", "pgsteal_kswapd"},
+                                                 {"reclaim_scanned_pages_total{direct}", "pgscan_direct"},
+                                                 {"reclaim_scanned_pages_total{kswapd}", "pgscan_kswapd"},
+                                                 {"allocation_stalls_total{Normal}", "allocstall_normal"},
+                                                 {"allocation_stalls_total{Movable}", "allocstall_movable"}};
   for (const auto& [statistic, key] : names) {
     ASSERT_TRUE(expected.contains(key)) << key;
     ASSERT_TRUE(seen.contains(statistic)) << statistic;
@@ -183,7 +185,7 @@ TEST_P(CapturedOom, EqualsWhatAnIndependentReaderFinds) {
   // The kernels with allocation profiling were built without pressure stall information.
   const bool has_pressure = view->read_file(kPressureFile, text).has_value();
   EXPECT_EQ(has_pressure, GetParam().find("profiling") == std::string::npos);
-  EXPECT_EQ(sum_of_statistics(reader.staging, "pressure_stall_seconds{").count, has_pressure ? 2U : 0U);
+  EXPECT_EQ(sum_of_statistics(reader.staging, "pressure_stall_seconds_total{").count, has_pressure ? 2U : 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Captures, CapturedOom, testing::ValuesIn(captures_of_source("linux_oom")),
@@ -263,7 +265,7 @@ TEST(LiveOom, CountsTheKillOfAProcessThatTookTooMuch) {
   const auto refreshed = refresh(reader, **view, list, 1);
   ASSERT_TRUE(refreshed) << to_string(refreshed.error());
   auto before = statistics_of(reader.staging);
-  if (!before.contains("oom_kills")) GTEST_SKIP() << "this kernel does not count kills";
+  if (!before.contains("oom_kills_total")) GTEST_SKIP() << "this kernel does not count kills";
   const LimitedGroup group;
   if (!group.is_ready())
     GTEST_SKIP() << "cannot make a control group with a memory limit: not root, or no memory controller here";
@@ -273,7 +275,7 @@ TEST(LiveOom, CountsTheKillOfAProcessThatTookTooMuch) {
   }
   ASSERT_TRUE(refresh(reader, **view, list, 2));
   auto after = statistics_of(reader.staging);
-  EXPECT_GE(after["oom_kills"], before["oom_kills"] + 1);
+  EXPECT_GE(after["oom_kills_total"], before["oom_kills_total"] + 1);
 }
 
 TEST(LiveOom, LiesBetweenTwoReadsOfTheSameFiles) {
@@ -305,19 +307,19 @@ TEST(LiveOom, LiesBetweenTwoReadsOfTheSameFiles) {
   const double pressure_after = read_pressure();
   auto seen = statistics_of(reader.staging);
   for (const auto& [statistic, key] :
-       std::map<std::string, std::string>{{"oom_kills", "oom_kill"},
-                                          {"cache_drops{slab}", "drop_slab"},
-                                          {"reclaim_scanned_pages{direct}", "pgscan_direct"},
-                                          {"reclaimed_pages{kswapd}", "pgsteal_kswapd"},
-                                          {"allocation_stalls{Normal}", "allocstall_normal"}}) {
+       std::map<std::string, std::string>{{"oom_kills_total", "oom_kill"},
+                                          {"cache_drops_total{slab}", "drop_slab"},
+                                          {"reclaim_scanned_pages_total{direct}", "pgscan_direct"},
+                                          {"reclaimed_pages_total{kswapd}", "pgsteal_kswapd"},
+                                          {"allocation_stalls_total{Normal}", "allocstall_normal"}}) {
     ASSERT_EQ(seen.contains(statistic), before.contains(key)) << key;
     if (!before.contains(key)) continue;
     EXPECT_GE(seen[statistic], before[key]) << statistic;
     EXPECT_LE(seen[statistic], after[key]) << statistic;
   }
-  ASSERT_EQ(seen.contains("pressure_stall_seconds{some}"), pressure_before >= 0);
+  ASSERT_EQ(seen.contains("pressure_stall_seconds_total{some}"), pressure_before >= 0);
   if (pressure_before >= 0) {
-    const auto some = std::bit_cast<double>(seen["pressure_stall_seconds{some}"]);
+    const auto some = std::bit_cast<double>(seen["pressure_stall_seconds_total{some}"]);
     EXPECT_GE(some, pressure_before);
     EXPECT_LE(some, pressure_after);
   }

@@ -109,10 +109,10 @@ TEST_F(LivePage, ManagesTheMemoryThatTheSystemCallTells) {
 
 TEST_F(LivePage, HasPagesInUseThatTheTestTakesAndGivesBack) {
   constexpr std::uint64_t kSize = 64U << 20U;
-  const auto allocations = [&] { return sum_of_statistics(reader_.staging, "page_allocations{").sum; };
+  const auto allocations = [&] { return sum_of_statistics(reader_.staging, "page_allocations_total{").sum; };
   refresh_once();
   const std::uint64_t allocated = allocations();
-  const std::uint64_t freed = statistics_["page_frees"];
+  const std::uint64_t freed = statistics_["page_frees_total"];
   void* const memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   for (std::size_t at = 0; at < kSize; at += 4096) static_cast<volatile char*>(memory)[at] = 1;
@@ -120,7 +120,7 @@ TEST_F(LivePage, HasPagesInUseThatTheTestTakesAndGivesBack) {
   EXPECT_GE(allocations(), allocated + kSize / page_size_);
   ASSERT_EQ(munmap(memory, kSize), 0);
   refresh_once();
-  EXPECT_GE(statistics_["page_frees"], freed + kSize / page_size_);
+  EXPECT_GE(statistics_["page_frees_total"], freed + kSize / page_size_);
 }
 
 TEST_F(LivePage, HasWatermarksInOrderThatAddUpToTheReserveOfTheKernel) {
@@ -182,7 +182,7 @@ TEST_F(LivePage, CountsNumaEventsAsTheFilesOfTheNodesDo) {
     ++nodes;
     refresh_once();
     auto after = numastat(node);
-    const std::string prefix = "numa_events{" + std::to_string(node) + ",";
+    const std::string prefix = "numa_events_total{" + std::to_string(node) + ",";
     for (const auto& [key, kind] :
          std::map<std::string, std::string>{{"numa_hit", "hit"}, {"numa_miss", "miss"}, {"local_node", "local"}}) {
       ASSERT_TRUE(statistics_.contains(prefix + kind + "}")) << kind;

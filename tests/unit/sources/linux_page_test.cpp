@@ -161,9 +161,9 @@ TEST_F(LinuxPage, SumsNumaEventsOverTheZonesOfANode) {
   const std::string second = "      numa_hit     11\n      numa_miss    0\n      numa_other   4\n";
   ASSERT_TRUE(
       parse(zone(0, "DMA", 3, 10, {}, first) + zone(0, "Normal", 40, 100, {}, second) + zone(1, "Normal", 1, 2, {}, first)));
-  EXPECT_EQ(words("numa_events"), "{0,hit}=111 {0,miss}=1 {0,other}=7 {1,hit}=100 {1,miss}=1 {1,other}=3");
+  EXPECT_EQ(words("numa_events_total"), "{0,hit}=111 {0,miss}=1 {0,other}=7 {1,hit}=100 {1,miss}=1 {1,other}=3");
   ASSERT_TRUE(parse(kTwo));
-  EXPECT_EQ(words("numa_events"), "") << "a kernel without CONFIG_NUMA";
+  EXPECT_EQ(words("numa_events_total"), "") << "a kernel without CONFIG_NUMA";
 }
 
 TEST_F(LinuxPage, HasCountersOfZonesAndOfFailures) {
@@ -172,13 +172,14 @@ TEST_F(LinuxPage, HasCountersOfZonesAndOfFailures) {
                     "pgmigrate_fail 8\ncompact_stall 1\ncompact_fail 2\ncompact_success 3\nhtlb_buddy_alloc_fail 4\n"
                     "cma_alloc_fail 10\nthp_fault_fallback 5\nthp_fault_fallback_charge 50\nthp_collapse_alloc_failed 6\n"
                     "thp_file_fallback 11\nthp_zero_page_alloc_failed 12\n"));
-  EXPECT_EQ(words("page_allocations"), "{DMA}=0 {Device}=2 {Normal}=7")
+  EXPECT_EQ(words("page_allocations_total"), "{DMA}=0 {Device}=2 {Normal}=7")
       << "not of zones that nobody has and nothing came from";
-  EXPECT_EQ(words("page_frees"), "=9");
-  EXPECT_EQ(words("page_allocation_failures"),
+  EXPECT_EQ(words("page_frees_total"), "=9");
+  EXPECT_EQ(words("page_allocation_failures_total"),
             "{cma}=10 {hugetlb}=4 {thp_collapse}=6 {thp_fault}=5 {thp_file}=11 {thp_zero_page}=12");
-  EXPECT_EQ(words("page_migration_failures"), "=8");
-  EXPECT_EQ(words("compaction_stalls") + words("compaction_failures") + words("compaction_successes"), "=1=2=3");
+  EXPECT_EQ(words("page_migration_failures_total"), "=8");
+  EXPECT_EQ(words("compaction_stalls_total") + words("compaction_failures_total") + words("compaction_successes_total"),
+            "=1=2=3");
 }
 
 TEST_F(LinuxPage, HasFreeBlocksByOrderAndWhatTheyAreGoodFor) {
@@ -289,7 +290,7 @@ TEST(LinuxPageFiles, AreReadAsFarAsTheKernelHasThemAndTheOptionsWantThem) {
     EXPECT_EQ(view.reads_of(kBuddyFile), before + 1) << "what is not there is not looked for again";
     EXPECT_EQ(view.reads_of(kTypeFile) - types_before, wants_types ? 4U : 0U);
     EXPECT_EQ(sum_of_statistics(reader.staging, "buddy_free_blocks_by_type{").count, wants_types ? 2U : 0U);
-    EXPECT_EQ(sum_of_statistics(reader.staging, "page_frees").sum, 1U);
+    EXPECT_EQ(sum_of_statistics(reader.staging, "page_frees_total").sum, 1U);
     EXPECT_EQ(list.size(), 2U);
   }
 }
@@ -441,7 +442,7 @@ TEST_P(CapturedZones, HaveTheirNodes) {
     std::size_t found = 0;
     for (std::uint64_t value = 0; lines >> key >> value; ++found) {
       ASSERT_TRUE(kinds.contains(key)) << key;
-      const std::uint64_t seen = statistics_["numa_events{" + std::to_string(node) + "," + kinds.at(key) + "}"];
+      const std::uint64_t seen = statistics_["numa_events_total{" + std::to_string(node) + "," + kinds.at(key) + "}"];
       // Thousands of files were read between these two, for which the kernel allocated some pages.
       EXPECT_LE(seen, value) << key;
       EXPECT_LE(value, seen + (kinds.at(key) == "hit" || kinds.at(key) == "local" ? 10'000 : 0)) << key;
@@ -504,20 +505,20 @@ TEST_P(CapturedZones, HaveTheCountersOfTheirKernel) {
   std::map<std::string, std::uint64_t> expected;
   std::string key;
   for (std::uint64_t value = 0; lines >> key >> value;) expected[key] = value;
-  EXPECT_EQ(statistics_["page_frees"], expected["pgfree"]);
-  EXPECT_EQ(statistics_["page_allocations{DMA32}"], expected["pgalloc_dma32"]);
+  EXPECT_EQ(statistics_["page_frees_total"], expected["pgfree"]);
+  EXPECT_EQ(statistics_["page_allocations_total{DMA32}"], expected["pgalloc_dma32"]);
   EXPECT_GT(expected["pgalloc_dma32"], 1000U);
-  EXPECT_EQ(sum_of_statistics(reader_.staging, "page_allocations{").count,
+  EXPECT_EQ(sum_of_statistics(reader_.staging, "page_allocations_total{").count,
             GetParam().find("profiling") == std::string::npos ? 2U : 1U)
       << "no zones that this machine does not have";
   for (const auto& [statistic, counter] :
-       std::map<std::string, std::string>{{"compaction_stalls", "compact_stall"},
-                                          {"compaction_failures", "compact_fail"},
-                                          {"compaction_successes", "compact_success"},
-                                          {"page_migration_failures", "pgmigrate_fail"},
-                                          {"page_allocation_failures{thp_fault}", "thp_fault_fallback"},
-                                          {"page_allocation_failures{cma}", "cma_alloc_fail"},
-                                          {"page_allocation_failures{hugetlb}", "htlb_buddy_alloc_fail"}}) {
+       std::map<std::string, std::string>{{"compaction_stalls_total", "compact_stall"},
+                                          {"compaction_failures_total", "compact_fail"},
+                                          {"compaction_successes_total", "compact_success"},
+                                          {"page_migration_failures_total", "pgmigrate_fail"},
+                                          {"page_allocation_failures_total{thp_fault}", "thp_fault_fallback"},
+                                          {"page_allocation_failures_total{cma}", "cma_alloc_fail"},
+                                          {"page_allocation_failures_total{hugetlb}", "htlb_buddy_alloc_fail"}}) {
     ASSERT_EQ(statistics_.contains(statistic), expected.contains(counter)) << counter;
     if (expected.contains(counter)) {
       EXPECT_EQ(statistics_[statistic], expected[counter]) << counter;

@@ -74,13 +74,13 @@ TEST_F(Sockets, HaveLimitsAndThresholds) {
   EXPECT_EQ(files_.figures_of("TCP"), "bytes=221184 count=4 byteslimit=1228800 size=2304");
   EXPECT_EQ(files_.figures_of("UDP"), "bytes=28672 count=5 size=1344") << "no limit at all";
   auto found = statistics();
-  EXPECT_EQ(found["socket_pressure_bytes{TCP}"], 819200U);
-  EXPECT_EQ(found["socket_pressure_bytes{UDP}"], 8192U);
-  EXPECT_EQ(found.at("socket_pressure{TCP}"), 0U);
-  EXPECT_FALSE(found.contains("socket_pressure{UDP}"));
+  EXPECT_EQ(found["socket_pressure_threshold_bytes{TCP}"], 819200U);
+  EXPECT_EQ(found["socket_pressure_threshold_bytes{UDP}"], 8192U);
+  EXPECT_EQ(found.at("socket_memory_pressure{TCP}"), 0U);
+  EXPECT_FALSE(found.contains("socket_memory_pressure{UDP}"));
   std::string& text = files_.contents[kProtocols];
   text.replace(text.find("no     192   yes  kernel      y  y\n", text.find("\nTCP ")), 3, "yes");
-  EXPECT_EQ(statistics().at("socket_pressure{TCP}"), 1U);
+  EXPECT_EQ(statistics().at("socket_memory_pressure{TCP}"), 1U);
 }
 
 TEST_F(Sockets, CountWhatLackOfMemoryMadeThemDo) {
@@ -96,18 +96,18 @@ TEST_F(Sockets, CountWhatLackOfMemoryMadeThemDo) {
   EXPECT_EQ(files_.figures_of("UDP"), "bytes=28672 count=5 failures=108 size=1344");
   EXPECT_EQ(files_.figures_of("UDPv6"), "count=6 size=1472");
   auto found = statistics();
-  EXPECT_EQ(found["socket_events{TCP,PruneCalled}"], 1U);
-  EXPECT_EQ(found["socket_events{TCP,RcvPruned}"], 2U);
-  EXPECT_EQ(found["socket_events{TCP,OfoPruned}"], 3U);
-  EXPECT_EQ(found["socket_events{TCP,TCPAbortFailed}"], 5U);
-  EXPECT_EQ(found["socket_events{TCP,TCPMemoryPressures}"], 6U);
-  EXPECT_EQ(found["socket_events{TCP,TCPWqueueTooBig}"], 7U);
-  EXPECT_EQ(std::bit_cast<double>(found["socket_pressure_seconds{TCP}"]), 2.5);
-  EXPECT_EQ(found["socket_events{UDP,RcvbufErrors}"], 10U);
-  EXPECT_EQ(found["socket_events{UDP-Lite,SndbufErrors}"], 21U);
-  EXPECT_EQ(found["socket_events{UDPv6,RcvbufErrors}"], 30U);
-  EXPECT_FALSE(found.contains("socket_events{TCP,TCPAbortOnMemory}")) << "that is failures";
-  EXPECT_FALSE(found.contains("socket_events{UDPLITEv6,RcvbufErrors}"));
+  EXPECT_EQ(found["socket_events_total{TCP,PruneCalled}"], 1U);
+  EXPECT_EQ(found["socket_events_total{TCP,RcvPruned}"], 2U);
+  EXPECT_EQ(found["socket_events_total{TCP,OfoPruned}"], 3U);
+  EXPECT_EQ(found["socket_events_total{TCP,TCPAbortFailed}"], 5U);
+  EXPECT_EQ(found["socket_events_total{TCP,TCPMemoryPressures}"], 6U);
+  EXPECT_EQ(found["socket_events_total{TCP,TCPWqueueTooBig}"], 7U);
+  EXPECT_EQ(std::bit_cast<double>(found["socket_pressure_seconds_total{TCP}"]), 2.5);
+  EXPECT_EQ(found["socket_events_total{UDP,RcvbufErrors}"], 10U);
+  EXPECT_EQ(found["socket_events_total{UDP-Lite,SndbufErrors}"], 21U);
+  EXPECT_EQ(found["socket_events_total{UDPv6,RcvbufErrors}"], 30U);
+  EXPECT_FALSE(found.contains("socket_events_total{TCP,TCPAbortOnMemory}")) << "that is failures";
+  EXPECT_FALSE(found.contains("socket_events_total{UDPLITEv6,RcvbufErrors}"));
 }
 
 TEST_F(Sockets, OfKernelsWithoutMemErrorsHaveNoFailures) {  // before Linux 5.11
@@ -133,7 +133,7 @@ TEST_F(Sockets, OfHostileNamesAreNeverMoreThanNames) {
   EXPECT_EQ(files_.figures_of(name), "bytes=12288 count=2 size=1");
   EXPECT_EQ(files_.figures_of("\"a\\"), "count=5 size=4");
   EXPECT_EQ(files_.figures_of("\xEF\xBF\xBD\xEF\xBF\xBD"), "size=6");
-  EXPECT_EQ(statistics().at("socket_pressure{TCP}"), 0U) << "of the first of two";
+  EXPECT_EQ(statistics().at("socket_memory_pressure{TCP}"), 0U) << "of the first of two";
 }
 
 TEST_F(Sockets, ThatAreWrongAreRefusedWithThePlace) {
@@ -202,7 +202,7 @@ TEST_P(CapturedSockets, HaveTheMemoryThatSockstatHas) {
   EXPECT_EQ(tcp->figure(Field::kBytesLimit), 2000U * 4096);
   EXPECT_EQ(tcp->figure(Field::kFailures), 1U);
   EXPECT_GT(list.find(Allocator::kSocket, "UDP")->figure(Field::kFailures), 300U);
-  EXPECT_EQ(find_statistic(reader.staging, Statistic::kSocketPressure, "TCP"), 1U);
+  EXPECT_EQ(find_statistic(reader.staging, metric_named("memstat_socket_memory_pressure"), "TCP"), 1U);
   EXPECT_EQ(fragments->figure(Field::kCount), 1U);
   EXPECT_EQ(fragments->figure(Field::kBytesLimit), 4194304U);
 }
@@ -288,7 +288,7 @@ TEST(LiveSockets, SeeSocketsAndTheirDataOfTheTest) {
   ASSERT_EQ(std::sscanf(std::string(limits.view()).c_str(), "%lu %lu %lu", &pages[0], &pages[1], &pages[2]), 3);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   EXPECT_EQ(tcp->figure(Field::kBytesLimit), pages[2] * page);
-  EXPECT_EQ(find_statistic(reader.staging, Statistic::kSocketPressureBytes, "TCP"), pages[1] * page);
+  EXPECT_EQ(find_statistic(reader.staging, metric_named("memstat_socket_pressure_threshold_bytes"), "TCP"), pages[1] * page);
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ TEST_F(Tables, OfConnections) {
       "0000000c  00000000 00000000 00000000 00000002 00000014 0000000a 00000000\n"
       "0000000c  00000000 00000000 00000000 00000003 ffffffff 00000001 00000000\n";
   EXPECT_EQ(files_.figures_of("conntrack"), "count=12 failures=4294967315 countlimit=262144");
-  EXPECT_EQ(statistics().at("table_events{conntrack,early_drop}"), 11U);
-  EXPECT_EQ(statistics().at("table_events{conntrack,insert_failed}"), 5U);
+  EXPECT_EQ(statistics().at("table_events_total{conntrack,early_drop}"), 11U);
+  EXPECT_EQ(statistics().at("table_events_total{conntrack,insert_failed}"), 5U);
   file("sys/net/netfilter/nf_conntrack_max") = "0\n";
   EXPECT_EQ(files_.figures_of("conntrack"), "count=12 failures=4294967315") << "0 is unlimited";
 }
@@ -80,13 +80,13 @@ TEST_F(Tables, OfNeighbours) {
       "00000011  0000001c 0000001a 00000000  00001675 00000374  00000093  00000000 00000000  000003bf 00000252 00000046 "
       "00000240\n";
   EXPECT_EQ(files_.figures_of("arp_cache"), "count=17 failures=1500") << "entries are those of the table in each line";
-  EXPECT_FALSE(statistics().contains("table_soft_limit{arp_cache}"));
+  EXPECT_FALSE(statistics().contains("table_soft_limit_objects{arp_cache}"));
   file("sys/net/ipv4/neigh/default/gc_thresh2") = "512\n";
   file("sys/net/ipv4/neigh/default/gc_thresh3") = "1024\n";
   EXPECT_EQ(files_.figures_of("arp_cache"), "count=17 failures=1500 countlimit=1024");
-  EXPECT_EQ(statistics().at("table_soft_limit{arp_cache}"), 512U);
-  EXPECT_EQ(statistics().at("table_events{arp_cache,forced_gc_runs}"), 0x3a1U + 0x252U);
-  EXPECT_EQ(statistics().at("table_events{arp_cache,unresolved_discards}"), 0x23U + 0x46U);
+  EXPECT_EQ(statistics().at("table_soft_limit_objects{arp_cache}"), 512U);
+  EXPECT_EQ(statistics().at("table_events_total{arp_cache,forced_gc_runs}"), 0x3a1U + 0x252U);
+  EXPECT_EQ(statistics().at("table_events_total{arp_cache,unresolved_discards}"), 0x23U + 0x46U);
   file("net/stat/ndisc_cache") = "entries\n00000005\n";
   EXPECT_EQ(files_.figures_of("ndisc_cache"), "count=5");
 }
@@ -154,9 +154,9 @@ TEST_F(Tables, ThatTheKernelDoesNotCountHaveOnlyTheLimitOfEachUser) {
   file("sys/fs/inotify/max_user_watches") = "200\n";
   file("sys/fs/inotify/max_user_instances") = "300\n";
   auto found = statistics();
-  EXPECT_EQ(found["table_user_limit{epoll_watches}"], 100U);
-  EXPECT_EQ(found["table_user_limit{inotify_watches}"], 200U);
-  EXPECT_EQ(found["table_user_limit{inotify_instances}"], 300U);
+  EXPECT_EQ(found["table_user_limit_objects{epoll_watches}"], 100U);
+  EXPECT_EQ(found["table_user_limit_objects{inotify_watches}"], 200U);
+  EXPECT_EQ(found["table_user_limit_objects{inotify_instances}"], 300U);
   EXPECT_EQ(found.size(), 3U);
   EXPECT_EQ(files_.figures_of("aio_events"), "count=128 countlimit=65536");
   EXPECT_EQ(files_.figures_of("ptys"), "count=1 countlimit=4095");

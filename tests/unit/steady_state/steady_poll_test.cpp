@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/model/accounts.h"
 #include "core/query.h"
 #include "daemon/poll/poller.h"
 #include "daemon/serve/gzip.h"
@@ -147,8 +148,7 @@ TEST(SteadyExtras, StatisticsNodesAndDetailsAllocateNothing) {
   for (int i = 0; i < 300; ++i) {
     const std::string name = "a call site of a name \"" + std::to_string(i % 250);
     staging.type(name, {{Field::kBytes, 1000}}).node(NodeField::kHeldBytes, {1, 2, 3, 4}).detail("mm/file.c:1 of " + name);
-    staging.statistic(Statistic::kAccountedBytes, 7, {name})
-        .statistic(Statistic::kPartMissing, 1, {static_cast<std::uint64_t>(i)});
+    staging.statistic(kAccountedBytes, 7, {name}).statistic(kPartMissing, 1, {static_cast<std::uint64_t>(i)});
   }
   prepare_stack();
   TrackedList types;
@@ -175,8 +175,8 @@ TEST(SteadyExtras, StatisticsNodesAndDetailsAllocateNothing) {
   if (allocations != 0) print_stack();
   EXPECT_EQ(types.snapshot.row_count(), 100U);
   EXPECT_EQ(types.snapshot.node_blocks().size(), 100U);
-  EXPECT_EQ(types.snapshot.samples(Statistic::kAccountedBytes).size(), 250U);
-  EXPECT_EQ(types.snapshot.samples(Statistic::kPartMissing).size(), 300U);
+  EXPECT_EQ(types.snapshot.samples(kAccountedBytes).size(), 250U);
+  EXPECT_EQ(types.snapshot.samples(kPartMissing).size(), 300U);
   EXPECT_GT(types.snapshot.details().size(), 50U);
 }
 

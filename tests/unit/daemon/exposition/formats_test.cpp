@@ -17,6 +17,7 @@
 #include "daemon/exposition/text_writer.h"
 #include "tests/support/page.h"
 #include "tests/support/protobuf_page.h"
+#include "tests/support/staged_statistics.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
@@ -84,12 +85,12 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
             "# TYPE memstat_type_freed_bytes counter\n"
             "# UNIT memstat_type_freed_bytes bytes\n"
             "memstat_type_freed_bytes_total{allocator=\"uma\",type=\"b\"} 7\n"
-            "# HELP memstat_type_peak_bytes Most bytes in use seen at any poll since memstatd first saw the type.\n"
+            "# HELP memstat_type_peak_bytes Most bytes in use at any poll since memstatd first saw the type.\n"
             "# TYPE memstat_type_peak_bytes gauge\n"
             "# UNIT memstat_type_peak_bytes bytes\n"
             "memstat_type_peak_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
-            "# HELP memstat_type_resets Times that a counter of the type fell by more than unlocked reading explains, since "
-            "memstatd started.\n"
+            "# HELP memstat_type_resets Times since memstatd started that a counter of the type fell by more than unlocked "
+            "reading explains.\n"
             "# TYPE memstat_type_resets counter\n"
             "memstat_type_resets_total{allocator=\"uma\",type=\"b\"} 0\n");
   EXPECT_EQ(series_, 4U);
@@ -172,10 +173,10 @@ TEST_F(FormatsTest, FiguresOfTheMachineAndOfNodesAndDetailsAreTheSameInProtobuf)
   staging.nodes(NodeFieldMask(NodeField::kSlots), 2);
   staging.type(odd, {{Field::kBytes, 1}}).node(NodeField::kSlots, {8, 9}).detail(odd);
   staging.type("plain", {{Field::kBytes, 1}}).node(NodeField::kSlots, {6, 7}).detail("x");
-  staging.statistic(Statistic::kAccountedBytes, 11, {odd})
-      .statistic(Statistic::kAccountedBytes, 12, {std::string(4096, '"')})
-      .statistic(Statistic::kAccountedBytes, 13, {""})
-      .statistic(Statistic::kUnaccountedBytes, static_cast<std::uint64_t>(-5));
+  staging.statistic(kAccountedBytes, 11, {odd})
+      .statistic(kAccountedBytes, 12, {std::string(4096, '"')})
+      .statistic(kAccountedBytes, 13, {""})
+      .statistic(kUnaccountedBytes, static_cast<std::uint64_t>(-5));
   types_.times = {.boot_ns = kBoot, .now_ns = kNow};
   types_.poll(staging);
   std::size_t series = 0;
@@ -211,20 +212,20 @@ TEST_F(FormatsTest, FiguresOfTheMachineAndOfNodesAndDetailsAreTheSameInProtobuf)
 /// The catalogue has no counter of the machine yet, so that the walk is given one of the test's own.
 TEST_F(FormatsTest, CountersOfTheMachineBeganAtBootAndMayBeSignedOrFractions) {
   StagingBuilder staging;
-  staging.statistic(Statistic::kAccountedBytes, std::bit_cast<std::uint64_t>(2.5), {"a\"b"});
-  staging.statistic(Statistic::kUnaccountedBytes, std::bit_cast<std::uint64_t>(0.25));
+  staging.statistic(kAccountedBytes, std::bit_cast<std::uint64_t>(2.5), {"a\"b"});
+  staging.statistic(kUnaccountedBytes, std::bit_cast<std::uint64_t>(0.25));
   types_.times = {.boot_ns = kBoot, .now_ns = kNow};
   types_.poll(staging);
   MetricDescriptor metric = metric_catalogue()[0];
   metric.name = "own_seconds_total";
   metric.unit = "seconds";
   metric.kind = MetricKind::kCounter;
-  metric.scope = MetricScope::kMachine;
-  metric.format = FigureFormat::kDouble;
+  metric.scope = MetricScope::kSystem;
+  metric.format = ValueFormat::kDouble;
   Buffer out;
   TextWriter<true> text(out, {.created = true});
-  for (const Statistic statistic : {Statistic::kAccountedBytes, Statistic::kUnaccountedBytes}) {
-    metric.figure = static_cast<std::uint8_t>(statistic);
+  for (const SystemMetric* own : {&kAccountedBytes, &kUnaccountedBytes}) {
+    metric.figure = static_cast<std::uint16_t>(number_of(*own));
     EXPECT_EQ(page_walk::write_machine(metric, types_.snapshot, text), 1U);
   }
   EXPECT_THAT(std::string(out.view()), HasSubstr("# UNIT own_seconds seconds\n"
@@ -432,11 +433,11 @@ class HistogramsTest : public FormatsTest {
     const std::array<std::uint64_t, 4> normal{5, 0, 2, 1};
     const std::array<std::uint64_t, 4> quoted{0, 0, 0, 0};
     const std::array<std::uint64_t, 2> of_other_buckets{1, 2};
-    staging.statistic(Statistic::kOomKills, 3);
-    staging.histogram(Statistic::kPageAllocations, {.counts = normal, .sum = 0.5}, {"Normal"});
-    staging.histogram(Statistic::kPageAllocations, {.counts = normal, .sum = 9}, {"Normal"});
-    staging.histogram(Statistic::kPageAllocations, {.counts = of_other_buckets, .sum = 1}, {"other"});
-    staging.histogram(Statistic::kPageAllocations, {.counts = quoted, .sum = 0}, {"q\"z"});
+    staging.statistic(metric_named("memstat_oom_kills_total"), 3);
+    staging.histogram(metric_named("memstat_page_allocations_total"), {.counts = normal, .sum = 0.5}, {"Normal"});
+    staging.histogram(metric_named("memstat_page_allocations_total"), {.counts = normal, .sum = 9}, {"Normal"});
+    staging.histogram(metric_named("memstat_page_allocations_total"), {.counts = of_other_buckets, .sum = 1}, {"other"});
+    staging.histogram(metric_named("memstat_page_allocations_total"), {.counts = quoted, .sum = 0}, {"q\"z"});
     types_.times = {.boot_ns = kBoot, .now_ns = kNow};
     types_.poll(staging);
   }
@@ -452,11 +453,11 @@ class HistogramsTest : public FormatsTest {
             .help = "Waits.",
             .unit = "seconds",
             .kind = MetricKind::kHistogram,
-            .scope = MetricScope::kMachine,
+            .scope = MetricScope::kSystem,
             .tier = Tier::kDefault,
-            .format = FigureFormat::kUnsigned,
+            .format = ValueFormat::kUnsigned,
             .duplicates = DuplicateRule::kSum,
-            .figure = static_cast<std::uint8_t>(Statistic::kPageAllocations),
+            .figure = static_cast<std::uint16_t>(number_of(metric_named("memstat_page_allocations_total"))),
             .counted_since = CountedSince::kBoot,
             .buckets = &buckets};
   }

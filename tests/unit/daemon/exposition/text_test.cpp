@@ -147,9 +147,7 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
   for (int i = 0; i < 2; ++i) {
     StagingBuilder staging(kEveryCpuField, 1);
     staging.nodes(kEveryNodeField, 1);
-    for (std::size_t statistic = 0; statistic < kStatisticCount; ++statistic) {
-      staging.statistic(static_cast<Statistic>(statistic), 0, {"1", "2", "3", "4"});
-    }
+    for (const SystemMetric* metric : system_metrics()) staging.statistic(*metric, 0, {"1", "2", "3", "4"});
     staging.type("a", {{Field::kBytes, 1},        {Field::kCount, 1},     {Field::kHeldBytes, 1},    {Field::kFree, 1},
                        {Field::kZoneFree, 1},     {Field::kKegFree, 1},   {Field::kNumAllocs, 1},    {Field::kNumFrees, 1},
                        {Field::kMemAlloced, 1},   {Field::kMemFreed, 1},  {Field::kFailures, 1},     {Field::kSleeps, 1},
@@ -212,23 +210,23 @@ TEST_F(TextExpositionTest, SizeClassesAreOneSeriesABitWithTheKernelsSizes) {
 
 TEST_F(TextExpositionTest, FiguresOfTheMachineHaveTheirOwnLabelsOrNone) {
   StagingBuilder staging;
-  staging.statistic(Statistic::kTotalBytes, 7)
-      .statistic(Statistic::kAccountedBytes, 5, {"slab"})
-      .statistic(Statistic::kUnaccountedBytes, static_cast<std::uint64_t>(-3))
-      .statistic(Statistic::kAccountedBytes, 6, {"quo\"te"});
+  staging.statistic(kTotalBytes, 7)
+      .statistic(kAccountedBytes, 5, {"slab"})
+      .statistic(kUnaccountedBytes, static_cast<std::uint64_t>(-3))
+      .statistic(kAccountedBytes, 6, {"quo\"te"});
   types_.poll(staging);
-  EXPECT_EQ(
-      types_.page({.tier = Tier::kMinimal}),
-      "# HELP memstat_accounted_bytes Bytes of memory now by what holds them; the parts are disjoint and may be stacked.\n"
-      "# TYPE memstat_accounted_bytes gauge\n"
-      "memstat_accounted_bytes{part=\"slab\"} 5\n"
-      "memstat_accounted_bytes{part=\"quo\\\"te\"} 6\n"
-      "# HELP memstat_unaccounted_bytes Bytes of memory now that are neither free nor in any of the accounted parts.\n"
-      "# TYPE memstat_unaccounted_bytes gauge\n"
-      "memstat_unaccounted_bytes -3\n"
-      "# HELP memstat_memory_total_bytes Bytes of memory that the kernel manages now.\n"
-      "# TYPE memstat_memory_total_bytes gauge\n"
-      "memstat_memory_total_bytes 7\n");
+  EXPECT_EQ(types_.page({.tier = Tier::kMinimal}),
+            "# HELP memstat_accounted_bytes Bytes of memory now, by what holds them; the parts do not overlap and may be "
+            "stacked.\n"
+            "# TYPE memstat_accounted_bytes gauge\n"
+            "memstat_accounted_bytes{part=\"slab\"} 5\n"
+            "memstat_accounted_bytes{part=\"quo\\\"te\"} 6\n"
+            "# HELP memstat_unaccounted_bytes Bytes of memory now that are neither free nor in any accounted part.\n"
+            "# TYPE memstat_unaccounted_bytes gauge\n"
+            "memstat_unaccounted_bytes -3\n"
+            "# HELP memstat_memory_total_bytes Bytes of memory that the kernel manages now.\n"
+            "# TYPE memstat_memory_total_bytes gauge\n"
+            "memstat_memory_total_bytes 7\n");
   EXPECT_EQ(types_.snapshot.series, 4U);
   EXPECT_EQ(types_.page({.types = false, .per_cpu = true}), "") << "the page of per-CPU figures alone";
 }
@@ -251,9 +249,9 @@ TEST_F(TextExpositionTest, NodesAndDetailsAreOfTierFull) {
 TEST_F(TextExpositionTest, LabelsOfTheMachineOfAnyLengthAreWhole) {
   StagingBuilder staging;
   for (std::size_t length = 0; length < 150; ++length) {
-    staging.statistic(Statistic::kAccountedBytes, length, {std::string(length, 'n')});
+    staging.statistic(kAccountedBytes, length, {std::string(length, 'n')});
   }
-  staging.statistic(Statistic::kAccountedBytes, 7, {std::string(StagedStatistics::kLongestLabel, '\\')});
+  staging.statistic(kAccountedBytes, 7, {std::string(StagedStatistics::kLongestLabel, '\\')});
   types_.poll(staging);
   const std::string page(types_.page());
   for (std::size_t length = 0; length < 150; ++length) {
@@ -278,7 +276,7 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
         std::string escaped;
         append_escaped_label_value(escaped, make_label_text(text));
         expected.push_back("memstat_accounted_bytes{part=\"" + escaped + "\"}");
-        staging.statistic(Statistic::kAccountedBytes, expected.size(), {text});
+        staging.statistic(kAccountedBytes, expected.size(), {text});
       }
     }
   }
@@ -307,9 +305,9 @@ TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
                     {Field::kCountLimit, 1000}},
                    {{CpuField::kNumAllocs, {i, 2 * i, 3 * i}}, {CpuField::kFree, {i, 0, 1}}});
       staging.node(NodeField::kHeldBytes, {i, poll}).detail(*name + " \\ \n\"" + *name);
-      staging.statistic(Statistic::kAccountedBytes, i << 30U, {*name});
+      staging.statistic(kAccountedBytes, i << 30U, {*name});
     }
-    staging.statistic(Statistic::kUnaccountedBytes, ~std::uint64_t{0}).statistic(Statistic::kTotalBytes, 1U << 30U);
+    staging.statistic(kUnaccountedBytes, ~std::uint64_t{0}).statistic(kTotalBytes, 1U << 30U);
     types_.size_classes = {16, 32, 64, 128};
     types_.poll(staging);
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/text.h"
+#include "core/model/accounts.h"
 #include "tests/support/polled_daemon.h"
 
 namespace memstat {
@@ -36,9 +37,7 @@ void for_lines(const RawBytes& raw, Use use) {
 }
 Result<void> parse_parts(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  for_lines(raw, [&](const auto& words) {
-    staging.statistics().add(Statistic::kAccountedBytes, *parse_u64(words[1]), {words[0]});
-  });
+  for_lines(raw, [&](const auto& words) { staging.statistics().add(kAccountedBytes, *parse_u64(words[1]), {words[0]}); });
   if (staging.statistics().entries().empty()) {
     return Error{.code = ErrorCode::kData, .source = {}, .path = std::string(kParts), .detail = "no part"};
   }

@@ -242,7 +242,7 @@ TEST_F(LinuxPollerTest, TheSeriesLimitHoldsForAHostileNumberOfCachesAndIsTold) {
       EXPECT_EQ(daemon_.own("memstat_series"), std::to_string(snapshot->series));
       EXPECT_EQ(daemon_.own("memstat_series_dropped"), std::to_string(snapshot->series_dropped));
       std::uint64_t listed = 0;
-      for (std::size_t row = 0; row < snapshot->row_count(); ++row) listed += snapshot->value(Figure::kBytes, row);
+      for (std::size_t row = 0; row < snapshot->row_count(); ++row) listed += snapshot->value(Field::kBytes, row);
       EXPECT_EQ(value_of(daemon_.page(), "memstat_unlisted_bytes{allocator=\"slab\"}"), std::to_string(sum - listed));
       EXPECT_LT(snapshot->text.capacity(), 64U * 1024 * 1024);
     }

@@ -122,7 +122,7 @@ TEST_F(PageFilterTest, SumsOfAllocatorsAreShownUnlessTypesAreChosen) {
 
 TEST_F(PageFilterTest, FiguresOfTheMachineAreShownUnlessAllocatorsOrTypesAreChosen) {
   StagingBuilder machine;
-  machine.statistic(Statistic::kAccountedBytes, 5, {"slab"}).statistic(Statistic::kTotalBytes, 9);
+  machine.statistic(kAccountedBytes, 5, {"slab"}).statistic(kTotalBytes, 9);
   const StagedStatistics* statistics[] = {&machine.staging().statistics()};
   types_.builder.build(types_.list, types_.live, types_.live_cpu, types_.generation, {}, types_.snapshot, {},
                        {.statistics = statistics});

@@ -23,7 +23,7 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheussRules) {
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string::npos) << name;
     const std::string prefix = metric.scope == MetricScope::kCpu         ? "memstat_cpu_"
                                : metric.scope == MetricScope::kAllocator ? "memstat_"
-                               : metric.scope == MetricScope::kMachine   ? "memstat_"
+                               : metric.scope == MetricScope::kSystem    ? "memstat_"
                                : metric.scope == MetricScope::kNode      ? "memstat_node_"
                                                                          : "memstat_type_";
     EXPECT_TRUE(name.starts_with(prefix)) << name;
@@ -59,22 +59,22 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
     (metric.scope == MetricScope::kCpu         ? cpu_figures
      : metric.scope == MetricScope::kAllocator ? allocator_figures
      : metric.scope == MetricScope::kNode      ? node_figures
-     : metric.scope == MetricScope::kMachine   ? statistics
+     : metric.scope == MetricScope::kSystem    ? statistics
      : metric.scope == MetricScope::kDetail    ? details
                                                : figures)
         .insert(metric.figure);
   }
   for (std::size_t i = 0; i < kFigureCount; ++i) EXPECT_EQ(figures.count(i), 1U) << i;
-  for (std::size_t i = 0; i < kCpuFigureCount; ++i) EXPECT_EQ(cpu_figures.count(i), 1U) << i;
+  for (std::size_t i = 0; i < kCpuMetricCount; ++i) EXPECT_EQ(cpu_figures.count(i), 1U) << i;
   for (std::size_t i = 0; i < kAllocatorFigureCount; ++i) EXPECT_EQ(allocator_figures.count(i), 1U) << i;
   for (std::size_t i = 0; i < kNodeFieldCount; ++i) EXPECT_EQ(node_figures.count(i), 1U) << i;
-  for (std::size_t i = 0; i < kStatisticCount; ++i) EXPECT_EQ(statistics.count(i), 1U) << i;
+  for (std::size_t i = 0; i < system_metrics().size(); ++i) EXPECT_EQ(statistics.count(i), 1U) << i;
   EXPECT_EQ(details.size(), 1U);
   EXPECT_EQ(node_figures.size(), kNodeFieldCount);
-  EXPECT_EQ(statistics.size(), kStatisticCount);
+  EXPECT_EQ(statistics.size(), system_metrics().size());
   EXPECT_EQ(allocator_figures.size(), kAllocatorFigureCount);
   EXPECT_EQ(figures.size(), kFigureCount);
-  EXPECT_EQ(cpu_figures.size(), kCpuFigureCount);
+  EXPECT_EQ(cpu_figures.size(), kCpuMetricCount);
 }
 
 /// What DESIGN, section 5 promises, with the tiers of section 6.
@@ -151,7 +151,7 @@ TEST(MetricCatalogue, EveryMetricTellsItsLabels) {
     scopes.insert(to_string(metric.scope));
     const std::span<const std::string_view> names = label_names(metric);
     const std::vector<std::string_view> labels(names.begin(), names.end());
-    if (metric.scope != MetricScope::kMachine) {
+    if (metric.scope != MetricScope::kSystem) {
       EXPECT_EQ(labels, usual.at(metric.scope)) << metric.name;
     }
     EXPECT_EQ(std::set<std::string_view>(labels.begin(), labels.end()).size(), labels.size()) << metric.name;
@@ -161,6 +161,13 @@ TEST(MetricCatalogue, EveryMetricTellsItsLabels) {
     }
   }
   EXPECT_EQ(scopes.size(), kMetricScopeCount);
+}
+
+TEST(MetricCatalogue, MetricsOfTheSystemAreFoundByTheirAddress) {
+  ASSERT_GT(system_metrics().size(), 50U);
+  for (std::size_t i = 0; i < system_metrics().size(); ++i) EXPECT_EQ(number_of(*system_metrics()[i]), i);
+  constexpr SystemMetric kUndeclared{.name = "memstat_undeclared", .help = "A metric that no source declares."};
+  EXPECT_EQ(number_of(kUndeclared), system_metrics().size());
 }
 
 TEST(MetricCatalogue, WordsAreThoseOfTheFormatsAndOfTheConfiguration) {

@@ -359,7 +359,7 @@ TEST_F(SelectionTest, TheTopIsTakenBeforeTheLimitOnSeries) {
 
 TEST_F(SelectionTest, FiguresOfTheMachineCountAgainstTheLimitAndAreNotDropped) {
   StagingBuilder staging;
-  for (const char* part : {"x", "y", "z"}) staging.statistic(Statistic::kAccountedBytes, 1, {part});
+  for (const char* part : {"x", "y", "z"}) staging.statistic(kAccountedBytes, 1, {part});
   staging.type("a", {{Field::kBytes, 1}}).type("b", {{Field::kBytes, 2}});
   selection_.configure({.series_limit = 5});
   poll(staging);
@@ -417,7 +417,7 @@ TEST(SelectionProperty, TheLimitHoldsNothingIsLostAndWhatIsDroppedIsCounted) {
       ASSERT_LE(types.snapshot.series, limit);
       std::uint64_t listed = 0;
       for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) {
-        listed += types.snapshot.value(Figure::kBytes, row);
+        listed += types.snapshot.value(Field::kBytes, row);
       }
       if (count == 0) {
         ASSERT_EQ(types.snapshot.series, 0U);
@@ -512,7 +512,7 @@ TEST(SelectionProperty, WhatIsKeptIsWhatASortWouldKeep) {
     };
     std::vector<Type> sorted;
     for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) {
-      sorted.push_back({types.snapshot.value(Figure::kBytes, row), std::string(types.snapshot.label(row)),
+      sorted.push_back({types.snapshot.value(Field::kBytes, row), std::string(types.snapshot.label(row)),
                         series_of(rendered, types.snapshot, row)});
     }
     std::sort(sorted.begin(), sorted.end(),

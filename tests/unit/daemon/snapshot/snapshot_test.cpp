@@ -26,13 +26,15 @@ class SnapshotTest : public testing::Test {
     }
     return std::nullopt;
   }
-  [[nodiscard]] double growth(std::string_view type) const { return std::bit_cast<double>(*value(Figure::kGrowth, type)); }
+  [[nodiscard]] double growth(std::string_view type) const {
+    return std::bit_cast<double>(*value(TrackedFigure::kGrowth, type));
+  }
 
-  /// `labels=bits` of each sample of the statistic.
-  [[nodiscard]] std::vector<std::string> samples(Statistic statistic) const {
+  /// `labels=bits` of each sample of the metric.
+  [[nodiscard]] std::vector<std::string> samples(const SystemMetric& metric) const {
     std::vector<std::string> found;
-    for (const Snapshot::MachineSample& sample : types_.snapshot.samples(statistic)) {
-      const NamedLabels labels = types_.snapshot.labels_at(sample.labels, label_names(statistic));
+    for (const Snapshot::MachineSample& sample : types_.snapshot.samples(metric)) {
+      const NamedLabels labels = types_.snapshot.labels_at(sample.labels, metric.label_names());
       std::string text(labels.text);
       labels.for_each([&](std::string_view name, std::string_view label) {
         text += "|" + std::string(name) + "|" + std::string(label);
@@ -91,30 +93,30 @@ TEST_F(SnapshotTest, HoldsEveryFigureOfAType) {
                        {Field::kSizeMask, 118}});
     types_.poll(staging);
   }
-  EXPECT_EQ(value(Figure::kBytes, "a"), 101U);
-  EXPECT_EQ(value(Figure::kObjects, "a"), 103U);
-  EXPECT_EQ(value(Figure::kHeldBytes, "a"), 102U);
-  EXPECT_EQ(value(Figure::kFreeObjects, "a"), 103U);
-  EXPECT_EQ(value(Figure::kZoneFreeObjects, "a"), 104U);
-  EXPECT_EQ(value(Figure::kKegFreeObjects, "a"), 105U);
-  EXPECT_EQ(value(Figure::kAllocations, "a"), 107U);
-  EXPECT_EQ(value(Figure::kFrees, "a"), 107U);
-  EXPECT_EQ(value(Figure::kAllocatedBytes, "a"), 108U);
-  EXPECT_EQ(value(Figure::kFreedBytes, "a"), 109U);
-  EXPECT_EQ(value(Figure::kFailures, "a"), 111U);
-  EXPECT_EQ(value(Figure::kSleeps, "a"), 111U);
-  EXPECT_EQ(value(Figure::kSleepers, "a"), 112U);
-  EXPECT_EQ(value(Figure::kCrossDomainFrees, "a"), 113U);
-  EXPECT_EQ(value(Figure::kLimitObjects, "a"), 114U);
-  EXPECT_EQ(value(Figure::kLimitBytes, "a"), 115U);
-  EXPECT_EQ(value(Figure::kObjectSize, "a"), 116U);
-  EXPECT_EQ(value(Figure::kFootprint, "a"), 117U);
-  EXPECT_EQ(value(Figure::kSizeClasses, "a"), 118U);
-  EXPECT_EQ(value(Figure::kDeltaBytes, "a"), 1U);
-  EXPECT_EQ(value(Figure::kDeltaObjects, "a"), 2U);
-  EXPECT_EQ(value(Figure::kPeakBytes, "a"), 101U);
-  EXPECT_EQ(value(Figure::kLimitHits, "a"), 1U);
-  EXPECT_EQ(value(Figure::kResets, "a"), 0U);
+  EXPECT_EQ(value(Field::kBytes, "a"), 101U);
+  EXPECT_EQ(value(Field::kCount, "a"), 103U);
+  EXPECT_EQ(value(Field::kHeldBytes, "a"), 102U);
+  EXPECT_EQ(value(Field::kFree, "a"), 103U);
+  EXPECT_EQ(value(Field::kZoneFree, "a"), 104U);
+  EXPECT_EQ(value(Field::kKegFree, "a"), 105U);
+  EXPECT_EQ(value(Field::kNumAllocs, "a"), 107U);
+  EXPECT_EQ(value(Field::kNumFrees, "a"), 107U);
+  EXPECT_EQ(value(Field::kMemAlloced, "a"), 108U);
+  EXPECT_EQ(value(Field::kMemFreed, "a"), 109U);
+  EXPECT_EQ(value(Field::kFailures, "a"), 111U);
+  EXPECT_EQ(value(Field::kSleeps, "a"), 111U);
+  EXPECT_EQ(value(Field::kSleepers, "a"), 112U);
+  EXPECT_EQ(value(Field::kXDomain, "a"), 113U);
+  EXPECT_EQ(value(Field::kCountLimit, "a"), 114U);
+  EXPECT_EQ(value(Field::kBytesLimit, "a"), 115U);
+  EXPECT_EQ(value(Field::kSize, "a"), 116U);
+  EXPECT_EQ(value(Field::kRSize, "a"), 117U);
+  EXPECT_EQ(value(Field::kSizeMask, "a"), 118U);
+  EXPECT_EQ(value(TrackedFigure::kDeltaBytes, "a"), 1U);
+  EXPECT_EQ(value(TrackedFigure::kDeltaObjects, "a"), 2U);
+  EXPECT_EQ(value(TrackedFigure::kPeakBytes, "a"), 101U);
+  EXPECT_EQ(value(TrackedFigure::kLimitHits, "a"), 1U);
+  EXPECT_EQ(value(TrackedFigure::kResets, "a"), 0U);
   EXPECT_DOUBLE_EQ(growth("a"), 0.1);
 }
 
@@ -122,10 +124,10 @@ TEST_F(SnapshotTest, AFieldThatTheKernelDoesNotHaveIsNotThere) {
   StagingBuilder staging;
   staging.type("a", {{Field::kCount, 0}});
   types_.poll(staging);
-  EXPECT_EQ(value(Figure::kObjects, "a"), 0U) << "0 means 0";
+  EXPECT_EQ(value(Field::kCount, "a"), 0U) << "0 means 0";
   for (std::size_t figure = 0; figure < kFigureCount; ++figure) {
-    if (figure == static_cast<std::size_t>(Figure::kObjects)) continue;
-    EXPECT_FALSE(types_.snapshot.has(static_cast<Figure>(figure), 0)) << figure;
+    if (figure == static_cast<std::size_t>(Field::kCount)) continue;
+    EXPECT_FALSE(types_.snapshot.has(Figure::from_number(figure), 0)) << figure;
   }
 }
 
@@ -133,12 +135,12 @@ TEST_F(SnapshotTest, DeltasAndGrowthAreAbsentAtFirstSight) {
   StagingBuilder staging;
   staging.type("a", {{Field::kBytes, 1}, {Field::kCount, 1}});
   types_.poll(staging);
-  EXPECT_FALSE(value(Figure::kDeltaBytes, "a"));
-  EXPECT_FALSE(value(Figure::kDeltaObjects, "a"));
-  EXPECT_FALSE(value(Figure::kGrowth, "a"));
+  EXPECT_FALSE(value(TrackedFigure::kDeltaBytes, "a"));
+  EXPECT_FALSE(value(TrackedFigure::kDeltaObjects, "a"));
+  EXPECT_FALSE(value(TrackedFigure::kGrowth, "a"));
   types_.poll(staging);
-  EXPECT_EQ(value(Figure::kDeltaBytes, "a"), 0U);
-  EXPECT_EQ(value(Figure::kDeltaObjects, "a"), 0U);
+  EXPECT_EQ(value(TrackedFigure::kDeltaBytes, "a"), 0U);
+  EXPECT_EQ(value(TrackedFigure::kDeltaObjects, "a"), 0U);
   EXPECT_EQ(growth("a"), 0);
 }
 
@@ -151,12 +153,12 @@ TEST_F(SnapshotTest, DuplicatesAreOneRowOfSums) {
     types_.poll(staging);
   }
   EXPECT_EQ(types_.snapshot.row_count(), 2U);
-  EXPECT_EQ(value(Figure::kBytes, "a"), 33U);
-  EXPECT_EQ(value(Figure::kDeltaBytes, "a"), 30U);
-  EXPECT_EQ(value(Figure::kAllocations, "a"), 30U);
-  EXPECT_EQ(value(Figure::kSizeClasses, "a"), 0b101U) << "the union";
+  EXPECT_EQ(value(Field::kBytes, "a"), 33U);
+  EXPECT_EQ(value(TrackedFigure::kDeltaBytes, "a"), 30U);
+  EXPECT_EQ(value(Field::kNumAllocs, "a"), 30U);
+  EXPECT_EQ(value(Field::kSizeMask, "a"), 0b101U) << "the union";
   EXPECT_DOUBLE_EQ(growth("a"), 3.0);
-  EXPECT_EQ(value(Figure::kBytes, "b"), 1000U);
+  EXPECT_EQ(value(Field::kBytes, "b"), 1000U);
 }
 
 TEST_F(SnapshotTest, SizesThatDifferAmongDuplicatesAreWithheld) {
@@ -167,10 +169,10 @@ TEST_F(SnapshotTest, SizesThatDifferAmongDuplicatesAreWithheld) {
       .type("differ", {{Field::kRSize, 64}, {Field::kSize, 61}})
       .type("differ", {{Field::kRSize, 64}, {Field::kSize, 60}});
   types_.poll(staging);
-  EXPECT_EQ(value(Figure::kFootprint, "same"), 64U);
-  EXPECT_EQ(value(Figure::kObjectSize, "same"), 60U);
-  EXPECT_EQ(value(Figure::kFootprint, "differ"), 64U);
-  EXPECT_FALSE(value(Figure::kObjectSize, "differ"));
+  EXPECT_EQ(value(Field::kRSize, "same"), 64U);
+  EXPECT_EQ(value(Field::kSize, "same"), 60U);
+  EXPECT_EQ(value(Field::kRSize, "differ"), 64U);
+  EXPECT_FALSE(value(Field::kSize, "differ"));
 }
 
 TEST_F(SnapshotTest, NoLimitWhenAnyDuplicateIsUnlimited) {
@@ -184,7 +186,7 @@ TEST_F(SnapshotTest, NoLimitWhenAnyDuplicateIsUnlimited) {
       }
     }
     types_.poll(staging);
-    return value(Figure::kLimitObjects, "a");
+    return value(Field::kCountLimit, "a");
   };
   EXPECT_EQ(limits({10, 20}), 30U);
   EXPECT_FALSE(limits({10, 0}));
@@ -198,7 +200,7 @@ TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneSaysHowMuchIsUsed) {
     StagingBuilder staging;
     staging.type("a", figures);
     types_.poll(staging);
-    const auto bits = value(Figure::kLimitUsed, "a");
+    const auto bits = value(TrackedFigure::kLimitUsed, "a");
     return bits ? std::optional(std::bit_cast<double>(*bits)) : std::nullopt;
   };
   using enum Field;
@@ -219,11 +221,11 @@ TEST_F(SnapshotTest, OfTypesOfOneNameTheNearestToItsLimitCounts) {
   staging.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}})
       .type("a", {{Field::kCount, 1}, {Field::kCountLimit, 10}});
   types_.poll(staging);
-  EXPECT_EQ(std::bit_cast<double>(*value(Figure::kLimitUsed, "a")), 0.9);
+  EXPECT_EQ(std::bit_cast<double>(*value(TrackedFigure::kLimitUsed, "a")), 0.9);
   StagingBuilder unlimited;
   unlimited.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}}).type("a", {{Field::kCount, 1}});
   types_.poll(unlimited);
-  EXPECT_FALSE(value(Figure::kLimitUsed, "a"));
+  EXPECT_FALSE(value(TrackedFigure::kLimitUsed, "a"));
 }
 
 TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
@@ -232,9 +234,9 @@ TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
   StagingBuilder staging;
   staging.type("a", {{Field::kBytes, 150}}).type("b", {{Field::kBytes, 50}, {Field::kBytesLimit, 200}});
   types_.poll(staging);
-  EXPECT_EQ(value(Figure::kLimitConfigured, "a"), 1U);
-  EXPECT_EQ(std::bit_cast<double>(*value(Figure::kLimitUsed, "a")), 1.5);
-  EXPECT_FALSE(value(Figure::kLimitConfigured, "b")) << "the kernel's own";
+  EXPECT_EQ(value(TrackedFigure::kLimitConfigured, "a"), 1U);
+  EXPECT_EQ(std::bit_cast<double>(*value(TrackedFigure::kLimitUsed, "a")), 1.5);
+  EXPECT_FALSE(value(TrackedFigure::kLimitConfigured, "b")) << "the kernel's own";
 }
 
 TEST_F(SnapshotTest, ConfiguredLimitsAreShownWhereTheKernelHasNone) {
@@ -243,10 +245,10 @@ TEST_F(SnapshotTest, ConfiguredLimitsAreShownWhereTheKernelHasNone) {
   StagingBuilder staging;
   staging.type("own", {{Field::kCount, 1}, {Field::kCountLimit, 50}}).type("none", {{Field::kCount, 1}});
   types_.poll(staging);
-  EXPECT_EQ(value(Figure::kLimitObjects, "own"), 50U);
-  EXPECT_EQ(value(Figure::kLimitObjects, "none"), 7U);
-  EXPECT_EQ(value(Figure::kLimitHits, "none"), 0U);
-  EXPECT_FALSE(value(Figure::kLimitBytes, "none"));
+  EXPECT_EQ(value(Field::kCountLimit, "own"), 50U);
+  EXPECT_EQ(value(Field::kCountLimit, "none"), 7U);
+  EXPECT_EQ(value(TrackedFigure::kLimitHits, "none"), 0U);
+  EXPECT_FALSE(value(Field::kBytesLimit, "none"));
 }
 
 TEST_F(SnapshotTest, AVanishedTypeLeavesAtOnceAndReturnsWithItsTotals) {
@@ -257,9 +259,9 @@ TEST_F(SnapshotTest, AVanishedTypeLeavesAtOnceAndReturnsWithItsTotals) {
   types_.poll(with);
   types_.poll(without);
   EXPECT_EQ(types_.snapshot.row_count(), 1U);
-  EXPECT_FALSE(value(Figure::kAllocations, "a"));
+  EXPECT_FALSE(value(Field::kNumAllocs, "a"));
   types_.poll(with);
-  EXPECT_EQ(value(Figure::kAllocations, "a"), 5U);
+  EXPECT_EQ(value(Field::kNumAllocs, "a"), 5U);
 }
 
 TEST_F(SnapshotTest, FiguresOfAFailedSourceLeaveAndThoseOfOthersStay) {
@@ -274,16 +276,16 @@ TEST_F(SnapshotTest, FiguresOfAFailedSourceLeaveAndThoseOfOthersStay) {
   types_.commit(staging);
   commit_malloc();
   types_.failed_poll();  // of uma, while malloc stays live
-  EXPECT_EQ(value(Figure::kBytes, "m", "malloc"), 4U);
-  EXPECT_FALSE(value(Figure::kBytes, "z"));
+  EXPECT_EQ(value(Field::kBytes, "m", "malloc"), 4U);
+  EXPECT_FALSE(value(Field::kBytes, "z"));
   EXPECT_EQ(types_.snapshot.row_count(), 1U);
   types_.poll(staging);
-  EXPECT_EQ(value(Figure::kBytes, "z"), 9U);
+  EXPECT_EQ(value(Field::kBytes, "z"), 9U);
   // Only one field's owner is down.
   types_.live[static_cast<std::size_t>(Allocator::kUma)].remove(Field::kFailures);
   types_.poll(staging);
-  EXPECT_EQ(value(Figure::kBytes, "z"), 9U);
-  EXPECT_FALSE(value(Figure::kFailures, "z"));
+  EXPECT_EQ(value(Field::kBytes, "z"), 9U);
+  EXPECT_FALSE(value(Field::kFailures, "z"));
 }
 
 TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
@@ -297,14 +299,14 @@ TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
   }
   ASSERT_EQ(snapshot.row_count(), 1U);
   EXPECT_EQ(snapshot.label(0), "{allocator=\"uma\",type=\"gone soon\"");
-  EXPECT_EQ(snapshot.value(Figure::kBytes, 0), 3U);
+  EXPECT_EQ(snapshot.value(Field::kBytes, 0), 3U);
 }
 
 TEST_F(SnapshotTest, TypesAndFiguresThatComeLaterFindRoom) {
   StagingBuilder few;
   few.type("type 7", {{Field::kBytes, 7}});
   types_.poll(few);
-  EXPECT_EQ(value(Figure::kBytes, "type 7"), 7U);
+  EXPECT_EQ(value(Field::kBytes, "type 7"), 7U);
   for (const bool again : {false, true}) {
     StagingBuilder many;
     std::vector<std::string> names;
@@ -319,9 +321,9 @@ TEST_F(SnapshotTest, TypesAndFiguresThatComeLaterFindRoom) {
     if (again) types_.snapshot.release();
     types_.poll(many);
     for (std::uint64_t i = 0; i < 300; ++i) {
-      EXPECT_EQ(value(Figure::kBytes, names[i]), i);
-      EXPECT_EQ(value(Figure::kFailures, names[i]), i % 3 == 0 ? std::optional(1000 + i) : std::nullopt);
-      EXPECT_EQ(value(Figure::kSizeClasses, names[i]), i % 3 != 0 ? std::optional(2000 + i) : std::nullopt);
+      EXPECT_EQ(value(Field::kBytes, names[i]), i);
+      EXPECT_EQ(value(Field::kFailures, names[i]), i % 3 == 0 ? std::optional(1000 + i) : std::nullopt);
+      EXPECT_EQ(value(Field::kSizeMask, names[i]), i % 3 != 0 ? std::optional(2000 + i) : std::nullopt);
     }
   }
 }
@@ -338,8 +340,8 @@ TEST_F(SnapshotTest, LabelsOfEvictedTypesAreMadeAnewForTheTypesThatTakeTheirPlac
   third.type("third", {{Field::kBytes, 3}}).type("second", {{Field::kBytes, 2}});
   types_.poll(third);
   EXPECT_EQ(types_.snapshot.row_count(), 2U);
-  EXPECT_EQ(value(Figure::kBytes, "third"), 3U);
-  EXPECT_EQ(value(Figure::kBytes, "second"), 2U);
+  EXPECT_EQ(value(Field::kBytes, "third"), 3U);
+  EXPECT_EQ(value(Field::kBytes, "second"), 2U);
 }
 
 TEST_F(SnapshotTest, CpuFiguresOfDuplicatesAreAddedCpuByCpu) {
@@ -354,13 +356,12 @@ TEST_F(SnapshotTest, CpuFiguresOfDuplicatesAreAddedCpuByCpu) {
   const Snapshot::CpuBlock& block = types_.snapshot.cpu_blocks()[0];
   EXPECT_EQ(block.cpu_count, 3U);
   EXPECT_EQ(types_.snapshot.label(block.row), "{allocator=\"uma\",type=\"a\"");
-  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuFigure::kAllocations)[2], 303U);
-  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuFigure::kFreeObjects)[1], 2U);
-  EXPECT_EQ(block.figures & (1U << static_cast<unsigned>(CpuFigure::kAllocatedBytes)), 0U);
+  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuField::kNumAllocs)[2], 303U);
+  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuField::kFree)[1], 2U);
+  EXPECT_FALSE(block.figures.has(CpuField::kMemAlloced));
 }
 
 TEST_F(SnapshotTest, StatisticsOfAllSourcesAreTogetherByKindInTheOrderOfTheSources) {
-  using enum Statistic;
   StagingBuilder first;
   first.statistic(kAccountedBytes, 1, {"slab"}).statistic(kTotalBytes, 100).statistic(kAccountedBytes, 2, {"page tables"});
   StagingBuilder second;
@@ -382,7 +383,6 @@ TEST_F(SnapshotTest, StatisticsOfAllSourcesAreTogetherByKindInTheOrderOfTheSourc
 }
 
 TEST_F(SnapshotTest, OfStatisticsWithTheSameLabelsTheFirstCounts) {
-  using enum Statistic;
   StagingBuilder first;
   first.statistic(kAccountedBytes, 1, {"slab"}).statistic(kAccountedBytes, 2, {"slab"}).statistic(kTotalBytes, 3);
   StagingBuilder second;
@@ -395,9 +395,9 @@ TEST_F(SnapshotTest, OfStatisticsWithTheSameLabelsTheFirstCounts) {
 
 TEST_F(SnapshotTest, ManyStatisticsAreAllThereOnce) {
   StagingBuilder staging;
-  for (std::uint64_t i = 0; i < 3000; ++i) staging.statistic(Statistic::kAccountedBytes, i, {i % 1000});
+  for (std::uint64_t i = 0; i < 3000; ++i) staging.statistic(kAccountedBytes, i, {i % 1000});
   types_.poll(staging);
-  const auto all = types_.snapshot.samples(Statistic::kAccountedBytes);
+  const auto all = types_.snapshot.samples(kAccountedBytes);
   ASSERT_EQ(all.size(), 1000U);
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].bits, i);
 }

@@ -1,39 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/model/statistic.h"
+#include "core/model/system_metric.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <set>
 #include <string>
 
 #include "core/base/text.h"
+#include "core/model/accounts.h"
 #include "core/model/staging.h"
 
 namespace memstat {
 namespace {
 
-TEST(Statistics, HaveWordsOfTheirOwn) {
-  std::set<std::string_view> words;
-  for (std::size_t i = 0; i < kStatisticCount; ++i) {
-    const auto statistic = static_cast<Statistic>(i);
-    words.insert(to_string(statistic));
-    std::set<std::string_view> labels;
-    for (const std::string_view label : label_names(statistic)) {
-      EXPECT_FALSE(label.empty());
-      labels.insert(label);
-    }
-    EXPECT_EQ(labels.size(), label_names(statistic).size()) << to_string(statistic);
-  }
-  EXPECT_EQ(words.size(), kStatisticCount);
+TEST(SystemMetric, HasAsManyLabelsAsItNames) {
+  EXPECT_EQ(kUnaccountedBytes.label_names().size(), 0U);
+  ASSERT_EQ(kAccountedBytes.label_names().size(), 1U);
+  EXPECT_EQ(kAccountedBytes.label_names()[0], "part");
+  constexpr SystemMetric kFull{.name = "memstat_x", .labels = {"a", "b", "c", "d"}, .help = "All labels that fit."};
+  EXPECT_EQ(kFull.label_names().size(), kMaxSystemMetricLabels);
 }
 
 TEST(Statistics, KeepValueAndLabelsInOrder) {
   StagedStatistics statistics;
-  statistics.add(Statistic::kAccountedBytes, 1, {"slab"});
-  statistics.add(Statistic::kAccountedBytes, 2, {std::uint64_t{18446744073709551615U}});
-  statistics.add_signed(Statistic::kUnaccountedBytes, -5);
-  statistics.add_double(Statistic::kUnaccountedBytes, 0.5, {"one label too many"});
+  statistics.add(kAccountedBytes, 1, {"slab"});
+  statistics.add(kAccountedBytes, 2, {std::uint64_t{18446744073709551615U}});
+  statistics.add_signed(kUnaccountedBytes, -5);
+  statistics.add_double(kUnaccountedBytes, 0.5, {"one label too many"});
   ASSERT_EQ(statistics.entries().size(), 4U);
   EXPECT_EQ(statistics.label(statistics.entries()[0], 0), "slab");
   EXPECT_EQ(statistics.label(statistics.entries()[1], 0), "18446744073709551615");
@@ -41,14 +34,14 @@ TEST(Statistics, KeepValueAndLabelsInOrder) {
   EXPECT_EQ(std::bit_cast<double>(statistics.entries()[3].bits), 0.5);
   EXPECT_EQ(statistics.label(statistics.entries()[3], 0), "");
   statistics.clear();
-  statistics.add(Statistic::kAccountedBytes, 3);
+  statistics.add(kAccountedBytes, 3);
   EXPECT_EQ(statistics.label(statistics.entries()[0], 0), "") << "a label that was not given";
 }
 
 TEST(Statistics, TakeHostileLabels) {
   StagedStatistics statistics;
-  statistics.add(Statistic::kAccountedBytes, 1, {std::string_view("a\0b\xff\"\n", 6)});
-  statistics.add(Statistic::kAccountedBytes, 2, {std::string(StagedStatistics::kLongestLabel - 1, 'x') + "\xc3\xa4"});
+  statistics.add(kAccountedBytes, 1, {std::string_view("a\0b\xff\"\n", 6)});
+  statistics.add(kAccountedBytes, 2, {std::string(StagedStatistics::kLongestLabel - 1, 'x') + "\xc3\xa4"});
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
     EXPECT_TRUE(is_valid_label_text(statistics.label(entry, 0)));
     EXPECT_LE(statistics.label(entry, 0).size(), StagedStatistics::kLongestLabel);

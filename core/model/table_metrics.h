@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Metrics of bounded tables that sources of more than one system report.
+#pragma once
+
+#include "core/model/system_metric.h"
+
+namespace memstat {
+
+inline constexpr SystemMetric kTableSoftLimit{
+    .name = "memstat_table_soft_limit_objects",
+    .kind = MetricKind::kGauge,
+    .tier = Tier::kDefault,
+    .labels = {"type"},
+    .help = "Entries above which the kernel starts to evict from the table, before it is full.",
+};
+
+}  // namespace memstat
