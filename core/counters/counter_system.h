@@ -90,7 +90,7 @@ struct Target {
 
 /// One request's part of a sample.
 struct Count {
-  std::uint64_t value = 0;       ///< Events since the binding or restart, scaled where running_ns < enabled_ns.
+  std::uint64_t value = 0;  ///< Preset and events since the binding or restart, those scaled where running_ns < enabled_ns.
   std::uint64_t enabled_ns = 0;  ///< In which it was to count.
   std::uint64_t running_ns = 0;  ///< In which it did.
 };
@@ -103,11 +103,12 @@ class BoundSet {
   BoundSet(const BoundSet&) = delete;
   BoundSet& operator=(const BoundSet&) = delete;
   virtual ~BoundSet() = default;
-  /// Fills as many counts as the set has requests, in their order. EAGAIN: an exact set that the system took off.
-  virtual int sample(std::span<Count> counts) = 0;
+  /// Fills as many counts as the set has requests, in their order; `ticks` is the longest time in which one of them counted.
+  /// EAGAIN: an exact set that the system took off.
+  virtual int sample(std::span<Count> counts, std::uint64_t& ticks) = 0;
   /// Goes on, or stops and keeps what was counted.
   virtual int enable(bool is_on) = 0;
-  /// Counts from 0 again; `requests` are those of the binding, with presets that may have changed.
+  /// Begins again from the presets; `requests` are those of the binding, with presets that may have changed.
   virtual int restart(std::span<const Request> requests) = 0;
 };
 

@@ -12,7 +12,6 @@
 namespace {
 
 using memstat::counters::Attribute;
-using memstat::counters::CounterSystem;
 using memstat::counters::EventInfo;
 using memstat::counters::Refusal;
 using memstat::counters::report;
@@ -333,7 +332,7 @@ int cpc_set_sample(cpc_t* cpc, cpc_set_t* set, cpc_buf_t* buf) {
   if (buf->set != set || buf->counts.size() != set->requests.size()) {
     return report(cpc, "cpc_set_sample", Refusal::kNone, EINVAL, "the buffer is of another set");
   }
-  if (const int error = set->bound->sample(buf->counts); error != 0) {
+  if (const int error = set->bound->sample(buf->counts, buf->ticks); error != 0) {
     return report(cpc, "cpc_set_sample", Refusal::kResourceUnavailable, error,
                   error == EAGAIN ? "the kernel took the set off its counters, which another user wanted for itself"
                                   : "the set could not be read");
@@ -341,11 +340,6 @@ int cpc_set_sample(cpc_t* cpc, cpc_set_t* set, cpc_buf_t* buf) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   buf->time = static_cast<hrtime_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-  buf->ticks = 0;
-  for (std::size_t i = 0; i < buf->counts.size(); ++i) {
-    buf->ticks = std::max(buf->ticks, buf->counts[i].running_ns);
-    buf->counts[i].value += set->requests[i].preset;
-  }
   return 0;
 }
 

@@ -42,20 +42,31 @@ class PerfSet : public BoundSet {
     }
   }
 
-  int sample(std::span<Count> counts) override {
-    for (Count& count : counts) count = {};
+  int sample(std::span<Count> counts, std::uint64_t& ticks) override {
     Reading reading;
-    for (const Group& group : groups_) {
+    ticks = 0;
+    for (std::size_t number = 0; number < groups_.size(); ++number) {
+      const Group& group = groups_[number];
       if (!read(group, reading)) return reading.system_errno;
       const std::uint64_t enabled = reading.words[1] - group.enabled_before;
       const std::uint64_t running = reading.words[2] - group.running_before;
+      const bool is_of_first = number < first_groups_;
       for (std::size_t i = 0; i < group.events.size(); ++i) {
-        Count& count = counts[group.events[i].request];
-        count.value += scale(reading.words[kHead + i] - group.events[i].before, enabled, running);
-        count.enabled_ns += enabled;
-        count.running_ns += running;
+        const Event& event = group.events[i];
+        const std::uint64_t value = scale(reading.words[kHead + i] - event.before, enabled, running);
+        Count& count = counts[event.request];
+        if (is_of_first) {
+          count = {.value = event.preset + value, .enabled_ns = enabled, .running_ns = running};
+        } else {
+          count.value += value;
+          count.enabled_ns += enabled;
+          count.running_ns += running;
+        }
       }
+      ticks = std::max(ticks, running);
     }
+    if (first_groups_ == groups_.size()) return 0;
+    for (const Count& count : counts) ticks = std::max(ticks, count.running_ns);
     return 0;
   }
 
@@ -85,7 +96,10 @@ class PerfSet : public BoundSet {
       // The kernel can set a count to 0, but not those that ended threads left: so it is remembered where it stands.
       group.enabled_before = reading.words[1];
       group.running_before = reading.words[2];
-      for (std::size_t i = 0; i < group.events.size(); ++i) group.events[i].before = reading.words[kHead + i];
+      for (std::size_t i = 0; i < group.events.size(); ++i) {
+        group.events[i].before = reading.words[kHead + i];
+        group.events[i].preset = requests[group.events[i].request].preset;
+      }
       if (!group.notifies) continue;
       group.period = period_of(requests[group.events.front().request].preset);
       int error = door_->control(group.first(), PerfControl::kPeriod, group.period);
@@ -103,6 +117,7 @@ class PerfSet : public BoundSet {
   };
   Failure open(std::span<const Request> requests, const Target& target, pid_t thread) {
     std::size_t current = groups_.size();  // the group that requests join
+    const bool is_first = groups_.empty();
     // Whoever is to stop the set at its overflow goes first: an event that stops takes those behind it in its group along.
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (!requests[i].notifies) continue;
@@ -120,6 +135,7 @@ class PerfSet : public BoundSet {
       if (const int error = open_group(requests, i, target, thread); error != 0)
         return {.system_errno = error, .request = i};
     }
+    if (is_first) first_groups_ = groups_.size();
     return {};
   }
 
@@ -136,6 +152,7 @@ class PerfSet : public BoundSet {
     int fd = -1;
     std::size_t request = 0;
     std::uint64_t before = 0;  // what it had counted at the last restart
+    std::uint64_t preset = 0;  // that the value began with then
   };
   struct Group {
     std::vector<Event> events;
@@ -159,7 +176,8 @@ class PerfSet : public BoundSet {
             .is_disabled = is_first,
             .is_inherited = target.is_inherited,
             .is_pinned = is_first && target.is_exact,
-            .is_enabled_on_exec = is_first && target.begins_at_exec};
+            // arm64 leaves an event that is off, and that no exec would switch on, out when it looks whether a group fits.
+            .is_enabled_on_exec = is_first};
   }
 
   int open_group(std::span<const Request> requests, std::size_t index, const Target& target, pid_t thread) {
@@ -180,7 +198,7 @@ class PerfSet : public BoundSet {
     const int fd = door_->open(event_of(requests[index], target, is_first), is_cpu ? -1 : thread, is_cpu ? target.cpu : -1,
                                is_first ? -1 : group.first());
     if (fd < 0) return -fd;
-    group.events.push_back({.fd = fd, .request = index});
+    group.events.push_back({.fd = fd, .request = index, .preset = requests[index].preset});
     if (!requests[index].notifies) return 0;
     group.notifies = true;
     group.period = period_of(requests[index].preset);
@@ -209,6 +227,7 @@ class PerfSet : public BoundSet {
 
   PerfEventDoor* door_;
   std::vector<Group> groups_;
+  std::size_t first_groups_ = 0;  // how many of them are the first thread's
 };
 
 }  // namespace

@@ -70,7 +70,8 @@ unsigned PerfSystem::count_counters() const {
                         .config = kInstructions,
                         .excludes_kernel = true,
                         .excludes_hypervisor = true,
-                        .is_disabled = true};
+                        .is_disabled = true,
+                        .is_enabled_on_exec = true};
   while (group.size() < kMost) {
     const int fd = door_->open(event, 0, -1, group.empty() ? -1 : group.front());
     if (fd < 0) break;

@@ -81,7 +81,7 @@ class PmcSet : public BoundSet {
                          is_cpu ? target.cpu : PMC_CPU_ANY, &id, 0) != 0) {
         return explain(errno, request);
       }
-      counters_.push_back({.id = id});
+      counters_.push_back({.id = id, .preset = request.preset});
       const bool is_other = target.kind == Target::Kind::kThread || target.kind == Target::Kind::kProcess;
       if (!is_cpu && ::pmc_attach(id, is_other ? target.process : ::getpid()) != 0) return explain(errno, request);
       if (::pmc_start(id) != 0) return explain(errno, request);
@@ -90,13 +90,14 @@ class PmcSet : public BoundSet {
     return {};
   }
 
-  int sample(std::span<Count> counts) override {
+  int sample(std::span<Count> counts, std::uint64_t& ticks) override {
     const std::uint64_t running = counted_ + (is_on_ ? now_ns() - began_ : 0);
     for (std::size_t i = 0; i < counters_.size(); ++i) {
       pmc_value_t value = 0;
       if (::pmc_read(counters_[i].id, &value) != 0) return errno;
-      counts[i] = {.value = value - counters_[i].before, .enabled_ns = running, .running_ns = running};
+      counts[i] = {.value = counters_[i].preset + value - counters_[i].before, .enabled_ns = running, .running_ns = running};
     }
+    ticks = running;
     return 0;
   }
 
@@ -114,11 +115,13 @@ class PmcSet : public BoundSet {
     return 0;
   }
 
-  int restart(std::span<const Request> /*requests*/) override {
-    for (Counter& counter : counters_) {
+  int restart(std::span<const Request> requests) override {
+    for (std::size_t i = 0; i < counters_.size(); ++i) {
+      Counter& counter = counters_[i];
       pmc_value_t value = 0;
       if (::pmc_read(counter.id, &value) != 0) return errno;
       counter.before = value;
+      counter.preset = requests[i].preset;
     }
     counted_ = 0;
     began_ = now_ns();
@@ -128,7 +131,8 @@ class PmcSet : public BoundSet {
  private:
   struct Counter {
     pmc_id_t id = PMC_ID_INVALID;
-    pmc_value_t before = 0;  // what it had counted at the last restart
+    pmc_value_t before = 0;    // what it had counted at the last restart
+    std::uint64_t preset = 0;  // that the value began with then
   };
   std::vector<Counter> counters_;
   std::uint64_t began_ = 0;    // ns, when it last went on

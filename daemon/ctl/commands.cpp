@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "daemon/ctl/counters_report.h"
 #include "daemon/ctl/failure.h"
 #include "daemon/ctl/linux_reports.h"
 #include "daemon/ctl/malloc_report.h"
@@ -109,6 +110,19 @@ Report run_resident(const CommandLine& options, memory_type_list* /*list*/) {
   return resident_report(options.paths, options.json);
 }
 
+void add_counters(OptionAdder& add) {
+  add.counters();
+  add.json("JSON, whole numbers; rates as text");
+}
+Report run_counters(const CommandLine& options, memory_type_list* /*list*/) {
+#if defined(MEMSTAT_HAVE_COUNTERS)
+  return counters_report(options.counters, options.json);
+#else
+  static_cast<void>(options);
+  return {.output = {}, .problem = "built without libcpc, which counts events"};
+#endif
+}
+
 constexpr std::array kCommands{
     Command{"malloc", "The malloc(9) types of a FreeBSD kernel, as vmstat -m prints them", add_malloc, run_malloc},
     Command{"zones", "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them", add_zones, run_zones},
@@ -117,6 +131,7 @@ constexpr std::array kCommands{
     Command{"process", "How much memory the processes of a Linux kernel use", add_process, run_process},
     Command{"node", "Which NUMA node of a Linux machine holds a physical address", add_node, run_node},
     Command{"resident", "How much of each file is in this machine's memory", add_resident, run_resident},
+    Command{"counters", "Events of a CPU, a process or a command, counted by CPU and kernel", add_counters, run_counters},
 };
 
 }  // namespace

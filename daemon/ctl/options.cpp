@@ -87,6 +87,11 @@ std::string contradiction(const CommandLine& options) {
   if (options.json && options.format == Format::kFreeBsd10) {
     return "--json: the tools of FreeBSD 10 had no JSON; omit --format, or use freebsd-12 or later";
   }
+  const CounterOptions& counters = options.counters;
+  if (std::string_view(options.command->name) == "counters" && !counters.is_list && !counters.cpu && !counters.pid &&
+      counters.command.empty()) {
+    return "counters: give --cpu N, --pid PID, -- COMMAND, or --list";
+  }
   if (options.human.value_or(false) && options.format != Format::kFreeBsd15) {
     return "--human: works only with the format freebsd-15";
   }
@@ -172,6 +177,31 @@ void OptionAdder::addresses() {
 
 void OptionAdder::paths() {
   app_.add_option("PATH", line_.paths, "Files, and directories with all files below them")->type_name("")->required();
+}
+
+void OptionAdder::counters() {
+  CounterOptions& counters = line_.counters;
+  constexpr int kMostCpus = 1 << 20;
+  constexpr unsigned kMostSeconds = 1'000'000;
+  CLI::Option* const list = app_.add_flag("--list", counters.is_list, "The events that can be counted here");
+  CLI::Option* const cpu = app_.add_option("--cpu", counters.cpu, "Whatever runs on this CPU")->type_name("N");
+  cpu->check(CLI::Range(0, kMostCpus));
+  CLI::Option* const pid = app_.add_option_function<std::string>(
+      "--pid",
+      [line = &line_](const std::string& text) { line->counters.pid = static_cast<int>(parse_number(text).value_or(0)); },
+      "This process, with all its threads and those that it begins");
+  pid->type_name("PID")->check(check_pid)->excludes(cpu)->excludes(list);
+  app_.add_option("--events", counters.events, "Separated by commas; without it what memory costs")->type_name("E,...");
+  app_.add_option("--seconds", counters.seconds, "How long: 1 without it, or until COMMAND ends")
+      ->type_name("N")
+      ->check(CLI::Range(1U, kMostSeconds));
+  app_.add_flag("--user-only", counters.is_user_only,
+                "Not in the kernel: needs no privilege where perf_event_paranoid is 2");
+  app_.add_option("COMMAND", counters.command, "A program and its arguments, behind --")
+      ->type_name("")
+      ->excludes(cpu)
+      ->excludes(pid)
+      ->excludes(list);
 }
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {

@@ -22,6 +22,17 @@ enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
 /// What --json says for JSON on one line.
 inline constexpr std::string_view kCompact = "compact";
 
+/// Of the command counters: what to count, of whom and for how long.
+struct CounterOptions {
+  bool is_list = false;
+  bool is_user_only = false;
+  std::optional<int> cpu = {};
+  std::optional<int> pid = {};
+  std::vector<std::string> command = {};  ///< With its arguments.
+  std::string events = {};                ///< Separated by commas; "": what memory costs.
+  std::optional<unsigned> seconds = {};   ///< None: 1, or until the command ends.
+};
+
 struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
   std::optional<std::string> from;   ///< As memstat_mtl_set_capture; none: MEMSTAT_CAPTURE when it is set, else live.
@@ -32,6 +43,7 @@ struct CommandLine {
   std::vector<int> pids;                 ///< Of the command process; empty: memstatctl itself.
   std::vector<std::uint64_t> addresses;  ///< Of the command node.
   std::vector<std::string> paths;        ///< Of the command resident.
+  CounterOptions counters;               ///< Of the command counters.
 };
 
 /// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
@@ -47,6 +59,7 @@ class OptionAdder {
   void pids();                   ///< PID...
   void addresses();              ///< ADDRESS..., at least one
   void paths();                  ///< PATH..., at least one
+  void counters();               ///< --list, --cpu, --pid, --events, --seconds, --user-only, -- COMMAND...
 
  private:
   CLI::App& app_;

@@ -88,6 +88,21 @@ def partial_slabs_rows(folder):
         yield (f"the same, {what}", times[file], "", None, f"{long[file] / 1e3:,.1f} us / {short[file] / 1e3:,.1f} us")
 
 
+def counters_rows(folder):
+    """libcpc on the live kernel."""
+    try:
+        times = cpu_times(folder, "counters")
+        yield ("cpc_set_sample of six events / the bare read of the same group", ratio(times, "cpc_sample", "bare_read"), "<=", 1.1,
+               f"{statistics.median(times['cpc_sample']):,.0f} ns / {statistics.median(times['bare_read']):,.0f} ns")
+        yield ("six events of 64 CPUs read, one system call a CPU, ms",
+               statistics.median(times["read_64_cpus/real_time"]) / 1e6, "<=", 1, "as many sets on the CPUs that there are")
+        yield ("the same opened, ms", statistics.median(times["open_64_cpus"]) / 1e6, "", None, "384 descriptors")
+        yield ("heap of a libcpc handle, B", counter(folder, "counters", "handle_bytes"), "", None,
+               f"with a bound set of six events and its buffer {counter(folder, 'counters', 'bound_set_bytes'):,.0f}")
+    except (OSError, KeyError, ValueError):
+        print("(the figures of libcpc are missing: no perf events)", file=sys.stderr)
+
+
 def rows(folder):
     decode = cpu_times(folder, "decode")
     yield ("decode 21 MB kern.malloc_stats / checksum of the same bytes", ratio(decode, "decode", "checksum"), "<=", 1.5,
@@ -136,6 +151,7 @@ def rows(folder):
     yield ("further bytes while slow readers hold every snapshot", memory["slow_readers"], "", None,
            f"{-memory['after_slow_readers']:.0f} are given back after them")
     yield from partial_slabs_rows(folder)
+    yield from counters_rows(folder)
     try:
         poll = cpu_times(folder, "poll")
         yield ("poll of the live slab caches / reading /proc/slabinfo", ratio(poll, "poll", "read_only"), "<=", 1.2,

@@ -119,7 +119,7 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "malloc, zones, mbufs, types, process, node or resident"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "malloc, zones, mbufs, types, process, node, resident or counters"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),

@@ -18,9 +18,10 @@ namespace memstat::counters {
 
 class FakePerfEvents : public PerfEventDoor {
  public:
-  unsigned counters = 4;         ///< That a CPU has.
-  unsigned taken_by_others = 0;  ///< Of these, by a pinned event of another user, such as the NMI watchdog.
-  int next_open_errno = 0;       ///< Of the next open.
+  unsigned counters = 4;             ///< That a CPU has.
+  unsigned taken_by_others = 0;      ///< Of these, by a pinned event of another user, such as the NMI watchdog.
+  bool ignores_what_is_off = false;  ///< When it looks whether a group fits, as arm64 does.
+  int next_open_errno = 0;           ///< Of the next open.
   std::map<std::pair<std::uint32_t, std::uint64_t>, int> absent;           ///< errno of events by type and config.
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> rates;  ///< Events a ns; 1 unless it is here.
   std::vector<PerfEvent> opened;                                           ///< All that were opened, in their order.
@@ -38,7 +39,7 @@ class FakePerfEvents : public PerfEventDoor {
     if (group != -1 && !events_.contains(group)) return -EBADF;
     const int fd = next_fd_++;
     Event one{.event = event, .group = group == -1 ? fd : group, .is_on = !event.is_disabled || group != -1};
-    if (needs_counter(event) && size_of(one.group) + 1 > counters) return -EINVAL;
+    if (needs_counter(event) && validated_size_of(one.group) + (is_validated(event) ? 1U : 0U) > counters) return -EINVAL;
     events_[fd] = one;
     opened.push_back(event);
     places.emplace_back(thread, cpu);
@@ -114,6 +115,16 @@ class FakePerfEvents : public PerfEventDoor {
   };
 
   static bool needs_counter(const PerfEvent& event) { return event.type != kPerfSoftware && event.type != kPerfTracepoint; }
+  [[nodiscard]] bool is_validated(const PerfEvent& event) const {
+    return !ignores_what_is_off || !event.is_disabled || event.is_enabled_on_exec;
+  }
+  [[nodiscard]] unsigned validated_size_of(int group) const {
+    unsigned size = 0;
+    for (const auto& [fd, event] : events_) {
+      size += event.group == group && needs_counter(event.event) && is_validated(event.event) ? 1U : 0U;
+    }
+    return size;
+  }
   unsigned size_of(int group) const {
     unsigned size = 0;
     for (const auto& [fd, event] : events_) size += event.group == group && needs_counter(event.event) ? 1U : 0U;

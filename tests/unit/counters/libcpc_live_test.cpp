@@ -256,6 +256,8 @@ class ToucherProcess {
       ::_exit(0);
     }
     ::close(go_[0]);
+    char byte = 0;
+    for (int thread = 0; thread < 2; ++thread) EXPECT_EQ(::read(done_[0], &byte, 1), 1);
   }
   ~ToucherProcess() {
     ::close(go_[1]);
@@ -276,7 +278,10 @@ class ToucherProcess {
  private:
   void serve() {
     const FreshPages pages(kPages);
-    for (char byte = 0; ::read(go_[0], &byte, 1) == 1;) {
+    pages.touch();
+    char byte = 0;
+    if (::write(done_[1], &byte, 1) != 1) return;  // What it needs of its stack is in memory now.
+    for (; ::read(go_[0], &byte, 1) == 1;) {
       pages.drop();
       pages.touch();
       if (::write(done_[1], &byte, 1) != 1) return;

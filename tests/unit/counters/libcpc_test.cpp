@@ -169,6 +169,8 @@ TEST_F(Libcpc, ValuesBeginAtThePresetAndWrap) {
   ASSERT_EQ(cpc_set_sample(cpc_, set_, buffer), 0);
   EXPECT_EQ(value(buffer, 0), 107U) << "a sample changes no preset";
   cpc_set_request_preset(cpc_, set_, 0, 50);
+  ASSERT_EQ(cpc_set_sample(cpc_, set_, buffer), 0);
+  EXPECT_EQ(value(buffer, 0), 107U) << "a new preset is for the next restart";
   ASSERT_EQ(cpc_set_restart(cpc_, set_), 0);
   door_.run(1);
   ASSERT_EQ(cpc_set_sample(cpc_, set_, buffer), 0);

@@ -64,6 +64,7 @@ class PerfSystemTest : public testing::Test {
     return answer.is_given() ? "none" : std::to_string(static_cast<int>(answer.refused.refusal)) + " " + answer.refused.text;
   }
 
+  std::uint64_t ticks = 0;
   FolderView view_{OperatingSystem::kLinux, 8};
   FakePerfEvents door_;
   PerfSystem system_{door_, view_};
@@ -126,6 +127,11 @@ TEST_F(PerfSystemTest, ListsWhatTheCpuHas) {
   EXPECT_EQ(door_.open_count(), 0U) << "what was tried is closed";
 }
 
+TEST_F(PerfSystemTest, CountsCountersWhereEventsThatAreOffAreIgnored) {
+  door_.ignores_what_is_off = true;
+  EXPECT_EQ(system_.counter_count(), 4U);
+}
+
 TEST_F(PerfSystemTest, WithoutCountersListsTheKernelsEvents) {
   door_.counters = 0;
   for (const EventInfo& event : system_.events()) EXPECT_FALSE(event.needs_counter) << event.name;
@@ -141,7 +147,7 @@ TEST_F(PerfSystemTest, ReadsASetThatFitsInOneCall) {
     door_.run(100);
     std::vector<Count> counts(limit.counters);
     door_.reads = 0;
-    ASSERT_EQ(bound.value->sample(counts), 0);
+    ASSERT_EQ(bound.value->sample(counts, ticks), 0);
     EXPECT_EQ(door_.reads, 1U) << limit.cpu;
     EXPECT_EQ(counts[0].value, 100U);
     EXPECT_EQ(counts[1].value, 500U);
@@ -153,12 +159,13 @@ TEST_F(PerfSystemTest, ReadsASetThatFitsInOneCall) {
 TEST_F(PerfSystemTest, CountsASetThatDoesNotFitByTurnsAndSaysSo) {
   for (const CpuLimit& limit : real_cpu_limits()) {
     door_.counters = limit.counters;
+    door_.ignores_what_is_off = !door_.ignores_what_is_off;
     const unsigned wanted = limit.counters + 1;
     auto bound = system_.bind(raw_requests(wanted), {});
     ASSERT_TRUE(bound.is_given()) << bound.refused.text;
     door_.run(1000);
     std::vector<Count> counts(wanted);
-    ASSERT_EQ(bound.value->sample(counts), 0);
+    ASSERT_EQ(bound.value->sample(counts, ticks), 0);
     for (const Count& count : counts) {
       EXPECT_LT(count.running_ns, count.enabled_ns) << limit.cpu;
       EXPECT_EQ(count.value, 1000U) << limit.cpu << ": scaled by the time counted";
@@ -180,7 +187,7 @@ TEST_F(PerfSystemTest, AnExactSetThatLosesItsCountersIsAnError) {
   door_.taken_by_others = 1;
   door_.run(10);
   std::vector<Count> counts(4);
-  EXPECT_EQ(bound.value->sample(counts), EAGAIN);
+  EXPECT_EQ(bound.value->sample(counts, ticks), EAGAIN);
 }
 
 TEST_F(PerfSystemTest, ASetThatNeverCountedSaysSo) {
@@ -189,7 +196,7 @@ TEST_F(PerfSystemTest, ASetThatNeverCountedSaysSo) {
   ASSERT_TRUE(bound.is_given());
   door_.run(10);
   std::vector<Count> counts(4);
-  ASSERT_EQ(bound.value->sample(counts), 0);
+  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 0U);
   EXPECT_EQ(counts[0].enabled_ns, 10U);
   EXPECT_EQ(counts[0].running_ns, 0U);
@@ -202,7 +209,7 @@ TEST_F(PerfSystemTest, RestartCountsFromZero) {
   ASSERT_EQ(bound.value->restart(requests), 0);
   door_.run(5);
   std::vector<Count> counts(2);
-  ASSERT_EQ(bound.value->sample(counts), 0);
+  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 5U);
   EXPECT_EQ(counts[0].enabled_ns, 5U);
 }
@@ -215,7 +222,7 @@ TEST_F(PerfSystemTest, DisableKeepsWhatWasCounted) {
   ASSERT_EQ(bound.value->enable(true), 0);
   door_.run(4);
   std::vector<Count> counts(1);
-  ASSERT_EQ(bound.value->sample(counts), 0);
+  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 7U);
 }
 
@@ -228,14 +235,15 @@ TEST_F(PerfSystemTest, AnOverflowStopsTheSetUntilItIsRestarted) {
   door_.run(100);
   EXPECT_EQ(door_.signals.size(), 1U);
   std::vector<Count> counts(2);
-  ASSERT_EQ(bound.value->sample(counts), 0);
-  EXPECT_EQ(counts[1].value, 10U);
+  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
+  EXPECT_EQ(counts[1].value, 0U) << "preset and ten events";
   EXPECT_EQ(counts[0].value, 10U) << "the others of the set stop with it";
   requests[1].preset = 0 - std::uint64_t{20};
   ASSERT_EQ(bound.value->restart(requests), 0);
   door_.run(100);
-  ASSERT_EQ(bound.value->sample(counts), 0);
-  EXPECT_EQ(counts[1].value, 20U);
+  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
+  EXPECT_EQ(counts[1].value, 0U);
+  EXPECT_EQ(counts[0].value, 20U);
   EXPECT_EQ(door_.signals.size(), 2U);
   // A restart before the overflow begins anew and leaves one to be notified.
   ASSERT_EQ(bound.value->restart(requests), 0);
@@ -299,7 +307,7 @@ TEST_F(PerfSystemTest, ThreadsOfAProcessAreSummed) {
   ASSERT_TRUE(bound.is_given());
   door_.run(10);
   std::vector<Count> counts(2);
-  ASSERT_EQ(bound.value->sample(counts), 0);
+  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 20U);
 }
 
