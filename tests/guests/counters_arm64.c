@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The first process of counters_arm64.py's guest: counts loops of known length with libcpc and powers the machine off. */
-#include <libcpc.h>
 #include <inttypes.h>
+#include <libcpc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -11,15 +11,13 @@
 enum { LOOPS = 5000000 };
 
 /* Two instructions a round. */
-static void loop(uint64_t rounds) {
-  __asm__ volatile("1: subs %0, %0, #1\n b.ne 1b" : "+r"(rounds) : : "cc");
-}
+static void loop(uint64_t rounds) { __asm__ volatile("1: subs %0, %0, #1\n b.ne 1b" : "+r"(rounds) : : "cc"); }
 
-static cpc_t *cpc;
-static cpc_set_t *overflow_set;
+static cpc_t* cpc;
+static cpc_set_t* overflow_set;
 static volatile sig_atomic_t overflows, code;
 
-static void on_overflow(int sig, siginfo_t *info, void *context) {
+static void on_overflow(int sig, siginfo_t* info, void* context) {
   (void)sig;
   (void)context;
   code = info->si_code;
@@ -27,8 +25,8 @@ static void on_overflow(int sig, siginfo_t *info, void *context) {
   (void)cpc_set_restart(cpc, overflow_set);
 }
 
-static void count(const char *name, uint_t requests, uint_t flags) {
-  cpc_set_t *set = cpc_set_create(cpc);
+static void count(const char* name, uint_t requests, uint_t flags) {
+  cpc_set_t* set = cpc_set_create(cpc);
   cpc_buf_t *before, *after;
   uint64_t value, enabled, running;
   uint_t i;
@@ -60,7 +58,8 @@ static void count_overflows(void) {
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   (void)sigaction(SIGEMT, &action, NULL);
   overflow_set = cpc_set_create(cpc);
-  if (cpc_set_add_request(cpc, overflow_set, "instructions", 0 - interval, CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT, 0, NULL) != 0 ||
+  if (cpc_set_add_request(cpc, overflow_set, "instructions", 0 - interval, CPC_COUNT_USER | CPC_OVF_NOTIFY_EMT, 0, NULL) !=
+          0 ||
       cpc_bind_curlwp(cpc, overflow_set, 0) != 0) {
     printf("RESULT overflow refused\n");
     return;
