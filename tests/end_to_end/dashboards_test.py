@@ -29,9 +29,9 @@ def needs_history(expression):
 
 @prometheus_server.needs_prometheus
 class Dashboards(unittest.TestCase):
-    def unanswered(self, server):
+    def unanswered(self, server, names=grafana.NAMES):
         """[(dashboard, panel, expression, systems without data)] once nothing more comes in, or the patience is at its end."""
-        asked = [(name, panel, target, system) for name, dashboard in grafana.dashboards().items()
+        asked = [(name, panel, target, system) for name, dashboard in grafana.dashboards().items() if name in names
                  for panel, target in grafana.queries(dashboard) for system in SYSTEMS]
         deadline = time.monotonic() + PATIENCE
         settled = time.monotonic() + 25  # several rounds of the replay
@@ -57,6 +57,17 @@ class Dashboards(unittest.TestCase):
     def test_every_query_has_data(self):
         with replayed_systems.scraped() as server:
             missing = self.unanswered(server)
+        self.check(missing)
+
+    def test_the_daemon_dashboard_has_data_with_native_histograms(self):
+        """A Prometheus that stores them does not store the classic series beside them."""
+        with replayed_systems.scraped("--enable-feature=native-histograms") as server:
+            missing = self.unanswered(server, ("daemon",))
+            self.assertEqual(server.query("count(memstat_poll_duration_seconds_bucket)"), [], "it has classic series")
+            self.assertTrue(server.api("query", query="memstat_poll_duration_seconds")["result"])
+        self.check(missing)
+
+    def check(self, missing):
         for (name, title, expression), (panel, systems) in missing.items():
             with self.subTest(dashboard=name, panel=title, expression=expression):
                 if not needs_history(expression):

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The examples of dashboards/examples: what is in them for memstatd and Prometheus is taken by these, control groups of real container
-runtimes get the labels of their pod and container, and files name what exists. Kubernetes, Alloy and the OpenTelemetry Collector are not in
-Debian: of their own parts only the structure is looked at."""
+runtimes get the labels of their pod and container and by them their names, and files name what exists. The objects of Kubernetes are held
+against its schemas and the Prometheus operator's (from npm); VictoriaMetrics' own tools (Debian) check its example and the rules. Alloy and
+the OpenTelemetry Collector are neither in Debian nor on npm: of their own parts only the structure is looked at."""
+import copy
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -17,6 +21,7 @@ except ImportError:
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
+import node_packages  # noqa: E402
 import program  # noqa: E402
 import prometheus_server  # noqa: E402
 
@@ -60,7 +65,7 @@ class Examples(unittest.TestCase):
                 for rule in rules:
                     match = re.fullmatch(rule["regex"], group)
                     if match:
-                        found[rule["targetLabel"]] = match.group(1).replace("_", "-")
+                        found[rule["targetLabel"]] = match.expand(re.sub(r"\$(\d)", r"\\\1", rule.get("replacement", "$1")))
                 self.assertEqual(found, {"pod_uid": UID, "container_id": CONTAINER}, group)
             for other in ("/system.slice/sshd.service", "dentry", "/kubepods.slice"):
                 self.assertFalse([rule for rule in rules if re.fullmatch(rule["regex"], other)], other)
@@ -80,6 +85,61 @@ class Examples(unittest.TestCase):
         for pipeline in collector["service"]["pipelines"].values():
             for kind in ("receivers", "processors", "exporters"):
                 self.assertLessEqual(set(pipeline[kind]), set(collector[kind]))
+
+    def test_pods_and_containers_get_names(self):
+        """By what kube-state-metrics shows of them, which calls pods by UID and containers by runtime and ID."""
+        group = next(group for group in documents("kubernetes", "prometheusrule.yaml")[0]["spec"]["groups"] if group["name"] == "memstat-kubernetes")
+        pod, container = GROUPS[0].rpartition("/")[0], GROUPS[0]
+        series = [(f'memstat_type_bytes{{allocator="memcg",type="{pod}",pod_uid="{UID}",job="memstatd",instance="n1"}}', 300),
+                  (f'memstat_type_bytes{{allocator="memcg",type="{container}",pod_uid="{UID}",container_id="{CONTAINER}",job="memstatd",instance="n1"}}', 200),
+                  ('memstat_type_bytes{allocator="memcg",type="/system.slice",job="memstatd",instance="n1"}', 900),
+                  (f'memstat_memcg_kernel_bytes{{group="{pod}",pod_uid="{UID}",job="memstatd",instance="n1"}}', 30),
+                  (f'memstat_memcg_kernel_bytes{{group="{container}",pod_uid="{UID}",container_id="{CONTAINER}",job="memstatd",instance="n1"}}', 20),
+                  # Two of kube-state-metrics say the same.
+                  *((f'kube_pod_info{{uid="{UID}",namespace="shop",pod="cart-7d9",node="n1",instance="{ksm}"}}', 1) for ksm in ("k1", "k2")),
+                  (f'kube_pod_container_info{{uid="{UID}",namespace="shop",pod="cart-7d9",container="app",container_id="containerd://{CONTAINER}",instance="k1"}}', 1)]
+        names = 'instance="n1",job="memstatd",namespace="shop",pod="cart-7d9"'
+        expected = {f'namespace_pod:memstat_type_bytes:max{{{names},type="{pod}"}}': 300,
+                    f'namespace_pod:memstat_memcg_kernel_bytes:max{{{names},group="{pod}"}}': 30,
+                    f'namespace_pod_container:memstat_type_bytes:max{{{names},container="app",type="{container}"}}': 200,
+                    f'namespace_pod_container:memstat_memcg_kernel_bytes:max{{{names},container="app",group="{container}"}}': 20}
+        test = {"rule_files": ["rules.yml"], "tests": [{
+            "input_series": [{"series": name, "values": f"{value}x5"} for name, value in series],
+            "promql_expr_test": [{"expr": name.partition("{")[0], "eval_time": "3m", "exp_samples": [{"labels": name, "value": value}]}
+                                 for name, value in expected.items()]}]}
+        self.assertEqual({rule["record"] for rule in group["rules"]}, {name.partition("{")[0] for name in expected})
+        if not shutil.which("promtool"):
+            self.skipTest("promtool is not installed (Debian package prometheus)")
+        with program.temporary_folder() as folder:
+            captures.write_file(os.path.join(folder, "rules.yml"), yaml.safe_dump({"groups": [group]}))
+            captures.write_file(os.path.join(folder, "test.yml"), yaml.safe_dump(test))
+            done = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=folder, capture_output=True, text=True, timeout=250, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_objects_keep_the_schemas_of_kubernetes(self):
+        objects = [found for name in ("daemonset", "podmonitor", "prometheusrule") for found in documents("kubernetes", name + ".yaml")]
+        self.assertEqual([found["kind"] for found in objects], ["ConfigMap", "DaemonSet", "PodMonitor", "PrometheusRule"])
+        folder = node_packages.installed("kubernetes")
+
+        def complaints(found):
+            done = subprocess.run(["node", "validate.mjs"], cwd=folder, input=json.dumps(found), capture_output=True, text=True, timeout=250, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+        self.assertEqual(complaints(objects), "")
+        spoiled = copy.deepcopy(objects)
+        spoiled[1]["spec"]["template"]["spec"]["containers"][0]["image"] = 3
+        spoiled[2]["spec"]["podMetricsEndpoints"][0]["interval"] = "often"
+        del spoiled[3]["spec"]["groups"][0]["rules"][0]["expr"]
+        self.assertRegex(complaints(spoiled), "(?s)DaemonSet memstatd: .*image.*PodMonitor memstatd: .*interval.*PrometheusRule memstatd: .*expr")
+
+    @unittest.skipUnless(shutil.which("vmagent") and shutil.which("vmalert"), "vmagent and vmalert are not installed (Debian package victoria-metrics)")
+    def test_victoria_metrics_takes_its_example_and_the_rules(self):
+        rules = [os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", name) for name in ("recording_rules.yml", "alerts.yml")]
+        with program.temporary_folder() as folder:
+            for command in (["vmagent", "-dryRun", "-promscrape.config=" + os.path.join(FOLDER, "victoriametrics.yml"), "-remoteWrite.url=http://127.0.0.1:1",
+                             "-remoteWrite.tmpDataPath=" + folder], ["vmalert", "-dryRun", *("-rule=" + path for path in rules)]):
+                done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=250, check=False)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_compose_runs_with_what_the_daemon_set_gives(self):
         service = documents("container", "compose.yaml")[0]["services"]["memstatd"]

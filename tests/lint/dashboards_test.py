@@ -70,6 +70,14 @@ def query_problems(where, expression, is_fleet):
         yield f"{where}: a window that does not follow the time shown"
 
 
+def ranking_problems(where, expression):
+    """Types whose memory is in other types are in no ranking by size: a control group contains those below it, and slabs of its tasks."""
+    if "topk(" in expression:
+        for metric, matchers in selectors(expression):
+            if re.search(r"memstat_type_(bytes|growth)", metric) and not re.search(r'allocator!~"memcg\|[^"]*\bsocket\b', matchers) and " - " not in expression:
+                yield f"{where}: {metric} is ranked with types that contain each other"
+
+
 def link_problems(where, links):
     if not links:
         yield f"{where}: no links"
@@ -105,6 +113,7 @@ def panel_problems(panel, is_fleet):
         yield f"{where}: no query"
     for target in panel["targets"]:
         yield from query_problems(where, target["expr"], is_fleet)
+        yield from ranking_problems(where, target["expr"])
     if shown.get("custom", {}).get("stacking", {}).get("mode") == "normal":
         for target in panel["targets"]:
             for metric, _ in selectors(target["expr"]):
@@ -249,6 +258,7 @@ def check_self(good):
         "no variable nothing": query('a:b:c{job=~"$nothing"}'), "no variable job": lambda bad: bad["templating"]["list"].pop(2),
         "several values": lambda bad: bad["templating"]["list"][2].update(multi=False),
         "for datasources": lambda bad: bad["templating"]["list"].pop(0),
+        "contain each other": query('topk(5, job_allocator_type:memstat_type_bytes:sum{job=~"$job",cluster=~"$cluster"})'),
         "may overlap": lambda bad: first(bad)["fieldConfig"]["defaults"].update(custom={"stacking": {"mode": "normal"}}),
     }
     for words, spoil in expected.items():

@@ -26,7 +26,7 @@ function(c, l)
       deepest(lacking),
       '0m', 'warning', 'group',
       'A control group ran out of memory on ' + l.hostName,
-      l.hostName + ': control group {{ $labels.type }}, or one below it that is gone or not listed, ran out of memory '
+      l.hostName + ': control group {{ $labels.type }}' + l.podName + ' or one below it that is gone or not listed, ran out of memory '
       + l.times('once', 'times') + ' in the last 15 minutes; the kernel usually kills a process in it.',
       'host',
     ),
@@ -36,14 +36,14 @@ function(c, l)
       deepest('60 * rate(%s[15m]) > 600' % l.of('memstat_type_limit_hits_total', 'allocator="memcg"')),
       '10m', 'info', 'group',
       'A control group is held back by its limit on ' + l.hostName,
-      l.hostName + ': control group {{ $labels.type }} met its limit ' + l.number + ' times a minute, and had to free memory each time.',
+      l.hostName + ': control group {{ $labels.type }}' + l.podName + ' met its limit ' + l.number + ' times a minute, and had to free memory each time.',
     ),
     l.alert(
       'MemstatControlGroupKernelMemory',
       '%s / on (%s, group) %s > %g' % [kernel, l.host, limit, c.groupKernelShare],
       '20m', 'warning', 'group',
       'The kernel holds most of a control group\'s memory on ' + l.hostName,
-      l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }} is memory that the kernel took for it (slab, '
+      l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }}' + l.podName + ' is memory that the kernel took for it (slab, '
       + 'page tables, sockets), which sizes of its programs do not show.' + reclaimable,
     ),
     l.alert(
@@ -63,7 +63,7 @@ function(c, l)
       },
       '20m', 'warning', 'group',
       'The kernel takes more and more memory for a control group on ' + l.hostName,
-      l.hostName + ': memory that the kernel took for control group {{ $labels.group }} grew by ' + l.bytes + ' since ' + l.ago(3600)
+      l.hostName + ': memory that the kernel took for control group {{ $labels.group }}' + l.podName + ' grew by ' + l.bytes + ' since ' + l.ago(3600)
       + ' while its programs did not grow.' + reclaimable
       + l.duration(' At this speed the group is at its limit in ',
                    '(max by (instance) (memstat_type_limit_bytes{%s,allocator="memcg",type=%%q}) - max by (instance) (memstat_type_bytes{%s,allocator="memcg",type=%%q})) * 3600 / %%f' % [

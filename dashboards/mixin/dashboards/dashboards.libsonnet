@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The dashboards, by the names of the files that Grafana loads; and the rules as one object for the Prometheus operator.
+// The dashboards, by the names of the files that Grafana loads; and the rules as one object for the Prometheus operator, with those that
+// give control groups the names of their pods.
 {
   local c = self._config,
   local g = (import '../lib/grafana.libsonnet')(c),
@@ -11,10 +12,11 @@
     'daemon.json': g.dashboard('daemon', (import 'daemon.libsonnet')(c, g)),
   },
 
+  kubernetesRules:: (import '../kubernetes.libsonnet')(c),
   kubernetesPrometheusRule:: {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
     metadata: { name: 'memstatd', labels: { app: 'memstatd' } },
-    spec: { groups: $.prometheusRules.groups + $.prometheusAlerts.groups },
+    spec: { groups: $.prometheusRules.groups + [$.kubernetesRules] + $.prometheusAlerts.groups },
   },
 }

@@ -9,7 +9,7 @@ function(c, g)
   local stat = { kind: 'stat', width: 4, height: 5 };
   local lines = { kind: 'timeseries', min: 0 };
   local bars = { kind: 'bars', width: 12, height: 10 };
-  local ranked = 'allocator=~"$allocator",type=~"$type",type!~"%s"' % c.notRankedTypes;
+  local ranked = 'allocator=~"$allocator",allocator!~"%s",type=~"$type",type!~"%s"' % [c.notRanked, c.notRankedTypes];
   {
     title: 'memstatd: fleet',
     description: 'Kernel memory of all hosts. Needs the recording rules.',

@@ -40,7 +40,7 @@ function(c, g)
         bars { title: 'Grew most since yesterday', unit: 'bytes', width: 8, height: 6,
                description: 'Types that have more than at this hour of yesterday, by medians of half an hour. Types whose memory is counted in another one are left out. From the recording rules, which need a day.',
                empty: 'nothing grew, or there is no yesterday yet',
-               queries: [['topk(5, last_over_time(%s[15m]) > 0)' % of('instance_allocator_type:memstat_type_bytes:growth1d', 'type!~"%s"' % c.notRankedTypes), host + ' {{allocator}} {{type}}']] },
+               queries: [['topk(5, last_over_time(%s[15m]) > 0)' % of('instance_allocator_type:memstat_type_bytes:growth1d', ranked), host + ' {{allocator}} {{type}}']] },
         bars { title: 'Failed', unit: 'short', decimals: 0, width: 8, height: 6, thresholds: [[1, 'red']],
                description: 'Allocations that failed in the time shown, and processes that were killed. Linux counts failures of few allocators, FreeBSD no kills.',
                empty: 'nothing failed',

@@ -20,12 +20,14 @@ local get(object, key, default) = if std.objectHas(object, key) then object[key]
 
 function(config) {
   local cluster = config.clusterLabels[:1],
+  // Matchers of all queries, with those of the configuration. Locals are computed once, fields each time that they are asked for.
+  local matchers(list) = std.join(',', [part for part in [config.selector] + list if part != '']),
+  local fleetMatchers = matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job']]),
+  local hostMatchers = matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job', 'instance']]),
   // Variables of hosts, from left to right.
   hostVariables:: cluster + ['job', 'instance'],
-  // Matchers of all queries, with those of the configuration.
-  local matchers(list) = std.join(',', [part for part in [config.selector] + list if part != '']),
-  fleetMatchers:: matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job']]),
-  hostMatchers:: matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job', 'instance']]),
+  fleetMatchers:: fleetMatchers,
+  hostMatchers:: hostMatchers,
 
   local address(name, variables) = '/d/memstatd-' + name + '?${datasource:queryparam}'
                                    + std.join('', ['&' + variable for variable in variables]) + '&${__url_time_range}',
@@ -34,7 +36,8 @@ function(config) {
     targetBlank: false, includeVars: keeps, keepTime: keeps,
   },
   local names = ['fleet', 'host', 'type', 'daemon'],
-  local panelLinks(name) = [
+  local panelLinks = { [name]: linksOf(name) for name in names },
+  local linksOf(name) = [
     link(other, address(other, ['${%s:queryparam}' % v for v in cluster + ['job'] + if other == 'fleet' || name == 'fleet' then [] else ['instance']]), false)
     for other in names if other != name
   ],
@@ -146,7 +149,7 @@ function(config) {
 
   local made(panel, place, name) = {
     id: place.id, type: get(kinds, panel.kind, panel.kind), title: panel.title, description: panel.description,
-    gridPos: { h: place.h, w: place.w, x: place.x, y: place.y }, links: panelLinks(name), options: options(panel),
+    gridPos: { h: place.h, w: place.w, x: place.x, y: place.y }, links: panelLinks[name], options: options(panel),
   } + (if panel.kind == 'text' then {} else {
          datasource: datasource,
          fieldConfig: { defaults: defaults(panel), overrides: overrides(panel) },

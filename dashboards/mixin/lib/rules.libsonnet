@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How rules and texts are put together.
 function(config) {
-  local this = self,
-  hostLabels:: config.clusterLabels + ['job', 'instance'],
+  // Locals are computed once, fields each time that they are asked for.
+  local hostLabels = config.clusterLabels + ['job', 'instance'],
+  local host = std.join(', ', hostLabels),
+  local hostMatchers = std.join(',', ['%s=%%q' % label for label in hostLabels]),
+  local hostArguments = std.join(' ', ['$labels.' + label for label in hostLabels]),
+  local hostName = '{{ $labels.instance }}' + (
+    if config.clusterLabels == [] then '' else '{{ with $labels.%s }} ({{ . }}){{ end }}' % config.clusterLabels[0]
+  ),
+  local hostLink = std.join('&', ['var-%s={{ $labels.%s | urlquery }}' % [label, label] for label in config.clusterLabels[:1] + ['job', 'instance']]),
+
+  hostLabels:: hostLabels,
   // For by (...), on (...): what names a host, and more.
-  host:: std.join(', ', self.hostLabels),
-  hostAnd(labels):: std.join(', ', self.hostLabels + labels),
+  host:: host,
+  hostAnd(labels):: std.join(', ', hostLabels + labels),
   fleet:: std.join(', ', config.clusterLabels + ['job']),
   fleetAnd(labels):: std.join(', ', config.clusterLabels + ['job'] + labels),
 
@@ -15,12 +24,10 @@ function(config) {
     if all == '' then '' else '{' + all + '}'
   ),
   // A comparison with a part of each host's memory.
-  partOfMemory(part):: '> on (%s) group_left () (%g * %s)' % [self.host, part, self.of('memstat_memory_total_bytes')],
+  partOfMemory(part):: '> on (%s) group_left () (%g * %s)' % [host, part, self.of('memstat_memory_total_bytes')],
 
   // In a text.
-  hostName:: '{{ $labels.instance }}' + (
-    if config.clusterLabels == [] then '' else '{{ with $labels.%s }} ({{ . }}){{ end }}' % config.clusterLabels[0]
-  ),
+  hostName:: hostName,
   bytes:: '{{ $value | humanize1024 }}B',
   percent:: '{{ $value | humanizePercentage }}',
   // "2", "1500" or "33k": `$value` as a person says it.
@@ -34,9 +41,14 @@ function(config) {
                                       + '{{ . | first | value | humanize1024 }}B' + after + '{{ end }}',
   // The time of day that many seconds ago.
   ago(seconds):: '{{ with query "time() - %d" }}{{ . | first | value | humanizeTimestamp }}{{ end }}' % seconds,
+  // The pod and container that a control group is, where kube-state-metrics knows them: see ../kubernetes.libsonnet.
+  podName:: '{{ with $labels.container_id }}{{ with printf `kube_pod_container_info{container_id=~".+://%s"}` . | query }}{{ with first . }}'
+            + ', which is container {{ .Labels.container }} of pod {{ .Labels.namespace }}/{{ .Labels.pod }},{{ end }}{{ end }}{{ else }}'
+            + '{{ with $labels.pod_uid }}{{ with printf `kube_pod_info{uid=%q}` . | query }}{{ with first . }}'
+            + ', which is pod {{ .Labels.namespace }}/{{ .Labels.pod }},{{ end }}{{ end }}{{ end }}{{ end }}',
   // Matchers of the alert's own host in a query of a text, and the arguments for them.
-  hostMatchers:: std.join(',', ['%s=%%q' % label for label in self.hostLabels]),
-  hostArguments:: std.join(' ', ['$labels.' + label for label in self.hostLabels]),
+  hostMatchers:: hostMatchers,
+  hostArguments:: hostArguments,
 
   record(name, expr):: { record: name, expr: expr },
 
@@ -50,9 +62,9 @@ function(config) {
       summary: summary,
       description: description,
       runbook_url: config.runbookBase + '#' + std.asciiLower(name),
-      dashboard_url: config.grafanaBase + '/d/memstatd-' + dashboard + '?' + std.join('&', [
-        'var-%s={{ $labels.%s | urlquery }}' % [label, label]
-        for label in config.clusterLabels[:1] + ['job', 'instance'] + labels
+      dashboard_url: config.grafanaBase + '/d/memstatd-' + dashboard + '?' + hostLink + std.join('', [
+        '&var-' + label + '={{ $labels.' + label + ' | urlquery }}'
+        for label in labels
       ]),
     },
   },
