@@ -39,8 +39,8 @@ def variables(system):
 
 
 @contextlib.contextmanager
-def scraped(*arguments):
-    """The Prometheus, from its first scrape on. `arguments`: of it, beside its own."""
+def scraped():
+    """The Prometheus, from its first scrape on."""
     with program.temporary_folder() as folder:
         rules = shipped_rules.write(folder)
         captures.write_file(os.path.join(folder, "memstatd.yaml"), MEMSTATD)
@@ -52,5 +52,5 @@ def scraped(*arguments):
                 program.Daemon("--replay", os.path.join(folder, "linux"), *options) as other:
             config = PROMETHEUS.format(rules=rules, freebsd=f"{one.host}:{one.port}",
                                        linux=f"{other.host}:{other.port}")
-            with prometheus_server.prometheus(os.path.join(folder, "prometheus"), None, *arguments, config=config) as server:
+            with prometheus_server.prometheus(os.path.join(folder, "prometheus"), None, config=config) as server:
                 yield server
