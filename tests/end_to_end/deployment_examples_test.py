@@ -88,13 +88,17 @@ class Examples(unittest.TestCase):
 
     def test_pods_and_containers_get_names(self):
         """By what kube-state-metrics shows of them, which calls pods by UID and containers by runtime and ID."""
-        group = next(group for group in documents("kubernetes", "prometheusrule.yaml")[0]["spec"]["groups"] if group["name"] == "memstat-kubernetes")
+        groups = {group["name"]: group for group in documents("kubernetes", "prometheusrule.yaml")[0]["spec"]["groups"]}
+        group = groups["memstat-kubernetes"]
+        alert = next(rule for rule in groups["memstat-groups"]["rules"] if rule["alert"] == "MemstatControlGroupKernelMemory")
+        alert = {**alert, "for": "0m", "annotations": {"description": alert["annotations"]["description"]}}
         pod, container = GROUPS[0].rpartition("/")[0], GROUPS[0]
         series = [(f'memstat_type_bytes{{allocator="memcg",type="{pod}",pod_uid="{UID}",job="memstatd",instance="n1"}}', 300),
                   (f'memstat_type_bytes{{allocator="memcg",type="{container}",pod_uid="{UID}",container_id="{CONTAINER}",job="memstatd",instance="n1"}}', 200),
                   ('memstat_type_bytes{allocator="memcg",type="/system.slice",job="memstatd",instance="n1"}', 900),
                   (f'memstat_memcg_kernel_bytes{{group="{pod}",pod_uid="{UID}",job="memstatd",instance="n1"}}', 30),
                   (f'memstat_memcg_kernel_bytes{{group="{container}",pod_uid="{UID}",container_id="{CONTAINER}",job="memstatd",instance="n1"}}', 20),
+                  (f'memstat_type_limit_bytes{{allocator="memcg",type="{container}",job="memstatd",instance="n1"}}', 25),
                   # Two of kube-state-metrics say the same.
                   *((f'kube_pod_info{{uid="{UID}",namespace="shop",pod="cart-7d9",node="n1",instance="{ksm}"}}', 1) for ksm in ("k1", "k2")),
                   (f'kube_pod_container_info{{uid="{UID}",namespace="shop",pod="cart-7d9",container="app",container_id="containerd://{CONTAINER}",instance="k1"}}', 1)]
@@ -106,12 +110,16 @@ class Examples(unittest.TestCase):
         test = {"rule_files": ["rules.yml"], "tests": [{
             "input_series": [{"series": name, "values": f"{value}x5"} for name, value in series],
             "promql_expr_test": [{"expr": name.partition("{")[0], "eval_time": "3m", "exp_samples": [{"labels": name, "value": value}]}
-                                 for name, value in expected.items()]}]}
+                                 for name, value in expected.items()],
+            "alert_rule_test": [{"alertname": alert["alert"], "eval_time": "3m", "exp_alerts": [{
+                "exp_labels": {"job": "memstatd", "instance": "n1", "group": container, "pod_uid": UID, "container_id": CONTAINER, **alert["labels"]},
+                "exp_annotations": {"description": f"n1: 80% of the limit of control group {container} (container app of pod shop/cart-7d9) is memory that the "
+                                    "kernel took for it (slab, page tables, sockets), which sizes of its programs do not show."}}]}]}]}
         self.assertEqual({rule["record"] for rule in group["rules"]}, {name.partition("{")[0] for name in expected})
         if not shutil.which("promtool"):
             self.skipTest("promtool is not installed (Debian package prometheus)")
         with program.temporary_folder() as folder:
-            captures.write_file(os.path.join(folder, "rules.yml"), yaml.safe_dump({"groups": [group]}))
+            captures.write_file(os.path.join(folder, "rules.yml"), yaml.safe_dump({"groups": [group, {"name": "alert", "rules": [alert]}]}))
             captures.write_file(os.path.join(folder, "test.yml"), yaml.safe_dump(test))
             done = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=folder, capture_output=True, text=True, timeout=250, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -26,7 +26,7 @@ function(c, l)
       deepest(lacking),
       '0m', 'warning', 'group',
       'A control group ran out of memory on ' + l.hostName,
-      l.hostName + ': control group {{ $labels.type }}' + l.podName + ' or one below it that is gone or not listed, ran out of memory '
+      l.hostName + ': control group {{ $labels.type }}' + l.podName + ', or one below it that is gone or not listed, ran out of memory '
       + l.times('once', 'times') + ' in the last 15 minutes; the kernel usually kills a process in it.',
       'host',
     ),
@@ -40,7 +40,7 @@ function(c, l)
     ),
     l.alert(
       'MemstatControlGroupKernelMemory',
-      '%s / on (%s, group) %s > %g' % [kernel, l.host, limit, c.groupKernelShare],
+      '%s / on (%s, group) group_left () %s > %g' % [kernel, l.host, limit, c.groupKernelShare],
       '20m', 'warning', 'group',
       'The kernel holds most of a control group\'s memory on ' + l.hostName,
       l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }}' + l.podName + ' is memory that the kernel took for it (slab, '

@@ -43,9 +43,9 @@ function(config) {
   ago(seconds):: '{{ with query "time() - %d" }}{{ . | first | value | humanizeTimestamp }}{{ end }}' % seconds,
   // The pod and container that a control group is, where kube-state-metrics knows them: see ../kubernetes.libsonnet.
   podName:: '{{ with $labels.container_id }}{{ with printf `kube_pod_container_info{container_id=~".+://%s"}` . | query }}{{ with first . }}'
-            + ', which is container {{ .Labels.container }} of pod {{ .Labels.namespace }}/{{ .Labels.pod }},{{ end }}{{ end }}{{ else }}'
+            + ' (container {{ .Labels.container }} of pod {{ .Labels.namespace }}/{{ .Labels.pod }}){{ end }}{{ end }}{{ else }}'
             + '{{ with $labels.pod_uid }}{{ with printf `kube_pod_info{uid=%q}` . | query }}{{ with first . }}'
-            + ', which is pod {{ .Labels.namespace }}/{{ .Labels.pod }},{{ end }}{{ end }}{{ end }}{{ end }}',
+            + ' (pod {{ .Labels.namespace }}/{{ .Labels.pod }}){{ end }}{{ end }}{{ end }}{{ end }}',
   // Matchers of the alert's own host in a query of a text, and the arguments for them.
   hostMatchers:: hostMatchers,
   hostArguments:: hostArguments,
