@@ -29,7 +29,7 @@ def answered(server, name, dashboard, system):
     now = time.time()
     variables = {**replayed_systems.variables(system), **(CHOSEN[system] if name == "type" else {})}
     panels = []
-    for panel in dashboard["panels"]:
+    for panel in grafana.opened(dashboard):
         answers = []
         for target in panel.get("targets", []):
             expression = grafana.substitute(target["expr"], variables)

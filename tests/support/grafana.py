@@ -25,6 +25,20 @@ def panels(dashboard):
     return [panel for panel in dashboard["panels"] + inside if panel["type"] != "row"]
 
 
+def opened(dashboard):
+    """Panels from top to bottom with all rows open, as they stand after a click on the headings."""
+    found, below = [], 0
+
+    def moved(panel):
+        return {**panel, "gridPos": {**panel["gridPos"], "y": panel["gridPos"]["y"] + below}}
+    for panel in dashboard["panels"]:
+        inside = panel.get("panels", [])
+        found += [moved({**panel, "panels": []})] + [moved(one) for one in inside]
+        if inside:
+            below += max(one["gridPos"]["y"] + one["gridPos"]["h"] for one in inside) - panel["gridPos"]["y"] - 1
+    return found
+
+
 def queries(dashboard):
     """(panel, target) of every query."""
     return [(panel, target) for panel in panels(dashboard) for target in panel.get("targets", [])]
