@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""CPU that the shipped rules take of a real Prometheus, by group: rules_bench.py MEMSTATD [HOSTS]. Needs the package prometheus, and about
+six minutes for 200 hosts. Prints a table, and as the last line a JSON object.
+
+Each host shows the page of a captured Linux 7.2 at tier `default`, with the tables of another machine of that kernel, and every figure
+changes a little at every scrape. What rules look back at is made beforehand: 40 minutes of every series that a rule names, seven hours of
+limits, three days of recorded medians. Then the server scrapes all hosts once a minute and computes one group again and again: the CPU time of the
+process (/proc/PID/stat) above what it takes without that group, by evaluation and host. CPU time and not the clock's, so that what else
+the machine does counts little; its load is printed.
+"""
+import contextlib
+import http.server
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RULES = ROOT / "dashboards" / "prometheus"
+PAGES = [ROOT / "tests" / "fixtures" / "captures" / f"linux-7.2-2cpu{name}.tar.zst" for name in ("", "-tables")]
+MINUTE, HOUR, DAY = 60, 3600, 86400
+MOST_MS = 2.0  # of CPU a host and minute
+SHARE_KEPT = 0.002  # leakSmallest of the mixin
+EVALUATIONS = 6
+IDLE_SECONDS = 60
+SECONDS = {"s": 1, "m": MINUTE, "h": HOUR}
+
+
+def series_of(memstatd):
+    """[(name and labels without the end brace, value, is a counter)] of the page of one host."""
+    found = {}
+    for capture in PAGES:
+        page = subprocess.run([memstatd, "--replay", str(capture), "--once", "--tier", "default"], check=True, capture_output=True, text=True).stdout
+        counters = set(re.findall(r"^# TYPE (\S+) counter", page, re.MULTILINE))
+        for line in page.splitlines():
+            match = re.match(r"([\w:]+)(?:\{(.*)\})? (\S+)$", line)
+            if match:
+                labels = match.group(2) + "," if match.group(2) else ""
+                found.setdefault(match.group(1) + "{" + labels, (float(match.group(3)), match.group(1) in counters or match.group(1).endswith(("_bucket", "_count", "_sum"))))
+    return [(name, value, is_counter) for name, (value, is_counter) in found.items()]
+
+
+def figure(value, is_counter, minute):
+    """What a series says then: all move."""
+    if is_counter:
+        return value + minute * 3
+    return value if value <= 1 else value * (1 + 0.01 * random.random())
+
+
+def lines(series, hosts, start, end, step, shift=0):
+    """OpenMetrics lines of these series of all hosts."""
+    for name, value, is_counter in series:
+        for host in range(hosts):
+            head = f'{name}job="memstatd",instance="host{host}"}}'
+            for now in range(start + host % step, end, step):
+                moved = int(now) if "poll_timestamp" in name else figure(value + shift * (now - end) / DAY, is_counter, now // MINUTE % 100000)
+                yield f"{head} {moved:.10g} {now}\n"
+
+
+def history(folder, series, hosts, end):
+    """Blocks of what lies behind."""
+    total = next(value for name, value, _ in series if name.startswith("memstat_memory_total_bytes"))
+    kept = [(name.replace("memstat_type_bytes", "instance_allocator_type:memstat_type_bytes:median30m"), value, False)
+            for name, value, _ in series if name.startswith("memstat_type_bytes{") and value > SHARE_KEPT * total
+            and not re.search('allocator="(memcg|process|page|table|zswap|call_site|hugetlb|cma)"', name)]
+    recorded = [("instance:memstat_kernel_held_bytes:median30m{", total / 10, False), ("instance:memstat_unaccounted_bytes:median30m{", total / 50, False)]
+    ratios = [entry for entry in series if entry[0].startswith(("memstat_type_limit_used_ratio", "memstat_poll_timestamp"))]
+    rules = "".join((RULES / name).read_text() for name in ("recording_rules.yml", "alerts.yml"))
+    named = [entry for entry in series if entry[0].partition("{")[0] in rules]
+    held = [("instance:memstat_kernel_held_bytes:sum{", total / 10, False)]
+    parts = {"days": lines(kept + recorded, hosts, end - 3 * DAY - 40 * MINUTE, end, 10 * MINUTE, total / 100),
+             "hours": lines(ratios, hosts, end - 7 * HOUR, end - 40 * MINUTE, MINUTE),
+             "minutes": lines(named + held, hosts, end - 40 * MINUTE, end, MINUTE)}
+    for name, made in parts.items():
+        path = folder / f"{name}.om"
+        with open(path, "w", encoding="ascii", buffering=1 << 20) as file:
+            file.writelines(made)
+            file.write("# EOF\n")
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=168h", "openmetrics", "--quiet", str(path), str(folder / "data")],
+                       check=True, stdout=subprocess.DEVNULL)
+        path.unlink()
+    return len(kept)
+
+
+class Hosts(http.server.BaseHTTPRequestHandler):
+    """The pages of all hosts; which one is asked for does not matter, since each has figures of its own."""
+    protocol_version = "HTTP/1.1"
+    series = ()
+
+    def do_GET(self):
+        minute = int(time.time()) // MINUTE % 100000
+        body = "".join(f"{name.rstrip(',{')}{'}' if name[-1] != '{' else ''} {time.time() if 'poll_timestamp' in name else figure(value, is_counter, minute):.10g}\n"
+                       for name, value, is_counter in self.series).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Prometheus:
+    def __init__(self, folder, hosts, port):
+        self.folder, self.hosts, self.port = folder, hosts, port
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+        self.configure([])
+        with open(folder / "log", "wb") as log:
+            self.process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data", "--web.enable-lifecycle",
+                                             "--storage.tsdb.retention.time=30d", f"--web.listen-address={self.address}"], stdout=log, stderr=log)
+        deadline = time.monotonic() + 120
+        while not self.answers("/-/ready"):
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise SystemExit((folder / "log").read_text()[-3000:])
+            time.sleep(0.2)
+
+    def answers(self, path, data=None):
+        with contextlib.suppress(OSError):
+            with urllib.request.urlopen(f"http://{self.address}{path}", data=data, timeout=60) as response:
+                return response.read().decode()
+        return None
+
+    def configure(self, groups):
+        (self.folder / "rules.yml").write_text(yaml.safe_dump({"groups": groups}))
+        targets = [{"targets": [f"127.0.0.1:{self.port}"], "labels": {"instance": f"host{host}", "__param_host": str(host)}} for host in range(self.hosts)]
+        (self.folder / "prometheus.yml").write_text(yaml.safe_dump({
+            "global": {"scrape_interval": "1m", "scrape_timeout": "50s", "evaluation_interval": "1m"}, "rule_files": ["rules.yml"],
+            "scrape_configs": [{"job_name": "memstatd", "static_configs": targets}]}))
+
+    def reload(self, groups):
+        self.configure(groups)
+        if self.answers("/-/reload", b"") is None:
+            raise SystemExit((self.folder / "log").read_text()[-3000:])
+
+    def cpu(self):
+        """Seconds on a processor since its start, of all threads."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def metric(self, name, group):
+        return sum(float(value) for value in re.findall(rf'^{name}\{{rule_group="[^"]*;{group}"[^}}]*\}} (\S+)$', self.answers("/metrics") or "", re.MULTILINE))
+
+    def answers_of(self, expression):
+        done = json.loads(self.answers("/api/v1/query?" + urllib.parse.urlencode({"query": expression})))
+        return [float(entry["value"][1]) for entry in done["data"]["result"]]
+
+    def measure(self, group, others, idle):
+        """(CPU ms of one evaluation, its duration in ms). `idle`: CPU time a second that the server takes for all else."""
+        name = group["name"]
+        hurried = {**group, "interval": "5s"}
+        self.reload(others + [hurried])
+        while self.metric("prometheus_rule_group_iterations_total", name) < 2:  # the first one reads what no other has read
+            time.sleep(2)
+        count, cpu, start = self.metric("prometheus_rule_group_iterations_total", name), self.cpu(), time.monotonic()
+        time.sleep(5 * EVALUATIONS)
+        used, passed = self.cpu() - cpu, time.monotonic() - start
+        done = self.metric("prometheus_rule_group_iterations_total", name) - count
+        used -= idle * passed
+        return 1000 * used / done, 1000 * self.metric("prometheus_rule_group_last_duration_seconds", name)
+
+    def rate(self, seconds):
+        cpu, start = self.cpu(), time.monotonic()
+        time.sleep(seconds)
+        return (self.cpu() - cpu) / (time.monotonic() - start)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def seconds(interval):
+    return int(interval[:-1]) * SECONDS[interval[-1]]
+
+
+def measured(folder, memstatd, hosts):
+    groups = [group for name in ("recording_rules.yml", "alerts.yml") for group in yaml.safe_load((RULES / name).read_text())["groups"]]
+    series = series_of(memstatd)
+    Hosts.series = series
+    kept = history(folder, series, hosts, int(time.time()))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hosts)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    prometheus = Prometheus(folder, hosts, server.server_address[1])
+    try:
+        time.sleep(70)  # every host is scraped once
+        idle = prometheus.rate(IDLE_SECONDS)
+        host_group = groups[0]
+        rows = []
+        for group in groups:
+            others = [] if group is host_group else [host_group]
+            cost, wall = prometheus.measure(group, others, idle + (rows[0]["cpu_ms"] / 1000 / seconds(host_group["interval"]) if others else 0))
+            rows.append({"group": group["name"], "rules": len(group["rules"]), "interval_s": seconds(group["interval"]), "cpu_ms": cost, "duration_ms": wall})
+        failing = re.findall(r'^prometheus_rule_evaluation_failures_total\{.*\} ([1-9]\S*)$', prometheus.answers("/metrics"), re.MULTILINE)
+        return {"hosts": hosts, "series": len(series), "medians_a_host": kept, "idle_cpu": idle, "groups": rows, "failures": len(failing),
+                "recorded_medians": len(prometheus.answers_of("instance_allocator_type:memstat_type_bytes:median30m")), "load": os.getloadavg()[0]}
+    finally:
+        prometheus.stop()
+        server.shutdown()
+
+
+def main():
+    if not shutil.which("prometheus"):
+        print("prometheus is not installed (Debian package prometheus)")
+        return 77
+    memstatd, hosts = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    random.seed(1)
+    with tempfile.TemporaryDirectory(prefix="memstat-rules-") as folder:
+        result = measured(pathlib.Path(folder), memstatd, hosts)
+    total = 0
+    print(f"{result['hosts']} hosts x {result['series']} series, {result['medians_a_host']} types of each in the medians; load of the machine {result['load']:.1f}")
+    print("| group | rules | every | CPU a host and evaluation | CPU a host and minute |\n|---|---|---|---|---|")
+    for row in result["groups"]:
+        a_host = row["cpu_ms"] / hosts
+        a_minute = a_host * MINUTE / row["interval_s"]
+        total += a_minute
+        print(f"| `{row['group']}` | {row['rules']} | {row['interval_s'] // MINUTE} min | {a_host:.3f} ms | {a_minute:.3f} ms |")
+    print(f"all rules: {total:.2f} ms a host and minute, at most {MOST_MS} wanted; 10 000 hosts take {math.ceil(total * 10000 / MINUTE / 10)} % of one core; "
+          f"scrapes and all else {result['idle_cpu'] * 1000 * MINUTE / hosts:.2f} ms")
+    print(json.dumps({**result, "total_ms": total}))
+    return 0 if total <= MOST_MS and not result["failures"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
