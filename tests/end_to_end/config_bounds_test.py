@@ -109,14 +109,15 @@ class ConfigBounds(unittest.TestCase):
                 with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as file:
                     return int(re.search(r"^VmRSS:\s+(\d+)", file.read(), re.MULTILINE)[1])
             before = resident_kib()
-            for round_number, name in enumerate(("lists in lists", *DEAR_TO_PARSE), 1):
+            reloads = ("lists in lists", *DEAR_TO_PARSE)
+            for round_number, name in enumerate(reloads, 1):
                 captures.write_file(self.config, dear_text(name))
                 daemon.process.send_signal(signal.SIGHUP)
                 daemon.wait_log("the configuration was not reloaded", round_number)
                 daemon.wait_page(lambda now: now.number("memstat_config_last_reload_successful") == 0, "the failed reload")
                 program.wait_until(lambda: resident_kib() - before < GIVEN_BACK_WITHIN_KIB,
                                    lambda: f"the memory of {name}: {before} KiB before, {resident_kib()} KiB now")
-            print(f"resident: {before} KiB before, {resident_kib()} KiB after three reloads of a megabyte")
+            print(f"resident: {before} KiB before, {resident_kib()} KiB after {len(reloads)} reloads of a megabyte")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
+import page  # noqa: E402
 import program  # noqa: E402
 
 ATTACK = os.path.join(program.SOURCE_DIR, "tests", "bench", "front_attack.py")
@@ -109,6 +110,18 @@ def sources(now):
 
 
 class FileTableFull(unittest.TestCase):
+    def test_the_poll_that_sees_it_full_counts_a_hit(self):
+        with program.temporary_folder() as folder:
+            capture = captures.write_capture(folder, [{"fs/proc/sys/fs/file-nr": f"{count}\t0\t1000\n"} for count in
+                                                      (900, 999, 1000, 1000, 990, 1000)])
+            hits = []
+            for polls in range(1, 7):
+                now, problems = page.check(program.run("--once", "--replay", capture, "--polls", str(polls)).stdout)
+                self.assertEqual(problems, [])
+                hits.append(now.number("memstat_type_limit_hits_total", allocator="table", type="files"))
+            self.assertEqual(hits, [0, 0, 1, 1, 1, 2])
+            self.assertEqual(now.number("memstat_type_limit_used_ratio", allocator="table", type="files"), 1)
+
     def test_memstatd_answers_and_sources_that_cannot_open_their_files_have_failed(self):
         with program.temporary_folder() as folder:
             table = FullTable(folder)
