@@ -40,7 +40,7 @@ Result<PageFilter> filter_of(const Snapshot& snapshot, const PageRequest& wanted
 
 void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding coding) {
   response.content_type = content_type(format);
-  response.headers.reserve(2);
+  response.headers.reserve(coding == ContentCoding::kGzip ? 2 : 1);
   response.headers.emplace_back("Vary", "Accept, Accept-Encoding");
   if (coding == ContentCoding::kGzip) response.headers.emplace_back("Content-Encoding", "gzip");
 }

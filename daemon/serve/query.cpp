@@ -41,6 +41,7 @@ std::string shown(std::string_view text) {
 
 Result<PageRequest> parse_page_request(std::string_view query) {
   PageRequest request;
+  if (query.empty()) return request;  // as almost every scraper asks
   std::string key;
   std::string value;
   while (!query.empty()) {
