@@ -22,6 +22,8 @@
 #include "daemon/listings.h"
 #include "daemon/options.h"
 #include "daemon/out_of_memory.h"
+#include "daemon/poll/capture_bound.h"
+#include "daemon/poll/missing_mounts.h"
 #include "daemon/poll/pacer.h"
 #include "daemon/poll/poll_recorder.h"
 #include "daemon/poll/recorder.h"
@@ -47,7 +49,9 @@ constexpr std::chrono::milliseconds kStopTime{8000};
 #else
 constexpr std::chrono::milliseconds kStopTime{1500};
 #endif
+constexpr std::chrono::milliseconds kRecordingTime = kStopTime * 2 / 3;  // so that it can say why it is not whole
 constexpr std::chrono::milliseconds kLogPatience{200};
+constexpr auto kNoDeadline = std::chrono::steady_clock::time_point::max();
 
 bool print(std::string_view text) {
   if (text.empty()) return true;  // a page without types may be no memory at all, which fwrite does not take
@@ -91,7 +95,7 @@ class App {
   Result<void> open_kernel();
   Result<void> listen();
   int once();
-  bool finish_recording(PollRecorder& recorder);
+  bool finish_recording(PollRecorder& recorder, std::chrono::steady_clock::time_point due = kNoDeadline);
   int serve();
   int serve(Serving& serving);
   int fail(std::string_view message);
@@ -120,7 +124,9 @@ class App {
   CapturedKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
   std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
-  bool recording_hangs_ = false;  // its thread still uses what we own
+  bool recording_hangs_ = false;                 // its thread still uses what we own
+  std::atomic<bool> is_recording_open_ = false;  // not finished yet
+  std::atomic<bool> has_polled_all_ = false;     // as many as --polls says
   std::optional<Textfile> textfile_;
   std::unique_ptr<TextfileWriter> textfile_writer_;
   std::shared_ptr<KernelView> view_;
@@ -146,12 +152,16 @@ Result<void> App::open_kernel() {
   const bool is_replay = !options_.replay.empty();
   // A directory is read poll by poll, which the account that root becomes may not be allowed to.
   const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
-  auto opened =
-      open_view(is_replay ? options_.replay : std::string(kLiveReference),
-                {.takes_poll = false, .load_now = will_drop, .max_bytes = options_.replay_max.value_or(kMaxCaptureBytes)});
+  const Result<std::uint64_t> max_bytes = is_replay ? capture_bound(options_.replay_max) : kMaxCaptureBytes;
+  if (!max_bytes) return max_bytes.error();
+  auto opened = open_view(is_replay ? options_.replay : std::string(kLiveReference),
+                          {.takes_poll = false, .load_now = will_drop, .max_bytes = *max_bytes});
   if (!opened) return opened.error();
   capture_ = opened->capture;
   view_ = std::move(opened->view);
+  if (!is_replay) {
+    for (const std::string& line : missing_mounts(*view_, all_sources())) log_.info(line);
+  }
   if (is_replay && capture_ == nullptr) {
     Error error;
     error.code = ErrorCode::kNotPresent;
@@ -173,6 +183,7 @@ Result<void> App::open_kernel() {
                                       .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
+    is_recording_open_ = true;
     view_ = recorder_->view();
     if (recorder_->path() != config_.capture.record) log_.info("recording to " + recorder_->path());
   }
@@ -220,17 +231,18 @@ int App::once() {
   return is_recorded ? kDone : kCouldNotRun;
 }
 
-bool App::finish_recording(PollRecorder& recorder) {
+bool App::finish_recording(PollRecorder& recorder, std::chrono::steady_clock::time_point due) {
   if (!recorder_) return true;
-  Result<void> finished = recorder.stop(std::chrono::seconds(1));
+  Result<void> finished = recorder.stop(std::chrono::seconds(1), due);
   // What could be written is packed all the same.
   if (finished || finished.error().code != ErrorCode::kTimeout) {
-    const Result<void> packed = recorder_->finish();
+    const Result<void> packed = recorder_->finish([due] { return std::chrono::steady_clock::now() >= due; });
     if (!packed) finished = packed;
   } else {
     recording_hangs_ = true;
   }
   if (!finished) log_.error("the recording is incomplete: " + to_string(finished.error()));
+  is_recording_open_ = false;
   return finished.has_value();
 }
 
@@ -338,8 +350,9 @@ int App::serve(Serving& serving) {
   log_.start_thread();
   serving.stop_deadline = std::make_unique<StopDeadline>([this] {
     log_.error("some work did not end in time; memstatd exits without it");
+    if (is_recording_open_) log_.error("the recording is incomplete: the disk does not respond in time");
     log_.flush(kLogPatience);
-    std::_Exit(kDone);
+    std::_Exit(is_recording_open_ ? kCouldNotRun : kDone);
   });
   serving.recorder = std::make_unique<PollRecorder>(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(),
                                                     PollRecorder::Manner::kInThread);
@@ -351,7 +364,10 @@ int App::serve(Serving& serving) {
     on_end = [this] { log_.info("the replay has ended; the last poll stays"); };
   } else {
     serving.feed = std::make_unique<LiveFeed>(clock_, metrics_, *serving.recorder, config_, options_.polls);
-    on_end = [] { kill(getpid(), SIGTERM); };
+    on_end = [this] {
+      has_polled_all_ = true;
+      kill(getpid(), SIGTERM);
+    };
   }
   if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
   serving.loop = std::make_unique<PollLoop>(*poller_, *serving.feed, on_end, [this] {
@@ -374,13 +390,19 @@ int App::serve(Serving& serving) {
   loop.start();
 
   const int signal = wait_for_signals(loop);
+  const auto asked = std::chrono::steady_clock::now();
   serving.stop_deadline->begin(kStopTime);
   log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   loop.stop();  // first, because requests may wait for a poll
   server_->stop();
   textfile_writer_.reset();
-  serving.stop_deadline->cancel();  // packing takes as long as it takes
-  const int status = finish_recording(*serving.recorder) ? kDone : kCouldNotRun;
+  // Who is there and wants the recording waits for it. A service manager does not: what is not packed goes into the archive
+  // of the next run.
+  const bool may_take_long = signal == SIGINT || has_polled_all_;
+  if (may_take_long) serving.stop_deadline->cancel();
+  const auto due = may_take_long ? kNoDeadline : asked + kRecordingTime;
+  const int status = finish_recording(*serving.recorder, due) ? kDone : kCouldNotRun;
+  serving.stop_deadline->cancel();
   log_.info("stopped");
   // A thread that is stuck in the kernel must not see its objects destroyed, and nobody can wait for it.
   if (poller_->stuck_count() != 0 || recording_hangs_ || file_.is_stuck()) {
@@ -430,6 +452,14 @@ int run_or_throw(int argc, const char* const* argv) {
   }
   if (options.check_config) {
     const std::string name = file.path().empty() ? "the built-in configuration" : file.path();
+    if (!config.textfile.empty()) {
+      // A directory that is not there yet may be there at the start; a path that is a directory stays wrong.
+      const auto textfile = Textfile::open(config.textfile);
+      if (!textfile && (textfile.error().system_errno == EISDIR || textfile.error().code == ErrorCode::kData)) {
+        complain(name + ": textfile: " + to_string(textfile.error()));
+        return kWrongUsage;
+      }
+    }
     if (!config.user.empty() && getpwnam(config.user.c_str()) == nullptr) {
       complain(name + ": user: this machine has no account " + memstat::quoted(config.user) +
                "; make it, or name another one");

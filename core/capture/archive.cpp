@@ -172,8 +172,7 @@ class MemberReader {
     if (bytes > limits_.total_bytes - total_) {
       return member_error(member.path, "exceeds the " + std::to_string(limits_.total_bytes) +
                                            " bytes that a capture may have when unpacked; if you trust this archive, raise "
-                                           "the bound: memstatd --replay-max 4GiB, or in the environment of memstatctl and "
-                                           "programs MEMSTAT_CAPTURE_MAX=4294967296");
+                                           "the bound in the environment: MEMSTAT_CAPTURE_MAX=4GiB");
     }
     total_ += bytes;
     return {};
@@ -446,11 +445,10 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
     const std::size_t at = path.rfind('@');
     const bool is_reference =
         failure == ENOENT && at != std::string::npos && at != 0 && ::stat(path.substr(0, at).c_str(), &status) == 0;
-    return system_error(path, failure,
-                        is_reference
-                            ? "cannot open the capture; what follows the last @ must be the number of a poll, from 0, "
-                              "and memstatd --replay takes a capture as a whole"
-                            : "cannot open the capture");
+    return system_error(
+        path, failure,
+        is_reference ? "cannot open the capture; after its last @ write the number of a poll, from 0, or leave both out"
+                     : "cannot open the capture");
   }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
   if (S_ISDIR(status.st_mode)) return open_capture_folder(path);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -34,7 +35,9 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
 /// says how, and gives the one top directory its name. Unfinished polls (NNNNNN.tmp) stay out. On the disk when it returns.
 /// Errors: system_error, kData for another ending, kNotPresent when this build has no libarchive; the file is then of no
 /// use.
-Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd);
+/// Ends with kTimeout once `must_stop`, which is asked before each member, says so.
+Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd,
+                          const std::function<bool()>& must_stop = {});
 
 /// Packs the capture in `folder` as `archive_path`: mode 0600, whole or absent (written beside its place and renamed).
 /// Errors: as above.

@@ -50,8 +50,8 @@ std::string said_by(archive* of) {
 /// Writes one tree of files into an archive.
 class ArchiveWriter {
  public:
-  ArchiveWriter(const CaptureFiles& files, archive* writer, std::string top)
-      : files_(files), writer_(writer), top_(std::move(top)), now_(std::time(nullptr)) {}
+  ArchiveWriter(const CaptureFiles& files, archive* writer, std::string top, const std::function<bool()>& must_stop)
+      : files_(files), writer_(writer), top_(std::move(top)), must_stop_(must_stop), now_(std::time(nullptr)) {}
 
   Result<void> add_tree(const std::string& path, int depth) {
     std::vector<std::string> names;
@@ -82,6 +82,7 @@ class ArchiveWriter {
 
  private:
   Result<void> add_header(const std::string& path, unsigned type, int mode, std::size_t size, const std::string& target) {
+    if (must_stop_ && must_stop_()) return system_error(files_.full_name(path), ETIMEDOUT, "there is no time to pack it");
     const Entry entry(::archive_entry_new());
     if (!entry) return system_error(files_.full_name(path), ENOMEM);
     ::archive_entry_set_pathname(entry.get(), (path.empty() ? top_ : top_ + "/" + path).c_str());
@@ -115,11 +116,13 @@ class ArchiveWriter {
   const CaptureFiles& files_;
   archive* writer_;
   std::string top_;
+  const std::function<bool()>& must_stop_;
   std::time_t now_;
   Buffer buffer_;
 };
 
-Result<void> write_archive(const CaptureFiles& files, const std::string& archive_path, bool compressed, int fd) {
+Result<void> write_archive(const CaptureFiles& files, const std::string& archive_path, bool compressed, int fd,
+                           const std::function<bool()>& must_stop) {
   const auto manifest = files.kind("manifest.yaml");
   if (!manifest) return manifest.error();
   if (*manifest != FileKind::kFile) return refused(files.name(), "is not a capture: it has no manifest.yaml");
@@ -139,7 +142,7 @@ Result<void> write_archive(const CaptureFiles& files, const std::string& archive
   std::string top = archive_path.substr(archive_path.rfind('/') + 1);
   top.resize(top.find(".tar"));
   if (!is_safe_component(top)) top = "capture";
-  if (auto added = ArchiveWriter(files, writer.get(), top).add_tree("", 0); !added) return added;
+  if (auto added = ArchiveWriter(files, writer.get(), top, must_stop).add_tree("", 0); !added) return added;
   if (::archive_write_close(writer.get()) != ARCHIVE_OK) return failed();
   return {};
 }
@@ -148,14 +151,15 @@ Result<void> write_archive(const CaptureFiles& files, const std::string& archive
 
 }  // namespace
 
-Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd) {
+Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd,
+                          const std::function<bool()>& must_stop) {
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
   const bool compressed = archive_path.ends_with(".tar.zst");
   if (!compressed && !archive_path.ends_with(".tar"))
     return refused(archive_path, "an archive's name must end in .tar or .tar.zst");
   Result<void> written;
   try {
-    written = write_archive(files, archive_path, compressed, fd);
+    written = write_archive(files, archive_path, compressed, fd, must_stop);
   } catch (const std::bad_alloc&) {
     written = system_error(archive_path, ENOMEM);
   }
@@ -165,6 +169,7 @@ Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_
 #else
   (void)files;
   (void)fd;
+  (void)must_stop;
   Error error;
   error.code = ErrorCode::kNotPresent;
   error.path = archive_path;

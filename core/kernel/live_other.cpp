@@ -17,7 +17,7 @@ class UnknownProcessMeter final : public ProcessMeter {
 Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
   Error error;
   error.code = ErrorCode::kNotPresent;
-  error.detail = "this system's kernel is neither Linux nor FreeBSD; only captures can be read here (--replay)";
+  error.detail = "this system's kernel is neither Linux nor FreeBSD; only captures can be read here";
   return error;
 }
 

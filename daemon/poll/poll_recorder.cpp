@@ -134,7 +134,7 @@ void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
   shared->written.notify_all();
 }
 
-Result<void> PollRecorder::stop(std::chrono::milliseconds patience) {
+Result<void> PollRecorder::stop(std::chrono::milliseconds patience, std::chrono::steady_clock::time_point due) {
   is_stopped_ = true;
   if (shared_ == nullptr) return {};
   Shared& shared = *shared_;
@@ -149,11 +149,12 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience) {
     const auto now = std::chrono::steady_clock::now();
     const std::uint64_t before = std::exchange(progress, shared.recording->progress());
     if (shared.queue.size() != left || progress != before) last_sign = now;
-    if (shared.has_stopped || now - last_sign < patience) continue;
+    if (shared.has_stopped || (now - last_sign < patience && now < due)) continue;
     lock.unlock();
     thread_.detach();
-    Error error = system_error(shared.recording->folder(), ETIMEDOUT,
-                               "the disk does not respond: up to " + std::to_string(left + 1) + " polls are not recorded");
+    Error error =
+        system_error(shared.recording->folder(), ETIMEDOUT,
+                     "the disk does not respond in time: up to " + std::to_string(left + 1) + " polls are not recorded");
     error.code = ErrorCode::kTimeout;
     return error;
   }

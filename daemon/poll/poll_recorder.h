@@ -50,10 +50,11 @@ class PollRecorder {
   std::optional<std::int64_t> begin(std::string_view label);
   void finish();
 
-  /// Waits until what is queued is written, at most so long after the disk last took a poll. Then: nothing, or why the
-  /// recording is not what it should be: the last poll could not be written; in place: any could not. An
-  /// error of kTimeout means that the thread hangs on the disk, with all that it uses.
-  Result<void> stop(std::chrono::milliseconds patience);
+  /// Waits until what is queued is written, at most so long after the disk last took a poll and in no case beyond `due`.
+  /// Then: nothing, or why the recording is not what it should be: the last poll could not be written; in place: any could
+  /// not. An error of kTimeout means that the thread still waits for the disk, with all that it uses.
+  Result<void> stop(std::chrono::milliseconds patience,
+                    std::chrono::steady_clock::time_point due = std::chrono::steady_clock::time_point::max());
 
  private:
   struct Shared;

@@ -108,13 +108,13 @@ std::vector<std::string> Recorder::writable_paths() const {
   return {work_folder_};
 }
 
-Result<void> Recorder::finish() {
+Result<void> Recorder::finish(const std::function<bool()>& must_stop) {
   if (archive_path_.empty()) return {};
   Result<void> result;
   if (auto files = recording_->open_files(); !files) {
     result = files.error();
   } else {
-    result = pack_capture(**files, archive_path_, archive_.get());
+    result = pack_capture(**files, archive_path_, archive_.get(), must_stop);
   }
   if (!result) {
     // An empty archive is taken up by the next run.

@@ -2,6 +2,7 @@
 // The recording of a daemon's life: to a directory, or to an archive that is packed at a clean stop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,9 +42,9 @@ class Recorder {
   /// Where files must stay writable.
   [[nodiscard]] std::vector<std::string> writable_paths() const;
 
-  /// After the last poll: packs the archive, if it is one. On an error the polls stay in the directory that the error names,
-  /// and a service that is started again goes on with them.
-  Result<void> finish();
+  /// After the last poll: packs the archive, if it is one, unless `must_stop` says that there is no time (kTimeout). On an
+  /// error the polls stay in the directory that the error names, and a service that is started again goes on with them.
+  Result<void> finish(const std::function<bool()>& must_stop = {});
 
  private:
   Recorder() = default;

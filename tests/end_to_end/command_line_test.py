@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import signal
 import socket
 import stat
 import sys
@@ -146,7 +147,7 @@ class CommandLine(unittest.TestCase):
     @program.needs_slabinfo
     def test_once_prints_every_metric_of_the_live_kernel(self):
         done = program.run("--once")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual((done.returncode, program.said(done.stderr)), (0, ""))
         read, problems = page.check(done.stdout)
         self.assertEqual(problems, [])
         self.assertGreater(len(read.by_type("memstat_type_bytes", "slab")), 20)
@@ -275,7 +276,7 @@ class Recordings(unittest.TestCase):
             for ending in ("", ".tar.zst"):
                 recording = os.path.join(folder, "recording" + ending)
                 done = program.run("--once", "--record", recording)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual((done.returncode, program.said(done.stderr)), (0, ""))
                 self.assertEqual(self.replayed(recording), type_lines(done.stdout))
 
     @program.needs_slabinfo
@@ -287,7 +288,7 @@ class Recordings(unittest.TestCase):
                     recording = os.path.join(folder, "recording" + ending)
                     with program.Daemon("--record", recording, "--interval", "100ms") as daemon:
                         daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count", source="linux_slabinfo") > 2, "a third poll")
-                        self.assertEqual(daemon.terminate()[0], 0)
+                        self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0)
                         # A machine with much else to do may be too slow for ten polls a second; that is counted, and no fault.
                         self.assertNotRegex(daemon.log, r" error: | warning: (?!recording: the disk does not keep up)")
                     done = program.run("--once", "--replay", recording)

@@ -4,6 +4,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,9 @@ import captures  # noqa: E402
 import ctl  # noqa: E402
 import preload  # noqa: E402
 import program  # noqa: E402
+
+
+STOP_SECONDS = 10.0 if program.SANITIZER else 2.0
 
 
 def listing(folder):
@@ -49,6 +53,14 @@ class Recording(unittest.TestCase):
         done = program.run("--once", "--replay", recording)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(b'memstat_type_bytes{allocator="slab",type="dentry"}', done.stdout)
+
+
+    def serve(self, record, *more):
+        with program.Daemon(*self.replay, "--record", record, *more) as daemon:
+            daemon.wait_log("the replay has ended")
+            # After SIGINT it packs however slow this machine is.
+            self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0, daemon.log)
+            return daemon.log
 
 
 class Target(Recording):
@@ -127,12 +139,6 @@ class Target(Recording):
 
 
 class Restart(Recording):
-    def serve(self, record, *more):
-        with program.Daemon(*self.replay, "--record", record, *more) as daemon:
-            daemon.wait_log("the replay has ended")
-            self.assertEqual(daemon.terminate()[0], 0, daemon.log)
-            return daemon.log
-
     def test_archives_of_restarts_are_numbered(self):
         os.chmod(self.folder, 0o755)
         os.mkdir(self.path("out"))
@@ -156,6 +162,7 @@ class Restart(Recording):
         captures.write_file(self.path("d.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 9000}}\n")
         with program.Daemon(*self.replay, "--config", self.path("c.yaml")) as daemon:
             daemon.wait_log("the replay has ended")
+            self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0, daemon.log)
         left = {name for name in os.listdir(self.path("out")) if not name.startswith(".")}
         self.assertEqual(left, {"a.tar", "a-2.tar", "a-7.tar", "a-8.tar", "b-2.tar", "a-x.tar"}, "too old")
         os.remove(self.path("out/a-8.tar"))
@@ -219,9 +226,42 @@ class Disk(Recording):
             self.assertLess(daemon.log.count("the disk does not keep up"), 4, daemon.log)
             hang.turn(True)
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="dropped") > 8, "dropped polls")
-            status, _ = daemon.terminate()
+            status, seconds = daemon.terminate()
             self.assertEqual(status, 1, daemon.log)
-            self.assertIn("the disk does not answer", daemon.log)
+            self.assertLess(seconds, STOP_SECONDS, daemon.log)
+            self.assertIn("the disk does not respond", daemon.log)
+
+    @program.needs_slabinfo
+    def test_a_slow_disk_does_not_hold_up_a_stop(self):
+        hang = preload.Hang(self.folder, "slow_disk.c")
+        with program.Daemon("--record", self.path("a"), "--interval", "100ms", environment=hang.environment) as daemon:
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > 1, "written polls")
+            hang.turn(700)  # ms; each poll makes directories, syncs and renames
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="dropped") > 0, "dropped polls")
+            status, seconds = daemon.terminate()
+            self.assertEqual(status, 1, daemon.log)
+            self.assertLess(seconds, STOP_SECONDS, daemon.log)
+            self.assertIn("the recording is incomplete", daemon.log)
+        done = program.run("--once", "--replay", self.path("a"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is of use")
+
+    def test_an_archive_that_cannot_be_brought_to_the_disk_does_not_hold_up_a_stop_and_its_polls_are_in_the_next(self):
+        hang = preload.Hang(self.folder, "slow_disk.c")
+        os.mkdir(self.path("out"))
+        with program.Daemon(*self.replay, "--record", self.path("out/a.tar.zst"), environment=hang.environment) as daemon:
+            daemon.wait_log("the replay has ended")
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") == 2, "both polls")
+            hang.turn(True)
+            status, seconds = daemon.terminate()
+            self.assertEqual(status, 1, daemon.log)
+            self.assertLess(seconds, STOP_SECONDS, daemon.log)
+            self.assertIn("the recording is incomplete", daemon.log)
+        self.serve(self.path("out/a.tar.zst"))
+        packed = max((name for name in os.listdir(self.path("out")) if name.startswith("a")),
+                     key=lambda name: os.stat(self.path("out/" + name)).st_mtime_ns)
+        done = program.run("--once", "--replay", self.path("out/" + packed), "--polls", "4", "--record", self.path("copy"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(polls(self.path("copy"))), 4, "polls of the stop before are lost")
 
 
 class Replay(Recording):
@@ -251,11 +291,16 @@ class Replay(Recording):
         status, text, resident = self.run_measured("--once", "--replay", bomb)
         self.assertEqual(status, 1)
         self.assertIn("536870912 bytes", text)
-        self.assertIn("--replay-max", text)
+        self.assertIn("MEMSTAT_CAPTURE_MAX", text)
         if not program.SANITIZER:
             self.assertLess(resident, 64)
         done = program.run("--once", "--replay", bomb, "--polls", "1", "--replay-max", "1GiB")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = program.run("--once", "--replay", bomb, "--polls", "1", environment={"MEMSTAT_CAPTURE_MAX": "1GiB"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = program.run("--once", "--replay", bomb, environment={"MEMSTAT_CAPTURE_MAX": "much"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("MEMSTAT_CAPTURE_MAX: ", done.stderr)
         done = ctl.run("types", "--from", bomb)
         self.assertEqual(done.returncode, 1)
         self.assertIn("MEMSTAT_CAPTURE_MAX", done.stderr)

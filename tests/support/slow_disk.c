@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with a number that is not 0,
- * what brings a recording to the disk (fsync, new directories, renames) does not return, as on a disk that does not answer.
+ * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with 1, what brings a recording
+ * to the disk (fsync, new directories, renames) does not return, as on a disk that does not answer; with a larger number it
+ * takes so many milliseconds, as on a slow one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,7 +30,9 @@ static void wait_for_disk(void) {
   if (hang == NULL) return;
   /* A system call that the sandbox allows to every program with threads. */
   const struct timespec moment = {0, 20 * 1000 * 1000};
-  for (unsigned now = *hang; now != 0; now = *hang) syscall(SYS_futex, hang, FUTEX_WAIT, now, &moment, NULL, 0);
+  unsigned waited = 0;
+  for (unsigned now = *hang; now == 1 || waited < now; now = *hang, waited += 20)
+    syscall(SYS_futex, hang, FUTEX_WAIT, now, &moment, NULL, 0);
 }
 
 int fsync(int fd) {

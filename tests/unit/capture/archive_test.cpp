@@ -2,6 +2,7 @@
 // Hostile archives are written here block by block, since no archiver would make them.
 #include "core/capture/archive.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,8 @@
 #include <string>
 #include <thread>
 
+#include "core/base/unique_fd.h"
+#include "core/capture/files.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat {
@@ -149,7 +152,7 @@ TEST_F(Archive, NamesCountAsWell) {
   many.add_basics();
   for (int i = 0; i < 100; ++i) many.add("000000/fs/" + std::to_string(i), "");
   EXPECT_TRUE(open_bytes(many.finished(), {.total_bytes = 100'000}));
-  expect_refused(many, "--replay-max", {.total_bytes = 50'000});
+  expect_refused(many, "MEMSTAT_CAPTURE_MAX", {.total_bytes = 50'000});
 }
 
 TEST_F(Archive, PollsAreReadInAnyOrderAndAgain) {
@@ -366,6 +369,20 @@ TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
     EXPECT_EQ((*opened)->read_file("/proc/slabinfo", out).error().code, ErrorCode::kPermission);
   }
   EXPECT_LT(std::filesystem::file_size(folder_.file("packed.tar.zst")), 20'000U);
+}
+
+TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
+  const std::string source = folder_.file("rec");
+  write_text(source + "/manifest.yaml", kManifest);
+  for (const char* name : {"a", "b", "c"}) write_text(source + "/000000/fs/proc/" + name, "x");
+  const auto files = open_folder_files(source);
+  ASSERT_TRUE(files);
+  const UniqueFd fd(::open(folder_.file("packed.tar").c_str(), O_WRONLY | O_CREAT, 0600));
+  int asked = 0;
+  const auto packed = pack_capture(**files, folder_.file("packed.tar"), fd.get(), [&] { return ++asked > 3; });
+  ASSERT_FALSE(packed);
+  EXPECT_EQ(packed.error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(asked, 4) << "it went on";
 }
 
 TEST_F(Archive, PackingSaysWhatItCannotDoAndLeavesNothing) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/missing_mounts.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tests/support/fake_kernel_view.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/rooted_kernel_view.h"
+
+namespace memstat {
+namespace {
+class MissingMountsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view, which reads the tree";
+  }
+
+  std::vector<std::string> missing() {
+    RootedKernelView view(folder_.path());
+    return missing_mounts(view, all_sources());
+  }
+  void make(const std::string& directory) { std::filesystem::create_directories(folder_.path() + directory); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(MissingMountsTest, WithoutSysfsItsSourcesAreNamedWithWhatToDo) {
+  make("/sys");
+  const std::vector<std::string> lines = missing();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines[0].starts_with("sysfs is not mounted at /sys, where figures of ")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with(" are; to have them, as root: mount -t sysfs sysfs /sys")) << lines[0];
+  for (const char* source : {"linux_slab_sysfs", "linux_hugetlb", "linux_cma"}) {
+    EXPECT_NE(lines[0].find(source), std::string::npos) << lines[0];
+  }
+  EXPECT_EQ(lines[0].find("linux_vmalloc"), std::string::npos) << lines[0];
+}
+
+TEST_F(MissingMountsTest, OfDebugfsThePlaceToMountItIsEmpty) {
+  make("/sys/kernel/debug");
+  const std::vector<std::string> lines = missing();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(
+      lines[0],
+      "debugfs is not mounted at /sys/kernel/debug, where figures of linux_checkers, linux_percpu and linux_zswap are; "
+      "to have them, as root: mount -t debugfs debugfs /sys/kernel/debug");
+  make("/sys/kernel/debug/zswap");
+  EXPECT_TRUE(missing().empty());
+}
+
+TEST_F(MissingMountsTest, WhatTheKernelDoesNotHaveIsNotMissing) {
+  make("/sys/kernel/mm");
+  EXPECT_TRUE(missing().empty());
+}
+
+TEST_F(MissingMountsTest, WhatOnlyRootMaySeeIsNotTakenForMissing) {
+  make("/sys/kernel/debug");
+  for (const char* path : {"/sys/kernel", "/sys/kernel/debug"}) {
+    RootedKernelView view(folder_.path());
+    view.failures[path] = EACCES;
+    EXPECT_TRUE(missing_mounts(view, all_sources()).empty()) << path;
+  }
+}
+
+TEST_F(MissingMountsTest, OtherSystemsHaveNone) {
+  FakeKernelView view(OperatingSystem::kFreeBsd);
+  EXPECT_TRUE(missing_mounts(view, all_sources()).empty());
+}
+
+}  // namespace
+}  // namespace memstat
