@@ -8,6 +8,7 @@
 #include <string>
 
 #include "daemon/http/server.h"
+#include "daemon/poll/poller.h"
 #include "daemon/serve/endpoints.h"
 
 int main(int argc, char** argv) {

@@ -74,7 +74,7 @@ void prometheus_cpp(benchmark::State& state) {
     const Snapshot& snapshot = data().snapshot;
     for (const MetricDescriptor& metric : metric_catalogue()) {
       if (metric.scope != MetricScope::kType) continue;
-      const auto figure = static_cast<Figure>(metric.figure);
+      const auto figure = Figure::from_number(metric.figure);
       auto& family = prometheus::BuildGauge().Name(std::string(metric.name)).Help(std::string(metric.help)).Register(*fresh);
       for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
         if (!snapshot.has(figure, row)) continue;

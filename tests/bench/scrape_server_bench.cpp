@@ -26,8 +26,10 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/kernel_view.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/http/server.h"
+#include "daemon/poll/poller.h"
 #include "daemon/serve/endpoints.h"
 #include "daemon/serve/gzip.h"
 #include "tests/bench/many_types.h"
@@ -255,7 +257,7 @@ void exposer(benchmark::State& state, bool gzip) {
     const std::shared_ptr<const RenderedSnapshot> snapshot = servers(100'000).pool.current();
     for (const MetricDescriptor& metric : metric_catalogue()) {
       if (metric.scope != MetricScope::kType) continue;
-      const auto figure = static_cast<Figure>(metric.figure);
+      const auto figure = Figure::from_number(metric.figure);
       auto& family =
           prometheus::BuildGauge().Name(std::string(metric.name)).Help(std::string(metric.help)).Register(*registry);
       for (std::size_t row = 0; row < snapshot->row_count(); ++row) {
