@@ -111,9 +111,9 @@ struct LogConfig {
 /// Thread safety: a plain value. Copies share compiled patterns.
 struct Config {
   std::vector<ListenAddress> listen = {{"127.0.0.1", 8947, "127.0.0.1:8947"}};  ///< Never empty after loading.
-  std::vector<std::string> allow;  ///< IPv4 networks "a.b.c.d/n" whose bits beyond n are 0; empty: nobody is refused.
-  std::string user = "nobody";     ///< Whom the daemon becomes after it has opened what needs privileges; "": nobody else.
-  bool enable_reload = false;      ///< Serve POST /-/reload.
+  std::vector<std::string> allow;  ///< IPv4 networks "a.b.c.d/n" whose bits beyond n are 0; empty: no client is refused.
+  std::string user = "nobody";  ///< The account that the daemon switches to after it opened its files; "": it keeps its own.
+  bool enable_reload = false;   ///< Serve POST /-/reload.
   PollConfig poll;
   Tier tier = Tier::kDefault;
   PerCpuConfig per_cpu;

@@ -130,7 +130,7 @@ class Loader {
       const std::string_view rest = key.path.substr(prefix.size());
       known.push_back(rest.substr(0, rest.find('.')));
     }
-    // Nobody is told to write what this version does not have, but a slip in its name is still seen.
+    // Reserved keys are not suggested, but typos of them are caught.
     const std::string choice = listing(std::span(known).first(own_count > 0 ? own_count : known.size()));
     const std::string shown_path = path.empty() ? std::string(kFileKey) : path;
     if (!has_kind(node, shown_path, Node::Kind::kMap, "a map of keys", "write some of its keys (" + choice + ")")) return;

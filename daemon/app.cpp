@@ -404,7 +404,7 @@ int App::serve(Serving& serving) {
   const int status = finish_recording(*serving.recorder, due) ? kDone : kCouldNotRun;
   serving.stop_deadline->cancel();
   log_.info("stopped");
-  // A thread that is stuck in the kernel must not see its objects destroyed, and nobody can wait for it.
+  // A thread that is stuck in the kernel must not see its objects destroyed, and waiting for it is impossible.
   if (poller_->stuck_count() != 0 || recording_hangs_ || file_.is_stuck()) {
     log_.flush(kLogPatience);
     std::_Exit(status);

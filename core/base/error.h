@@ -49,7 +49,7 @@ ErrorCode code_of_errno(int system_errno);
 /// An error from a system call that failed on `path`; `detail` may add what to do.
 Error system_error(std::string_view path, int system_errno, std::string_view detail = {});
 
-/// Our own lack of memory while reading `path`: code kNoMemory without an errno, which tells it from a call that failed with
+/// Our own lack of memory while reading `path`: code kNoMemory without an errno, unlike a call that failed with
 /// ENOMEM.
 Error no_memory_error(std::string_view path, std::string_view detail = {});
 

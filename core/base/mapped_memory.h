@@ -16,7 +16,7 @@ inline constexpr std::size_t kMappedFrom = SIZE_MAX;
 inline constexpr std::size_t kMappedFrom = std::size_t{1} << 20;
 #endif
 
-/// At least so many bytes of zeros, more than 0. Throws std::bad_alloc. Thread safety of both: safe.
+/// At least that number of bytes of zeros, more than 0. Throws std::bad_alloc. Thread safety of both: safe.
 char* map_memory(std::size_t bytes);
 /// Gives them back: `memory` from map_memory with the same number of bytes.
 void unmap_memory(char* memory, std::size_t bytes);

@@ -57,7 +57,7 @@ class FolderWriter {
   UniqueFd folder_;
 };
 
-/// What a file of so many bytes takes on the disk, about: whole blocks of 4 KiB, at least one.
+/// What a file of N bytes takes on the disk, about: whole blocks of 4 KiB, at least one.
 constexpr std::uint64_t disk_bytes(std::uint64_t size) { return size == 0 ? 4096 : (size + 4095) / 4096 * 4096; }
 
 }  // namespace memstat

@@ -112,7 +112,7 @@ Result<void> find_hierarchy(KernelView& view, const ControlGroupBuffers& buffers
                       "elsewhere are not read");
 }
 
-/// Whether groups below this one of version 2 can have a memory controller. Captures may lack the file that tells.
+/// Whether groups below this one of version 2 can have a memory controller. Captures may lack the file that says so.
 Result<bool> has_memory_below(KernelView& view, std::string_view group, Buffer& scratch) {
   const auto can_tell = is_there(view, group, "cgroup.subtree_control", scratch);
   if (!can_tell && can_tell.error().code != ErrorCode::kPermission) return can_tell.error();

@@ -31,8 +31,8 @@ struct ControlGroupBuffers {
   /// then the files, group by group, with their paths below that root ("/user.slice/memory.current"); at last, as a sign
   /// that nothing is missing, a record without name with the number of groups left out ("0\n").
   Buffer& bundle;
-  Buffer& scratch;  ///< Means nothing.
-  Buffer& folders;  ///< Means nothing.
+  Buffer& scratch;  ///< Scratch; contents unspecified.
+  Buffer& folders;  ///< Scratch; contents unspecified.
   Buffer& queue;    ///< Begins with what is known of the hierarchy; empty: nothing yet.
 };
 

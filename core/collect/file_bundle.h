@@ -37,7 +37,7 @@ class FileBundleReader {
  public:
   explicit FileBundleReader(std::string_view bundle) : rest_(bundle) {}
 
-  /// The next record; false after the last. A record that is cut short ends the walk, and is_cut() tells.
+  /// The next record; false after the last. A record that is cut short ends the walk; is_cut() is then true.
   bool next(std::string_view& name, std::string_view& content);
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 

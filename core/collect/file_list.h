@@ -46,7 +46,7 @@ inline constexpr std::uint32_t kReadsBetweenLooks = 4;
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
                           Buffer& list);
 
-/// As read_listed_files, for files that stand for themselves: one that is gone or refused by now is left out, be it that its
+/// As read_listed_files, for independent files: one that has vanished or is refused is skipped, be it that its
 /// module was unloaded. Any other error is returned, and so is that of `needed`, and the first when nothing could be read.
 Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle);
 

@@ -93,7 +93,7 @@ std::string join(const std::vector<std::uint32_t>& nodes) {
   return text;
 }
 
-/// What the zones tell of an address. `of_nodes`: only these come into question, and all where it is empty.
+/// What the zones report for an address. `of_nodes`: only these come into question, and all where it is empty.
 Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std::vector<std::uint32_t>& of_nodes) {
   Buffer bytes;
   if (auto result = view.read_file(kZones, bytes); !result) return result.error();

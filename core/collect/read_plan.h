@@ -29,7 +29,7 @@ inline void append_to_plan(Buffer& plan, std::uint8_t kind, std::string_view tex
   plan.append(text);
 }
 
-/// Walks the records of a plan, which nobody may append to meanwhile. Thread safety: none.
+/// Walks the records of a plan, which must not be appended to meanwhile. Thread safety: none.
 class FilePlanWalk {
  public:
   /// The records begin at `begin`: what is before them is the source's own.

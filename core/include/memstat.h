@@ -16,8 +16,8 @@
  * Words. An amount is what there is now; a counter is cumulative since the kernel booted (or since the type was registered,
  * for one that came with a module). Sizes are in bytes. "Objects" are malloc(9) allocations, items of a zone, objects of a
  * slab cache. Counters are sampled without a lock: two of them need not be of the same instant.
- * Zero: every accessor returns 0 for a figure that the type's allocator does not have; memstat_get_figures tells it from a
- * real 0.
+ * Zero: every accessor returns 0 for a value that the type's allocator does not have; memstat_get_figures shows which are
+ * real.
  * Lifetime: a list, its types, their names and slots live until memstat_mtl_free. Types never move: pointers to them stay
  * good through all queries.
  * Threads: a list and its types belong to one thread at a time. Different lists may be used by different threads at once.
@@ -186,7 +186,7 @@ MEMSTAT_EXPORT uint64_t memstat_get_numfrees(const struct memory_type* mtp);
 /* Bytes in use, an amount. malloc: memalloced - memfreed, modulo 2^64 (a racy sample may be just below 2^64); UMA: count x
  * size (less than what is held: see memstat_get_held_bytes); slab: active_objs x objsize; vmalloc: the pages that
  * the areas own x page size, 0 for ioremap, vmap and percpu areas, which map devices or memory of others; call sites: what
- * they allocated and nobody freed yet. */
+ * they allocated and that are not freed yet. */
 MEMSTAT_EXPORT uint64_t memstat_get_bytes(const struct memory_type* mtp);
 /* Objects in use, an amount. malloc: numallocs - numfrees, modulo 2^64; UMA: the same, never negative; slab: active_objs;
  * vmalloc: areas; call sites: allocations. */
@@ -272,7 +272,7 @@ MEMSTAT_EXPORT int memstat_linux_vmalloc(struct memory_type_list* list, int flag
 
 /*
  * Sources by name, as memstatd's configuration and `memstatd --list-sources` write them. get_name: NULL for n >= get_count.
- * query: refresh the list from that source alone; NOTPRESENT also for a name that there is not.
+ * query: refresh the list from that source alone; NOTPRESENT also for an unknown name.
  */
 MEMSTAT_EXPORT size_t memstat_source_get_count(void);
 MEMSTAT_EXPORT const char* memstat_source_get_name(size_t n);
@@ -281,7 +281,7 @@ MEMSTAT_EXPORT int memstat_source_query(struct memory_type_list* list, const cha
 /*
  * The raw bytes of one sysctl of the FreeBSD kernel, or of the capture, that the list reads: for what belongs beside memory
  * types in a report (kern.ipc.sfstat). `*size` is the room at `buffer` in bytes, and afterwards the bytes stored. The list
- * is not touched but for its error: 0, or -1 with PERMISSION, NOTPRESENT (no such sysctl), DATAERROR with the bytes needed
+ * is unchanged except its error: 0, or -1 with PERMISSION, NOTPRESENT (no such sysctl), DATAERROR with the bytes needed
  * in `*size` when the room is too small, NOMEMORY, IO.
  */
 MEMSTAT_EXPORT int memstat_sysctl_get(struct memory_type_list* list, const char* name, void* buffer, size_t* size);
@@ -328,7 +328,7 @@ MEMSTAT_EXPORT uint32_t memstat_get_figures(const struct memory_type* mtp);
 /* ---- Figures on one NUMA node (FreeBSD: domain) ------------------------------------------------------------------ */
 
 /*
- * `node` is the kernel's number of the node. All are amounts; a node that there is not reads as 0. Linux: vmalloc and pools
+ * `node` is the kernel's number of the node. All are amounts; an unknown node reads as 0. Linux: vmalloc and pools
  * of huge pages (held_bytes, those also count and free), zones of the page allocator, slab caches from /sys/kernel/slab.
  * get_node_count: one more than the highest node that the type has figures for, 0 when it has none by node.
  * get_node_figures: which of them the kernel has, a set of MEMSTAT_NODE_FIGURE_*; the others are 0.
@@ -359,8 +359,8 @@ struct memstat_memory_block {
 
 /*
  * Finds the NUMA node of a physical address of the Linux kernel, or capture, that the list reads: from its blocks of memory
- * (/sys/devices/system/memory), or from its zones (/proc/zoneinfo) where it tells no blocks or their node. No privilege is
- * needed. The list is not touched but for its error: 0, or -1 with NOTPRESENT (no memory there, or the kernel does not tell
+ * (/sys/devices/system/memory), or from its zones (/proc/zoneinfo) where it has no blocks or not their node. No privilege is
+ * needed. The list is unchanged except its error: 0, or -1 with NOTPRESENT (no memory there, or the kernel does not report
  * its node; memstat_mtl_get_message says which), PERMISSION, DATAERROR, IO, NOMEMORY.
  */
 MEMSTAT_EXPORT int memstat_find_memory_block(struct memory_type_list* list, uint64_t address,
@@ -379,7 +379,7 @@ struct memstat_process {
 
 /*
  * Reads /proc/PID/statm and comm of the Linux kernel, or capture, that the list reads; 0 is the calling process (in a
- * capture the one that made it). The list is not touched but for its error: 0, or -1 with NOTPRESENT (no such process, or it
+ * capture the one that made it). The list is unchanged except its error: 0, or -1 with NOTPRESENT (no such process, or it
  * is hidden), PERMISSION, DATAERROR, IO, NOMEMORY.
  */
 MEMSTAT_EXPORT int memstat_get_process(struct memory_type_list* list, int pid, struct memstat_process* process);

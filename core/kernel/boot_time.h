@@ -10,7 +10,7 @@
 
 namespace memstat {
 
-/// Nanoseconds since 1970 at which the kernel shown started; 0 when it does not tell, or when what it tells cannot be.
+/// Nanoseconds since 1970 at which the kernel shown started; 0 when it does not report it, or reports an impossible time.
 /// Reads /proc/stat or the sysctl kern.boottime.
 std::int64_t boot_time_ns(KernelView& view);
 

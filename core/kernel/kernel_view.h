@@ -76,7 +76,7 @@ class KernelView {
   virtual Result<void> keep_open(std::string_view path);
 };
 
-/// What this process uses itself, for the process_* series. Fields that the system does not tell are 0.
+/// What this process uses itself, for the process_* series. Fields that the system does not report are 0.
 struct ProcessUsage {
   double cpu_seconds = 0;            ///< User and system time since start.
   std::uint64_t resident_bytes = 0;  ///< Physical memory now.

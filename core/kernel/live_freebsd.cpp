@@ -193,7 +193,7 @@ class FreeBsdProcessMeter final : public ProcessMeter {
       return static_cast<std::uint64_t>(count);
     }
 #endif
-    return 0;  // a kernel that does not tell
+    return 0;  // a kernel that does not report it
   }
 
   std::uint64_t page_size_ = system_page_size();

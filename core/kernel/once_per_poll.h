@@ -18,7 +18,7 @@
 namespace memstat {
 
 /// Whether several sources read this file: /proc/meminfo and the like, and the same figures of one NUMA node. The list is
-/// in once_per_poll.cpp; a contract test tells which file it lacks.
+/// in once_per_poll.cpp; a contract test reports which file it lacks.
 bool is_shared_file(std::string_view path);
 /// The same of sysctls.
 bool is_shared_sysctl(std::string_view name);
@@ -28,8 +28,8 @@ bool is_shared_sysctl(std::string_view name);
 /// steady poll allocates nothing. Outside of polls everything is passed on.
 ///
 /// No lock is held while the kernel is read: two threads that want a file at the same time both read it, so a read that
-/// hangs holds up nobody else, and what it brings after its poll is over goes to its own reader only. Thread safety: as
-/// KernelView, and begin_poll and end_poll in one thread, also while reads are under way.
+/// hangs does not delay other readers, and what it brings after its poll is over goes to its own reader only. Thread safety:
+/// as KernelView, and begin_poll and end_poll in one thread, also while reads are under way.
 class OncePerPollView final : public ForwardingKernelView {
  public:
   explicit OncePerPollView(std::shared_ptr<KernelView> inner) : ForwardingKernelView(*inner), owned_(std::move(inner)) {}

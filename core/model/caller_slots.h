@@ -28,7 +28,7 @@ class SlotColumns {
     columns_[slot][row] = value;
     return true;
   }
-  /// Room for so many rows in every column in use.
+  /// Room for N rows in every column in use.
   void grow(std::size_t row_count) {
     for (std::vector<T>& column : columns_) {
       if (!column.empty() && column.size() < row_count) column.resize(row_count);

@@ -17,7 +17,7 @@ namespace memstat {
 /// the list holds it, and so do its slots, whatever the sources do.
 ///
 /// Identity is (allocator, name, ordinal): names are not unique in real kernels. Ordinals count from the oldest type of a
-/// name; when the number of types of that name changes nobody can tell which is which, and all of them count as seen for
+/// name; when the number of types of that name changes it is unknown which is which, and all of them count as seen for
 /// the first time (sighted_generation).
 /// Thread safety: confined to the thread that owns the list.
 class MemoryType {

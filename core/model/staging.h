@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a parser produced and nobody has committed yet. A parse that fails leaves a Staging that is simply thrown away, which
+// What a parser produced, before it is committed. A parse that fails leaves a Staging that is simply thrown away, which
 // is how a failed source changes nothing.
 #pragma once
 
@@ -66,7 +66,7 @@ class Staging {
   /// the figures are wanted.
   void reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuBlocks& blocks);
 
-  /// Room for so many types and their per-CPU figures; only a hint.
+  /// Room for that number of types and their per-CPU values; only a hint.
   void reserve(std::size_t type_count);
 
   /// Adds a type; its per-CPU figures are 0 until written. Bytes of `name` that are not UTF-8 are replaced, by something
@@ -147,7 +147,7 @@ class Staging {
   [[nodiscard]] StagedStatistics& statistics() { return statistics_; }
   [[nodiscard]] const StagedStatistics& statistics() const { return statistics_; }
 
-  /// A parser's own notes while it parses, for what it must remember of types until it has seen all records; nobody else
+  /// A parser's own notes while it parses, for what it must remember of types until it has seen all records; no other code
   /// reads them. Emptied by reset(), the room is kept.
   [[nodiscard]] std::vector<std::uint64_t>& notes() { return notes_; }
 
@@ -155,7 +155,7 @@ class Staging {
   [[nodiscard]] bool is_incomplete() const { return is_incomplete_; }
   void set_incomplete() { is_incomplete_ = true; }
 
-  /// Bytes of each size class that Field::kSizeMask has a bit for; empty when the allocator has none or does not tell.
+  /// Bytes of each size class that Field::kSizeMask has a bit for; empty when the allocator reports none.
   [[nodiscard]] std::vector<std::uint64_t>& size_classes() { return size_classes_; }
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
 

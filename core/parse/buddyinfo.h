@@ -16,8 +16,8 @@ class FreeBlocks {
   /// Kernels have 11 orders and, configured so, a few more (CONFIG_ARCH_FORCE_MAX_ORDER).
   static constexpr std::size_t kMostOrders = 32;
 
-  /// Reads a row of counts, order 0 first. A count may have a '>' before it: there are at least so many. Nothing: something
-  /// else stands there, none at all or more than kMostOrders. Allocates nothing.
+  /// Reads a row of counts, order 0 first. A count may have a '>' before it: there are at least that many. Nothing:
+  /// something else stands there, none at all or more than kMostOrders. Allocates nothing.
   static std::optional<FreeBlocks> parse(std::string_view row);
 
   [[nodiscard]] std::size_t orders() const { return orders_; }

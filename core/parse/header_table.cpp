@@ -9,7 +9,7 @@
 namespace memstat {
 namespace {
 
-/// Places of columns are kept for so many; no table here wants more.
+/// Places of columns are kept for this number; no table here wants more.
 constexpr std::size_t kMostColumns = 8;
 
 /// Cuts the next line, which must end with a newline, off `rest`.

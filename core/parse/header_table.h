@@ -31,7 +31,7 @@ struct ColumnTotal {
 enum class Digits { kDecimal, kHexadecimal };
 
 /// Fills `columns` from a table: a line of names, then a line a row, each ending with a newline; `rows` becomes the number
-/// of rows. Columns that nobody wants may hold anything. Returns the offset of the first line that is cut short, or whose
+/// of rows. Columns that no caller wants may hold anything. Returns the offset of the first line that is cut short, or whose
 /// wanted values are not there, no numbers, or more than 64 bits together; nothing when all is well. Allocates nothing.
 std::optional<std::size_t> sum_columns(std::string_view text, Digits digits, std::span<ColumnTotal> columns,
                                        std::size_t& rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Numbers out of text that has one a line behind its name, as /proc/meminfo ("MemTotal:  16384 kB") and /proc/vmstat
-// ("nr_free_pages 1024") have them. Lines nobody asked for are passed over: every kernel adds some.
+// ("nr_free_pages 1024") have them. Lines that no caller wants are skipped: every kernel adds some.
 #pragma once
 
 #include <cstddef>

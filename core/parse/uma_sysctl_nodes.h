@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// Names of zones are cut to so many bytes in vm.zone_stats, where whole ones are in the tree.
+/// Names of zones are cut to this number of bytes in vm.zone_stats, where whole ones are in the tree.
 inline constexpr std::size_t kLongestZoneName = 31;
 
 /// Which of the zones called `zone` the node called `node` would be: 0 for the one without a number. Nothing when the kernel

@@ -23,7 +23,7 @@ std::string_view zone_of_kind(std::string_view kind) {
   return is_word && kind.size() <= kLongestKind ? kind : std::string_view();
 }
 
-/// A bit of 64 that tells most names apart.
+/// A bit of 64 that distinguishes most names.
 std::uint64_t bit_of(std::string_view key) {
   return std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
 }

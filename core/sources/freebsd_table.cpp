@@ -11,7 +11,7 @@
 // in both. Process 0 is no item of the zone that processes are counted by.
 //
 // Limits of mbufs are those of their zones, so they are with these (freebsd_uma). What fills up on every healthy machine by
-// design (the name cache, dirhash, dirty buffers) is no table here. Vnodes that nobody uses are kept until their room is
+// design (the name cache, dirhash, dirty buffers) is no table here. Vnodes that are not in use are kept until their room is
 // wanted, so those in use are what stands against the limit. System V and POSIX semaphores and shared memory are told in
 // kernel structures only, and callouts are not bounded.
 #include <algorithm>
@@ -121,13 +121,13 @@ constexpr std::array<std::string_view, kLeafCount> kLeaves = {"kern.openfiles",
 
 enum class Unit : std::uint8_t { kObjects, kBytes, kPages };
 
-/// Which of the limit's objects nobody gets, and which only root gets.
+/// Which of the limit's objects no program gets, and which only root gets.
 struct KeptBack {
   std::uint64_t objects = 0;  ///< The table is full without them, so they are no part of the limit that is shown.
   std::uint64_t (*user_limit)(std::uint64_t limit) = nullptr;  ///< At what it gives it refuses users; nullptr: none such.
 };
 
-/// One type: what is used of it, less what is free, and what else the kernel tells of it.
+/// One type: what is used of it, less what is free, and what else the kernel reports of it.
 struct Table {
   std::string_view type;
   Unit unit;
@@ -188,7 +188,7 @@ std::optional<std::uint64_t> value_of(const Numbers& numbers, Leaf leaf) {
   return leaf == kNone ? std::nullopt : numbers[leaf].value;
 }
 
-/// Where sf_allocfail is among so many counters, with sf_allocwait behind it; 0: no kernel known has so many.
+/// Where sf_allocfail is among N counters, with sf_allocwait after it; 0: no known kernel has that number.
 constexpr std::size_t place_of_sendfile_failures(std::size_t counters) {
   switch (counters) {
     case 3: return 1;   // FreeBSD 10

@@ -5,11 +5,11 @@
 //
 // Types are called "domain 0 active": free, active, inactive, laundry and unswappable are the queues of a domain
 // (vm.domain.N.stats), and every page of the machine is in one of them, or wired, or in somebody's hands for a moment.
-// Kernels that do not tell a queue by domain (free pages before 12.0) tell it of all domains together: "all domains free".
-// "wired" is of all domains.
+// Kernels that do not report a queue by domain (free pages before 12.0) report it for all domains together: "all domains
+// free". "wired" is of all domains.
 //
 // Parts of the accounts: the queues, and the wired pages by what holds them. These figures are the kernel's own and
-// disjoint: kmem is what uma(9) and malloc(9) took, page tables and pv entries are the pmap's (amd64 alone tells), buffers
+// disjoint: kmem is what uma(9) and malloc(9) took, page tables and pv entries are the pmap's (only amd64 has them), buffers
 // are wired by the buffer cache, user_wired by mlock(2); a page that is both is counted as the first. wired_other is what is
 // left of v_wire_count: kernel stacks, the array of pages, what drivers took. Unaccounted are pages in the caches of CPUs
 // (zones "vm pgcache" of uma, where their number is told) and those that are in between.
@@ -144,7 +144,7 @@ constexpr std::size_t kThresholdCount = 5;
 struct Queue {
   std::string_view word;
   std::string_view size;     ///< Leaf of a domain.
-  std::string_view scanned;  ///< Leaf of a domain; "": nobody looks for pages here.
+  std::string_view scanned;  ///< Leaf of a domain; "": no scan for pages here.
   Leaf all = kLeafCount;     ///< The size of all domains together.
 };
 constexpr std::array<Queue, kQueueCount> kQueues = {{{"free", "free_count", "", kFreeCount},
@@ -410,7 +410,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Without the first two there are no accounts, and what a domain tells does not go while a kernel runs.
+/// Without the first two there are no accounts, and what a domain reports does not disappear while a kernel runs.
 bool is_needed(std::string_view name) {
   return name == kLeaves[kPageCount] || name == kLeaves[kFreeCount] || name.starts_with(kDomains);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the sysctl tree vm.uma tells of uma(9) zones beyond vm.zone_stats (zone_alloc_sysctl() in sys/vm/uma_core.c, FreeBSD
-// 13.0 and later). A zone is a node, and this is read of it, each an integer:
+// What the sysctl tree vm.uma reports of uma(9) zones beyond vm.zone_stats (zone_alloc_sysctl() in sys/vm/uma_core.c,
+// FreeBSD 13.0 and later). A zone is a node, and this is read of it, each an integer:
 //
 //   keg.ppera, keg.efficiency                       pages a slab, percent of a slab that its items take
 //   keg.domain.D.pages, keg.domain.D.free_items     what the keg has of memory domain D
@@ -225,7 +225,7 @@ std::string text_of(const Buffer& bytes) {
   return std::string(view.substr(0, view.find('\0')));
 }
 
-/// What tells nodes apart. `kegs` holds the names, as long as the nodes are in use.
+/// What distinguishes nodes. `kegs` holds the names, as long as the nodes are in use.
 Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeNode>& nodes,
                                        std::vector<std::string>& kegs) {
   std::vector<ZoneNode> described;

@@ -203,7 +203,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Whether the kernel says that it counts nothing. A kernel whose switch could not be read at the start tells by the file
+/// Whether the kernel says that it counts nothing. A kernel whose switch could not be read at the start shows it by the file
 /// alone, and is not asked again: every failed read would have to be put into words.
 bool is_switched_off(KernelView& view, Buffer& text) {
   if (text.empty()) return false;

@@ -5,8 +5,8 @@
 //   alloc_pages_fail        ever asked for in vain, since 5.13
 //   release_pages_success   ever given back, since 6.9
 //   total_pages, available_pages   since 6.15
-// A kernel without that directory tells CmaTotal and CmaFree in /proc/meminfo: one type, "all areas". Its bytes are not the
-// drivers' alone: pages that are not allocated are lent to processes, which is no use of the area. So it has no limit.
+// A kernel without that directory reports CmaTotal and CmaFree in /proc/meminfo: one type, "all areas". Its bytes are not
+// the drivers' alone: pages that are not allocated are lent to processes, which is no use of the area. So it has no limit.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -36,7 +36,7 @@ constexpr std::string_view kNeeded = "/alloc_pages_success";
 constexpr std::string_view kFiles[] = {kNeeded, "/alloc_pages_fail", "/release_pages_success", "/total_pages",
                                        "/available_pages"};
 
-/// What one area tells, in pages.
+/// What one area reports, in pages.
 struct Area {
   std::string_view name;
   std::optional<std::uint64_t> allocated, failed, released, total, available;
@@ -79,7 +79,7 @@ Result<void> finish_area(const Area& area, std::size_t offset, std::uint64_t pag
   return {};
 }
 
-/// The one type of kernels that do not tell areas. False when the text has no such lines.
+/// The one type of kernels that do not report areas. False when the text has no such lines.
 bool add_all_areas(std::string_view meminfo, Staging& staging) {
   std::array<KeyedNumber, 2> numbers{{{.key = "CmaTotal", .value = {}}, {.key = "CmaFree", .value = {}}}};
   if (!meminfo.ends_with('\n') || read_keyed_numbers(meminfo, numbers) || !numbers[0].value || !numbers[1].value) {

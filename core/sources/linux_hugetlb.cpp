@@ -3,11 +3,11 @@
 // /sys/devices/system/node/nodeN/hugepages/hugepages-SIZEkB/* (mm/hugetlb_sysfs.c; mm/hugetlb.c before 6.17). Each file
 // holds one number, of pages:
 //   nr_hugepages            the pool now, surplus included
-//   free_hugepages          of these, those that nobody has touched yet, reserved ones included
+//   free_hugepages          of these, those not yet touched, reserved ones included
 //   resv_hugepages          of the free ones, those that mappings were promised
 //   surplus_hugepages       of the pool, those taken beyond its set size; they go when they are freed
 //   nr_overcommit_hugepages how many surplus pages there may be
-// So the administrator's limit is nr - surplus + overcommit. Where that is 0 nobody configured a pool, and there is no
+// So the administrator's limit is nr - surplus + overcommit. Where that is 0 no pool is configured, and there is no
 // limit.
 //
 // Free pages are not shown as free objects: those count against a limit, and a pool without overcommitment would always be

@@ -5,7 +5,7 @@
 // Figures of the kernel overlap, so a part is what is left of a figure when those that stand before it are taken away:
 //   Cached contains Shmem; AnonPages is what is mapped, so pages that were swapped in and are mapped are in AnonPages and in
 //   SwapCached. The LRU lists hold every page of these exactly once, and what is on them beyond AnonPages, Cached and
-//   Buffers is mapped by nobody: first swap cache, then `detached`: pages that somebody holds by a reference only (a pipe, a
+//   Buffers is not mapped: first swap cache, then `detached`: pages that somebody holds by a reference only (a pipe, a
 //   device) after their mapping or file is gone, and the rest of huge pages that were unmapped in part. KReclaimable
 //   contains SReclaimable, and `kernel_misc` is the rest. VmallocUsed contains the kernel stacks where these are mapped
 //   (CONFIG_VMAP_STACK). Nothing in the kernel says whether they are, but /proc/vmallocinfo has areas for threads then, and
@@ -14,7 +14,7 @@
 //   AnonHugePages and their kin are views of other parts. The memory map that was set up at boot is not in MemTotal, the one
 //   that came later is. A balloon is in MemTotal with some drivers (VMware, virtio with deflate-on-oom) and not with others;
 //   it is counted when that much memory is otherwise unaccounted for, which it is exactly in the first case. Percpu contains
-//   the first chunk of every CPU (about 250 KiB), which is not in MemTotal; nothing tells its size.
+//   the first chunk of every CPU (about 250 KiB), which is not in MemTotal; its size is unknown.
 // Data of sockets is in pages of its own or in slab caches, and the kernel's count of it (mem of TCP and UDP in
 // /proc/net/sockstat) does not say which; it contains the heads of packets, which are in slab caches, too. So `sockets`
 // comes last and is that count as far as no other part holds it: at most what is otherwise unaccounted for. SCTP and
@@ -22,7 +22,7 @@
 // by one file. No figure of the kernel knows pages that drivers take directly, nor those of pipes, Unix sockets, packet
 // rings, RAM disks, firmware. They are what is unaccounted for.
 //
-// A part is missing when the kernel has such memory and tells no figure of it, or when the file that does cannot be read:
+// A part is missing when the kernel has such memory and reports no value for it, or when the file that does cannot be read:
 // kernels before 6.1 keep secondary page tables without a count, those before 6.10 the memory map of plugged-in memory.
 #include <algorithm>
 #include <array>
@@ -163,7 +163,7 @@ class CmaPages {
     if (file == "alloc_pages_success") allocated_ = number;
     if (file == "release_pages_success") released_ = number;
   }
-  /// Nothing when any area does not tell.
+  /// Nothing when any area does not report it.
   Amount finish() {
     finish_area();
     return is_told_ ? pages_ : std::nullopt;
@@ -267,7 +267,7 @@ Amount unmapped_pages(const std::array<KeyedNumber, kLineCount>& lines, Amount i
 
 void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& lines, Accounts& accounts) {
   std::array<KeyedNumber, kCounterCount> counters = wanted(kCounters);
-  // A file that ends early or has something else for a number tells nothing.
+  // A file that ends early or has something else for a number gives no value.
   const std::string_view vmstat = raw.parts[kVmstatPart].view();
   if (!vmstat.ends_with('\n') || read_keyed_numbers(vmstat, counters)) counters = wanted(kCounters);
   const Files files = parse_files(raw.parts[kFilesPart].view());
@@ -298,7 +298,7 @@ void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& l
   accounts.add("per_cpu_pages", times(files.cpu_pages, page));
   accounts.add("memory_map", pages(kMemmapPages));
 
-  // Kernels before 4.16 tell the pool of the usual size only.
+  // Kernels before 4.16 report only the pool of the usual size.
   accounts.add_if_told("hugetlb",
                        line(kHugetlb) ? line(kHugetlb) : times(line(kHugePagesTotal), line(kHugepagesize).value_or(0)));
   if (line(kCmaTotal).value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));

@@ -4,7 +4,7 @@
 // columns are 0, and they are left out.
 //
 // A type is a name and not a process: a server of 200 workers is one line, process IDs would make new series at every start,
-// and which of several processes of one name is which nobody knows. Pages that processes share count once for each.
+// and which of several processes of one name is which is unknown. Pages that processes share count once for each.
 //
 // Whether a process is wanted by its name or by its size, every process has to be looked at: what that costs is bounded by
 // the option most_processes, in the order of the process IDs, and what it leaves out is counted. By name that is one

@@ -18,7 +18,7 @@
 //
 // Since Linux 7.0 CPUs hold sheaves of objects and no slabs, and cpu_slabs is there but always 0: then the figure is not.
 // Where alloc_cpu_sheaf is there (6.18, 6.19) an object that moves between a sheaf and its slab counts as allocated or freed
-// by that, too, so that the counters do not tell allocations: these kernels have none. Others' are 32 bits wide and wrap,
+// by that, too, so that the counters do not count allocations: these kernels have none. Others' are 32 bits wide and wrap,
 // and are rates, no balance: not every kernel counts what is allocated in bulk. A file ends at 4 KiB: of more than about 250
 // CPUs the last ones' figures are missing, not those of TOTAL.
 #include <algorithm>
@@ -130,7 +130,7 @@ void forget_gone(Buffer& plan) {
   for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) walk.set_gone(false);
 }
 
-/// The error of a file, under one of the two names that the source goes by.
+/// The error of a file, under one of the source's two names.
 Error of_source(Error error) {
   if (error.code == ErrorCode::kPermission) error.detail = kRootOnly;
   if (!error.path.starts_with(kFolder)) return error;

@@ -293,7 +293,7 @@ void update_sizes(KernelView& view, RawBytes& raw) {
     entry->second.is_listed = true;
     append_size(sizes, name, entry->second.size);
   }
-  std::size_t gone = 0;  // these stand after all that are listed, where they are in nobody's way
+  std::size_t gone = 0;  // these stand after all that are listed, out of the way
   for (const auto& [cache, entry] : known) {
     if (!entry.is_listed && entry.size != 0 && ++gone <= kMostGone) append_size(sizes, cache, entry.size);
   }

@@ -17,7 +17,7 @@
 //
 // Watches of epoll, inotify and fanotify are counted by user inside the kernel and shown in no file; only what each user may
 // have is shown. The slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark hold those of all users. Entries have
-// no size that the kernel tells, so tables have bytes only where they are counted in bytes.
+// no size that the kernel reports, so tables have bytes only where they are counted in bytes.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -412,7 +412,7 @@ void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) 
   }
 }
 
-/// Connections that nobody has open any more: those with data to send, and those that wait out their time.
+/// Connections that no program has open any more: those with data to send, and those that wait out their time.
 void add_tcp(TableFiles& files, Staging& staging) {
   const auto text = files.text(kSockstat);
   if (!text) return;

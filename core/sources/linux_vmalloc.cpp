@@ -32,7 +32,7 @@ constexpr FieldMask kFieldsInUse = kFields - FieldMask(Field::kFree);
 constexpr std::string_view kUnknownCaller = "unknown";
 constexpr std::string_view kPercpuCaller = "pcpu_get_vm_areas";
 
-/// What an area is. Of several words on one line the one that stands first here tells.
+/// What an area is. Of several words on one line the one listed first here counts.
 enum class Kind : std::uint8_t { kIoremap, kDmaCoherent, kSparse, kVmap, kVmalloc, kPercpu, kVmMapRam, kUnpurged, kOther };
 constexpr std::array<std::string_view, 9> kKindNames = {"ioremap", "dma-coherent", "sparse",   "vmap", "vmalloc",
                                                         "percpu",  "vm_map_ram",   "unpurged", "other"};
@@ -75,7 +75,7 @@ bool take_node(std::string_view word, NodePages& on_node) {
   return true;
 }
 
-/// One more than the highest node that any area has pages on; 0: the kernel does not tell nodes.
+/// One more than the highest node that any area has pages on; 0: the kernel does not report nodes.
 std::uint32_t node_count_of(std::string_view text) {
   std::uint64_t count = 0;
   for (std::size_t at = text.find('N'); at != std::string_view::npos; at = text.find('N', at + 1)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The compressed cache in front of swap, one type, from /proc/meminfo (Zswap and Zswapped, since 5.19), the module's
 // parameter max_pool_percent and, as root where debugfs is mounted, /sys/kernel/debug/zswap/* (mm/zswap.c), a number a file:
-//   pool_total_size (B), stored_pages          what kernels before 5.19 tell instead of the lines in meminfo
+//   pool_total_size (B), stored_pages          what kernels before 5.19 report instead of the lines in meminfo
 //   pool_limit_hit                             pages refused because the pool was full
 //   reject_alloc_fail, reject_kmemcache_fail   pages refused because there was no memory to put them in
 // A refused page goes to the swap device, so these are what the pool's limit and lack of memory cost.
@@ -34,7 +34,7 @@ constexpr std::string_view kNothingListed = "\n";  // looked for, and not found
 
 enum Line : std::size_t { kMemTotal, kZswap, kZswapped, kLineCount };
 
-/// What the small files tell. All must be there for the sum of refusals to mean anything.
+/// What the small files report. All must be there for the sum of refusals to mean anything.
 struct Files {
   std::optional<std::uint64_t> percent, pool_size, stored_pages;
   std::uint64_t refusals = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What Linux kernels tell of one process, and of one physical address.
+// What Linux kernels report of one process, and of one physical address.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much of a file is in memory, as mincore(2) tells: of a moment, pages may come and go while it is asked.
+// How much of a file is in memory, as mincore(2) reports: of a moment, pages may come and go while it is asked.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace memstat::ctl {
 /// Thread safety: a plain value.
 struct Residency {
   std::uint64_t bytes = 0;     ///< The file's size.
-  std::uint64_t resident = 0;  ///< B in memory, of whole pages but for the end of the file.
+  std::uint64_t resident = 0;  ///< B in memory, of whole pages except for the end of the file.
   std::uint64_t pages = 0;     ///< Pages that the file has, the last one perhaps in part.
   std::uint64_t resident_pages = 0;
   /// False: this file is neither ours nor may we write to it, and Linux since 5.2 (134fca9063ad, mm/mincore.c) says of such

@@ -15,7 +15,7 @@
 
 namespace memstat {
 
-/// Bytes that must be there for a number, whatever its value: up to so many are written, those behind its end being garbage.
+/// Required space for any number; bytes past the returned end are unspecified.
 inline constexpr std::size_t kNumberRoom = 32;
 
 /// How many decimal digits a number has; 0 has one.

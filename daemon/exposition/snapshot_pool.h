@@ -30,7 +30,7 @@ class SnapshotPool {
   [[nodiscard]] std::shared_ptr<const RenderedSnapshot> current() const;
 
  private:
-  /// So many polls after slow readers went, the snapshots that were needed for them give their memory back.
+  /// This number of polls after slow readers left, the snapshots that were needed for them give their memory back.
   static constexpr std::size_t kIdlePolls = 8;
   struct Slot {
     RenderedSnapshot snapshot;

@@ -63,7 +63,7 @@ struct Checked {
 
 // civetweb forgives bare line feeds, blanks before colons, doubled blanks and leading empty lines. Each has been used to
 // make two readers see different requests, so none is forgiven here. It cuts its buffer into strings in place, so the gaps
-// between them tell how lines ended: CR and LF leave two zeros.
+// between them show how lines ended: CR and LF leave two zeros.
 bool is_strict(const mg_request_info& info) {
   const char* end = info.request_method + std::strlen(info.request_method);
   if (info.request_uri != end + 1) return false;
@@ -411,7 +411,7 @@ void HttpServer::Impl::log(std::string_view line) noexcept {
       start_log_.append(line).append("; ");
     }
     if (options_.log) options_.log(line);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no one is left to report to
   }
 }
 

@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// An absolute beat on the live kernel, for ever or for so many polls.
+/// An absolute beat on the live kernel, for ever or for N polls.
 class LiveFeed final : public PollFeed {
  public:
   LiveFeed(const Clock& clock, SelfMetrics& metrics, PollRecorder& recorder, const Config& config,
@@ -39,8 +39,8 @@ class LiveFeed final : public PollFeed {
   std::optional<std::uint64_t> polls_left_;
 };
 
-/// Tells the times of the poll that a capture shows, so that a recording of a replay has the times of the capture. The view
-/// must outlive it. Thread safety: safe.
+/// Reports the times of the poll that a capture shows, so that a recording of a replay has the times of the capture. The
+/// view must outlive it. Thread safety: safe.
 class ReplayClock final : public Clock {
  public:
   explicit ReplayClock(const CapturedKernelView& capture) : capture_(capture) {}
@@ -61,7 +61,7 @@ class ReplayFeed final : public PollFeed {
   struct Options {
     double speed = 1;
     bool loop = false;
-    std::optional<std::uint64_t> polls = {};  ///< The first so many.
+    std::optional<std::uint64_t> polls = {};  ///< The number of polls to show.
   };
   /// The view must be usable for as long as this.
   ReplayFeed(const Clock& clock, CapturedKernelView& capture, Poller& poller, PollRecorder& recorder, Options options);

@@ -27,7 +27,7 @@
 namespace memstat {
 
 /// Owns the list, the tracker and the sources; the only one that touches them.
-/// Thread safety: one thread (the poller's), but for statuses(), which is safe, and cancel().
+/// Thread safety: one thread (the poller's), except statuses(), which is safe, and cancel().
 class Poller : public SourceStatuses {
  public:
   struct Options {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Reads sources on a thread of their own, one after the other (parallel reads of procfs hurt the kernel), each with a
-// deadline. A read that does not return keeps its thread; the next source gets a fresh one, and nobody waits for the stuck
+// deadline. A read that does not return keeps its thread; the next source gets a new one, and no thread waits for the stuck
 // one, not even shutdown: a thread in an uninterruptible kernel read cannot be ended.
 #pragma once
 
@@ -29,7 +29,7 @@ class PolledSource {
   Result<void> result_;
 };
 
-/// Thread safety: used by one thread (the poller), but for cancel().
+/// Thread safety: used by one thread (the poller), except cancel().
 class ReaderThread {
  public:
   /// `view` must be usable from several threads at once, see KernelView.

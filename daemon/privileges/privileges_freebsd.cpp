@@ -50,7 +50,7 @@ int lock_object(dl_phdr_info* object, std::size_t, void* failure) {
   for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is what the loader tells
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is what the loader reports
     if (mlock(reinterpret_cast<const void*>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz) != 0) {
       *static_cast<int*>(failure) = errno;
       return 1;

@@ -59,7 +59,7 @@ Error wrong(std::string detail) {
                .detail = std::move(detail)};
 }
 
-// 0 when /proc does not tell.
+// 0 when /proc does not report it.
 unsigned list_threads() {
   DIR* const folder = opendir("/proc/self/task");
   if (folder == nullptr) return 0;

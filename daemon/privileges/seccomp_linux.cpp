@@ -165,7 +165,7 @@ int export_filter(pid_t self_process, int file) {
   // civetweb makes a socket that it never gets to bind. No local sockets: datagrams reach any socket file that all may
   // write.
   filter.rule(SCMP_ACT_ALLOW, "socket", {equal32(0, AF_INET), masked(1, kTypeMask, SOCK_STREAM)});
-  // A pair is connected to itself; of streams, it reaches nobody else.
+  // A pair is connected to itself; of streams, it reaches no other process.
   filter.rule(SCMP_ACT_ALLOW, "socketpair", {equal32(0, AF_UNIX), masked(1, kTypeMask, SOCK_STREAM)});
   // Answering on connections: to no address, and without TCP's way to connect by sending.
   filter.rule(SCMP_ACT_ALLOW, "sendto", {masked(3, MSG_FASTOPEN, 0), equal(4, 0)});
@@ -183,7 +183,7 @@ int export_filter(pid_t self_process, int file) {
   return filter.export_to(file);
 }
 
-/// Ends as a child does that made no filter: a crash is for the parent to tell.
+/// Ends as a child does that made no filter: a crash is for the parent to report.
 void end_quietly(int /*signal*/) { _exit(ENOMEM); }
 
 [[noreturn]] void make_filter(pid_t self_process, int file) {

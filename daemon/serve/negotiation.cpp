@@ -129,8 +129,8 @@ std::optional<int> parse_quality(const Value& value) {
   return quality;
 }
 
-/// Reads the parameters up to the element's end and tells `other` all but q; that returns false on one that may not be.
-/// Returns the weight (1000 without q), or nothing when the element is malformed.
+/// Reads the parameters up to the element's end and passes all except q to `other`; that returns false on one that may not
+/// be. Returns the weight (1000 without q), or nothing when the element is malformed.
 template <typename Other>
 std::optional<int> read_parameters(Scanner& scanner, Other other) {
   std::optional<int> quality;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which format and which coding a client gets: Accept and Accept-Encoding, read as RFC 9110 defines them. Nothing here
 // allocates; the time is linear in the header's length. There is no refusal (406): who accepts nothing that we have gets
-// text, uncompressed, because a scraper's log line on a page that it cannot read tells more than a status.
+// text, uncompressed, because a scraper's log line on a page that it cannot read says more than a status.
 #pragma once
 
 #include <array>

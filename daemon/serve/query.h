@@ -21,7 +21,7 @@ struct PageRequest {
 
 /// Reads "allocator[]=slab&type[]=dentry": keys and values percent-encoded, '+' for a blank, '[' and ']' as they are or
 /// encoded; an empty query is the whole page. Error kData with `detail` for a client: an unknown parameter, one without a
-/// value, or a broken escape. (A parameter that was ignored would give a page that nobody asked for.)
+/// value, or a broken escape. (A parameter that was ignored would give an unexpected page.)
 Result<PageRequest> parse_page_request(std::string_view query);
 
 }  // namespace memstat

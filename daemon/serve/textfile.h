@@ -45,7 +45,7 @@ class Textfile {
 };
 
 /// Writes the text page after each poll, on a thread of its own: a disk that hangs must not keep the kernel from being
-/// polled. Pages that come while one is being written are left out, but for the last.
+/// polled. Pages that come while one is being written are skipped, except for the last.
 /// Thread safety: notify() is safe, the rest belongs to one thread.
 class TextfileWriter {
  public:

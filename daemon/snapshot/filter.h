@@ -25,7 +25,7 @@ class PageFilter {
   };
 
   /// Checks the words. `own_names`: the metrics that the daemon has of itself. Error kData with `detail` for a client: the
-  /// first word that nothing goes by, and what there is instead (at most 40 words; of metrics, the nearest). An allocator is
+  /// first unknown value and the valid alternatives (at most 40 words; of metrics, the nearest). An allocator is
   /// known when the kernel's system may have it. A type must be listed, unless nothing at all is listed of the allocators
   /// that are wanted (a source may be down), and then none is judged. Allocates by the size of request and snapshot. Throws
   /// std::bad_alloc.
@@ -61,7 +61,7 @@ class PageFilter {
 };
 
 /// Whether a page of per-CPU figures alone can show what is wanted; `filter` nullptr: everything. Only types that the key
-/// `per_cpu` selects have per-CPU figures, since nobody else's are followed from poll to poll. Error kData with `detail` for
+/// `per_cpu` selects have per-CPU values: only theirs are tracked from poll to poll. Error kData with `detail` for
 /// a client when no row that is wanted has them, or when a type was chosen by name that has none; it names the key.
 Result<void> check_per_cpu(const Snapshot& snapshot, const PageFilter* filter);
 

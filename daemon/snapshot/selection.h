@@ -2,16 +2,16 @@
 // Which rows of a snapshot are listed, decided once a poll, so that no kernel can make the page larger than its limit.
 //
 // Rules. A type that the configuration filters out is not in the snapshot at all and counts nowhere. With `min_bytes`, a
-// type is listed as soon as it has that many bytes, and goes once it has been below half of that for an hour. One that was
-// seen waiting, failing or at its limit stays, and so does one of which nobody knows the bytes. An allocator may have bounds
-// of its own: a larger `min_bytes`, and `top`, so many types of it at most, the largest; of `top`, too, who was listed
-// before counts as larger (below), whose bytes nobody knows counts as 0, and who was seen in trouble stays and takes
-// nobody's place. When the rest has more series than `series_limit`, whole types go, those of the fewest bytes first (equal
-// ones from the end of the alphabet); who does not fit into what is left of the limit is passed over for smaller ones. Who
-// was listed before counts as a quarter and 4 KiB larger, so that figures that jitter do not make series come and go. The
-// limit has no exceptions among types; figures that belong to no type (Snapshot::samples) count against it first and stay.
-// Bytes of all that is not listed are summed by allocator (AllocatorFigure::kUnlistedBytes); the series that `series_limit`
-// took are counted (Snapshot::series_dropped).
+// type is listed as soon as it has that many bytes, and removed once it was below half of that for an hour. One that was
+// seen waiting, failing or at its limit stays, and types of unknown size are always listed. An allocator may have bounds
+// of its own: a larger `min_bytes`, and `top`, the number of its largest types to list. For `top`, a type that was listed
+// before counts as larger (below), a type of unknown size counts as 0 bytes, and a type that was seen in trouble stays and
+// takes no other type's place. When the rest has more series than `series_limit`, whole types go, those of the fewest bytes
+// first (equal ones from the end of the alphabet); a type that does not fit into the rest of the limit is skipped for
+// smaller ones. A type that was listed before counts as a quarter and 4 KiB larger, so that jitter does not make series come
+// and go. The limit has no exceptions among types; metrics that belong to no type (Snapshot::samples) count against it first
+// and stay. Bytes of all that is not listed are summed by allocator (AllocatorFigure::kUnlistedBytes); the series that
+// `series_limit` took are counted (Snapshot::series_dropped).
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ namespace memstat {
 
 /// Bounds of one allocator.
 struct AllocatorBounds {
-  std::uint64_t top = 0;        ///< Types listed at most, but for those in trouble; 0: all.
+  std::uint64_t top = 0;        ///< Types listed at most, except those in trouble; 0: all.
   std::uint64_t min_bytes = 0;  ///< As Selection::Options::min_bytes, where that is less; 0: none of its own.
 };
 
@@ -59,7 +59,7 @@ class Selection {
 
  private:
   struct Candidate {
-    double weight = 0;  // bytes, more for who was listed before
+    double weight = 0;  // bytes, more for a type that was listed before
     std::uint64_t series = 0;
     std::uint32_t row = 0;
     bool was_listed = false;

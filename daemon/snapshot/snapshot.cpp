@@ -39,7 +39,7 @@ FigureSet figures_with(DuplicateRule rule) {
   return figures;
 }
 
-/// The bits of a figure, rounded to parts of one: nobody needs more, and they are the same figure in every format.
+/// The bits of a figure, rounded to parts of one: more is not needed, and they are the same value in every format.
 std::uint64_t rounded_bits(double figure, double parts) {
   const double rounded = std::round(figure * parts);
   if (std::abs(rounded) < 9e15) figure = rounded / parts + 0.0;  // + 0.0: no negative zero

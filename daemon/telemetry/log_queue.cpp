@@ -77,7 +77,7 @@ struct LogQueue::State {
     used -= size;
   }
 
-  /// Writes one piece, without the lock while it does. Requires that nobody else is writing and that there are bytes.
+  /// Writes one piece, without the lock while it does. Requires that no other thread is writing and that there are bytes.
   void write_piece(std::unique_lock<std::mutex>& lock) {
     std::array<char, kPieceBytes> piece;
     const std::size_t size = peek(piece);

@@ -6,7 +6,7 @@
 // higher value stays the one to compare with. A larger drop is a reset: counted, and the new raw value is added. First sight
 // gives no delta: of a type, and of a figure that a type gets later (from another source). A type that vanishes, and a
 // figure that a type lacks for a while, keep their slots, so that what comes back within the retention loses nothing. When
-// the number of types of one name changes, nobody can tell which is which: their total stays, each is seen for the first
+// the number of types of one name changes, it is unknown which is which: their total stays, each is seen for the first
 // time.
 #pragma once
 
