@@ -38,7 +38,7 @@ const NamedEvent* find_kernel_event(std::string_view name);
 /// The code of "rHEX": 1 to 16 digits.
 std::optional<std::uint64_t> parse_raw_code(std::string_view text);
 
-/// "sched:sched_switch" in its two parts. Nothing: it is not of this form, or could leave its folder as a path.
+/// "sched:sched_switch" in its two parts. Nothing: it is not of this form, or could leave its directory as a path.
 struct TracepointName {
   std::string_view group;
   std::string_view name;
