@@ -19,7 +19,7 @@ constexpr std::array kMetrics = {"memstat_type_bytes", "memstat_type_objects", "
                                  "memstat_type_free_objects", "memstat_type_object_footprint_bytes"};
 constexpr std::array kFigures = {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kRSize};
 
-/// A text page of about so many series.
+/// A text page of about that number of series.
 std::string make_page(std::size_t series) {
   SourceReader reader(*find_source("linux_slabinfo"));
   auto capture = open_capture(MEMSTAT_SOURCE_DIR "/tests/fixtures/captures/linux-6.12-4cpu.tar.zst");

@@ -56,7 +56,7 @@ int run(std::size_t slabs) {
   measure(**view, reader, *cache);
   PartialSlabs partial;
   if (!partial.make(slabs)) {
-    std::fprintf(stderr, "partial_slabs_bench: this system does not allow so many messages\n");
+    std::fprintf(stderr, "partial_slabs_bench: this system does not allow that many messages\n");
     return 1;
   }
   std::printf(", \"long\": ");

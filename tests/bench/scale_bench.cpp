@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Huge machines, made up in memory: 2000 malloc(9) types on 1024 CPUs (a stream of 125 MiB) and on 4096 (500 MiB), all of
 // them in use; the same with few in use; and 20 000 slab caches. Decoding and committing, a whole poll without its read, and
-// the default page, in milliseconds, and peak resident memory, which only a process of its own can tell: each machine is
+// the default page, in milliseconds, and peak resident memory, which only a process of its own can measure: each machine is
 // measured in three children. Prints JSON, an array of what the children of each machine measured.
 // Usage: scale_bench [REPETITIONS], 5 by default. Needs 1 GB.
 #include <sys/resource.h>

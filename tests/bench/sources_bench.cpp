@@ -4,7 +4,7 @@
 // every series switched on. Figures: at most 1.5 times the reads, and at most 10 ms of CPU. Needs root.
 //
 // Every source is read each time here, also those that the daemon reads every 30 s only. Control groups and processes are
-// read as many as this machine has; "processes" tells how many.
+// read as many as this machine has; "processes" prints their number.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -53,7 +53,7 @@ class ShrinkingBuffer {
   std::size_t full_size_;
 };
 
-/// Where to cut a part of so many bytes, largest first: everywhere when it is small; else at every byte of its first 200 kB
+/// Where to cut a part of N bytes, largest first: everywhere when it is small; else at every byte of its first 200 kB
 /// (three records of the largest stream; 10 kB where it takes long), at 2000 places at random, and in the last 2000 bytes.
 std::vector<std::size_t> cuts_of(std::size_t size) {
   const std::size_t everywhere = is_sanitized() ? 10'000 : 200'000;
@@ -177,7 +177,7 @@ TEST_P(DamagedInput, CutShortAnywhereIsAnErrorOrFewerTypesOrObjects) {
           EXPECT_EQ(committed.error().source, source.name);
         }
       } else if (part == 0) {
-        // A text that ends with a line may be a shorter roster; a binary stream tells how many records it has.
+        // A text that ends with a line may be a shorter roster; a binary stream has its number of records.
         ASSERT_EQ(source.os, OperatingSystem::kLinux) << where;
         ASSERT_GT(cut, 0U);
         EXPECT_EQ(buffer.data()[cut - 1], '\n') << where;

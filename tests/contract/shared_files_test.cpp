@@ -18,7 +18,7 @@ class ReadersOfFiles final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
 
-  std::string_view reader;  ///< Whose reads are noted; "": nobody's.
+  std::string_view reader;  ///< Whose reads are noted; "": none.
   std::map<std::string, std::set<std::string_view>, std::less<>> readers;
 
   Result<void> read_file(std::string_view path, Buffer& out) override {

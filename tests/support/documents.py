@@ -28,7 +28,7 @@ CONTENT_TYPE = {
     "protobuf": "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
 }
 AGE = "memstat_poll_age_seconds"
-ITSELF = r"process_|memstat_poll_age_seconds"  # what may change while nobody polls
+ITSELF = r"process_|memstat_poll_age_seconds"  # what may change without a poll
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "metrics.proto")
 
 
@@ -205,7 +205,7 @@ def plain(headers, body):
 
 
 def without_age(form, content):
-    """The bytes but for those of the one figure that is of the moment."""
+    """The bytes except those of the one value that is of the moment."""
     if form == "protobuf":
         place = content.rindex(AGE.encode())
         tag = content.index(b"\x22\x0b\x12\x09\x09", place) + 5  # metric, 11 bytes; gauge, 9 bytes; its double

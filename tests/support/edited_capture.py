@@ -27,7 +27,7 @@ def with_numbers(text, numbers):
 
 
 def with_larger_cache(slabinfo, cache, slabs):
-    """A cache with so many slabs more, all of their objects in use."""
+    """A cache with N slabs more, all of their objects in use."""
     def grown(match):
         name, active, objects, size, per_slab, rest, active_slabs, all_slabs, end = match.groups()
         more = slabs * int(per_slab)

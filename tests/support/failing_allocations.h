@@ -16,7 +16,7 @@ class FailingAllocation {
   ~FailingAllocation() { allocations_until_failure = -1; }
   FailingAllocation(const FailingAllocation&) = delete;
   FailingAllocation& operator=(const FailingAllocation&) = delete;
-  /// Whether there were so many that the one failed.
+  /// Whether the number of allocations reached the one that failed.
   [[nodiscard]] bool has_failed() const { return allocations_until_failure < 0; }
 };
 

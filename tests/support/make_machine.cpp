@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes a capture of a machine that nobody has, to be replayed by memstatd: thousands of types on thousands of CPUs, or
+// Writes a capture of a machine that does not exist, to be replayed by memstatd: thousands of types on thousands of CPUs, or
 // tens of thousands of slab caches. The same options give the same bytes. tests/README.md shows how to use it.
 #include <array>
 #include <cerrno>
@@ -26,10 +26,10 @@ constexpr const char* kUsage =
     "  --types N             malloc(9) types (2000)\n"
     "  --zones N             uma(9) zones (200)\n"
     "  --slots N             MAXCPU: CPU slots in kern.malloc_stats; at least the CPUs (1024)\n"
-    "  --cpus-in-use N       about so many CPUs have used a type, 0: all (0)\n"
-    "  --idle-one-in N       one type in so many was never used, 0: none (0)\n"
+    "  --cpus-in-use N       about N CPUs have used a type, 0: all (0)\n"
+    "  --idle-one-in N       one type in N was never used, 0: none (0)\n"
     "  --caches N            slab caches (20000)\n"
-    "  --duplicate-one-in N  one cache in so many has the name of another, 0: none (50)\n"
+    "  --duplicate-one-in N  one cache in N has the name of another, 0: none (50)\n"
     "  --seed N              another machine of the same size (1)\n";
 
 struct Arguments {

@@ -31,7 +31,7 @@ class PartialSlabs {
     for (const int queue : queues_) ::msgctl(queue, IPC_RMID, nullptr);
   }
 
-  /// Makes about so many slabs, 4 KiB each, partial. False when the system's limits do not let us.
+  /// Makes about N slabs, 4 KiB each, partial. False when the system's limits do not let us.
   bool make(std::size_t slabs) {
     for (std::size_t left = slabs * kPerSlab; left > 0;) {
       const int queue = ::msgget(IPC_PRIVATE, 0600);

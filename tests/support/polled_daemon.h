@@ -23,7 +23,7 @@ inline constexpr std::string_view kSlabinfo = "/proc/slabinfo";
 inline constexpr std::string_view kMallocStats = "kern.malloc_stats";
 inline constexpr std::string_view kZoneStats = "vm.zone_stats";
 
-/// The text of /proc/slabinfo with these caches, each with so many active objects of 64 B.
+/// The text of /proc/slabinfo with these caches, each with N active objects of 64 B.
 inline std::string slabinfo(std::initializer_list<std::pair<std::string_view, std::uint64_t>> caches) {
   std::string text = slabinfo_header();
   for (const auto& [name, active] : caches) text += slabinfo_line(name, active, active + 10, 64, 1, 4);

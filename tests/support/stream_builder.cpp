@@ -54,7 +54,7 @@ std::string MallocStream::bytes(std::uint32_t version, std::optional<std::uint32
 
 UmaStream& UmaStream::add(const UmaZone& zone) {
   put_name(records_, zone.name);
-  // The first is the alignment, the fourth the most pages, the ninth the bucket size: nobody needs them.
+  // The first is the alignment, the fourth the most pages, the ninth the bucket size: not needed.
   for (const std::uint32_t value :
        {7U, zone.size, zone.rsize, 0U, zone.limit, zone.pages, zone.keg_free, zone.zone_free, 0U, zone.flags}) {
     put<std::uint32_t>(records_, value);

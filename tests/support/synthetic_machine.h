@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Machines that nobody has: thousands of memory types on thousands of CPUs, whose every figure follows from a formula, so
+// Machines that do not exist: thousands of memory types on thousands of CPUs, whose every value follows from a formula, so
 // that a test knows what must come out and 500 MiB need not lie on a disk. Needs the library only.
 #pragma once
 
@@ -24,9 +24,9 @@ struct SyntheticOptions {
   std::uint32_t caches = 0;            ///< Slab caches.
   std::uint32_t cpus = 1;              ///< CPUs present.
   std::uint32_t slots = 0;             ///< CPU slots a type in kern.malloc_stats, MAXCPU; below `cpus`: as many as CPUs.
-  std::uint32_t cpus_in_use = 0;       ///< About so many CPUs have ever used a type, others are all zeros; 0: every one.
-  std::uint32_t idle_one_in = 0;       ///< One type in so many was never used by any CPU; 0: none such.
-  std::uint32_t duplicate_one_in = 0;  ///< One slab cache in so many has the name of the one before; 0: none.
+  std::uint32_t cpus_in_use = 0;       ///< About N CPUs have ever used a type, others are all zeros; 0: every one.
+  std::uint32_t idle_one_in = 0;       ///< One type in N was never used by any CPU; 0: none such.
+  std::uint32_t duplicate_one_in = 0;  ///< One slab cache in N has the name of the one before; 0: none.
   std::uint64_t seed = 1;
 };
 
