@@ -56,7 +56,7 @@ class AlertStack(unittest.TestCase):
                          r"^bsd1:8947: uma type mbuf_cluster is at its limit, and what needs more of it waits or fails(, .* a minute)?\.$")
         self.assertEqual(limit["annotations"]["runbook_url"], "https://runbooks.example.org/memstatd/runbooks.md#memstatlimithit")
         self.assertIn("&var-allocator=uma&var-type=mbuf_cluster", limit["annotations"]["dashboard_url"])
-        # What fails routinely, or is full by design, wakes nobody: bucket zones, and buffers that were made beforehand.
+        # What fails routinely, or is full by design, alerts no one: bucket zones, and buffers that were made beforehand.
         types = {kind for _, kind in found if kind}
         self.assertEqual({kind for kind in types if kind.endswith("Bucket") or kind in ("pbuf", "vnpbuf")}, set())
 

@@ -129,7 +129,7 @@ class Packages(unittest.TestCase):
         self.root.dpkg("-i", *self.debs.values())
         for name in NAMES:
             self.assertEqual(self.root.status(name), "install ok installed")
-        # Together they are what `cmake --install` puts in place, but for what Debian wants compressed or adds.
+        # Together they are what `cmake --install` puts in place, except for what Debian wants compressed or adds.
         with program.temporary_folder() as folder:
             umask = os.umask(0o022)
             package.install("/usr", folder)

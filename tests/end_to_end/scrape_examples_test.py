@@ -75,7 +75,7 @@ class Examples(unittest.TestCase):
 
     def targets(self, name):
         """{instance: scraped address} of the targets that Prometheus makes of an example."""
-        # By way of a proxy that is not there, so that nothing is looked up and nobody is asked.
+        # By way of a proxy that is not there, so that nothing is looked up and no server is asked.
         config = example(name)[0].replace("job_name: memstatd\n", "job_name: memstatd\n    proxy_url: http://127.0.0.1:9\n", 1)
         self.assertIn("proxy_url", config)
         with prometheus_server.prometheus(self.folder, None, config=config) as server:

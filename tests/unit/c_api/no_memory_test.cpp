@@ -173,7 +173,7 @@ TEST_F(CApiNoMemoryFilled, SettersStoreOrSayEnomem) {
 TEST_F(CApiNoMemoryFilled, FindAndTheAccessorsNeedNone) {
   const FailingAllocation failing(0);
   memory_type* type = memstat_mtl_find(list_.get(), ALLOCATOR_MALLOC, "a malloc type, number 3");
-  const memory_type* none = memstat_mtl_find(list_.get(), ALLOCATOR_ANY, "a long name that nobody gave to any memory type");
+  const memory_type* none = memstat_mtl_find(list_.get(), ALLOCATOR_ANY, "a long name that no memory type has");
   std::uint64_t sum = memstat_get_bytes(type) + memstat_get_percpu_memalloced(type, 1);
   sum += memstat_get_caller_uint64(type, 1);
   const bool has_allocated = failing.has_failed();

@@ -53,7 +53,7 @@ class Recording : public testing::Test {
     EXPECT_TRUE(opened) << to_string(opened.error());
     return opened ? std::move(*opened) : nullptr;
   }
-  /// One poll that reads one file of so many bytes.
+  /// One poll that reads one file of N bytes.
   Result<void> record_poll(RecordingKernelView& recording, std::size_t size = 10) {
     view_->replace("/proc/stat", std::string(size, 'x'));
     recording.begin_poll("poll");

@@ -199,7 +199,7 @@ TEST(MemoryBlocksLive, AreWhereTheKernelListsItsMemory) {
       ++checked;
     }
   }
-  if (checked == 0) GTEST_SKIP() << "/proc/iomem tells only root where memory is, and only on Linux";
+  if (checked == 0) GTEST_SKIP() << "/proc/iomem shows only root where memory is, and only on Linux";
   EXPECT_FALSE(find_memory_block(**view, ~std::uint64_t{0} >> 4U)) << "no machine has memory there";
 }
 

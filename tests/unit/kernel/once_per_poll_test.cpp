@@ -86,7 +86,7 @@ TEST_F(OncePerPoll, TheFilesOfANodeAreSharedAsWell) {
   EXPECT_FALSE(is_shared_file(""));
 }
 
-// A read that hangs is left behind by its poll; nobody waits for it, and what it brings at last is no news.
+// A read that hangs is left behind by its poll; no thread waits for it, and what it brings at last is no news.
 TEST_F(OncePerPoll, AReadThatHangsHoldsUpNobodyAndItsBytesStayOutOfLaterPolls) {
   FaultyKernelView faulty(*inner_);
   OncePerPollView view(std::shared_ptr<KernelView>(&faulty, [](KernelView*) {}));

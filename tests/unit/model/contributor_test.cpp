@@ -25,7 +25,7 @@ class ContributorTest : public testing::Test {
                             .cpu_fields = CpuFieldMask(CpuField::kFree)};
     ASSERT_TRUE(list_.commit(scope, staging.staging(), ++generation_));
   }
-  /// A commit of a contributor, in the poll of the last roster. Tells whether it allocated anything.
+  /// A commit of a contributor, in the poll of the last roster. Returns whether it allocated anything.
   bool contribute(const std::vector<std::pair<std::string_view, std::uint64_t>>& failures,
                   Allocator allocator = Allocator::kSlab) {
     StagingBuilder staging(kContributedCpuFields, 2);

@@ -86,7 +86,7 @@ TEST_F(NodeFiguresTest, EachSourceChangesItsOwnOnly) {
     commit(of_other, other);
     EXPECT_EQ(of("a", NodeField::kFree), Values({1, 0, 0, 0, 0}));
     EXPECT_EQ(of("a", NodeField::kCount), Values({3, 4, 5, 0, 0}));
-    EXPECT_EQ(of("a", NodeField::kHeldBytes), Values(5, 0)) << "nobody's";
+    EXPECT_EQ(of("a", NodeField::kHeldBytes), Values(5, 0)) << "of no node";
     EXPECT_EQ(find_ordinal(list_, "new", 0), nullptr);
   }
 }

@@ -30,7 +30,7 @@ TEST(KeyedNumbers, ThatAreNoneAreToldByTheOffsetOfTheirLine) {
        {"a 1\nb x\n", "a 1\nb\n", "a 1\nb -1\n", "a 1\nb: 18446744073709551616\n", "a 1\nb: 18014398509481984 kB\n"}) {
     EXPECT_EQ(read_keyed_numbers(bad, numbers), 4U) << bad;
   }
-  EXPECT_EQ(read_keyed_numbers("c x\nb 1", numbers), std::nullopt) << "a line that nobody wants, and no last newline";
+  EXPECT_EQ(read_keyed_numbers("c x\nb 1", numbers), std::nullopt) << "a line that no caller wants, and no last newline";
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ expect_status 0 restart
 wait_for child_runs
 [ "$(cat "$tmp/run/memstatd_child.pid")" != "$before" ] || fail "restart did not start a new memstatd"
 
-# daemon(8) alone, its memstatd gone: status says so, and reload has nobody to signal.
+# daemon(8) alone, its memstatd gone: status says so, and reload has no process to signal.
 echo "another program" >"$tmp/names/$(cat "$tmp/run/memstatd_child.pid")"
 expect_status 1 status
 expect_out "memstatd itself is not running"

@@ -195,7 +195,7 @@ TEST_F(FreebsdVm, TellsThresholdsByDomainAndCountersOfAll) {
   EXPECT_TRUE(has_unique_statistics(reader_->staging));
 }
 
-// Before FreeBSD 12.0 a domain tells no free pages and no thresholds; before that there may be no domains at all.
+// Before FreeBSD 12.0 a domain reports no free pages and no thresholds; before that there may be no domains at all.
 TEST_F(FreebsdVm, TellsOfAllDomainsTogetherWhatNoneTellsItself) {
   for (const char* leaf : {"free_count", "free_min", "free_reserved", "free_severe", "free_target", "inactive_target"}) {
     for (const char* domain : {"0", "1"}) kernel_.sysctls.erase("vm.domain." + std::string(domain) + ".stats." + leaf);
@@ -276,7 +276,7 @@ void expect_consistent(const Staging& staging, KernelView& view) {
     EXPECT_NEAR(static_cast<double>(by_queue[queue]), static_cast<double>(number(name)), static_cast<double>(slack))
         << queue;
   }
-  // All memory is in a queue or wired, but for 1 % and 16 MiB.
+  // All memory is in a queue or wired, except 1 % and 16 MiB.
   const std::uint64_t total = pages * view.page_size();
   EXPECT_LE(std::llabs(static_cast<std::int64_t>(total - held)), static_cast<std::int64_t>(total / 100 + 16 * kMiB));
   EXPECT_LE(std::llabs(unaccounted(staging)), static_cast<std::int64_t>(total / 100 + 16 * kMiB));

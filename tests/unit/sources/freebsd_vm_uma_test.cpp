@@ -146,7 +146,7 @@ TEST_F(FreebsdVmUma, TellsSleepersAndAllBitsOfALimit) {
   kernel_.reads.clear();
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(type("mbuf_cluster"), "- - 6 97 | 12 8");
-  EXPECT_FALSE(kernel_.reads.contains("vm.uma.mbuf_cluster.limit.sleepers")) << "nobody waits without a limit";
+  EXPECT_FALSE(kernel_.reads.contains("vm.uma.mbuf_cluster.limit.sleepers")) << "no thread waits without a limit";
 }
 
 TEST_F(FreebsdVmUma, GivesSecondaryAndCacheZonesNothingOfAKeg) {
@@ -334,13 +334,13 @@ TEST(FreebsdVmUmaCaptures, AgreeWithTheStream) {
       ASSERT_TRUE(refresh(stream, *view, list, 1));
       ASSERT_TRUE(refresh(tree, *view, list, 1));
       EXPECT_EQ(tree.staging.types().size(), 138U) << "every zone, \"vm pgcache\" twice";
-      // The manifest tells that the stream of poll 1 was read again a moment later.
+      // The manifest says that the stream of poll 1 was read again a moment later.
       expect_the_stream_to_agree(tree.staging, stream.staging, poll == 1 ? 10 : 2);
       const MemoryType* clusters = list.find(Allocator::kUma, "mbuf_cluster");
       ASSERT_NE(clusters, nullptr);
       EXPECT_EQ(clusters->figure(Field::kWideLimit), 2200U);
       EXPECT_EQ(clusters->figure(Field::kSleepers), poll == 1 ? 8U : clusters->figure(Field::kSleepers));
-      // What the stream makes 0 pages of, because nobody uses its items now.
+      // What the stream makes 0 pages of, because its items are not in use now.
       const MemoryType* buffers = list.find(Allocator::kUma, "pbuf");
       ASSERT_NE(buffers, nullptr);
       EXPECT_EQ(buffers->figure(Field::kHeldBytes), 0U);

@@ -61,7 +61,7 @@ class LinuxAllocinfo : public testing::Test {
     EXPECT_EQ(result.error().offset, offset) << text;
     EXPECT_FALSE(result.error().detail.empty());
   }
-  /// Expects lines to be refused at so many bytes behind the header.
+  /// Expects lines to be refused N bytes after the header.
   void expect_refused(const std::string& lines, std::uint64_t offset) {
     expect_refused_text(kVersion2 + kNames + lines, kVersion2.size() + kNames.size() + offset);
   }
@@ -190,7 +190,7 @@ TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))), "c\\x00d: 1/1 a\\x00b.c:1");
 }
 
-/// Sites of so many functions, each line another function than the one before.
+/// Sites of N functions, each line another function than the one before.
 std::string many_sites(std::size_t count, std::size_t functions) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) {

@@ -238,7 +238,7 @@ class LimitedGroup {
   std::string folder_;
 };
 
-/// Uses more memory than the group has, in a process of its own. Returns how that ended, as waitpid tells.
+/// Uses more memory than the group has, in a process of its own. Returns how that ended, as waitpid reports.
 int exceed(const LimitedGroup& group) {
   const std::string file = group.processes_file();
   const pid_t child = fork();

@@ -282,7 +282,7 @@ TEST_F(LinuxSlabSysfs, KeepsItsFilesOpenThroughTheLossOfPrivileges) {
               "b: slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 slots=640");
     looks += kernel_.calls_of(kFolder) != 0 ? 1 : 0;
   }
-  EXPECT_EQ(looks, 1U) << "once it is clear that new files cannot be opened nobody looks for any";
+  EXPECT_EQ(looks, 1U) << "once it is clear that new files cannot be opened, no read looks for any";
 }
 
 TEST_F(LinuxSlabSysfs, DoesNotLookForNewCachesWhereTheFolderCannotBeListed) {

@@ -233,7 +233,7 @@ TEST_F(LinuxVmalloc, SkipsEmptyLinesAndTakesLineEndsOfOtherSystems) {
   EXPECT_EQ(words("\n0x1-0x2 8192 f+0x1/0x2 pages=1 vmalloc\r\n\r\n"), "f: 4096/1/4096/-");
 }
 
-/// Areas of so many callers, each line another caller than the one before; from `first` on, round and round.
+/// Areas of N callers, each line another caller than the one before; from `first` on, round and round.
 std::string many_areas(std::size_t count, std::size_t callers, std::size_t first = 0) {
   std::string text;
   for (std::size_t i = first; i < first + count; ++i) {

@@ -65,7 +65,7 @@ TEST(CountedAllocations, AreCountedInEveryThreadAndOfEveryKind) {
   EXPECT_EQ(allocations_of([] {}), 0U);
 }
 
-/// Snapshots take turns in two arenas while nobody reads them. The page of poll 1 has no deltas yet, so the arena that it
+/// Snapshots take turns in two arenas while no reader holds them. The page of poll 1 has no deltas yet, so the arena that it
 /// was made in still grows when poll 3 comes back to it; from here on nothing may.
 constexpr int kFirstSteadyPoll = 4;
 
@@ -84,7 +84,7 @@ Config without_absent(Config config, const Poller& poller) {
   return config;
 }
 
-/// Polls so many times. `before_poll` gets the kernel to where the poll shall find it.
+/// Polls N times. `before_poll` gets the kernel to where the poll shall find it.
 Outcome run_polls(const std::shared_ptr<KernelView>& view, int last_poll, bool everything,
                   const std::function<void(int)>& before_poll, const Config& config = {}) {
   const SystemClock clock;

@@ -36,7 +36,7 @@ TEST(SnapshotPool, GivesTheLatest) {
 TEST(SnapshotPool, NeverHandsOutThePublishedOne) {
   SnapshotPool pool;
   publish(pool, "1");
-  const RenderedSnapshot* const published = pool.current().get();  // held by nobody
+  const RenderedSnapshot* const published = pool.current().get();  // held by no reader
   EXPECT_NE(pool.free_snapshot(), published);
   EXPECT_EQ(pool.free_snapshot(), pool.free_snapshot()) << "until it is published it stays free";
 }

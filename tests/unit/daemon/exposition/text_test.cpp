@@ -269,7 +269,7 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
       for (std::size_t place = 0; place < length; ++place) {
         std::string text(length, 'n');
         if (special == '\xdc') {
-          text.replace(place, 1, "\xC3\x9C");  // whose bytes are those of a backslash and more, but for the highest bit
+          text.replace(place, 1, "\xC3\x9C");  // whose bytes are those of a backslash and more, except for the highest bit
         } else {
           text[place] = special;
         }

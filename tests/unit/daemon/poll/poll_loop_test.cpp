@@ -45,7 +45,7 @@ TEST(PollSchedule, ANewIntervalCountsFromNow) {
   EXPECT_EQ(schedule.due_ns(), 2050);
 }
 
-/// So many polls that are due at once, then none before `later_ns`, if at all.
+/// N polls that are due at once, then none before `later_ns`, if at all.
 class FakeFeed final : public PollFeed {
  public:
   explicit FakeFeed(int polls, std::optional<std::int64_t> later_ns = {}) : polls_(polls), later_ns_(later_ns) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Giving up privileges is for good, so each test does it in a forked child, which tells what it saw through a pipe.
+// Giving up privileges is for good, so each test does it in a forked child, which reports what it saw through a pipe.
 #include "daemon/privileges/privileges.h"
 
 #include <gtest/gtest.h>
@@ -464,7 +464,7 @@ TEST(Privileges, AnOpenSlabinfoStillReadsToItsEndButCannotBeOpenedAgain) {
   close(slabinfo);
 }
 
-// Tells the parent the port; accepts, reads a byte and sends it back.
+// Reports the port to the parent; accepts, reads a byte and sends it back.
 std::string serve_one(int listener, int to_parent) {
   sockaddr_in address{};
   socklen_t length = sizeof address;

@@ -130,7 +130,7 @@ TEST_F(SelectionTest, WhoWasSeenFailingWaitingOrAtTheLimitStaysListed) {
   poll(*staging(1, 1));
   EXPECT_THAT(listed(), ElementsAre("fails", "sleeps"));
   poll(*staging(1, 1), minutes(600));
-  EXPECT_THAT(listed(), ElementsAre("fails", "sleeps")) << "nobody should have to look within the hour";
+  EXPECT_THAT(listed(), ElementsAre("fails", "sleeps")) << "an operator has more than an hour to look";
   EXPECT_EQ(unlisted(), 1U);
 }
 
@@ -208,7 +208,7 @@ TEST_F(SelectionTest, WhatDoesNotFitIsPassedOverForSmallerOnes) {
   EXPECT_EQ(unlisted(), 900U);
   selection_.configure({.series_limit = 9});
   poll(staging);
-  EXPECT_THAT(listed(), ElementsAre("small1", "small2")) << "nobody with figures of 8 CPUs fits into 8 series";
+  EXPECT_THAT(listed(), ElementsAre("small1", "small2")) << "no type with values of 8 CPUs fits into 8 series";
 }
 
 TEST_F(SelectionTest, FiguresAndCpusStayWithTheirTypesWhenRowsGo) {
@@ -319,7 +319,7 @@ TEST_F(SelectionTest, WhoWasSeenInTroubleIsListedBesideTheTop) {
         .type("fails", {{Field::kBytes, 1}, {Field::kFailures, failures}});
     poll(staging);
   }
-  EXPECT_THAT(listed(), ElementsAre("fails", "large")) << "and took nobody's place";
+  EXPECT_THAT(listed(), ElementsAre("fails", "large")) << "and took no other type's place";
   EXPECT_EQ(unlisted(), 50U);
 }
 
@@ -369,7 +369,7 @@ TEST_F(SelectionTest, FiguresOfTheMachineCountAgainstTheLimitAndAreNotDropped) {
   selection_.configure({.series_limit = 2});
   poll(staging);
   EXPECT_THAT(listed(), IsEmpty());
-  EXPECT_EQ(types_.snapshot.series, 3U) << "more than the limit, but nobody's types";
+  EXPECT_EQ(types_.snapshot.series, 3U) << "more than the limit, but they belong to no type";
   EXPECT_EQ(types_.snapshot.series_dropped, 2U);
   EXPECT_EQ(machine_series_of({.types = false}, types_.snapshot), 0U);
 }

@@ -413,7 +413,7 @@ TEST_F(SnapshotTest, NodeFiguresOfDuplicatesAreSums) {
     EXPECT_EQ(nodes(NodeField::kHeldBytes),
               Texts({"{allocator=\"uma\",type=\"a\" 101 202", "{allocator=\"uma\",type=\"b\" 10 0"}));
     EXPECT_EQ(nodes(NodeField::kSlots), Texts({"{allocator=\"uma\",type=\"a\" 3 4", "{allocator=\"uma\",type=\"b\" 0 0"}));
-    EXPECT_EQ(nodes(NodeField::kFree), Texts()) << "which nobody gave";
+    EXPECT_EQ(nodes(NodeField::kFree), Texts()) << "which no source gave";
   }
   types_.live_node[static_cast<std::size_t>(Allocator::kUma)].remove(NodeField::kSlots);
   types_.poll(staging);

@@ -35,7 +35,7 @@ class Pipe {
     if (ends_[0] >= 0) close(ends_[0]);
     ends_[0] = -1;
   }
-  /// At least so many bytes, or up to the end.
+  /// At least N bytes, or up to the end.
   [[nodiscard]] std::string read_bytes(std::size_t least) const {
     std::string text;
     char piece[65536];

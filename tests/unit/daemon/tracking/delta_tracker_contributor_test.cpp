@@ -123,7 +123,7 @@ TEST_F(ContributedFigures, ACounterThatComesBackGoesOnFromItsPreviousValue) {
   EXPECT_EQ(shown(Field::kNumAllocs), 1500U);
   poll_without(5);
   poll(5, {{Field::kNumAllocs, 7}});
-  EXPECT_EQ(shown(Field::kNumAllocs), 1507U) << "a reset that nobody saw is one";
+  EXPECT_EQ(shown(Field::kNumAllocs), 1507U) << "a reset that was not seen is one";
   EXPECT_EQ(x().resets, 1U);
 }
 

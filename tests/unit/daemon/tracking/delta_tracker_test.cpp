@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMax = ~std::uint64_t{0};
 
-/// One type "x" with one counter, on so many CPUs.
+/// One type "x" with one counter, on N CPUs.
 class CounterTest : public testing::Test {
  protected:
   void poll(std::uint64_t allocs, std::uint32_t cpus = 1) {
@@ -266,7 +266,7 @@ TEST_F(DuplicatesTest, ResetsOfAVanishedOneStayCounted) {
   EXPECT_EQ(resets(), 1U) << "and are not counted twice";
 }
 
-/// Type "x" with numallocs of so many CPUs.
+/// Type "x" with numallocs of N CPUs.
 class CpuCounterTest : public testing::Test {
  protected:
   void poll(const std::vector<std::uint64_t>& allocs) {
