@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What tests/bench/instructions.py counts the instructions of: N times the same step of the daemon, on a capture in a
 // directory, without socket, timer and real clock. `poll` is a whole poll with the page; `scrape` is making the answer to
-// GET /metrics. Usage: instructions poll|scrape FOLDER N
+// GET /metrics. Usage: instructions poll|scrape DIRECTORY N
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -69,7 +69,7 @@ int count(const std::string& step, const char* folder, int times) {
 
 int main(int argc, char** argv) {
   if (argc != 4 || (std::string(argv[1]) != "poll" && std::string(argv[1]) != "scrape")) {
-    std::fprintf(stderr, "usage: instructions poll|scrape FOLDER N\n");
+    std::fprintf(stderr, "usage: instructions poll|scrape DIRECTORY N\n");
     return 2;
   }
   return memstat::count(argv[1], argv[2], std::atoi(argv[3]));

@@ -18,9 +18,9 @@ namespace memstat {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: make_machine freebsd|linux FOLDER [--OPTION N]...\n"
+    "usage: make_machine freebsd|linux DIRECTORY [--OPTION N]...\n"
     "\n"
-    "Writes a capture into FOLDER, which must not exist.\n"
+    "Writes a capture into DIRECTORY, which must not exist.\n"
     "  --polls N             polls, 10 s apart; counters grow from one to the next (2)\n"
     "  --cpus N              CPUs present (1024)\n"
     "  --types N             malloc(9) types (2000)\n"

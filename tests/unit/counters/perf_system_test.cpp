@@ -11,7 +11,7 @@ namespace {
 
 const std::string kDevices = "/sys/bus/event_source/devices";
 
-/// Lists the folders that the test names.
+/// Lists the directories that the test names.
 class FolderView : public PreparedKernelView {
  public:
   using PreparedKernelView::PreparedKernelView;
