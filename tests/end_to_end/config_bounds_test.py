@@ -90,7 +90,7 @@ class ConfigBounds(unittest.TestCase):
         captures.write_file(self.config, b"#" * (LARGEST_BYTES + 1))
         done = program.run("--config", self.config, "--check-config")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("more than 1MiB", done.stderr)
+        self.assertIn("larger than 1MiB", done.stderr)
 
     def test_dev_null_is_refused_with_what_to_do_instead(self):
         done = program.run("--config", "/dev/null", "--check-config")

@@ -81,7 +81,7 @@ class Node(unittest.TestCase):
                                      "state": "offline"}])
             done = run("node", "--from", folder, "0x8000000", "0", "0x108000000")
             self.assertEqual((done.returncode, done.stdout), (1, "0x0: node 0 (block 0x0-0x7ffffff)\n"))
-            self.assertIn("0x8000000 is no memory", done.stderr)
+            self.assertIn("0x8000000 is not memory", done.stderr)
             self.assertIn("beyond the last block, which ends at 0x107ffffff", done.stderr)
 
     def test_of_a_capture_without_blocks(self):
