@@ -40,7 +40,7 @@ ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept {
 
 ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept {
   int descriptor = -1;
-  do {  // O_NONBLOCK: the open of a pipe waits for whoever writes into it
+  do {  // O_NONBLOCK: the open of a pipe waits for a writer
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) {

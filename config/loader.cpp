@@ -29,7 +29,7 @@ constexpr std::string_view kFileKey = kYamlFileKey;
 using Node = YamlNode;
 using Problem = YamlProblem;
 
-/// Keys of the design that this version does not have: they may hold their default and nothing else. Whoever builds such
+/// Keys of the design that this version does not have: they may hold their default and nothing else. A change that adds such
 /// a feature deletes its row and adds the key to Loader::read.
 struct ReservedKey {
   std::string_view path;

@@ -197,7 +197,7 @@ Result<void> App::open_kernel() {
 }
 
 int App::once() {
-  // The recording must be whole when whoever reads the page has seen enough (memstatd --once --record FILE | head).
+  // The recording must be complete when the reader of the page has seen enough (memstatd --once --record FILE | head).
   std::signal(SIGPIPE, SIG_IGN);
   PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInPlace);
   bool any_up = false;
@@ -326,7 +326,7 @@ int App::wait_for_signals(PollLoop& loop) {
     if (signal != SIGHUP) return signal;
     try {
       reload(loop);
-    } catch (const std::bad_alloc&) {  // not even for saying so to whoever asked
+    } catch (const std::bad_alloc&) {  // not even for an answer to the client
     }
   }
 }

@@ -20,8 +20,8 @@ void block_stop_signals();
 /// The next SIGHUP, SIGTERM or SIGINT. Requires block_stop_signals().
 int wait_for_signal();
 
-/// Whether a SIGTERM or SIGINT has come: whoever waits for something should stop waiting. Thread safety: any thread that has
-/// them blocked.
+/// Whether a SIGTERM or SIGINT has come: code that waits for something should stop waiting. Thread safety: any thread that
+/// has them blocked.
 bool is_stop_wanted();
 
 }  // namespace memstat

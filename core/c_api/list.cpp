@@ -59,7 +59,7 @@ Error upstream_error(Error error, ErrorCode otherwise) {
   }
 }
 
-/// Whether it was us who had no memory, and not the kernel.
+/// Whether this process had no memory, and not the kernel.
 bool is_our_lack_of_memory(const Error& error) { return error.code == ErrorCode::kNoMemory && error.system_errno == 0; }
 
 /// The same for the integers, for which a kernel without memory is like any other failure.

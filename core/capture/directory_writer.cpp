@@ -145,7 +145,7 @@ Result<void> FolderWriter::write_file(std::string_view path, std::string_view by
   const std::string terminated(path);
   const UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return error(path, errno, "cannot write the file");
-  // By its descriptor: whoever owns the directory may put something else under this name at any time.
+  // By its descriptor: the owner of the directory may put something else under this name at any time.
   if ((owner.user >= 0 || owner.group >= 0) &&
       ::fchown(fd.get(), static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0) {
     return error(path, errno, "cannot give the file to the daemon's user");

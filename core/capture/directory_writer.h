@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// Who is to own what is written: the account that we become before more is written. -1: as we are now.
+/// The owner of what is written: the account that we become before more is written. -1: as we are now.
 /// Thread safety: a plain value.
 struct FolderOwner {
   std::int64_t user = -1;

@@ -15,7 +15,7 @@
 
 namespace memstat {
 
-/// What stands at a path of a capture. Links are seen, never followed: who reads a capture follows them inside it.
+/// What stands at a path of a capture. Links are seen, never followed: the reader of a capture follows them inside it.
 enum class FileKind : std::uint8_t { kAbsent, kFile, kFolder, kLink, kOther };
 
 /// The files of one capture by their path in it: "000000/fs/proc/stat"; "" is the capture itself. Paths must be safe

@@ -110,7 +110,7 @@ Result<void> RecordingKernelView::find_polls() {
     const std::uint64_t number = parse_u64(name).value_or(0);
     next_number_ = std::max(next_number_, number + 1);
     const std::string info_path = name + "/poll.yaml";
-    if (const auto read = (*files)->read(info_path, text); !read) continue;  // somebody's directory, not a poll
+    if (const auto read = (*files)->read(info_path, text); !read) continue;  // another program's directory, not a poll
     const auto info = parse_poll_info(text.view(), (*files)->full_name(info_path));
     if (!info) return info.error();
     const auto bytes = writer_.measure(name);

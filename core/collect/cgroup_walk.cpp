@@ -241,7 +241,7 @@ class Walk {
     if (auto listed = view_.list_folders(path_.view(), folders); !listed) {
       const bool is_refused = listed.error().code == ErrorCode::kPermission;
       if (is_root() || (!is_refused && listed.error().code != ErrorCode::kNotPresent)) return listed;
-      left_out_ += is_refused ? 1 : 0;  // who knows how many
+      left_out_ += is_refused ? 1 : 0;  // their number is unknown
       return {};
     }
     if (folders.empty()) return {};
@@ -250,7 +250,7 @@ class Walk {
       if (!has_memory) return has_memory.error();
       if (!*has_memory) return {};
     }
-    // Sorted, in the scratch, so that who is among the first does not hang on the kernel's order.
+    // Sorted, in the scratch, so that the first groups do not depend on the kernel's order.
     std::string_view rest = folders.view();
     const auto count = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\0'));
     scratch.resize(count * sizeof(std::string_view));
@@ -296,7 +296,7 @@ Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bou
     auto result = walk.run();
     if (result ? walk.has_seen_any() : result.error().code != ErrorCode::kNotPresent) return result;
   }
-  // The first time; or there are no groups any more, perhaps because somebody mounted things anew.
+  // The first time; or there are no groups any more, perhaps because they were mounted again.
   buffers.queue.clear();
   buffers.bundle.clear();
   if (auto result = find_hierarchy(view, buffers, hierarchy); !result) return result;

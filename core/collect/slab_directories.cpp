@@ -72,7 +72,7 @@ Result<std::vector<SlabFolder>> find_slab_folders(KernelView& view, Buffer& scra
   if (auto result = view.read_file("/proc/slabinfo", slabinfo); !result) return result.error();
   std::string_view rest = slabinfo.view();
   std::string_view line;
-  next_line(rest, line);  // the version; what is wrong with it is the business of who shows this file
+  next_line(rest, line);  // the version; its errors belong to the source of this file
   next_line(rest, line);
   const Columns columns = columns_of(line);
   std::vector<SlabFolder> caches;

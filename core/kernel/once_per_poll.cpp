@@ -80,7 +80,7 @@ void OncePerPollView::keep(std::string_view path, std::uint64_t poll, const Buff
     auto found = files_.find(path);
     if (found == files_.end()) found = files_.try_emplace(std::string(path)).first;
     Brought& file = found->second;
-    if (file.poll == poll) return;  // another thread was quicker, and somebody may have had its bytes
+    if (file.poll == poll) return;  // another thread was quicker, and a caller may have its bytes
     file.bytes.assign(result ? bytes.view() : std::string_view());
     file.result = result;
     file.poll = poll;

@@ -33,7 +33,7 @@ enum class Allocator : std::uint8_t {
 inline constexpr std::size_t kAllocatorCount = 15;  ///< One more than the highest number.
 
 /// Whether objects that are free, but kept for reuse, count against the type's limit. They do for zones of uma(9)
-/// (uma_zone_set_max bounds what was imported from the keg: sys/vm/uma_core.c, uz_items); everybody else bounds what is in
+/// (uma_zone_set_max bounds what was imported from the keg: sys/vm/uma_core.c, uz_items); all others bound what is in
 /// use.
 constexpr bool counts_free_against_limit(Allocator allocator) { return allocator == Allocator::kUma; }
 

@@ -54,7 +54,7 @@ struct CpuTotals {
 };
 
 /// The types of one allocator in the order of the kernel's records, with their per-CPU figures. On a machine with 4096 CPUs
-/// those are 500 MiB of raw bytes, so they are not copied: a Staging knows where they stand and who of the CPUs has any.
+/// those are 500 MiB of raw bytes, so they are not copied: a Staging knows where they are and which CPUs have any.
 /// Room is kept from one poll to the next, so that filling it again allocates nothing.
 /// Thread safety: none; one owner at a time.
 class Staging {

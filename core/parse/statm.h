@@ -16,7 +16,7 @@ namespace memstat {
 struct ProcessMemory {
   std::uint64_t size = 0;      ///< B of address space, memory or not.
   std::uint64_t resident = 0;  ///< B in memory now; shared pages count in full for each process.
-  std::uint64_t shared = 0;    ///< B of `resident` that belong to files or to shared memory, whoever else has them.
+  std::uint64_t shared = 0;    ///< B of `resident` that belong to files or to shared memory, shared or not.
   std::uint64_t text = 0;      ///< B of address space of the program's code, without its libraries.
   std::uint64_t data = 0;      ///< B of address space for data and stack.
 };

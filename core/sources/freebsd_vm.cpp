@@ -4,7 +4,7 @@
 // vm_reserv.c, amd64/amd64/pmap.c).
 //
 // Types are called "domain 0 active": free, active, inactive, laundry and unswappable are the queues of a domain
-// (vm.domain.N.stats), and every page of the machine is in one of them, or wired, or in somebody's hands for a moment.
+// (vm.domain.N.stats), and every page of the machine is in one of them, or wired, or in use for a moment.
 // Kernels that do not report a queue by domain (free pages before 12.0) report it for all domains together: "all domains
 // free". "wired" is of all domains.
 //

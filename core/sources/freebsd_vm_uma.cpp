@@ -304,7 +304,7 @@ Result<void> plan_zone(KernelView& view, const TreeNode& node, bool is_secondary
     append_with_prefix(plan, kKnown, *value, leaf);
     return {};
   };
-  // The limit first: whether there is one says how the others are read, and who has none has no sleepers either.
+  // The limit first: whether there is one says how the others are read, and a zone without one has no sleepers either.
   if (std::find(node.leaves.begin(), node.leaves.end(), kLimit) != node.leaves.end()) {
     if (auto result = add_known(kLimit); !result) return result;
     if (has_limit) append_to_plan(plan, kLeaf, kSleepers);

@@ -239,7 +239,7 @@ void add_files(TableFiles& files, Staging& staging) {
   set_limit(type, Field::kCountLimit, most);
 }
 
-/// Inodes and dentries: both files begin with all and unused ones, which are cached until somebody wants the memory.
+/// Inodes and dentries: both files start with all and unused ones, which are cached until memory is needed.
 void add_cached(TableFiles& files, std::string_view name, File file, Staging& staging) {
   const Number all = files.number(file, 0);
   const Number unused = files.number(file, 1);

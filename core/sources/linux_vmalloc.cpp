@@ -7,7 +7,7 @@
 //
 // Everything behind the size is optional, and newer kernels add words: unknown ones are skipped. SIZE is address space and
 // includes the guard page that follows the area. Only an area with `pages=` owns memory, with `N0=` its pages on node 0:
-// ioremap maps registers of devices, vmap and vm_map_ram map pages of somebody else, the memory of percpu areas is the
+// ioremap maps registers of devices, vmap and vm_map_ram map pages of another owner, the memory of percpu areas is the
 // percpu allocator's. Kernels without CONFIG_NUMA print no `N0=`. No address leaves this file; a function without
 // symbol, which the kernel prints as its address, is "unknown".
 #include <algorithm>

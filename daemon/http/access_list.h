@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who may connect: IPv4 networks in CIDR notation. IPv6 has no place here because the HTTP server has none.
+// Which clients may connect: IPv4 networks in CIDR notation. IPv6 has no place here because the HTTP server has none.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// An IPv4 network. `address` is in host byte order with the host bits cleared; `prefix` is 0 (everybody) to 32 (one host).
+/// An IPv4 network. `address` is in host byte order with the host bits cleared; `prefix` is 0 (every host) to 32 (one host).
 struct Ipv4Network {
   std::uint32_t address = 0;
   unsigned prefix = 32;

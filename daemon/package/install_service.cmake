@@ -45,7 +45,7 @@ elseif(MEMSTAT_SYSTEM STREQUAL "Linux")
                      "/usr/bin/memstatd" "${MEMSTAT_BINDIR}/memstatd")
 endif()
 
-# A configuration that somebody has edited is theirs.
+# A configuration that was edited is kept.
 set(name memstatd.yaml)
 if(EXISTS "$ENV{DESTDIR}${configuration}")
   file(READ "$ENV{DESTDIR}${configuration}" there)

@@ -67,7 +67,7 @@ class PollLoop {
   void configure(const Config& config);
 
   /// For a scrape: when the last poll began longer than `max_age` ago, waits for the end of one that begins now or is under
-  /// way, at most until `deadline`. All who wait share one poll. Returns whether the published snapshot is that young.
+  /// way, at most until `deadline`. All callers share one poll. Returns whether the published snapshot is that young.
   /// Thread safety: safe.
   bool refresh(std::chrono::nanoseconds max_age, std::chrono::steady_clock::time_point deadline);
   /// Does not wait for a source that does not answer.
@@ -83,7 +83,7 @@ class PollLoop {
   std::function<void()> on_poll_;
   std::mutex mutex_;
   std::condition_variable wake_;    // the poll thread
-  std::condition_variable polled_;  // who waits for a poll
+  std::condition_variable polled_;  // callers that wait for a poll
   bool must_stop_ = false;          // guarded by mutex_, as is all below
   std::optional<Config> new_config_;
   bool is_poll_wanted_ = false;                                      // by a scrape

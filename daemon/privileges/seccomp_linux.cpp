@@ -76,7 +76,7 @@ constexpr std::string_view kAllowed =
     "accept accept4 getsockname getpeername getsockopt setsockopt shutdown recv recvfrom "
     "recvmsg recvmmsg send ";
 
-// Calls that no bug of ours makes: whoever makes one is not us any more.
+// Calls that no bug of memstatd makes: the code that makes one is not memstatd's.
 constexpr std::string_view kKilled =
     "execve execveat ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp bpf userfaultfd "
     "io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key mount umount umount2 pivot_root "

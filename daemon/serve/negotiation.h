@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which format and which coding a client gets: Accept and Accept-Encoding, read as RFC 9110 defines them. Nothing here
-// allocates; the time is linear in the header's length. There is no refusal (406): who accepts nothing that we have gets
+// allocates; the time is linear in the header's length. There is no refusal (406): a client that accepts no format gets
 // text, uncompressed, because a scraper's log line on a page that it cannot read says more than a status.
 #pragma once
 
@@ -29,7 +29,7 @@ enum class ContentCoding : std::uint8_t { kIdentity, kGzip };
 /// 1.0.0), of equal ones the highest. q=0 excludes.
 ///
 /// At equal q a format that is named goes before one that a wildcard let in. Of named ones the order is protobuf,
-/// OpenMetrics, text: who can read more gets more. Of the others text goes first, which people can read.
+/// OpenMetrics, text: a client that reads more gets more. Of the others text goes first, which people can read.
 /// Thread safety: none; one request's.
 class AcceptedFormats {
  public:

@@ -196,13 +196,13 @@ class Snapshot {
   [[nodiscard]] std::uint64_t value(AllocatorFigure figure, Allocator allocator) const {
     return allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)];
   }
-  /// For who builds the snapshot.
+  /// For the builder of the snapshot.
   void set(AllocatorFigure figure, Allocator allocator, std::uint64_t value) {
     allocator_figures_[static_cast<std::size_t>(allocator)] |= 1U << static_cast<unsigned>(figure);
     allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)] = value;
   }
 
-  /// Takes out every row for which `keep` has a 0; what remains stays in order. For who builds the snapshot. No allocation.
+  /// Takes out every row for which `keep` has a 0; what remains stays in order. For the builder. No allocation.
   void keep_rows(std::span<const std::uint8_t> keep);
 
   /// Size in bytes of each bit of Field::kSizeMask; empty when the kernel does not tell.

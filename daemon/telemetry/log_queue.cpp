@@ -47,7 +47,7 @@ struct LogQueue::State {
   std::vector<char> ring;             // guarded by mutex, as is all below
   std::size_t begin = 0;
   std::size_t used = 0;
-  bool is_writing = false;  // a piece is out of the ring and not yet written, or somebody is about to take one
+  bool is_writing = false;  // a piece is out of the ring and not yet written, or a thread is about to take one
   bool has_thread = false;
   bool must_end = false;
   bool has_ended = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Bytes on their way to a descriptor that may not take them: a terminal that is stopped, a pipe that is not read, a file on
-// a dead disk. Whoever writes never waits; what does not fit is dropped and counted.
+// a dead disk. A writer never waits; what does not fit is dropped and counted.
 #pragma once
 
 #include <chrono>

@@ -28,7 +28,7 @@ struct SourceStatus {
   std::size_t types = 0;  ///< Named in the last good read.
 };
 
-/// Who knows how the sources fare. Thread safety: statuses() is safe.
+/// The states of the sources. Thread safety: statuses() is safe.
 class SourceStatuses {
  public:
   virtual ~SourceStatuses() = default;

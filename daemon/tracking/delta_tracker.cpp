@@ -147,8 +147,8 @@ void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, Fiel
     state.limit_hits += waits_and_failures;
     return;
   }
-  // The kernel counts no hits: one each time that usage is seen to go over; who is over at first sight was not seen to, nor
-  // is who lacks one of the figures for now, of usage or limit.
+  // The kernel counts no hits: one each time that usage is seen to go over; a type over it at first sight was not seen to,
+  // nor is a type that lacks usage or limit for now.
   if (!((state.seen - fields) & kLimitFields).empty()) return;
   const std::uint64_t held_objects = objects_against_limit(type, state, fields);
   const bool is_over = (objects != 0 && held_objects >= objects) || (bytes != 0 && state.bytes >= bytes);
