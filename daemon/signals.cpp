@@ -32,7 +32,7 @@ void act(int signal, void (*action)(int)) {
 
 // Calls what a signal handler may call, and nothing that waits: the log may be a pipe that is full.
 void end_at_once(int /*signal*/) {
-  constexpr std::string_view kLine = "memstatd: stopped while starting\n";
+  constexpr std::string_view kLine = "memstatd: asked to stop during start\n";
   pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   if (poll(&log, 1, 0) == 1 && (log.revents & POLLOUT) != 0) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());

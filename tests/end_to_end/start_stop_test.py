@@ -103,7 +103,7 @@ class AnyMoment(WithFolder):
                 pass
             process.send_signal(signal.SIGHUP)
             self.assert_stops(process, self.log_text)
-            early += "stopped while starting" in self.log_text()
+            early += "asked to stop during start" in self.log_text()
             late += "stopped" in self.log_text()
         print(f"{early} of {STARTS} were asked to stop while they started, {late} while they served")
         self.assertEqual(early + late, STARTS)
