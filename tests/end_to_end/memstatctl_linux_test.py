@@ -89,7 +89,7 @@ class Node(unittest.TestCase):
         self.assertRegex(output("node", "--from", path, "0x1000"), r"^0x1000: node 0 \(zone 0x1000-")
         done = run("node", "--from", path, str(2**63))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("no memory", done.stderr)
+        self.assertIn("is not memory", done.stderr)
 
     def test_of_freebsd(self):
         done = run("node", "--from", captures.fixtures()["freebsd-15.0-amd64-4cpu"], "0x1000")
