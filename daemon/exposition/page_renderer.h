@@ -5,8 +5,8 @@
 //   explicit Writer(Buffer&, const RenderOptions&)       writes at the end of the buffer
 //   begin_family(FamilyHeader, samples, label_bytes)     about how many samples, and bytes of their rows' label texts
 //   end_family()
-//   most_bytes(samples, label_bytes)                     room that row_sample needs for so many samples, whose rows' label
-//                                                        texts have so many bytes together
+//   most_bytes(samples, label_bytes)                     room that row_sample needs for N samples, whose rows' label
+//                                                        texts have N bytes together
 //   row_sample<ValueFormat>(at, labels, extra, bits, created_ns) -> end
 //                                                        one sample of a snapshot's row: the hot one, without a check of
 //                                                        room
@@ -46,7 +46,7 @@ enum class FamilyKind : std::uint8_t { kGauge, kCounter, kHistogram };
 struct FamilyHeader {
   std::string_view name;
   std::string_view help;
-  std::string_view unit;  ///< "" when there is none, or when it is not the end of the name (but for `_total`).
+  std::string_view unit;  ///< "" when there is none, or when it is not the end of the name (except `_total`).
   FamilyKind kind = FamilyKind::kGauge;
 };
 

@@ -205,11 +205,11 @@ class Snapshot {
   /// Takes out every row for which `keep` has a 0; what remains stays in order. For the builder. No allocation.
   void keep_rows(std::span<const std::uint8_t> keep);
 
-  /// Size in bytes of each bit of Field::kSizeMask; empty when the kernel does not tell.
+  /// Size in bytes of each bit of Field::kSizeMask; empty when the kernel does not report them.
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
-  /// Gives all room back. Only while nobody else uses this.
+  /// Gives all room back. Only while no other thread uses this.
   void release();
 
   /// When the kernel started, in nanoseconds since 1970; 0: not known.

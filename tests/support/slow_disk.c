@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with 1, what brings a recording
  * to the disk (fsync, new directories, renames) does not return, as on a disk that does not answer; with a larger number it
- * takes so many milliseconds, as on a slow one.
+ * takes N milliseconds, as on a slow one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -173,7 +173,7 @@ TEST_F(LinuxPage, HasCountersOfZonesAndOfFailures) {
                     "cma_alloc_fail 10\nthp_fault_fallback 5\nthp_fault_fallback_charge 50\nthp_collapse_alloc_failed 6\n"
                     "thp_file_fallback 11\nthp_zero_page_alloc_failed 12\n"));
   EXPECT_EQ(words("page_allocations_total"), "{DMA}=0 {Device}=2 {Normal}=7")
-      << "not of zones that nobody has and nothing came from";
+      << "not of zones that do not exist and gave nothing";
   EXPECT_EQ(words("page_frees_total"), "=9");
   EXPECT_EQ(words("page_allocation_failures_total"),
             "{cma}=10 {hugetlb}=4 {thp_collapse}=6 {thp_fault}=5 {thp_file}=11 {thp_zero_page}=12");
