@@ -236,7 +236,7 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   if (result) result = commit_source(entry.polled->reader, *list_, generation_);
   if (result) {
     succeeded(entry, seconds);
-  } else {
+  } else if (!reader_.is_cancelled()) {  // A read that the stop cut short says nothing about its source.
     failed(entry, result.error(), seconds, now_ns);
   }
   if (!reader_.is_busy(*entry.polled)) give_back_spent(entry.polled->reader);

@@ -124,6 +124,11 @@ void ReaderThread::cancel() {
   shared_->wake_poller.notify_all();
 }
 
+bool ReaderThread::is_cancelled() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->is_cancelled;
+}
+
 std::size_t ReaderThread::stuck_count() const {
   const std::lock_guard lock(shared_->mutex);
   return shared_->stuck;

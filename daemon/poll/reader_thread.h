@@ -48,6 +48,9 @@ class ReaderThread {
   /// Makes a read() that is waiting, and every later one, return kTimeout at once. For shutdown. Thread safety: any thread.
   void cancel();
 
+  /// Whether cancel() was called. Thread safety: any thread.
+  [[nodiscard]] bool is_cancelled() const;
+
   /// Threads that are stuck in a read now.
   [[nodiscard]] std::size_t stuck_count() const;
 

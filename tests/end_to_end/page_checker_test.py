@@ -49,7 +49,7 @@ BAD = {
     "comma at the end": (HEAD + b'b{x="a",} 1\n', "label name"),
     "empty braces": (HEAD + b"b{} 1\n", "label name"),
     "two blanks": (HEAD + b"b  1\n", "no number"),
-    "no value": (HEAD + b"b\n", "blank"),
+    "no value": (HEAD + b"b\n", "one space"),
     "bad value": (HEAD + b"b 0x1\n", "no number"),
     "nan in C's words": (HEAD + b"b nan\n", "no number"),
     "timestamp": (HEAD + b"b 1 1700000000\n", "no number"),

@@ -154,7 +154,7 @@ TEST(CApiMemoryBlock, IsFoundOrSaysWhyNot) {
   EXPECT_EQ(block.last, 0x1FFFFU);
   EXPECT_EQ(memstat_find_memory_block(list.get(), 0x20000, &block), -1);
   EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOTPRESENT);
-  EXPECT_NE(std::string(memstat_mtl_get_message(list.get())).find("no memory"), std::string::npos);
+  EXPECT_NE(std::string(memstat_mtl_get_message(list.get())).find("is not memory"), std::string::npos);
   kernel->fail("/proc/zoneinfo", EACCES);
   EXPECT_EQ(memstat_find_memory_block(list.get(), 0x10000, &block), -1);
   EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_PERMISSION);

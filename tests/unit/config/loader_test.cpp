@@ -293,7 +293,7 @@ TEST_F(ReadConfigFile, ReadsRegularFilesOnlyAndWaitsForNoPipe) {
     const auto result = read_config_file(path);
     ASSERT_FALSE(result) << path;
     EXPECT_EQ(result.error().path, path);
-    EXPECT_EQ(result.error().system_errno, EINVAL);
+    EXPECT_EQ(result.error().system_errno, 0) << "no call failed";
     EXPECT_NE(result.error().detail.find("must be a regular file"), std::string::npos) << result.error().detail;
   }
   close(ends[0]);

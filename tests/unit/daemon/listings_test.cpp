@@ -38,8 +38,8 @@ TEST(Lists, MetricsAreTabSeparatedWithAHeader) {
   EXPECT_THAT(lines, Contains(StartsWith("memstat_type_bytes\tgauge\tbytes\ttype\tallocator,type\tminimal\t")));
   EXPECT_THAT(lines, Contains(StartsWith("memstat_type_objects\tgauge\t-\ttype\tallocator,type\tminimal\t")));
   EXPECT_THAT(lines, Contains(StartsWith("memstat_cpu_allocations_total\tcounter\t-\tcpu\tallocator,type,cpu\tfull\t")));
-  EXPECT_THAT(lines, Contains(StartsWith("memstat_accounted_bytes\tgauge\tbytes\tmachine\tpart\tminimal\t")));
-  EXPECT_THAT(lines, Contains(StartsWith("memstat_unaccounted_bytes\tgauge\tbytes\tmachine\t-\tminimal\t")));
+  EXPECT_THAT(lines, Contains(StartsWith("memstat_accounted_bytes\tgauge\tbytes\tsystem\tpart\tminimal\t")));
+  EXPECT_THAT(lines, Contains(StartsWith("memstat_unaccounted_bytes\tgauge\tbytes\tsystem\t-\tminimal\t")));
   EXPECT_TRUE(list.ends_with('\n'));
 }
 
