@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -88,7 +89,7 @@ std::string rate_text(std::uint64_t count, std::uint64_t elapsed) {
   const double rate = static_cast<double>(count) * static_cast<double>(kNanoseconds) / static_cast<double>(elapsed);
   constexpr double kMost = 1e17;
   if (rate > kMost) return "-";
-  const auto in_tenths = static_cast<std::uint64_t>(rate * 10 + 0.5);
+  const auto in_tenths = static_cast<std::uint64_t>(std::llround(rate * 10));
   return tenths(in_tenths / 10, in_tenths % 10);
 }
 
