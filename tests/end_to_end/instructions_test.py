@@ -55,7 +55,11 @@ def main():
              if recorded.get(name) != value]
     if other:
         skip("counts of another build cannot be compared: " + "; ".join(other))
-    lines, problems = compare(recorded, instructions.measure(program))
+    counts = instructions.measure(program)
+    lines, problems = compare(recorded, counts)
+    if problems:  # What other threads do meanwhile can only add, so the smaller of two counts is the better one.
+        again = instructions.measure(program)
+        lines, problems = compare(recorded, {name: min(count, again.get(name, count)) for name, count in counts.items()})
     print("\n".join(lines))
     if problems:
         sys.exit("\n".join(problems))
