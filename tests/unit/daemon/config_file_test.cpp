@@ -14,6 +14,8 @@
 #include <string>
 #include <thread>
 
+#include "core/base/sanitizer.h"
+
 namespace memstat {
 namespace {
 
@@ -175,6 +177,9 @@ TEST_F(ConfigFileTest, AFileSystemThatDoesNotAnswerIsAProblemAndLaterReadAgain) 
 }
 
 TEST_F(ConfigFileTest, AReadIsNotWaitedForWhenItIsTimeToStop) {
+#if defined(MEMSTAT_SANITIZED)
+  GTEST_SKIP() << "the stuck read that is left behind on purpose is a leak to the sanitizer";
+#endif
   write(path_, "retention: 3\n");
   const SlowFileSystem slow;
   ConfigFile file(
