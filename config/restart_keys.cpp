@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/restart_keys.h"
+#include "core/base/text.h"
 
 #include <array>
 #include <vector>
@@ -28,12 +29,7 @@ std::string changed_restart_keys(const Config& before, const Config& after) {
   for (const RestartKey& key : kRestartKeys) {
     if (key.differs(before, after)) changed.push_back(key.name);
   }
-  std::string names;
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    if (i != 0) names += i + 1 == changed.size() ? " and " : ", ";
-    names += changed[i];
-  }
-  return names;
+  return join_words(changed, " and ");
 }
 
 }  // namespace memstat

@@ -118,28 +118,12 @@ struct Word {
 
 template <typename T, std::size_t N>
 Result<T> parse_word(std::string_view text, const std::array<Word<T>, N>& words) {
-  std::string choice;
+  std::vector<std::string_view> choice;
   for (const Word<T>& candidate : words) {
     if (candidate.word == text) return candidate.value;
-    if (!choice.empty()) choice += &candidate == &words.back() ? " or " : ", ";
-    choice += candidate.word;
+    choice.push_back(candidate.word);
   }
-  return wrong(text, "is not a known value; write " + choice);
-}
-
-/// Edits (insert, delete, replace) from `a` to `b`, '-' and '_' and the cases being the same. Both are short.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto fold = [](char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (fold(a[i - 1]) == fold(b[j - 1]) ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row[b.size()];
+  return wrong(text, "is not a known value; write " + join_words(choice, " or "));
 }
 
 }  // namespace

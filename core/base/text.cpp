@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/text.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
+#include <vector>
 
 namespace memstat {
 namespace {
@@ -65,6 +68,14 @@ std::optional<std::uint64_t> parse_u64(std::string_view text) {
   return value;
 }
 
+std::optional<std::uint64_t> parse_hex_u64(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
+  if (text.empty() || text.front() == '-' || error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
 std::optional<std::int64_t> parse_i64(std::string_view text) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -108,6 +119,29 @@ std::string_view trim(std::string_view text) {
   while (!text.empty() && skip(text.front())) text.remove_prefix(1);
   while (!text.empty() && skip(text.back())) text.remove_suffix(1);
   return text;
+}
+
+std::string join_words(std::span<const std::string_view> words, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i != 0) text += i + 1 == words.size() ? last : std::string_view(", ");
+    text += words[i];
+  }
+  return text;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto fold = [](char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (fold(a[i - 1]) == fold(b[j - 1]) ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row[b.size()];
 }
 
 bool is_valid_label_text(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ namespace memstat {
 /// The whole of `text` as a decimal number: digits only, at least one, at most 2^64-1. Anything else: nothing.
 std::optional<std::uint64_t> parse_u64(std::string_view text);
 
+/// The whole of `text` as a hexadecimal number without prefix: digits only, at least one, at most 2^64-1.
+std::optional<std::uint64_t> parse_hex_u64(std::string_view text);
 /// As parse_u64, with an optional leading '-'.
 std::optional<std::int64_t> parse_i64(std::string_view text);
 
@@ -29,6 +32,12 @@ bool next_word(std::string_view& rest, std::string_view& word);
 
 /// `text` without blanks and line ends on both sides.
 std::string_view trim(std::string_view text);
+
+/// "a, b or c": `last`, such as " or ", stands before the last one. "" for none.
+std::string join_words(std::span<const std::string_view> words, std::string_view last);
+
+/// Edits (insert, delete, replace) from `a` to `b`, '-' and '_' and the cases being the same. Both are short.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// Whether `text` is valid UTF-8 without control characters (U+0000 to U+001F, U+007F to U+009F): what a label holds.
 bool is_valid_label_text(std::string_view text);

@@ -23,14 +23,6 @@ std::string hex(std::uint64_t number) {
   return std::string("0x").append(digits, end);
 }
 
-/// The whole of `text` as a hexadecimal number without prefix, as these files have it.
-std::optional<std::uint64_t> parse_hex(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 Error not_told(std::string_view path, std::string detail) {
   Error error;
   error.code = ErrorCode::kNotPresent;
@@ -188,7 +180,7 @@ Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address) {
     if (result.error().code != ErrorCode::kNotPresent) return result.error();
     return find_zone(view, address, {});  // CONFIG_MEMORY_HOTPLUG=n
   }
-  const auto size = parse_hex(trim(bytes.view()));
+  const auto size = parse_hex_u64(trim(bytes.view()));
   if (!size || *size == 0) return data_error(size_file, 0, "expected the size of a block, hexadecimal and not 0");
 
   const std::uint64_t number = address / *size;
@@ -200,7 +192,7 @@ Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address) {
   }
   const auto index = block_file(view, folder, "phys_index");
   if (!index) return index.error();
-  if (!index->empty() && parse_hex(*index) != number) {
+  if (!index->empty() && parse_hex_u64(*index) != number) {
     return data_error(folder + "/phys_index", 0, "expected the number of the block, hexadecimal");
   }
   const auto state = block_file(view, folder, "state");

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <numeric>
 
 #include "core/base/text.h"
 #include "core/counters/perf_event.h"
@@ -102,30 +100,6 @@ bool is_name(std::string_view text) {
   });
 }
 
-std::optional<std::uint64_t> parse_hex(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// Edits (insert, delete, replace) that make one of the other, letters of either case being the same.
-std::size_t distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 const std::vector<NamedEvent>& kernel_events() {
@@ -153,7 +127,7 @@ const NamedEvent* find_kernel_event(std::string_view name) {
 std::optional<std::uint64_t> parse_raw_code(std::string_view text) {
   constexpr std::size_t kMostDigits = 16;
   if (!text.starts_with('r') || text.size() > kMostDigits + 1) return std::nullopt;
-  return parse_hex(text.substr(1));
+  return parse_hex_u64(text.substr(1));
 }
 
 std::optional<TracepointName> parse_tracepoint(std::string_view text) {
@@ -165,7 +139,7 @@ std::optional<TracepointName> parse_tracepoint(std::string_view text) {
 }
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
-  if (text.starts_with("0x") || text.starts_with("0X")) return parse_hex(text.substr(2));
+  if (text.starts_with("0x") || text.starts_with("0X")) return parse_hex_u64(text.substr(2));
   return parse_u64(text);
 }
 
@@ -230,7 +204,7 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
     if (event.name.size() > kLongest) continue;
     // A part of a name is alike, too: "faults" of "page-faults".
     const bool is_part = wanted.size() > 2 && event.name.find(wanted) != std::string::npos;
-    const std::size_t edits = is_part ? 1 : distance(wanted, event.name);
+    const std::size_t edits = is_part ? 1 : edit_distance(wanted, event.name);
     if (edits <= limit) found.emplace_back(edits, event.name);
   }
   std::sort(found.begin(), found.end());

@@ -71,6 +71,16 @@ int enable_all(cpc_t* cpc, const char* function, bool is_on) {
   return 0;
 }
 
+/// The generic names of events that this machine has, with the event that each means.
+template <typename Action>
+void for_each_generic(cpc_t* cpc, const Action& action) {
+  for (const auto& generic : memstat::counters::generic_names()) {
+    for (const EventInfo& event : cpc->system->events()) {
+      if (event.name == generic.event) action(generic.name.data(), event);  // of literals, which end with a NUL
+    }
+  }
+}
+
 }  // namespace
 
 namespace memstat::counters {
@@ -149,11 +159,7 @@ void cpc_walk_events_pic(cpc_t* cpc, uint_t picno, void* arg, void (*action)(voi
 }
 
 void cpc_walk_generic_events_all(cpc_t* cpc, void* arg, void (*action)(void* arg, const char* event)) {
-  for (const auto& generic : memstat::counters::generic_names()) {
-    for (const EventInfo& event : cpc->system->events()) {
-      if (event.name == generic.event) action(arg, generic.name.data());  // of literals, which end with a NUL
-    }
-  }
+  for_each_generic(cpc, [&](const char* name, const EventInfo&) { action(arg, name); });
 }
 
 void cpc_walk_generic_events_pic(cpc_t* cpc, uint_t picno, void* arg,
@@ -162,11 +168,9 @@ void cpc_walk_generic_events_pic(cpc_t* cpc, uint_t picno, void* arg,
     report(cpc, "cpc_walk_generic_events_pic", Refusal::kInvalidCounter, EINVAL, "there is no counter of that number");
     return;
   }
-  for (const auto& generic : memstat::counters::generic_names()) {
-    for (const EventInfo& event : cpc->system->events()) {
-      if (event.name == generic.event && event.needs_counter) action(arg, picno, generic.name.data());
-    }
-  }
+  for_each_generic(cpc, [&](const char* name, const EventInfo& event) {
+    if (event.needs_counter) action(arg, picno, name);
+  });
 }
 
 void cpc_walk_attrs(cpc_t* cpc, void* arg, void (*action)(void* arg, const char* attr)) {

@@ -2,9 +2,9 @@
 #include "core/counters/perf_errors.h"
 
 #include <cerrno>
-#include <charconv>
 
 #include "core/base/text.h"
+#include "core/counters/perf_event.h"
 
 namespace memstat::counters {
 namespace {
@@ -46,7 +46,7 @@ std::string permission_text(const Request& request, const Target& target, const 
     return sysctl + ", which refuses counting in the kernel: count in user mode only, set it to 1 or less, or " + remedy +
            filter;
   }
-  if (request.code.type == 2 && paranoid >= 0) {
+  if (request.code.type == kPerfTracepoint && paranoid >= 0) {
     return sysctl + ", which refuses tracepoints: set it to -1, or " + remedy + filter;
   }
   if (target.kind == Target::Kind::kThread || target.kind == Target::Kind::kProcess) {
@@ -70,9 +70,7 @@ PerfPermissions read_perf_permissions(KernelView& view) {
   std::string_view rest = text.view();
   for (std::string_view line; next_line(rest, line);) {
     if (line.starts_with("CapEff:")) {
-      const std::string_view digits = trim(line.substr(7));
-      std::uint64_t bits = 0;
-      std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
+      const std::uint64_t bits = parse_hex_u64(trim(line.substr(7))).value_or(0);
       permissions.is_capable = (bits >> kSysAdmin & 1U) != 0 || (bits >> kPerfmon & 1U) != 0;
     } else if (line.starts_with("Seccomp:")) {
       permissions.is_filtered = trim(line.substr(8)) != "0";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <vector>
 
 #include "core/base/text.h"
 #include "core/counters/event_names.h"
@@ -274,9 +275,8 @@ Answer<EventCode> PerfSystem::resolve(std::string_view event, std::span<const At
     if (auto found = libpfm_resolve(event, attributes)) return *std::move(found);
     std::string text = "there is no event " + make_label_text(event) + " here";
     const auto near = nearest_names(event, events());
-    for (std::size_t i = 0; i < near.size(); ++i)
-      text += (i == 0 ? "; is it " : i + 1 == near.size() ? " or " : ", ") + near[i];
-    if (!near.empty()) text += "?";
+    if (!near.empty())
+      text += "; is it " + join_words(std::vector<std::string_view>(near.begin(), near.end()), " or ") + "?";
     return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, std::move(text));
   }
   Answer<EventCode> answer = *std::move(known);

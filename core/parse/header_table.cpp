@@ -2,7 +2,6 @@
 #include "core/parse/header_table.h"
 
 #include <array>
-#include <charconv>
 
 #include "core/base/text.h"
 
@@ -52,14 +51,6 @@ std::optional<std::size_t> column_of(std::string_view header, std::string_view n
     if (word == name) return place;
   }
   return std::nullopt;
-}
-
-std::optional<std::uint64_t> parse_hex_u64(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
-  if (text.empty() || text.front() == '-' || error != std::errc() || stop != end) return std::nullopt;
-  return value;
 }
 
 std::optional<std::size_t> sum_columns(std::string_view text, Digits digits, std::span<ColumnTotal> columns,

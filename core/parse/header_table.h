@@ -16,9 +16,6 @@ namespace memstat {
 /// The place of `name` among the words of `header`, from 0, or nothing.
 std::optional<std::size_t> column_of(std::string_view header, std::string_view name);
 
-/// The whole of `text` as a hexadecimal number without prefix: digits only, at least one, at most 2^64-1.
-std::optional<std::uint64_t> parse_hex_u64(std::string_view text);
-
 /// One column that is wanted, and what it comes to. Thread safety: a plain value.
 struct ColumnTotal {
   std::string_view name;

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <bit>
+#include <vector>
 
+#include "core/base/text.h"
 #include "daemon/exposition/page_renderer.h"
 
 namespace memstat {
@@ -53,12 +55,9 @@ std::array<ExpositionFormat, kExpositionFormatCount> all_formats() {
 }
 
 std::string format_names() {
-  std::string names;
-  for (std::size_t i = 0; i < kFormats.size(); ++i) {
-    if (i != 0) names += i + 1 == kFormats.size() ? " or " : ", ";
-    names += kFormats[i]->name;
-  }
-  return names;
+  std::vector<std::string_view> names;
+  for (const auto* format : kFormats) names.emplace_back(format->name);
+  return join_words(names, " or ");
 }
 
 std::optional<ExpositionFormat> parse_exposition_format(std::string_view name) {

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/poll/missing_mounts.h"
+#include "core/base/text.h"
 
 #include <string_view>
 #include <utility>
 
 namespace memstat {
 namespace {
-
-/// "a, b and c"
-std::string list_of(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i != 0) text += i + 1 == names.size() ? " and " : ", ";
-    text += names[i];
-  }
-  return text;
-}
 
 template <typename Reads>
 std::string line_of(std::string_view what, std::string_view where, std::span<const SourceDescriptor* const> sources,
@@ -25,7 +16,7 @@ std::string line_of(std::string_view what, std::string_view where, std::span<con
     if (source->os == OperatingSystem::kLinux && reads(*source)) names.push_back(source->name);
   }
   std::string line(what);
-  line.append(" is not mounted at ").append(where).append(", where figures of ").append(list_of(names));
+  line.append(" is not mounted at ").append(where).append(", where figures of ").append(join_words(names, " and "));
   return line.append(" are; to have them, as root: mount -t ")
       .append(what)
       .append(" ")

@@ -149,5 +149,28 @@ TEST(Load, ReadsUnalignedIntegers) {
   EXPECT_EQ(load<std::uint32_t>(bytes, 1), 0x01010101U);
 }
 
+TEST(ParseHexU64, TakesHexadecimalDigitsOnly) {
+  EXPECT_EQ(parse_hex_u64("0000093d"), 0x93dU);
+  EXPECT_EQ(parse_hex_u64("FFFFFFFFFFFFFFFF"), ~std::uint64_t{0});
+  for (const char* text : {"", "-1", "0x1", "1 ", " 1", "g", "10000000000000000"}) {
+    EXPECT_EQ(parse_hex_u64(text), std::nullopt) << text;
+  }
+}
+
+TEST(JoinWords, PutsTheLastWordBeforeTheLastOne) {
+  const std::vector<std::string_view> words = {"a", "b", "c"};
+  EXPECT_EQ(join_words({}, " or "), "");
+  EXPECT_EQ(join_words(std::span(words).first(1), " or "), "a");
+  EXPECT_EQ(join_words(std::span(words).first(2), " or "), "a or b");
+  EXPECT_EQ(join_words(words, " and "), "a, b and c");
+}
+
+TEST(EditDistance, CountsEditsAndIsBlindToCasesAndDashes) {
+  EXPECT_EQ(edit_distance("", ""), 0U);
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("page_faults", "Page-Faults"), 0U);
+}
+
 }  // namespace
 }  // namespace memstat

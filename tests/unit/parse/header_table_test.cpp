@@ -16,14 +16,6 @@ TEST(HeadedTable, FindsColumnsByTheWholeName) {
   EXPECT_EQ(column_of("", "drop"), std::nullopt);
 }
 
-TEST(HeadedTable, ReadsHexadecimalDigitsOnly) {
-  EXPECT_EQ(parse_hex_u64("0000093d"), 0x93dU);
-  EXPECT_EQ(parse_hex_u64("FFFFFFFFFFFFFFFF"), ~std::uint64_t{0});
-  for (const char* text : {"", "-1", "0x1", "1 ", " 1", "g", "10000000000000000"}) {
-    EXPECT_EQ(parse_hex_u64(text), std::nullopt) << text;
-  }
-}
-
 TEST(HeadedTable, SumsTheColumnsThatAreWanted) {
   std::array<ColumnTotal, 3> columns = {ColumnTotal{"c"}, {"a"}, {"none"}};
   std::size_t rows = 9;
