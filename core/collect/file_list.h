@@ -46,8 +46,8 @@ inline constexpr std::uint32_t kReadsBetweenLooks = 4;
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
                           Buffer& list);
 
-/// As read_listed_files, for independent files: one that has vanished or is refused is skipped, be it that its
-/// module was unloaded. Any other error is returned, and so is that of `needed`, and the first when nothing could be read.
+/// As read_listed_files, for independent files: one that has vanished (its module was unloaded) or is refused is
+/// skipped. Any other error is returned, and so is that of `needed`, and the first when nothing could be read.
 Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle);
 
 /// The content of each of `paths` in a bundle of these functions; nothing for one that is not in it. Quickest when both have

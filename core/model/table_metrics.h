@@ -11,7 +11,7 @@ inline constexpr SystemMetric kTableSoftLimit{
     .kind = MetricKind::kGauge,
     .tier = Tier::kDefault,
     .labels = {"type"},
-    .help = "Entries above which the kernel starts to evict from the table, before it is full.",
+    .help = "Entries above which the kernel evicts some, or refuses users without privilege, before the table is full.",
 };
 
 }  // namespace memstat

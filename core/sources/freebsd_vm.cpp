@@ -508,7 +508,7 @@ const SourceDescriptor freebsd_vm{
     .notes =
         "no privilege needed; unaccounted bytes are pages in caches of CPUs and those that change while the sysctls are "
         "read "
-        "one after the other; only amd64 tells page tables and pv entries, elsewhere they are in wired_other; this kernel "
+        "one after the other; only amd64 reports page tables and pv entries, elsewhere they are in wired_other; this kernel "
         "counts neither processes killed for want of memory nor failed allocations of pages",
     .open = open,
     .read = read,

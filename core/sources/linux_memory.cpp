@@ -432,7 +432,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kUnaccountedBytes, "MemTotal - MemFree - every part"},
     {kTotalBytes, "MemTotal"},
     {kAvailableBytes, "MemAvailable"},
-    {kPartMissing, "1 for a part whose line or file this kernel does not have or lets nobody read"},
+    {kPartMissing, "1 for a part whose line or file this kernel does not have or does not let memstatd read"},
 };
 
 }  // namespace

@@ -89,8 +89,8 @@ constexpr SystemMetric kNumaEvents{
     .tier = Tier::kDefault,
     .labels = {"node", "kind"},
     .help =
-        "Page allocations since boot by outcome: on the wanted node (hit), on another node instead (miss), on this node for "
-        "another (foreign), and others.",
+        "Page allocations since boot by outcome: on this node as wanted (hit), on this node instead of another (miss), on "
+        "another node instead of this one (foreign), and others.",
 };
 
 constexpr SystemMetric kBuddyFreeBlocks{

@@ -22,7 +22,7 @@ WORDS = {
 }
 SAID = re.compile(r"(?<![\w`./$-])(" + "|".join(WORDS) + r")(?![\w(]|\.\w|::|`)", re.IGNORECASE)
 # The account of that name, and what Grafana calls a folder.
-MEANT = re.compile(r"\buser: (&me )?nobody|\bLi nobody|such as nobody|lets nobody read|\"nobody\"|severity to nobody|what makes so many", re.IGNORECASE)
+MEANT = re.compile(r"\buser: (&me )?nobody|\bLi nobody|such as nobody|\"nobody\"|severity to nobody|what makes so many", re.IGNORECASE)
 CODE = re.compile(r"(//[^\n]*|/\*.*?\*/)|(\"(?:\\.|[^\"\\\n])*\")|'(?:\\.|[^'\\\n])'", re.DOTALL)
 PLACES = ("core", "config", "daemon", "rc.d", "dashboards", "tests")
 SUFFIXES = {".h", ".cpp", ".c", ".3", ".5", ".7", ".8", ".md", ".yaml", ".service", ""}
