@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -86,33 +87,31 @@ std::string cell(const memory_type* type, const Column& column, bool is_human) {
   return is_human && column.is_bytes ? humanize(value, Base::k1024, true) : std::to_string(value);
 }
 
-/// The limit that will be met first, of bytes or of objects, and how much of it is used, 1 for all of it.
+/// The limit that will be met first, of bytes or of objects.
 struct NearestLimit {
   const Column* column = nullptr;  ///< null: the type has no limit
-  double used = 0;
+  std::optional<double> used;      ///< 1 for all of it; nothing when what counts against it is unknown
 };
 
 NearestLimit nearest_limit(const memory_type* type) {
   const std::uint32_t figures = memstat_get_figures(type);
   const auto positive = [](std::uint64_t value) { return value >> 63U == 0 ? value : 0; };
-  const auto used_of = [&](const Column& limit, std::uint64_t amount) {
-    const std::uint64_t most = figure_of(type, limit);
-    return most == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(most);
-  };
   NearestLimit nearest;
-  if (has(type, kObjectLimit) && (figures & MEMSTAT_FIGURE_COUNT) != 0) {
-    std::uint64_t objects = positive(memstat_get_count(type));
-    // uma(9) counts what is in its caches, too, but not what is free in slabs.
-    if (memstat_get_allocator(type) == ALLOCATOR_UMA) {
-      const std::uint64_t free = positive(memstat_get_free(type));
-      objects += free - std::min(free, positive(memstat_get_kegfree(type)));
-    }
-    nearest = {&kObjectLimit, used_of(kObjectLimit, objects)};
+  const auto consider = [&](const Column& limit, bool is_known, std::uint64_t amount) {
+    if (!has(type, limit)) return;
+    const std::uint64_t most = figure_of(type, limit);
+    const std::optional<double> used =
+        is_known && most != 0 ? std::optional(static_cast<double>(amount) / static_cast<double>(most)) : std::nullopt;
+    if (nearest.column == nullptr || used > nearest.used) nearest = {&limit, used};
+  };
+  std::uint64_t objects = positive(memstat_get_count(type));
+  // uma(9) counts what is in its caches, too, but not what is free in slabs.
+  if (memstat_get_allocator(type) == ALLOCATOR_UMA) {
+    const std::uint64_t free = positive(memstat_get_free(type));
+    objects += free - std::min(free, positive(memstat_get_kegfree(type)));
   }
-  if (has(type, kByteLimit) && (figures & MEMSTAT_FIGURE_BYTES) != 0) {
-    const double used = used_of(kByteLimit, figure_of(type, kColumns[0]));
-    if (nearest.column == nullptr || used > nearest.used) nearest = {&kByteLimit, used};
-  }
+  consider(kObjectLimit, (figures & MEMSTAT_FIGURE_COUNT) != 0, objects);
+  consider(kByteLimit, (figures & MEMSTAT_FIGURE_BYTES) != 0, figure_of(type, kColumns[0]));
   return nearest;
 }
 
@@ -162,7 +161,7 @@ std::string types_text(memory_type_list* list, bool is_human) {
     for (std::size_t i = 0; i < kColumns.size(); ++i) row[kNames + i] = cell(type, kColumns[i], is_human);
     const NearestLimit limit = nearest_limit(type);
     row[kLimit] = limit.column != nullptr ? cell(type, *limit.column, is_human) : "-";
-    row[kUsed] = limit.column != nullptr ? percent(limit.used) : "-";
+    row[kUsed] = limit.used ? percent(*limit.used) : "-";
   }
   std::array<std::size_t, std::tuple_size_v<Row>> widths{};
   for (const Row& row : rows) {
@@ -193,8 +192,7 @@ std::string types_json(memory_type_list* list) {
     for (const Column& column : {kObjectLimit, kByteLimit}) {
       if (has(type, column)) json.field(column.key, figure_of(type, column));
     }
-    if (const NearestLimit limit = nearest_limit(type); limit.column != nullptr)
-      json.field("limit_used", percent(limit.used));
+    if (const NearestLimit limit = nearest_limit(type); limit.used) json.field("limit_used", percent(*limit.used));
     add_nodes(json, type);
     json.close();
   }

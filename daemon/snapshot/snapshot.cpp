@@ -118,16 +118,19 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
   if (bytes != 0) figures.put(Field::kBytesLimit, bytes);
   if (objects == 0 && bytes == 0) return;
   figures.put(TrackedFigure::kLimitHits, tracked.limit_hits);
-  const bool is_kernels = fields.has(Field::kCountLimit) || fields.has(Field::kBytesLimit);
-  if (!is_kernels) figures.put(TrackedFigure::kLimitConfigured, 1);
-  // The nearest of the two limits is the one that will be met.
+  // The nearest of the two limits is the one that will be met; one of them may be the kernel's, the other configured.
   std::optional<double> used;
-  if (objects != 0 && fields.has(Field::kCount)) {
-    used = static_cast<double>(objects_against_limit(type, tracked, fields)) / static_cast<double>(objects);
-  }
-  if (bytes != 0 && fields.has(Field::kBytes)) {
-    used = std::max(used.value_or(0), static_cast<double>(tracked.bytes) / static_cast<double>(bytes));
-  }
+  bool is_configured = !fields.has(Field::kCountLimit) && !fields.has(Field::kBytesLimit);
+  const auto consider = [&](Field limit, std::uint64_t amount, std::uint64_t most) {
+    const double part = static_cast<double>(amount) / static_cast<double>(most);
+    if (used && *used >= part) return;
+    used = part;
+    is_configured = !fields.has(limit);
+  };
+  if (objects != 0 && fields.has(Field::kCount))
+    consider(Field::kCountLimit, objects_against_limit(type, tracked, fields), objects);
+  if (bytes != 0 && fields.has(Field::kBytes)) consider(Field::kBytesLimit, tracked.bytes, bytes);
+  if (is_configured) figures.put(TrackedFigure::kLimitConfigured, 1);
   constexpr double kParts = 10000;
   if (used) figures.put(TrackedFigure::kLimitUsed, rounded_bits(*used, kParts));
 }

@@ -237,6 +237,14 @@ TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
   EXPECT_EQ(value(TrackedFigure::kLimitConfigured, "a"), 1U);
   EXPECT_EQ(std::bit_cast<double>(*value(TrackedFigure::kLimitUsed, "a")), 1.5);
   EXPECT_FALSE(value(TrackedFigure::kLimitConfigured, "b")) << "the kernel's own";
+  // The kernel limits objects, the configuration bytes: it depends on which is nearer, since only the kernel's makes
+  // anything fail.
+  StagingBuilder both;
+  both.type("a", {{Field::kBytes, 99}, {Field::kCount, 1}, {Field::kCountLimit, 10}})
+      .type("b", {{Field::kBytes, 50}, {Field::kCount, 9}, {Field::kCountLimit, 10}});
+  types_.poll(both);
+  EXPECT_EQ(value(TrackedFigure::kLimitConfigured, "a"), 1U);
+  EXPECT_FALSE(value(TrackedFigure::kLimitConfigured, "b"));
 }
 
 TEST_F(SnapshotTest, ConfiguredLimitsAreShownWhereTheKernelHasNone) {
