@@ -125,6 +125,8 @@ struct Config {
   bool created_series = false;         ///< OpenMetrics pages have a `_created` sample beside each counter and histogram.
   std::chrono::nanoseconds growth_window = std::chrono::hours(1);  ///< Key growth.window; at least poll.interval.
   std::uint32_t retention = 6;                                     ///< Polls a vanished type keeps its slots; never 0.
+  /// Key `history`: B of memory for what types had at the polls before, which the status page draws; 0: none.
+  std::uint64_t history_bytes = std::uint64_t{2} << 20;
   CaptureConfig capture;
   std::string textfile;  ///< Where the text page is written after each poll; "": nowhere.
   LogConfig log;

@@ -423,6 +423,7 @@ void Loader::read(const Node& root) {
       {"created_series", boolean(c.created_series)},
       {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
       {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
+      {"history", parsed(parse_size, c.history_bytes, "a size", "2MiB, or 0 for none")},
       {"capture", map({{"record",
                         [this](const Node& node, const std::string& path) {
                           if (!is_text(node, path, "a path", "\"\" for none")) return;

@@ -44,6 +44,8 @@ struct Poller::Entry {
   SourceState state = SourceState::kUnknown;
   std::string error;
   std::size_t types = 0;
+  double read_seconds = 0;
+  std::uint64_t read_bytes = 0;
 };
 
 std::string_view to_string(SourceState state) {
@@ -79,6 +81,7 @@ void Poller::forget_everything() {
   list_ = std::make_unique<MemoryTypeList>();
   tracker_ = std::make_unique<DeltaTracker>(tracker_options());
   builder_ = std::make_unique<SnapshotBuilder>();
+  history_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->next_due_ns = INT64_MIN;  // a replay's time starts over, too
     if (entry->state == SourceState::kUp) entry->polled->reader.staging.statistics().clear();
@@ -116,6 +119,7 @@ DeltaTracker::Options Poller::tracker_options() const {
 void Poller::configure(const Config& config) {
   config_ = config;
   tracker_->reconfigure(tracker_options());
+  history_.configure(options_.everything ? 0 : config_.history_bytes);
   metrics_.poll_interval(std::chrono::duration<double>(config_.poll.interval).count());
   const bool is_limited = !options_.everything && !options_.unlimited;
   Selection::Options bounds;
@@ -193,6 +197,8 @@ void Poller::succeeded(Entry& entry, double seconds) {
   set_state(entry, SourceState::kUp, {});
   const std::lock_guard lock(status_mutex_);
   entry.types = staging.types().size();
+  entry.read_seconds = seconds;
+  entry.read_bytes = bytes;
 }
 
 void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
@@ -259,6 +265,24 @@ SnapshotExtras Poller::extras(Tier tier) {
   return extras;
 }
 
+/// All types, those too that the selection leaves out: they may be listed tomorrow.
+void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
+  if (!history_.is_on()) return;
+  history_.begin(now_ns, snapshot.realtime_ns);
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    const std::uint32_t number = snapshot.rows()[row].number;
+    const Figure amount = snapshot.has(Field::kBytes, row) ? Field::kBytes : Field::kCount;
+    if (snapshot.has(amount, row)) history_.add(number, HistoryFigure::kAmount, snapshot.value(amount, row));
+    if (snapshot.has(Field::kFailures, row)) {
+      history_.add(number, HistoryFigure::kFailures, snapshot.value(Field::kFailures, row));
+    }
+    if (snapshot.has(TrackedFigure::kLimitHits, row)) {
+      history_.add(number, HistoryFigure::kLimitHits, snapshot.value(TrackedFigure::kLimitHits, row));
+    }
+  }
+  history_.finish();
+}
+
 bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
   const std::int64_t begin_ns = clock_.monotonic_ns();
@@ -279,7 +303,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   if (generation_ > config_.retention) {
     list_->evict_vanished_before(generation_ - config_.retention, [this](MemoryType& type) {
       tracker_->forget(type);
-      builder_->forget(type);
+      if (const auto number = builder_->forget(type)) history_.forget(*number);
     });
   }
   if (RenderedSnapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
@@ -289,6 +313,8 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
                                  .created = config_.created_series};
     builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
+    snapshot->realtime_ns = options_.realtime_ns ? options_.realtime_ns() : clock_.realtime_ns();
+    remember(*snapshot, now_ns);
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
@@ -329,7 +355,9 @@ std::vector<SourceStatus> Poller::statuses() const {
                         .origin = std::string(entry->descriptor->origin),
                         .state = entry->state,
                         .error = entry->error,
-                        .types = entry->types});
+                        .types = entry->types,
+                        .read_seconds = entry->read_seconds,
+                        .read_bytes = entry->read_bytes});
   }
   return statuses;
 }

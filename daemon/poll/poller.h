@@ -19,6 +19,7 @@
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/snapshot_pool.h"
 #include "daemon/poll/reader_thread.h"
+#include "daemon/snapshot/history.h"
 #include "daemon/snapshot/selection.h"
 #include "daemon/telemetry/self_metrics.h"
 #include "daemon/telemetry/source_status.h"
@@ -35,6 +36,8 @@ class Poller : public SourceStatuses {
     bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
     std::function<void(LogLevel, std::string_view)> log = {};
+    /// When the figures of this poll were read, in nanoseconds since 1970, for a replay. Empty: now.
+    std::function<std::int64_t()> realtime_ns = {};
     std::span<const SourceDescriptor* const> sources = all_sources();  ///< Those of the kernel's system are polled.
   };
 
@@ -58,6 +61,9 @@ class Poller : public SourceStatuses {
   /// Ends the wait for a read that is under way, for shutdown.
   void cancel() { reader_.cancel(); }
 
+  /// What the types had at the polls before.
+  [[nodiscard]] const History& history() const { return history_; }
+
   /// Threads stuck in a read now.
   [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }
 
@@ -76,6 +82,7 @@ class Poller : public SourceStatuses {
   void set_state(Entry& entry, SourceState state, std::string error);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] SnapshotExtras extras(Tier tier);
+  void remember(const Snapshot& snapshot, std::int64_t now_ns);
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
 
   std::shared_ptr<OncePerPollView> view_;
@@ -90,6 +97,7 @@ class Poller : public SourceStatuses {
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;
+  History history_;
   Selection selection_;
   std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
   std::vector<std::uint64_t> size_classes_;          // of malloc, B

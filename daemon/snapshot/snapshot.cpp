@@ -248,6 +248,25 @@ void SnapshotBuilder::render_label(const MemoryType& type, std::int64_t now_ns, 
   label.text += '"';
 }
 
+std::uint32_t SnapshotBuilder::free_number() {
+  if (free_numbers_.empty()) {
+    free_numbers_.reserve(numbers_ + 1);  // so that giving back cannot fail
+    return numbers_++;
+  }
+  const std::uint32_t number = free_numbers_.back();
+  free_numbers_.pop_back();
+  return number;
+}
+
+std::optional<std::uint32_t> SnapshotBuilder::forget(MemoryType& type) {
+  const Label* const label = KeptWithTypes<Label, kLabelPointerSlot>::of(type);
+  if (label == nullptr) return std::nullopt;
+  const std::uint32_t number = label->number;
+  free_numbers_.push_back(number);
+  labels_.give_back(type);
+  return number;
+}
+
 void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot) {
   if (fields.empty() || type.cpu_count() == 0) return;
   Snapshot::Row& entry = snapshot.rows_[row];
@@ -458,7 +477,10 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       snapshot.add_columns(figures.present);
       figures_ |= figures.present;
     }
-    Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) { render_label(*type, times.now_ns, fresh); });
+    Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) {
+      render_label(*type, times.now_ns, fresh);
+      fresh.number = free_number();
+    });
     const bool is_first = label.build != builds_;
     if (is_first) {
       label.build = builds_;
@@ -472,6 +494,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
                                 .is_escaped = label.is_escaped,
                                 .has_detail = false,
                                 .allocator = type->allocator(),
+                                .number = label.number,
                                 .first_seen_ns = label.first_seen_ns});
       snapshot.labels_.append(label.text);
       listings_.push_back(&label.listing);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,6 +104,7 @@ class Snapshot {
     bool is_escaped = false;          ///< as in RowLabels
     bool has_detail = false;          ///< one of details() is this row's
     Allocator allocator = Allocator::kUnknown;
+    std::uint32_t number = 0;        ///< as in History: small, of this name for as long as it is known, then another's
     std::int64_t first_seen_ns = 0;  ///< since 1970; 0: not known
 
     /// `labels`: the snapshot's label_bytes().
@@ -215,6 +217,8 @@ class Snapshot {
   /// When the kernel started, in nanoseconds since 1970; 0: not known.
   [[nodiscard]] std::int64_t boot_time_ns() const { return boot_time_ns_; }
 
+  /// When its figures were read, in nanoseconds since 1970: of a replay, when they were recorded.
+  std::int64_t realtime_ns = 0;
   std::int64_t polled_ns = 0;  ///< Monotonic time at which its poll began; set by the poller.
   /// Series that the limit on series keeps off the page; set by the selection.
   std::uint64_t series_dropped = 0;
@@ -273,20 +277,23 @@ class SnapshotBuilder {
   /// What is remembered of each row of the snapshot built last. Valid until the next build() or forget().
   [[nodiscard]] std::span<Listing* const> listings() const { return listings_; }
 
-  /// Gives back what is kept with a type that is about to be evicted.
-  void forget(MemoryType& type) { labels_.give_back(type); }
+  /// Gives back what is kept with a type that is about to be evicted. Returns the number that its row had and that another
+  /// may have from now on; nothing when it had none.
+  std::optional<std::uint32_t> forget(MemoryType& type);
 
  private:
   struct Label {
     std::string text;
     std::int64_t first_seen_ns = 0;
     bool is_escaped = false;
-    std::uint64_t build = 0;  // number of the one in which `row` is this name's
+    std::uint32_t number = 0;  // of its row
+    std::uint64_t build = 0;   // number of the one in which `row` is this name's
     std::uint32_t row = 0;
     std::uint32_t detail = 0;  // of that row: its index + 1
     Listing listing;
   };
   static void render_label(const MemoryType& type, std::int64_t now_ns, Label& label);
+  std::uint32_t free_number();
   void add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot);
   static void add_nodes(const MemoryType& type, NodeFieldMask fields, std::size_t row, Snapshot& snapshot);
   static void add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot);
@@ -294,6 +301,8 @@ class SnapshotBuilder {
   void add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
 
   KeptWithTypes<Label, kLabelPointerSlot> labels_;
+  std::vector<std::uint32_t> free_numbers_;
+  std::uint32_t numbers_ = 0;  // given out or free
   std::uint64_t builds_ = 0;
   std::vector<Listing*> listings_;
   /// Figures that types of one name do not agree on.

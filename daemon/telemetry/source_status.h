@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,13 +20,15 @@ enum class SourceState {
 };
 std::string_view to_string(SourceState state);
 
-/// For people: the landing page, the log.
+/// For people: the status page, the log.
 struct SourceStatus {
   std::string name;
   std::string origin;
   SourceState state = SourceState::kUnknown;
-  std::string error;      ///< Why it is down or not present, "" otherwise.
-  std::size_t types = 0;  ///< Named in the last good read.
+  std::string error;             ///< Why it is down or not present, "" otherwise.
+  std::size_t types = 0;         ///< Named in the last good read.
+  double read_seconds = 0;       ///< That the last good read took; 0: there was none.
+  std::uint64_t read_bytes = 0;  ///< B that it brought.
 };
 
 /// The states of the sources. Thread safety: statuses() is safe.

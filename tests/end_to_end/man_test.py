@@ -338,7 +338,7 @@ class Configuration(unittest.TestCase):
                    "lock_memory": "lock_memory: false", "textfile": "textfile: /var/tmp/memstat.prom"}
         others = {"poll": "poll: {interval: 11s}", "tier": "tier: full", "per_cpu": 'per_cpu: {types: ["x"]}',
                   "sources": "sources: {linux_slabinfo: {enabled: off}}", "growth": "growth: {window: 2h}",
-                  "limits": 'limits: [{allocator: ".*", type: ".*", bytes: 1}]', "retention": "retention: 7",
+                  "limits": 'limits: [{allocator: ".*", type: ".*", bytes: 1}]', "retention": "retention: 7", "history": "history: 0",
                   "log": "log: {level: debug}", "filters": 'filters: {exclude: [{type: "x"}]}',
                   "min_bytes": "min_bytes: 1", "series_limit": "series_limit: 19999"}
         self.assertEqual(needing, set(restart))

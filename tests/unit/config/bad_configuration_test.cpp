@@ -26,16 +26,19 @@ const BadConfiguration kBadConfigurations[] = {
     {"Poll: {interval: 5s}\n", {"1:1: Poll: is not a known key; did you mean poll?"}},
     {"quux: 1\n",
      {"1:1: quux: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, textfile, log, sandbox, "
+      "filters, limits, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, log, "
+      "sandbox, "
       "lock_memory"}},
     {"- tier: full\n",
      {"1:1: (file): must be a map of keys, not a list; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, "
+      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, history, "
+      "capture, "
       "textfile, log, "
       "sandbox, lock_memory)"}},
     {"tier\n",
      {"1:1: (file): must be a map of keys, not \"tier\"; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, "
+      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, history, "
+      "capture, "
       "textfile, log, "
       "sandbox, lock_memory)"}},
     {"tier: fast\n", {"1:7: tier: \"fast\" is not a known value; write minimal, default or full"}},
@@ -136,6 +139,8 @@ const BadConfiguration kBadConfigurations[] = {
     {"retention: many\n", {"1:12: retention: \"many\" is not a whole number from 1 to 100000; write one such as 6"}},
     {"retention: -1\n", {"1:12: retention: \"-1\" is not a whole number from 1 to 100000; write one such as 6"}},
     {"retention: 100001\n", {"1:12: retention: \"100001\" is not a whole number from 1 to 100000; write one such as 6"}},
+    {"history: -1\n", {"1:10: history: \"-1\" is negative; write a size from 0 up, such as 64MiB"}},
+    {"history: []\n", {"1:10: history: must be a size, not a list; write 2MiB, or 0 for none"}},
     {"retention: \"6\"\n", {"1:12: retention: the text \"6\" is not a whole number from 1 to 100000; write one such as 6"}},
     {"per_cpu: {types: \"kmalloc\"}\n",
      {"1:18: per_cpu.types: must be a list of regular expressions, not \"kmalloc\"; write [\"kmalloc-.*\"]"}},
@@ -282,7 +287,8 @@ const BadConfiguration kBadConfigurations[] = {
     {"user: *me\n", {"1:7: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it"}},
     {"<<: {tier: full}\n",
      {"1:1: <<: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, textfile, log, sandbox, "
+      "filters, limits, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, log, "
+      "sandbox, "
       "lock_memory"}},
     {"retention: !!int 6\n", {"1:12: (file): uses a YAML tag (!); remove it, or quote the value"}},
     {"[a]: 1\n", {"1:1: (file): has a list as a key; write a word"}},
@@ -308,7 +314,8 @@ const BadConfiguration kBadConfigurations[] = {
       "2:18: poll.interval: \"10\" has no unit; write 10s if seconds are meant",
       "2:31: poll.timeout: \"x\" is not a duration; write a number and a unit, such as 10s",
       "3:1: bogus: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, created_series, growth, retention, capture, textfile, log, sandbox, "
+      "filters, limits, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, log, "
+      "sandbox, "
       "lock_memory"}},
 };
 

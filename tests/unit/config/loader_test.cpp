@@ -64,6 +64,7 @@ TEST(Loader, TheDefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config.series_limit, 20000U);
   EXPECT_EQ(config.growth_window, 1h);
   EXPECT_EQ(config.retention, 6U);
+  EXPECT_EQ(config.history_bytes, std::uint64_t{2} << 20);
   EXPECT_EQ(config.capture.record, "");
   EXPECT_EQ(config.capture.max_bytes, std::uint64_t{1} << 30);
   EXPECT_EQ(config.capture.max_age, 24h);
@@ -125,6 +126,7 @@ const ChangedKey kChangedKeys[] = {
     {"  window: 1h", "  window: 24h", [](const Config& c) { return c.growth_window == 24h; }},
     {"  on_scrape: off", "  on_scrape: 1s", [](const Config& c) { return c.poll.on_scrape == 1s; }},
     {"textfile: \"\"", "textfile: /tmp/memstat.prom", [](const Config& c) { return c.textfile == "/tmp/memstat.prom"; }},
+    {"history: 2MiB", "history: 0", [](const Config& c) { return c.history_bytes == 0; }},
     {"retention: 6", "retention: 100000", [](const Config& c) { return c.retention == 100000; }},
     {"  record: \"\"", "  record: /var/db/memstatd/x.tar.zst",
      [](const Config& c) { return c.capture.record == "/var/db/memstatd/x.tar.zst"; }},
