@@ -2,6 +2,7 @@
 #include "daemon/app.h"
 
 #include <pwd.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -104,6 +105,12 @@ class App {
   int wait_for_signals(PollLoop& loop);
   std::vector<std::string> reload(PollLoop& loop);
   [[nodiscard]] HttpServerOptions server_options();
+  [[nodiscard]] HostInfo host() const;
+  /// When a poll's figures were read; empty for a live kernel: now.
+  [[nodiscard]] std::function<std::int64_t()> realtime_of_polls() const {
+    if (capture_ == nullptr) return {};
+    return [capture = capture_] { return capture->poll_info(capture->selected_poll()).realtime_ns; };
+  }
   [[nodiscard]] std::function<void(LogLevel, std::string_view)> log_function() {
     return [this](LogLevel level, std::string_view message) { log_.write(level, message); };
   }
@@ -191,7 +198,8 @@ Result<void> App::open_kernel() {
       view_, clock_, metrics_, pool_, config_,
       Poller::Options{.everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
                       .unlimited = options_.once,
-                      .log = log_function()});
+                      .log = log_function(),
+                      .realtime_ns = realtime_of_polls()});
   poller_->open_sources();
   return {};
 }
@@ -244,6 +252,25 @@ bool App::finish_recording(PollRecorder& recorder, std::chrono::steady_clock::ti
   if (!finished) log_.error("the recording is incomplete: " + to_string(finished.error()));
   is_recording_open_ = false;
   return finished.has_value();
+}
+
+HostInfo App::host() const {
+  HostInfo host{.name = {},
+                .os = std::string(to_string(view_->os())),
+                .release = std::string(view_->os_release()),
+                .machine = {},
+                .replay = {}};
+  if (capture_ != nullptr) {
+    host.machine = capture_->manifest().machine;
+    host.replay = options_.replay;
+    return host;
+  }
+  utsname system{};
+  if (::uname(&system) == 0) {
+    host.name = system.nodename;
+    host.machine = system.machine;
+  }
+  return host;
 }
 
 HttpServerOptions App::server_options() {
@@ -385,6 +412,8 @@ int App::serve(Serving& serving) {
                                                                if (age != 0)
                                                                  loop.refresh(std::chrono::nanoseconds(age), deadline);
                                                              },
+                                                         .history = &poller_->history(),
+                                                         .host = host(),
                                                          .has_per_cpu = [this] { return has_per_cpu_.load(); }});
   if (const Result<void> started = start_server(*serving.pages); !started) return fail(to_string(started.error()));
   loop.start();

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/base/text.h"
+#include "core/model/oom_metrics.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/vmstat.h"
 #include "core/source.h"
@@ -18,13 +19,6 @@ namespace memstat::sources {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
-
-constexpr SystemMetric kOomKills{
-    .name = "memstat_oom_kills_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kMinimal,
-    .help = "Processes that the kernel killed since boot because memory ran out, including those in control groups.",
-};
 
 constexpr SystemMetric kAllocationStalls{
     .name = "memstat_allocation_stalls_total",

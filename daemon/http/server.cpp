@@ -175,10 +175,12 @@ void make_head(WorkerData& worker, const HttpResponse& response, std::size_t bod
   append_number(head, static_cast<std::uint64_t>(response.status));
   head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(worker));
   if (!response.content_type.empty()) head.append("\r\nContent-Type: ").append(response.content_type);
-  head.append("\r\nContent-Length: ");
-  append_number(head, body_bytes);
+  if (response.status != 304) {  // which ends with its header
+    head.append("\r\nContent-Length: ");
+    append_number(head, body_bytes);
+  }
   head.append(keep_alive ? "\r\nConnection: keep-alive" : "\r\nConnection: close");
-  head.append("\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n");
+  head.append("\r\nX-Content-Type-Options: nosniff\r\nCache-Control: ").append(response.cache_control).append("\r\n");
   for (const auto& [name, value] : response.headers) {
     if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) continue;  // would forge another header
     head.append(name).append(": ").append(value).append("\r\n");

@@ -37,12 +37,14 @@ struct HttpRequest {
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
 };
 
-/// An answer. The body is `pieces` in order, then `text`. Content-Length, Connection, Date, Cache-Control (no-store) and
+/// An answer. The body is `pieces` in order, then `text`; status 304 has none. Content-Length, Connection, Date and
 /// X-Content-Type-Options are the server's business.
 struct HttpResponse {
   int status = 200;
   std::string content_type = {};  ///< No such header when empty.
   std::vector<std::pair<std::string, std::string>> headers = {};
+  /// no-store: what is as of a moment is never kept. no-cache, with an ETag: kept, and asked for again each time.
+  std::string_view cache_control = "no-store";
   std::string text = {};                      ///< A small body.
   std::shared_ptr<const void> owner = {};     ///< Keeps what `pieces` point to alive until it is sent.
   std::vector<std::string_view> pieces = {};  ///< A large body, never copied.

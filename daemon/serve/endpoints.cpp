@@ -244,7 +244,7 @@ HttpResponse Pages::ready(const HttpRequest&) {
   return plain(503, text);
 }
 
-HttpResponse Pages::landing(const HttpRequest&) {
+HttpResponse Pages::plain_page(const HttpRequest&) {
   std::string html(kHead);
   html += "<h1>memstatd <span class=quiet>";
   append_html(html, options_.version);
@@ -279,10 +279,17 @@ HttpResponse Pages::respond(const HttpRequest& request) {
     std::string_view method;
     HttpResponse (Pages::*page)(const HttpRequest& request);
   };
+  const bool is_api = request.path.starts_with(Api::kPrefix);
+  if (is_api || WebPages::has(request.path)) {
+    if (request.method == "GET") return is_api ? api_.respond(request) : web_.respond(request);
+    HttpResponse response = plain(405, "Only GET, HEAD here.\n");
+    response.headers.emplace_back("Allow", "GET, HEAD");
+    return response;
+  }
   static constexpr std::array kRoutes{
-      Route{"/metrics", "GET", &Pages::metrics}, Route{"/metrics/percpu", "GET", &Pages::per_cpu},
-      Route{"/", "GET", &Pages::landing},        Route{"/-/healthy", "GET", &Pages::healthy},
-      Route{"/-/ready", "GET", &Pages::ready},   Route{"/-/reload", "POST", &Pages::reload},
+      Route{"/metrics", "GET", &Pages::metrics},  Route{"/metrics/percpu", "GET", &Pages::per_cpu},
+      Route{"/plain", "GET", &Pages::plain_page}, Route{"/-/healthy", "GET", &Pages::healthy},
+      Route{"/-/ready", "GET", &Pages::ready},    Route{"/-/reload", "POST", &Pages::reload},
   };
   for (const Route& route : kRoutes) {
     if (request.path != route.path) continue;
@@ -294,7 +301,8 @@ HttpResponse Pages::respond(const HttpRequest& request) {
     }
     return (this->*route.page)(request);
   }
-  return plain(404, "Nothing here. There are /, /metrics, /metrics/percpu, /-/healthy and /-/ready.\n");
+  return plain(404,
+               "Nothing here. There are /, /plain, /metrics, /metrics/percpu, /api/v1/types, /-/healthy and /-/ready.\n");
 }
 
 }  // namespace memstat

@@ -9,7 +9,9 @@
 
 #include "daemon/exposition/snapshot_pool.h"
 #include "daemon/http/server.h"
+#include "daemon/serve/api.h"
 #include "daemon/serve/page_cache.h"
+#include "daemon/serve/web_pages.h"
 #include "daemon/telemetry/self_metrics.h"
 #include "daemon/telemetry/source_status.h"
 
@@ -27,6 +29,9 @@ class Pages {
     /// Has the kernel polled when the last poll is too old, and waits for it, at most until the deadline. Empty: scrapes
     /// never touch the kernel.
     std::function<void(std::chrono::steady_clock::time_point)> refresh = {};
+    /// What the types had at earlier polls. nullptr: there is no history.
+    const History* history = nullptr;
+    HostInfo host = {};  ///< Whose memory it is.
     /// Whether the configuration selects types for per-CPU figures. Empty: it does not.
     std::function<bool()> has_per_cpu = {};
   };
@@ -34,7 +39,12 @@ class Pages {
   /// All must outlive the server that calls respond().
   Pages(const SnapshotPool& pool, const SelfMetrics& metrics, const SourceStatuses& sources, const Clock& clock,
         Options options)
-      : pool_(pool), sources_(sources), clock_(clock), options_(std::move(options)), cache_(pool, metrics, clock) {}
+      : pool_(pool),
+        sources_(sources),
+        clock_(clock),
+        options_(std::move(options)),
+        cache_(pool, metrics, clock),
+        api_(pool, metrics, sources, options_.history, options_.host, options_.version, clock.realtime_ns()) {}
 
   [[nodiscard]] HttpResponse respond(const HttpRequest& request);
 
@@ -43,7 +53,7 @@ class Pages {
   HttpResponse per_cpu(const HttpRequest& request);
   HttpResponse healthy(const HttpRequest& request);
   HttpResponse ready(const HttpRequest& request);
-  HttpResponse landing(const HttpRequest& request);
+  HttpResponse plain_page(const HttpRequest& request);
   HttpResponse reload(const HttpRequest& request);
 
   const SnapshotPool& pool_;
@@ -51,6 +61,8 @@ class Pages {
   const Clock& clock_;
   Options options_;
   PageCache cache_;
+  Api api_;
+  WebPages web_;
 };
 
 }  // namespace memstat

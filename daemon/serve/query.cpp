@@ -2,6 +2,8 @@
 #include "daemon/serve/query.h"
 
 #include <charconv>
+#include <optional>
+#include <utility>
 
 namespace memstat {
 namespace {
@@ -31,17 +33,14 @@ bool decode(std::string_view text, std::string& out) {
   return true;
 }
 
-/// What a client sent, short enough to be said back.
-std::string shown(std::string_view text) {
+}  // namespace
+
+std::string shown_to_client(std::string_view text) {
   constexpr std::size_t kMost = 60;
   return "\"" + std::string(text.substr(0, kMost)) + (text.size() > kMost ? "...\"" : "\"");
 }
 
-}  // namespace
-
-Result<PageRequest> parse_page_request(std::string_view query) {
-  PageRequest request;
-  if (query.empty()) return request;  // as almost every scraper asks
+Result<void> for_each_parameter(std::string_view query, const std::function<void(std::string_view, std::string&&)>& take) {
   std::string key;
   std::string value;
   while (!query.empty()) {
@@ -51,19 +50,34 @@ Result<PageRequest> parse_page_request(std::string_view query) {
     const std::size_t equals = parameter.find('=');
     const std::string_view raw_value = equals == std::string_view::npos ? std::string_view() : parameter.substr(equals + 1);
     if (!decode(parameter.substr(0, equals), key) || !decode(raw_value, value)) {
-      return client_error(shown(parameter) + " has a '%' without two hexadecimal digits after it");
+      return client_error(shown_to_client(parameter) + " has a '%' without two hexadecimal digits after it");
     }
+    take(key, std::move(value));
+  }
+  return {};
+}
+
+Result<PageRequest> parse_page_request(std::string_view query) {
+  PageRequest request;
+  if (query.empty()) return request;  // as almost every scraper asks
+  std::optional<Error> wrong;
+  const Result<void> read = for_each_parameter(query, [&](std::string_view key, std::string&& value) {
+    if (wrong) return;
     std::vector<std::string>* const list = key == "allocator[]" ? &request.allocators
                                            : key == "type[]"    ? &request.types
                                            : key == "name[]"    ? &request.names
                                                                 : nullptr;
     if (list == nullptr) {
-      return client_error(shown(key) +
-                          " is not a parameter; the parameters are allocator[], type[] and name[], each repeatable");
+      wrong = client_error(shown_to_client(key) +
+                           " is not a parameter; the parameters are allocator[], type[] and name[], each repeatable");
+    } else if (value.empty()) {
+      wrong = client_error(std::string(key) + " has no value; write " + std::string(key) + "=WORD, or leave it out");
+    } else {
+      list->push_back(std::move(value));
     }
-    if (value.empty()) return client_error(key + " has no value; write " + key + "=WORD, or leave it out");
-    list->push_back(std::move(value));
-  }
+  });
+  if (wrong) return *wrong;  // it came first
+  if (!read) return read.error();
   return request;
 }
 

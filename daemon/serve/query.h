@@ -2,6 +2,7 @@
 // The parameters of a request for a page: allocator[], type[] and name[].
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,13 @@ struct PageRequest {
 
   [[nodiscard]] bool is_whole() const { return allocators.empty() && types.empty() && names.empty(); }
 };
+
+/// Calls `take(key, value)` for each parameter of a query, both decoded; a value that is not there is "". Error kData with
+/// `detail` for a client at the first broken escape.
+Result<void> for_each_parameter(std::string_view query, const std::function<void(std::string_view, std::string&&)>& take);
+
+/// What a client sent, in quotes, short enough to be said back.
+std::string shown_to_client(std::string_view text);
 
 /// Reads "allocator[]=slab&type[]=dentry": keys and values percent-encoded, '+' for a blank, '[' and ']' as they are or
 /// encoded; an empty query is the whole page. Error kData with `detail` for a client: an unknown parameter, one without a

@@ -284,8 +284,8 @@ class BadInput(unittest.TestCase):
             self.assertEqual(set(read.by_type("memstat_type_bytes", "malloc")), {"devbuf", "temp"})
             self.assertFalse(read.by_type("memstat_type_bytes", "uma"))
             self.assertEqual(daemon.request("/-/ready")[0], 200)  # a source is up
-            landing = daemon.request("/")[2].decode()
-            self.assertRegex(landing, r"freebsd_uma.*down.*offset 0")
+            plain = daemon.request("/plain")[2].decode()
+            self.assertRegex(plain, r"freebsd_uma.*down.*offset 0")
 
     def test_five_thousand_types_are_served(self):
         lines = [captures.slabinfo_line(f"cache-{number}", number) for number in range(5000)]

@@ -194,11 +194,11 @@ class Pages(WithReplay):
                 self.assertEqual(daemon.request("/-/healthy")[0], 200)
                 self.assertFalse(daemon.page().series("memstat_type_bytes"))
 
-    def test_the_landing_page_lists_the_sources_and_where_to_go(self):
+    def test_the_plain_page_lists_the_sources_and_where_to_go(self):
         self.configure("")
         with self.daemon() as daemon:
             daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
-            status, headers, body = daemon.request("/")
+            status, headers, body = daemon.request("/plain")
             self.assertEqual((status, headers["content-type"]), (200, "text/html; charset=utf-8"))
             for words in ("linux_slabinfo", "/proc/slabinfo", "up", 'href="/metrics"', "dentry"):
                 self.assertIn(words, body.decode())

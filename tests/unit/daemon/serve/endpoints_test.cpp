@@ -103,7 +103,7 @@ TEST_F(PagesTest, AllElseIsNotFound) {
 }
 
 TEST_F(PagesTest, OtherMethodsAreRefusedWithWhatIsAllowed) {
-  for (const char* path : {"/", "/metrics", "/-/healthy", "/-/ready"}) {
+  for (const char* path : {"/", "/plain", "/app.js", "/api/v1/types", "/metrics", "/-/healthy", "/-/ready"}) {
     for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
       const HttpResponse response = get(path, method);
       EXPECT_EQ(response.status, 405) << method << ' ' << path;
@@ -136,11 +136,11 @@ TEST_F(PagesTest, AReloadThatFailsSaysWhy) {
   EXPECT_THAT(body(response), HasSubstr("a.yaml:1:1: tier: no\na.yaml:2:1: user: no\n"));
 }
 
-TEST_F(PagesTest, TheLandingPageShowsSourcesAndTheLargestTypes) {
-  EXPECT_EQ(get("/").status, 200) << "also before the first poll";
-  EXPECT_THAT(body(get("/")), HasSubstr("not read yet"));
+TEST_F(PagesTest, ThePlainPageShowsSourcesAndTheLargestTypes) {
+  EXPECT_EQ(get("/plain").status, 200) << "also before the first poll";
+  EXPECT_THAT(body(get("/plain")), HasSubstr("not read yet"));
   daemon_.poll();
-  const HttpResponse response = get("/");
+  const HttpResponse response = get("/plain");
   EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
   const std::string html = body(response);
   EXPECT_THAT(html, StartsWith("<!DOCTYPE html>"));
@@ -150,9 +150,9 @@ TEST_F(PagesTest, TheLandingPageShowsSourcesAndTheLargestTypes) {
   EXPECT_LT(html.find("dentry"), html.find("filp")) << "largest first";
 }
 
-TEST_F(PagesTest, TheLandingPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
+TEST_F(PagesTest, ThePlainPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
   daemon_.poll();
-  EXPECT_THAT(body(get("/")), Not(HasSubstr("Nearest to their limits")));
+  EXPECT_THAT(body(get("/plain")), Not(HasSubstr("Nearest to their limits")));
   Config config;
   LimitConfig of_both;
   of_both.type = *NamePattern::compile("dentry");
@@ -164,20 +164,20 @@ TEST_F(PagesTest, TheLandingPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
   config.limits = {of_both, of_objects};
   daemon_.poller->configure(config);
   daemon_.poll();
-  const std::string html = body(get("/"));
+  const std::string html = body(get("/plain"));
   EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.0 MiB, of the configuration"
                               "<td class=number>100.0 %"));
   EXPECT_THAT(html, HasSubstr("type=&quot;filp&quot;}</code><td>10 objects, of the configuration<td class=number>30.0 %"));
 }
 
-TEST_F(PagesTest, TheLandingPageShowsWhatMemoryIs) {
-  EXPECT_THAT(body(get("/")), Not(HasSubstr("unaccounted")));
+TEST_F(PagesTest, ThePlainPageShowsWhatMemoryIs) {
+  EXPECT_THAT(body(get("/plain")), Not(HasSubstr("unaccounted")));
   daemon_.view->set("/proc/meminfo",
                     "MemTotal: 1048576 kB\nMemFree: 524288 kB\nBuffers: 0 kB\nCached: 0 kB\nAnonPages: 262144 kB\n"
                     "SReclaimable: 0 kB\nSUnreclaim: 131072 kB\nPageTables: 0 kB\nKernelStack: 0 kB\n");
   daemon_.poll(std::chrono::seconds(60));
   daemon_.poll(std::chrono::seconds(60));
-  const std::string html = body(get("/"));
+  const std::string html = body(get("/plain"));
   EXPECT_THAT(html, HasSubstr("Memory, 1.0 GiB in all"));
   EXPECT_THAT(html, HasSubstr("anonymous<td class=number>256 MiB<td class=number>25.0 %"));
   EXPECT_THAT(html, HasSubstr("slab_unreclaimable<td class=number>128 MiB<td class=number>12.5 %"));
@@ -186,13 +186,13 @@ TEST_F(PagesTest, TheLandingPageShowsWhatMemoryIs) {
   EXPECT_THAT(html, HasSubstr("/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6 and ")) << "not all the files";
 }
 
-TEST_F(PagesTest, TheLandingPageShowsFifteenTypesAtMost) {
+TEST_F(PagesTest, ThePlainPageShowsFifteenTypesAtMost) {
   std::string text = slabinfo_header();
   for (int i = 0; i < 100; ++i)
     text += slabinfo_line("cache-" + std::to_string(i), static_cast<std::uint64_t>(i), 200, 64, 1, 4);
   daemon_.view->set(kSlabinfo, text);
   daemon_.poll();
-  const std::string html = body(get("/"));
+  const std::string html = body(get("/plain"));
   EXPECT_THAT(html, HasSubstr("cache-99"));
   EXPECT_THAT(html, HasSubstr("cache-85"));
   EXPECT_THAT(html, Not(HasSubstr("cache-84")));
@@ -201,13 +201,13 @@ TEST_F(PagesTest, TheLandingPageShowsFifteenTypesAtMost) {
 TEST_F(PagesTest, NamesAndErrorsAreEscapedInHtml) {
   daemon_.view->set(kSlabinfo, slabinfo({{"<script>alert(1)</script>&\"", 1}}));
   daemon_.poll();
-  const std::string html = body(get("/"));
+  const std::string html = body(get("/plain"));
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;&amp;"));
   EXPECT_THAT(html, Not(HasSubstr("<script>")));
   daemon_.view->set(kSlabinfo, "<b>not a slabinfo</b>\n");
   daemon_.poll();
-  EXPECT_THAT(body(get("/")), HasSubstr("down: "));
-  EXPECT_THAT(body(get("/")), Not(HasSubstr("<b>")));
+  EXPECT_THAT(body(get("/plain")), HasSubstr("down: "));
+  EXPECT_THAT(body(get("/plain")), Not(HasSubstr("<b>")));
 }
 
 /// What a client reads of a gzip body: one member, whole.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/api.h"
+
+#include <utility>
+
+#include "daemon/serve/json.h"
+#include "daemon/serve/negotiation.h"
+
+namespace memstat {
+namespace {
+
+HttpResponse json_response(int status, std::string text) {
+  return {.status = status, .content_type = "application/json", .text = std::move(text)};
+}
+
+HttpResponse failure(int status, std::string_view why) {
+  Json json;
+  json.open_object().member("error", why).close_object();
+  return json_response(status, json.take() + "\n");
+}
+
+/// Whether the request has parameters: such a document is made for itself and not kept.
+bool is_plain(const HttpRequest& request) { return request.query.empty(); }
+
+}  // namespace
+
+bool has_entity(const HttpRequest& request, std::string_view etag) {
+  const auto header = request.header("If-None-Match");
+  if (!header) return false;
+  for (std::string_view left = *header; !left.empty();) {
+    std::string_view one = left.substr(0, left.find(','));
+    left.remove_prefix(std::min(left.size(), one.size() + 1));
+    while (one.starts_with(' ') || one.starts_with('\t')) one.remove_prefix(1);
+    while (one.ends_with(' ') || one.ends_with('\t')) one.remove_suffix(1);
+    if (one == "*") return true;
+    if (one.starts_with("W/")) one.remove_prefix(2);
+    if (one == etag.substr(etag.starts_with("W/") ? 2 : 0)) return true;
+  }
+  return false;
+}
+
+template <typename Make>
+HttpResponse Api::answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make) {
+  // Weak: the same for a compressed body.
+  std::string etag = "W/\"";
+  etag += std::to_string(started_) + '-' + std::to_string(snapshot.generation()) + '"';
+  HttpResponse response;
+  response.cache_control = "no-cache";
+  response.headers.emplace_back("ETag", etag);
+  response.headers.emplace_back("Vary", "Accept-Encoding");
+  if (has_entity(request, etag)) {
+    response.status = 304;
+    return response;
+  }
+  response.content_type = "application/json";
+  const bool compress = can_gzip() && negotiate_coding(request.headers) == ContentCoding::kGzip;
+  std::shared_ptr<const Document> document;
+  const auto made = [&] {
+    auto fresh = std::make_shared<Document>();
+    fresh->etag = etag;
+    fresh->plain = make();
+    if (compress) {
+      const std::string_view pieces[] = {fresh->plain};
+      fresh->is_compressed = compressor_.compress(pieces, fresh->gzip);
+    }
+    return fresh;
+  };
+  if (kept != nullptr) {
+    const std::lock_guard lock(kept->mutex);  // others wait for the document instead of making it too
+    if (kept->document == nullptr || kept->document->etag != etag || (compress && !kept->document->is_compressed)) {
+      kept->document = made();
+    }
+    document = kept->document;
+  } else {
+    document = made();
+  }
+  if (compress && document->is_compressed) {
+    response.headers.emplace_back("Content-Encoding", "gzip");
+    response.pieces.push_back(document->gzip.view());
+  } else {
+    response.pieces.emplace_back(document->plain);
+  }
+  response.owner = document;
+  return response;
+}
+
+HttpResponse Api::type(const HttpRequest& request, const Snapshot& snapshot, std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) {
+    return failure(404, "write /api/v1/types/ALLOCATOR/TYPE, the type percent-encoded; /api/v1/types lists them");
+  }
+  const auto row = row_of(snapshot, path.substr(0, slash), path.substr(slash + 1));
+  if (!row) return failure(404, "no such type is listed now; /api/v1/types lists those that are");
+  return answer(request, snapshot, nullptr, [&] { return type_document(snapshot, *row, sources_.statuses()); });
+}
+
+HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted) {
+  if (history_ == nullptr || !history_->is_on()) {
+    return failure(404, "the history is off; set key history to a size to have it");
+  }
+  if (!wanted.type) {
+    return answer(request, snapshot, is_plain(request) ? &overview_ : nullptr,
+                  [&] { return history_document(snapshot, *history_, wanted); });
+  }
+  const auto row = row_of(snapshot, *wanted.allocator, *wanted.type);
+  if (!row) return failure(404, "no such type is listed now; /api/v1/types lists those that are");
+  return answer(request, snapshot, nullptr, [&] { return type_history_document(snapshot, *row, *history_); });
+}
+
+HttpResponse Api::respond(const HttpRequest& request) {
+  constexpr std::string_view kTypes = "types/";
+  const std::string_view path = request.path.substr(kPrefix.size());
+  const bool is_known = path == "types" || path == "history" || path == "sources" || path == "memory";
+  if (!is_known && !path.starts_with(kTypes)) {
+    return failure(404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /sources and /memory");
+  }
+  const Result<ApiRequest> wanted = parse_api_request(request.query);
+  if (!wanted) return failure(400, wanted.error().detail);
+  const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
+  if (snapshot == nullptr) return failure(503, "no poll has finished yet; try again in a moment");
+  if (path == "types") {
+    return answer(request, *snapshot, is_plain(request) ? &types_ : nullptr,
+                  [&] { return types_document(*snapshot, *wanted); });
+  }
+  if (path == "history") return history(request, *snapshot, *wanted);
+  if (path == "sources") {
+    return answer(request, *snapshot, nullptr,
+                  [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_); });
+  }
+  if (path == "memory") return answer(request, *snapshot, nullptr, [&] { return memory_document(*snapshot, host_); });
+  return type(request, *snapshot, path.substr(kTypes.size()));
+}
+
+}  // namespace memstat

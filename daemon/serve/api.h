@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is served below /api/v1/: documents of the published snapshot, for the status page and for scripts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/exposition/snapshot_pool.h"
+#include "daemon/http/server.h"
+#include "daemon/serve/api_documents.h"
+#include "daemon/serve/gzip.h"
+
+namespace memstat {
+
+/// Answers GET below /api/v1/. Documents are as of the last poll: an ETag says which, and a client that has it gets status
+/// 304 at the cost of a comparison. The documents without parameters are made and compressed once a snapshot, for all
+/// clients. Never touches the kernel. Thread safety: safe.
+class Api {
+ public:
+  static constexpr std::string_view kPrefix = "/api/v1/";
+
+  /// All must outlive this. `history` may be nullptr. `started`: differs from one run of the daemon to the next.
+  Api(const SnapshotPool& pool, const SelfMetrics& metrics, const SourceStatuses& sources, const History* history,
+      HostInfo host, std::string version, std::int64_t started)
+      : pool_(pool),
+        metrics_(metrics),
+        sources_(sources),
+        history_(history),
+        host_(std::move(host)),
+        version_(std::move(version)),
+        started_(started) {}
+
+  /// Requires a path that begins with kPrefix and the method GET. Errors are JSON too: {"error": "..."}.
+  [[nodiscard]] HttpResponse respond(const HttpRequest& request);
+
+ private:
+  /// A document as it was sent last. Immutable once others see it.
+  struct Document {
+    std::string etag;
+    std::string plain;
+    Buffer gzip;
+    bool is_compressed = false;
+  };
+  /// Where the document of one path is kept.
+  struct Kept {
+    std::mutex mutex;
+    std::shared_ptr<const Document> document;  // guarded by mutex
+  };
+  template <typename Make>
+  HttpResponse answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make);
+  HttpResponse type(const HttpRequest& request, const Snapshot& snapshot, std::string_view path);
+  HttpResponse history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
+
+  const SnapshotPool& pool_;
+  const SelfMetrics& metrics_;
+  const SourceStatuses& sources_;
+  const History* history_;
+  HostInfo host_;
+  std::string version_;
+  std::int64_t started_;
+  GzipCompressor compressor_;
+  Kept types_;
+  Kept overview_;
+};
+
+/// Whether a request that has `If-None-Match` has this entity already.
+[[nodiscard]] bool has_entity(const HttpRequest& request, std::string_view etag);
+
+}  // namespace memstat

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The documents of /api/v1/, each made of one snapshot. memstatd(8) describes them, tests/support/browser/api_schema.json is
+// their schema. A figure that the kernel does not have is a member that is not there, never 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "daemon/serve/api_request.h"
+#include "daemon/snapshot/history.h"
+#include "daemon/snapshot/snapshot.h"
+#include "daemon/telemetry/self_metrics.h"
+#include "daemon/telemetry/source_status.h"
+
+namespace memstat {
+
+/// Whose memory it is, for people. Empty members are not known.
+struct HostInfo {
+  std::string name;     ///< What the machine calls itself.
+  std::string os;       ///< "linux", "freebsd"
+  std::string release;  ///< of the kernel
+  std::string machine;  ///< "x86_64", "amd64"
+  std::string replay;   ///< The capture that is replayed; empty: this is the live kernel.
+};
+
+/// The name of a row's type as the kernel has it.
+[[nodiscard]] std::string type_name(const Snapshot& snapshot, std::size_t row);
+
+/// Whether the row is memory that other rows tell in parts: zones of pages, control groups, processes, address space.
+[[nodiscard]] bool is_container(Allocator allocator, std::string_view type);
+
+/// Whether failures of the type are part of normal work: bucket zones of uma(9).
+[[nodiscard]] bool fails_routinely(Allocator allocator, std::string_view type);
+
+/// The row of that type, if it is listed.
+[[nodiscard]] std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type);
+
+/// Each allocates what its document takes and asks the kernel for nothing. Thread safety: safe.
+[[nodiscard]] std::string types_document(const Snapshot& snapshot, const ApiRequest& request);
+[[nodiscard]] std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<const SourceStatus> sources);
+[[nodiscard]] std::string history_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);
+[[nodiscard]] std::string type_history_document(const Snapshot& snapshot, std::size_t row, const History& history);
+[[nodiscard]] std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources,
+                                           const SelfMetrics& metrics, const History* history, std::string_view version);
+[[nodiscard]] std::string memory_document(const Snapshot& snapshot, const HostInfo& host);
+
+}  // namespace memstat

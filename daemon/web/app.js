@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The status page: asks /api/v1/ for what changed and draws it. Asks for nothing while its tab is hidden.
+import {bars, chart, element, meter} from './chart.js';
+import {TypesTable} from './table.js';
+import {bytes, clock, count, duration, growing, memoryParts, percent, problems, problemWords, rate, timeLeft, verdict, ENOUGH} from './view.js';
+
+const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
+const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
+const LEAST_WAIT = 1000;  // ms from one question to the next
+const MOST_WAIT = 30000;
+const SHOWN = 8;  // rows of the short lists
+
+const at = (id) => document.getElementById(id);
+const keyOf = (type) => `${type.allocator}/${type.type}`;
+const hrefOf = (type) => `#/type/${encodeURIComponent(type.allocator)}/${encodeURIComponent(type.type)}`;
+const state = {memory: null, types: [], sources: null, history: new Map(), interval: 10, skew: 0, span: 0, allocators: new Set()};
+const documents = new Map();  // by path: {tag, body}
+const seriesOf = (type) => state.history.get(keyOf(type))?.values;
+
+/** The document of that path; `changed` says whether it is another one than last time. */
+async function ask(path) {
+  const known = documents.get(path);
+  const response = await fetch(path, {cache: 'no-store', headers: known ? {'If-None-Match': known.tag} : {}});
+  const date = Date.parse(response.headers.get('Date'));
+  if (date) state.skew = date - Date.now();
+  if (response.status === 304) return {body: known.body, changed: false};
+  const body = await response.json();
+  if (!response.ok) throw Object.assign(new Error(body.error ?? response.statusText), {status: response.status});
+  documents.set(path, {tag: response.headers.get('ETag'), body});
+  return {body, changed: true};
+}
+
+const typesTable = new TypesTable(at('types-table'), 'Table of memory types', {hrefOf, series: seriesOf});
+const containersTable = new TypesTable(at('containers-table'), 'Table of containers', {hrefOf, series: seriesOf});
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;  // a screen reader is not told what did not change
+}
+
+function systemName(os) {
+  return {linux: 'Linux', freebsd: 'FreeBSD'}[os] ?? os;
+}
+
+function drawHost() {
+  const {host} = state.memory;
+  const name = host.replay ? `Replay of ${host.replay.split('/').pop()}` : host.name || 'this machine';
+  setText(at('host'), name);
+  at('host').title = host.replay ?? '';
+  document.title = `${name} - memstatd`;
+  setText(at('kernel'), [systemName(host.os), host.release, host.machine].filter(Boolean).join(' '));
+}
+
+/** Without layout jumps, and not for screen readers: it changes each second. */
+function drawAge() {
+  if (!state.memory) return;
+  const {host, time} = state.memory;
+  if (host.replay) return setText(at('age'), `recorded ${clock(time)}`);
+  const age = Math.max(0, (Date.now() + state.skew) / 1000 - time);
+  setText(at('age'), `polled ${clock(time).slice(11)}, ${duration(age)} ago`);
+  at('age').classList.toggle('bad-text', age > 3 * state.interval + 5);
+}
+
+function drawVerdict() {
+  const {state: how, text} = verdict({...state, history: state.history});
+  const place = at('verdict');
+  if (place.dataset.text === text && place.classList.contains(how)) return;
+  place.dataset.text = text;
+  place.className = `verdict ${how}`;
+  place.replaceChildren(element('span', {class: 'mark', 'aria-hidden': 'true'}, MARKS[how]),
+                        element('span', {class: 'hidden'}, `${STATES[how]}: `), text);
+}
+
+const empty = (text) => element('li', {class: 'empty'}, text);
+
+function nameOf(type) {
+  return element('span', {}, element('a', {href: hrefOf(type), title: `allocator="${type.allocator}", type="${type.type}"`}, type.type),
+                 element('span', {class: 'tag'}, type.allocator));
+}
+
+function limitWords(type) {
+  const words = [];
+  if (type.limit_objects !== undefined) words.push(`${count(type.objects ?? 0)} of ${count(type.limit_objects)} objects`);
+  if (type.limit_bytes !== undefined) words.push(`${bytes(type.bytes ?? 0)} of ${bytes(type.limit_bytes)}`);
+  return words.join(', ') + (type.limit_configured ? ' (limit of the configuration)' : '');
+}
+
+function problemRow({type, used, failures, recent, state: how}) {
+  const words = [problemWords({used, failures, recent})];
+  if (type.limit_used !== undefined) words.push(limitWords(type));
+  if (failures > 0 && recent === 0) words.push('no failure in the last hour');
+  const side = type.limit_used === undefined
+    ? element('span', {class: 'side'}, count(failures), element('span', {class: 'quiet'}, 'failures'))
+    : element('span', {class: 'side'}, percent(type.limit_used), meter(type.limit_used, how === 'note' ? '' : how));
+  return element('li', {}, nameOf(type), element('span', {class: `what ${how === 'bad' ? 'bad-text' : ''}`}, words.join('; ')), side);
+}
+
+function drawProblems() {
+  const found = problems(state.types, state.history);
+  const rows = found.slice(0, SHOWN).map(problemRow);
+  if (rows.length === 0) {
+    const nearest = state.types.filter((type) => type.limit_used > 0 && !type.container)
+      .sort((a, b) => b.limit_used - a.limit_used).slice(0, 3);
+    rows.push(empty('No type failed, and none uses more than 80 % of its limit.'),
+              ...nearest.map((type) => problemRow({type, used: type.limit_used, failures: 0, state: 'note'})));
+    for (const [index, type] of nearest.entries()) rows[index + 1].querySelector('.what').textContent = limitWords(type);
+  }
+  if (found.length > SHOWN) rows.push(empty(`and ${found.length - SHOWN} more: sort the table below by limit or failures`));
+  at('problem-list').replaceChildren(...rows);
+}
+
+function growthRow(type) {
+  const left = timeLeft(type, state.memory);
+  const until = state.span < ENOUGH ? 'too early to say how long it can' : left && left.seconds < 365 * 86400
+    ? `${duration(left.seconds)} until ${left.until === 'limit' ? 'its limit' : 'no memory is available'}` : 'no end within a year';
+  return element('li', {}, nameOf(type), element('span', {class: 'what'}, `${bytes(type.bytes)} now; ${until}`),
+                 element('span', {class: 'side'}, rate(type.growth_bytes_per_second)));
+}
+
+function drawGrowth() {
+  const rows = growing(state.types, 5).map(growthRow);
+  if (rows.length === 0) rows.push(empty('Nothing grew, or it is too early to say.'));
+  setText(at('growth-title'), state.span > 0 ? `Grew most, over the last ${duration(state.span)}` : 'Grew most');
+  at('growth-list').replaceChildren(...rows);
+}
+
+function drawMemory() {
+  const parts = memoryParts(state.memory);
+  if (parts.length === 0) {
+    setText(at('memory-sum'), 'No source accounts for this machine\'s memory.');
+    return at('memory-bar').setAttribute('hidden', '');
+  }
+  at('memory-bar').removeAttribute('hidden');
+  const sum = parts.reduce((before, part) => before + part.bytes, 0);
+  at('memory-bar').setAttribute('aria-label', parts.map((part) => `${part.name} ${percent(part.bytes / sum)}`).join(', '));
+  at('memory-bar').replaceChildren(...parts.map((part) => {
+    const piece = element('i', {class: part.color, title: `${part.name}: ${bytes(part.bytes)}`});
+    piece.style.width = `${100 * part.bytes / sum}%`;
+    return piece;
+  }));
+  at('memory-legend').replaceChildren(...parts.map((part) => element(
+    'li', {}, element('span', {class: `swatch ${part.color}`, 'aria-hidden': 'true'}), element('span', {class: 'name'}, part.name),
+    element('span', {class: 'number'}, bytes(part.bytes)), element('span', {class: 'number quiet'}, percent(part.bytes / sum)))));
+  const {total_bytes: total, available_bytes: available} = state.memory;
+  setText(at('memory-sum'), `Together ${bytes(sum)}, which is ${sum === total ? 'all memory of the machine' : `not the ${bytes(total)} of the machine: the figures were read one after the other`}` +
+    (available === undefined ? '.' : `; programs can still get ${bytes(available)} of it.`));
+}
+
+function accepted() {
+  const wanted = at('filter').value.trim().toLowerCase();
+  return (type) => (state.allocators.size === 0 || state.allocators.has(type.allocator)) &&
+    (wanted === '' || type.type.toLowerCase().includes(wanted) || type.allocator.includes(wanted));
+}
+
+function drawCount() {
+  const all = typesTable.types.length;
+  const shown = typesTable.shown.length;
+  setText(at('types-count'), shown === all ? `${count(all)} types` : `${count(shown)} of ${count(all)} types`);
+}
+
+function applyFilter() {
+  typesTable.filter(accepted());
+  drawCount();
+}
+
+function drawChips(types) {
+  const allocators = [...new Set(types.map((type) => type.allocator))].sort();
+  if (at('chips').dataset.have === allocators.join()) return;
+  at('chips').dataset.have = allocators.join();
+  at('chips').replaceChildren(...allocators.map((allocator) => {
+    const chip = element('button', {type: 'button', 'aria-pressed': String(state.allocators.has(allocator))}, allocator);
+    chip.addEventListener('click', () => {
+      if (!state.allocators.delete(allocator)) state.allocators.add(allocator);
+      chip.setAttribute('aria-pressed', String(state.allocators.has(allocator)));
+      applyFilter();
+    });
+    return chip;
+  }));
+}
+
+function drawTypes() {
+  const plain = state.types.filter((type) => !type.container);
+  const containers = state.types.filter((type) => type.container);
+  drawChips(plain);
+  typesTable.accepts = accepted();
+  typesTable.show(plain);
+  drawCount();
+  at('containers').hidden = containers.length === 0;
+  containersTable.show(containers);
+}
+
+function drawSources() {
+  const cells = (source) => [
+    ['source', source.name], ['reads', source.origin], ['state', source.state + (source.error ? `: ${source.error.replace(`${source.name}: `, '')}` : '')],
+    ['types', source.types ? count(source.types) : '-'],
+    ['took', source.read_seconds ? `${(1000 * source.read_seconds).toFixed(1)} ms` : '-']];
+  const rank = {down: 0, up: 1, 'not read yet': 2, 'not present': 3, off: 4};
+  const rows = [...state.sources].sort((a, b) => (rank[a.state] ?? 9) - (rank[b.state] ?? 9)).map((source) => element(
+    'tr', {}, ...cells(source).map(([label, text]) => element(
+      'td', {'data-label': label, class: label === 'types' || label === 'took' ? 'number' : label === 'state' && source.state === 'down' ? 'bad-text' : undefined},
+      text))));
+  at('sources').replaceChildren(element('table', {}, element('thead', {}, element('tr', {}, ...['Source', 'Reads', 'State', 'Types', 'Took'].map(
+    (title, index) => element('th', {scope: 'col', class: index > 2 ? 'number' : undefined}, title)))), element('tbody', {}, ...rows)));
+}
+
+function drawDaemon(daemon) {
+  const own = daemon.metrics;
+  state.interval = own.memstat_poll_interval_seconds ?? state.interval;
+  const polls = own.memstat_poll_duration_seconds_count;
+  const facts = [
+    ['Memory', own.process_resident_memory_bytes && bytes(own.process_resident_memory_bytes)],
+    ['of that, history', daemon.history_bytes === undefined ? undefined : daemon.history_bytes ? bytes(daemon.history_bytes) : 'off'],
+    ['CPU time since start', own.process_cpu_seconds_total !== undefined && `${own.process_cpu_seconds_total.toFixed(1)} s`],
+    ['A poll takes', polls > 0 && `${(1000 * own.memstat_poll_duration_seconds_sum / polls).toFixed(1)} ms`],
+    ['Polls every', `${duration(state.interval)}`], ['Polls missed', own.memstat_poll_missed_total !== undefined && count(own.memstat_poll_missed_total)],
+    ['Series on /metrics', own.memstat_series !== undefined && count(own.memstat_series)],
+  ];
+  at('daemon').replaceChildren(...facts.filter(([, text]) => text).map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text))));
+  setText(at('version'), daemon.version);
+}
+
+function facts(type) {
+  const list = [['In use', type.bytes === undefined ? undefined : bytes(type.bytes)], ['Objects', type.objects === undefined ? undefined : count(type.objects)],
+                ['Held', type.held_bytes === undefined ? undefined : bytes(type.held_bytes)],
+                ['Growth', type.growth_bytes_per_second === undefined ? undefined : rate(type.growth_bytes_per_second)],
+                ['Limit', type.limit_used === undefined ? undefined : `${percent(type.limit_used)}: ${limitWords(type)}`],
+                ['Failures', type.failures === undefined ? undefined : count(type.failures)],
+                ['Limit hits', type.limit_hits === undefined ? undefined : count(type.limit_hits)], ['Detail', type.detail]];
+  return element('dl', {class: 'facts'}, ...list.filter(([, text]) => text !== undefined).map(
+    ([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text))));
+}
+
+function figureTable(type) {
+  const cells = (figure) => [['metric', figure.metric], ['value', figure.unit === 'bytes' ? bytes(figure.value) : String(figure.value)], ['meaning', figure.help],
+                             ['the kernel counts it in', figure.origin ? `${figure.origin} (${figure.source})` : 'memstatd works it out']];
+  return element('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Figures'}, element('table', {}, element('thead', {}, element(
+    'tr', {}, ...['Metric', 'Value', 'Meaning', 'Where the kernel counts it'].map((title) => element('th', {scope: 'col'}, title)))), element(
+    'tbody', {}, ...type.figures.map((figure) => element('tr', {}, ...cells(figure).map(
+      ([label, text]) => element('td', {'data-label': label, class: label === 'value' ? 'number' : undefined}, text)))))));
+}
+
+function split(title, tables, name, none) {
+  const parts = tables.length ? tables.flatMap((table) => [element('p', {class: 'quiet'}, table.help), bars(table.values, name)]) : [element('p', {class: 'quiet'}, none)];
+  return element('section', {'aria-label': title}, element('h2', {}, title), ...parts);
+}
+
+function wantedType() {
+  const match = /^#\/type\/([^/]+)\/(.*)$/.exec(location.hash);
+  try {
+    return match ? {allocator: decodeURIComponent(match[1]), type: decodeURIComponent(match[2])} : null;
+  } catch {
+    return null;  // a broken escape
+  }
+}
+
+async function drawType() {
+  const wanted = wantedType();
+  at('overview').hidden = wanted !== null;
+  at('type').hidden = wanted === null;
+  if (!wanted) return;
+  const name = `allocator=${encodeURIComponent(wanted.allocator)}&type=${encodeURIComponent(wanted.type)}`;
+  const back = element('p', {}, element('a', {href: '#'}, '\u2190 All types'), ' ', element('span', {class: 'quiet'}, '(Escape)'));
+  try {
+    const [{body: type}, history] = await Promise.all([
+      ask(`/api/v1/types/${encodeURIComponent(wanted.allocator)}/${encodeURIComponent(wanted.type)}`),
+      ask(`/api/v1/history?${name}`).catch(() => null)]);
+    if (keyOf(wantedType() ?? {}) !== keyOf(wanted)) return;  // another one meanwhile
+    const limit = history?.body.figure === 'bytes' ? type.limit_bytes ?? (type.limit_objects && type.objects && type.bytes ? type.limit_objects * type.bytes / type.objects : undefined) : type.limit_objects;
+    const old = at('type').querySelector('h1')?.textContent;
+    at('type').replaceChildren(
+      back, element('section', {'aria-labelledby': 'type-title'}, element('h1', {id: 'type-title', tabindex: '-1'}, type.type, element('span', {class: 'tag'}, type.allocator)),
+                    element('p', {}, `It ${problemWords({used: type.limit_used ?? 0, failures: type.failures ?? 0}).replace('met its limit before', 'has no failure and is not near a limit')}.`), facts(type)),
+      element('section', {'aria-label': 'History'}, element('h2', {}, `History of ${history?.body.figure === 'objects' ? 'objects' : 'bytes'} in use`),
+              history ? chart(history.body, limit, Math.min(900, Math.max(320, at('type').clientWidth - 40))) : element('p', {class: 'quiet'}, 'The history is off; key history of the configuration switches it on.')),
+      split('By CPU', type.cpus, 'CPU', 'No figures by CPU: the kernel has none for this type, or key per_cpu does not select it.'),
+      split('By memory node', type.nodes, 'Node', 'No figures by node: the kernel has none for this type, or key tier is not full.'),
+      element('section', {'aria-labelledby': 'figures-title'}, element('h2', {id: 'figures-title'}, 'All figures, and where they come from'), figureTable(type)));
+    if (old !== at('type').querySelector('h1').textContent) {
+      window.scrollTo(0, 0);
+      at('type-title').focus({preventScroll: true});
+    }
+  } catch (error) {
+    at('type').replaceChildren(back, element('p', {class: 'banner'}, `${wanted.type}: ${error.message}`));
+  }
+}
+
+function complain(text) {
+  at('trouble').hidden = !text;
+  setText(at('trouble'), text ?? '');
+}
+
+function draw() {
+  drawHost();
+  drawAge();
+  drawVerdict();
+  drawProblems();
+  drawGrowth();
+  drawMemory();
+  drawTypes();
+  drawSources();
+}
+
+async function refresh() {
+  const memory = await ask('/api/v1/memory');
+  if (!memory.changed && state.memory) return false;
+  const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));
+  const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
+  const isFirst = state.memory === null;
+  state.memory = memory.body;
+  state.types = types.body.types;
+  state.sources = sources.body.sources;
+  drawDaemon(sources.body.daemon);
+  if (isFirst) draw();  // the verdict does not wait for the sparklines
+  const {times, series} = (await asked).body;
+  state.history = new Map(series.map((one) => [keyOf(one), one]));
+  state.span = times.length ? times[times.length - 1] - times[0] : 0;
+  draw();
+  await drawType();
+  document.documentElement.dataset.generation = state.memory.generation;
+  return true;
+}
+
+let timer = 0;
+let wait = LEAST_WAIT;
+let isAsking = false;
+
+async function tick() {
+  clearTimeout(timer);
+  if (document.hidden || isAsking) return;  // hidden: goes on when the tab is shown again
+  isAsking = true;
+  try {
+    const changed = await refresh();
+    complain(null);
+    // Right after the next poll should be there; when it is not, a little later.
+    const due = state.memory.host.replay ? LEAST_WAIT : 1000 * (state.memory.time + state.interval + 0.3) - (Date.now() + state.skew);
+    wait = changed ? Math.min(MOST_WAIT, Math.max(LEAST_WAIT, due)) : Math.min(MOST_WAIT, Math.max(LEAST_WAIT, wait * 1.3));
+  } catch (error) {
+    complain(error.status === 503 ? 'memstatd has not finished its first poll yet. This page goes on by itself.'
+      : `memstatd does not answer (${error.message}). ${state.memory ? 'What is shown is as it was. ' : ''}This page goes on asking.`);
+    wait = Math.min(MOST_WAIT, Math.max(LEAST_WAIT, 2 * wait));
+    if (error.status === 503) wait = LEAST_WAIT;
+  }
+  isAsking = false;
+  timer = setTimeout(tick, wait);
+}
+
+at('filter').addEventListener('input', applyFilter);
+document.addEventListener('visibilitychange', tick);
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && wantedType()) location.hash = '';
+  if (event.key === '/' && document.activeElement.tagName !== 'INPUT' && !wantedType()) {
+    event.preventDefault();
+    at('filter').focus();
+  }
+});
+window.addEventListener('hashchange', drawType);
+setInterval(() => { if (!document.hidden) drawAge(); }, 1000);
+drawType();
+tick();

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the documents of /api/v1/ mean for people: words, order, amounts. Knows no page, so that tests can run it alone.
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+export function bytes(amount) {
+  let value = Math.abs(amount);
+  let unit = 0;
+  while (value >= 1023.95 && unit + 1 < UNITS.length) {
+    value /= 1024;
+    unit++;
+  }
+  const text = unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1);
+  return `${amount < 0 ? '-' : ''}${text} ${UNITS[unit]}`;
+}
+
+/** 12 345 with thin gaps, which every language reads. */
+export function count(number) {
+  if (number < 10000) return String(Math.round(number));
+  return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}
+
+export function percent(share) {
+  const value = 100 * share;
+  if (value > 0 && value < 0.1) return '< 0.1 %';
+  return `${value >= 99.5 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
+}
+
+export function duration(seconds) {
+  const of = (number, unit) => `${number} ${unit}${number === 1 ? '' : 's'}`;
+  if (seconds < 90) return of(Math.max(0, Math.round(seconds)), 'second');
+  if (seconds < 90 * 60) return of(Math.round(seconds / 60), 'minute');
+  if (seconds < 36 * 3600) return of(Math.round(seconds / 3600), 'hour');
+  return of(Math.round(seconds / 86400), 'day');
+}
+
+export function rate(bytesPerSecond) {
+  const sign = bytesPerSecond > 0 ? '+' : '';
+  return `${sign}${bytes(Math.round(bytesPerSecond * 3600))}/h`;
+}
+
+export function clock(seconds) {
+  const date = new Date(seconds * 1000);
+  const two = (number) => String(number).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ` +
+    `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+export const readable = (part) => part.replaceAll('_', ' ');
+export const times = (number) => number === 1 ? 'once' : `${count(number)} times`;
+
+/** Such types are at their limit when all is well: pools are made full, caches fill what they may. */
+const FULL_BY_DESIGN = new Set(['memcg', 'hugetlb', 'zswap', 'cma']);
+const isFullByDesign = (type) => FULL_BY_DESIGN.has(type.allocator) ||
+  (type.allocator === 'table' && ['buffer_space', 'buffer_headers', 'tcp_time_wait'].includes(type.type));
+
+/** How many failures there were over the window, or nothing where the history does not say. */
+const recent = (history, type) => history?.get(`${type.allocator}/${type.type}`)?.failures;
+
+/** Types that failed or are near their limit, those first that need a person first. `history`: by "allocator/type". */
+export function problems(types, history) {
+  const found = [];
+  for (const type of types) {
+    const used = isFullByDesign(type) ? 0 : type.limit_used ?? 0;
+    const failures = type.fails_routinely || type.allocator === 'memcg' ? 0 : type.failures ?? 0;
+    if (used < 0.8 && failures === 0 && !(type.limit_hits > 0 && used > 0)) continue;
+    const now = recent(history, type);
+    const isBad = used >= 0.995 || (failures > 0 && now > 0);
+    const isNear = used >= 0.9 || failures > 0;
+    found.push({type, used, failures, recent: now, state: isBad ? 'bad' : isNear ? 'warn' : 'note'});
+  }
+  const order = {bad: 0, warn: 1, note: 2};
+  const urgency = (one) => one.used + (one.failures > 0 ? 1 : 0) + (one.recent > 0 ? 1 : 0);
+  return found.sort((a, b) => order[a.state] - order[b.state] || urgency(b) - urgency(a) || b.failures - a.failures);
+}
+
+export function problemWords({used, failures, recent: now}) {
+  const words = [];
+  if (used >= 0.995) words.push('is at its limit');
+  else if (used >= 0.8) words.push(`is at ${percent(used)} of its limit`);
+  if (failures > 0) words.push(`failed ${times(failures)}${now > 0 && now < failures ? `, ${count(now)} of them lately` : ''}`);
+  return words.join(' and ') || 'met its limit before';
+}
+
+/** Seconds until a type that grows meets its limit, or has taken the memory that is available; nothing: it does not. */
+export function timeLeft(type, memory) {
+  const growth = type.growth_bytes_per_second ?? 0;
+  if (growth <= 0) return undefined;
+  const ways = [];
+  if (type.limit_bytes > type.bytes) ways.push([(type.limit_bytes - type.bytes) / growth, 'limit']);
+  if (type.limit_objects > type.objects && type.objects > 0 && type.bytes > 0) {
+    ways.push([(type.limit_objects - type.objects) * (type.bytes / type.objects) / growth, 'limit']);
+  }
+  if (memory.available_bytes > 0) ways.push([memory.available_bytes / growth, 'memory']);
+  ways.sort((a, b) => a[0] - b[0]);
+  return ways.length ? {seconds: ways[0][0], until: ways[0][1]} : undefined;
+}
+
+/** Their memory is told by other allocators too, so they do not rank beside them. */
+const NOT_RANKED = new Set(['table', 'zswap', 'call_site', 'hugetlb', 'cma', 'socket']);
+
+/** The types that grew most, without those that contain others. */
+export function growing(types, most) {
+  return types.filter((type) => !type.container && !NOT_RANKED.has(type.allocator) && type.growth_bytes_per_second > 0)
+    .sort((a, b) => b.growth_bytes_per_second - a.growth_bytes_per_second).slice(0, most);
+}
+
+/** So many seconds of history say how fast something grows; less is a start, or noise. */
+export const ENOUGH = 300;
+
+/** One sentence for the state of the machine, and how bad it is: good, warn, bad. `span`: seconds of history. */
+export function verdict({memory, types, sources, history, span}) {
+  const found = problems(types, history);
+  const serious = found.filter((one) => one.state !== 'note');
+  const parts = serious.slice(0, 3).map((one) => `${one.type.type} ${problemWords(one)}`);
+  let state = serious.length === 0 ? 'good' : serious[0].state;
+  const worsen = (to) => { if (state !== 'bad') state = to; };
+  const down = (sources ?? []).filter((source) => source.state === 'down');
+  if (memory.total_bytes > 0 && memory.available_bytes / memory.total_bytes < 0.05) {
+    parts.unshift(`only ${percent(memory.available_bytes / memory.total_bytes)} of memory is available`);
+    worsen(memory.available_bytes / memory.total_bytes < 0.02 ? 'bad' : 'warn');
+  }
+  if (memory.oom_kills > 0) {
+    parts.push(`the kernel killed ${memory.oom_kills === 1 ? 'a process' : `${count(memory.oom_kills)} processes`} for lack of memory since boot`);
+    worsen('warn');
+  }
+  const fastest = growing(types, 1)[0];
+  const left = fastest && timeLeft(fastest, memory);
+  if (left && span >= ENOUGH && left.seconds < 24 * 3600 && fastest.growth_bytes_per_second * 3600 > 1048576) {
+    parts.push(`${fastest.type} grows ${rate(fastest.growth_bytes_per_second)} and ` +
+      (left.until === 'limit' ? 'meets its limit' : 'has taken all available memory') + ` in ${duration(left.seconds)}`);
+    worsen('warn');
+  }
+  if (down.length > 0) {
+    parts.push(down.length === 1 ? `source ${down[0].name} is down` : `${down.length} sources are down`);
+    worsen('warn');
+  }
+  if (parts.length === 0) {
+    if (types.length === 0) return {state: 'warn', text: 'No memory type is known: no source gave any.'};
+    const available = memory.total_bytes > 0 && memory.available_bytes !== undefined
+      ? `; ${percent(memory.available_bytes / memory.total_bytes)} of memory is available` : '';
+    return {state, text: `All is quiet: no type failed or is near its limit${available}.`};
+  }
+  const more = serious.length - Math.min(serious.length, 3);
+  const rest = more > 0 ? `${more} more ${more === 1 ? 'needs' : 'need'} a look` : 'the rest is quiet';
+  return {state, text: `${parts.join('; ')}; ${rest}.`};
+}
+
+/** The parts of all memory, largest first, with what is in none of them and what is free: they add up to the total. */
+export function memoryParts(memory) {
+  if (!(memory.total_bytes > 0)) return [];
+  const parts = memory.parts.filter((part) => part.bytes > 0).sort((a, b) => b.bytes - a.bytes)
+    .map((part, index) => ({name: readable(part.part), bytes: part.bytes, color: `c${index % 8}`}));
+  if (memory.unaccounted_bytes > 0) parts.push({name: 'unaccounted', bytes: memory.unaccounted_bytes, color: 'crest'});
+  if (memory.free_bytes > 0) parts.push({name: 'free', bytes: memory.free_bytes, color: 'cfree'});
+  return parts;
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The status page in a real headless Chromium: what it says of a FreeBSD out of network buffers, of this machine and of a daemon without
+sources; its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types, and that it asks
+nobody else for anything. Screenshots are left in build/pictures/page-*.png, for a look."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import node_packages  # noqa: E402
+import program  # noqa: E402
+
+CHROMIUM = shutil.which("chromium")
+PICTURES = os.path.join(os.environ.get("BUILD_DIR") or os.path.join(program.SOURCE_DIR, "build"), "pictures")
+LIMITS = "freebsd-15.0-amd64-2cpu-limits"
+TYPE_HASH = "#/type/uma/mbuf_jumbo_page"
+MANY = 20000
+
+
+def held_at_the_end(name):
+    """memstatd with the last poll of the capture."""
+    daemon = program.Daemon("--replay", captures.fixtures()[name], "--replay-speed", "1000000")
+    try:
+        daemon.wait_log("the replay has ended")
+    except BaseException:
+        daemon.kill()
+        raise
+    return daemon
+
+
+@unittest.skipUnless(CHROMIUM, "chromium is not installed (Debian package chromium)")
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.packages = node_packages.installed("browser")
+
+    def look(self, daemon, scenario, folder="", **environment):
+        """What check.mjs found; nothing may have gone wrong on the way."""
+        if folder:
+            folder = os.path.join(PICTURES, folder)
+            os.makedirs(folder, exist_ok=True)
+        done = subprocess.run(["node", "check.mjs", CHROMIUM, f"http://{daemon.host}:{daemon.port}/", scenario, folder], cwd=self.packages,
+                              capture_output=True, text=True, timeout=4 * program.PATIENCE, check=False,
+                              env={**os.environ, "TYPE_HASH": TYPE_HASH, **environment})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        self.assertNotIn("failed", result)
+        self.assertEqual(result["errors"], [], "the console has errors")
+        self.assertEqual(result["foreign"], [], "it asked somebody else")
+        self.assertEqual(result["dialogs"], [])
+        return result
+
+    def test_a_freebsd_out_of_network_buffers(self):
+        with held_at_the_end(LIMITS) as daemon:
+            seen = self.look(daemon, "overview", "limits")
+            self.assertTrue(seen["host"].startswith(f"Replay of {LIMITS}"), seen["host"])
+            self.assertIn("FreeBSD 15.0", seen["kernel"])
+            self.assertTrue(seen["age"].startswith("recorded 20"), seen["age"])
+            self.assertIn("mbuf_jumbo_page is at its limit and failed 1532 times", seen["verdict"])
+            self.assertIn("bad", seen["state"])
+            self.assertTrue(seen["problems"][0].startswith("mbuf_jumbo_page"), seen["problems"])
+            self.assertFalse([row for row in seen["problems"] if "Bucket" in row], "bucket zones fail routinely")
+            self.assertEqual(seen["order"][:5], ["Verdict", "Failures and limits", seen["order"][2], "Where all memory is", "Memory types"])
+            self.assertTrue(seen["order"][2].startswith("Grew most"), seen["order"])
+            self.assertAlmostEqual(sum(seen["shares"]), 100, delta=0.01)
+            self.assertEqual(seen["legend"][-1], "free")
+            self.assertIn("which is all memory of the machine", seen["sum"])
+            self.assertIn("kmem", seen["containers"])
+            self.assertFalse({"kmem", "kernel_address_space"} & set(seen["types"]), "they contain the others")
+            self.assertLessEqual({"/metrics", "/metrics/percpu", "/plain", "/-/healthy", "/-/ready"}, set(seen["links"]))
+
+            table = self.look(daemon, "table")
+            self.assertEqual(set(table["by_limit"]), {"mbuf_cluster", "mbuf_jumbo_page", "socket"})
+            self.assertEqual(table["by_name"], sorted(table["by_name"]))
+            self.assertEqual(table["sorted"][1], "ascending")
+            self.assertTrue(table["filtered"] and all("mbuf" in name for name in table["filtered"]), table["filtered"])
+            self.assertRegex(table["count"], r"^\d+ of \d+ types$")
+            self.assertEqual(set(table["of_chip"]), {table["chip"]})
+
+            one = self.look(daemon, "type", "limits")
+            self.assertEqual((one["name"], one["focused"]), ("mbuf_jumbo_page", "type-title"))
+            self.assertIn("Failures1532", one["facts"])
+            self.assertIn("MiB", one["chart"])
+            origins = {row[0]: row[3] for row in one["figures"]}
+            self.assertIn("(freebsd_uma)", origins["memstat_type_failures_total"])
+
+            for window, page in self.look(daemon, "phone", "limits")["widths"]:
+                self.assertLessEqual(page, window)
+                self.assertEqual(window, 390)
+            colours = self.look(daemon, "colours")
+            self.assertNotEqual(colours["light"], colours["dark"])
+            self.assertEqual(self.look(daemon, "axe")["violations"], [])
+
+    def test_this_machine(self):
+        with program.Daemon("--interval", "1s") as daemon:
+            daemon.wait_page(lambda page: True, "a first poll")
+            seen = self.look(daemon, "overview", "live")
+            self.assertEqual(seen["host"], os.uname().nodename)
+            self.assertIn(os.uname().release, seen["kernel"])
+            self.assertIn(" ago", seen["age"])
+            self.look(daemon, "phone", "live", TYPE_HASH="")
+            live = self.look(daemon, "live")
+            self.assertEqual(len(set(live["generations"])), 3, live)
+            self.assertEqual(live["scrolled"], 0)
+            self.assertLess(live["moved"], 0.1)  # what web vitals call good
+            self.assertEqual(live["asked_while_hidden"], 0)
+
+    def test_a_daemon_without_sources(self):
+        done = program.run("--list-sources")
+        sources = [line.split("\t")[0] for line in done.stdout.decode().splitlines()[1:] if "\tlinux\t" in line or line.startswith("linux_")]
+        with program.temporary_folder() as folder:
+            path = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(path, "sources:\n" + "".join(f"  {source}: {{enabled: off}}\n" for source in sources))
+            with program.Daemon("--config", path) as daemon:
+                program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
+                seen = self.look(daemon, "overview", "empty")
+                self.assertIn("No memory type is known", seen["verdict"])
+                self.assertEqual(seen["types"], [])
+
+    def test_names_never_become_markup(self):
+        names = ["<img/src=x/onerror=alert(1)>", "</script><b>", "\"'><iframe/src=//example.org>", "javascript:alert(2)", "..", "%2e%2e/a"]
+        with program.temporary_folder() as folder:
+            lines = [captures.slabinfo_line(name, active=1000 * (len(names) - index)) for index, name in enumerate(names)]
+            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(*lines)}])
+            with program.Daemon("--replay", folder) as daemon:
+                program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
+                seen = self.look(daemon, "hostile")
+                self.assertEqual(seen["types"], names)
+                self.assertEqual(seen["foreign_elements"], 0)
+                self.assertTrue(seen["title"].startswith(names[0]), seen["title"])
+
+    def test_twenty_thousand_types(self):
+        with program.temporary_folder() as folder:
+            lines = [captures.slabinfo_line(f"cache-{index}", active=1 + index % 5000) for index in range(MANY)]
+            captures.write_capture(os.path.join(folder, "capture"), [{"fs/proc/slabinfo": captures.slabinfo(*lines)}])
+            path = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(path, "series_limit: 10000000\n")
+            with program.Daemon("--config", path, "--replay", os.path.join(folder, "capture")) as daemon:
+                program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
+                seen = self.look(daemon, "many")
+                self.assertEqual(seen["rows"], str(MANY + 1))
+                self.assertLess(seen["elements"], 60, "only what is in view is drawn")
+                self.assertEqual(seen["last"], str(MANY + 1), "the end can be reached")
+                print(f"first render {seen['first_render_ms']:.0f} ms; frames while scrolling: median {seen['frames']['median_ms']:.1f} ms, "
+                      f"95th percentile {seen['frames']['p95_ms']:.1f} ms")
+
+
+if __name__ == "__main__":
+    program.main()

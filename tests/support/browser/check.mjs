@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// node check.mjs CHROMIUM URL SCENARIO [FOLDER]: opens the status page and does what a person would; prints what came of it as JSON.
+// FOLDER: where screenshots go. Every scenario counts errors of the console and requests to other places.
+import {readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {chromium} from 'playwright-core';
+
+const [executablePath, url, scenario, folder] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const result = {errors: [], foreign: [], dialogs: []};
+const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu']});
+
+async function open({width = 1280, height = 900, dark = false, hash = '', bypassCSP = false} = {}) {
+  const context = await browser.newContext({viewport: {width, height}, colorScheme: dark ? 'dark' : 'light', bypassCSP});
+  const page = await context.newPage();
+  // 404 of a history that is off and 503 before the first poll are answers, which Chromium reports too.
+  page.on('console', (message) => { if (message.type() === 'error' && !/status of (404|503)/.test(message.text())) result.errors.push(message.text()); });
+  page.on('pageerror', (error) => result.errors.push(String(error)));
+  page.on('dialog', (dialog) => { result.dialogs.push(dialog.message()); dialog.dismiss(); });
+  page.on('request', (request) => { if (!request.url().startsWith(url) && !request.url().startsWith('data:')) result.foreign.push(request.url()); });
+  await page.goto(url + hash);
+  await page.waitForSelector('html[data-generation]', {state: 'attached'});
+  return page;
+}
+
+const text = (page, selector) => page.$eval(selector, (node) => node.textContent);
+const names = (page) => page.$$eval('#types-table tbody.rows-in-view a', (links) => links.map((link) => link.textContent));
+const picture = (page, name) => folder ? page.screenshot({path: `${folder}/page-${name}.png`, fullPage: true}) : undefined;
+/** Whether anything is wider than the window, and how much is cut off within it. */
+const width = (page) => page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+
+async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
+  return found.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
+}
+
+const scenarios = {
+  /** The first screen. */
+  async overview() {
+    const page = await open();
+    Object.assign(result, {
+      host: await text(page, '#host'), kernel: await text(page, '#kernel'), age: await text(page, '#age'), verdict: await text(page, '#verdict'),
+      state: await page.getAttribute('#verdict', 'class'), problems: await page.$$eval('#problem-list li', (rows) => rows.map((row) => row.textContent)),
+      sum: await text(page, '#memory-sum'), legend: await page.$$eval('#memory-legend .name', (all) => all.map((one) => one.textContent)),
+      shares: await page.$$eval('#memory-bar i', (all) => all.map((one) => parseFloat(one.style.width))), types: await names(page),
+      containers: await page.$$eval('#containers-table tbody.rows-in-view a', (links) => links.map((link) => link.textContent)),
+      sources: await page.$$eval('#sources tbody tr', (rows) => rows.map((row) => row.textContent)), links: await page.$$eval('footer a', (all) => all.map((one) => one.getAttribute('href'))),
+      order: await page.$$eval('#overview h2', (all) => all.map((one) => one.textContent)), width: await width(page)});
+    await picture(page, 'light');
+    await picture(await open({dark: true}), 'dark');
+  },
+  async phone() {
+    result.widths = [];
+    for (const hash of ['', process.env.TYPE_HASH ?? '']) {
+      const page = await open({width: 390, height: 844, hash});
+      result.widths.push(await width(page));
+      await picture(page, hash ? 'phone-type' : 'phone');
+    }
+  },
+  async colours() {
+    const back = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    result.light = await back(await open());
+    result.dark = await back(await open({dark: true}));
+  },
+  async axe() {
+    result.violations = [];
+    for (const dark of [false, true]) {
+      for (const hash of ['', process.env.TYPE_HASH ?? '']) {
+        for (const width of [1280, 390]) result.violations.push(...await violations(await open({dark, hash, width, bypassCSP: true})));
+      }
+    }
+  },
+  /** Sort, filter, chips. */
+  async table() {
+    const page = await open();
+    await page.click('#types-table th:has-text("Limit") button');
+    result.by_limit = (await names(page)).slice(0, 3);
+    await page.click('#types-table th:has-text("Type") button');
+    result.by_name = (await names(page)).slice(0, 5);
+    result.sorted = await page.$eval('#types-table th[aria-sort]', (cell) => [cell.textContent, cell.getAttribute('aria-sort')]);
+    await page.keyboard.press('/');
+    await page.keyboard.type(process.env.FILTER ?? 'mbuf');
+    result.filtered = await names(page);
+    result.count = await text(page, '#types-count');
+    await page.fill('#filter', '');
+    await page.click('#chips button >> nth=0');
+    result.chip = await text(page, '#chips button >> nth=0');
+    result.of_chip = await page.$$eval('#types-table tbody.rows-in-view tr', (rows) => rows.map((row) => row.children[1].textContent));
+  },
+  /** One type, by keyboard alone, and back. */
+  async type() {
+    const page = await open();
+    const link = page.locator('#problem-list a').first();
+    result.name = await link.textContent();
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#type-title');
+    result.focused = await page.evaluate(() => document.activeElement.id);
+    result.facts = await text(page, '#type .facts');
+    result.chart = await page.$eval('#type .chart', (chart) => chart.getAttribute('aria-label')).catch(() => null);
+    result.figures = await page.$$eval('#type tbody tr', (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    await picture(page, 'type');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('#overview', {state: 'visible'});
+  },
+  /** The page goes on with the polls and stays where it is, and asks for nothing while it is hidden. */
+  async live() {
+    const page = await open();
+    await page.evaluate(() => {
+      window.moved = 0;
+      new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value; })
+        .observe({type: 'layout-shift', buffered: false});
+    });
+    result.generations = [await page.getAttribute('html', 'data-generation')];
+    await page.evaluate(() => document.getElementById('types-table').scrollIntoView());
+    const before = await page.evaluate(() => window.scrollY);
+    for (let i = 0; i < 2; i++) {
+      await page.waitForSelector(`html:not([data-generation="${result.generations[i]}"])`, {state: 'attached'});
+      result.generations.push(await page.getAttribute('html', 'data-generation'));
+    }
+    result.scrolled = await page.evaluate((was) => window.scrollY - was, before);
+    result.moved = await page.evaluate(() => window.moved);
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', {value: true});
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await page.waitForLoadState('networkidle');
+    let asked = 0;
+    page.on('request', () => { asked++; });
+    await page.waitForTimeout(3000);
+    result.asked_while_hidden = asked;
+  },
+  /** Names that would be markup if they could. */
+  async hostile() {
+    const page = await open();
+    result.types = await names(page);
+    result.foreign_elements = await page.$$eval('img, iframe, object, b, script:not([src])', (all) => all.length);
+    await page.click('#types-table tbody.rows-in-view a >> nth=0');
+    await page.waitForSelector('#type-title');
+    result.title = await text(page, '#type-title');
+    result.foreign_elements += await page.$$eval('img, iframe, object, b, script:not([src])', (all) => all.length);
+  },
+  /** Many types: what is drawn, how long the first picture took and how smoothly the table scrolls. */
+  async many() {
+    const begin = Date.now();
+    const page = await open();
+    result.first_render_ms = await page.evaluate(() => performance.now());
+    result.wall_ms = Date.now() - begin;
+    result.rows = await page.getAttribute('#types-table table', 'aria-rowcount');
+    result.elements = await page.$$eval('#types-table tbody.rows-in-view tr', (all) => all.length);
+    result.frames = await page.evaluate(() => new Promise((resolve) => {
+      const place = document.querySelector('#types-table .viewport');
+      const gaps = [];
+      let last = performance.now();
+      const step = (now) => {
+        gaps.push(now - last);
+        last = now;
+        place.scrollTop += 400;
+        if (gaps.length < 120) requestAnimationFrame(step);
+        else resolve(gaps.slice(1).sort((a, b) => a - b));
+      };
+      requestAnimationFrame(step);
+    }));
+    result.frames = {median_ms: result.frames[59], p95_ms: result.frames[112]};
+    result.last = await page.evaluate(async () => {
+      const place = document.querySelector('#types-table .viewport');
+      place.scrollTop = place.scrollHeight;
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      return [...place.querySelectorAll('tbody.rows-in-view tr')].pop().getAttribute('aria-rowindex');
+    });
+  },
+};
+
+try {
+  await scenarios[scenario]();
+} catch (error) {
+  result.failed = String(error.stack ?? error);
+}
+await browser.close();
+console.log(JSON.stringify(result));

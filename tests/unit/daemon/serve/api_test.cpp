@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/support/polled_daemon.h"
+
+namespace memstat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class ApiTest : public testing::Test {
+ protected:
+  ApiTest() { daemon_.view->set(kSlabinfo, slabinfo({{"dentry", 1000}, {"filp", 3}})); }
+
+  HttpResponse get(std::string_view path, std::string_view query = {}, std::string_view tag = {},
+                   std::string_view coding = {}) {
+    const std::vector<HttpHeader> headers = {{"If-None-Match", tag}, {"Accept-Encoding", coding}};
+    return api_.respond({.method = "GET",
+                         .path = path,
+                         .query = query,
+                         .host = {},
+                         .remote_address = "127.0.0.1",
+                         .headers = std::span(headers)});
+  }
+  static std::string body(const HttpResponse& response) {
+    std::string text;
+    for (const std::string_view piece : response.pieces) text += piece;
+    return text + response.text;
+  }
+  static std::optional<std::string> header(const HttpResponse& response, std::string_view wanted) {
+    for (const auto& [name, value] : response.headers) {
+      if (name == wanted) return value;
+    }
+    return std::nullopt;
+  }
+
+  PolledDaemon daemon_{OperatingSystem::kLinux};
+  Api api_{daemon_.pool,
+           daemon_.metrics,
+           *daemon_.poller,
+           &daemon_.poller->history(),
+           {.name = "db7", .os = "linux", .release = "6.1", .machine = "x86_64", .replay = {}},
+           "1.2.3",
+           42};
+};
+
+TEST_F(ApiTest, BeforeTheFirstPollItIs503InJson) {
+  for (const char* path : {"/api/v1/types", "/api/v1/history", "/api/v1/sources", "/api/v1/memory"}) {
+    const HttpResponse response = get(path);
+    EXPECT_EQ(response.status, 503) << path;
+    EXPECT_EQ(response.content_type, "application/json");
+    EXPECT_THAT(body(response), StartsWith("{\"error\":\"no poll has finished yet")) << path;
+  }
+}
+
+TEST_F(ApiTest, TheListHasTheFiguresThatTheKernelHasAndNoOthers) {
+  daemon_.poll();
+  const std::string types = body(get("/api/v1/types"));
+  EXPECT_THAT(types, HasSubstr("{\"allocator\":\"slab\",\"type\":\"dentry\",\"bytes\":64000,\"held_bytes\":"));
+  EXPECT_THAT(types, HasSubstr("\"objects\":1000,"));
+  EXPECT_THAT(types, Not(HasSubstr("failures")));
+  EXPECT_THAT(types, Not(HasSubstr("delta_bytes"))) << "first sight";
+  daemon_.poll();
+  EXPECT_THAT(body(get("/api/v1/types")), HasSubstr("\"delta_bytes\":0,\"growth_bytes_per_second\":0}"));
+  EXPECT_THAT(body(get("/api/v1/types", "allocator=page")), HasSubstr("\"types\":[],"));
+  EXPECT_THAT(body(get("/api/v1/types", "allocator=slab&type=filp")), Not(HasSubstr("dentry")));
+}
+
+TEST_F(ApiTest, OneTypeHasEveryFigureWithItsMeaningAndWhereTheKernelCountsIt) {
+  daemon_.poll();
+  const std::string type = body(get("/api/v1/types/slab/dentry"));
+  EXPECT_THAT(type, HasSubstr("\"metric\":\"memstat_type_bytes\",\"help\":\"Bytes in use now"));
+  EXPECT_THAT(type, HasSubstr("\"value\":1000,\"source\":\"linux_slabinfo\",\"origin\":\""));
+  EXPECT_THAT(type, HasSubstr("\"first_seen\":17000000"));
+  for (const char* path : {"/api/v1/types/slab/none", "/api/v1/types/slab/", "/api/v1/types/slab", "/api/v1/types/",
+                           "/api/v1/types/vmalloc/dentry", "/api/v1/", "/api/v1/type", "/api/v1/typesx"}) {
+    EXPECT_EQ(get(path).status, 404) << path;
+    EXPECT_THAT(body(get(path)), StartsWith("{\"error\":\"")) << path;
+  }
+}
+
+TEST_F(ApiTest, NamesOfTheKernelAreTextAndNothingElse) {
+  daemon_.view->set(kSlabinfo, slabinfo({{"</script><img/src=x>\"\\\x01\xc3\xa9", 1}}));
+  daemon_.poll();
+  const std::string types = body(get("/api/v1/types"));
+  // A control character is shown as \x01 from the list of types on, wherever a name is text.
+  EXPECT_THAT(types, HasSubstr(R"("type":"\u003c/script>\u003cimg/src=x>\"\\\\x01)"
+                               "\xc3\xa9\","));
+  EXPECT_EQ(types.find('<'), std::string::npos);
+  EXPECT_EQ(get("/api/v1/types/slab/</script><img/src=x>\"\\\\x01\xc3\xa9").status, 200);
+}
+
+TEST_F(ApiTest, AClientThatHasTheDocumentIsToldSoUntilTheNextPoll) {
+  daemon_.poll();
+  for (const char* path :
+       {"/api/v1/types", "/api/v1/types/slab/dentry", "/api/v1/history", "/api/v1/sources", "/api/v1/memory"}) {
+    const HttpResponse first = get(path);
+    ASSERT_EQ(first.status, 200) << path;
+    EXPECT_EQ(first.cache_control, "no-cache");
+    const auto tag = header(first, "ETag");
+    ASSERT_TRUE(tag) << path;
+    const HttpResponse again = get(path, {}, *tag);
+    EXPECT_EQ(again.status, 304) << path;
+    EXPECT_EQ(body(again), "");
+    EXPECT_EQ(header(again, "ETag"), tag);
+    EXPECT_EQ(get(path, {}, "\"x\", " + *tag).status, 304);
+    EXPECT_EQ(get(path, {}, "*").status, 304);
+    EXPECT_EQ(get(path, {}, "\"x\"").status, 200);
+  }
+  const std::string before = *header(get("/api/v1/types"), "ETag");
+  daemon_.poll();
+  EXPECT_EQ(get("/api/v1/types", {}, before).status, 200);
+}
+
+TEST_F(ApiTest, ADocumentIsMadeAndCompressedOnceASnapshot) {
+  if (!can_gzip()) GTEST_SKIP() << "built without gzip";
+  daemon_.poll();
+  const HttpResponse first = get("/api/v1/types", {}, {}, "gzip");
+  const HttpResponse second = get("/api/v1/types", {}, {}, "gzip");
+  EXPECT_EQ(header(first, "Content-Encoding"), "gzip");
+  EXPECT_EQ(header(first, "Vary"), "Accept-Encoding");
+  EXPECT_EQ(first.pieces.at(0).data(), second.pieces.at(0).data());
+  const std::string before = body(first);
+  daemon_.view->set(kSlabinfo, slabinfo({{"other", 1}}));
+  daemon_.poll();
+  EXPECT_NE(body(get("/api/v1/types", {}, {}, "gzip")), before);
+  EXPECT_EQ(body(first), before) << "an answer that is being sent does not change";
+}
+
+TEST_F(ApiTest, TheHistoryOfAllTypesAndOfOne) {
+  daemon_.poll();
+  daemon_.view->set(kSlabinfo, slabinfo({{"dentry", 2000}, {"filp", 3}}));
+  daemon_.poll();
+  const std::string all = body(get("/api/v1/history", "points=2"));
+  EXPECT_THAT(all, HasSubstr("\"type\":\"dentry\",\"values\":[64000,128000]}"));
+  EXPECT_THAT(all, HasSubstr("\"times\":[1700000010,1700000020]"));
+  const std::string one = body(get("/api/v1/history", "allocator=slab&type=dentry"));
+  EXPECT_THAT(one, HasSubstr("\"figure\":\"bytes\",\"points\":[[1700000010,64000],[1700000020,128000]],\"failures\":[]"));
+  EXPECT_EQ(get("/api/v1/history", "allocator=slab&type=none").status, 404);
+  EXPECT_EQ(get("/api/v1/history", "points=1").status, 400);
+}
+
+TEST_F(ApiTest, WithoutHistoryItSaysWhichKeyBringsIt) {
+  daemon_.config.history_bytes = 0;
+  daemon_.poller->configure(daemon_.config);
+  daemon_.poll();
+  EXPECT_EQ(get("/api/v1/history").status, 404);
+  EXPECT_THAT(body(get("/api/v1/history")), HasSubstr("key history"));
+}
+
+TEST_F(ApiTest, AReloadKeepsTheHistory) {
+  daemon_.poll();
+  daemon_.config.tier = Tier::kFull;
+  daemon_.poller->configure(daemon_.config);
+  daemon_.poll();
+  EXPECT_THAT(body(get("/api/v1/history", "points=2&allocator=slab")),
+              HasSubstr("\"type\":\"dentry\",\"values\":[64000,64000]"));
+}
+
+TEST_F(ApiTest, MemoryAddsUpWithFree) {
+  daemon_.view->set("/proc/meminfo",
+                    "MemTotal: 1048576 kB\nMemFree: 524288 kB\nBuffers: 0 kB\nCached: 0 kB\nAnonPages: 262144 kB\n"
+                    "SReclaimable: 0 kB\nSUnreclaim: 131072 kB\nPageTables: 0 kB\nKernelStack: 0 kB\n");
+  daemon_.poll(std::chrono::seconds(60));
+  const std::string memory = body(get("/api/v1/memory"));
+  EXPECT_THAT(memory, HasSubstr("\"host\":{\"name\":\"db7\",\"os\":\"linux\",\"release\":\"6.1\",\"machine\":\"x86_64\""));
+  EXPECT_THAT(memory, HasSubstr("{\"part\":\"anonymous\",\"bytes\":268435456}"));
+  EXPECT_THAT(memory, HasSubstr("\"total_bytes\":1073741824,\"unaccounted_bytes\":134217728,\"free_bytes\":536870912"));
+}
+
+TEST_F(ApiTest, SourcesSayHowTheyFareAndWhatTheDaemonCosts) {
+  daemon_.view->fail(kSlabinfo, EIO);
+  daemon_.poll();
+  const std::string sources = body(get("/api/v1/sources"));
+  EXPECT_THAT(sources, HasSubstr("{\"name\":\"linux_slabinfo\",\"origin\":\"/proc/slabinfo\",\"state\":\"down\",\"types\":0,"
+                                 "\"error\":\"linux_slabinfo: "));
+  EXPECT_THAT(sources, HasSubstr("\"daemon\":{\"version\":\"1.2.3\",\"history_bytes\":"));
+  EXPECT_THAT(sources, HasSubstr("\"process_resident_memory_bytes\":"));
+  EXPECT_THAT(sources, HasSubstr("\"memstat_poll_duration_seconds_count\":1"));
+}
+
+TEST(ApiOfFreeBsd, ContainersAndRoutineFailuresAreMarked) {
+  EXPECT_TRUE(is_container(Allocator::kPage, "0/Normal"));
+  EXPECT_TRUE(is_container(Allocator::kMemcg, "/"));
+  EXPECT_TRUE(is_container(Allocator::kTable, "kmem"));
+  EXPECT_TRUE(is_container(Allocator::kTable, "swap_reservations"));
+  EXPECT_FALSE(is_container(Allocator::kTable, "files"));
+  EXPECT_TRUE(is_container(Allocator::kUma, "malloc-64"));
+  EXPECT_FALSE(is_container(Allocator::kSlab, "malloc-64"));
+  EXPECT_TRUE(fails_routinely(Allocator::kUma, "64 Bucket"));
+  EXPECT_FALSE(fails_routinely(Allocator::kUma, "mbuf"));
+}
+
+}  // namespace
+}  // namespace memstat
