@@ -32,7 +32,7 @@ class WebPages {
   [[nodiscard]] HttpResponse respond(const HttpRequest& request);
 
  private:
-  static constexpr std::size_t kMaxAssets = 8;
+  static constexpr std::size_t kMaxAssets = 12;
   std::mutex mutex_;
   std::array<Buffer, kMaxAssets> gzip_;  // of each asset, empty until asked for; guarded by mutex_, then constant
   GzipCompressor compressor_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The status page: asks /api/v1/ for what changed and draws it. Asks for nothing while its tab is hidden.
-import {bars, chart, element, meter} from './chart.js';
+import {element, meter} from './chart.js';
 import {TypesTable} from './table.js';
-import {bytes, clock, count, duration, growing, memoryParts, percent, problems, problemWords, rate, timeLeft, verdict, ENOUGH} from './view.js';
+import {TypeView} from './type.js';
+import {bytes, clock, count, duration, grownOver, growing, limitWords, memoryParts, percent, problems, problemWords, rate, timeLeft, verdict, ENOUGH} from './view.js';
 
 const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
 const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
@@ -70,6 +71,9 @@ function drawVerdict() {
                         element('span', {class: 'hidden'}, `${STATES[how]}: `), text);
 }
 
+/** What the history's figures are of, in words. */
+const recentSpan = () => `the last ${duration(state.span)}`;
+
 const empty = (text) => element('li', {class: 'empty'}, text);
 
 function nameOf(type) {
@@ -77,17 +81,10 @@ function nameOf(type) {
                  element('span', {class: 'tag'}, type.allocator));
 }
 
-function limitWords(type) {
-  const words = [];
-  if (type.limit_objects !== undefined) words.push(`${count(type.objects ?? 0)} of ${count(type.limit_objects)} objects`);
-  if (type.limit_bytes !== undefined) words.push(`${bytes(type.bytes ?? 0)} of ${bytes(type.limit_bytes)}`);
-  return words.join(', ') + (type.limit_configured ? ' (limit of the configuration)' : '');
-}
-
 function problemRow({type, used, failures, recent, state: how}) {
   const words = [problemWords({used, failures, recent})];
   if (type.limit_used !== undefined) words.push(limitWords(type));
-  if (failures > 0 && recent === 0) words.push('no failure in the last hour');
+  if (failures > 0 && recent === 0) words.push(`none in ${recentSpan()}`);
   const side = type.limit_used === undefined
     ? element('span', {class: 'side'}, count(failures), element('span', {class: 'quiet'}, 'failures'))
     : element('span', {class: 'side'}, percent(type.limit_used), meter(type.limit_used, how === 'note' ? '' : how));
@@ -112,12 +109,17 @@ function growthRow(type) {
   const left = timeLeft(type, state.memory);
   const until = state.span < ENOUGH ? 'too early to say how long it can' : left && left.seconds < 365 * 86400
     ? `${duration(left.seconds)} until ${left.until === 'limit' ? 'its limit' : 'no memory is available'}` : 'no end within a year';
+  // A rate per hour of what happened within seconds would frighten without reason.
+  const grown = state.span < ENOUGH ? grownOver(seriesOf(type)) : undefined;
   return element('li', {}, nameOf(type), element('span', {class: 'what'}, `${bytes(type.bytes)} now; ${until}`),
-                 element('span', {class: 'side'}, rate(type.growth_bytes_per_second)));
+                 element('span', {class: 'side'}, grown === undefined ? rate(type.growth_bytes_per_second) : `+${bytes(grown)}`));
 }
 
 function drawGrowth() {
-  const rows = growing(state.types, 5).map(growthRow);
+  const isEarly = state.span < ENOUGH;
+  const ranked = isEarly ? growing(state.types, Infinity).map((type) => [grownOver(seriesOf(type)) ?? 0, type]).filter(([grown]) => grown > 0)
+    .sort(([a], [b]) => b - a).slice(0, 5).map(([, type]) => type) : growing(state.types, 5);
+  const rows = ranked.map(growthRow);
   if (rows.length === 0) rows.push(empty('Nothing grew, or it is too early to say.'));
   setText(at('growth-title'), state.span > 0 ? `Grew most, over the last ${duration(state.span)}` : 'Grew most');
   at('growth-list').replaceChildren(...rows);
@@ -188,18 +190,25 @@ function drawTypes() {
   containersTable.show(containers);
 }
 
+/** The first paths of a list; the others are in the hint. */
+function shortened(origin) {
+  const paths = origin.split(', ');
+  return paths.length > 4 ? `${paths.slice(0, 3).join(', ')} and ${paths.length - 3} more` : origin;
+}
+
 function drawSources() {
   const cells = (source) => [
-    ['source', source.name], ['reads', source.origin], ['state', source.state + (source.error ? `: ${source.error.replace(`${source.name}: `, '')}` : '')],
-    ['types', source.types ? count(source.types) : '-'],
-    ['took', source.read_seconds ? `${(1000 * source.read_seconds).toFixed(1)} ms` : '-']];
+    ['source', source.name], ['state', source.state], ['types', source.types ? count(source.types) : '-'],
+    ['took', source.read_seconds ? `${(1000 * source.read_seconds).toFixed(1)} ms` : '-'],
+    [source.error ? 'because' : 'reads', source.error ? source.error.replace(`${source.name}: `, '') : shortened(source.origin), source.origin]];
   const rank = {down: 0, up: 1, 'not read yet': 2, 'not present': 3, off: 4};
   const rows = [...state.sources].sort((a, b) => (rank[a.state] ?? 9) - (rank[b.state] ?? 9)).map((source) => element(
-    'tr', {}, ...cells(source).map(([label, text]) => element(
-      'td', {'data-label': label, class: label === 'types' || label === 'took' ? 'number' : label === 'state' && source.state === 'down' ? 'bad-text' : undefined},
+    'tr', {}, ...cells(source).map(([label, text, hint]) => element(
+      'td', {'data-label': label, title: hint,
+             class: label === 'types' || label === 'took' ? 'number' : label === 'state' ? source.state === 'down' ? 'bad-text name' : 'name' : label === 'source' ? 'name' : undefined},
       text))));
-  at('sources').replaceChildren(element('table', {}, element('thead', {}, element('tr', {}, ...['Source', 'Reads', 'State', 'Types', 'Took'].map(
-    (title, index) => element('th', {scope: 'col', class: index > 2 ? 'number' : undefined}, title)))), element('tbody', {}, ...rows)));
+  at('sources').replaceChildren(element('table', {}, element('thead', {}, element('tr', {}, ...['Source', 'State', 'Types', 'Took', 'Reads, or why not'].map(
+    (title, index) => element('th', {scope: 'col', class: index === 2 || index === 3 ? 'number' : undefined}, title)))), element('tbody', {}, ...rows)));
 }
 
 function drawDaemon(daemon) {
@@ -218,31 +227,6 @@ function drawDaemon(daemon) {
   setText(at('version'), daemon.version);
 }
 
-function facts(type) {
-  const list = [['In use', type.bytes === undefined ? undefined : bytes(type.bytes)], ['Objects', type.objects === undefined ? undefined : count(type.objects)],
-                ['Held', type.held_bytes === undefined ? undefined : bytes(type.held_bytes)],
-                ['Growth', type.growth_bytes_per_second === undefined ? undefined : rate(type.growth_bytes_per_second)],
-                ['Limit', type.limit_used === undefined ? undefined : `${percent(type.limit_used)}: ${limitWords(type)}`],
-                ['Failures', type.failures === undefined ? undefined : count(type.failures)],
-                ['Limit hits', type.limit_hits === undefined ? undefined : count(type.limit_hits)], ['Detail', type.detail]];
-  return element('dl', {class: 'facts'}, ...list.filter(([, text]) => text !== undefined).map(
-    ([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text))));
-}
-
-function figureTable(type) {
-  const cells = (figure) => [['metric', figure.metric], ['value', figure.unit === 'bytes' ? bytes(figure.value) : String(figure.value)], ['meaning', figure.help],
-                             ['the kernel counts it in', figure.origin ? `${figure.origin} (${figure.source})` : 'memstatd works it out']];
-  return element('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Figures'}, element('table', {}, element('thead', {}, element(
-    'tr', {}, ...['Metric', 'Value', 'Meaning', 'Where the kernel counts it'].map((title) => element('th', {scope: 'col'}, title)))), element(
-    'tbody', {}, ...type.figures.map((figure) => element('tr', {}, ...cells(figure).map(
-      ([label, text]) => element('td', {'data-label': label, class: label === 'value' ? 'number' : undefined}, text)))))));
-}
-
-function split(title, tables, name, none) {
-  const parts = tables.length ? tables.flatMap((table) => [element('p', {class: 'quiet'}, table.help), bars(table.values, name)]) : [element('p', {class: 'quiet'}, none)];
-  return element('section', {'aria-label': title}, element('h2', {}, title), ...parts);
-}
-
 function wantedType() {
   const match = /^#\/type\/([^/]+)\/(.*)$/.exec(location.hash);
   try {
@@ -256,30 +240,25 @@ async function drawType() {
   const wanted = wantedType();
   at('overview').hidden = wanted !== null;
   at('type').hidden = wanted === null;
+  if (state.view && keyOf(state.view.wanted) !== keyOf(wanted ?? {})) {
+    state.view.close();
+    state.view = undefined;
+  }
   if (!wanted) return;
+  const isNew = state.view === undefined;
+  const view = state.view ??= new TypeView(at('type'), wanted);
   const name = `allocator=${encodeURIComponent(wanted.allocator)}&type=${encodeURIComponent(wanted.type)}`;
-  const back = element('p', {}, element('a', {href: '#'}, '\u2190 All types'), ' ', element('span', {class: 'quiet'}, '(Escape)'));
   try {
     const [{body: type}, history] = await Promise.all([
       ask(`/api/v1/types/${encodeURIComponent(wanted.allocator)}/${encodeURIComponent(wanted.type)}`),
       ask(`/api/v1/history?${name}`).catch(() => null)]);
-    if (keyOf(wantedType() ?? {}) !== keyOf(wanted)) return;  // another one meanwhile
-    const limit = history?.body.figure === 'bytes' ? type.limit_bytes ?? (type.limit_objects && type.objects && type.bytes ? type.limit_objects * type.bytes / type.objects : undefined) : type.limit_objects;
-    const old = at('type').querySelector('h1')?.textContent;
-    at('type').replaceChildren(
-      back, element('section', {'aria-labelledby': 'type-title'}, element('h1', {id: 'type-title', tabindex: '-1'}, type.type, element('span', {class: 'tag'}, type.allocator)),
-                    element('p', {}, `It ${problemWords({used: type.limit_used ?? 0, failures: type.failures ?? 0}).replace('met its limit before', 'has no failure and is not near a limit')}.`), facts(type)),
-      element('section', {'aria-label': 'History'}, element('h2', {}, `History of ${history?.body.figure === 'objects' ? 'objects' : 'bytes'} in use`),
-              history ? chart(history.body, limit, Math.min(900, Math.max(320, at('type').clientWidth - 40))) : element('p', {class: 'quiet'}, 'The history is off; key history of the configuration switches it on.')),
-      split('By CPU', type.cpus, 'CPU', 'No figures by CPU: the kernel has none for this type, or key per_cpu does not select it.'),
-      split('By memory node', type.nodes, 'Node', 'No figures by node: the kernel has none for this type, or key tier is not full.'),
-      element('section', {'aria-labelledby': 'figures-title'}, element('h2', {id: 'figures-title'}, 'All figures, and where they come from'), figureTable(type)));
-    if (old !== at('type').querySelector('h1').textContent) {
-      window.scrollTo(0, 0);
-      at('type-title').focus({preventScroll: true});
-    }
+    if (state.view === view) view.show(type, history?.body);
   } catch (error) {
-    at('type').replaceChildren(back, element('p', {class: 'banner'}, `${wanted.type}: ${error.message}`));
+    if (state.view === view) view.fail(error.message);
+  }
+  if (isNew && state.view === view) {
+    window.scrollTo(0, 0);
+    at('type-title').focus({preventScroll: true});
   }
 }
 
@@ -309,7 +288,10 @@ async function refresh() {
   state.types = types.body.types;
   state.sources = sources.body.sources;
   drawDaemon(sources.body.daemon);
-  if (isFirst) draw();  // the verdict does not wait for the sparklines
+  if (isFirst) {
+    draw();  // the verdict does not wait for the sparklines
+    performance.mark('first-render');
+  }
   const {times, series} = (await asked).body;
   state.history = new Map(series.map((one) => [keyOf(one), one]));
   state.span = times.length ? times[times.length - 1] - times[0] : 0;

@@ -3,7 +3,7 @@
 set(arrays "")
 set(rows "")
 set(number 0)
-file(GLOB FILES ${FOLDER}/*.html ${FOLDER}/*.css ${FOLDER}/*.js)
+file(GLOB FILES ${FOLDER}/*.html ${FOLDER}/*.css ${FOLDER}/*.js ${FOLDER}/uplot/*.css ${FOLDER}/uplot/*.js)
 foreach(file IN LISTS FILES)
   file(READ ${file} bytes HEX)
   file(SHA256 ${file} hash)

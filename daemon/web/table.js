@@ -4,7 +4,8 @@ import {element, sparkPath, svg} from './chart.js';
 import {bytes, count, percent, rate} from './view.js';
 
 const ROW = 32;  // pixels, as in style.css
-const SPARE = 8;  // rows above and below those in view
+const SPARE = 16;  // rows above and below those in view
+const NEAR = 6;  // of them at least are there at any time
 
 /** What a type is sorted by when it lacks the figure: below everything. */
 const figure = (name) => (type) => type[name] ?? -Infinity;
@@ -28,7 +29,7 @@ const COLUMNS = [
   {id: 'growth', title: 'Growth', css: 'w-growth number middle', by: figure('growth_bytes_per_second'),
    text: amount('growth_bytes_per_second', rate), hint: 'over the growth window of the configuration'},
   {id: 'failures', title: 'Failures', css: 'w-limit number wide', by: figure('failures'), text: amount('failures', count), hint: 'since boot'},
-  {id: 'spark', title: 'Last hour', css: 'w-spark wide', by: undefined},
+  {id: 'spark', title: 'History', css: 'w-spark wide', by: undefined, hint: 'bytes in use, or objects, over the last hour at most'},
 ];
 
 export class TypesTable {
@@ -42,7 +43,7 @@ export class TypesTable {
     this.sort = {column: COLUMNS[2], descends: true};
     this.first = -1;
     this.last = -1;
-    this.pool = [];
+    this.lines = [];  // of the rows first to last
     this.headers = new Map();
     const header = element('tr', {'aria-rowindex': '1'});
     for (const column of COLUMNS) {
@@ -142,28 +143,42 @@ export class TypesTable {
     line.path.setAttribute('d', sparkPath(this.series(type)));
   }
 
-  /** Draws the rows in view; those that are drawn already only when what they show may have changed. */
+  /** Draws the rows in view. While scrolling only those that come into view are filled: rows that left are used again for them. */
   draw(changed) {
     const height = this.viewport.clientHeight || 544;
-    const first = Math.max(0, Math.floor(this.viewport.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.shown.length, first + Math.ceil(height / ROW) + 2 * SPARE);
-    if (!changed && first === this.first && last === this.last) return;
-    const needed = last - first;
-    while (this.pool.length < needed) {
-      const line = this.row();
-      this.pool.push(line);
+    const top = Math.floor(this.viewport.scrollTop / ROW);
+    const bottom = Math.min(this.shown.length, top + Math.ceil(height / ROW) + 1);
+    const isNear = top - this.first < NEAR && this.first > 0 || this.last - bottom < NEAR && this.last < this.shown.length;
+    if (!changed && !isNear && this.first >= 0) return;
+    const first = Math.max(0, top - SPARE);
+    const last = Math.min(this.shown.length, bottom + SPARE);
+    const focused = this.lines.find((line) => line.link === document.activeElement)?.link.href;
+    const free = [];
+    const keep = (index) => !changed && index >= first && index < last;
+    const kept = this.lines.filter((line, offset) => keep(this.first + offset) || !free.push(line));
+    const keptFirst = Math.max(first, this.first);
+    const lines = [];
+    for (let index = first; index < last; index++) {
+      const isKept = kept.length > 0 && index >= keptFirst && index < keptFirst + kept.length;
+      if (isKept) {
+        lines.push(kept[index - keptFirst]);
+        continue;
+      }
+      const line = free.shift() ?? this.row();
+      this.fill(line, index);
+      lines.push(line);
     }
-    const focused = this.pool.find((line) => line.link === document.activeElement)?.link.href;
-    for (let i = 0; i < needed; i++) {
-      this.fill(this.pool[i], first + i);
-      if (this.pool[i].row.parentNode !== this.body) this.body.append(this.pool[i].row);
+    for (const line of free) line.row.remove();
+    let before = null;
+    for (const line of lines.slice().reverse()) {
+      if (line.row.parentNode !== this.body || line.row.nextSibling !== before) this.body.insertBefore(line.row, before);
+      before = line.row;
     }
-    for (let i = needed; i < this.pool.length; i++) this.pool[i].row.remove();
-    if (focused) this.pool.slice(0, needed).find((line) => line.link.href === focused)?.link.focus({preventScroll: true});
+    this.lines = lines;
+    if (focused && document.activeElement?.href !== focused) lines.find((line) => line.link.href === focused)?.link.focus({preventScroll: true});
     this.above.style.height = `${first * ROW}px`;
     this.below.style.height = `${(this.shown.length - last) * ROW}px`;
     this.first = first;
     this.last = last;
   }
 }
-

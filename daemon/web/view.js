@@ -82,6 +82,23 @@ export function problemWords({used, failures, recent: now}) {
   return words.join(' and ') || 'met its limit before';
 }
 
+/** What of its limits a type uses, in its own units. */
+export function limitWords(type) {
+  const words = [];
+  if (type.allocator === 'uma' && type.free_objects > 0 && type.limit_objects !== undefined) {  // uma(9) counts what it keeps for reuse, too
+    return `${count(type.objects)} in use and ${count(type.free_objects)} cached of ${count(type.limit_objects)} objects`;
+  }
+  if (type.limit_objects !== undefined) words.push(`${count(type.objects ?? 0)} of ${count(type.limit_objects)} objects`);
+  if (type.limit_bytes !== undefined) words.push(`${bytes(type.bytes ?? 0)} of ${bytes(type.limit_bytes)}`);
+  return words.join(', ') + (type.limit_configured ? ' (limit of the configuration)' : '');
+}
+
+/** How much larger the last of these values is than the first; nothing where there are not two. */
+export function grownOver(values) {
+  const known = (values ?? []).filter((value) => value !== null);
+  return known.length < 2 ? undefined : known[known.length - 1] - known[0];
+}
+
 /** Seconds until a type that grows meets its limit, or has taken the memory that is available; nothing: it does not. */
 export function timeLeft(type, memory) {
   const growth = type.growth_bytes_per_second ?? 0;
