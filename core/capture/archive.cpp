@@ -17,6 +17,7 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/unique_fd.h"
+#include "core/capture/archive_error.h"
 
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
 #include <archive.h>
@@ -26,23 +27,12 @@
 namespace memstat {
 namespace {
 
-Error refused(std::string_view path, const std::string& what) {
-  Error error = data_error(path, 0, what);
-  error.offset.reset();
-  return error;
-}
-
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
 
 struct FreeReader {
   void operator()(archive* reader) const { ::archive_read_free(reader); }
 };
 using Reader = std::unique_ptr<archive, FreeReader>;
-
-std::string said_by(archive* of) {
-  const char* text = ::archive_error_string(of);
-  return text == nullptr ? "unknown failure" : text;
-}
 
 constexpr std::uint64_t kHeaderBytes = 512;  // what a member takes in a tar beside its content
 
@@ -123,7 +113,7 @@ class MemberReader {
   }
 
  private:
-  Error broken(const std::string& what) { return refused(name_, what + " (" + said_by(reader_.get()) + ")"); }
+  Error broken(const std::string& what) { return refused(name_, what + " (" + archive_error(reader_.get()) + ")"); }
   [[nodiscard]] Error member_error(std::string_view path, const std::string& what) const {
     return refused(name_ + "/" + std::string(path), what);
   }
@@ -194,7 +184,7 @@ class MemberReader {
       la_int64_t offset = 0;
       const int status = ::archive_read_data_block(reader_.get(), &block, &length, &offset);
       if (status == ARCHIVE_EOF) break;
-      if (status != ARCHIVE_OK) return member_error(member.path, "is damaged (" + said_by(reader_.get()) + ")");
+      if (status != ARCHIVE_OK) return member_error(member.path, "is damaged (" + archive_error(reader_.get()) + ")");
       if (length == 0) continue;
       if (static_cast<std::uint64_t>(offset) != size || length > claimed - size) {
         return member_error(member.path, "does not hold as many bytes as its header says");

@@ -11,22 +11,17 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/open_directory.h"
+
 namespace memstat {
 namespace {
 
 constexpr int kMaxDepth = 64;  // kernel paths are not deeper; a directory that is, was not written by us
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-using Folder = std::unique_ptr<DIR, CloseFolder>;
-
-Folder open_folder(int parent, const char* name) {
+OpenDirectory open_folder(int parent, const char* name) {
   UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return nullptr;
-  Folder folder(::fdopendir(fd.get()));
-  if (folder) fd.release();
-  return folder;
+  return open_directory(fd);
 }
 
 /// The next name but "." and ".."; nullptr at the end (errno 0) or on an error.
@@ -46,7 +41,7 @@ int remove_tree_at(int parent, const char* name, int depth) {
   if (errno != EISDIR && errno != EPERM) return errno;  // POSIX says EPERM, Linux EISDIR for a directory
   const int failure = errno;
   if (depth > kMaxDepth) return ELOOP;
-  const Folder folder = open_folder(parent, name);
+  const OpenDirectory folder = open_folder(parent, name);
   if (!folder) return errno == ENOTDIR ? failure : errno;
   std::vector<std::string> names;  // removing while reading a directory may skip entries
   while (const char* entry = next_name(folder.get())) names.emplace_back(entry);
@@ -66,7 +61,7 @@ int measure_at(int parent, const char* name, int depth, std::uint64_t& bytes) {
   }
   bytes += disk_bytes(0);
   if (depth > kMaxDepth) return ELOOP;
-  const Folder folder = open_folder(parent, name);
+  const OpenDirectory folder = open_folder(parent, name);
   if (!folder) return errno;
   while (const char* entry = next_name(folder.get())) {
     if (const int failure = measure_at(::dirfd(folder.get()), entry, depth + 1, bytes); failure != 0) return failure;
@@ -175,7 +170,7 @@ Result<void> FolderWriter::rename(std::string_view from, std::string_view to) {
 
 Result<void> FolderWriter::list(std::vector<std::string>& names) const {
   names.clear();
-  const Folder folder = open_folder(folder_.get(), ".");
+  const OpenDirectory folder = open_folder(folder_.get(), ".");
   if (!folder) return error("", errno);
   while (const char* name = next_name(folder.get())) names.emplace_back(name);
   if (errno != 0) return error("", errno);

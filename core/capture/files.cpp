@@ -13,14 +13,11 @@
 #include <utility>
 
 #include "core/base/fixed_path.h"
+#include "core/base/open_directory.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {
 namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 class FolderFiles final : public CaptureFiles {
  public:
@@ -74,9 +71,8 @@ class FolderFiles final : public CaptureFiles {
     names.clear();
     auto fd = open(path.empty() ? "." : path, O_DIRECTORY);
     if (!fd) return fd.error();
-    const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd->get()));
+    const OpenDirectory stream = open_directory(*fd);
     if (!stream) return system_error(full_name(path), errno);
-    fd->release();
     while (true) {
       errno = 0;
       const dirent* entry = ::readdir(stream.get());

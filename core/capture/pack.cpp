@@ -16,6 +16,7 @@
 #include "core/base/fixed_path.h"
 #include "core/base/unique_fd.h"
 #include "core/capture/archive.h"
+#include "core/capture/archive_error.h"
 
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
 #include <archive.h>
@@ -27,12 +28,6 @@ namespace {
 
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
 
-Error refused(std::string_view path, const std::string& what) {
-  Error error = data_error(path, 0, what);
-  error.offset.reset();
-  return error;
-}
-
 struct FreeWriter {
   void operator()(archive* writer) const { ::archive_write_free(writer); }
 };
@@ -41,11 +36,6 @@ struct FreeEntry {
 };
 using Writer = std::unique_ptr<archive, FreeWriter>;
 using Entry = std::unique_ptr<archive_entry, FreeEntry>;
-
-std::string said_by(archive* of) {
-  const char* text = ::archive_error_string(of);
-  return text == nullptr ? "unknown failure" : text;
-}
 
 /// Writes one tree of files into an archive.
 class ArchiveWriter {
@@ -110,7 +100,7 @@ class ArchiveWriter {
   [[nodiscard]] Error failed(const std::string& path) const {
     const int system_errno = ::archive_errno(writer_);
     return system_error(files_.full_name(path), system_errno > 0 ? system_errno : EIO,
-                        "cannot pack it: " + said_by(writer_));
+                        "cannot pack it: " + archive_error(writer_));
   }
 
   const CaptureFiles& files_;
@@ -131,7 +121,7 @@ Result<void> write_archive(const CaptureFiles& files, const std::string& archive
   const auto failed = [&] {
     const int system_errno = ::archive_errno(writer.get());
     return system_error(archive_path, system_errno > 0 ? system_errno : EIO,
-                        "cannot write the archive: " + said_by(writer.get()));
+                        "cannot write the archive: " + archive_error(writer.get()));
   };
   // A warning says that libarchive would run a program for zstd.
   if (compressed && ::archive_write_add_filter_zstd(writer.get()) != ARCHIVE_OK) {

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "core/base/open_directory.h"
 #include "core/base/text.h"
 #include "core/kernel/posix_files.h"
 #include "core/kernel/subdirectories_linux.h"
@@ -79,10 +80,6 @@ class LinuxKernelView final : public KernelView {
   PosixFiles files_;
   std::uint64_t page_size_;
   std::uint32_t cpu_count_;
-};
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
@@ -154,7 +151,7 @@ class LinuxProcessMeter final : public ProcessMeter {
 
   std::uint64_t page_size_;
   UniqueFd statm_;
-  std::unique_ptr<DIR, CloseFolder> descriptors_;
+  OpenDirectory descriptors_;
   double start_time_seconds_;
 };
 

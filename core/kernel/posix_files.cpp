@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/fixed_path.h"
+#include "core/base/open_directory.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {
@@ -67,10 +68,6 @@ auto from_start_of(int fd) {
 auto in_sequence(int fd) {
   return [fd](char* to, std::size_t room) -> long { return ::read(fd, to, room); };
 }
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 }  // namespace
 
@@ -148,9 +145,8 @@ Result<void> PosixFiles::list_directory(std::string_view path, std::vector<std::
   if (!terminated.assign(path)) return bad_path_error(path);
   UniqueFd fd(open_for_reading(terminated, O_DIRECTORY));
   if (!fd) return access_error(path, errno);
-  const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd.get()));
+  const OpenDirectory folder = open_directory(fd);
   if (!folder) return system_error(path, errno);
-  fd.release();  // the stream closes it
   while (true) {
     errno = 0;
     const dirent* entry = ::readdir(folder.get());

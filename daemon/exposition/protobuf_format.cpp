@@ -276,7 +276,7 @@ class ProtobufWriter : public PageCursor {
 
 namespace {
 
-constexpr std::array kParameters{
+constexpr std::array kProtobufParameters{
     MediaParameter{.name = "proto", .value = "io.prometheus.client.MetricFamily", .is_required = true},
     MediaParameter{.name = "encoding", .value = "delimited", .ignores_case = true, .is_required = true},
 };
@@ -285,6 +285,6 @@ constexpr std::array kParameters{
 
 constinit const FormatDescriptor kProtobufFormat = describe_format<ProtobufWriter>(
     "protobuf", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
-    {.type = "application", .subtype = "vnd.google.protobuf", .parameters = kParameters}, "");
+    {.type = "application", .subtype = "vnd.google.protobuf", .parameters = kProtobufParameters}, "");
 
 }  // namespace memstat

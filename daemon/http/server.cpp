@@ -188,7 +188,7 @@ void make_head(WorkerData& worker, const HttpResponse& response, std::size_t bod
   head.append("\r\n");
 }
 
-HttpResponse plain(int status, std::string_view why) {
+HttpResponse short_answer(int status, std::string_view why) {
   HttpResponse response;
   response.status = status;
   response.content_type = "text/plain; charset=utf-8";
@@ -387,7 +387,7 @@ int HttpServer::Impl::on_error(mg_connection* connection, int status, const char
   try {
     if (worker.connection != nullptr) {
       server.front_.change(*worker.connection, ConnectionState::kAnswering);
-      if (server.respond(worker, plain(status, message), false, false)) server.refuse(*worker.connection);
+      if (server.respond(worker, short_answer(status, message), false, false)) server.refuse(*worker.connection);
     }
   } catch (...) {
     server.log("no memory to refuse a request");
@@ -430,14 +430,14 @@ HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
   } catch (...) {
     log("the handler of " + std::string(request.path) + " failed");
   }
-  return plain(500, "the page could not be made; see the log");
+  return short_answer(500, "the page could not be made; see the log");
 }
 
 int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {
   HttpConnection& own = *worker.connection;
   front_.change(own, ConnectionState::kAnswering);
   const Checked checked = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
-  const HttpResponse response = checked.refusal != 0 ? plain(checked.refusal, checked.why) : ask_handler(checked.request);
+  const HttpResponse response = checked.refusal != 0 ? short_answer(checked.refusal, checked.why) : ask_handler(checked.request);
   const bool keep_alive = checked.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);
   const bool sent = respond(worker, response, checked.head_only, keep_alive);
   // Without this civetweb would read on for a request body, for as long as the client drips one.

@@ -50,6 +50,11 @@ struct HttpResponse {
   std::vector<std::string_view> pieces = {};  ///< A large body, never copied.
 };
 
+/// A few words for a person.
+inline HttpResponse plain(int status, std::string text) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .text = std::move(text)};
+}
+
 /// Makes the answer. Called on several threads at once, so it must be thread-safe. What it throws becomes status 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 

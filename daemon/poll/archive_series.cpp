@@ -15,14 +15,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/open_directory.h"
 #include "core/base/text.h"
 
 namespace memstat {
 namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 /// A name taken apart: "rec" and ".tar.zst".
 struct Parts {
@@ -103,9 +100,8 @@ std::map<std::uint64_t, std::string> list(int parent, const Parts& parts) {
   std::map<std::uint64_t, std::string> archives;
   UniqueFd again(::openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!again) return archives;
-  const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(again.get()));
+  const OpenDirectory folder = open_directory(again);
   if (folder == nullptr) return archives;
-  again.release();
   while (const dirent* entry = ::readdir(folder.get())) {
     if (const auto number = number_of(parts, entry->d_name)) archives.emplace(*number, entry->d_name);
   }

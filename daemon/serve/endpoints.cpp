@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kTypesShown = 15;
 
-HttpResponse plain(int status, std::string text) {
-  return {.status = status, .content_type = "text/plain; charset=utf-8", .text = std::move(text)};
-}
-
 void append_html(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {

@@ -19,9 +19,6 @@ struct Held {
   std::shared_ptr<const void> types;
 };
 
-HttpResponse plain(int status, std::string text) {
-  return {.status = status, .content_type = "text/plain; charset=utf-8", .text = std::move(text)};
-}
 HttpResponse no_poll_yet() { return plain(503, "No poll has finished yet; try again in a moment.\n"); }
 HttpResponse bad_request(const Error& error) { return plain(400, error.detail + "\n"); }
 

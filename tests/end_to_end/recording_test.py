@@ -40,7 +40,7 @@ class Recording(unittest.TestCase):
         self.folder = context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
         slabs = {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry"))}
-        self.capture = captures.write_capture(self.path("capture"), [slabs, slabs])
+        self.capture = captures.write_capture(self.path("capture"), [slabs, slabs], apart_ns=200_000_000)
         self.replay = ["--replay", self.capture]
 
     def path(self, name):

@@ -98,9 +98,9 @@ def write_file(path, content):
         file.write(content.encode() if isinstance(content, str) else content)
 
 
-def write_capture(folder, polls, system="linux", cpus="0-1", page_size=4096):
-    """Makes a capture. Each poll is {path: content}: "fs/proc/slabinfo", "sysctl/vm.zone_stats", "errors.yaml"; polls are 10 s
-    apart. Gives back the directory."""
+def write_capture(folder, polls, system="linux", cpus="0-1", page_size=4096, apart_ns=POLL_NS):
+    """Makes a capture. Each poll is {path: content}: "fs/proc/slabinfo", "sysctl/vm.zone_stats", "errors.yaml"; polls are
+    `apart_ns` apart, as they are when a daemon replays them. Gives back the directory."""
     write_file(os.path.join(folder, "manifest.yaml"),
                f'format: 1\nos: {system}\nrelease: "test"\nmachine: x86_64\npage_size: {page_size}\ncpus_present: "{cpus}"\n'
                "nodes: 1\nhow: made by an end-to-end test\nedits: all of it\n")
@@ -109,7 +109,7 @@ def write_capture(folder, polls, system="linux", cpus="0-1", page_size=4096):
         for path, content in files.items():
             write_file(os.path.join(poll, path), content)
         write_file(os.path.join(poll, "poll.yaml"),
-                   f"label: poll {index}\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: {(index + 10) * POLL_NS}\n")
+                   f"label: poll {index}\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: {(index + 10) * apart_ns}\n")
     return folder
 
 

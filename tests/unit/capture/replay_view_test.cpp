@@ -14,13 +14,13 @@
 namespace memstat {
 namespace {
 
-const std::string kManifest = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n";
-const std::string kPoll = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n";
+const std::string kReplayManifest = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n";
+const std::string kReplayPoll = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n";
 
 /// The same small capture in memory and in a directory: both kinds of files must behave alike.
 struct SmallCapture {
   std::vector<std::pair<std::string, std::string>> files = {
-      {"manifest.yaml", kManifest},       {"000000/poll.yaml", kPoll},
+      {"manifest.yaml", kReplayManifest},       {"000000/poll.yaml", kReplayPoll},
       {"000000/fs/proc/stat", "cpu 1\n"}, {"000000/fs/sys/slab/real/size", "64\n"},
       {"000000/sysctl/kern.x", "bytes"},  {"000000/sysctl/kern.xy.z", "z"},
       {"000000/sysctl/kern.x.b", "b"},    {"000000/sysctl/kern.x.a", "a"}};

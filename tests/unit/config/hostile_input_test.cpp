@@ -13,11 +13,11 @@
 namespace memstat {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
+constexpr std::array<std::string_view, 3> kHostileSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
 
 /// Loads, and checks what holds for each result. Returns the first problem, "" when there is none.
 std::string check(std::string_view yaml) {
-  const ConfigResult result = load_config_text(yaml, "f.yaml", ConfigContext{kSources});
+  const ConfigResult result = load_config_text(yaml, "f.yaml", ConfigContext{kHostileSources});
   EXPECT_EQ(result.has_value(), result.problems().empty());
   EXPECT_LE(result.problems().size(), 50U);
   for (const std::string& line : result.problems()) {

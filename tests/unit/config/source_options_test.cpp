@@ -28,21 +28,21 @@ constexpr SourceOption kOptions[] = {
      .help = "Time."},
     {.name = "groups", .kind = Kind::kPattern, .help = "A pattern."},
 };
-constexpr std::array<std::string_view, 2> kSources = {"plain", "rich"};
+constexpr std::array<std::string_view, 2> kSourcesWithOptions = {"plain", "rich"};
 const std::array<std::span<const SourceOption>, 2> kOptionsBySource = {std::span<const SourceOption>(),
                                                                        std::span<const SourceOption>(kOptions)};
 
-ConfigResult load(std::string_view yaml) {
-  return load_config_text(yaml, "f.yaml", ConfigContext{.sources = kSources, .options = kOptionsBySource});
+ConfigResult load_options(std::string_view yaml) {
+  return load_config_text(yaml, "f.yaml", ConfigContext{.sources = kSourcesWithOptions, .options = kOptionsBySource});
 }
 
 std::string problem_of(std::string_view yaml) {
-  const ConfigResult result = load(yaml);
+  const ConfigResult result = load_options(yaml);
   return result || result.problems().size() != 1 ? "no one problem" : result.problems()[0];
 }
 
 TEST(SourceOptions, AreReadByTheirKind) {
-  const ConfigResult result = load(
+  const ConfigResult result = load_options(
       "sources: {rich: {enabled: on, deep: on, depth: 0, min_bytes: 2MiB, budget: 5ms, groups: \"/web.*\"}, plain: {}}");
   ASSERT_TRUE(result) << result.problems()[0];
   const auto& settings = result->sources.at("rich").settings;
@@ -56,7 +56,7 @@ TEST(SourceOptions, AreReadByTheirKind) {
 }
 
 TEST(SourceOptions, ThatAreNotInTheFileAreNotInTheConfiguration) {
-  const ConfigResult result = load("sources: {rich: {interval: 60s}}");
+  const ConfigResult result = load_options("sources: {rich: {interval: 60s}}");
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->sources.at("rich").settings.empty());
 }

@@ -24,9 +24,9 @@ namespace {
 
 using namespace std::string_literals;
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
+using SteadyTime = std::chrono::steady_clock;
 
-milliseconds since(Clock::time_point start) { return std::chrono::duration_cast<milliseconds>(Clock::now() - start); }
+milliseconds since(SteadyTime::time_point start) { return std::chrono::duration_cast<milliseconds>(SteadyTime::now() - start); }
 
 // Bodies of 20 MB are far more than the kernel buffers for a connection, so a client that does not read stalls the server.
 const std::string& large_body() {
@@ -372,7 +372,7 @@ TEST_F(HttpServerTest, EightHalfSentHeadersDoNotDelayAScrape) {
   start();
   std::vector<HttpClient> slow;
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(slow.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
-  const auto begin = Clock::now();
+  const auto begin = SteadyTime::now();
   EXPECT_TRUE(scrape());
   EXPECT_LT(since(begin), milliseconds(1000));
 }
@@ -526,7 +526,7 @@ TEST_F(HttpServerTest, StopIsQuickWithClientsInEveryKindOfTrouble) {
         clients.emplace_back(address_, milliseconds(10'000), 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     ASSERT_TRUE(clients.emplace_back(client()).connected());
   }
-  const auto begin = Clock::now();
+  const auto begin = SteadyTime::now();
   server_->stop();
   EXPECT_LT(since(begin), milliseconds(1000));
   for (HttpClient& connection : clients) EXPECT_TRUE(connection.read_to_end());
@@ -538,7 +538,7 @@ TEST_F(HttpServerTest, StopIsQuickBeforeAnyAnswerWasGiven) {
   start({.threads = 2, .header_deadline = milliseconds(60'000)});
   std::vector<HttpClient> clients;
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(clients.emplace_back(client()).send("GET"));
-  const auto begin = Clock::now();
+  const auto begin = SteadyTime::now();
   server_.reset();
   EXPECT_LT(since(begin), milliseconds(1000));
   for (HttpClient& connection : clients) EXPECT_TRUE(connection.read_to_end()) << "left open";

@@ -33,7 +33,7 @@ SourceDescriptor source_of(std::string_view path, Result<void> (*read)(KernelVie
 }
 const SourceDescriptor kFirst =
     source_of("/first", [](KernelView& view, RawBytes& raw) { return view.read_file("/first", raw.parts[0]); });
-const SourceDescriptor kSecond =
+const SourceDescriptor kSecondFake =
     source_of("/second", [](KernelView& view, RawBytes& raw) { return view.read_file("/second", raw.parts[0]); });
 
 class ReaderThreadTest : public testing::Test {
@@ -49,7 +49,7 @@ class ReaderThreadTest : public testing::Test {
   std::shared_ptr<FakeKernelView> view_ = std::make_shared<FakeKernelView>(OperatingSystem::kOther, 3);
   std::unique_ptr<ReaderThread> reader_ = std::make_unique<ReaderThread>(view_);
   std::shared_ptr<PolledSource> first_ = std::make_shared<PolledSource>(kFirst);
-  std::shared_ptr<PolledSource> second_ = std::make_shared<PolledSource>(kSecond);
+  std::shared_ptr<PolledSource> second_ = std::make_shared<PolledSource>(kSecondFake);
 };
 
 TEST_F(ReaderThreadTest, ReadsOneSourceAfterTheOther) {

@@ -15,7 +15,7 @@ namespace memstat {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kLogPatience{60};
 
 /// A pipe whose read end belongs to the test.
 class Pipe {
@@ -108,11 +108,11 @@ TEST(LogQueue, AThreadWritesEveryLineInOrderAroundTheRing) {
   queue.start_thread();
   for (int i = 0; i < 5000; ++i) {
     if (i % 50 == 0) {
-      ASSERT_TRUE(queue.flush(kPatience));
+      ASSERT_TRUE(queue.flush(kLogPatience));
     }
     queue.push(numbered(i));
   }
-  ASSERT_TRUE(queue.flush(kPatience));
+  ASSERT_TRUE(queue.flush(kLogPatience));
   EXPECT_EQ(all.get(), expected);
   EXPECT_EQ(queue.dropped(), 0U);
 }
@@ -139,7 +139,7 @@ TEST(LogQueue, AClosedPipeDropsLinesAndRaisesNoSignal) {
   LogQueue queue(pipe.writer(), 1000);
   queue.start_thread();
   queue.push("one\ntwo\n");
-  EXPECT_TRUE(queue.flush(kPatience));
+  EXPECT_TRUE(queue.flush(kLogPatience));
   EXPECT_EQ(queue.dropped(), 2U);
 }
 
