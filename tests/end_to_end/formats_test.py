@@ -177,10 +177,29 @@ def split_delimited(content):
         at += size
 
 
-def decode(message):
-    done = subprocess.run(["protoc", f"--proto_path={os.path.dirname(PROTO)}", "--decode=io.prometheus.client.MetricFamily",
-                           os.path.basename(PROTO)], input=message, capture_output=True, check=True)
-    return Messages(done.stdout.decode()).fields()
+PAGE_PROTO = """syntax = "proto3";
+import "metrics.proto";
+message Page { repeated io.prometheus.client.MetricFamily family = 1; }
+"""
+
+
+def decode(messages):
+    """The fields of each message, by one protoc: together they are the field 1 of a message that is made here."""
+    page = bytearray()
+    for message in messages:
+        page.append(1 << 3 | 2)
+        size = len(message)
+        while size >= 128:
+            page.append(size & 127 | 128)
+            size >>= 7
+        page.append(size)
+        page += message
+    with program.temporary_folder() as folder:
+        with open(os.path.join(folder, "page.proto"), "w", encoding="ascii") as file:
+            file.write(PAGE_PROTO)
+        done = subprocess.run(["protoc", f"--proto_path={folder}", f"--proto_path={os.path.dirname(PROTO)}", "--decode=Page",
+                               "page.proto"], input=bytes(page), capture_output=True, check=True)
+    return [value for _, value in Messages(done.stdout.decode()).fields()]
 
 
 @unittest.skipUnless(shutil.which("protoc"), "protoc is not installed (Debian package protobuf-compiler)")
@@ -188,8 +207,7 @@ class ProtobufPages(unittest.TestCase):
     def read(self, content):
         """{series: value}, {family: (type, help)} and histograms by series."""
         values, families, histograms = {}, {}, {}
-        for message in split_delimited(content):
-            fields = decode(message)
+        for fields in decode(split_delimited(content)):
             head = {name: value for name, value in fields if name != "metric"}
             self.assertEqual(len(head) + sum(name == "metric" for name, _ in fields), len(fields), "a field twice")
             self.assertNotIn(head["name"], families, "a family twice")
@@ -250,8 +268,7 @@ class ProtobufPages(unittest.TestCase):
                       "sysctl/kern.boottime": (1_700_000_000).to_bytes(8, "little") + (250_000).to_bytes(8, "little")}]
             content = once(captures.write_capture(folder, polls, system="freebsd", cpus="0-3"), "protobuf")
         began = {}
-        for message in split_delimited(content):
-            fields = decode(message)
+        for fields in decode(split_delimited(content)):
             name = dict(fields)["name"]
             for metric in (value for field, value in fields if field == "metric"):
                 for kind, figure in metric:
