@@ -109,9 +109,10 @@ struct SelfMetrics::Implementation {
     const auto known = sources.find(name);
     return known != sources.end() ? known->second : sources.emplace(name, Source{}).first->second;
   }
-  void set_up(Source& entry, std::string_view name, double value) {
-    if (entry.up == nullptr) entry.up = &up.Add({{"source", std::string(name)}});
-    entry.up->Set(value);
+  /// Each gauge is made by itself: without memory for one of them the others stand, and the next poll makes the rest.
+  static void set(Family<Gauge>& family, Gauge*& gauge, std::string_view source, double value) {
+    if (gauge == nullptr) gauge = &family.Add({{"source", std::string(source)}});
+    gauge->Set(value);
   }
   void observe(Source& entry, std::string_view name, double seconds) {
     if (entry.read_seconds == nullptr) entry.read_seconds = &read_seconds.add({{"source", std::string(name)}}, now_ns());
@@ -136,23 +137,18 @@ SelfMetrics::~SelfMetrics() = default;
 void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& report) {
   const std::lock_guard lock(implementation_->mutex);
   Implementation::Source& entry = implementation_->source(source);
-  implementation_->set_up(entry, source, 1);
+  Implementation::set(implementation_->up, entry.up, source, 1);
   implementation_->observe(entry, source, report.read_seconds);
-  if (entry.types == nullptr) {
-    entry.types = &implementation_->types.Add({{"source", std::string(source)}});
-    entry.last_success = &implementation_->last_success.Add({{"source", std::string(source)}});
-    entry.read_bytes = &implementation_->read_bytes.Add({{"source", std::string(source)}});
-  }
-  entry.types->Set(static_cast<double>(report.types));
-  entry.last_success->Set(report.success_timestamp_seconds);
-  entry.read_bytes->Set(static_cast<double>(report.read_bytes));
+  Implementation::set(implementation_->types, entry.types, source, static_cast<double>(report.types));
+  Implementation::set(implementation_->last_success, entry.last_success, source, report.success_timestamp_seconds);
+  Implementation::set(implementation_->read_bytes, entry.read_bytes, source, static_cast<double>(report.read_bytes));
   ++implementation_->version;
 }
 
 void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double read_seconds) {
   const std::lock_guard lock(implementation_->mutex);
   Implementation::Source& entry = implementation_->source(source);
-  implementation_->set_up(entry, source, 0);
+  Implementation::set(implementation_->up, entry.up, source, 0);
   implementation_->observe(entry, source, read_seconds);
   Counter*& errors = entry.errors[code];
   if (errors == nullptr) {

@@ -11,8 +11,12 @@
 #define MEMSTAT_OUT_OF_LINE __attribute__((noinline))
 MEMSTAT_OUT_OF_LINE void* operator new(std::size_t size) {
   if (memstat::allocations_until_failure >= 0 && memstat::allocations_until_failure-- == 0) throw std::bad_alloc();
-  if (void* memory = std::malloc(size != 0 ? size : 1); memory != nullptr) return memory;
-  throw std::bad_alloc();
+  while (true) {
+    if (void* memory = std::malloc(size != 0 ? size : 1); memory != nullptr) return memory;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
 }
 MEMSTAT_OUT_OF_LINE void* operator new[](std::size_t size) { return operator new(size); }
 // A sanitizer's own would hand out what free() below must not take.

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/failing_allocations_new.h"
 #include "tests/support/page.h"
 
 namespace memstat {
@@ -21,6 +22,28 @@ class SelfMetricsTest : public testing::Test {
   [[nodiscard]] std::optional<std::string> value(std::string_view series) const { return value_of(metrics_.text(), series); }
   SelfMetrics metrics_{"1.2.3"};
 };
+
+TEST(SelfMetrics, ASourceThatThereWasNoMemoryForIsCompleteWithTheNextPoll) {
+  bool fails = true;
+  std::ptrdiff_t at = 0;
+  for (; fails; ++at) {
+    SelfMetrics metrics("1.2.3");
+    const SourceReport report{.read_seconds = 0.5, .read_bytes = 7, .types = 3, .success_timestamp_seconds = 1000};
+    {
+      const FailingAllocation failing(at);
+      try {
+        metrics.source_succeeded("s", report);
+      } catch (const std::bad_alloc&) {
+      }
+      fails = failing.has_failed();
+    }
+    metrics.source_succeeded("s", report);
+    EXPECT_EQ(value_of(metrics.text(), "memstat_source_up{source=\"s\"}"), "1") << at;
+    EXPECT_EQ(value_of(metrics.text(), "memstat_source_types{source=\"s\"}"), "3") << at;
+    EXPECT_EQ(value_of(metrics.text(), "memstat_source_last_success_timestamp_seconds{source=\"s\"}"), "1000") << at;
+  }
+  EXPECT_GT(at, 4);  // an allocation for each of the gauges, at least
+}
 
 TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
   metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
