@@ -437,7 +437,8 @@ int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, cons
   HttpConnection& own = *worker.connection;
   front_.change(own, ConnectionState::kAnswering);
   const Checked checked = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
-  const HttpResponse response = checked.refusal != 0 ? short_answer(checked.refusal, checked.why) : ask_handler(checked.request);
+  const HttpResponse response =
+      checked.refusal != 0 ? short_answer(checked.refusal, checked.why) : ask_handler(checked.request);
   const bool keep_alive = checked.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);
   const bool sent = respond(worker, response, checked.head_only, keep_alive);
   // Without this civetweb would read on for a request body, for as long as the client drips one.

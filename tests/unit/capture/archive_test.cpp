@@ -23,7 +23,7 @@
 namespace memstat {
 namespace {
 
-const std::string kManifest = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n";
+const std::string kArchivedManifest = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n";
 const std::string kPoll = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n";
 
 /// A tar archive in the making.
@@ -55,7 +55,7 @@ class Tar {
     return *this;
   }
   Tar& add_basics(const std::string& top = "") {
-    return add(top + "manifest.yaml", kManifest).add(top + "000000/poll.yaml", kPoll);
+    return add(top + "manifest.yaml", kArchivedManifest).add(top + "000000/poll.yaml", kPoll);
   }
   [[nodiscard]] std::string finished() const { return bytes_ + std::string(1024, '\0'); }
   [[nodiscard]] const std::string& unfinished() const { return bytes_; }
@@ -157,7 +157,7 @@ TEST_F(Archive, NamesCountAsWell) {
 
 TEST_F(Archive, PollsAreReadInAnyOrderAndAgain) {
   Tar tar;
-  tar.add("c/manifest.yaml", kManifest);
+  tar.add("c/manifest.yaml", kArchivedManifest);
   for (int poll = 0; poll < 5; ++poll) {
     const std::string folder = "c/00000" + std::to_string(poll) + "/";
     tar.add(folder + "fs/proc/stat", "poll " + std::to_string(poll)).add(folder + "poll.yaml", kPoll);
@@ -178,7 +178,7 @@ TEST_F(Archive, PollsAreReadInAnyOrderAndAgain) {
 
 TEST_F(Archive, ReadsFromSeveralThreadsSeeTheirPollWhileOthersAreSelected) {
   Tar tar;
-  tar.add("manifest.yaml", kManifest);
+  tar.add("manifest.yaml", kArchivedManifest);
   for (int poll = 0; poll < 4; ++poll) {
     const std::string folder = "00000" + std::to_string(poll) + "/";
     tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", "same").add(folder + "fs/b", "same");
@@ -204,14 +204,14 @@ TEST_F(Archive, ReadsFromSeveralThreadsSeeTheirPollWhileOthersAreSelected) {
 
 TEST_F(Archive, AnArchiveThatShrinksWhileItIsOpenIsAnErrorAndNoCrash) {
   Tar tar;
-  tar.add("manifest.yaml", kManifest);
+  tar.add("manifest.yaml", kArchivedManifest);
   for (int poll = 0; poll < 3; ++poll) {
     const std::string folder = "00000" + std::to_string(poll) + "/";
     tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", std::string(200'000, 'x'));
   }
   const auto opened = open_bytes(tar.finished());
   ASSERT_TRUE(opened) << to_string(opened.error());
-  write_text(folder_.file("a.tar"), Tar().add("manifest.yaml", kManifest).finished());
+  write_text(folder_.file("a.tar"), Tar().add("manifest.yaml", kArchivedManifest).finished());
   ASSERT_TRUE((*opened)->select_poll(2));
   Buffer out;
   const auto read = (*opened)->read_file("/a", out);
@@ -340,7 +340,7 @@ TEST_F(Archive, AFlippedByteIsATypedErrorOrOneByteOfAFile) {
 
 TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
   const std::string source = folder_.file("rec");
-  write_text(source + "/manifest.yaml", kManifest);
+  write_text(source + "/manifest.yaml", kArchivedManifest);
   write_text(source + "/000000/poll.yaml", kPoll);
   write_text(source + "/000000/fs/proc/big", std::string(300'000, 'x'));
   write_text(source + "/000000/fs/proc/empty", "");
@@ -373,7 +373,7 @@ TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
 
 TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
   const std::string source = folder_.file("rec");
-  write_text(source + "/manifest.yaml", kManifest);
+  write_text(source + "/manifest.yaml", kArchivedManifest);
   for (const char* name : {"a", "b", "c"}) write_text(source + "/000000/fs/proc/" + name, "x");
   const auto files = open_folder_files(source);
   ASSERT_TRUE(files);
@@ -398,7 +398,7 @@ TEST_F(Archive, PackingSaysWhatItCannotDoAndLeavesNothing) {
 
 TEST(OpenCapture, OpensAFolderInEveryBuild) {
   const TemporaryFolder folder;
-  write_text(folder.file("manifest.yaml"), kManifest);
+  write_text(folder.file("manifest.yaml"), kArchivedManifest);
   write_text(folder.file("000000/poll.yaml"), kPoll);
   EXPECT_TRUE(open_capture(folder.path()));
   const auto absent = open_capture(folder.file("none"));

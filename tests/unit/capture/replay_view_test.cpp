@@ -20,10 +20,9 @@ const std::string kReplayPoll = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmon
 /// The same small capture in memory and in a directory: both kinds of files must behave alike.
 struct SmallCapture {
   std::vector<std::pair<std::string, std::string>> files = {
-      {"manifest.yaml", kReplayManifest},       {"000000/poll.yaml", kReplayPoll},
-      {"000000/fs/proc/stat", "cpu 1\n"}, {"000000/fs/sys/slab/real/size", "64\n"},
-      {"000000/sysctl/kern.x", "bytes"},  {"000000/sysctl/kern.xy.z", "z"},
-      {"000000/sysctl/kern.x.b", "b"},    {"000000/sysctl/kern.x.a", "a"}};
+      {"manifest.yaml", kReplayManifest},       {"000000/poll.yaml", kReplayPoll}, {"000000/fs/proc/stat", "cpu 1\n"},
+      {"000000/fs/sys/slab/real/size", "64\n"}, {"000000/sysctl/kern.x", "bytes"}, {"000000/sysctl/kern.xy.z", "z"},
+      {"000000/sysctl/kern.x.b", "b"},          {"000000/sysctl/kern.x.a", "a"}};
   std::vector<std::pair<std::string, std::string>> links = {{"000000/fs/sys/slab/alias", "real"}};
 
   [[nodiscard]] std::unique_ptr<CaptureFiles> in_memory() const {

@@ -13,7 +13,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
+constexpr std::array<std::string_view, 3> kKnownSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
 
 struct BadConfiguration {
   std::string yaml;
@@ -321,7 +321,7 @@ const BadConfiguration kBadConfigurations[] = {
 
 TEST(BadConfiguration, IsRefusedWithTheMessage) {
   for (const BadConfiguration& bad : kBadConfigurations) {
-    const ConfigResult result = load_config_text(bad.yaml, "f.yaml", ConfigContext{kSources});
+    const ConfigResult result = load_config_text(bad.yaml, "f.yaml", ConfigContext{kKnownSources});
     std::vector<std::string> expected;
     for (const std::string& problem : bad.problems) expected.push_back("f.yaml:" + problem);
     EXPECT_FALSE(result) << bad.yaml;

@@ -26,7 +26,9 @@ using namespace std::string_literals;
 using std::chrono::milliseconds;
 using SteadyTime = std::chrono::steady_clock;
 
-milliseconds since(SteadyTime::time_point start) { return std::chrono::duration_cast<milliseconds>(SteadyTime::now() - start); }
+milliseconds since(SteadyTime::time_point start) {
+  return std::chrono::duration_cast<milliseconds>(SteadyTime::now() - start);
+}
 
 // Bodies of 20 MB are far more than the kernel buffers for a connection, so a client that does not read stalls the server.
 const std::string& large_body() {

@@ -20,7 +20,7 @@ constexpr std::string_view kParts = "/fake/parts";  // "PART BYTES" a line
 constexpr std::string_view kSites = "/fake/sites";  // "NAME BYTES DETAIL" a line
 constexpr std::string_view kNodes = "/fake/nodes";  // "NAME BYTES BYTES" a line: on node 0 and 1
 
-Result<void> open_nothing(KernelView&, RawBytes&) { return {}; }
+Result<void> open_no_file(KernelView&, RawBytes&) { return {}; }
 template <const std::string_view& kPath>
 Result<void> read_path(KernelView& view, RawBytes& raw) {
   return view.read_file(kPath, raw.parts[0]);
@@ -74,7 +74,7 @@ SourceDescriptor source(std::string_view name, std::string_view path, Allocator 
           .fields = {},
           .cpu_fields = {},
           .notes = "of a test",
-          .open = &open_nothing,
+          .open = &open_no_file,
           .read = nullptr,
           .parse = nullptr};
 }
