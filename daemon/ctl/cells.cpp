@@ -90,4 +90,39 @@ std::string printable_bytes(std::string_view bytes) {
   return text;
 }
 
+std::string table_text(const std::vector<TableRow>& rows, std::size_t left) {
+  std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size());
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "" : "  ";
+      text += i < left ? to_left(row[i], widths[i]) : to_right(row[i], widths[i]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string table_csv(const std::vector<TableRow>& rows) {
+  std::string text;
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "" : ",";
+      if (row[i] == "-") continue;
+      if (row[i].find_first_of(",\"\r\n") == std::string::npos) {
+        text += row[i];
+        continue;
+      }
+      text += '"';
+      for (const char c : row[i]) text.append(c == '"' ? 2 : 1, c);
+      text += '"';
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace memstat::ctl

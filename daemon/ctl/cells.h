@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memstat::ctl {
 
@@ -31,5 +32,15 @@ std::string printable(std::string_view name);
 
 /// The same of any bytes, such as a path: what is not part of valid UTF-8 becomes '?'.
 std::string printable_bytes(std::string_view bytes);
+
+/// The cells of one line of a table.
+using TableRow = std::vector<std::string>;
+
+/// Rows of equally many cells in columns, two blanks between them: the first `left` columns begin at the left, the others
+/// end at the right.
+std::string table_text(const std::vector<TableRow>& rows, std::size_t left);
+
+/// The same as comma-separated values (RFC 4180, lines end with a line feed). A cell "-", for what is unknown, is empty.
+std::string table_csv(const std::vector<TableRow>& rows);
 
 }  // namespace memstat::ctl

@@ -4,9 +4,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <memory>
+#include <new>
 
+#include "daemon/ctl/cells.h"
 #include "daemon/ctl/counters_report.h"
+#include "daemon/ctl/diff_report.h"
 #include "daemon/ctl/failure.h"
+#include "daemon/ctl/limits_report.h"
 #include "daemon/ctl/linux_reports.h"
 #include "daemon/ctl/malloc_report.h"
 #include "daemon/ctl/mbufs_report.h"
@@ -60,6 +65,7 @@ Report run_mbufs(const CommandLine& options, memory_type_list* list) {
 void add_types(OptionAdder& add) {
   add.from();
   add.json(kOwnJson);
+  add.csv();
   add.human("Bytes as 2.3M: the default");
 }
 
@@ -80,7 +86,46 @@ Report query_types(memory_type_list* list) {
 Report run_types(const CommandLine& options, memory_type_list* list) {
   Report report = query_types(list);
   if (memstat_mtl_get_count(list) == 0 && !report.problem.empty()) return report;
-  report.output = options.json ? types_json(list) : types_text(list, options.human.value_or(true));
+  report.output = options.json  ? types_json(list)
+                  : options.csv ? types_csv(list)
+                                : types_text(list, options.human.value_or(true));
+  return report;
+}
+
+Report run_limits(const CommandLine& options, memory_type_list* list) {
+  Report report = query_types(list);
+  if (memstat_mtl_get_count(list) == 0 && !report.problem.empty()) return report;
+  report.output = options.json  ? limits_json(list)
+                  : options.csv ? table_csv(limits_rows(list, false))
+                                : table_text(limits_rows(list, options.human.value_or(true)), 2);
+  return report;
+}
+
+void add_diff(OptionAdder& add) {
+  add.states();
+  add.json(kOwnJson);
+  add.csv();
+  add.human("Bytes as 2.3M: the default");
+}
+
+/// Fills a list from one of the two states. "" or why that is not possible.
+std::string query_state(memory_type_list* list, const std::string& state) {
+  if (memstat_mtl_set_capture(list, state.c_str()) != 0) return failure_of(list, {});
+  return query_types(list).problem;  // half of a list would look as if the rest had been freed
+}
+
+Report run_diff(const CommandLine& options, memory_type_list* list) {
+  const std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)> later(memstat_mtl_alloc(), memstat_mtl_free);
+  if (later == nullptr) throw std::bad_alloc();
+  const bool is_live = options.states.empty();
+  Report report{.output = {}, .problem = query_state(list, is_live ? "live" : options.states[0])};
+  if (!report.problem.empty()) return report;
+  if (is_live) ::sleep(options.seconds.value_or(1));
+  report.problem = query_state(later.get(), is_live ? "live" : options.states[1]);
+  if (!report.problem.empty()) return report;
+  report.output = options.json  ? diff_json(list, later.get())
+                  : options.csv ? table_csv(diff_rows(list, later.get(), false))
+                                : table_text(diff_rows(list, later.get(), options.human.value_or(true)), 2);
   return report;
 }
 
@@ -128,6 +173,8 @@ constexpr std::array kCommands{
     Command{"zones", "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them", add_zones, run_zones},
     Command{"mbufs", "The network buffers of a FreeBSD kernel, as netstat -m prints them", add_zones, run_mbufs},
     Command{"types", "Every memory type of any kernel, the largest first", add_types, run_types},
+    Command{"limits", "What failed and what is near its limit, nearest first", add_types, run_limits},
+    Command{"diff", "Who grew between two captures, two polls, or now and later", add_diff, run_diff},
     Command{"process", "How much memory the processes of a Linux kernel use", add_process, run_process},
     Command{"node", "Which NUMA node of a Linux machine holds a physical address", add_node, run_node},
     Command{"resident", "How much of each file is in this machine's memory", add_resident, run_resident},

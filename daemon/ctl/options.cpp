@@ -92,6 +92,10 @@ std::string contradiction(const CommandLine& options) {
       counters.command.empty()) {
     return "counters: give --cpu N, --pid PID, -- COMMAND, or --list";
   }
+  if (std::string_view(options.command->name) == "diff" && options.states.size() != 2 && !options.seconds) {
+    return "diff: give two captures or polls, BEFORE and AFTER, or --seconds N for this kernel now and later";
+  }
+  if (options.json && options.csv) return "--csv: not together with --json";
   if (options.human.value_or(false) && options.format != Format::kFreeBsd15) {
     return "--human: works only with the format freebsd-15";
   }
@@ -127,6 +131,21 @@ void OptionAdder::json(const char* help) {
   app_.add_flag("--json{pretty}", line_.json_layout, std::string(help) + ";\n=compact: on one line")
       ->check(check_json)
       ->each([line = &line_](const std::string&) { line->json = true; });
+}
+
+void OptionAdder::csv() {
+  app_.add_flag("--csv", line_.csv, "Comma-separated values, whole numbers; empty where the kernel has no value");
+}
+
+void OptionAdder::states() {
+  constexpr unsigned kMostSeconds = 1'000'000;
+  CLI::Option* const states =
+      app_.add_option("STATE", line_.states, "Before and after: live, CAPTURE or CAPTURE@POLL, each");
+  states->type_name("")->check(check_from)->expected(2);
+  app_.add_option("--seconds", line_.seconds, "Of this kernel: what changes within that time")
+      ->type_name("N")
+      ->check(CLI::Range(1U, kMostSeconds))
+      ->excludes(states);
 }
 
 void OptionAdder::format() {

@@ -44,6 +44,9 @@ struct CommandLine {
   std::vector<std::uint64_t> addresses;  ///< Of the command node.
   std::vector<std::string> paths;        ///< Of the command resident.
   CounterOptions counters;               ///< Of the command counters.
+  bool csv = false;
+  std::vector<std::string> states;  ///< Of the command diff: two as `from`, or none: this kernel now and `seconds` later.
+  std::optional<unsigned> seconds = {};
 };
 
 /// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
@@ -54,6 +57,8 @@ class OptionAdder {
 
   void from();                   ///< --from live|CAPTURE[@POLL]
   void json(const char* help);   ///< --json[=pretty|compact]
+  void csv();                    ///< --csv
+  void states();                 ///< BEFORE AFTER, or --seconds N
   void format();                 ///< --format RELEASE
   void human(const char* help);  ///< --human, --no-human
   void pids();                   ///< PID...

@@ -16,6 +16,9 @@ std::string allocator_name(int allocator);
 /// counters were read a moment apart, are shown as 0.
 std::string types_text(memory_type_list* list, bool is_human);
 
+/// The same as comma-separated values, amounts as whole numbers.
+std::string types_csv(memory_type_list* list);
+
 /// The same as JSON; a figure that the kernel does not have has no key. Figures by NUMA node are in a list,
 /// `nodes`, where the kernel has them.
 std::string types_json(memory_type_list* list);

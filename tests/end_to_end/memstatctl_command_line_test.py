@@ -119,7 +119,7 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "malloc, zones, mbufs, types, process, node, resident or counters"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "malloc, zones, mbufs, types, limits, diff, process, node, resident or counters"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
@@ -128,9 +128,11 @@ class CommandLine(unittest.TestCase):
                 (["node"], "ADDRESS"), (["node", "0x"], "0x"), (["node", "-1"], "-1"), (["node", "12g"], "12g"), (["node", ""], "ADDRESS"),
                 (["node", "0x10000000000000000"], "2^64"), (["process", "0"], "not the number of a process"), (["process", "0x10"], "not the number of a process"),
                 (["process", "4294967296"], "not the number of a process"), (["resident"], "PATH"), (["resident", "/", "--from", "live"], "--from"),
-                (["process", "--human"], "--human"), (["node", "1", "--human"], "--human")):
+                (["process", "--human"], "--human"), (["diff"], "--seconds"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
+                (["diff", "a", "http://host/"], "URL"), (["diff", "a", "b", "--seconds", "1"], "--seconds"), (["diff", "--seconds", "0"], "--seconds"),
+                (["types", "--csv", "--json"], "--csv"), (["malloc", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
-        for command in ("malloc", "zones", "mbufs", "types"):
+        for command in ("malloc", "zones", "mbufs", "types", "limits"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):
                 self.assert_fails(2, [command, "--from", url], url, "URL", "CAPTURE@POLL")
 
@@ -140,7 +142,7 @@ class CommandLine(unittest.TestCase):
             broken = os.path.join(folder, "broken.tar.zst")
             with open(capture, "rb") as file:
                 captures.write_file(broken, file.read(20000))
-            for command in ("malloc", "zones", "mbufs", "types"):
+            for command in ("malloc", "zones", "mbufs", "types", "limits"):
                 for arguments in ([], ["--json"]):
                     self.assert_fails(1, [command, *arguments, "--from", "/no/such"], "/no/such")
                     self.assert_fails(1, [command, *arguments, "--from", folder], folder, "manifest")
@@ -173,11 +175,26 @@ class CommandLine(unittest.TestCase):
     def test_memstat_capture_is_read_unless_from_is_given(self):
         capture = captures.fixtures()[LIMITS]
         environment = {"MEMSTAT_CAPTURE": f"{capture}@0"}
-        for command in ("malloc", "zones", "mbufs", "types"):
+        for command in ("malloc", "zones", "mbufs", "types", "limits"):
             first, last = output(command, "--from", f"{capture}@0"), output(command, "--from", capture)
             self.assertNotEqual(first, last)
             self.assertEqual(output(command, environment=environment), first)
             self.assertEqual(output(command, "--from", capture, environment=environment), last)
+
+    def test_limits_and_diff_of_a_capture(self):
+        capture = captures.fixtures()[LIMITS]
+        rows = [line.split() for line in output("limits", "--from", capture).splitlines()]
+        self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "100%", "400", "400", "objects", "1532"])
+        self.assertFalse([row for row in rows if row[-2:] == ["Bucket"]])
+        nearest = json.loads(output("limits", "--json", "--from", capture))["limits"][0]
+        self.assertEqual((nearest["type"], nearest["limit"], nearest["of"], nearest["failures"]), ("mbuf_jumbo_page", 400, "objects", 1532))
+        self.assertIn("uma,mbuf_jumbo_page,100%,400,400,objects,1532\n", output("limits", "--csv", "--from", capture))
+        changes = {row["type"]: row for row in json.loads(output("diff", "--json", f"{capture}@0", capture))["changes"]}
+        self.assertEqual((changes["mbuf_jumbo_page"]["objects_before"], changes["mbuf_jumbo_page"]["objects_after"]), (0, 400))
+        self.assertIn("uma,mbuf_jumbo_page,0,1638400,+1638400,+400,+1532\n", output("diff", "--csv", f"{capture}@0", capture))
+        self.assertEqual(len(output("diff", capture, capture).splitlines()), 1, "the header: nothing changed")
+        self.assert_fails(1, ["diff", capture, "/no/such"], "/no/such")
+        self.assert_fails(1, ["diff", f"{capture}@3", capture], "no poll 3")
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         capture = captures.fixtures()[LIMITS]
@@ -195,7 +212,7 @@ class CommandLine(unittest.TestCase):
         for word in ("malloc", "zones", "mbufs", "types", "MEMSTAT_CAPTURE", "Exit status"):
             self.assertIn(word, text)
         for command, words in (("malloc", "--human --no-human --format"), ("zones", "--format"), ("mbufs", "--format"),
-                               ("types", "--human --no-human")):
+                               ("types", "--human --no-human --csv"), ("limits", "--human --no-human --csv")):
             text = output(command, "--help")
             for word in f"--from --json --help {words}".split():
                 self.assertIn(word, text, command)

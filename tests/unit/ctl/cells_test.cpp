@@ -47,5 +47,14 @@ TEST(Cells, BytesThatAreNoCharacterAreReplacedEach) {
   EXPECT_EQ(printable_bytes("\xC2\x9B\n\xFF"), "\\u009b\\x0a?");
 }
 
+TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
+  EXPECT_EQ(table_text({{"A", "NAME", "N"}, {"long", "b", "12345"}}, 2), "A     NAME      N\nlong  b     12345\n");
+  EXPECT_EQ(table_text({}, 2), "");
+}
+
+TEST(Table, CsvQuotesWhatItMustAndHasNothingForTheUnknown) {
+  EXPECT_EQ(table_csv({{"A", "B"}, {"a,b", "say \"x\""}, {"-", "-1"}}), "A,B\n\"a,b\",\"say \"\"x\"\"\"\n,-1\n");
+}
+
 }  // namespace
 }  // namespace memstat::ctl
