@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint32_t kMaxCpus = 16384;  // twice what any kernel is built for; columns are sized by it
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
+/// The keys of errors.yaml, by PollPlace.
+constexpr std::array<std::string_view, 3> kPlaceKeys = {"path", "sysctl", "source"};
+
 std::size_t last_line(std::string_view text) {
   std::size_t count = 0;
   std::string_view line;
@@ -122,18 +125,26 @@ Result<std::vector<RecordedError>> parse_recorded_errors(std::string_view text, 
   if (!list) return list.error();
   std::vector<RecordedError> errors;
   for (const YamlMap& map : *list) {
-    const YamlPair* path = find_pair(map, "path");
-    const YamlPair* sysctl = find_pair(map, "sysctl");
+    const YamlPair* name = nullptr;
+    PollPlace place = PollPlace::kFile;
+    bool has_one = true;
+    for (std::size_t i = 0; i < kPlaceKeys.size(); ++i) {
+      const YamlPair* const found = find_pair(map, kPlaceKeys[i]);
+      if (found == nullptr) continue;
+      has_one = has_one && name == nullptr;
+      name = found;
+      place = static_cast<PollPlace>(i);
+    }
     const YamlPair* number = find_pair(map, "errno");
-    if ((path == nullptr) == (sysctl == nullptr)) {
-      return yaml_error(file, map.front().line, "needs either path or sysctl, as in `- {path: /proc/x, errno: 13}`");
+    if (name == nullptr || !has_one) {
+      return yaml_error(file, map.front().line,
+                        "needs one of path, sysctl and source, as in `- {path: /proc/x, errno: 13}`");
     }
     const auto value = number == nullptr ? std::nullopt : parse_u64(number->value);
     if (!value || *value == 0 || *value > 4095)
       return yaml_error(file, map.front().line, "errno: needs a number, 1 to 4095");
-    const YamlPair* name = path != nullptr ? path : sysctl;
     if (name->value.empty()) return yaml_error(file, map.front().line, name->key + ": is empty");
-    errors.push_back({.is_sysctl = sysctl != nullptr, .name = name->value, .system_errno = static_cast<int>(*value)});
+    errors.push_back({.place = place, .name = name->value, .system_errno = static_cast<int>(*value)});
   }
   return errors;
 }
@@ -141,7 +152,7 @@ Result<std::vector<RecordedError>> parse_recorded_errors(std::string_view text, 
 std::string format_recorded_errors(const std::vector<RecordedError>& errors) {
   std::string text;
   for (const RecordedError& error : errors) {
-    text += error.is_sysctl ? "- {sysctl: " : "- {path: ";
+    text += "- {" + std::string(kPlaceKeys[static_cast<std::size_t>(error.place)]) + ": ";
     text += yaml_quote(error.name) + ", errno: " + std::to_string(error.system_errno) + "}\n";
   }
   return text;

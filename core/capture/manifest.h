@@ -43,15 +43,19 @@ struct PollInfo {
 Result<PollInfo> parse_poll_info(std::string_view text, std::string_view file);
 std::string format_poll_info(const PollInfo& info);
 
-/// One read that failed: `- {path: /proc/x, errno: 13}` or `- {sysctl: kern.x, errno: 1}`, a line each. The errno is the
-/// captured system's number. `path` covers reading the file, its link and its listing alike; quotes as in flat_yaml.h.
+/// Where in a poll something stands: below fs/, sysctl/ or source/; in errors.yaml the key path, sysctl or source.
+enum class PollPlace : std::uint8_t { kFile, kSysctl, kSource };
+
+/// One read that failed: `- {path: /proc/x, errno: 13}`, `- {sysctl: kern.x, errno: 1}` or `- {source: x, errno: 1}`, a line
+/// each. The errno is the captured system's number. `path` covers reading the file, its link and its listing alike; quotes
+/// as in flat_yaml.h.
 struct RecordedError {
-  bool is_sysctl = false;
+  PollPlace place = PollPlace::kFile;
   std::string name;
   int system_errno = 0;
   friend bool operator==(const RecordedError&, const RecordedError&) = default;
   friend bool operator<(const RecordedError& a, const RecordedError& b) {
-    return std::tie(a.is_sysctl, a.name, a.system_errno) < std::tie(b.is_sysctl, b.name, b.system_errno);
+    return std::tie(a.place, a.name, a.system_errno) < std::tie(b.place, b.name, b.system_errno);
   }
 };
 

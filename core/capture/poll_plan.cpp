@@ -15,6 +15,17 @@ namespace {
 
 using Kind = PollRecord::Kind;
 
+/// Where a record belongs; kLink and kListing are of files.
+PollPlace place_of(Kind kind) {
+  switch (kind) {
+    case Kind::kSysctl:
+    case Kind::kSysctlError: return PollPlace::kSysctl;
+    case Kind::kTable:
+    case Kind::kTableError: return PollPlace::kSource;
+    default: return PollPlace::kFile;
+  }
+}
+
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// `path` without ".", ".." and empty parts; "" when it is too long.
@@ -41,7 +52,7 @@ class Planner {
       if (record.kind == Kind::kLink) add_link(record);
     }
     for (PollRecord& record : records_) {
-      if (record.kind == Kind::kFile || record.kind == Kind::kSysctl) add_content(record);
+      if (record.kind == Kind::kFile || record.kind == Kind::kSysctl || record.kind == Kind::kTable) add_content(record);
     }
     for (const PollRecord& record : records_) {
       if (record.kind == Kind::kListing) add_listing(record);
@@ -61,14 +72,14 @@ class Planner {
   }
 
   void add_content(PollRecord& record) {
-    const std::string path = path_of(record.kind == Kind::kSysctl, record.name);
+    const std::string path = path_of(place_of(record.kind), record.name);
     if (path.empty()) return;
     zero_kernel_addresses(record.bytes.data(), record.bytes.size());
     plan_.files[path] = record.bytes.view();
   }
 
   void add_listing(const PollRecord& record) {
-    const std::string folder = record.name == "/" ? "fs" : path_of(false, record.name);
+    const std::string folder = record.name == "/" ? "fs" : path_of(PollPlace::kFile, record.name);
     if (folder.empty()) return;
     const auto add = [this](const std::string& path) {
       if (plan_.files.count(path) == 0 && plan_.links.count(path) == 0) plan_.empty_folders.insert(path);
@@ -81,10 +92,13 @@ class Planner {
     }
   }
 
-  // Where the content of a file or sysctl goes; "" when a capture cannot hold it. What was read through a recorded link
-  // goes where the link points to, or it would stand in the link's place.
-  [[nodiscard]] std::string path_of(bool is_sysctl, std::string_view name) const {
-    if (is_sysctl) return is_safe_component(name) ? "sysctl/" + std::string(name) : std::string();
+  // Where the content of a file, sysctl or table goes; "" when a capture cannot hold it. What was read through a recorded
+  // link goes where the link points to, or it would stand in the link's place.
+  [[nodiscard]] std::string path_of(PollPlace place, std::string_view name) const {
+    if (place != PollPlace::kFile) {
+      const std::string folder = place == PollPlace::kSysctl ? "sysctl/" : "source/";
+      return is_safe_component(name) ? folder + std::string(name) : std::string();
+    }
     if (name.substr(0, 1) != "/" || !is_safe_relative_path(name.substr(1))) return {};
     constexpr int kMaxLinks = 40;
     std::string path = "fs" + std::string(name);
@@ -103,23 +117,23 @@ class Planner {
     return {};
   }
 
-  [[nodiscard]] bool is_known(bool is_sysctl, const std::string& name) const {
-    const std::string path = path_of(is_sysctl, name);
+  [[nodiscard]] bool is_known(PollPlace place, const std::string& name) const {
+    const std::string path = path_of(place, name);
     return plan_.files.count(path) != 0 || plan_.empty_folders.count(path) != 0 || plan_.links.count("fs" + name) != 0;
   }
 
   [[nodiscard]] std::string errors(const std::vector<RecordedError>& standing_errors) const {
-    std::map<std::pair<bool, std::string>, int> last;
-    for (const RecordedError& error : standing_errors) last[{error.is_sysctl, error.name}] = error.system_errno;
+    std::map<std::pair<PollPlace, std::string>, int> last;
+    for (const RecordedError& error : standing_errors) last[{error.place, error.name}] = error.system_errno;
     for (const PollRecord& record : records_) {
-      if (record.kind != Kind::kFileError && record.kind != Kind::kSysctlError) continue;
-      last[{record.kind == Kind::kSysctlError, record.name}] = record.system_errno;
+      if (record.kind != Kind::kFileError && record.kind != Kind::kSysctlError && record.kind != Kind::kTableError) continue;
+      last[{place_of(record.kind), record.name}] = record.system_errno;
     }
     std::vector<RecordedError> all;
     for (const auto& [key, system_errno] : last) {
-      const auto& [is_sysctl, name] = key;
-      if (system_errno == ENOENT || name.empty() || is_known(is_sysctl, name)) continue;
-      all.push_back({.is_sysctl = is_sysctl, .name = name, .system_errno = system_errno});
+      const auto& [place, name] = key;
+      if (system_errno == ENOENT || name.empty() || is_known(place, name)) continue;
+      all.push_back({.place = place, .name = name, .system_errno = system_errno});
     }
     return format_recorded_errors(all);
   }

@@ -18,11 +18,11 @@ namespace memstat {
 
 /// What one call of a kernel view returned. Thread safety: a plain value.
 struct PollRecord {
-  enum class Kind : std::uint8_t { kFile, kLink, kListing, kSysctl, kFileError, kSysctlError };
+  enum class Kind : std::uint8_t { kFile, kLink, kListing, kSysctl, kTable, kFileError, kSysctlError, kTableError };
   Kind kind = Kind::kFile;
-  std::string name;      ///< Path or sysctl name, as asked.
+  std::string name;      ///< Path, or name of the sysctl or source, as asked.
   Buffer bytes;          ///< Content, the link's target, or the listed names each followed by a newline.
-  int system_errno = 0;  ///< Of the two errors.
+  int system_errno = 0;  ///< Of the errors.
 };
 
 /// The files of one poll, by their path below its directory. Holds views into the records that it was made from.

@@ -263,10 +263,30 @@ Result<void> RecordingKernelView::list_sysctls(std::string_view prefix, std::vec
 Result<void> RecordingKernelView::keep_open(std::string_view path) {
   auto result = inner_.keep_open(path);
   if (result) return result;
-  const int system_errno = errno_of(result.error());
-  if (system_errno != ENOENT) {
-    const std::lock_guard lock(mutex_);
-    standing_errors_.push_back({.is_sysctl = false, .name = std::string(path), .system_errno = system_errno});
+  record_standing_error(PollPlace::kFile, path, result.error());
+  return result;
+}
+
+void RecordingKernelView::record_standing_error(PollPlace place, std::string_view name, const Error& error) {
+  const int system_errno = errno_of(error);
+  if (system_errno == ENOENT) return;
+  const std::lock_guard lock(mutex_);
+  standing_errors_.push_back({.place = place, .name = std::string(name), .system_errno = system_errno});
+}
+
+Result<void> RecordingKernelView::open_table(std::string_view source, LiveTable& table) {
+  auto result = inner_.open_table(source, table);
+  if (!result) record_standing_error(PollPlace::kSource, source, result.error());
+  return result;
+}
+
+Result<void> RecordingKernelView::read_table(std::string_view source, LiveTable& table, Buffer& out) {
+  const std::uint64_t generation = current_generation();
+  auto result = inner_.read_table(source, table, out);
+  if (result) {
+    record(generation, Kind::kTable, source, out.view(), 0);
+  } else {
+    record_error(generation, Kind::kTableError, source, result.error());
   }
   return result;
 }

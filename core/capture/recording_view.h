@@ -58,7 +58,8 @@ class TakenPoll {
 /// Records what reads return between begin_poll and end_poll; what was read before the first begin_poll (sources that open)
 /// goes into the first poll. Reading pays for a copy into memory; end_poll writes. A read that returns in a later poll
 /// than it began in, or between polls, is passed on but not recorded. When a path is read twice in a poll, the last counts.
-/// Failed reads are recorded, but ENOENT, which a replay gives anyway. Failed keep_open calls are recorded in every poll.
+/// Failed reads are recorded, but ENOENT, which a replay gives anyway. Failed keep_open and open_table calls are recorded in
+/// every poll.
 /// What a capture cannot say: a link that leaves the file system it is in, names of sysctls that were listed but not read.
 /// Names that were listed but not read replay as empty directories.
 /// Kernel addresses in text are zeroed at equal width, see zero_kernel_addresses. Files are mode 0600, directories 0700.
@@ -100,6 +101,8 @@ class RecordingKernelView final : public ForwardingKernelView {
   Result<void> list_folders(std::string_view path, Buffer& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
+  Result<void> open_table(std::string_view source, LiveTable& table) override;
+  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override;
   [[nodiscard]] bool wants_whole_polls() const override { return true; }
   Result<void> keep_open(std::string_view path) override;
 
@@ -120,6 +123,7 @@ class RecordingKernelView final : public ForwardingKernelView {
   std::uint64_t current_generation();
   void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
   void record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error);
+  void record_standing_error(PollPlace place, std::string_view name, const Error& error);
   Result<void> write_plan(const std::string& folder, const PollPlan& plan);
   Result<void> make_room(std::uint64_t bytes, std::int64_t now_realtime_ns);
 
@@ -132,7 +136,7 @@ class RecordingKernelView final : public ForwardingKernelView {
   std::uint64_t generation_ = 1;  // counts polls that ended
   bool is_open_ = true;           // reads are recorded
   Records records_;
-  std::vector<RecordedError> standing_errors_;  // failed keep_open calls
+  std::vector<RecordedError> standing_errors_;  // failed keep_open and open_table calls
 
   // Of the thread that calls begin_poll and take_poll.
   bool has_begun_ = false;

@@ -21,12 +21,12 @@ Error absent(std::string_view path) { return system_error(path, ENOENT, "not in 
 
 Error too_long(std::string_view path) { return system_error(path.substr(0, 200), ENAMETOOLONG); }
 
-const RecordedError* find_error(const std::vector<RecordedError>& errors, bool is_sysctl, std::string_view name) {
+const RecordedError* find_error(const std::vector<RecordedError>& errors, PollPlace place, std::string_view name) {
   const auto found =
-      std::lower_bound(errors.begin(), errors.end(), name, [is_sysctl](const RecordedError& error, std::string_view wanted) {
-        return std::make_tuple(error.is_sysctl, std::string_view(error.name)) < std::make_tuple(is_sysctl, wanted);
+      std::lower_bound(errors.begin(), errors.end(), name, [place](const RecordedError& error, std::string_view wanted) {
+        return std::make_tuple(error.place, std::string_view(error.name)) < std::make_tuple(place, wanted);
       });
-  if (found == errors.end() || found->is_sysctl != is_sysctl || found->name != name) return nullptr;
+  if (found == errors.end() || found->place != place || found->name != name) return nullptr;
   return &*found;
 }
 
@@ -179,7 +179,7 @@ Result<FileKind> CapturedKernelView::resolve(const Poll& poll, std::string_view 
   if (path.substr(0, 1) != "/" || (path.size() > 1 && !is_safe_relative_path(path.substr(1)))) {
     return refused(path, "not an absolute path without empty, \".\" and \"..\" parts");
   }
-  if (const RecordedError* error = find_error(poll.errors, false, path)) return replayed(*error);
+  if (const RecordedError* error = find_error(poll.errors, PollPlace::kFile, path)) return replayed(*error);
   if (!resolved.assign(poll.folder) || !resolved.append_component("fs")) return too_long(path);
   const auto top = files_->kind(resolved.view());
   if (!top) return top.error();
@@ -220,10 +220,12 @@ Result<void> CapturedKernelView::list_directory(std::string_view path, std::vect
   return files_->list(resolved.view(), names);
 }
 
-Result<void> CapturedKernelView::sysctl_path(const Poll& poll, std::string_view name, FixedPath& path) const {
-  if (!is_safe_component(name)) return refused(name, "not a sysctl name");
-  if (const RecordedError* error = find_error(poll.errors, true, name)) return replayed(*error);
-  if (!path.assign(poll.folder) || !path.append_component("sysctl")) return too_long(name);
+Result<void> CapturedKernelView::named_path(const Poll& poll, PollPlace place, std::string_view name,
+                                            FixedPath& path) const {
+  const bool is_sysctl = place == PollPlace::kSysctl;
+  if (!is_safe_component(name)) return refused(name, is_sysctl ? "not a sysctl name" : "not a source's name");
+  if (const RecordedError* error = find_error(poll.errors, place, name)) return replayed(*error);
+  if (!path.assign(poll.folder) || !path.append_component(is_sysctl ? "sysctl" : "source")) return too_long(name);
   const auto folder = files_->kind(path.view());
   if (!folder) return folder.error();
   if (*folder != FileKind::kFolder) return absent(name);
@@ -231,21 +233,34 @@ Result<void> CapturedKernelView::sysctl_path(const Poll& poll, std::string_view 
   const auto kind = files_->kind(path.view());
   if (!kind) return kind.error();
   if (*kind == FileKind::kAbsent) return absent(name);
-  if (*kind != FileKind::kFile)
-    return refused(files_->full_name(path.view()), "is not a plain file, as a captured sysctl must be");
+  if (*kind != FileKind::kFile) {
+    return refused(files_->full_name(path.view()), is_sysctl ? "is not a plain file, as a captured sysctl must be"
+                                                             : "is not a plain file, as a source's table must be");
+  }
   return {};
 }
 
 Result<void> CapturedKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t /*size_hint*/) {
   FixedPath path;
-  if (auto found = sysctl_path(*selected_.load(), name, path); !found) return found;
+  if (auto found = named_path(*selected_.load(), PollPlace::kSysctl, name, path); !found) return found;
+  return files_->read(path.view(), out);
+}
+
+Result<void> CapturedKernelView::open_table(std::string_view source, LiveTable& /*table*/) {
+  FixedPath path;
+  return named_path(*selected_.load(), PollPlace::kSource, source, path);
+}
+
+Result<void> CapturedKernelView::read_table(std::string_view source, LiveTable& /*table*/, Buffer& out) {
+  FixedPath path;
+  if (auto found = named_path(*selected_.load(), PollPlace::kSource, source, path); !found) return found;
   return files_->read(path.view(), out);
 }
 
 Result<void> CapturedKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
   names.clear();
   const Poll& poll = *selected_.load();
-  if (const RecordedError* error = find_error(poll.errors, true, prefix)) return replayed(*error);
+  if (const RecordedError* error = find_error(poll.errors, PollPlace::kSysctl, prefix)) return replayed(*error);
   const std::string folder = poll.folder + "/sysctl";
   const auto kind = files_->kind(folder);
   if (!kind) return kind.error();

@@ -45,6 +45,8 @@ class CapturedKernelView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
+  Result<void> open_table(std::string_view source, LiveTable& table) override;
+  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override;
   Result<void> keep_open(std::string_view path) override;
 
  private:
@@ -59,7 +61,7 @@ class CapturedKernelView final : public KernelView {
   // Turns a kernel path into one of the capture, following links (the last one only if told). What stands there.
   Result<FileKind> resolve(const Poll& poll, std::string_view path, bool follow_last, FixedPath& resolved) const;
   Result<FileKind> walk(std::string_view path, bool follow_last, std::size_t base, FixedPath& resolved) const;
-  Result<void> sysctl_path(const Poll& poll, std::string_view name, FixedPath& path) const;
+  Result<void> named_path(const Poll& poll, PollPlace place, std::string_view name, FixedPath& path) const;
 
   std::unique_ptr<CaptureFiles> files_;
   CaptureManifest manifest_;

@@ -32,6 +32,10 @@ Result<void> KernelView::read_sysctl(std::string_view name, Buffer& /*out*/, std
 Result<void> KernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& /*names*/) {
   return system_error(prefix, ENOENT);
 }
+Result<void> KernelView::open_table(std::string_view source, LiveTable& /*table*/) { return system_error(source, ENOENT); }
+Result<void> KernelView::read_table(std::string_view source, LiveTable& /*table*/, Buffer& /*out*/) {
+  return system_error(source, ENOENT);
+}
 Result<void> KernelView::keep_open(std::string_view path) { return system_error(path, ENOENT); }
 
 Result<void> KernelView::list_folders(std::string_view path, Buffer& names) {

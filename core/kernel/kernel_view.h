@@ -24,13 +24,30 @@ enum class OperatingSystem { kLinux, kFreeBsd, kOther };
 /// "linux", "freebsd" or "other", as in a capture's manifest.
 std::string_view to_string(OperatingSystem os);
 
+/// What is no file and no sysctl of this machine's kernel (counters, events): a table in text, which its source makes of
+/// descriptors of its own. A view that shows this machine calls it; a capture has the text and never does.
+/// Thread safety: none; the kernel view's caller sees to it, one table a reader.
+class LiveTable {
+ public:
+  LiveTable() = default;
+  LiveTable(const LiveTable&) = delete;
+  LiveTable& operator=(const LiveTable&) = delete;
+  virtual ~LiveTable() = default;
+
+  /// Opens what later reads need, with the privileges that they will not have. Errors: kNotPresent, kPermission, kIo.
+  virtual Result<void> open() = 0;
+  /// Writes the table as it is now into `out`. Errors: as open.
+  virtual Result<void> read(Buffer& out) = 0;
+};
+
 /// Read access to one kernel's figures.
 ///
 /// Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
 /// A view overrides what its kernel has; every read that it does not override is kNotPresent.
 /// On an error `out` may hold anything. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
 /// Thread safety: reads may run in several threads at once, of the same path as well (a source that hangs keeps its thread
-/// while a fresh one reads the other sources, which may want the same file). keep_open is called before the first read only.
+/// while a fresh one reads the other sources, which may want the same file). keep_open and open_table are called before the
+/// first read only.
 class KernelView {
  public:
   KernelView() = default;
@@ -66,6 +83,11 @@ class KernelView {
   virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint);
   /// Names of the sysctls below a prefix ("vm.uma"), sorted, complete with the prefix.
   virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names);
+
+  /// Opens the table of a source that reads no files, on this machine; a capture says whether it has it.
+  virtual Result<void> open_table(std::string_view source, LiveTable& table);
+  /// The table's text: of this machine, what `table` reads; of a capture, NNNNNN/source/SOURCE.
+  virtual Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out);
 
   /// Whether every poll must be whole: while polls are recorded, since a replay may begin with any of them. Sources then
   /// read again what they know already.

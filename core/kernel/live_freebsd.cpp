@@ -105,6 +105,8 @@ class FreeBsdKernelView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return files_.list_directory(path, names);
   }
+  Result<void> open_table(std::string_view, LiveTable& table) override { return table.open(); }
+  Result<void> read_table(std::string_view, LiveTable& table, Buffer& out) override { return table.read(out); }
   Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
 
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {

@@ -19,7 +19,7 @@
 
 namespace memstat {
 
-/// Every call of a reading function and of keep_open counts, from 1. `inner` must outlive the view.
+/// Every call of a reading function, of keep_open and open_table counts, from 1. `inner` must outlive the view.
 /// Thread safety: safe, faults may be set while reads are under way.
 class FaultyKernelView final : public ForwardingKernelView {
  public:
@@ -124,6 +124,13 @@ class FaultyKernelView final : public ForwardingKernelView {
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     if (auto entered = enter(prefix); !entered) return entered;
     return inner_.list_sysctls(prefix, names);
+  }
+  Result<void> open_table(std::string_view source, LiveTable& table) override {
+    if (auto entered = enter(source); !entered) return entered;
+    return inner_.open_table(source, table);
+  }
+  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override {
+    return read(source, out, [&] { return inner_.read_table(source, table, out); });
   }
   Result<void> keep_open(std::string_view path) override {
     if (auto entered = enter(path); !entered) return entered;

@@ -139,9 +139,9 @@ TEST(RecordedErrors, ReadBothKindsWithAndWithoutQuotes) {
       "e");
   ASSERT_TRUE(errors) << to_string(errors.error());
   ASSERT_EQ(errors->size(), 3U);
-  EXPECT_EQ((*errors)[0], (RecordedError{false, "/proc/x", 13}));
-  EXPECT_EQ((*errors)[1], (RecordedError{true, "kern.x", 1}));
-  EXPECT_EQ((*errors)[2], (RecordedError{false, "/odd, } \" name", 5}));
+  EXPECT_EQ((*errors)[0], (RecordedError{PollPlace::kFile, "/proc/x", 13}));
+  EXPECT_EQ((*errors)[1], (RecordedError{PollPlace::kSysctl, "kern.x", 1}));
+  EXPECT_EQ((*errors)[2], (RecordedError{PollPlace::kFile, "/odd, } \" name", 5}));
   const auto back = parse_recorded_errors(format_recorded_errors(*errors), "e");
   ASSERT_TRUE(back) << to_string(back.error());
   EXPECT_EQ(*back, *errors);

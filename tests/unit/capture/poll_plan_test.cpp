@@ -39,6 +39,7 @@ TEST_F(Plan, TheLastReadOfANameCounts) {
 TEST_F(Plan, LeavesOutWhatACaptureCannotHold) {
   for (const char* path : {"", "relative", "/", "/../x", "/a//b", "/a/."}) add(Kind::kFile, path, "x");
   for (const char* name : {"", ".", "..", "a/b"}) add(Kind::kSysctl, name, "x");
+  for (const char* name : {"", ".", "..", "a/b"}) add(Kind::kTable, name, "x");
   add(Kind::kLink, "/out", "/etc");
   add(Kind::kLink, "/up", "../x");
   const PollPlan made = plan();
@@ -74,7 +75,8 @@ TEST_F(Plan, ErrorsStandOnlyForWhatIsNotKnown) {
   add(Kind::kFileError, "/twice", "", EIO);
   add(Kind::kFileError, "/twice", "", EACCES);
   add(Kind::kSysctlError, "kern.x", "", EPERM);
-  const PollPlan made = plan({{false, "/standing", 13}, {false, "/known", 13}, {false, "/twice", 5}});
+  const PollPlan made =
+      plan({{PollPlace::kFile, "/standing", 13}, {PollPlace::kFile, "/known", 13}, {PollPlace::kFile, "/twice", 5}});
   EXPECT_EQ(made.errors, "- {path: /standing, errno: 13}\n- {path: /twice, errno: 13}\n- {sysctl: kern.x, errno: 1}\n");
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/capture/replay_view.h"
+#include "tests/support/fake_kernel_view.h"
 #include "tests/support/faulty_kernel_view.h"
 #include "tests/support/fixtures.h"
 
@@ -70,6 +71,74 @@ class Recording : public testing::Test {
   Buffer out_;
   std::vector<std::string> names_;
 };
+
+/// A source's table that says how often it was called.
+class CountedTable final : public LiveTable {
+ public:
+  Result<void> open() override {
+    ++opened;
+    if (refusal != 0) return system_error("perf_event_open", refusal);
+    return {};
+  }
+  Result<void> read(Buffer& out) override {
+    if (refusal != 0) return system_error("perf_event_open", refusal);
+    out.assign("reads " + std::to_string(++reads) + "\n");
+    return {};
+  }
+  int opened = 0;
+  int reads = 0;
+  int refusal = 0;
+};
+
+TEST_F(Recording, TheTableOfASourceWithoutFilesReplaysWithoutItsSource) {
+  FakeKernelView machine(OperatingSystem::kLinux);
+  RecordingOptions options;
+  options.folder = path();
+  auto recording = std::move(*RecordingKernelView::create(machine, std::move(options), clock_));
+  CountedTable table;
+  ASSERT_TRUE(recording->open_table("counters", table));
+  for (int poll = 1; poll <= 2; ++poll) {
+    recording->begin_poll("poll");
+    ASSERT_TRUE(recording->read_table("counters", table, out_));
+    EXPECT_EQ(out_.view(), "reads " + std::to_string(poll) + "\n");
+    ASSERT_TRUE(recording->end_poll());
+  }
+  EXPECT_TRUE(exists("000001/source/counters"));
+
+  auto replay_of_it = replay();
+  CountedTable untouched;
+  ASSERT_TRUE(replay_of_it->open_table("counters", untouched));
+  EXPECT_EQ(replay_of_it->open_table("events", untouched).error().code, ErrorCode::kNotPresent);
+  ASSERT_TRUE(replay_of_it->select_poll(1));
+  ASSERT_TRUE(replay_of_it->read_table("counters", untouched, out_));
+  EXPECT_EQ(out_.view(), "reads 2\n");
+  EXPECT_EQ(untouched.opened + untouched.reads, 0) << "a replay runs on any machine";
+  EXPECT_EQ(replay_of_it->read_table("../fs/proc/stat", untouched, out_).error().code, ErrorCode::kData);
+}
+
+TEST_F(Recording, ATableThatWasRefusedIsRefusedInEveryPollOfTheReplay) {
+  FakeKernelView machine(OperatingSystem::kLinux);
+  RecordingOptions options;
+  options.folder = path();
+  auto recording = std::move(*RecordingKernelView::create(machine, std::move(options), clock_));
+  CountedTable table;
+  table.refusal = EACCES;
+  ASSERT_FALSE(recording->open_table("counters", table));
+  for (int poll = 0; poll < 2; ++poll) {
+    recording->begin_poll("poll");
+    ASSERT_TRUE(recording->end_poll());
+  }
+  recording->begin_poll("poll");
+  table.refusal = EIO;
+  ASSERT_FALSE(recording->read_table("counters", table, out_));
+  ASSERT_TRUE(recording->end_poll());
+
+  auto replay_of_it = replay();
+  ASSERT_TRUE(replay_of_it->select_poll(1));
+  EXPECT_EQ(replay_of_it->open_table("counters", table).error().code, ErrorCode::kPermission);
+  ASSERT_TRUE(replay_of_it->select_poll(2));
+  EXPECT_EQ(replay_of_it->read_table("counters", table, out_).error().system_errno, EIO) << "what a poll read counts more";
+}
 
 TEST_F(Recording, WhatWasReadReplaysByteForByte) {
   auto recording = record();
