@@ -2,6 +2,7 @@
 #include "daemon/poll/poller.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -202,8 +203,11 @@ void Poller::succeeded(Entry& entry, double seconds) {
 }
 
 void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
-  const bool is_absent =
-      error.code == ErrorCode::kNotPresent || (error.code == ErrorCode::kPermission && entry.was_absent_at_start);
+  // Where no file can be opened, the kernel says so before it looks for the file, so what it lacked it lacks still.
+  const bool is_hidden =
+      (error.code == ErrorCode::kPermission && entry.was_absent_at_start) ||
+      ((error.system_errno == ENFILE || error.system_errno == EMFILE) && entry.state == SourceState::kAbsent);
+  const bool is_absent = error.code == ErrorCode::kNotPresent || is_hidden;
   if (is_absent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
     entry.outcome = {.kind = Outcome::Kind::kAbsent};
     entry.next_due_ns = std::max<std::int64_t>(entry.next_due_ns, now_ns + kAbsentInterval.count());

@@ -149,6 +149,36 @@ class FileTableFull(unittest.TestCase):
                 daemon.wait_page(lambda now: down(now) == down(before), "the sources to be up again")
                 kept.close()
 
+    def test_sources_that_cannot_open_a_file_are_down_and_what_the_kernel_lacks_is_not_present(self):
+        # The processes' files are opened at each poll, while most others are kept open.
+        with program.temporary_folder() as folder:
+            table = FullTable(folder)
+            config = os.path.join(folder, "memstatd.yaml")
+            captures.write_file(config, "poll: {interval: 100ms}\nsources: {linux_process: {enabled: on, interval: 100ms}}\n")
+            with program.Daemon("--config", config, environment=table.environment) as daemon:
+                def states():
+                    found = json.loads(daemon.request("/api/v1/sources")[2])["sources"]
+                    return {source["name"]: (source["state"], source.get("error", "")) for source in found}
+
+                daemon.wait_page(lambda now: "linux_process" in sources(now) - down(now), "the processes")
+                before = states()
+                lacking = {name for name, (state, _) in before.items() if state == "not present"}
+                table.turn(2)
+                now = daemon.wait_page(lambda now: "linux_process" in down(now), "the processes' failure")
+                during = states()
+                self.assertEqual(during["linux_process"][0], "down")
+                self.assertIn("Too many open files in system", during["linux_process"][1])
+                self.assertIn("fs.file-max", during["linux_process"][1])
+                self.assertGreater(now.number("memstat_source_errors_total", source="linux_process", reason="io"), 0)
+                self.assertEqual({name for name, (state, _) in during.items() if state == "not present"}, lacking)
+                self.assertFalse(now.series("memstat_type_bytes", allocator="process"), "figures of a source that is down")
+                # What is kept open is read on, so the table that is full is on the page.
+                self.assertTrue(now.series("memstat_type_limit_used_ratio", allocator="table", type="files"))
+                table.turn(0)
+                daemon.wait_page(lambda now: "linux_process" in sources(now) - down(now), "the processes again")
+                self.assertEqual({name: state for name, (state, _) in states().items()},
+                                 {name: state for name, (state, _) in before.items()})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_FULL names begins with a number that is not 0, the
- * system's table of open files is full for it: what opens a file fails with ENFILE unless a file was closed before. */
+ * system's table of open files is full for it: what opens a file fails with ENFILE unless a file was closed before. While it
+ * is 2, only connections get the place of a file that was closed: other programs are faster than a read of the kernel. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -39,6 +40,14 @@ static int is_full(int files) {
   return 0;
 }
 
+static int is_file_refused(void) {
+  if (full != NULL && *full == 2) {
+    errno = ENFILE;
+    return 1;
+  }
+  return is_full(1);
+}
+
 static int opened(int fd, int files) { /* a call that failed for another reason took no room */
   if (fd < 0 && full != NULL && *full != 0) atomic_fetch_add(&room, files);
   return fd;
@@ -56,19 +65,19 @@ static int opened(int fd, int files) { /* a call that failed for another reason 
 
 int open(const char* path, int flags, ...) {
   MODE(flags)
-  return is_full(1) ? -1 : opened(NEXT(open)(path, flags, mode), 1);
+  return is_file_refused() ? -1 : opened(NEXT(open)(path, flags, mode), 1);
 }
 int open64(const char* path, int flags, ...) {
   MODE(flags)
-  return is_full(1) ? -1 : opened(NEXT(open64)(path, flags, mode), 1);
+  return is_file_refused() ? -1 : opened(NEXT(open64)(path, flags, mode), 1);
 }
 int openat(int folder, const char* path, int flags, ...) {
   MODE(flags)
-  return is_full(1) ? -1 : opened(NEXT(openat)(folder, path, flags, mode), 1);
+  return is_file_refused() ? -1 : opened(NEXT(openat)(folder, path, flags, mode), 1);
 }
 int openat64(int folder, const char* path, int flags, ...) {
   MODE(flags)
-  return is_full(1) ? -1 : opened(NEXT(openat64)(folder, path, flags, mode), 1);
+  return is_file_refused() ? -1 : opened(NEXT(openat64)(folder, path, flags, mode), 1);
 }
 int pipe(int ends[2]) { return is_full(2) ? -1 : opened(NEXT(pipe)(ends), 2); }
 int accept4(int listener, struct sockaddr* address, socklen_t* length, int flags) {

@@ -138,6 +138,36 @@ TEST_F(LinuxPollerTest, AnInterfaceThatIsNotThereIsAbsentAndNotDown) {
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kUp);
 }
 
+TEST_F(LinuxPollerTest, WhileNoFileCanBeOpenedWhatTheKernelLacksIsStillAbsentAndTheRestIsDown) {
+  view().fail(kSlabinfo, ENOENT);
+  daemon_.poller->open_sources();
+  daemon_.poll();
+  for (const int error : {ENFILE, EMFILE}) {
+    view().fail(kSlabinfo, error);
+    daemon_.poll(seconds(60));
+    EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kAbsent) << error;
+    EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("No such file"));
+    EXPECT_FALSE(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"));
+  }
+  EXPECT_THAT(daemon_.log, IsEmpty());
+  set({{"dentry", 1}});
+  daemon_.poll(seconds(60));
+  view().fail(kSlabinfo, ENFILE);
+  daemon_.poll(seconds(60));
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kDown);
+  EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "0");
+}
+
+TEST_F(LinuxPollerTest, SourceThatCouldNotBeOpenedForLackOfFilesIsDownUntilItIsFoundOut) {
+  view().fail(kSlabinfo, ENFILE);
+  daemon_.poller->open_sources();
+  daemon_.poll();
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kDown);
+  view().fail(kSlabinfo, ENOENT);
+  daemon_.poll(seconds(60));
+  EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kAbsent);
+}
+
 TEST_F(LinuxPollerTest, AnInterfaceThatGoesAwayAfterItWasUpIsDown) {
   daemon_.poll();
   view().fail(kSlabinfo, ENOENT);
