@@ -27,24 +27,29 @@ Result<void> of_source(const SourceReader& reader, Step step) {
 }  // namespace
 
 Result<void> open_source(SourceReader& reader, KernelView& view) {
-  return of_source(reader, [&] { return reader.descriptor->open(view, reader.raw); });
+  return of_source(reader, [&] { return reader.descriptor->steps.open(view, reader.raw, *reader.state); });
 }
 
 Result<void> read_source(SourceReader& reader, KernelView& view) {
   return of_source(reader, [&] {
     reader.raw.page_size = view.page_size();
     reader.raw.cpu_count = view.cpu_count();
-    return reader.descriptor->read(view, reader.raw);
+    return reader.descriptor->steps.read(view, reader.raw, *reader.state);
   });
+}
+
+Result<void> parse_source(SourceReader& reader) {
+  return of_source(reader, [&] { return reader.descriptor->steps.parse(reader.raw, *reader.state, reader.staging); });
 }
 
 Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation, Duplicates duplicates) {
   const SourceDescriptor& source = *reader.descriptor;
   return of_source(reader, [&]() -> Result<void> {
-    if (auto result = source.parse(reader.raw, reader.staging); !result) return result;
-    reader.raw.is_stale = reader.staging.is_incomplete();
-    reader.raw.parsed_cpu_count = reader.staging.cpu_count();
-    ++reader.raw.parse_count;
+    ReaderState& state = *reader.state;
+    if (auto result = source.steps.parse(reader.raw, state, reader.staging); !result) return result;
+    state.is_stale = reader.staging.is_incomplete();
+    state.parsed_cpu_count = reader.staging.cpu_count();
+    ++state.parse_count;
     if (source.allocator == Allocator::kUnknown) return {};  // statistics only: they stay in the staging
     if (duplicates == Duplicates::kFolded) reader.staging.fold_duplicates();
     const CommitScope scope{.source = source.name,

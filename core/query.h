@@ -14,15 +14,16 @@
 
 namespace memstat {
 
-/// One source with the buffers that it keeps from poll to poll. Thread safety: handed from one thread to another, whole.
+/// One source with the bytes and the state that it keeps from poll to poll. Thread safety: handed from one thread to another, whole.
 struct SourceReader {
   /// With the defaults of the source's options; of patterns, none.
-  explicit SourceReader(const SourceDescriptor& source) : descriptor(&source) {
-    for (const SourceOption& option : source.options) raw.options.push_back({.number = option.default_number});
+  explicit SourceReader(const SourceDescriptor& source) : descriptor(&source), state(source.steps.make_state()) {
+    for (const SourceOption& option : source.options) state->options.push_back({.number = option.default_number});
   }
 
   const SourceDescriptor* descriptor;
   RawBytes raw;
+  std::unique_ptr<ReaderState> state;  ///< Never null.
   Staging staging;
 };
 
@@ -37,6 +38,9 @@ enum class Duplicates {
   kEach,   ///< Each is a type of its own.
   kFolded  ///< libmemstat's way of a second query, see Staging::fold_duplicates.
 };
+
+/// Parses what was read into the staging. Allocates nothing in the steady state; no list is touched.
+Result<void> parse_source(SourceReader& reader);
 
 /// Parses what was read and commits it. On an error the list and all caller slots are as before.
 Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation,

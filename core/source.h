@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/buffer.h"
@@ -71,19 +73,75 @@ constexpr NodeFieldMask node_fields_of(std::span<const MetricOrigin> origins) {
   return figures_of<NodeField>(origins, MetricOrigin::Of::kNode);
 }
 
-/// Everything that one read of a source brought from the kernel; the only input of its parser.
-/// Kept from poll to poll, so that buffers are reused and a source may leave what it need not read again.
-/// Thread safety: none; handed from the reader thread to the poller and back.
+/// What reads of a source brought from the kernel, and nothing else; kept from poll to poll, so that buffers are reused and a
+/// source may leave what it need not read again. Thread safety: none; handed from the reader thread to the poller and back.
 struct RawBytes {
   static constexpr std::size_t kPartCount = 4;
-  std::array<Buffer, kPartCount> parts;    ///< What each part is, is the source's own business (see its file).
-  std::uint64_t page_size = 0;             ///< B, of the kernel read.
-  std::uint32_t cpu_count = 0;             ///< One more than the highest CPU present; see KernelView::cpu_count.
-  bool is_stale = true;                    ///< The last parse missed something in the kept parts: read them again.
+  std::array<Buffer, kPartCount> parts;  ///< What each part is, is the source's own business (see its file).
+  std::uint64_t page_size = 0;           ///< B, of the kernel read.
+  std::uint32_t cpu_count = 0;           ///< One more than the highest CPU present; see KernelView::cpu_count.
+};
+
+/// What a source knows besides the raw bytes. A source that has to remember something derives its own struct from it.
+/// Thread safety: as RawBytes, with which it goes from thread to thread.
+struct ReaderState {
+  ReaderState() = default;
+  ReaderState(const ReaderState&) = delete;
+  ReaderState& operator=(const ReaderState&) = delete;
+  virtual ~ReaderState() = default;
+
+  std::vector<SourceOptionValue> options;  ///< By place in the descriptor's options; as many as there are.
+  bool is_stale = true;                    ///< The last parse missed something that was kept: read it again.
   std::uint32_t parsed_cpu_count = 0;      ///< CPUs that the last parse found; 0: there was none.
   std::uint32_t parse_count = 0;           ///< Parses so far, modulo 2^32.
-  std::vector<SourceOptionValue> options;  ///< By place in the descriptor's options; as many as there are.
 };
+
+/// What can be done with a source. All four agree on the type of the state, see source_steps().
+struct SourceSteps {
+  /// A new state, for one reader.
+  std::unique_ptr<ReaderState> (*make_state)() = nullptr;
+  /// Called once, before privileges are dropped and before the first read: keeps open what needs privileges, and reads into
+  /// `raw` what must be read with them. Errors: kNotPresent when this kernel does not have the interface.
+  Result<void> (*open)(KernelView& view, RawBytes& raw, ReaderState& state) = nullptr;
+  /// Reads into `raw`. May block for as long as the kernel does. Errors: those of KernelView.
+  Result<void> (*read)(KernelView& view, RawBytes& raw, ReaderState& state) = nullptr;
+  /// Parses `raw` into `staging`, which it resets first. Pure, bounds-checked, no system call.
+  /// Errors: kVersion, kData with path and offset; kData also when there is no type at all.
+  Result<void> (*parse)(const RawBytes& raw, const ReaderState& state, Staging& staging) = nullptr;
+};
+
+namespace internal {
+
+template <typename State, auto kStep>
+Result<void> step_of_source(KernelView& view, RawBytes& raw, ReaderState& state) {
+  if constexpr (std::is_invocable_v<decltype(kStep), KernelView&, RawBytes&>) {
+    return kStep(view, raw);
+  } else {
+    return kStep(view, raw, static_cast<State&>(state));
+  }
+}
+
+template <typename State, auto kParse>
+Result<void> parse_of_source(const RawBytes& raw, const ReaderState& state, Staging& staging) {
+  if constexpr (std::is_invocable_v<decltype(kParse), const RawBytes&, Staging&>) {
+    return kParse(raw, staging);
+  } else {
+    return kParse(raw, static_cast<const State&>(state), staging);
+  }
+}
+
+}  // namespace internal
+
+/// The steps of a source from three functions: open(view, raw, State&), read(view, raw, State&) and parse(raw, const State&,
+/// staging), or without the state where one has no use for it. The compiler refuses functions that want different states.
+template <typename State, auto kOpen, auto kRead, auto kParse>
+constexpr SourceSteps source_steps() {
+  static_assert(std::is_base_of_v<ReaderState, State>);
+  return {.make_state = []() -> std::unique_ptr<ReaderState> { return std::make_unique<State>(); },
+          .open = internal::step_of_source<State, kOpen>,
+          .read = internal::step_of_source<State, kRead>,
+          .parse = internal::parse_of_source<State, kParse>};
+}
 
 /// Facts about one source, known before it is read.
 struct SourceDescriptor {
@@ -106,15 +164,7 @@ struct SourceDescriptor {
   /// Parts of the raw bytes that are of no use once they are committed, as bits: large ones go back to the system then.
   std::uint8_t spent_parts = 0;
   std::string_view notes;  ///< What to know: permissions, what stops working after privileges are dropped.
-
-  /// Called once, before privileges are dropped and before the first read: keeps open what needs privileges, and reads into
-  /// `raw` what must be read with them. Errors: kNotPresent when this kernel does not have the interface.
-  Result<void> (*open)(KernelView& view, RawBytes& raw);
-  /// Reads into `raw`. May block for as long as the kernel does. Errors: those of KernelView.
-  Result<void> (*read)(KernelView& view, RawBytes& raw);
-  /// Parses `raw` into `staging`, which it resets first. Pure, bounds-checked, no system call.
-  /// Errors: kVersion, kData with path and offset; kData also when there is no type at all.
-  Result<void> (*parse)(const RawBytes& raw, Staging& staging);
+  SourceSteps steps;
 };
 
 /// The sources of all targets that this program links, in alphabetical order. Generated by CMakeLists.txt, a table a

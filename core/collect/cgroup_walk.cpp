@@ -28,31 +28,6 @@ constexpr std::array<std::string_view, 3> kFiles1 = {"memory.limit_in_bytes", "m
 // Not on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
 constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"};
 
-/// Where the groups are, and what they have, since looking for what is not there costs an error each time. Found once; kept
-/// at the begin of the queue's buffer as two characters and the root's path.
-struct Hierarchy {
-  FixedPath root;
-  bool is_version_1 = false;
-  bool has_more = false;  ///< Version 1: kernel memory is accounted. Version 2: the root is a group, as in a container.
-};
-
-void keep(const Hierarchy& hierarchy, Buffer& queue) {
-  queue.clear();
-  queue.append(hierarchy.is_version_1 ? "1" : "2");
-  queue.append(hierarchy.has_more ? "+" : "-");
-  queue.append(hierarchy.root.view());
-  queue.append(kEnd);
-}
-
-bool is_kept(const Buffer& queue, Hierarchy& hierarchy) {
-  const std::string_view text = queue.view();
-  const std::size_t end = text.find('\0');
-  if (end == std::string_view::npos || end < 3 || !hierarchy.root.assign(text.substr(2, end - 2))) return false;
-  hierarchy.is_version_1 = text[0] == '1';
-  hierarchy.has_more = text[1] == '+';
-  return true;
-}
-
 /// Whether there is such a file. Errors other than kNotPresent are errors.
 Result<bool> is_there(KernelView& view, std::string_view folder, std::string_view file, Buffer& content) {
   FixedPath path;
@@ -70,31 +45,32 @@ bool has_word(std::string_view text, std::string_view wanted) {
   return false;
 }
 
-Result<void> found(KernelView& view, std::string_view root, bool is_version_1, Buffer& scratch, Hierarchy& hierarchy) {
-  if (!hierarchy.root.assign(root)) return system_error(root, ENAMETOOLONG);
-  const auto has_more = is_there(view, root, is_version_1 ? kKernelFiles1[0] : kPresence2, scratch);
+Result<void> found(KernelView& view, std::string_view root, bool is_version_1, ControlGroupState& state) {
+  ControlGroupHierarchy& hierarchy = state.hierarchy;
+  const auto has_more = is_there(view, root, is_version_1 ? kKernelFiles1[0] : kPresence2, state.file);
   if (!has_more) return has_more.error();
+  if (!hierarchy.root.assign(root)) return system_error(root, ENAMETOOLONG);
   hierarchy.is_version_1 = is_version_1;
   hierarchy.has_more = *has_more;
   return {};
 }
 
 /// The memory controller belongs to one hierarchy at a time, wherever that is mounted.
-Result<void> find_hierarchy(KernelView& view, const ControlGroupBuffers& buffers, Hierarchy& hierarchy) {
-  Buffer& scratch = buffers.scratch;
+Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
+  Buffer& scratch = state.file;
   constexpr std::string_view kUsual1 = "/sys/fs/cgroup/memory";
   auto is_it = is_there(view, kUsual1, kPresence1, scratch);
   if (!is_it) return is_it.error();
-  if (*is_it) return found(view, kUsual1, true, scratch, hierarchy);
+  if (*is_it) return found(view, kUsual1, true, state);
   // The second is systemd's place for version 2 beside version 1 ("hybrid").
   for (const std::string_view root : {kControlGroupFolder, std::string_view("/sys/fs/cgroup/unified")}) {
     is_it = is_there(view, root, "cgroup.controllers", scratch);
     if (!is_it) return is_it.error();
-    if (*is_it && has_word(scratch.view(), "memory")) return found(view, root, false, scratch, hierarchy);
+    if (*is_it && has_word(scratch.view(), "memory")) return found(view, root, false, state);
   }
   // Version 1 together with other controllers ("cpu,memory"), or a capture of groups of version 2 without the root's files.
-  if (auto listed = view.list_folders(kControlGroupFolder, buffers.folders); !listed) return listed;
-  std::string_view rest = buffers.folders.view();
+  if (auto listed = view.list_folders(kControlGroupFolder, state.folders); !listed) return listed;
+  std::string_view rest = state.folders.view();
   for (std::size_t end = rest.find('\0'); end != std::string_view::npos; end = rest.find('\0')) {
     FixedPath folder;
     const bool fits = folder.assign(kControlGroupFolder) && folder.append_component(rest.substr(0, end));
@@ -102,10 +78,10 @@ Result<void> find_hierarchy(KernelView& view, const ControlGroupBuffers& buffers
     if (!fits) continue;
     is_it = is_there(view, folder.view(), kPresence1, scratch);
     if (!is_it) return is_it.error();
-    if (*is_it) return found(view, folder.view(), true, scratch, hierarchy);
+    if (*is_it) return found(view, folder.view(), true, state);
     is_it = is_there(view, folder.view(), kPresence2, scratch);
     if (!is_it) return is_it.error();
-    if (*is_it) return found(view, kControlGroupFolder, false, scratch, hierarchy);
+    if (*is_it) return found(view, kControlGroupFolder, false, state);
   }
   return system_error(kControlGroupFolder, ENOENT,
                       "no control group with a memory controller is below this directory; hierarchies mounted "
@@ -122,22 +98,23 @@ Result<bool> has_memory_below(KernelView& view, std::string_view group, Buffer& 
 /// Reads the groups of one hierarchy into the bundle, level by level.
 class Walk {
  public:
-  Walk(KernelView& view, const ControlGroupBounds& bounds, const ControlGroupBuffers& buffers, const Hierarchy& hierarchy)
+  Walk(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state, Buffer& bundle)
       : view_(view),
         bounds_(bounds),
-        buffers_(buffers),
-        is_version_1_(hierarchy.is_version_1),
-        has_more_(hierarchy.has_more),
-        bundle_(buffers.bundle, buffers.scratch),
-        root_size_(hierarchy.root.size()) {
-    keep(hierarchy, buffers.queue);
-    (void)path_.assign(hierarchy.root.view());  // which came out of one
+        state_(state),
+        bundle_bytes_(bundle),
+        is_version_1_(state.hierarchy.is_version_1),
+        has_more_(state.hierarchy.has_more),
+        bundle_(bundle, state.file),
+        root_size_(state.hierarchy.root.size()) {
+    state.queue.clear();
+    (void)path_.assign(state.hierarchy.root.view());  // which came out of one
   }
 
   Result<void> run() {
     if (auto added = bundle_.add(path_.view(), is_version_1_ ? "1\n" : "2\n"); !added) return added;
-    Buffer& queue = buffers_.queue;
-    std::size_t next = queue.size();
+    Buffer& queue = state_.queue;
+    std::size_t next = 0;
     queue.append(kEnd);  // the root
     while (next < queue.size()) {
       const std::string_view rest = queue.view().substr(next);
@@ -202,7 +179,7 @@ class Walk {
 
   Result<Outcome> read_group() {
     if (is_root() && !is_version_1_ && !has_more_) return Outcome::kNone;
-    const std::size_t begin = buffers_.bundle.size();
+    const std::size_t begin = bundle_bytes_.size();
     bool is_refused = false;
     const std::string_view presence = is_version_1_ ? kPresence1 : kPresence2;
     const auto is_present = add_file(presence, is_refused);
@@ -227,17 +204,16 @@ class Walk {
     }
     if (is_complete) return Outcome::kRead;
     // A group that went away meanwhile leaves nothing; of one that is there, what cannot be read is left out.
-    const auto is_still_there = is_there(view_, path_.view(), presence, buffers_.scratch);
+    const auto is_still_there = is_there(view_, path_.view(), presence, state_.file);
     if (is_still_there && *is_still_there) return Outcome::kRead;
-    buffers_.bundle.resize(begin);
+    bundle_bytes_.resize(begin);
     if (is_still_there) return Outcome::kNone;
     if (is_still_there.error().code == ErrorCode::kPermission) return Outcome::kRefused;
     return is_still_there.error();
   }
 
   Result<void> queue_groups_below() {
-    Buffer& folders = buffers_.folders;
-    Buffer& scratch = buffers_.scratch;
+    Buffer& folders = state_.folders;
     if (auto listed = view_.list_folders(path_.view(), folders); !listed) {
       const bool is_refused = listed.error().code == ErrorCode::kPermission;
       if (is_root() || (!is_refused && listed.error().code != ErrorCode::kNotPresent)) return listed;
@@ -246,24 +222,23 @@ class Walk {
     }
     if (folders.empty()) return {};
     if (!is_version_1_) {
-      const auto has_memory = has_memory_below(view_, path_.view(), scratch);
+      const auto has_memory = has_memory_below(view_, path_.view(), state_.file);
       if (!has_memory) return has_memory.error();
       if (!*has_memory) return {};
     }
-    // Sorted, in the scratch, so that the first groups do not depend on the kernel's order.
+    // Sorted, so that the first groups do not depend on the kernel's order.
+    std::vector<std::string_view>& names = state_.names;
+    names.clear();
     std::string_view rest = folders.view();
-    const auto count = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\0'));
-    scratch.resize(count * sizeof(std::string_view));
-    auto* const names = reinterpret_cast<std::string_view*>(scratch.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      names[i] = rest.substr(0, rest.find('\0'));
-      rest.remove_prefix(names[i].size() + 1);
+    for (std::size_t end = rest.find('\0'); end != std::string_view::npos; end = rest.find('\0')) {
+      names.push_back(rest.substr(0, end));
+      rest.remove_prefix(end + 1);
     }
-    std::sort(names, names + count);
-    Buffer& queue = buffers_.queue;
-    const std::size_t queued = std::min(count, kMostVisits - visit_count_);
+    std::sort(names.begin(), names.end());
+    Buffer& queue = state_.queue;
+    const std::size_t queued = std::min(names.size(), kMostVisits - visit_count_);
     visit_count_ += queued;
-    left_out_ += count - queued;
+    left_out_ += names.size() - queued;
     for (std::size_t i = 0; i < queued; ++i) {
       queue.append(below_root());
       queue.append("/");
@@ -275,7 +250,8 @@ class Walk {
 
   KernelView& view_;
   const ControlGroupBounds& bounds_;
-  const ControlGroupBuffers& buffers_;
+  ControlGroupState& state_;
+  Buffer& bundle_bytes_;
   bool is_version_1_;
   bool has_more_;
   FileBundleWriter bundle_;
@@ -289,18 +265,18 @@ class Walk {
 
 }  // namespace
 
-Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, const ControlGroupBuffers& buffers) {
-  Hierarchy hierarchy;
-  if (is_kept(buffers.queue, hierarchy)) {
-    Walk walk(view, bounds, buffers, hierarchy);
+Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
+                                 Buffer& bundle) {
+  if (!state.hierarchy.root.empty()) {
+    Walk walk(view, bounds, state, bundle);
     auto result = walk.run();
     if (result ? walk.has_seen_any() : result.error().code != ErrorCode::kNotPresent) return result;
   }
   // The first time; or there are no groups any more, perhaps because they were mounted again.
-  buffers.queue.clear();
-  buffers.bundle.clear();
-  if (auto result = find_hierarchy(view, buffers, hierarchy); !result) return result;
-  return Walk(view, bounds, buffers, hierarchy).run();
+  state.hierarchy.root.truncate(0);
+  bundle.clear();
+  if (auto result = find_hierarchy(view, state); !result) return result;
+  return Walk(view, bounds, state, bundle).run();
 }
 
 }  // namespace memstat

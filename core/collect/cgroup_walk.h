@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/fixed_path.h"
 #include "core/base/result.h"
 #include "core/kernel/kernel_view.h"
 
@@ -25,21 +27,32 @@ struct ControlGroupBounds {
   const std::function<bool(std::string_view)>* matches = nullptr;
 };
 
-/// What the walk fills, kept by the caller from read to read so that the steady state allocates nothing.
-struct ControlGroupBuffers {
-  /// The result, for FileBundleReader. First a record with the path of the hierarchy's root and "1\n" or "2\n", its version;
-  /// then the files, group by group, with their paths below that root ("/user.slice/memory.current"); at last, as a sign
-  /// that nothing is missing, a record without name with the number of groups left out ("0\n").
-  Buffer& bundle;
-  Buffer& scratch;  ///< Scratch; contents unspecified.
-  Buffer& folders;  ///< Scratch; contents unspecified.
-  Buffer& queue;    ///< Begins with what is known of the hierarchy; empty: nothing yet.
+/// Where the groups are, and what they have, since looking for what is not there costs an error each time. Found once.
+/// Thread safety: a plain value.
+struct ControlGroupHierarchy {
+  FixedPath root;  ///< Empty: not known yet.
+  bool is_version_1 = false;
+  bool has_more = false;  ///< Version 1: kernel memory is accounted. Version 2: the root is a group, as in a container.
 };
 
-/// Reads all groups within the bounds, level by level, in each level by name. A group that goes away meanwhile is passed
-/// over; one that may not be read is left out, and counted. Errors: kNotPresent where no hierarchy has the memory
-/// controller, and those of KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the
-/// same buffers.
-Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, const ControlGroupBuffers& buffers);
+/// What a walk remembers, kept by the caller from read to read so that the steady state allocates nothing.
+/// Thread safety: none.
+struct ControlGroupState {
+  ControlGroupHierarchy hierarchy;
+  // Of one walk; what they hold between two is unspecified.
+  Buffer file;     ///< One file.
+  Buffer folders;  ///< Names below one group, each with a NUL.
+  Buffer queue;    ///< Groups to visit, each with a NUL.
+  std::vector<std::string_view> names;
+};
+
+/// Reads all groups within the bounds, level by level, in each level by name, into `bundle`, for FileBundleReader. First
+/// comes a record with the path of the hierarchy's root and "1\n" or "2\n", its version; then the files, group by group, with
+/// their paths below that root ("/user.slice/memory.current"); at last, as a sign that nothing is missing, a record without
+/// name with the number of groups left out ("0\n"). A group that goes away meanwhile is passed over; one that may not be read
+/// is left out, and counted. Errors: kNotPresent where no hierarchy has the memory controller, and those of KernelView, when
+/// the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
+Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
+                                 Buffer& bundle);
 
 }  // namespace memstat

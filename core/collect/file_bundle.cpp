@@ -2,6 +2,7 @@
 #include "core/collect/file_bundle.h"
 
 #include <array>
+#include <bit>
 #include <limits>
 
 #include "core/base/text.h"
@@ -16,12 +17,12 @@ constexpr std::size_t kPrefix = 2 * sizeof(std::uint32_t);
 Result<void> FileBundleWriter::add(std::string_view name, std::string_view content) {
   constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
   if (name.size() > kMost || content.size() > kMost) return data_error(name.substr(0, 200), kMost, "4 GiB or longer");
-  const std::array<std::uint32_t, 2> sizes{static_cast<std::uint32_t>(name.size()),
-                                           static_cast<std::uint32_t>(content.size())};
+  const auto prefix = std::bit_cast<std::array<char, kPrefix>>(
+      std::array{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(content.size())});
   // All or nothing, should there be no memory.
   if (const std::size_t size = bundle_.size() + kPrefix + name.size() + content.size(); size > bundle_.capacity())
     bundle_.reserve(2 * size);
-  bundle_.append({reinterpret_cast<const char*>(sizes.data()), kPrefix});
+  bundle_.append({prefix.data(), kPrefix});
   bundle_.append(name);
   bundle_.append(content);
   return {};

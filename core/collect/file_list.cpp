@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/file_list.h"
 
-#include <cerrno>
-#include <string>
 #include <utility>
-
-#include "core/base/text.h"
 
 namespace memstat {
 
-Result<void> list_file(KernelView& view, Finding finding, std::string_view path, Buffer& list) {
-  if (path.find('\n') != std::string_view::npos) return system_error(path.substr(0, path.find('\n')), ENOENT);
+Result<void> list_file(KernelView& view, Finding finding, std::string_view path, FileList& list) {
   if (finding == Finding::kWhenOpened) {
     if (auto result = view.keep_open(path); !result) return result;
   }
-  list.append(path);
-  list.append("\n");
+  list.emplace_back(path);
   return {};
 }
 
-Result<void> read_listed_files(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+Result<void> read_listed_files(KernelView& view, const FileList& list, FileBundleWriter& bundle,
                                bool (*is_error)(std::string_view path, ErrorCode code)) {
-  std::string_view path;
-  while (next_line(list, path)) {
+  for (const std::string& path : list) {
     if (auto result = bundle.add_file(view, path); !result && is_error(path, result.error().code)) return result;
   }
   return bundle.add(kEndOfListedFiles, "\n");
 }
 
 Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
-                              std::string_view needed, Buffer& scratch, Buffer& list) {
+                              std::string_view needed, Buffer& scratch, FileList& list) {
   list.clear();
   std::optional<Error> first;
   for (const std::string_view path : paths) {
@@ -48,29 +41,22 @@ Result<void> list_known_files(KernelView& view, Finding finding, std::span<const
 }
 
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
-                          Buffer& list) {
+                          FileList& list) {
   if (reads == 0 || reads % kReadsBetweenLooks != 0) return;
   std::size_t at = 0;
   for (const std::string_view path : paths) {
-    const std::string_view rest = list.view().substr(at);
-    const bool is_listed = rest.starts_with(path) && rest.substr(path.size()).starts_with('\n');
-    if (!is_listed) {
+    if (at == list.size() || list[at] != path) {
       if (!view.may_read(path) || !view.read_file(path, scratch)) continue;
-      const std::string behind(rest);
-      list.resize(at);
-      list.append(path);
-      list.append("\n");
-      list.append(behind);
+      list.emplace(list.begin() + static_cast<std::ptrdiff_t>(at), path);
     }
-    at += path.size() + 1;
+    ++at;
   }
 }
 
-Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle) {
+Result<void> read_known_files(KernelView& view, const FileList& list, std::string_view needed, FileBundleWriter& bundle) {
   std::optional<Error> first;
   bool is_empty = true;
-  std::string_view path;
-  while (next_line(list, path)) {
+  for (const std::string& path : list) {
     auto result = bundle.add_file(view, path);
     if (result) {
       is_empty = false;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Small files that a source finds once, in a directory whose content hardly ever changes, and reads together at every poll.
-// The list is text, a path a line, in a buffer that the source keeps among its raw bytes.
+// The list is part of the source's state.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/buffer.h"
 #include "core/collect/file_bundle.h"
@@ -14,12 +16,14 @@
 
 namespace memstat {
 
+/// Paths in the order in which they are read.
+using FileList = std::vector<std::string>;
+
 /// When files are found: a source that is being opened keeps them open, one that is read without having been opened may not.
 enum class Finding { kWhenOpened, kWhenRead };
 
-/// Appends `path` to `list`, unless the source is being opened and cannot keep it open (that error is returned). Paths with
-/// a newline are refused as kNotPresent.
-Result<void> list_file(KernelView& view, Finding finding, std::string_view path, Buffer& list);
+/// Appends `path` to `list`, unless the source is being opened and cannot keep it open (that error is returned).
+Result<void> list_file(KernelView& view, Finding finding, std::string_view path, FileList& list);
 
 /// Name of the record that ends the bundle of read_listed_files, so that a bundle that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedFiles = "end";
@@ -28,14 +32,14 @@ inline constexpr std::string_view kEndOfListedFiles = "end";
 /// from its path and the error's code, whether that error is returned or the file left out; without a figure that says so,
 /// only a file that is gone (kNotPresent) may be left out: a read that fails must show. Allocates nothing in the steady
 /// state.
-Result<void> read_listed_files(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+Result<void> read_listed_files(KernelView& view, const FileList& list, FileBundleWriter& bundle,
                                bool (*is_error)(std::string_view path, ErrorCode code));
 
 /// Fills `list` with those of `paths` that the kernel has, in their order: while the source is being opened those that can
 /// be kept open, else those that can be read now, or may be later. Errors: when there is none, that of the first; when
 /// `needed` cannot be had, its.
 Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
-                              std::string_view needed, Buffer& scratch, Buffer& list);
+                              std::string_view needed, Buffer& scratch, FileList& list);
 
 /// How many reads of a source lie between two looks for files that came with a module: 40 s at the default interval.
 inline constexpr std::uint32_t kReadsBetweenLooks = 4;
@@ -44,11 +48,11 @@ inline constexpr std::uint32_t kReadsBetweenLooks = 4;
 /// kReadsBetweenLooks-th read; `reads` are those before this one. Files that are still absent cost no allocation where the
 /// view's may_read costs none.
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
-                          Buffer& list);
+                          FileList& list);
 
 /// As read_listed_files, for independent files: one that has vanished (its module was unloaded) or is refused is
 /// skipped. Any other error is returned, and so is that of `needed`, and the first when nothing could be read.
-Result<void> read_known_files(KernelView& view, std::string_view list, std::string_view needed, FileBundleWriter& bundle);
+Result<void> read_known_files(KernelView& view, const FileList& list, std::string_view needed, FileBundleWriter& bundle);
 
 /// The content of each of `paths` in a bundle of these functions; nothing for one that is not in it. Quickest when both have
 /// the same order. False when the bundle was cut short. Requires as many contents as paths.

@@ -5,25 +5,23 @@
 
 namespace memstat {
 
-Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, Buffer& list) {
+Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, SysctlList& list) {
   if (auto result = view.read_sysctl(name, scratch, sizeof(std::uint64_t)); !result) {
     if (result.error().code == ErrorCode::kNotPresent) return {};
     return result;
   }
-  list.append(name);
-  list.append("\n");
+  list.emplace_back(name);
   return {};
 }
 
-Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+Result<void> read_listed_sysctls(KernelView& view, const SysctlList& list, FileBundleWriter& bundle,
                                  bool (*is_needed)(std::string_view name)) {
-  std::string_view name;
   bool has_any = list.empty();
-  while (next_line(list, name)) {
+  for (const std::string& name : list) {
     auto result = bundle.add_sysctl(view, name, sizeof(std::uint64_t));
     has_any = has_any || result.has_value();
     if (result) continue;
-    const bool is_last_hope = list.empty() && !has_any;
+    const bool is_last_hope = &name == &list.back() && !has_any;
     if (result.error().code != ErrorCode::kNotPresent || is_needed(name) || is_last_hope) return result;
   }
   return bundle.add(kEndOfListedSysctls, {});

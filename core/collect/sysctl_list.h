@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Single numbers out of sysctls, many of them at a time: which ones a kernel has is found once, and they are read together
-// at every poll. The list is text, a name a line, in a buffer that the source keeps among its raw bytes.
+// at every poll. The list is part of the source's state.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/buffer.h"
 #include "core/collect/file_bundle.h"
@@ -16,9 +18,12 @@
 
 namespace memstat {
 
+/// Names in the order in which they are read.
+using SysctlList = std::vector<std::string>;
+
 /// Appends `name` to `list` when this kernel has such a sysctl. Errors other than its absence are returned. `scratch` is
 /// overwritten.
-Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, Buffer& list);
+Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, SysctlList& list);
 
 /// Name of the record that ends the bundle of read_listed_sysctls, so that one that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedSysctls = "end";
@@ -26,7 +31,7 @@ inline constexpr std::string_view kEndOfListedSysctls = "end";
 /// Adds every sysctl of `list` to `bundle`, then the record kEndOfListedSysctls. One that is gone by now is left out, unless
 /// `is_needed` says that nothing goes without, or all are gone: that error is returned, and so is any other. Allocates
 /// nothing in the steady state.
-Result<void> read_listed_sysctls(KernelView& view, std::string_view list, FileBundleWriter& bundle,
+Result<void> read_listed_sysctls(KernelView& view, const SysctlList& list, FileBundleWriter& bundle,
                                  bool (*is_needed)(std::string_view name));
 
 /// `error`, which is of one sysctl of many, as one of `origin`: all of them, as the source's descriptor calls them.

@@ -26,7 +26,6 @@ constexpr std::string_view kSizeCount = "vm.malloc.zone_count";
 // Parts of RawBytes.
 constexpr std::size_t kStreamPart = 0;
 constexpr std::size_t kSizesPart = 1;    // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
-constexpr std::size_t kScratchPart = 2;  // an integer
 
 constexpr std::size_t kLongestName = 31;
 constexpr std::size_t kCheckTurns = 16;  // parses after which every record's unused slots were looked at again
@@ -100,7 +99,12 @@ void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& size
   }
 }
 
-Result<void> parse(const RawBytes& raw, Staging& staging) {
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  Buffer scratch;  ///< An integer.
+};
+
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   const std::string_view bytes = raw.parts[kStreamPart].view();
   staging.reset(kCpuFields, 0);
   const auto stream = StatisticsStream::open(kStream, bytes, kMallocStream.record_header);
@@ -108,14 +112,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
   // Should a slot beyond the highest CPU not be zero, there are more CPUs (once, and for good) rather than the figures
   // wrong.
-  std::uint32_t cpu_count = std::clamp(std::max(raw.cpu_count, raw.parsed_cpu_count), 1U, stream->cpu_slots());
-  const bool checks_all = raw.parsed_cpu_count == 0;
+  std::uint32_t cpu_count = std::clamp(std::max(raw.cpu_count, state.parsed_cpu_count), 1U, stream->cpu_slots());
+  const bool checks_all = state.parsed_cpu_count == 0;
   const CpuBlocks blocks = blocks_of(bytes);
   staging.reset(kCpuFields, cpu_count, blocks);
   staging.reserve(stream->count());
   for (std::size_t index = 0; index < stream->count(); ++index) {
     const std::size_t end = stream->block(index, stream->cpu_slots());
-    const bool checks = checks_all || index % kCheckTurns == raw.parse_count % kCheckTurns;
+    const bool checks = checks_all || index % kCheckTurns == state.parse_count % kCheckTurns;
     if (checks && first_nonzero(bytes.data(), stream->block(index, cpu_count), end) != end) {
       cpu_count = cpus_with_figures(bytes, *stream, cpu_count);
       staging.reset(kCpuFields, cpu_count, blocks);
@@ -132,8 +136,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  Buffer& scratch = raw.parts[kScratchPart];
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  Buffer& scratch = state.scratch;
   if (auto result = read_sysctl_stream(view, kMallocStream, raw.parts[kStreamPart], scratch); !result) return result;
   // FreeBSD 13.0 (10cb3979a9bd) brought vm.malloc.zone_sizes; before it the classes are powers of two from 16.
   // Shown by the captures of freebsd-15.0, which have it; a capture without it yields no size classes.
@@ -175,9 +179,7 @@ const SourceDescriptor freebsd_malloc{
     .origins = kOrigins,
     .spent_parts = 1U << kStreamPart,  // 15 MB and more, nearly all zeros
     .notes = "no privilege needed; sizes are those of the size class, requests above 64 KiB count whole pages",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

@@ -31,8 +31,6 @@ constexpr std::string_view kOrigin = "sysctl";
 
 // Parts of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kListPart = 2;
 
 enum Leaf : std::uint8_t {
   kOpenFiles,
@@ -280,11 +278,17 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
-  Buffer& list = raw.parts[kListPart];
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  SysctlList list;  ///< Sysctls to read; empty: not known yet.
+  Buffer scratch;  ///< One sysctl.
+};
+
+Result<void> find_sysctls(KernelView& view, State& state) {
+  SysctlList& list = state.list;
   list.clear();
   const auto find = [&](std::string_view name) -> Result<void> {
-    auto result = list_sysctl(view, name, raw.parts[kScratchPart], list);
+    auto result = list_sysctl(view, name, state.scratch, list);
     if (result) return result;
     list.clear();
     return as_error_of(kOrigin, result.error());
@@ -298,17 +302,17 @@ Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto result = find_sysctls(view, raw); !result) return result;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_sysctls(view, state); !result) return result;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle, [](std::string_view) { return false; });
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
+  auto result = read_listed_sysctls(view, state.list, bundle, [](std::string_view) { return false; });
   if (!result) return as_error_of(kOrigin, result.error());
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, raw); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
@@ -349,9 +353,7 @@ const SourceDescriptor freebsd_table{
         "no privilege needed; which sysctls the kernel has is found at start, so tables of modules that are loaded later "
         "are "
         "not among them; limits of mbufs are those of their zones",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

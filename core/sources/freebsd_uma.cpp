@@ -18,7 +18,6 @@ constexpr std::string_view kStream = kZoneStream.name;
 
 // Parts of RawBytes.
 constexpr std::size_t kStreamPart = 0;
-constexpr std::size_t kScratchPart = 1;  // an integer
 
 constexpr std::size_t kRecordHeader = kZoneStream.record_header;
 constexpr std::size_t kLongestName = 31;
@@ -105,8 +104,13 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  return read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], raw.parts[kScratchPart]);
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  Buffer scratch;  ///< An integer.
+};
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  return read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], state.scratch);
 }
 
 Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
@@ -148,9 +152,7 @@ const SourceDescriptor freebsd_uma{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes = "no privilege needed; bytes in use are items times the size that the caller asked for",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

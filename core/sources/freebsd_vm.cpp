@@ -54,8 +54,6 @@ constexpr std::string_view kOrigin = "sysctl vm";
 
 // Parts of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kListPart = 2;
 
 constexpr std::string_view kDomains = "vm.domain.";
 constexpr std::string_view kDomainStats = ".stats.";
@@ -415,9 +413,15 @@ bool is_needed(std::string_view name) {
   return name == kLeaves[kPageCount] || name == kLeaves[kFreeCount] || name.starts_with(kDomains);
 }
 
-Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
-  Buffer& list = raw.parts[kListPart];
-  Buffer& scratch = raw.parts[kScratchPart];
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  SysctlList list;  ///< Sysctls to read; empty: not known yet.
+  Buffer scratch;  ///< One sysctl.
+};
+
+Result<void> find_sysctls(KernelView& view, State& state) {
+  SysctlList& list = state.list;
+  Buffer& scratch = state.scratch;
   list.clear();
   const auto failed = [&list](const Error& error) {
     list.clear();
@@ -447,17 +451,17 @@ Result<void> find_sysctls(KernelView& view, RawBytes& raw) {
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto result = find_sysctls(view, raw); !result) return result;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_sysctls(view, state); !result) return result;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  auto result = read_listed_sysctls(view, raw.parts[kListPart].view(), bundle, is_needed);
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
+  auto result = read_listed_sysctls(view, state.list, bundle, is_needed);
   if (!result) return as_error_of(kOrigin, result.error());
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return find_sysctls(view, raw); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "pages of the queue x page size"},
@@ -510,9 +514,7 @@ const SourceDescriptor freebsd_vm{
         "read "
         "one after the other; only amd64 reports page tables and pv entries, elsewhere they are in wired_other; this kernel "
         "counts neither processes killed for want of memory nor failed allocations of pages",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

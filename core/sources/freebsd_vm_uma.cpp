@@ -19,16 +19,16 @@
 // machines.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/arithmetic.h"
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
-#include "core/collect/read_plan.h"
 #include "core/collect/sysctl_list.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/parse/statistics_stream.h"
@@ -43,26 +43,35 @@ constexpr std::string_view kPrefix = "vm.uma.";
 
 // Parts of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kPlanPart = 2;    // how many zones there were, as 32 bits; then what follows
-constexpr std::size_t kStreamPart = 3;  // vm.zone_stats
-constexpr std::size_t kPlanHeader = sizeof(std::uint32_t);
+constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 
-/// Records of the plan, and names of the bundle's records: a zone, whose leaves follow.
-enum PlanKind : std::uint8_t {
-  kZone,      ///< A PlannedZone, then the type's name.
-  kNode,      ///< Text: the zone's node; the leaves that follow are below it.
-  kLeaf,      ///< Text: what follows the node's name and a dot. It is read at every poll.
-  kKnown,     ///< Its value, as 64 bits, then as kLeaf: it does not change.
-  kInStream,  ///< Its place in the zone's record of vm.zone_stats, as 64 bits, then as kLeaf.
+/// One figure of a zone.
+struct PlannedLeaf {
+  enum class Kind : std::uint8_t {
+    kRead,      ///< It is read at every poll.
+    kKnown,     ///< Its value does not change.
+    kInStream,  ///< It stands in the zone's record of vm.zone_stats.
+  };
+  Kind kind;
+  std::uint64_t value;  ///< kKnown: the value; kInStream: the place in the record.
+  std::string leaf;     ///< What follows the node's name and a dot.
 };
-/// Where a zone is in vm.zone_stats, and the limit that it has there: when that changes, the plan is made again.
+
+/// A zone whose node is known.
 struct PlannedZone {
-  std::uint32_t index;
-  std::uint32_t limit;
+  std::uint32_t index;  ///< Its place in vm.zone_stats.
+  std::uint32_t limit;  ///< The one that it has there: when that changes, the plan is made again.
+  std::string name;
+  std::string prefix;  ///< Of its sysctls: "vm.uma.NODE.".
+  std::vector<PlannedLeaf> leaves;
 };
-constexpr std::size_t kPrefixSize = sizeof(std::uint64_t);
-static_assert(sizeof(PlannedZone) == kPrefixSize);
+
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  std::uint32_t zone_count = 0;   ///< Zones of vm.zone_stats when the plan was made.
+  std::vector<PlannedZone> plan;  ///< How the figures are read, in the order of vm.zone_stats; empty: not known yet.
+  Buffer scratch;                 ///< One sysctl.
+};
 
 constexpr std::string_view kZoneRecord = "zone";
 
@@ -255,25 +264,6 @@ Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeN
   return described;
 }
 
-/// A value of 64 bits before a text, as some records of the plan have it.
-template <typename T>
-void append_with_prefix(Buffer& plan, PlanKind kind, const T& prefix, std::string_view text) {
-  std::array<char, 256> record;
-  const std::size_t size = std::min(text.size(), record.size() - kPrefixSize);  // names of nodes and zones are shorter
-  std::memcpy(record.data(), &prefix, kPrefixSize);
-  text.copy(record.data() + kPrefixSize, size);
-  append_to_plan(plan, kind, {record.data(), kPrefixSize + size});
-}
-
-template <typename T>
-T take_prefix(std::string_view& text) {
-  T prefix{};
-  if (text.size() < kPrefixSize) return prefix;
-  std::memcpy(&prefix, text.data(), kPrefixSize);
-  text.remove_prefix(kPrefixSize);
-  return prefix;
-}
-
 /// Where a record of vm.zone_stats has the figure of a leaf of the only domain; 0: nowhere.
 std::size_t place_in_record(std::string_view leaf, bool has_limit) {
   if (leaf == "domain.0.nitems") return kZoneFreeAt;
@@ -288,34 +278,35 @@ bool has_one_domain(const TreeNode& node) {
   });
 }
 
-/// Writes down how the figures of one zone are read.
-Result<void> plan_zone(KernelView& view, const TreeNode& node, bool is_secondary, RawBytes& raw) {
-  Buffer& plan = raw.parts[kPlanPart];
-  Buffer& scratch = raw.parts[kScratchPart];
-  const std::string prefix = std::string(kPrefix) + std::string(node.name) + ".";
-  append_to_plan(plan, kNode, node.name);
+/// Plans how the figures of one zone are read.
+Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_secondary, Buffer& scratch, PlannedZone& zone) {
+  using Kind = PlannedLeaf::Kind;
   const bool is_in_stream = has_one_domain(node);
   bool has_limit = false;
+  const auto add = [&](Kind kind, std::string_view leaf, std::uint64_t value = 0) {
+    zone.leaves.push_back({.kind = kind, .value = value, .leaf = std::string(leaf)});
+  };
   const auto add_known = [&](std::string_view leaf) -> Result<void> {
-    if (auto result = view.read_sysctl(prefix + std::string(leaf), scratch, sizeof(std::uint64_t)); !result) return result;
+    const std::string name = zone.prefix + std::string(leaf);
+    if (auto result = view.read_sysctl(name, scratch, sizeof(std::uint64_t)); !result) return result;
     const auto value = sysctl_amount(scratch.view());
-    if (!value) return data_error(kTree, 0, prefix + std::string(leaf) + " is not a number");
+    if (!value) return data_error(kTree, 0, name + " is not a number");
     if (leaf == kLimit) has_limit = *value != 0;
-    append_with_prefix(plan, kKnown, *value, leaf);
+    add(Kind::kKnown, leaf, *value);
     return {};
   };
   // The limit first: whether there is one says how the others are read, and a zone without one has no sleepers either.
   if (std::find(node.leaves.begin(), node.leaves.end(), kLimit) != node.leaves.end()) {
     if (auto result = add_known(kLimit); !result) return result;
-    if (has_limit) append_to_plan(plan, kLeaf, kSleepers);
+    if (has_limit) add(Kind::kRead, kSleepers);
   }
   for (const std::string_view leaf : node.leaves) {
     if (leaf == kLimit || !is_wanted(leaf, is_secondary)) continue;
     const std::size_t place = is_in_stream ? place_in_record(leaf, has_limit) : 0;
     if (place != 0) {
-      append_with_prefix(plan, kInStream, std::uint64_t{place}, leaf);
+      add(Kind::kInStream, leaf, place);
     } else if (leaf != kPagesPerSlab && leaf != kEfficiency) {
-      append_to_plan(plan, kLeaf, leaf);
+      add(Kind::kRead, leaf);
     } else if (auto result = add_known(leaf); !result) {
       return result;
     }
@@ -323,11 +314,10 @@ Result<void> plan_zone(KernelView& view, const TreeNode& node, bool is_secondary
   return {};
 }
 
-/// Writes down which leaves of which nodes are read for which types, in the order of vm.zone_stats, so that types of one
-/// name are in the roster's order.
-Result<void> make_plan(KernelView& view, const StatisticsStream& stream, RawBytes& raw) {
-  Buffer& plan = raw.parts[kPlanPart];
-  plan.clear();
+/// Plans which leaves of which nodes are read for which types, in the order of vm.zone_stats, so that types of one name are in
+/// the roster's order. No plan is left on an error.
+Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::string_view bytes, State& state) {
+  state.plan.clear();
   std::vector<std::string> sysctls;
   if (auto result = view.list_sysctls(kTree, sysctls); !result) return result;
   const std::vector<TreeNode> nodes = nodes_of(sysctls);
@@ -335,7 +325,6 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, RawByte
   const auto described = describe(view, nodes, kegs);
   if (!described) return described.error();
 
-  const std::string_view bytes = raw.parts[kStreamPart].view();
   const auto u32 = [&](std::size_t zone, std::size_t at) { return load<std::uint32_t>(bytes, stream.record(zone) + at); };
   std::vector<ListedZone> zones;
   for (std::size_t i = 0; i < stream.count(); ++i) {
@@ -345,94 +334,107 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, RawByte
   }
   const std::vector<std::size_t> places = match_zone_nodes(zones, *described);
 
-  const std::uint32_t count = stream.count();
-  plan.append({reinterpret_cast<const char*>(&count), sizeof count});
+  std::vector<PlannedZone> plan;
   for (std::size_t i = 0; i < zones.size(); ++i) {
     if (places[i] == kNoZoneNode) continue;
-    append_with_prefix(plan, kZone, PlannedZone{.index = static_cast<std::uint32_t>(i), .limit = u32(i, kLimitAt)},
-                       zones[i].name);
+    const TreeNode& node = nodes[places[i]];
+    plan.push_back({.index = static_cast<std::uint32_t>(i),
+                    .limit = u32(i, kLimitAt),
+                    .name = std::string(zones[i].name),
+                    .prefix = std::string(kPrefix) + std::string(node.name) + ".",
+                    .leaves = {}});
     const bool is_secondary = (u32(i, kFlagsAt) & kSecondaryFlag) != 0;
-    if (auto result = plan_zone(view, nodes[places[i]], is_secondary, raw); !result) {
-      plan.clear();
-      return result;
-    }
+    if (auto result = plan_leaves(view, node, is_secondary, state.scratch, plan.back()); !result) return result;
   }
-  if (plan.size() > kPlanHeader) return {};
-  plan.clear();
-  return system_error(kTree, ENOENT, "none of its nodes is a zone of vm.zone_stats");
+  if (plan.empty()) return system_error(kTree, ENOENT, "none of its nodes is a zone of vm.zone_stats");
+  state.plan = std::move(plan);
+  state.zone_count = stream.count();
+  return {};
 }
 
-/// Reads what the plan says into the bundle. kNotPresent when the kernel has other zones by now, or other limits.
-Result<void> read_plan(KernelView& view, const StatisticsStream& stream, RawBytes& raw) {
-  const auto changed = [] { return system_error(kTree, ENOENT, "a zone has changed"); };
-  const bool wants_all = view.wants_whole_polls();
-  const std::string_view bytes = raw.parts[kStreamPart].view();
-  if (load<std::uint32_t>(raw.parts[kPlanPart].view(), 0) != stream.count()) return changed();
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  Buffer& scratch = raw.parts[kScratchPart];
-  FixedPath path;
-  std::size_t node_end = 0;
-  std::size_t record = 0;
-  const auto read_leaf = [&](std::string_view leaf) -> Result<void> {
-    path.truncate(node_end);
-    if (!path.append(leaf)) return system_error(kTree, ENAMETOOLONG);
-    return view.read_sysctl(path.view(), scratch, sizeof(std::uint64_t));
-  };
-  for (FilePlanWalk plan(raw.parts[kPlanPart], kPlanHeader); plan.next();) {
-    std::string_view text = plan.text();
-    if (plan.kind() == kZone) {
-      const auto zone = take_prefix<PlannedZone>(text);
-      const auto name = stream.record_name(zone.index);
-      if (!name || *name != text) return changed();
-      record = stream.record(zone.index);
-      if (load<std::uint32_t>(bytes, record + kLimitAt) != zone.limit) return changed();
-      if (auto result = bundle.add(kZoneRecord, text); !result) return result;
-      continue;
-    }
-    if (plan.kind() == kNode) {
-      if (!path.assign(kPrefix) || !path.append(text) || !path.append(".")) return system_error(kTree, ENAMETOOLONG);
-      node_end = path.size();
-      continue;
-    }
-    if (plan.kind() == kLeaf) {
-      if (auto result = read_leaf(text); !result) {
-        if (text == kSleepers && result.error().code == ErrorCode::kNotPresent) continue;
-        return result;
+/// Reads what the plan says into the bundle. Thread safety: none.
+class PlanReader {
+ public:
+  PlanReader(KernelView& view, const StatisticsStream& stream, RawBytes& raw, State& state)
+      : view_(view),
+        stream_(stream),
+        bytes_(raw.parts[kStreamPart].view()),
+        state_(state),
+        bundle_(raw.parts[kBundlePart], state.scratch),
+        wants_all_(view.wants_whole_polls()) {}
+
+  /// kNotPresent when the kernel has other zones by now, or other limits.
+  Result<void> run() {
+    if (state_.zone_count != stream_.count()) return changed();
+    for (const PlannedZone& zone : state_.plan) {
+      const auto name = stream_.record_name(zone.index);
+      if (!name || *name != zone.name) return changed();
+      const std::size_t record = stream_.record(zone.index);
+      if (load<std::uint32_t>(bytes_, record + kLimitAt) != zone.limit) return changed();
+      if (auto result = bundle_.add(kZoneRecord, zone.name); !result) return result;
+      if (!path_.assign(zone.prefix)) return system_error(kTree, ENAMETOOLONG);
+      for (const PlannedLeaf& leaf : zone.leaves) {
+        if (auto result = add(leaf, zone.prefix.size(), record); !result) return result;
       }
-      if (auto result = bundle.add(text, scratch.view()); !result) return result;
-      continue;
     }
-    auto value = take_prefix<std::uint64_t>(text);
-    if (wants_all) {
-      if (auto result = read_leaf(text); !result) return result;
-    }
-    if (plan.kind() == kInStream) value = load<std::uint32_t>(bytes, record + static_cast<std::size_t>(value));
-    if (auto result = bundle.add(text, {reinterpret_cast<const char*>(&value), sizeof value}); !result) return result;
+    return bundle_.add(kEndOfListedSysctls, {});
   }
-  return bundle.add(kEndOfListedSysctls, {});
-}
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  Buffer& plan = raw.parts[kPlanPart];
-  if (auto result = read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], raw.parts[kScratchPart]); !result) {
+ private:
+  static Result<void> changed() { return system_error(kTree, ENOENT, "a zone has changed"); }
+
+  Result<void> read_leaf(std::string_view leaf, std::size_t prefix_size) {
+    path_.truncate(prefix_size);
+    if (!path_.append(leaf)) return system_error(kTree, ENAMETOOLONG);
+    return view_.read_sysctl(path_.view(), state_.scratch, sizeof(std::uint64_t));
+  }
+
+  Result<void> add(const PlannedLeaf& leaf, std::size_t prefix_size, std::size_t record) {
+    const bool is_read = leaf.kind == PlannedLeaf::Kind::kRead;
+    if (is_read || wants_all_) {
+      if (auto result = read_leaf(leaf.leaf, prefix_size); !result) {
+        const bool is_done_without = is_read && leaf.leaf == kSleepers && result.error().code == ErrorCode::kNotPresent;
+        return is_done_without ? Result<void>() : result;
+      }
+    }
+    if (is_read) return bundle_.add(leaf.leaf, state_.scratch.view());
+    const bool is_in_stream = leaf.kind == PlannedLeaf::Kind::kInStream;
+    const std::uint64_t value =
+        is_in_stream ? load<std::uint32_t>(bytes_, record + static_cast<std::size_t>(leaf.value)) : leaf.value;
+    const auto number = std::bit_cast<std::array<char, sizeof value>>(value);  // as the sysctl would have it
+    return bundle_.add(leaf.leaf, {number.data(), number.size()});
+  }
+
+  KernelView& view_;
+  const StatisticsStream& stream_;
+  std::string_view bytes_;
+  State& state_;
+  FileBundleWriter bundle_;
+  bool wants_all_;
+  FixedPath path_;
+};
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (auto result = read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], state.scratch); !result) {
     return of_tree(result.error());
   }
-  const auto stream = StatisticsStream::open(kZoneStream.name, raw.parts[kStreamPart].view(), kZoneStream.record_header);
+  const std::string_view bytes = raw.parts[kStreamPart].view();
+  const auto stream = StatisticsStream::open(kZoneStream.name, bytes, kZoneStream.record_header);
   if (!stream) return of_tree(stream.error());
-  if (plan.size() > kPlanHeader) {
-    auto result = read_plan(view, *stream, raw);
+  if (!state.plan.empty()) {
+    auto result = PlanReader(view, *stream, raw, state).run();
     if (result) return result;
     if (result.error().code != ErrorCode::kNotPresent) return of_tree(result.error());
     // A zone is gone, and another one may have come.
   }
-  auto result = make_plan(view, *stream, raw);
-  if (result) result = read_plan(view, *stream, raw);
+  auto result = make_plan(view, *stream, bytes, state);
+  if (result) result = PlanReader(view, *stream, raw, state).run();
   if (result) return result;
-  if (result.error().code == ErrorCode::kNotPresent) plan.clear();
+  if (result.error().code == ErrorCode::kNotPresent) state.plan.clear();
   return of_tree(result.error());
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
+Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(view, raw, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kSleepers, "limit.sleepers, of zones with a limit"},
@@ -460,9 +462,7 @@ const SourceDescriptor freebsd_vm_uma{
         "no privilege needed; FreeBSD 13.0 and later; for zones with a limit the bytes by node are what the keg really has, "
         "where held bytes are computed from items; zones whose names make the same node of the tree have none of these "
         "figures",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

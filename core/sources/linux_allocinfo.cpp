@@ -35,7 +35,6 @@ constexpr std::string_view kFile = "/proc/allocinfo";
 constexpr std::string_view kSwitch = "/proc/sys/vm/mem_profiling";
 // Parts of RawBytes.
 constexpr std::size_t kTextPart = 0;
-constexpr std::size_t kSwitchPart = 1;  // is never parsed; empty: cannot be read
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount};
 constexpr std::uint64_t kFirstNegative = std::uint64_t{1} << 63U;
@@ -203,16 +202,20 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  bool has_switch = false;  ///< The switch could be read at the start.
+  Buffer scratch;           ///< What it says.
+};
+
 /// Whether the kernel says that it counts nothing. A kernel whose switch could not be read at the start shows it by the file
 /// alone, and is not asked again: every failed read would have to be put into words.
-bool is_switched_off(KernelView& view, Buffer& text) {
-  if (text.empty()) return false;
-  if (!view.read_file(kSwitch, text)) text.assign("?");
-  return trim(text.view()) == "0";
+bool is_switched_off(KernelView& view, State& state) {
+  return state.has_switch && view.read_file(kSwitch, state.scratch) && trim(state.scratch.view()) == "0";
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (!is_switched_off(view, raw.parts[kSwitchPart])) return view.read_file(kFile, raw.parts[kTextPart]);
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (!is_switched_off(view, state)) return view.read_file(kFile, raw.parts[kTextPart]);
   Error error;
   error.code = ErrorCode::kNotPresent;
   error.path = kFile;
@@ -222,11 +225,10 @@ Result<void> read(KernelView& view, RawBytes& raw) {
   return error;
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) {
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = keep_root_only_open(view, kFile); !result) return result;
-  Buffer& text = raw.parts[kSwitchPart];
-  if (!view.keep_open(kSwitch) || !view.read_file(kSwitch, text)) text.clear();
-  return read(view, raw);  // the first read is the dearest: the buffer grows to its size
+  state.has_switch = view.keep_open(kSwitch) && view.read_file(kSwitch, state.scratch) && !state.scratch.empty();
+  return read(view, raw, state);  // the first read is the dearest: the buffer grows to its size
 }
 
 constexpr MetricOrigin kOrigins[] = {
@@ -266,9 +268,7 @@ const SourceDescriptor linux_allocinfo{
         "and "
         "\"not accurate\" where the kernel says that it missed some; the page has the functions with most bytes only (top, "
         "min_bytes); the memory is also that of slab, page and vmalloc types: do not add it to theirs",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

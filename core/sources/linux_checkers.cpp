@@ -102,14 +102,10 @@ static_assert(std::size(kPaths) == kFileCount);
 using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
 constexpr std::string_view kSlabFolder = "/sys/kernel/slab";
-constexpr std::string_view kSlabHeading = "caches ";
 constexpr std::string_view kSlabChecks[] = {"sanity_checks", "red_zone", "poison", "store_user"};
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kListPart = 2;
-constexpr std::size_t kSlabPart = 3;
 
 constexpr std::string_view kKfenceName = "kfence";
 
@@ -186,28 +182,6 @@ Result<void> parse_kfence(const Contents& contents, Staging& staging) {
   return {};
 }
 
-/// Counts the caches by check. See the head of the file for the text.
-Result<void> parse_slab_checks(std::string_view text, Staging& staging) {
-  if (text.empty()) return {};
-  std::array<std::uint64_t, std::size(kSlabChecks)> counts{};
-  std::string_view rest = text;
-  std::string_view line;
-  std::string_view check;
-  if (!text.ends_with('\n') || !text.starts_with(kSlabHeading)) {
-    return data_error(kSlabFolder, text.size(), "the data of the caches ends early");
-  }
-  next_line(rest, line);
-  while (next_line(rest, line)) {
-    while (next_word(line, check)) {
-      for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += kSlabChecks[i] == check ? 1 : 0;
-    }
-  }
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0) staging.statistics().add(kSlabDebugCaches, counts[i], {kSlabChecks[i]});
-  }
-  return {};
-}
-
 /// The number that a file consists of, into `number` if there is the file.
 Result<void> parse_number(const Contents& contents, File file, std::optional<std::uint64_t>& number) {
   if (!contents[file]) return {};
@@ -216,7 +190,15 @@ Result<void> parse_number(const Contents& contents, File file, std::optional<std
   return {};
 }
 
-Result<void> parse(const RawBytes& raw, Staging& staging) {
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  FileList list;  ///< Files to read; empty: not known yet.
+  bool has_read_caches = false;
+  std::array<std::uint64_t, std::size(kSlabChecks)> caches_with_check{};
+  Buffer scratch;  ///< One file.
+};
+
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
   Contents contents;
@@ -235,53 +217,47 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (warnings) statistics.add(kKernelReports, *warnings, {"warning"});
   if (oopses) statistics.add(kKernelReports, *oopses, {"oops"});
   if (auto result = parse_kfence(contents, staging); !result) return result;
-  return parse_slab_checks(raw.parts[kSlabPart].view(), staging);
+  for (std::size_t i = 0; i < std::size(kSlabChecks); ++i) {
+    if (state.caches_with_check[i] != 0) statistics.add(kSlabDebugCaches, state.caches_with_check[i], {kSlabChecks[i]});
+  }
+  return {};
 }
 
-/// Adds a line with the checks that a cache has on, if it has any.
-void add_checks(KernelView& view, const std::string& cache, Buffer& scratch, Buffer& out) {
-  bool has_any = false;
-  for (const std::string_view check : kSlabChecks) {
-    const std::string path = std::string(kSlabFolder) + "/" + cache + "/" + std::string(check);
-    if (!view.read_file(path, scratch) || trim(scratch.view()) != "1") continue;
-    out.append(check);
-    out.append(" ");
-    has_any = true;
+/// Counts the checks that a cache has on.
+void count_checks(KernelView& view, const std::string& cache, State& state) {
+  for (std::size_t i = 0; i < std::size(kSlabChecks); ++i) {
+    const std::string path = std::string(kSlabFolder) + "/" + cache + "/" + std::string(kSlabChecks[i]);
+    if (view.read_file(path, state.scratch) && trim(state.scratch.view()) == "1") ++state.caches_with_check[i];
   }
-  if (has_any) out.append("\n");
 }
 
 /// Reads what checks all caches have, once. A kernel without CONFIG_SLUB_DEBUG has none of the files, one with SLAB (before
 /// 6.8) not the directory: nothing is on there.
-void read_slab_checks(KernelView& view, RawBytes& raw) {
-  Buffer& out = raw.parts[kSlabPart];
-  if (!out.empty()) return;
+void read_slab_checks(KernelView& view, State& state) {
+  if (state.has_read_caches) return;
+  state.has_read_caches = true;
   std::vector<std::string> caches;
-  if (!view.list_directory(kSlabFolder, caches)) caches.clear();
-  out.append(kSlabHeading);
-  out.append(std::to_string(caches.size()));
-  out.append("\n");
+  if (!view.list_directory(kSlabFolder, caches)) return;
   for (const std::string& cache : caches) {
-    if (view.read_link(std::string(kSlabFolder) + "/" + cache)) continue;
-    add_checks(view, cache, raw.parts[kScratchPart], out);
+    if (!view.read_link(std::string(kSlabFolder) + "/" + cache)) count_checks(view, cache, state);
   }
 }
 
-Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
-  auto result = list_known_files(view, finding, kPaths, kPaths[kTainted], raw.parts[kScratchPart], raw.parts[kListPart]);
-  if (result) read_slab_checks(view, raw);
+Result<void> find_files(KernelView& view, Finding finding, State& state) {
+  auto result = list_known_files(view, finding, kPaths, kPaths[kTainted], state.scratch, state.list);
+  if (result) read_slab_checks(view, state);
   return result;
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  return read_known_files(view, raw.parts[kListPart].view(), kPaths[kTainted], bundle);
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
+  return read_known_files(view, state.list, kPaths[kTainted], bundle);
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {kCheckerBugs, "total bugs of kfence/stats"},
@@ -311,9 +287,7 @@ const SourceDescriptor linux_checkers{
     .notes =
         "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; the slab "
         "caches' checks are those when the daemon started; a taint stays until the machine is started anew",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

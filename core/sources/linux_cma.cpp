@@ -29,8 +29,6 @@ constexpr std::string_view kMeminfo = "/proc/meminfo";
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kListPart = 2;
 
 constexpr std::string_view kNeeded = "/alloc_pages_success";
 constexpr std::string_view kFiles[] = {kNeeded, "/alloc_pages_fail", "/release_pages_success", "/total_pages",
@@ -130,7 +128,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 Error of_folder(const Error& error) { return system_error(kFolder, error.system_errno, error.path); }
 
 /// Lists the files of every area.
-Result<void> find_areas(KernelView& view, Finding finding, Buffer& list) {
+Result<void> find_areas(KernelView& view, Finding finding, FileList& list) {
   std::vector<std::string> areas;
   if (auto result = view.list_directory(kFolder, areas); !result) return of_folder(result.error());
   if (areas.empty()) return system_error(kFolder, ENOENT, "this machine has no area of contiguous memory");
@@ -143,8 +141,14 @@ Result<void> find_areas(KernelView& view, Finding finding, Buffer& list) {
   return {};
 }
 
-Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
-  Buffer& list = raw.parts[kListPart];
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  FileList list;   ///< Files to read; empty: not known yet.
+  Buffer scratch;  ///< One file.
+};
+
+Result<void> find_files(KernelView& view, Finding finding, State& state) {
+  FileList& list = state.list;
   list.clear();
   std::vector<std::string> names;
   // Asked of the directory above, so that an error of the directory itself is not taken for its absence.
@@ -164,20 +168,20 @@ Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
   return list_file(view, finding, kMeminfo, list);
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   const auto is_error = [](std::string_view path, ErrorCode code) {
     return code != ErrorCode::kNotPresent || path == kMeminfo || path.ends_with(kNeeded);
   };
-  auto result = read_listed_files(view, raw.parts[kListPart].view(), bundle, is_error);
+  auto result = read_listed_files(view, state.list, bundle, is_error);
   if (!result && result.error().system_errno != 0) return of_folder(result.error());
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes,
@@ -206,9 +210,7 @@ const SourceDescriptor linux_cma{
         "needs no privilege; a type is an area, bytes are what drivers hold of it and failures count pages; without "
         "CMA_SYSFS "
         "there is one type \"all areas\" from /proc/meminfo, whose bytes contain pages lent to processes",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

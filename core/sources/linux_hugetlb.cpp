@@ -52,8 +52,6 @@ constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kListPart = 2;
 
 constexpr std::string_view kNeeded = "/nr_hugepages";
 constexpr std::string_view kPoolFiles[] = {"/nr_hugepages", "/free_hugepages", "/resv_hugepages", "/surplus_hugepages",
@@ -216,9 +214,15 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  FileList list;   ///< Files to read; empty: not known yet.
+  Buffer scratch;  ///< One file.
+};
+
 /// Lists the files of every pool; those of nodes, which all kernels with NUMA have, are left out where they are not.
-Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
-  Buffer& list = raw.parts[kListPart];
+Result<void> find_files(KernelView& view, Finding finding, State& state) {
+  FileList& list = state.list;
   list.clear();
   std::vector<std::string> pools;
   if (auto result = view.list_directory(kFolder, pools); !result) return result;
@@ -248,22 +252,22 @@ Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   const auto is_error = [](std::string_view path, ErrorCode code) {
     return code != ErrorCode::kNotPresent || (path.starts_with(kPools) && path.ends_with(kNeeded));
   };
-  auto result = read_listed_files(view, raw.parts[kListPart].view(), bundle, is_error);
+  auto result = read_listed_files(view, state.list, bundle, is_error);
   if (!result && result.error().system_errno != 0) {
     return system_error(kFolder, result.error().system_errno, result.error().path);
   }
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "(nr_hugepages - free_hugepages) x page size"},
@@ -295,9 +299,7 @@ const SourceDescriptor linux_hugetlb{
         "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "
         "failed "
         "allocations of surplus pages are counted by linux_page; nodes that are plugged in later are seen after a restart",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

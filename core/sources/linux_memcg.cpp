@@ -101,9 +101,6 @@ constexpr SystemMetric kMemcgGroupsLeftOut{
 
 constexpr std::string_view kFolder = kControlGroupFolder;
 constexpr std::size_t kBundlePart = 0;  // of RawBytes
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kFoldersPart = 2;
-constexpr std::size_t kQueuePart = 3;
 
 enum Option : std::size_t { kDepth, kGroups, kMostGroups, kParts };
 constexpr SourceOption kOptions[] = {
@@ -128,22 +125,23 @@ constexpr SourceOption kOptions[] = {
      .help = "whether memory.stat is read, for which the kernel adds up what its CPUs have counted"},
 };
 
-std::uint64_t number_of(const RawBytes& raw, Option option) {
-  return option < raw.options.size() ? raw.options[option].number : kOptions[option].default_number;
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  ControlGroupState walk;
+};
+
+std::uint64_t number_of(const ReaderState& state, Option option) {
+  return option < state.options.size() ? state.options[option].number : kOptions[option].default_number;
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const ControlGroupBounds bounds{
-      .depth = number_of(raw, kDepth),
-      .most_groups = number_of(raw, kMostGroups),
-      .has_parts = number_of(raw, kParts) != 0,
-      .matches = kGroups < raw.options.size() ? &raw.options[kGroups].matches : nullptr,
+      .depth = number_of(state, kDepth),
+      .most_groups = number_of(state, kMostGroups),
+      .has_parts = number_of(state, kParts) != 0,
+      .matches = kGroups < state.options.size() ? &state.options[kGroups].matches : nullptr,
   };
-  return read_control_groups(view, bounds,
-                             {.bundle = raw.parts[kBundlePart],
-                              .scratch = raw.parts[kScratchPart],
-                              .folders = raw.parts[kFoldersPart],
-                              .queue = raw.parts[kQueuePart]});
+  return read_control_groups(view, bounds, state.walk, raw.parts[kBundlePart]);
 }
 
 /// Any limit from here on is none: version 1 prints the most pages that a counter holds as bytes, which is 2^63 rounded down
@@ -432,7 +430,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return Parser(raw.parts[kBundlePart].view(), staging).run();
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
+Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(view, raw, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory.current (v1: memory.usage_in_bytes)"},
@@ -472,9 +470,7 @@ const SourceDescriptor linux_memcg{
         "(memory.high is memstat_memcg_high_bytes), sleeps are the times that it hit a bound, failures that it was out of "
         "memory (v1: processes killed, in the group itself); hierarchies are found below /sys/fs/cgroup only; about 15 us a "
         "group, of which reading memory.stat, with parts on, can take milliseconds where hundreds of CPUs have counted",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

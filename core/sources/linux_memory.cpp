@@ -55,11 +55,21 @@ constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kVmstatPart = 1;
 constexpr std::size_t kFilesPart = 2;  // the files of the list
-constexpr std::size_t kListPart = 3;   // one of kStacks* as the first line, then the list
 
-constexpr std::string_view kStacksMapped = "stacks are vmalloc areas\n";
-constexpr std::string_view kStacksPages = "stacks are pages\n";
-constexpr std::string_view kStacksUnknown = "stacks are unknown\n";
+/// Where this kernel has the stacks of its threads.
+enum class Stacks : std::uint8_t {
+  kNotAsked,
+  kUnknown,  ///< /proc/vmallocinfo cannot be read.
+  kMapped,   ///< Areas of vmalloc.
+  kPages,
+};
+
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  Stacks stacks = Stacks::kNotAsked;  ///< kNotAsked: nor are the files known.
+  FileList list;                      ///< Files to read.
+  Buffer scratch;                     ///< One file.
+};
 
 using Amount = std::optional<std::uint64_t>;  // B; nothing: not told
 
@@ -247,9 +257,9 @@ Files parse_files(std::string_view bundle) {
 }
 
 /// Whether VmallocUsed contains the kernel stacks.
-bool are_stacks_mapped(std::string_view list, Amount vmalloc, Amount stacks) {
-  if (list.starts_with(kStacksMapped)) return true;
-  if (list.starts_with(kStacksPages)) return false;
+bool are_stacks_mapped(Stacks known, Amount vmalloc, Amount stacks) {
+  if (known == Stacks::kMapped) return true;
+  if (known == Stacks::kPages) return false;
   // Who may not read the areas knows that much: they cannot be in there when they are more.
   return vmalloc.value_or(0) >= stacks.value_or(0);
 }
@@ -265,7 +275,7 @@ Amount unmapped_pages(const std::array<KeyedNumber, kLineCount>& lines, Amount i
   return lists;
 }
 
-void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& lines, Accounts& accounts) {
+void add_parts(const RawBytes& raw, Stacks stacks, const std::array<KeyedNumber, kLineCount>& lines, Accounts& accounts) {
   std::array<KeyedNumber, kCounterCount> counters = wanted(kCounters);
   // A file that ends early or has something else for a number gives no value.
   const std::string_view vmstat = raw.parts[kVmstatPart].view();
@@ -290,7 +300,7 @@ void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& l
   accounts.add("kernel_stacks", line(kKernelStack));
   // Always 0 before 5.3, though no kernel runs without such areas.
   const Amount vmalloc = line(kVmallocUsed).value_or(0) != 0 ? line(kVmallocUsed) : std::nullopt;
-  const bool is_mapped = are_stacks_mapped(raw.parts[kListPart].view(), vmalloc, line(kKernelStack));
+  const bool is_mapped = are_stacks_mapped(stacks, vmalloc, line(kKernelStack));
   accounts.add("vmalloc", is_mapped ? without(vmalloc, line(kKernelStack)) : vmalloc);
   accounts.add("page_tables", line(kPageTables));
   accounts.add("secondary_page_tables", line(kSecPageTables));
@@ -324,7 +334,7 @@ void add_parts(const RawBytes& raw, const std::array<KeyedNumber, kLineCount>& l
   if (sockets) accounts.add_if_told("sockets", std::min(*sockets, unheld));
 }
 
-Result<void> parse(const RawBytes& raw, Staging& staging) {
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view text = raw.parts[kMeminfoPart].view();
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
@@ -342,26 +352,26 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     staging.statistics().add(kAvailableBytes, *available);
   }
   Accounts accounts(staging.statistics());
-  add_parts(raw, lines, accounts);
+  add_parts(raw, state.stacks, lines, accounts);
   accounts.finish(*lines[kMemTotal].value, *lines[kMemFree].value);
   return {};
 }
 
-/// One of kStacks*: whether the areas of /proc/vmallocinfo are those of threads, too.
-std::string_view kind_of_stacks(std::string_view vmallocinfo) {
+/// Whether the areas of /proc/vmallocinfo are those of threads, too.
+Stacks kind_of_stacks(std::string_view vmallocinfo) {
   // Who asked for the area of a stack; _do_fork until 5.9.
   for (const std::string_view caller : {" kernel_clone+0x", " fork_idle+0x", " _do_fork+0x", " copy_process+0x",
                                         " dup_task_struct+0x", " alloc_thread_stack_node+0x"}) {
-    if (vmallocinfo.find(caller) != std::string_view::npos) return kStacksMapped;
+    if (vmallocinfo.find(caller) != std::string_view::npos) return Stacks::kMapped;
   }
-  return kStacksPages;
+  return Stacks::kPages;
 }
 
 /// Finds what this kernel has besides meminfo and vmstat. What cannot be had is a part that is missing, never an error.
-void find_files(KernelView& view, Finding finding, RawBytes& raw) {
-  Buffer& list = raw.parts[kListPart];
-  Buffer scratch;  // not one of the parts, which would keep room for it
-  list.assign(view.read_file(kVmallocinfo, scratch) ? kind_of_stacks(scratch.view()) : kStacksUnknown);
+void find_files(KernelView& view, Finding finding, State& state) {
+  FileList& list = state.list;
+  Buffer areas_text;  // not the scratch, which would keep room for it
+  state.stacks = view.read_file(kVmallocinfo, areas_text) ? kind_of_stacks(areas_text.view()) : Stacks::kUnknown;
   std::vector<std::string> areas;
   if (view.list_directory(kCmaFolder, areas)) {
     for (const std::string& area : areas) {
@@ -375,23 +385,20 @@ void find_files(KernelView& view, Finding finding, RawBytes& raw) {
   }
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) find_files(view, Finding::kWhenRead, raw);
-  std::string_view list = raw.parts[kListPart].view();
-  std::string_view stacks;
-  next_line(list, stacks);
-  FileBundleWriter bundle(raw.parts[kFilesPart], raw.parts[kVmstatPart]);
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.stacks == Stacks::kNotAsked) find_files(view, Finding::kWhenRead, state);
+  FileBundleWriter bundle(raw.parts[kFilesPart], state.scratch);
   // What cannot be read is a part that is missing, which is shown.
   const auto is_error = [](std::string_view, ErrorCode) { return false; };
-  if (auto result = read_listed_files(view, list, bundle, is_error); !result) return result;
+  if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
   return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) {
+Result<void> open(KernelView& view, RawBytes&, State& state) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
   static_cast<void>(view.keep_open(kVmstat));
-  find_files(view, Finding::kWhenOpened, raw);
+  find_files(view, Finding::kWhenOpened, state);
   return {};
 }
 
@@ -454,9 +461,7 @@ const SourceDescriptor linux_memory{
         "where tracefs is mounted; unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
         "packet "
         "rings and RAM disks, and the few that change while the files are read one after the other",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

@@ -145,10 +145,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 /// A kernel without pressure stall information (CONFIG_PSI, or switched off with psi=0) leaves that part empty, and the file
 /// is not looked for again once a parse went well.
-Result<void> read(KernelView& view, RawBytes& raw) {
+Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
   if (auto result = view.read_file(kCountersFile, raw.parts[kCounters]); !result) return result;
   Buffer& pressure = raw.parts[kPressure];
-  if (raw.parse_count != 0 && pressure.empty()) return {};
+  if (state.parse_count != 0 && pressure.empty()) return {};
   auto result = view.read_file(kPressureFile, pressure);
   if (result) return result;
   const bool is_absent = result.error().code == ErrorCode::kNotPresent;
@@ -189,9 +189,7 @@ const SourceDescriptor linux_oom{
         "kills, stalls and reclaim of the whole machine since boot; oom_kills_total counts those in control groups that "
         "reached their limit as well; stalls are by the highest zone that the allocation could have taken, which is no zone "
         "that ran out",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<ReaderState, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

@@ -397,18 +397,18 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return parse_migrate_types(raw, staging);
 }
 
-bool is_wanted(const RawBytes& raw, std::size_t part) {
-  return part != kMigrateTypes || (!raw.options.empty() && raw.options[0].number != 0);
+bool is_wanted(const ReaderState& state, std::size_t part) {
+  return part != kMigrateTypes || (!state.options.empty() && state.options[0].number != 0);
 }
 
 /// A file that this kernel does not have leaves its part empty, and is not looked for again once a parse went well.
-Result<void> read_part(KernelView& view, RawBytes& raw, std::size_t part) {
+Result<void> read_part(KernelView& view, RawBytes& raw, const ReaderState& state, std::size_t part) {
   Buffer& buffer = raw.parts[part];
-  if (!is_wanted(raw, part)) {
+  if (!is_wanted(state, part)) {
     buffer.clear();
     return {};
   }
-  if (part != kZones && raw.parse_count != 0 && buffer.empty()) return {};
+  if (part != kZones && state.parse_count != 0 && buffer.empty()) return {};
   auto result = view.read_file(kFiles[part], buffer);
   if (result || part == kZones) return result;
   const bool is_absent = result.error().code == ErrorCode::kNotPresent;
@@ -416,16 +416,16 @@ Result<void> read_part(KernelView& view, RawBytes& raw, std::size_t part) {
   return is_absent ? Result<void>{} : result;
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
+Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
   for (std::size_t part = 0; part < kFiles.size(); ++part) {
-    if (auto result = read_part(view, raw, part); !result) return result;
+    if (auto result = read_part(view, raw, state, part); !result) return result;
   }
   return {};
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) {
+Result<void> open(KernelView& view, RawBytes&, const ReaderState& state) {
   for (std::size_t part = 0; part < kFiles.size(); ++part) {
-    if (!is_wanted(raw, part)) continue;
+    if (!is_wanted(state, part)) continue;
     auto result = view.keep_open(kFiles[part]);
     if (result || (part != kZones && result.error().code == ErrorCode::kNotPresent)) continue;
     if (part == kMigrateTypes && result.error().code == ErrorCode::kPermission) {
@@ -483,9 +483,7 @@ const SourceDescriptor linux_page{
         "zone "
         "over all nodes; pages by migrate type only with migrate_types: on, which needs root at start and walks the "
         "free lists under the zone's lock",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<ReaderState, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

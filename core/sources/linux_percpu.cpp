@@ -24,7 +24,6 @@ constexpr std::string_view kStats = "/sys/kernel/debug/percpu_stats";
 
 constexpr std::size_t kMeminfoPart = 0;  // of RawBytes
 constexpr std::size_t kStatsPart = 1;
-constexpr std::size_t kLacksStatsPart = 2;  // not empty: there was no file of statistics at the start, none is looked for
 
 /// The global figures, which stand before those of the chunks; of several lines of one name the first counts.
 void add_statistics(std::string_view text, StagedType& type) {
@@ -71,16 +70,20 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  bool lacks_statistics = false;  ///< There was no file of statistics at the start, none is looked for.
+};
+
+Result<void> read(KernelView& view, RawBytes& raw, const State& state) {
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
-  if (raw.parts[kLacksStatsPart].view().empty() && !view.read_file(kStats, raw.parts[kStatsPart]))
-    raw.parts[kStatsPart].clear();
+  if (!state.lacks_statistics && !view.read_file(kStats, raw.parts[kStatsPart])) raw.parts[kStatsPart].clear();
   return {};
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) {
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
-  raw.parts[kLacksStatsPart].assign(view.keep_open(kStats) ? "" : "1");
+  state.lacks_statistics = !view.keep_open(kStats);
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
   if (raw.parts[kMeminfoPart].view().find("\nPercpu:") == std::string_view::npos) {
     return system_error(kMeminfo, ENOENT, "no line Percpu, which kernels have since 4.20");
@@ -111,9 +114,7 @@ const SourceDescriptor linux_percpu{
     .notes =
         "needs no privilege; bytes are the pages of all CPUs together, in use or not; objects, allocations, frees and slabs "
         "(the allocator's chunks) need a kernel with PERCPU_STATS, debugfs mounted, and root at start",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

@@ -50,9 +50,6 @@ constexpr std::string_view kSelf = "self";
 // Of RawBytes. The bundle has, of each process, its statm and then its comm, that of this process first; then the record
 // kEnd with the number of processes left out.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kStatmPart = 1;
-constexpr std::size_t kCommPart = 2;
-constexpr std::size_t kListPart = 3;
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kStatm = "/statm";
 constexpr std::string_view kComm = "/comm";
@@ -77,10 +74,17 @@ constexpr SourceOption kOptions[] = {
          "how many processes are looked at in a read, those with the lowest IDs, at about 4 us each, others are counted"},
 };
 
-std::uint64_t number_of(const RawBytes& raw, Option option) {
-  return option < raw.options.size() ? raw.options[option].number : kOptions[option].default_number;
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  Buffer statm;  ///< Of one process.
+  Buffer comm;   ///< Of one process.
+  Buffer names;  ///< Of the directories of /proc, each with a NUL.
+};
+
+std::uint64_t number_of(const ReaderState& state, Option option) {
+  return option < state.options.size() ? state.options[option].number : kOptions[option].default_number;
 }
-bool has_pattern(const RawBytes& raw) { return kNames < raw.options.size() && raw.options[kNames].matches; }
+bool has_pattern(const ReaderState& state) { return kNames < state.options.size() && state.options[kNames].matches; }
 
 /// "/proc/1234/statm", on the stack.
 class ProcessPath {
@@ -126,16 +130,17 @@ bool is_gone_or_hidden(const Error& error) {
 /// Reads processes into the bundle.
 class Reader {
  public:
-  Reader(KernelView& view, RawBytes& raw) : view_(view), raw_(raw), bundle_(raw.parts[kBundlePart], raw.parts[kStatmPart]) {}
+  Reader(KernelView& view, RawBytes& raw, State& state)
+      : view_(view), state_(state), bundle_(raw.parts[kBundlePart], state.statm) {}
 
   Result<void> run() {
     // Names are needed of all that might be among the largest, and sizes of those that match only.
-    by_size_ = number_of(raw_, kLargest) != 0;
-    if (auto result = view_.read_file(ProcessPath(kSelf, kStatm).view(), statm()); !result) return result;
-    if (auto result = view_.read_file(ProcessPath(kSelf, kComm).view(), comm()); !result) return result;
+    by_size_ = number_of(state_, kLargest) != 0;
+    if (auto result = view_.read_file(ProcessPath(kSelf, kStatm).view(), state_.statm); !result) return result;
+    if (auto result = view_.read_file(ProcessPath(kSelf, kComm).view(), state_.comm); !result) return result;
     if (auto result = add(kSelf); !result) return result;
     std::uint64_t left_out = 0;
-    if (by_size_ || has_pattern(raw_)) {
+    if (by_size_ || has_pattern(state_)) {
       if (auto result = read_others(left_out); !result) return result;
     }
     std::array<char, 20> digits;
@@ -144,18 +149,15 @@ class Reader {
   }
 
  private:
-  [[nodiscard]] Buffer& statm() { return raw_.parts[kStatmPart]; }
-  [[nodiscard]] Buffer& comm() { return raw_.parts[kCommPart]; }
-
   Result<void> read_others(std::uint64_t& left_out) {
     // This process is in the list, too. Its ID, in the eyes of this /proc, begins its stat.
-    if (auto result = view_.read_file(kSelfStat, statm()); !result) return result;
+    if (auto result = view_.read_file(kSelfStat, state_.statm); !result) return result;
     std::array<char, 16> own_bytes;
-    const std::string_view stat = statm().view();
+    const std::string_view stat = state_.statm.view();
     const std::string_view own(own_bytes.data(), stat.substr(0, stat.find(' ')).copy(own_bytes.data(), own_bytes.size()));
-    if (auto result = view_.list_folders(kFolder, raw_.parts[kListPart]); !result) return result;
-    std::string_view rest = raw_.parts[kListPart].view();
-    std::uint64_t left = number_of(raw_, kMostProcesses);
+    if (auto result = view_.list_folders(kFolder, state_.names); !result) return result;
+    std::string_view rest = state_.names.view();
+    std::uint64_t left = number_of(state_, kMostProcesses);
     while (!rest.empty()) {
       const std::string_view process = rest.substr(0, rest.find('\0'));
       rest.remove_prefix(std::min(process.size() + 1, rest.size()));
@@ -173,36 +175,36 @@ class Reader {
   Result<void> read_process(std::string_view process) {
     const ProcessPath name(process, kComm);
     if (!by_size_) {
-      if (auto result = view_.read_file(name.view(), comm()); !result) return result;
-      if (!raw_.options[kNames].matches(name_in(comm().view()))) return {};
+      if (auto result = view_.read_file(name.view(), state_.comm); !result) return result;
+      if (!state_.options[kNames].matches(name_in(state_.comm.view()))) return {};
     }
-    if (auto result = view_.read_file(ProcessPath(process, kStatm).view(), statm()); !result) return result;
-    if (statm().view().starts_with("0 ")) return {};
+    if (auto result = view_.read_file(ProcessPath(process, kStatm).view(), state_.statm); !result) return result;
+    if (state_.statm.view().starts_with("0 ")) return {};
     if (by_size_) {
-      if (auto result = view_.read_file(name.view(), comm()); !result) return result;
+      if (auto result = view_.read_file(name.view(), state_.comm); !result) return result;
     }
     return add(process);
   }
 
   Result<void> add(std::string_view process) {
-    if (auto result = bundle_.add(ProcessPath(process, kStatm).view(), statm().view()); !result) return result;
-    return bundle_.add(ProcessPath(process, kComm).view(), comm().view());
+    if (auto result = bundle_.add(ProcessPath(process, kStatm).view(), state_.statm.view()); !result) return result;
+    return bundle_.add(ProcessPath(process, kComm).view(), state_.comm.view());
   }
 
   KernelView& view_;
-  RawBytes& raw_;
+  State& state_;
   FileBundleWriter bundle_;
   bool by_size_ = false;
 };
 
-Result<void> read(KernelView& view, RawBytes& raw) { return Reader(view, raw).run(); }
+Result<void> read(KernelView& view, RawBytes& raw, State& state) { return Reader(view, raw, state).run(); }
 
 /// Makes types of a bundle. What it must remember of processes and of names is kept in Staging::notes(), which keeps its
 /// room.
 class Parser {
  public:
-  Parser(const RawBytes& raw, Staging& staging)
-      : raw_(raw), bundle_(raw.parts[kBundlePart].view()), notes_(staging.notes()), staging_(staging) {}
+  Parser(const RawBytes& raw, const State& state, Staging& staging)
+      : page_size_(raw.page_size), state_(state), bundle_(raw.parts[kBundlePart].view()), notes_(staging.notes()), staging_(staging) {}
 
   Result<void> run() {
     if (auto result = take_records(); !result) return result;
@@ -235,7 +237,7 @@ class Parser {
         return {};
       }
       if (!path.ends_with(kStatm)) break;
-      const auto memory = parse_statm(content, raw_.page_size);
+      const auto memory = parse_statm(content, page_size_);
       if (!memory) {
         Error error = data_error(kOrigin, 0, "expected six numbers of pages, in bytes at most 2^64 - 1 each");
         if (is_statm_path(path)) error.path = path;
@@ -278,7 +280,7 @@ class Parser {
     for (std::size_t place = 0; place < process_count_; ++place) {
       const std::size_t process = in_order(place);
       if (place == 0 || name(in_order(place - 1)) != name(process)) {
-        const bool is_wanted = process == 0 || (has_pattern(raw_) && raw_.options[kNames].matches(name(process)));
+        const bool is_wanted = process == 0 || (has_pattern(state_) && state_.options[kNames].matches(name(process)));
         notes_.resize(notes_.size() + kGroupWords, 0);
         group_word(group_count_, kBegin) = place;
         group_word(group_count_, kIsChosen) = is_wanted ? 1 : 0;
@@ -295,7 +297,7 @@ class Parser {
   }
 
   void choose_largest() {
-    const std::uint64_t top = number_of(raw_, kLargest);
+    const std::uint64_t top = number_of(state_, kLargest);
     const std::size_t begin = notes_.size();
     for (std::size_t group = 0; group < group_count_; ++group) notes_.push_back(group);
     const auto first = notes_.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -332,7 +334,8 @@ class Parser {
     statistics.add(kProcessPartBytes, figure(kData), {type.name, "data"});
   }
 
-  const RawBytes& raw_;
+  std::uint64_t page_size_;
+  const State& state_;
   std::string_view bundle_;
   // [process][word], the processes in order of their names, [group][word], then the groups by size.
   std::vector<std::uint64_t>& notes_;
@@ -342,12 +345,12 @@ class Parser {
   std::uint64_t left_out_ = 0;
 };
 
-Result<void> parse(const RawBytes& raw, Staging& staging) {
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
-  return Parser(raw, staging).run();
+  return Parser(raw, state, staging).run();
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return read(view, raw); }
+Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(view, raw, state); }
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "resident of statm x page size"},
@@ -381,9 +384,7 @@ const SourceDescriptor linux_process{
         "processes; bytes are what is resident, address_space all that is mapped, and memory that processes share "
         "counts for each of them; what other users run may be hidden (mount option hidepid); no more than "
         "most_processes are looked at",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

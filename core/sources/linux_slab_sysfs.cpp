@@ -26,14 +26,13 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
-#include "core/collect/read_plan.h"
 #include "core/collect/root_only.h"
 #include "core/collect/slab_directories.h"
 #include "core/parse/indexed_counts.h"
@@ -44,11 +43,8 @@ namespace {
 
 constexpr std::string_view kFolder = "/sys/kernel/slab";
 
-// Parts of RawBytes.
-constexpr std::size_t kBundlePart = 0;   // cache by cache: a record without name holds the cache's, then one a file; kEnd
-constexpr std::size_t kPlanPart = 1;     // which files to read; PlanState, then records of file_plan.h
-constexpr std::size_t kScratchPart = 2;  // one file
-constexpr std::size_t kLastPart = 3;     // the bundle of the read before; with count_objects only
+// Of RawBytes.
+constexpr std::size_t kBundlePart = 0;  // cache by cache: a record without name holds the cache's, then one a file; kEnd
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kOrder = "order";
@@ -104,30 +100,40 @@ constexpr SourceOption kOptions[] = {
      .help = "how long counting may take at one read, 100us to 1s, the next read goes on with the other caches"},
 };
 
-std::uint64_t option(const RawBytes& raw, std::size_t index) {
-  return index < raw.options.size() ? raw.options[index].number : kOptions[index].default_number;
+std::uint64_t option(const ReaderState& state, std::size_t index) {
+  return index < state.options.size() ? state.options[index].number : kOptions[index].default_number;
 }
-bool counts_objects(const RawBytes& raw) { return option(raw, kCountObjectsOption) != 0; }
+bool counts_objects(const ReaderState& state) { return option(state, kCountObjectsOption) != 0; }
 
 // ---- which files to read -------------------------------------------------------------------------------------------------
 
-/// Stands at the beginning of the plan.
-struct PlanState {
-  std::uint64_t names_hash = 0;  ///< Of the directory's names when the plan was made.
-  std::uint32_t reads = 0;       ///< Since the directory was last looked at.
-  std::uint32_t next_count = 0;  ///< The cache whose objects are to be counted next.
-  bool may_look = false;         ///< New caches could be opened, as far as is known.
+struct PlannedFile {
+  File file;
+  bool is_gone = false;  ///< It was not there any more when last read.
+  std::string path;
 };
 
-/// What a record of the plan is: a cache and its name, the content of its file `order`, or (from kPlanFiles on) a File and
-/// its path.
-enum PlanKind : std::uint8_t { kPlanCache, kPlanOrder, kPlanFiles };
+struct PlannedCache {
+  std::string name;
+  std::optional<std::string> order;  ///< The content of its file `order`.
+  std::vector<PlannedFile> files;
+};
 
-PlanState state_of(const Buffer& plan) { return load<PlanState>(plan.view(), 0); }
-void set_state(Buffer& plan, const PlanState& state) { std::memcpy(plan.data(), &state, sizeof state); }
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  std::vector<PlannedCache> plan;  ///< Which files to read; empty: not known yet.
+  std::uint64_t names_hash = 0;    ///< Of the directory's names when the plan was made.
+  bool may_look = false;           ///< New caches could be opened, as far as is known.
+  std::uint32_t reads = 0;         ///< Since the directory was last looked at.
+  std::uint32_t next_count = 0;    ///< The cache whose objects are to be counted next.
+  Buffer scratch;                  ///< One file.
+  Buffer last;                     ///< The bundle of the read before; with count_objects only.
+};
 
-void forget_gone(Buffer& plan) {
-  for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) walk.set_gone(false);
+void forget_gone(State& state) {
+  for (PlannedCache& cache : state.plan) {
+    for (PlannedFile& file : cache.files) file.is_gone = false;
+  }
 }
 
 /// The error of a file, under one of the source's two names.
@@ -144,7 +150,7 @@ Error of_source(Error error) {
 /// Makes a plan. With `keep`, keeps every file of it open. Thread safety: none.
 class Planner {
  public:
-  Planner(KernelView& view, RawBytes& raw, bool keep) : view_(view), raw_(raw), keep_(keep) {}
+  Planner(KernelView& view, State& state, bool keep) : view_(view), state_(state), keep_(keep) {}
 
   /// Errors: of the first file that is there and cannot be read. The old plan stays then.
   Result<void> make() {
@@ -152,18 +158,19 @@ class Planner {
     std::vector<std::string> names;
     const auto listed = view_.list_directory(kFolder, names);
     if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
-    auto caches = find_slab_folders(view_, raw_.parts[kScratchPart]);
+    auto caches = find_slab_folders(view_, state_.scratch);
     if (!caches) return of_source(caches.error());
     caches_ = std::move(*caches);
     if (auto result = find_files(); !result) return result;
-    PlanState state;
-    state.may_look = static_cast<bool>(listed);
-    state.names_hash = hash_of(names);
-    plan_.append({reinterpret_cast<const char*>(&state), sizeof state});
+    plan_.reserve(caches_.size());
     for (const SlabFolder& cache : caches_) {
       if (auto result = add(cache); !result) return result;
     }
-    raw_.parts[kPlanPart].swap(plan_);
+    state_.plan = std::move(plan_);
+    state_.may_look = static_cast<bool>(listed);
+    state_.names_hash = hash_of(names);
+    state_.reads = 0;
+    state_.next_count = 0;
     return {};
   }
 
@@ -180,7 +187,7 @@ class Planner {
 
   /// Reads a file into the scratch; false when it is not there.
   Result<bool> read(const std::string& path) {
-    auto result = view_.read_file(path, raw_.parts[kScratchPart]);
+    auto result = view_.read_file(path, state_.scratch);
     if (result) return true;
     if (result.error().code == ErrorCode::kNotPresent) return false;
     return of_source(result.error());
@@ -189,7 +196,7 @@ class Planner {
   Result<std::optional<std::uint64_t>> read_number(const std::string& path) {
     const auto is_there = read(path);
     if (!is_there) return is_there.error();
-    std::string_view rest = *is_there ? trim(raw_.parts[kScratchPart].view()) : std::string_view();
+    std::string_view rest = *is_there ? trim(state_.scratch.view()) : std::string_view();
     std::string_view word;
     return next_word(rest, word) ? parse_u64(word) : std::nullopt;
   }
@@ -209,7 +216,7 @@ class Planner {
       if (*has_sheaf_counter) files_ &= ~(kAllocFiles | kFreeFiles);
     }
     if (files_ == 0) return system_error(kFolder, ENOENT, "has no cache that /proc/slabinfo lists");
-    if (counts_objects(raw_) && (files_ & bit(kSlabsFile)) != 0) files_ |= bit(kObjectsFile);
+    if (counts_objects(state_) && (files_ & bit(kSlabsFile)) != 0) files_ |= bit(kObjectsFile);
     if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
     for (const SlabFolder& cache : caches_) {
       if (cache.folder.empty()) continue;
@@ -222,53 +229,50 @@ class Planner {
   }
 
   Result<void> add(const SlabFolder& cache) {
-    append_to_plan(plan_, kPlanCache, cache.cache);
+    PlannedCache& planned = plan_.emplace_back();
+    planned.name = cache.cache;
     const auto count = static_cast<std::size_t>(std::popcount(files_));
     if (cache.folder.empty() || (keep_ && kept_ + count > kMostKeptFiles)) return {};
     const auto has_order = read(path_of(cache, kOrder));
     if (!has_order) return has_order.error();
-    if (*has_order) append_to_plan(plan_, kPlanOrder, raw_.parts[kScratchPart].view());
+    if (*has_order) planned.order = state_.scratch.view();
+    planned.files.reserve(count);
     for (std::size_t file = 0; file < kFileCount; ++file) {
       if ((files_ & bit(static_cast<File>(file))) == 0) continue;
-      const std::string path = path_of(cache, kFileNames[file]);
+      std::string path = path_of(cache, kFileNames[file]);
       if (keep_) {
         const auto kept = view_.keep_open(path);
         if (!kept && kept.error().code == ErrorCode::kNotPresent) continue;
         if (!kept) return of_source(kept.error());
         ++kept_;
       }
-      append_to_plan(plan_, static_cast<std::uint8_t>(kPlanFiles + file), path);
+      planned.files.push_back({.file = static_cast<File>(file), .path = std::move(path)});
     }
     return {};
   }
 
   KernelView& view_;
-  RawBytes& raw_;
+  State& state_;
   bool keep_;
   std::vector<SlabFolder> caches_;
   FileSet files_ = 0;
   std::size_t kept_ = 0;
-  Buffer plan_;
+  std::vector<PlannedCache> plan_;
 };
 
 /// Now and then: tries again what was gone, and makes a new plan when the directory has other names and new files can be
 /// opened.
-void look_around(KernelView& view, RawBytes& raw) {
-  Buffer& plan = raw.parts[kPlanPart];
-  PlanState state = state_of(plan);
-  if (++state.reads < kReadsBetweenLooks) return set_state(plan, state);
+void look_around(KernelView& view, State& state) {
+  if (++state.reads < kReadsBetweenLooks) return;
   state.reads = 0;
-  set_state(plan, state);
-  forget_gone(plan);
+  forget_gone(state);
   if (!state.may_look) return;
   std::vector<std::string> names;
   const auto listed = view.list_directory(kFolder, names);
   if (listed && Planner::hash_of(names) == state.names_hash) return;
   // Whether privileges are gone by now shows only here, and does not change any more.
-  const auto made = listed ? Planner(view, raw, false).make() : listed;
-  if (made || made.error().code != ErrorCode::kPermission) return;
-  state.may_look = false;
-  set_state(plan, state);
+  const auto made = listed ? Planner(view, state, false).make() : listed;
+  if (!made && made.error().code == ErrorCode::kPermission) state.may_look = false;
 }
 
 // ---- reading -------------------------------------------------------------------------------------------------------------
@@ -276,9 +280,11 @@ void look_around(KernelView& view, RawBytes& raw) {
 /// Takes turns at counting the objects of the caches, as long as the budget lasts. Thread safety: none.
 class ObjectCounting {
  public:
-  ObjectCounting(RawBytes& raw, std::uint32_t first) : last_(raw.parts[kLastPart].view()), first_(first), next_(first) {
-    budget_ = std::chrono::nanoseconds(option(raw, kCountBudgetOption));
-  }
+  explicit ObjectCounting(const State& state)
+      : last_(state.last.view()),
+        first_(state.next_count),
+        next_(state.next_count),
+        budget_(option(state, kCountBudgetOption)) {}
 
   /// A cache is read next. Finds what was counted of it before: the last bundle is of the same caches in the same order, or
   /// of no use.
@@ -322,7 +328,7 @@ class ObjectCounting {
   FileBundleReader last_;
   std::uint32_t first_;
   std::uint32_t next_;
-  std::chrono::nanoseconds budget_{0};
+  std::chrono::nanoseconds budget_;
   std::chrono::steady_clock::time_point end_;
   std::uint32_t index_ = 0;  // one more than the cache's
   std::uint64_t partial_slabs_ = 0;
@@ -332,69 +338,91 @@ class ObjectCounting {
   bool is_over_ = false;
 };
 
-/// Reads the files of the plan into the bundle. Errors: of the first file that is there and cannot be read; kNotPresent when
-/// none is there any more.
-Result<void> read_files(KernelView& view, RawBytes& raw) {
-  Buffer& plan = raw.parts[kPlanPart];
-  PlanState state = state_of(plan);
-  const bool is_counting = counts_objects(raw);
-  if (is_counting) raw.parts[kBundlePart].swap(raw.parts[kLastPart]);
-  ObjectCounting counting(raw, state.next_count);
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  std::optional<Error> gone;
-  std::string_view nothing;  // what the files of a cache without slabs hold
-  bool any = false;
-  for (FilePlanWalk walk(plan, sizeof(PlanState)); walk.next();) {
-    const std::string_view text = walk.text();
-    if (walk.kind() < kPlanFiles) {
-      if (auto result = bundle.add(walk.kind() == kPlanOrder ? kOrder : "", text); !result) return result;
-      if (walk.kind() != kPlanCache) continue;
-      nothing = {};
-      if (is_counting) counting.begin(text);
-      continue;
+/// Reads the files of the plan into the bundle. Thread safety: none.
+class FilesReader {
+ public:
+  FilesReader(KernelView& view, State& state, Buffer& bundle)
+      : view_(view),
+        state_(state),
+        is_counting_(counts_objects(state)),
+        counting_(state),
+        bundle_(bundle, state.scratch) {}
+
+  /// Errors: of the first file that is there and cannot be read; kNotPresent when none is there any more.
+  Result<void> run() {
+    for (PlannedCache& cache : state_.plan) {
+      if (auto result = begin(cache); !result) return result;
+      for (PlannedFile& file : cache.files) {
+        if (file.is_gone) continue;
+        if (auto result = take(file); !result) return result;
+      }
     }
-    const auto file = static_cast<File>(walk.kind() - kPlanFiles);
-    if (walk.is_gone()) continue;
-    const bool is_zero = !nothing.empty() && (kPartsOfSlabs & bit(file)) != 0;
-    if (file == kObjectsFile && !is_zero && (!is_counting || !counting.is_countable())) continue;
-    if (is_zero || (file == kObjectsFile && !counting.take_turn())) {
-      const std::string_view known = is_zero ? nothing : counting.last_count();
-      if (known.empty()) continue;
-      if (auto result = bundle.add(kFileNames[file], known); !result) return result;
-      continue;
-    }
-    if (auto result = bundle.add_file(view, text, kFileNames[file]); !result) {
-      if (result.error().code != ErrorCode::kNotPresent) return of_source(result.error());
-      walk.set_gone(true);
-      gone = of_source(result.error());
-      continue;
-    }
-    any = true;
-    const bool is_empty = file == kSlabsFile && raw.parts[kScratchPart].view() == kNoSlabs;
-    if (is_empty && !view.wants_whole_polls()) nothing = kNoSlabs;  // a replay finds no file that was not read
-    if (is_counting && file == kPartialFile) counting.note_partial(raw.parts[kScratchPart].view());
+    if (!has_any_) return gone_ ? *gone_ : system_error(kFolder, ENOENT, "all files of the caches have disappeared");
+    state_.next_count = counting_.next();
+    return bundle_.add(kEnd, {});
   }
-  if (!any) return gone ? *gone : system_error(kFolder, ENOENT, "all files of the caches have disappeared");
-  state.next_count = counting.next();
-  set_state(plan, state);
-  return bundle.add(kEnd, {});
+
+ private:
+  Result<void> begin(const PlannedCache& cache) {
+    nothing_ = {};
+    if (is_counting_) counting_.begin(cache.name);
+    if (auto result = bundle_.add("", cache.name); !result) return result;
+    return cache.order ? bundle_.add(kOrder, *cache.order) : Result<void>();
+  }
+
+  Result<void> take(PlannedFile& planned) {
+    const File file = planned.file;
+    const bool is_zero = !nothing_.empty() && (kPartsOfSlabs & bit(file)) != 0;
+    if (file == kObjectsFile && !is_zero && (!is_counting_ || !counting_.is_countable())) return {};
+    if (is_zero || (file == kObjectsFile && !counting_.take_turn())) {
+      const std::string_view known = is_zero ? nothing_ : counting_.last_count();
+      return known.empty() ? Result<void>() : bundle_.add(kFileNames[file], known);
+    }
+    if (auto result = bundle_.add_file(view_, planned.path, kFileNames[file]); !result) {
+      if (result.error().code != ErrorCode::kNotPresent) return of_source(result.error());
+      planned.is_gone = true;
+      gone_ = of_source(result.error());
+      return {};
+    }
+    has_any_ = true;
+    const std::string_view content = state_.scratch.view();
+    if (file == kSlabsFile && content == kNoSlabs && !view_.wants_whole_polls()) {
+      nothing_ = kNoSlabs;  // a replay finds no file that was not read
+    }
+    if (is_counting_ && file == kPartialFile) counting_.note_partial(content);
+    return {};
+  }
+
+  KernelView& view_;
+  State& state_;
+  bool is_counting_;
+  ObjectCounting counting_;
+  FileBundleWriter bundle_;
+  std::string_view nothing_;  // what the files of a cache without slabs hold
+  std::optional<Error> gone_;
+  bool has_any_ = false;
+};
+
+Result<void> read_files(KernelView& view, RawBytes& raw, State& state) {
+  if (counts_objects(state)) raw.parts[kBundlePart].swap(state.last);
+  return FilesReader(view, state, raw.parts[kBundlePart]).run();
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kPlanPart].empty()) {
-    if (auto made = Planner(view, raw, false).make(); !made) return made;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.plan.empty()) {
+    if (auto made = Planner(view, state, false).make(); !made) return made;
   } else {
-    look_around(view, raw);
+    look_around(view, state);
   }
-  auto result = read_files(view, raw);
-  if (!result) forget_gone(raw.parts[kPlanPart]);  // what failed may be more than a cache that is gone
-  if (!result && result.error().code == ErrorCode::kNotPresent) raw.parts[kPlanPart].clear();
+  auto result = read_files(view, raw, state);
+  if (!result) forget_gone(state);  // what failed may be more than a cache that is gone
+  if (!result && result.error().code == ErrorCode::kNotPresent) state.plan.clear();
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) {
-  if (auto made = Planner(view, raw, true).make(); !made) return made;
-  return read_files(view, raw);  // makes the room for later reads
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
+  if (auto made = Planner(view, state, true).make(); !made) return made;
+  return read_files(view, raw, state);  // makes the room for later reads
 }
 
 // ---- parsing -------------------------------------------------------------------------------------------------------------
@@ -592,9 +620,7 @@ const SourceDescriptor linux_slab_sysfs{
         "the same however many slabs a cache has; caches that appear after privileges were dropped have none of these "
         "figures "
         "until a restart, else within 30 reads; no slabs of CPUs since 7.0; counters are of CPUs online and wrap at 2^32",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

@@ -9,9 +9,9 @@
 // names in the header line. active_objs counts objects that lie free in per-CPU lists as used. Cache names are not unique,
 // and one read returns at most 4 KiB of the file, so caches may shift between two reads of one pass: a line may come twice.
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/text.h"
@@ -25,12 +25,7 @@ namespace {
 constexpr std::string_view kFile = "/proc/slabinfo";
 constexpr std::string_view kFolder = "/sys/kernel/slab/";
 
-// Parts of RawBytes.
-constexpr std::size_t kTextPart = 0;
-// What callers ask for, cache by cache in the order of the file: u64 object size (0: not known), u32 length, the name.
-constexpr std::size_t kSizesPart = 1;
-constexpr std::size_t kSizesPrefix = sizeof(std::uint64_t) + sizeof(std::uint32_t);
-constexpr std::size_t kScratchPart = 2;
+constexpr std::size_t kTextPart = 0;  // of RawBytes
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kSize, Field::kRSize};
 constexpr std::size_t kMostColumns = 12;
@@ -138,34 +133,32 @@ bool split_line(std::string_view line, const Columns& columns, std::string_view&
   return !name.empty();
 }
 
-/// The table of object sizes, walked in step with the lines.
+/// What callers ask for of one cache.
+struct ObjectSize {
+  std::string cache;
+  std::uint64_t size = 0;  ///< B; 0: not known.
+};
+
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  std::vector<ObjectSize> sizes;  ///< In the order of the file; caches that are gone stand behind.
+  Buffer scratch;                 ///< One file.
+};
+
+/// The object sizes, walked in step with the lines. Thread safety: none.
 class SizeTable {
  public:
-  explicit SizeTable(std::string_view bytes) : all_(bytes), rest_(bytes) {}
+  explicit SizeTable(const std::vector<ObjectSize>& sizes) : sizes_(sizes) {}
 
-  /// Goes on to the next cache: its name and the size noted for it (0: not known). False after the last.
-  bool next(std::string_view& name, std::uint64_t& size) {
-    if (rest_.size() < kSizesPrefix) return false;
-    const std::size_t length = load<std::uint32_t>(rest_, sizeof(std::uint64_t));
-    if (rest_.size() - kSizesPrefix < length) return false;
-    size = load<std::uint64_t>(rest_, 0);
-    name = rest_.substr(kSizesPrefix, length);
-    rest_.remove_prefix(kSizesPrefix + length);
-    return true;
-  }
-
-  /// The size noted for `name`: the next cache, as a rule; when caches came or went, searched for. 0: not known.
+  /// The size of `name`: that of the next cache, as a rule; when caches came or went, searched for. 0: not known.
   std::uint64_t find(std::string_view name) {
-    const std::string_view here = rest_;
-    std::string_view noted;
-    std::uint64_t size = 0;
-    if (next(noted, size) && noted == name) return size;
+    if (next_ < sizes_.size() && sizes_[next_].cache == name) return sizes_[next_++].size;
     is_current_ = false;
-    rest_ = all_;
-    while (searches_left_ > 0 && next(noted, size)) {
-      if (noted == name) return size;
+    for (std::size_t at = 0; searches_left_ > 0 && at < sizes_.size(); ++at) {
+      if (sizes_[at].cache != name) continue;
+      next_ = at + 1;
+      return sizes_[at].size;
     }
-    rest_ = here;
     if (searches_left_ > 0) --searches_left_;
     return 0;
   }
@@ -173,8 +166,8 @@ class SizeTable {
   [[nodiscard]] bool is_current() const { return is_current_; }
 
  private:
-  std::string_view all_;
-  std::string_view rest_;
+  const std::vector<ObjectSize>& sizes_;
+  std::size_t next_ = 0;
   std::size_t searches_left_ = 64;  // that fail; a table that is so far out of date is made again anyway
   bool is_current_ = true;
 };
@@ -227,13 +220,13 @@ Result<void> parse_line(std::string_view line, std::size_t offset, const Columns
   return {};
 }
 
-Result<void> parse(const RawBytes& raw, Staging& staging) {
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   const std::string_view text = raw.parts[kTextPart].view();
   staging.reset({}, 0);
   std::string_view rest = text;
   const auto columns = parse_header(rest, text.size());
   if (!columns) return columns.error();
-  SizeTable sizes(raw.parts[kSizesPart].view());
+  SizeTable sizes(state.sizes);
   while (!rest.empty()) {
     const std::size_t offset = text.size() - rest.size();
     const std::size_t end = rest.find('\n');
@@ -260,55 +253,46 @@ std::uint64_t read_object_size(KernelView& view, std::string_view name, Buffer& 
   return parse_u64(trim(scratch.view())).value_or(0);
 }
 
-void append_size(Buffer& table, std::string_view name, std::uint64_t size) {
-  const auto length = static_cast<std::uint32_t>(name.size());
-  table.append({reinterpret_cast<const char*>(&size), sizeof size});
-  table.append({reinterpret_cast<const char*>(&length), sizeof length});
-  table.append(name);
-}
-
-/// Makes the table of object sizes for the caches of `raw`'s text. Each cache is asked once; what was known stays known,
-/// also of caches that are gone, since after privileges are dropped it could not be read again when they come back.
-void update_sizes(KernelView& view, RawBytes& raw) {
+/// Notes the object sizes of the caches of `text`. Each cache is asked once; what was known stays known, also of caches that
+/// are gone, since after privileges are dropped it could not be read again when they come back.
+void update_sizes(KernelView& view, std::string_view text, State& state) {
   constexpr std::size_t kMostGone = 1024;
   struct Known {
     std::uint64_t size;
     bool is_listed;
   };
-  std::string_view rest = raw.parts[kTextPart].view();
-  const auto columns = parse_header(rest, rest.size());
+  const auto columns = parse_header(text, text.size());
   if (!columns) return;  // the parser will say so
   std::unordered_map<std::string, Known> known;
-  std::string_view name;
-  std::uint64_t size = 0;
-  for (SizeTable table(raw.parts[kSizesPart].view()); table.next(name, size);) known.emplace(name, Known{size, false});
-  Buffer sizes;
+  for (const ObjectSize& entry : state.sizes) known.emplace(entry.cache, Known{entry.size, false});
+  std::vector<ObjectSize> sizes;
   std::string_view line;
-  while (next_line(rest, line)) {
+  while (next_line(text, line)) {
+    std::string_view name;
     std::uint64_t numbers[kMostColumns];
     std::string_view after_colon;
     if (!split_line(line, *columns, name, numbers, after_colon)) continue;
     const auto [entry, is_new] = known.try_emplace(std::string(name), Known{0, true});
-    if (is_new) entry->second.size = read_object_size(view, name, raw.parts[kScratchPart]);
+    if (is_new) entry->second.size = read_object_size(view, name, state.scratch);
     entry->second.is_listed = true;
-    append_size(sizes, name, entry->second.size);
+    sizes.push_back({.cache = entry->first, .size = entry->second.size});
   }
   std::size_t gone = 0;  // these stand after all that are listed, out of the way
   for (const auto& [cache, entry] : known) {
-    if (!entry.is_listed && entry.size != 0 && ++gone <= kMostGone) append_size(sizes, cache, entry.size);
+    if (!entry.is_listed && entry.size != 0 && ++gone <= kMostGone) sizes.push_back({.cache = cache, .size = entry.size});
   }
-  raw.parts[kSizesPart] = std::move(sizes);
+  state.sizes = std::move(sizes);
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = view.read_file(kFile, raw.parts[kTextPart]); !result) return result;
-  if (raw.is_stale) update_sizes(view, raw);
+  if (state.is_stale) update_sizes(view, raw.parts[kTextPart].view(), state);
   return {};
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) {
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = keep_root_only_open(view, kFile); !result) return result;
-  return read(view, raw);  // the object sizes while they can be read
+  return read(view, raw, state);  // the object sizes while they can be read
 }
 
 constexpr MetricOrigin kOrigins[] = {
@@ -333,9 +317,7 @@ const SourceDescriptor linux_slabinfo{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes = "needs root or CAP_DAC_READ_SEARCH at start; caches that appear later have no object size",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

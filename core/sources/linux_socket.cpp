@@ -96,8 +96,6 @@ using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kListPart = 2;
 
 /// The protocol that an account of memory is shown at, and the file of its limits.
 struct Account {
@@ -375,20 +373,26 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return parse_fragments(contents, kSockstat6, kFrag6Limit, "FRAG6", staging);
 }
 
-Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
-  return list_known_files(view, finding, kPaths, kPaths[kProtocols], raw.parts[kScratchPart], raw.parts[kListPart]);
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  FileList list;   ///< Files to read; empty: not known yet.
+  Buffer scratch;  ///< One file.
+};
+
+Result<void> find_files(KernelView& view, Finding finding, State& state) {
+  return list_known_files(view, finding, kPaths, kPaths[kProtocols], state.scratch, state.list);
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
   }
-  look_for_known_files(view, raw.parse_count, kPaths, raw.parts[kScratchPart], raw.parts[kListPart]);
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  return read_known_files(view, raw.parts[kListPart].view(), kPaths[kProtocols], bundle);
+  look_for_known_files(view, state.parse_count, kPaths, state.scratch, state.list);
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
+  return read_known_files(view, state.list, kPaths[kProtocols], bundle);
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
 
 constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // what comes with SCTP and IPv6
 
@@ -426,9 +430,7 @@ const SourceDescriptor linux_socket{
         "of the machine; each CPU may hold up to 1 MiB back from a protocol's bytes; where pages are larger than 4 KiB, "
         "kernels "
         "from 4.10 to 5.19 count pieces of 4 KiB as pages, so that bytes are too large there",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

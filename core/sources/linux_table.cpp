@@ -148,8 +148,6 @@ static_assert(std::size(kPaths) == kFileCount);
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kScratchPart = 1;
-constexpr std::size_t kListPart = 2;
 
 using Number = std::optional<std::uint64_t>;
 
@@ -491,20 +489,26 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
-  return list_known_files(view, finding, kPaths, {}, raw.parts[kScratchPart], raw.parts[kListPart]);
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  FileList list;   ///< Files to read; empty: not known yet.
+  Buffer scratch;  ///< One file.
+};
+
+Result<void> find_files(KernelView& view, Finding finding, State& state) {
+  return list_known_files(view, finding, kPaths, {}, state.scratch, state.list);
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, raw); !result) return result;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
   }
-  look_for_known_files(view, raw.parse_count, kPaths, raw.parts[kScratchPart], raw.parts[kListPart]);
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  return read_known_files(view, raw.parts[kListPart].view(), {}, bundle);
+  look_for_known_files(view, state.parse_count, kPaths, state.scratch, state.list);
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
+  return read_known_files(view, state.list, {}, bundle);
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) { return find_files(view, Finding::kWhenOpened, raw); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
 
 constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // where modules add tables; /proc/net is in reach anyway
 
@@ -561,9 +565,7 @@ const SourceDescriptor linux_table{
         "and fanotify a user has: their limits are here, the watches of all users are the objects of the slab caches "
         "eventpoll_epi, inotify_inode_mark and fanotify_*_mark; in a container whose devpts has no reserve, pty/max is 1024 "
         "more than it may have",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

@@ -261,9 +261,7 @@ const SourceDescriptor linux_vmalloc{
         "devices or "
         "memory of others), address_space their size without guard pages, count is areas, free those that wait to be "
         "unmapped; read every 30 s only, because the kernel holds locks while it prints, about 0.25 us an area",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<ReaderState, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

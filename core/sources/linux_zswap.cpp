@@ -28,9 +28,6 @@ constexpr std::string_view kRefusals[] = {"/sys/kernel/debug/zswap/pool_limit_hi
 // Of RawBytes.
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kBundlePart = 1;
-constexpr std::size_t kScratchPart = 2;
-constexpr std::size_t kListPart = 3;
-constexpr std::string_view kNothingListed = "\n";  // looked for, and not found
 
 enum Line : std::size_t { kMemTotal, kZswap, kZswapped, kLineCount };
 
@@ -101,31 +98,37 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 /// Whether a file with that error goes without a word: this kernel has none, or debugfs is root's and we are not.
 bool is_unavailable(ErrorCode code) { return code == ErrorCode::kNotPresent || code == ErrorCode::kPermission; }
 
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  bool has_looked = false;  ///< The list is known.
+  FileList list;            ///< Files to read beside meminfo.
+  Buffer scratch;           ///< One file.
+};
+
 /// Lists what this kernel has and lets us read. From then on a file that cannot be read is an error.
-Result<void> find_files(KernelView& view, Finding finding, RawBytes& raw) {
-  Buffer& list = raw.parts[kListPart];
+Result<void> find_files(KernelView& view, Finding finding, State& state) {
+  FileList& list = state.list;
   list.clear();
   for (const std::string_view path : {kPercent, kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]}) {
-    auto result = finding == Finding::kWhenRead ? view.read_file(path, raw.parts[kScratchPart]) : Result<void>();
+    auto result = finding == Finding::kWhenRead ? view.read_file(path, state.scratch) : Result<void>();
     if (result) result = list_file(view, finding, path, list);
     if (!result && !is_unavailable(result.error().code)) {
       list.clear();
       return result;
     }
   }
-  if (list.empty()) list.assign(kNothingListed);
+  state.has_looked = true;
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw) {
-  if (raw.parts[kListPart].empty()) {
-    if (auto found = find_files(view, Finding::kWhenRead, raw); !found) return found;
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (!state.has_looked) {
+    if (auto found = find_files(view, Finding::kWhenRead, state); !found) return found;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], raw.parts[kScratchPart]);
-  const std::string_view list = raw.parts[kListPart].view();
-  if (list != kNothingListed) {
+  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
+  if (!state.list.empty()) {
     const auto is_error = [](std::string_view, ErrorCode code) { return code != ErrorCode::kNotPresent; };
-    if (auto result = read_listed_files(view, list, bundle, is_error); !result) return result;
+    if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   }
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
   if (raw.parts[kMeminfoPart].view().find("\nZswap:") == std::string_view::npos &&
@@ -135,10 +138,10 @@ Result<void> read(KernelView& view, RawBytes& raw) {
   return {};
 }
 
-Result<void> open(KernelView& view, RawBytes& raw) {
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
-  if (auto found = find_files(view, Finding::kWhenOpened, raw); !found) return found;
-  return read(view, raw);
+  if (auto found = find_files(view, Finding::kWhenOpened, state); !found) return found;
+  return read(view, raw, state);
 }
 
 constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // its files give what they have to a descriptor once
@@ -167,9 +170,7 @@ const SourceDescriptor linux_zswap{
         "needs no privilege for bytes, objects (pages stored) and limit; failures, and everything on kernels before 5.19, "
         "need "
         "debugfs mounted and root at start",
-    .open = open,
-    .read = read,
-    .parse = parse,
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources

@@ -167,7 +167,7 @@ void Poller::open_sources() {
 
 void Poller::hand_over_options(Entry& entry) {
   if (!entry.has_fresh_options || reader_.is_busy(*entry.polled)) return;
-  entry.polled->reader.raw.options.swap(entry.fresh_options);
+  entry.polled->reader.state->options.swap(entry.fresh_options);
   entry.has_fresh_options = false;
 }
 

@@ -41,7 +41,7 @@ BENCHMARK(checksum);
 void decode(benchmark::State& state) {
   SourceReader& reader = malloc_reader();
   for (auto unused : state) {
-    if (!reader.descriptor->parse(reader.raw, reader.staging)) state.SkipWithError("parse failed");
+    if (!parse_source(reader)) state.SkipWithError("parse failed");
     benchmark::DoNotOptimize(reader.staging.types().data());
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * reader.raw.parts[0].size()));

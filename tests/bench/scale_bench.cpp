@@ -92,7 +92,7 @@ void measure(const Machine& of, int repetitions) {
     const std::uint64_t poll = static_cast<std::uint64_t>(i) + 2;
     read(poll);
     commits.push_back(milliseconds_of([&] { return commit_source(reader, list, poll).has_value(); }));
-    parses.push_back(milliseconds_of([&] { return reader.descriptor->parse(reader.raw, reader.staging).has_value(); }));
+    parses.push_back(milliseconds_of([&] { return parse_source(reader).has_value(); }));
     pages.push_back(milliseconds_of([&] {
       tracker.track(list, live, {}, poll, static_cast<std::int64_t>(poll) * 10'000'000'000);
       builder.build(list, live, {}, poll, {}, snapshot);

@@ -160,7 +160,7 @@ TEST_P(DamagedInput, CutShortAnywhereIsAnErrorOrFewerTypesOrObjects) {
     std::size_t tries = 0;
     for (const std::size_t cut : cuts_of(buffer.size())) {
       shrinking.shrink_to(cut);
-      const auto result = source.parse(reader_->raw, staging);
+      const auto result = source.steps.parse(reader_->raw, *reader_->state, staging);
       const std::string where = "part " + std::to_string(part) + " cut to " + std::to_string(cut) + ": ";
       if (!result) {
         expect_typed(result.error(), source, where);
@@ -210,13 +210,13 @@ TEST_P(DamagedStream, CutAtTheEdgesOfEveryRecordIsAnError) {
   for (std::size_t record = type_count_; record-- > 0;) {
     for (const std::size_t off : {33U, 32U, 31U, 1U, 0U}) {
       shrinking.shrink_to(16 + record * record_size + off);
-      const auto result = source.parse(reader_->raw, staging);
+      const auto result = source.steps.parse(reader_->raw, *reader_->state, staging);
       ASSERT_FALSE(result) << "record " << record << " + " << off;
       expect_typed(result.error(), source, "");
     }
     if (record == 0) break;
     shrinking.shrink_to(16 + record * record_size - 1);
-    ASSERT_FALSE(source.parse(reader_->raw, staging));
+    ASSERT_FALSE(source.steps.parse(reader_->raw, *reader_->state, staging));
   }
 }
 

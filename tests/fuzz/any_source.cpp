@@ -50,7 +50,7 @@ void copy_other_parts(std::size_t replaced, SourceReader& reader) {
 
 /// Parses and commits what stands in `reader`, as its kind of source promises.
 void check(SourceReader& reader) {
-  reader.raw.parse_count = 0;
+  reader.state->parse_count = 0;
   if (reader.descriptor->is_roster || reader.descriptor->allocator == Allocator::kUnknown) {
     fuzz_commit(reader);
   } else {

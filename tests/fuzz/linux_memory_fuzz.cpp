@@ -31,7 +31,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reader.raw.parts[0].assign("MemTotal: 900 kB\nMemFree: 1 kB\nCmaTotal: 8 kB\nZswap: 4 kB\nBalloon: 3 kB\nCached: 9 kB\n");
   reader.raw.parts[1].assign(bytes);
   reader.raw.parts[2].assign(bytes);
-  reader.raw.parts[3].assign(bytes);
   parse(reader);
   Buffer scratch;
   FileBundleWriter bundle(reader.raw.parts[2], scratch);

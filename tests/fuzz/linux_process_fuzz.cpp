@@ -12,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz_commit(reader);
   // A fuzzer hardly guesses a bundle: lines "COMM STATM" make one that is whole. How many names are wanted is the first
   // byte.
-  reader.raw.options.assign(3, {});
-  reader.raw.options[0].matches = [](std::string_view name) { return name.starts_with('m'); };
-  reader.raw.options[1].number = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front());
+  reader.state->options.assign(3, {});
+  reader.state->options[0].matches = [](std::string_view name) { return name.starts_with('m'); };
+  reader.state->options[1].number = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front());
   Buffer scratch;
   FileBundleWriter bundle(reader.raw.parts[0], scratch);
   std::string_view rest = bytes;

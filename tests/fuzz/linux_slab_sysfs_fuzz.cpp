@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* cache : {"dentry", "kmalloc-64", "a"}) kernel.add_folder(cache, files);
   kernel.list("dentry");
   SourceReader reader(*find_source("linux_slab_sysfs"));
-  reader.raw.options = {{.number = size % 2}, {.number = 0}};
+  reader.state->options = {{.number = size % 2}, {.number = 0}};
   if (open_source(reader, kernel)) {
     for (int read = 0; read < 3; ++read) {
       if (read_source(reader, kernel)) fuzz_contribution(reader);

@@ -30,7 +30,7 @@ class BundledFiles {
     if (has_end) {
       EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
     }
-    return source_.parse(raw_, staging_);
+    return parse_bytes(source_, raw_, staging_);
   }
   /// The figures of one type, "bytes=1 count=2", or what is wrong.
   std::string figures_of(std::string_view name) {

@@ -53,9 +53,7 @@ inline SourceDescriptor fake_roster() {
           .fields = FieldMask(Field::kBytes),
           .cpu_fields = {},
           .notes = {},
-          .open = open_nothing,
-          .read = read_fake<kFakeRosterFile>,
-          .parse = parse_fake<Field::kBytes>};
+          .steps = source_steps<ReaderState, open_nothing, read_fake<kFakeRosterFile>, parse_fake<Field::kBytes>>()};
 }
 
 /// Their failures.
@@ -68,9 +66,8 @@ inline SourceDescriptor fake_contributor() {
           .fields = FieldMask(Field::kFailures),
           .cpu_fields = {},
           .notes = {},
-          .open = open_nothing,
-          .read = read_fake<kFakeContributorFile>,
-          .parse = parse_fake<Field::kFailures>};
+          .steps =
+              source_steps<ReaderState, open_nothing, read_fake<kFakeContributorFile>, parse_fake<Field::kFailures>>()};
 }
 
 /// Both, in alphabetical order. Thread safety: a plain value that must not move while somebody has `all`.

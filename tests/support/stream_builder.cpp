@@ -103,6 +103,10 @@ RawBytes make_raw(std::string_view bytes, std::uint32_t cpu_count, std::uint64_t
   return raw;
 }
 
+Result<void> parse_bytes(const SourceDescriptor& source, const RawBytes& raw, Staging& staging) {
+  return source.steps.parse(raw, *source.steps.make_state(), staging);
+}
+
 const StagedType* find_staged(const Staging& staging, std::string_view name, std::size_t ordinal) {
   for (const StagedType& type : staging.types()) {
     if (type.name == name && ordinal-- == 0) return &type;

@@ -86,6 +86,9 @@ std::string slabinfo_line(std::string_view name, std::uint64_t active_objects, s
 /// What a read would have brought: part 0 is `bytes`.
 RawBytes make_raw(std::string_view bytes, std::uint32_t cpu_count = 1, std::uint64_t page_size = 4096);
 
+/// Parses `raw` as a source does that has read nothing before.
+Result<void> parse_bytes(const SourceDescriptor& source, const RawBytes& raw, Staging& staging);
+
 /// The staged type of that name with that ordinal in the kernel's order, nullptr when there is none.
 const StagedType* find_staged(const Staging& staging, std::string_view name, std::size_t ordinal = 0);
 

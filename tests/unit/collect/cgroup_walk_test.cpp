@@ -42,10 +42,7 @@ class ControlGroups : public testing::Test {
     for (const char* file : kFiles1) write(group + "/" + file, "1\n");
     write(group + "/tasks", "");
   }
-  Result<void> read() {
-    const ControlGroupBuffers buffers{bundle_, scratch_, folders_, queue_};
-    return read_control_groups(*view_, bounds_, buffers);
-  }
+  Result<void> read() { return read_control_groups(*view_, bounds_, state_, bundle_); }
   /// "root: /group=files /group=files, N left out".
   std::string words() {
     if (const auto result = read(); !result) return to_string(result.error());
@@ -78,9 +75,7 @@ class ControlGroups : public testing::Test {
   std::function<bool(std::string_view)> matches_;
   ControlGroupBounds bounds_{.depth = 2, .most_groups = 100, .has_parts = true, .matches = &matches_};
   Buffer bundle_;
-  Buffer scratch_;
-  Buffer folders_;
-  Buffer queue_;
+  ControlGroupState state_;
 };
 
 TEST_F(ControlGroups, OfVersion2AreReadLevelByLevelInTheOrderOfTheirNames) {
@@ -273,7 +268,7 @@ class Endless final : public KernelView {
 TEST_F(ControlGroups, WithNamesTooLongForAPathAreLeftOut) {
   Endless endless(std::string(1000, 'n') + '\0');
   bounds_.depth = 16;
-  ASSERT_TRUE(read_control_groups(endless, bounds_, {bundle_, scratch_, folders_, queue_}));
+  ASSERT_TRUE(read_control_groups(endless, bounds_, state_, bundle_));
   EXPECT_TRUE(bundle_.view().ends_with("1\n")) << "one left out";
   EXPECT_EQ(endless.listings, 5) << "of the root and four levels of 1001 bytes";
 }
@@ -284,7 +279,7 @@ TEST_F(ControlGroups, InATreeWithoutEndAreVisitedUpToABound) {
   Endless endless(names);
   bounds_.depth = 16;
   bounds_.most_groups = 20000;
-  ASSERT_TRUE(read_control_groups(endless, bounds_, {bundle_, scratch_, folders_, queue_}));
+  ASSERT_TRUE(read_control_groups(endless, bounds_, state_, bundle_));
   EXPECT_EQ(endless.listings, 1 + 16384);
   FileBundleReader records(bundle_.view());
   std::string_view name;

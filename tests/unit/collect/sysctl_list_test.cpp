@@ -20,7 +20,7 @@ class ListedSysctls : public testing::Test {
   }
   Result<void> read() {
     FileBundleWriter bundle(bundle_, scratch_);
-    return read_listed_sysctls(kernel_, list_.view(), bundle, [](std::string_view name) { return name == "needed"; });
+    return read_listed_sysctls(kernel_, list_, bundle, [](std::string_view name) { return name == "needed"; });
   }
   /// "name name ..." of a whole bundle, or the error.
   std::string names() {
@@ -33,7 +33,7 @@ class ListedSysctls : public testing::Test {
   }
 
   SysctlKernel kernel_;
-  Buffer list_;
+  SysctlList list_;
   Buffer bundle_;
   Buffer scratch_;
 };
@@ -42,7 +42,7 @@ TEST_F(ListedSysctls, AreThoseThatTheKernelHas) {
   kernel_.set_u32("a.b", 1);
   kernel_.set_u32("a.d", 2);
   ASSERT_TRUE(list({"a.b", "a.c", "a.d"}));
-  EXPECT_EQ(list_.view(), "a.b\na.d\n");
+  EXPECT_EQ(list_, (SysctlList{"a.b", "a.d"}));
   ASSERT_TRUE(read());
   EXPECT_EQ(names(), "a.b a.d ");
   kernel_.sysctls.erase("a.b");

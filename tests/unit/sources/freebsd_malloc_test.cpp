@@ -19,7 +19,7 @@ class FreebsdMalloc : public testing::Test {
  protected:
   Result<void> parse(std::string_view bytes, std::uint32_t cpu_count = 1) {
     raw_ = make_raw(bytes, cpu_count);
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   std::uint64_t total(std::string_view name, Field field, std::size_t ordinal = 0) {
     const StagedType* type = find_staged(staging_, name, ordinal);
@@ -261,10 +261,10 @@ TEST_F(FreebsdMalloc, DoesWithoutSizeClassesWhereTheKernelHasNone) {
 TEST_F(FreebsdMalloc, TakesNoMoreSizeClassesThanAMaskHasBitsFor) {
   raw_ = make_raw(MallocStream(1).add("a").bytes());
   raw_.parts[1].assign(std::string(400, '\x01'));
-  ASSERT_TRUE(source().parse(raw_, staging_));
+  ASSERT_TRUE(parse_bytes(source(), raw_, staging_));
   EXPECT_EQ(staging_.size_classes().size(), 64U);
   raw_.parts[1].assign("\x10");  // cut short
-  ASSERT_TRUE(source().parse(raw_, staging_));
+  ASSERT_TRUE(parse_bytes(source(), raw_, staging_));
   EXPECT_TRUE(staging_.size_classes().empty());
 }
 

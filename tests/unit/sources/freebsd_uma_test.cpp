@@ -14,7 +14,7 @@ class FreebsdUma : public testing::Test {
  protected:
   Result<void> parse(std::string_view bytes, std::uint32_t cpu_count = 1, std::uint64_t page_size = 4096) {
     raw_ = make_raw(bytes, cpu_count, page_size);
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   /// The only zone of a stream, which must be good.
   const StagedType& parse_zone(const UmaZone& zone, std::uint32_t maxcpus = 4) {

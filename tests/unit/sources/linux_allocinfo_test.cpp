@@ -38,7 +38,7 @@ class LinuxAllocinfo : public testing::Test {
  protected:
   Result<void> parse_text(std::string_view text) {
     raw_ = make_raw(text, 1, 4096);
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   Result<void> parse(const std::string& lines) { return parse_text(kVersion2 + kNames + lines); }
   /// "name: bytes/calls detail" of all types.

@@ -44,7 +44,6 @@ const Found kUntainted = {{"kernel_tainted{bad_page}", 0}, {"kernel_tainted{mach
 TEST_F(Checkers, ThatAreOffAreNotPresent) {
   EXPECT_EQ(statistics(), kUntainted);
   files_.contents[kKfence] = "enabled: 0\ncurrently allocated: 0\ntotal allocations: 0\ntotal bugs: 0\n";
-  files_.raw().parts[3].assign("caches 200\n");
   EXPECT_EQ(statistics(), kUntainted);
 }
 
@@ -83,16 +82,6 @@ TEST_F(Checkers, HaveWhatTheKernelReportedAndWhatItIsMarkedWith) {
   EXPECT_EQ(statistics().at("kernel_tainted{bad_page}"), 0U);
 }
 
-TEST_F(Checkers, CountSlabCachesByCheck) {
-  files_.raw().parts[3].assign("caches 9\nsanity_checks red_zone \nred_zone poison store_user \nred_zone \n");
-  Found expected = kUntainted;
-  expected.insert({{"slab_debug_caches{sanity_checks}", 1},
-                   {"slab_debug_caches{red_zone}", 3},
-                   {"slab_debug_caches{poison}", 1},
-                   {"slab_debug_caches{store_user}", 1}});
-  EXPECT_EQ(statistics(), expected);
-}
-
 TEST_F(Checkers, ThatAreWrongAreRefusedWithThePlace) {
   for (const char* text : {"", "x\n", "-1\n", "18446744073709551616\n"}) {
     files_.expect_refused_with(kTainted, text);
@@ -102,9 +91,6 @@ TEST_F(Checkers, ThatAreWrongAreRefusedWithThePlace) {
   for (const char* line : {"total bugs\n", "total bugs: x\n", "total bugs: -1\n", "total bugs:\n", "total bugs: 1", "\n"}) {
     files_.expect_refused_with(kKfence, std::string("enabled: 1\n") + line, 11);
   }
-  files_.raw().parts[3].assign("caches 9\nred_z");
-  files_.expect_refused(kSlab, 14);
-  files_.raw().parts[3].clear();
   files_.has_end = false;
   EXPECT_FALSE(files_.parse());
   files_.has_end = true;

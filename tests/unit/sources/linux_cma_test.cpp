@@ -34,7 +34,7 @@ class Cma : public testing::Test {
     if (has_end) {
       EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
     }
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   /// "name: bytes/held/limit/allocated/freed/failures" of all types in pages, "-" for a figure that is none.
   std::string words(const Files& files) {

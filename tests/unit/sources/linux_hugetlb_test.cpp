@@ -51,7 +51,7 @@ class Hugetlb : public testing::Test {
     if (has_end) {
       EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
     }
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   /// "name: bytes/count/held/limit/size" of all types, "-" for a figure that is none.
   std::string words(const Files& files) {

@@ -19,6 +19,7 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/stream_builder.h"
 
 namespace memstat {
 namespace {
@@ -65,7 +66,7 @@ class LinuxMemcg : public testing::Test {
     EXPECT_TRUE(bundle.add("/sys/fs/cgroup", version));
     for (const auto& [name, content] : files) EXPECT_TRUE(bundle.add(name, content));
     EXPECT_TRUE(bundle.add("", left_out));
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   std::string words(const Files& files, const std::string& version = "2\n") {
     if (const auto result = parse(files, version); !result) return to_string(result.error());
@@ -259,13 +260,13 @@ TEST_F(LinuxMemcg, RefusesABundleThatIsNotWhole) {
   const std::string whole(raw_.parts[0].view());
   for (std::size_t size = 0; size < whole.size(); ++size) {
     raw_.parts[0].assign(whole.substr(0, size));
-    const auto result = source().parse(raw_, staging_);
+    const auto result = parse_bytes(source(), raw_, staging_);
     ASSERT_FALSE(result) << size;
     EXPECT_EQ(result.error().path, "/sys/fs/cgroup");
     EXPECT_LE(result.error().offset, size);
   }
   raw_.parts[0].assign(whole + whole);
-  EXPECT_FALSE(source().parse(raw_, staging_));
+  EXPECT_FALSE(parse_bytes(source(), raw_, staging_));
   EXPECT_FALSE(parse({{"/a/memory.current", "1\n"}, {"/a/memory.current", "1\n"}})) << "the same file twice";
   EXPECT_FALSE(parse({{"a/memory.current", "1\n"}}));
   EXPECT_FALSE(parse({}, "2\n", "-1\n"));
@@ -275,20 +276,20 @@ TEST_F(LinuxMemcg, RefusesABundleThatIsNotWhole) {
 TEST_F(LinuxMemcg, ReadsNoFilesOfPartsWhereTheyAreOff) {
   const auto view = open_fixture("linux-6.18-cgroup-v1.tar.zst");
   SourceReader reader(source());
-  ASSERT_EQ(reader.raw.options.size(), 4U);
+  ASSERT_EQ(reader.state->options.size(), 4U);
   MemoryTypeList list;
   ASSERT_TRUE(refresh(reader, *view, list, 1));
   EXPECT_FALSE(values_of(reader.staging, metric_named("memstat_memcg_part_bytes")).empty());
   const std::size_t count = list.size();
-  reader.raw.options[3].number = 0;
+  reader.state->options[3].number = 0;
   ASSERT_TRUE(refresh(reader, *view, list, 2));
   EXPECT_TRUE(values_of(reader.staging, metric_named("memstat_memcg_part_bytes")).empty());
   EXPECT_EQ(reader.raw.parts[0].view().find("memory.stat"), std::string_view::npos);
   EXPECT_EQ(reader.raw.parts[0].view().find("memory.kmem"), std::string_view::npos);
   EXPECT_EQ(list.size(), count);
-  reader.raw.options[0].number = 1;
-  reader.raw.options[1].matches = [](std::string_view path) { return path.ends_with(".slice"); };
-  reader.raw.options[2].number = 3;
+  reader.state->options[0].number = 1;
+  reader.state->options[1].matches = [](std::string_view path) { return path.ends_with(".slice"); };
+  reader.state->options[2].number = 3;
   ASSERT_TRUE(refresh(reader, *view, list, 3));
   EXPECT_EQ(words_of(reader.staging).substr(0, 12), "/batch.slice");
   EXPECT_EQ(reader.staging.types().size(), 3U);
@@ -410,7 +411,7 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
   auto view = make_live_kernel_view();
   ASSERT_TRUE(view);
   SourceReader reader(source());
-  reader.raw.options[2].number = 10000;
+  reader.state->options[2].number = 10000;
   MemoryTypeList list;
   std::uint64_t generation = 0;
   const auto poll = [&]() -> const MemoryType* {
@@ -488,7 +489,7 @@ TEST(LiveMemcg, HasTheSameGroupsAsAWalkOfItsOwn) {
   for (int attempt = 0;; ++attempt) {
     const auto before = walk();
     SourceReader reader(source());
-    reader.raw.options[2].number = 10000;
+    reader.state->options[2].number = 10000;
     MemoryTypeList list;
     ASSERT_TRUE(refresh(reader, **view, list, 1));
     std::map<std::string, int> seen;

@@ -18,6 +18,7 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/stream_builder.h"
 
 namespace memstat {
 namespace {
@@ -33,7 +34,7 @@ class LinuxOom : public testing::Test {
     RawBytes raw;
     raw.parts[0].assign(counters);
     raw.parts[1].assign(pressure);
-    return source().parse(raw, staging_);
+    return parse_bytes(source(), raw, staging_);
   }
   /// "statistic{labels}=value" of all, in order of their names.
   std::string words(std::string_view counters, std::string_view pressure = {}) {

@@ -194,8 +194,8 @@ TEST_F(LivePage, CountsNumaEventsAsTheFilesOfTheNodesDo) {
 }
 
 TEST_F(LivePage, HasFreeBlocksByMigrateTypeThatAddUpToAllOfThem) {
-  reader_.raw.options[0].number = 1;
-  reader_.raw.parse_count = 0;
+  reader_.state->options[0].number = 1;
+  reader_.state->parse_count = 0;
   const auto opened = open_source(reader_, *view_);
   if (!opened && opened.error().code == ErrorCode::kPermission) GTEST_SKIP() << "needs root: " << to_string(opened.error());
   ASSERT_TRUE(opened) << to_string(opened.error());

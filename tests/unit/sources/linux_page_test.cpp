@@ -54,7 +54,7 @@ class LinuxPage : public testing::Test {
     raw_.parts[1].assign(counters);
     raw_.parts[2].assign(buddy);
     raw_.parts[3].assign(types);
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   void expect_refused(const Result<void>& result, const char* path, std::uint64_t offset) {
     ASSERT_FALSE(result);
@@ -280,9 +280,9 @@ TEST(LinuxPageFiles, AreReadAsFarAsTheKernelHasThemAndTheOptionsWantThem) {
   for (const bool wants_types : {false, true}) {
     SourceReader reader(source());
     MemoryTypeList list;
-    ASSERT_EQ(reader.raw.options.size(), 1U);
-    EXPECT_EQ(reader.raw.options[0].number, 0U) << "off unless asked for";
-    reader.raw.options[0].number = wants_types ? 1 : 0;
+    ASSERT_EQ(reader.state->options.size(), 1U);
+    EXPECT_EQ(reader.state->options[0].number, 0U) << "off unless asked for";
+    reader.state->options[0].number = wants_types ? 1 : 0;
     ASSERT_TRUE(open_source(reader, view));
     const std::size_t before = view.reads_of(kBuddyFile);
     const std::size_t types_before = view.reads_of(kTypeFile);
@@ -317,7 +317,7 @@ TEST(LinuxPageFiles, SayWhatToDoWhenOneThatWasAskedForCannotBeOpened) {
   view.failures[kTypeFile] = EACCES;
   SourceReader reader(source());
   ASSERT_TRUE(open_source(reader, view));
-  reader.raw.options[0].number = 1;
+  reader.state->options[0].number = 1;
   const auto result = open_source(reader, view);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kPermission);
@@ -367,7 +367,7 @@ class CapturedZones : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     view_ = open_fixture(GetParam());
-    reader_.raw.options[0].number = 1;
+    reader_.state->options[0].number = 1;
     ASSERT_TRUE(open_source(reader_, *view_));
     const auto refreshed = refresh(reader_, *view_, list_, 1);
     ASSERT_TRUE(refreshed) << to_string(refreshed.error());

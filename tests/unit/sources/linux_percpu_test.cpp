@@ -30,7 +30,7 @@ class Percpu : public testing::Test {
   std::string words(std::string_view meminfo, std::string_view stats) {
     raw_.parts[0].assign(meminfo);
     raw_.parts[1].assign(stats);
-    if (const auto result = source().parse(raw_, staging_); !result) return to_string(result.error());
+    if (const auto result = parse_bytes(source(), raw_, staging_); !result) return to_string(result.error());
     EXPECT_EQ(staging_.types().size(), 1U);
     const StagedType& type = staging_.types()[0];
     EXPECT_EQ(type.name, "percpu");
@@ -69,7 +69,7 @@ TEST_F(Percpu, RefusesATextWithoutTheLineOrWithoutANumber) {
                                      {"A: 1\nPercpu: 10", 5},
                                      {"Percpu:", 0}}) {
     raw_.parts[0].assign(text);
-    const auto result = source().parse(raw_, staging_);
+    const auto result = parse_bytes(source(), raw_, staging_);
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().code, ErrorCode::kData) << text;
     EXPECT_EQ(result.error().path, "/proc/meminfo");

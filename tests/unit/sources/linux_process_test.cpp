@@ -17,6 +17,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/rooted_kernel_view.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/stream_builder.h"
 
 namespace memstat {
 namespace {
@@ -32,12 +33,13 @@ struct Settings {
   std::uint64_t most_processes = 5000;
 };
 
-void set(RawBytes& raw, const Settings& settings) {
-  raw.page_size = 4096;
-  raw.options.assign(3, {});
-  if (!settings.names.empty()) raw.options[0].matches = [settings](std::string_view name) { return name == settings.names; };
-  raw.options[1].number = settings.top;
-  raw.options[2].number = settings.most_processes;
+void set(ReaderState& state, const Settings& settings) {
+  state.options.assign(3, {});
+  if (!settings.names.empty()) {
+    state.options[0].matches = [settings](std::string_view name) { return name == settings.names; };
+  }
+  state.options[1].number = settings.top;
+  state.options[2].number = settings.most_processes;
 }
 
 /// "name: bytes/count/address space" of all types.
@@ -59,7 +61,10 @@ std::string names_of(const Staging& staging) {
 
 class LinuxProcessParser : public testing::Test {
  protected:
-  LinuxProcessParser() : bundle_(raw_.parts[0], scratch_) { set(raw_, {}); }
+  LinuxProcessParser() : bundle_(raw_.parts[0], scratch_) {
+    raw_.page_size = 4096;
+    set(*state_, {});
+  }
 
   void add(const std::string& process, const std::string& comm, const std::string& statm) {
     ASSERT_TRUE(bundle_.add("/proc/" + process + "/statm", statm));
@@ -70,10 +75,11 @@ class LinuxProcessParser : public testing::Test {
   }
   Result<void> parse(std::string_view end = "0") {
     EXPECT_TRUE(bundle_.add("end", end));
-    return source().parse(raw_, staging_);
+    return source().steps.parse(raw_, *state_, staging_);
   }
 
   RawBytes raw_;
+  std::unique_ptr<ReaderState> state_ = source().steps.make_state();
   Buffer scratch_;
   FileBundleWriter bundle_;
   Staging staging_;
@@ -166,7 +172,7 @@ TEST_F(LinuxProcessParser, RefusesSumsBeyondSixtyFourBits) {
 }
 
 TEST_F(LinuxProcessParser, RefusesABundleThatIsNotWhole) {
-  const auto refused = [&] { return !source().parse(raw_, staging_); };
+  const auto refused = [&] { return !source().steps.parse(raw_, *state_, staging_); };
   EXPECT_TRUE(refused()) << "empty";
   add_pages("self", "memstatd", 1);
   EXPECT_TRUE(refused()) << "no end";
@@ -206,11 +212,11 @@ class LinuxProcessReader : public testing::Test {
   }
   /// What is staged after one read and parse.
   std::string read(const Settings& settings = {}) {
-    set(raw_, settings);
+    set(*state_, settings);
     paths_.clear();
-    if (const auto result = source().read(*view_, raw_); !result) return to_string(result.error());
+    if (const auto result = source().steps.read(*view_, raw_, *state_); !result) return to_string(result.error());
     raw_.page_size = 4096;
-    if (const auto result = source().parse(raw_, staging_); !result) return to_string(result.error());
+    if (const auto result = source().steps.parse(raw_, *state_, staging_); !result) return to_string(result.error());
     return words(staging_);
   }
 
@@ -218,6 +224,7 @@ class LinuxProcessReader : public testing::Test {
   std::optional<RootedKernelView> view_;
   std::vector<std::string> paths_;
   RawBytes raw_;
+  std::unique_ptr<ReaderState> state_ = source().steps.make_state();
   Staging staging_;
 };
 
@@ -292,9 +299,9 @@ std::optional<Figures> live_figures(const std::string& name) {
   auto view = make_live_kernel_view();
   if (!view) return {};
   SourceReader reader(source());
-  reader.raw.options.assign(3, {});
-  reader.raw.options[0].matches = [name](std::string_view other) { return other == name; };
-  reader.raw.options[2].number = 1'000'000;
+  reader.state->options.assign(3, {});
+  reader.state->options[0].matches = [name](std::string_view other) { return other == name; };
+  reader.state->options[2].number = 1'000'000;
   MemoryTypeList list;
   if (const auto opened = open_source(reader, **view); !opened) return {};
   if (const auto refreshed = refresh(reader, **view, list, 1); !refreshed) return {};

@@ -82,7 +82,7 @@ TEST_P(CapturedSlabSysfs, EqualsWhatAnIndependentReaderFinds) {
     ASSERT_TRUE(view->select_poll(poll));
     SourceReader reader(source());
     ASSERT_TRUE(read_source(reader, *view));
-    const auto parsed = source().parse(reader.raw, reader.staging);
+    const auto parsed = parse_source(reader);
     ASSERT_TRUE(parsed) << to_string(parsed.error());
     const Staging& staging = reader.staging;
     const auto lines = slabinfo_of(*view);
@@ -160,7 +160,7 @@ class LiveSlabSysfs : public testing::Test {
   }
   void read_again(KernelView& view) {
     ASSERT_TRUE(read_source(reader_, view));
-    const auto result = source().parse(reader_.raw, reader_.staging);
+    const auto result = parse_source(reader_);
     ASSERT_TRUE(result) << to_string(result.error());
   }
   std::map<std::string, std::uint64_t> partial_slabs() {
@@ -224,8 +224,8 @@ constexpr const char* kAllFiles[] = {"slabs", "total_objects", "partial", "cpu_s
 /// costs is printed and not tested, since others use this machine.
 TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
   constexpr std::size_t kSlabs = 20'000;  // 80 MB
-  reader_.raw.options = {{.number = 1}, {.number = 10'000'000}};
-  reader_.raw.parts[1].clear();  // so that counting gets into the plan
+  reader_.state = source().steps.make_state();  // so that counting gets into the plan
+  reader_.state->options = {{.number = 1}, {.number = 10'000'000}};
   read_again(*view_);
   const auto before = partial_slabs();
   const auto likely = std::find_if(std::begin(kMessageCaches), std::end(kMessageCaches),
@@ -258,7 +258,7 @@ TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
   }
   EXPECT_LT(noted.reads["objects"], noted.reads["slabs"]);
   // And by default nothing is counted at all.
-  reader_.raw.options.clear();
+  reader_.state->options.clear();
   noted.reads.clear();
   read_again(noted);
   EXPECT_GT(noted.reads["slabs"], 50);

@@ -53,11 +53,13 @@ class LinuxSlabSysfs : public testing::Test {
   /// What the next read gives, or the error.
   std::string words() {
     if (const auto result = read_source(reader_, kernel_); !result) return to_string(result.error());
-    const auto result = source().parse(reader_.raw, reader_.staging);
+    const auto result = parse_source(reader_);
     return result ? words_of(reader_.staging) : to_string(result.error());
   }
+  /// As a reader that has not read yet.
+  void forget_plan() { reader_.state = source().steps.make_state(); }
   void set_options(std::uint64_t count_objects, std::uint64_t budget_ns) {
-    reader_.raw.options = {{.number = count_objects}, {.number = budget_ns}};
+    reader_.state->options = {{.number = count_objects}, {.number = budget_ns}};
   }
   void expect_refused(const std::string& file, const std::string& content, const std::string& what) {
     SlabKernel::Files of = files();
@@ -67,7 +69,7 @@ class LinuxSlabSysfs : public testing::Test {
     kernel_.folders["kmalloc-64"].try_emplace("order", "0\n");
     SourceReader reader(source());
     ASSERT_TRUE(read_source(reader, kernel_)) << content;
-    const auto result = source().parse(reader.raw, reader.staging);
+    const auto result = parse_source(reader);
     ASSERT_FALSE(result) << file << ": " << content;
     EXPECT_EQ(result.error().code, ErrorCode::kData);
     EXPECT_EQ(result.error().path, kFolder);
@@ -172,7 +174,7 @@ TEST_F(LinuxSlabSysfs, DoesNotReadCpuSlabsWhereNoCpuHasAny) {
   EXPECT_EQ(kernel_.calls_of("/cpu_slabs"), 0U);
   // One that has some is enough: others then have none now.
   kernel_.folders["b"]["cpu_slabs"] = "1 N0=1\n";
-  reader_.raw.parts[1].clear();
+  forget_plan();
   EXPECT_NE(words().find("a: slabs=10 partial_slabs=3 cpu_slabs=0"), std::string::npos);
 }
 
@@ -187,7 +189,7 @@ TEST_F(LinuxSlabSysfs, AddsUpTheStatisticsByCpu) {
             "old: numallocs=12600 numfrees=100 slabs=1 cpu0: numallocs=11792 numfrees=100 cpu1: numallocs=808 numfrees=0");
   of["free_rcu_sheaf"] = "9 C0=4 C1=5\n";
   kernel_.add_folder("old", of);
-  reader_.raw.parts[1].clear();
+  forget_plan();
   EXPECT_EQ(words(),
             "old: numallocs=12600 numfrees=109 slabs=1 cpu0: numallocs=11792 numfrees=104 cpu1: numallocs=808 numfrees=5");
 }
@@ -200,7 +202,7 @@ TEST_F(LinuxSlabSysfs, HasNoCountersThatWouldBeWrong) {
   of.erase("alloc_cpu_sheaf");
   of.erase("alloc_slowpath");
   kernel_.add_folder("of_6_18", of);
-  reader_.raw.parts[1].clear();
+  forget_plan();
   EXPECT_EQ(words(), "of_6_18: numfrees=100 slabs=1 cpu0: numallocs=5 numfrees=0 cpu1: numallocs=0 numfrees=0")
       << "without one part of the sum there is no sum";
 }
@@ -246,7 +248,7 @@ TEST_F(LinuxSlabSysfs, TakesTheLargestNumbersAndWordsOfLaterKernels) {
   kernel_.add("kmalloc-64", files("18446744073709551615 N0=4503599627370495 later=1 N1023=1 N1022=2 (new)\n",
                                   "18446744073709551615 N0=18446744073709551615\n"));
   ASSERT_TRUE(read_source(reader_, kernel_));
-  ASSERT_TRUE(source().parse(reader_.raw, reader_.staging));
+  ASSERT_TRUE(parse_source(reader_));
   const StagedType& type = reader_.staging.types()[0];
   EXPECT_EQ(type.figures[Field::kSlabs], ~std::uint64_t{0});
   const Staging& staging = reader_.staging;
@@ -260,7 +262,7 @@ TEST_F(LinuxSlabSysfs, RefusesWhatIsNotAWholeBundle) {
   const std::string whole(reader_.raw.parts[0].view());
   for (std::size_t size = 0; size < whole.size(); ++size) {
     reader_.raw.parts[0].assign(whole.substr(0, size));
-    const auto result = source().parse(reader_.raw, reader_.staging);
+    const auto result = parse_source(reader_);
     ASSERT_FALSE(result) << size;
     EXPECT_LE(result.error().offset.value_or(~std::uint64_t{0}), size);
   }

@@ -22,7 +22,7 @@ class LinuxSlabinfo : public testing::Test {
  protected:
   Result<void> parse(std::string_view text, std::uint64_t page_size = 4096) {
     raw_ = make_raw(text, 1, page_size);
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   std::uint64_t figure(std::string_view name, Field field, std::size_t ordinal = 0) {
     const StagedType* type = find_staged(staging_, name, ordinal);

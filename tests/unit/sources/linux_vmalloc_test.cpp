@@ -29,7 +29,7 @@ class LinuxVmalloc : public testing::Test {
  protected:
   Result<void> parse(std::string_view text, std::uint64_t page_size = 4096) {
     raw_ = make_raw(text, 1, page_size);
-    return source().parse(raw_, staging_);
+    return parse_bytes(source(), raw_, staging_);
   }
   /// "name: bytes/count/address space/free" of all types, with "-" for a figure that is none.
   std::string words(const std::string& text, std::uint64_t page_size = 4096) {

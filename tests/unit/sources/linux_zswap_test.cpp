@@ -95,7 +95,7 @@ TEST_F(Zswap, RefusesWhatIsNoNumber) {
                                      {"Zswap: 1 kB\n", 12},
                                      {"Zswap: 1 kB\nZswapped: 1", 12}}) {
     raw.parts[0].assign(text);
-    const auto result = source().parse(raw, staging);
+    const auto result = parse_bytes(source(), raw, staging);
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().code, ErrorCode::kData);
     EXPECT_EQ(result.error().path, "/proc/meminfo");

@@ -28,10 +28,10 @@ TEST(SteadyProcesses, AllocateNothingWhileTheSameOnesAreThere) {
   set_all(0);
   RootedKernelView view(folder.path());
   SourceReader reader(*find_source("linux_process"));
-  reader.raw.options.assign(3, {});
-  reader.raw.options[0].matches = [](std::string_view name) { return name.ends_with('7'); };
-  reader.raw.options[1].number = 100;  // all, so that no name comes or goes
-  reader.raw.options[2].number = 1000;
+  reader.state->options.assign(3, {});
+  reader.state->options[0].matches = [](std::string_view name) { return name.ends_with('7'); };
+  reader.state->options[1].number = 100;  // all, so that no name comes or goes
+  reader.state->options[2].number = 1000;
   MemoryTypeList list;
   std::uint64_t generation = 0;
   prepare_stack();

@@ -144,7 +144,7 @@ struct Weighed {
     scaled.machine.poll = 1;
     SourceReader& reader = scaled.reader;
     const bool is_parsed =
-        read_source(reader, scaled.machine).has_value() && reader.descriptor->parse(reader.raw, reader.staging).has_value();
+        read_source(reader, scaled.machine).has_value() && parse_source(reader).has_value();
     EXPECT_TRUE(is_parsed);
     const SourceDescriptor& source = *reader.descriptor;
     bytes = growth_of([&] {
@@ -187,7 +187,7 @@ TEST(ScaleMemory, OfAPollIsNotWhatTheStagingTakes) {
   Scaled scaled("freebsd_malloc", {.types = 100, .cpus = 4096});
   ASSERT_TRUE(read_source(scaled.reader, scaled.machine));
   const std::int64_t staged =
-      growth_of([&] { EXPECT_TRUE(scaled.reader.descriptor->parse(scaled.reader.raw, scaled.reader.staging)); });
+      growth_of([&] { EXPECT_TRUE(parse_source(scaled.reader)); });
   EXPECT_LT(staged, 100 * 1000) << "figures of CPUs stay in the stream of " << scaled.reader.raw.parts[0].size() << " bytes";
 }
 

@@ -74,23 +74,18 @@ SourceDescriptor source(std::string_view name, std::string_view path, Allocator 
           .fields = {},
           .cpu_fields = {},
           .notes = "of a test",
-          .open = &open_no_file,
-          .read = nullptr,
-          .parse = nullptr};
+          .steps = {}};
 }
 
 class PollerExtrasTest : public testing::Test {
  protected:
   PollerExtrasTest() {
-    parts_.read = &read_path<kParts>;
-    parts_.parse = &parse_parts;
+    parts_.steps = source_steps<ReaderState, open_no_file, read_path<kParts>, parse_parts>();
     sites_.is_roster = true;
     sites_.fields = FieldMask(Field::kBytes);
-    sites_.read = &read_path<kSites>;
-    sites_.parse = &parse_sites;
+    sites_.steps = source_steps<ReaderState, open_no_file, read_path<kSites>, parse_sites>();
     nodes_.node_fields = NodeFieldMask(NodeField::kHeldBytes);
-    nodes_.read = &read_path<kNodes>;
-    nodes_.parse = &parse_nodes;
+    nodes_.steps = source_steps<ReaderState, open_no_file, read_path<kNodes>, parse_nodes>();
     config_.poll.timeout = std::chrono::hours(1);
     config_.tier = Tier::kFull;
     view_->set(kParts, "slab 5\npage_tables 6\n");

@@ -17,24 +17,30 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
+Result<void> open_plainly(KernelView&, RawBytes&) { return {}; }
+template <const std::string_view& kPath>
+Result<void> read_its_path(KernelView& view, RawBytes& raw) {
+  return view.read_file(kPath, raw.parts[0]);
+}
+Result<void> parse_plainly(const RawBytes&, Staging&) { return {}; }
+
 /// A source that reads the one path that it is named after.
-SourceDescriptor source_of(std::string_view path, Result<void> (*read)(KernelView&, RawBytes&)) {
-  return {.name = path,
-          .origin = path,
+template <const std::string_view& kPath>
+SourceDescriptor source_of() {
+  return {.name = kPath,
+          .origin = kPath,
           .os = OperatingSystem::kOther,
           .allocator = Allocator::kSlab,
           .is_roster = true,
           .fields = {},
           .cpu_fields = {},
           .notes = {},
-          .open = [](KernelView&, RawBytes&) { return Result<void>(); },
-          .read = read,
-          .parse = [](const RawBytes&, Staging&) { return Result<void>(); }};
+          .steps = source_steps<ReaderState, open_plainly, read_its_path<kPath>, parse_plainly>()};
 }
-const SourceDescriptor kFirst =
-    source_of("/first", [](KernelView& view, RawBytes& raw) { return view.read_file("/first", raw.parts[0]); });
-const SourceDescriptor kSecondFake =
-    source_of("/second", [](KernelView& view, RawBytes& raw) { return view.read_file("/second", raw.parts[0]); });
+constexpr std::string_view kFirstPath = "/first";
+constexpr std::string_view kSecondPath = "/second";
+const SourceDescriptor kFirst = source_of<kFirstPath>();
+const SourceDescriptor kSecondFake = source_of<kSecondPath>();
 
 class ReaderThreadTest : public testing::Test {
  protected:

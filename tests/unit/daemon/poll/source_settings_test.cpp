@@ -31,9 +31,7 @@ SourceDescriptor source(std::string_view name, bool is_on) {
           .is_on_by_default = is_on,
           .reopened_folders = kFolders,
           .notes = "",
-          .open = nullptr,
-          .read = nullptr,
-          .parse = nullptr};
+          .steps = {}};
 }
 
 TEST(SourceSettings, AreTheDescriptorsWhereTheConfigurationSaysNothing) {
