@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "config/restart_keys.h"
+#include "core/base/mutex.h"
 #include "core/base/sanitizer.h"
 #include "core/kernel/open_view.h"
 #include "daemon/config_file.h"
@@ -52,7 +53,7 @@ constexpr std::chrono::milliseconds kStopTime{1500};
 #endif
 constexpr std::chrono::milliseconds kRecordingTime = kStopTime * 2 / 3;  // so that it can say why it is not whole
 constexpr std::chrono::milliseconds kLogPatience{200};
-constexpr auto kNoDeadline = std::chrono::steady_clock::time_point::max();
+constexpr auto kNoDeadline = TimePoint::max();
 
 bool print(std::string_view text) {
   if (text.empty()) return true;  // a page without types may be no memory at all, which fwrite does not take
@@ -96,7 +97,7 @@ class App {
   Result<void> open_kernel();
   Result<void> listen();
   int once();
-  bool finish_recording(PollRecorder& recorder, std::chrono::steady_clock::time_point due = kNoDeadline);
+  bool finish_recording(PollRecorder& recorder, TimePoint due = kNoDeadline);
   int serve();
   int serve(Serving& serving);
   int fail(std::string_view message);
@@ -140,7 +141,7 @@ class App {
   std::unique_ptr<Poller> poller_;
   HttpListeners listeners_;
   std::unique_ptr<HttpServer> server_;
-  std::mutex reload_mutex_;
+  Mutex reload_mutex_;
   std::atomic<std::int64_t> scrape_age_ns_{0};  // key poll.on_scrape; 0: off
   std::atomic<bool> has_per_cpu_{false};        // whether key per_cpu selects any type
 };
@@ -218,7 +219,7 @@ int App::once() {
   } else {
     LiveFeed feed(clock_, metrics_, recorder, config_, options_.polls.value_or(1));
     while (const auto due_ns = feed.next_due_ns()) {
-      std::this_thread::sleep_until(std::chrono::steady_clock::time_point{std::chrono::nanoseconds(*due_ns)});
+      std::this_thread::sleep_until(TimePoint{std::chrono::nanoseconds(*due_ns)});
       any_up = poller_->poll(feed.begin());
       feed.finish();
     }
@@ -239,12 +240,12 @@ int App::once() {
   return is_recorded ? kDone : kCouldNotRun;
 }
 
-bool App::finish_recording(PollRecorder& recorder, std::chrono::steady_clock::time_point due) {
+bool App::finish_recording(PollRecorder& recorder, TimePoint due) {
   if (!recorder_) return true;
   Result<void> finished = recorder.stop(std::chrono::seconds(1), due);
   // What could be written is packed all the same.
   if (finished || finished.error().code != ErrorCode::kTimeout) {
-    const Result<void> packed = recorder_->finish([due] { return std::chrono::steady_clock::now() >= due; });
+    const Result<void> packed = recorder_->finish([this, due] { return clock_.now() >= due; });
     if (!packed) finished = packed;
   } else {
     recording_hangs_ = true;
@@ -321,7 +322,7 @@ Result<void> App::start_server(Pages& pages) {
 }
 
 std::vector<std::string> App::reload(PollLoop& loop) try {
-  const std::lock_guard lock(reload_mutex_);
+  const MutexLock lock(reload_mutex_);
   ConfigResult loaded = file_.load();
   if (!loaded) {
     metrics_.config_reloaded(false);
@@ -407,7 +408,7 @@ int App::serve(Serving& serving) {
                                                          .enable_reload = config_.enable_reload,
                                                          .reload = [this, &loop] { return reload(loop); },
                                                          .refresh =
-                                                             [this, &loop](std::chrono::steady_clock::time_point deadline) {
+                                                             [this, &loop](TimePoint deadline) {
                                                                const std::int64_t age = scrape_age_ns_;
                                                                if (age != 0)
                                                                  loop.refresh(std::chrono::nanoseconds(age), deadline);
@@ -419,7 +420,7 @@ int App::serve(Serving& serving) {
   loop.start();
 
   const int signal = wait_for_signals(loop);
-  const auto asked = std::chrono::steady_clock::now();
+  const TimePoint asked = clock_.now();
   serving.stop_deadline->begin(kStopTime);
   log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   loop.stop();  // first, because requests may wait for a poll

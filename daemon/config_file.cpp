@@ -11,12 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "config/config_bytes.h"
+#include "core/base/mutex.h"
 #include "core/base/sanitizer.h"
 #include "core/source.h"
 
@@ -52,7 +51,7 @@ struct ConfigFile::Read {
           is_gone || (stat(path.c_str(), &named) == 0 && (named.st_dev != old.st_dev || named.st_ino != old.st_ino));
       if (!is_replaced) bytes = read_config_bytes(kept, bytes_room);
     }
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     is_done = true;
     done.notify_all();
   }
@@ -63,9 +62,9 @@ struct ConfigFile::Read {
   const std::unique_ptr<char[]> room;
   ConfigBytes bytes;
   bool is_replaced = false;
-  std::mutex mutex;
-  std::condition_variable done;
-  bool is_done = false;  // guarded by mutex
+  Mutex mutex;
+  CondVar done;
+  bool is_done MEMSTAT_GUARDED_BY(mutex) = false;
   pthread_t thread = {};
 };
 
@@ -83,7 +82,7 @@ ConfigFile::~ConfigFile() {
 
 bool ConfigFile::is_stuck() const {
   if (read_ == nullptr) return false;
-  const std::lock_guard lock(read_->mutex);
+  const MutexLock lock(read_->mutex);
   return !read_->is_done;
 }
 
@@ -120,13 +119,13 @@ Result<void> ConfigFile::run_read() {
   pthread_attr_destroy(&attributes);
   if (failure != 0) return system_error(path_, failure, "cannot start a thread to read the configuration");
   read_ = std::move(read);
-  const auto due = std::chrono::steady_clock::now() + patience_.deadline;
-  std::unique_lock lock(read_->mutex);
+  const TimePoint due = patience_.clock.now() + patience_.deadline;
+  MutexLock lock(read_->mutex);
   while (!read_->is_done) {
-    const auto now = std::chrono::steady_clock::now();
+    const TimePoint now = patience_.clock.now();
     if (now >= due)
       return late(0, "the file system did not return the configuration in time; memstatd stops waiting for it");
-    read_->done.wait_until(lock, std::min(due, now + kBetweenLooks));
+    read_->done.wait_until(read_->mutex, std::min<TimePoint>(due, now + kBetweenLooks));
     if (!read_->is_done && patience_.must_stop && patience_.must_stop()) return late(0, "memstatd is stopping");
   }
   return {};

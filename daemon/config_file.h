@@ -8,6 +8,7 @@
 #include <string>
 
 #include "config/loader.h"
+#include "core/base/clock.h"
 
 namespace memstat {
 
@@ -18,6 +19,7 @@ struct ConfigPatience {
   std::function<bool()> must_stop = {};
   /// Called on the reading thread before it reads; for tests, in the place of a file system that does not answer.
   void (*before_read)() = nullptr;
+  const Clock& clock = system_clock();
 };
 
 /// Reads one configuration file again and again. Thread safety: none; callers serialise.

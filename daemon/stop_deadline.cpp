@@ -3,13 +3,16 @@
 
 #include <utility>
 
+#include "core/base/mutex.h"
+
 namespace memstat {
 
-StopDeadline::StopDeadline(std::function<void()> on_expiry) : on_expiry_(std::move(on_expiry)), thread_([this] { run(); }) {}
+StopDeadline::StopDeadline(std::function<void()> on_expiry, const Clock& clock)
+    : on_expiry_(std::move(on_expiry)), clock_(clock), thread_([this] { run(); }) {}
 
 StopDeadline::~StopDeadline() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     must_end_ = true;
   }
   wake_.notify_all();
@@ -18,25 +21,24 @@ StopDeadline::~StopDeadline() {
 
 void StopDeadline::begin(std::chrono::milliseconds time) {
   {
-    const std::lock_guard lock(mutex_);
-    due_ = std::chrono::steady_clock::now() + time;
+    const MutexLock lock(mutex_);
+    due_ = clock_.now() + time;
     is_running_ = true;
   }
   wake_.notify_all();
 }
 
 void StopDeadline::cancel() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_running_ = false;
 }
 
 void StopDeadline::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!must_end_) {
     if (!is_running_) {
-      wake_.wait(lock);
-    } else if (wake_.wait_until(lock, due_) == std::cv_status::timeout && is_running_ && !must_end_ &&
-               std::chrono::steady_clock::now() >= due_) {
+      wake_.wait(mutex_);
+    } else if (!wake_.wait_until(mutex_, due_) && is_running_ && !must_end_ && clock_.now() >= due_) {
       is_running_ = false;
       lock.unlock();
       on_expiry_();

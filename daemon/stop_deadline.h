@@ -3,10 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
 
 namespace memstat {
 
@@ -15,7 +16,7 @@ namespace memstat {
 class StopDeadline {
  public:
   /// `on_expiry` is called on the thread when the time is over; it should end the process.
-  explicit StopDeadline(std::function<void()> on_expiry);
+  explicit StopDeadline(std::function<void()> on_expiry, const Clock& clock = system_clock());
   /// Ends the thread; nothing expires any more.
   ~StopDeadline();
   StopDeadline(const StopDeadline&) = delete;
@@ -30,11 +31,12 @@ class StopDeadline {
   void run();
 
   std::function<void()> on_expiry_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool is_running_ = false;  // guarded by mutex_, as is all below
-  bool must_end_ = false;
-  std::chrono::steady_clock::time_point due_;
+  const Clock& clock_;
+  Mutex mutex_;
+  CondVar wake_;
+  bool is_running_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  bool must_end_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  TimePoint due_ MEMSTAT_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

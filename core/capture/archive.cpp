@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "core/base/fixed_path.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/capture/archive_error.h"
 
@@ -328,6 +328,7 @@ class ArchiveFiles final : public CaptureFiles {
       : name_(name), fd_(std::move(fd)), reader_(name, limits) {}
 
   Result<void> scan() {
+    const MutexLock lock(mutex_);
     if (auto opened = reader_.rewind(fd_.get()); !opened) return opened;
     Candidates candidates;
     Member member;
@@ -340,11 +341,12 @@ class ArchiveFiles final : public CaptureFiles {
       if (!more) return more.error();
       if (!*more) break;
       const std::string_view path = member.path;
+      const std::uint64_t ordinal = reader_.ordinal();
       const auto offer = [&](std::string_view top, std::string_view inner) {
         if (!is_part_of_capture(inner)) return;
         auto found = candidates.find(top);
         if (found == candidates.end()) found = candidates.emplace(std::string(top), Candidate(name_)).first;
-        found->second.take(inner, member, reader_.ordinal());
+        found->second.take(inner, member, ordinal);
       };
       offer("", path);
       if (const auto inner = below_top(path)) offer(path.substr(0, path.size() - inner->size()), *inner);
@@ -365,7 +367,7 @@ class ArchiveFiles final : public CaptureFiles {
   }
 
   Result<Files> load(std::string_view poll) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& one) { return one.poll == poll; });
     if (found != loaded_.end()) {
       std::rotate(loaded_.begin(), found, found + 1);
@@ -378,7 +380,7 @@ class ArchiveFiles final : public CaptureFiles {
     return loaded_.front().files;
   }
 
-  Result<Files> read_poll(std::string_view poll) const {
+  Result<Files> read_poll(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) {
     try {
       const Span span = polls_.find(poll)->second;
       const std::string prefix = top_ + std::string(poll);
@@ -405,7 +407,7 @@ class ArchiveFiles final : public CaptureFiles {
     }
   }
   /// The place in the archive is of no use any more.
-  Error spoiled(const Error& error) const {
+  Error spoiled(const Error& error) const MEMSTAT_REQUIRES(mutex_) {
     is_rewound_ = false;
     return error;
   }
@@ -415,12 +417,12 @@ class ArchiveFiles final : public CaptureFiles {
   std::string top_;
   std::shared_ptr<const MemoryFiles> index_;
   std::map<std::string, Span, std::less<>> polls_;
-  mutable std::mutex mutex_;  // guards the rest
-  mutable MemberReader reader_;
-  mutable bool is_rewound_ = false;
   static constexpr std::uint64_t kSmallArchive = 96U << 20U;  // B, unpacked
   bool is_small_ = false;
-  mutable std::vector<Loaded> loaded_;  // the last used first
+  mutable Mutex mutex_;
+  mutable MemberReader reader_ MEMSTAT_GUARDED_BY(mutex_);
+  mutable bool is_rewound_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // the last used first
 };
 
 #endif

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/fixed_path.h"
 #include "core/base/unique_fd.h"
 #include "core/capture/archive.h"
@@ -41,7 +42,11 @@ using Entry = std::unique_ptr<archive_entry, FreeEntry>;
 class ArchiveWriter {
  public:
   ArchiveWriter(const CaptureFiles& files, archive* writer, std::string top, const std::function<bool()>& must_stop)
-      : files_(files), writer_(writer), top_(std::move(top)), must_stop_(must_stop), now_(std::time(nullptr)) {}
+      : files_(files),
+        writer_(writer),
+        top_(std::move(top)),
+        must_stop_(must_stop),
+        now_(static_cast<std::time_t>(system_clock().realtime_ns() / 1'000'000'000)) {}
 
   Result<void> add_tree(const std::string& path, int depth) {
     std::vector<std::string> names;

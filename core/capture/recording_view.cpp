@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/mutex.h"
 #include "core/base/text.h"
 #include "core/capture/files.h"
 #include "core/capture/replay_view.h"
@@ -164,13 +165,13 @@ Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manife
 }
 
 std::uint64_t RecordingKernelView::current_generation() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_open_ ? generation_ : 0;
 }
 
 void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes,
                                  int system_errno) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_open_ || generation != generation_ || records_.overflowed) return;
   records_.bytes += bytes.size();
   if (options_.max_bytes != 0 && records_.bytes > options_.max_bytes) {
@@ -270,7 +271,7 @@ Result<void> RecordingKernelView::keep_open(std::string_view path) {
 void RecordingKernelView::record_standing_error(PollPlace place, std::string_view name, const Error& error) {
   const int system_errno = errno_of(error);
   if (system_errno == ENOENT) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   standing_errors_.push_back({.place = place, .name = std::string(name), .system_errno = system_errno});
 }
 
@@ -293,7 +294,7 @@ Result<void> RecordingKernelView::read_table(std::string_view source, LiveTable&
 
 std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   info_ = PollInfo{.label = std::string(label), .realtime_ns = clock_.realtime_ns(), .monotonic_ns = clock_.monotonic_ns()};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool is_first = generation_ == 1 && !has_begun_;
   has_begun_ = true;
   is_open_ = true;
@@ -357,7 +358,7 @@ Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t no
 }
 
 bool RecordingKernelView::take_poll(TakenPoll& taken) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!has_begun_ || !is_open_) return false;
   std::swap(records_, taken.records_);
   records_.count = 0;

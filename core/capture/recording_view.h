@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/capture/directory_writer.h"
 #include "core/capture/files.h"
 #include "core/capture/manifest.h"
@@ -132,11 +132,11 @@ class RecordingKernelView final : public ForwardingKernelView {
   FolderWriter writer_;
   std::atomic<std::uint64_t> progress_{0};  // files, directories and links
 
-  std::mutex mutex_;              // guards the next four
-  std::uint64_t generation_ = 1;  // counts polls that ended
-  bool is_open_ = true;           // reads are recorded
-  Records records_;
-  std::vector<RecordedError> standing_errors_;  // failed keep_open and open_table calls
+  Mutex mutex_;
+  std::uint64_t generation_ MEMSTAT_GUARDED_BY(mutex_) = 1;  // counts polls that ended
+  bool is_open_ MEMSTAT_GUARDED_BY(mutex_) = true;           // reads are recorded
+  Records records_ MEMSTAT_GUARDED_BY(mutex_);
+  std::vector<RecordedError> standing_errors_ MEMSTAT_GUARDED_BY(mutex_);  // failed keep_open and open_table calls
 
   // Of the thread that calls begin_poll and take_poll.
   bool has_begun_ = false;

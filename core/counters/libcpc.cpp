@@ -5,6 +5,8 @@
 #include <ctime>
 #include <new>
 
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/counters/event_names.h"
 #include "core/counters/libcpc_errors.h"
 #include "core/counters/libcpc_handle.h"
@@ -30,7 +32,7 @@ thread_local std::string open_message;
 thread_local cpc_set_t* last_bound = nullptr;
 
 bool is_set(cpc_t* cpc, const cpc_set_t* set) {
-  const std::lock_guard lock(cpc->mutex);
+  const memstat::MutexLock lock(cpc->mutex);
   return std::any_of(cpc->sets.begin(), cpc->sets.end(), [set](const auto& one) { return one.get() == set; });
 }
 
@@ -61,7 +63,7 @@ int refuse_flags(cpc_t* cpc, const char* function) {
 }
 
 int enable_all(cpc_t* cpc, const char* function, bool is_on) {
-  const std::lock_guard lock(cpc->mutex);
+  const memstat::MutexLock lock(cpc->mutex);
   for (const auto& set : cpc->sets) {
     if (!set->bound || !set->is_of_thread || pthread_equal(set->thread, pthread_self()) == 0) continue;
     if (const int error = set->bound->enable(is_on); error != 0) {
@@ -194,7 +196,7 @@ int cpc_event_needs_pic(cpc_t* cpc, const char* event) try {
 
 cpc_set_t* cpc_set_create(cpc_t* cpc) try {
   auto set = std::make_unique<cpc_set_t>();
-  const std::lock_guard lock(cpc->mutex);
+  const memstat::MutexLock lock(cpc->mutex);
   cpc->sets.push_back(std::move(set));
   return cpc->sets.back().get();
 } catch (const std::bad_alloc&) {
@@ -205,7 +207,7 @@ cpc_set_t* cpc_set_create(cpc_t* cpc) try {
 int cpc_set_destroy(cpc_t* cpc, cpc_set_t* set) {
   if (last_bound == set) last_bound = nullptr;
   {
-    const std::lock_guard lock(cpc->mutex);
+    const memstat::MutexLock lock(cpc->mutex);
     const auto found = std::find_if(cpc->sets.begin(), cpc->sets.end(), [set](const auto& one) { return one.get() == set; });
     if (found != cpc->sets.end()) {
       cpc->sets.erase(found);
@@ -341,9 +343,7 @@ int cpc_set_sample(cpc_t* cpc, cpc_set_t* set, cpc_buf_t* buf) {
                   error == EAGAIN ? "the kernel took the set off its counters, which another user wanted for itself"
                                   : "the set could not be read");
   }
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  buf->time = static_cast<hrtime_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  buf->time = memstat::system_clock().monotonic_ns();
   return 0;
 }
 

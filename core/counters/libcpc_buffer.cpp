@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <new>
 
+#include "core/base/mutex.h"
 #include "core/counters/libcpc_errors.h"
 #include "core/counters/libcpc_handle.h"
 
@@ -44,7 +45,7 @@ void combine(cpc_buf_t* ds, const cpc_buf_t* a, const cpc_buf_t* b, const Operat
 cpc_buf_t* cpc_buf_create(cpc_t* cpc, cpc_set_t* set) try {
   auto buffer = std::make_unique<cpc_buf_t>();
   {
-    const std::lock_guard lock(cpc->mutex);
+    const memstat::MutexLock lock(cpc->mutex);
     if (std::any_of(cpc->sets.begin(), cpc->sets.end(), [set](const auto& one) { return one.get() == set; })) {
       buffer->set = set;
       buffer->counts.resize(set->requests.size());
@@ -61,7 +62,7 @@ cpc_buf_t* cpc_buf_create(cpc_t* cpc, cpc_set_t* set) try {
 
 int cpc_buf_destroy(cpc_t* cpc, cpc_buf_t* buf) {
   {
-    const std::lock_guard lock(cpc->mutex);
+    const memstat::MutexLock lock(cpc->mutex);
     const auto found =
         std::find_if(cpc->buffers.begin(), cpc->buffers.end(), [buf](const auto& one) { return one.get() == buf; });
     if (found != cpc->buffers.end()) {

@@ -7,10 +7,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/counters/counter_system.h"
 #include "core/include/libcpc.h"
 
@@ -31,9 +31,9 @@ struct cpc_handle_buf {
 struct cpc_handle {
   std::unique_ptr<memstat::counters::CounterSystem> system;
   std::atomic<cpc_errhndlr_t*> handler{nullptr};
-  std::mutex mutex;  // of the two lists
-  std::vector<std::unique_ptr<cpc_set_t>> sets;
-  std::vector<std::unique_ptr<cpc_buf_t>> buffers;
+  memstat::Mutex mutex;
+  std::vector<std::unique_ptr<cpc_set_t>> sets MEMSTAT_GUARDED_BY(mutex);
+  std::vector<std::unique_ptr<cpc_buf_t>> buffers MEMSTAT_GUARDED_BY(mutex);
 };
 
 struct pctx_handle {

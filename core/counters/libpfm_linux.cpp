@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/mutex.h"
 #include "core/counters/libpfm.h"
 
 #if defined(__linux__)
@@ -6,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <mutex>
 
 #if defined(MEMSTAT_HAVE_LIBPFM)
 #include <linux/perf_event.h>
@@ -19,13 +19,10 @@ namespace memstat::counters {
 #if defined(MEMSTAT_HAVE_LIBPFM)
 namespace {
 
-std::mutex& library_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
+Mutex library_mutex;
 
-/// Whether the tables are loaded. Requires the mutex.
-bool load() {
+/// Whether the tables are loaded.
+bool load() MEMSTAT_REQUIRES(library_mutex) {
   static const bool is_loaded = pfm_initialize() == PFM_SUCCESS;
   return is_loaded;
 }
@@ -53,7 +50,7 @@ void for_each_event(const Action& action) {
 bool has_libpfm() { return true; }
 
 std::vector<EventInfo> libpfm_events() {
-  const std::lock_guard lock(library_mutex());
+  const MutexLock lock(library_mutex);
   std::vector<EventInfo> events;
   if (!load()) return events;
   for_each_event([&events](int, const pfm_event_info_t& info) {
@@ -63,7 +60,7 @@ std::vector<EventInfo> libpfm_events() {
 }
 
 std::vector<std::string> libpfm_attributes() {
-  const std::lock_guard lock(library_mutex());
+  const MutexLock lock(library_mutex);
   std::vector<std::string> names;
   if (!load()) return names;
   for_each_event([&names](int index, const pfm_event_info_t& info) {
@@ -82,7 +79,7 @@ std::vector<std::string> libpfm_attributes() {
 }
 
 std::optional<Answer<EventCode>> libpfm_resolve(std::string_view event, std::span<const Attribute> attributes) {
-  const std::lock_guard lock(library_mutex());
+  const MutexLock lock(library_mutex);
   if (!load()) return std::nullopt;
   std::string text(event);
   for (const Attribute& attribute : attributes) text += ":" + attribute.name + "=" + std::to_string(attribute.value);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/base/clock.h"
 #include "core/counters/libcpc_handle.h"
 
 namespace {
@@ -120,12 +121,12 @@ int pctx_run(pctx_t* pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t* pct
       return -1;
     }
   }
-  using Clock = std::chrono::steady_clock;
+  const memstat::Clock& clock = memstat::system_clock();
   constexpr std::chrono::milliseconds kLook{10};
-  Clock::time_point next = Clock::now() + std::chrono::milliseconds(msec);
+  memstat::TimePoint next = clock.now() + std::chrono::milliseconds(msec);
   for (uint_t samples = 0; nsamples == 0 || samples < nsamples;) {
     if (has_ended(pctx->pid)) return 0;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - clock.now());
     if (msec != 0 && left.count() <= 0) {
       next += std::chrono::milliseconds(msec);
       ++samples;

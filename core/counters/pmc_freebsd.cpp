@@ -2,6 +2,7 @@
 // FreeBSD's counters: hwpmc(4) through libpmc(3). Where it differs from Linux: a set of the current thread or of a thread of
 // another process counts the whole process, which is what hwpmc attaches to; a counter is there for one request alone, so a
 // set that does not fit is refused, never counted by turns; overflow is not notified.
+#include "core/base/clock.h"
 #include "core/counters/counter_system.h"
 
 #if defined(__FreeBSD__)
@@ -12,16 +13,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 
 namespace memstat::counters {
 namespace {
 
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t now_ns() { return static_cast<std::uint64_t>(system_clock().monotonic_ns()); }
 
 /// What pmc_allocate takes: the event, its attributes, and the modes to count in.
 std::string specification(const Request& request) {

@@ -21,6 +21,7 @@ class ForwardingKernelView : public KernelView {
   [[nodiscard]] std::uint64_t page_size() const override { return inner_.page_size(); }
   [[nodiscard]] std::uint32_t cpu_count() const override { return inner_.cpu_count(); }
   [[nodiscard]] std::string os_release() const override { return inner_.os_release(); }
+  [[nodiscard]] const Clock& clock() const override { return inner_.clock(); }
   Result<void> read_file(std::string_view path, Buffer& out) override { return inner_.read_file(path, out); }
   [[nodiscard]] bool may_read(std::string_view path) override { return inner_.may_read(path); }
   Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/clock.h"
 #include "core/base/result.h"
 
 namespace memstat {
@@ -62,6 +63,9 @@ class KernelView {
   [[nodiscard]] virtual std::uint32_t cpu_count() const = 0;
   /// Release of the kernel shown as uname(3) has it, such as "6.12.43+deb13-amd64"; "" when it is not known.
   [[nodiscard]] virtual std::string os_release() const { return {}; }
+
+  /// What reads of this view are timed with.
+  [[nodiscard]] virtual const Clock& clock() const { return system_clock(); }
 
   /// The whole file, read to its end in a loop (one read of /proc/slabinfo gives at most 4 KiB whatever the buffer).
   virtual Result<void> read_file(std::string_view path, Buffer& out);

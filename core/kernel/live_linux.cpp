@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The running Linux kernel: files of /proc and /sys.
+#include "core/base/clock.h"
 #include "core/kernel/kernel_view.h"
 
 #if defined(__linux__)
@@ -9,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,12 +86,6 @@ class LinuxKernelView final : public KernelView {
 
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
 
-double seconds_of_clock(clockid_t clock) {
-  timespec time{};
-  if (::clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
-
 class LinuxProcessMeter final : public ProcessMeter {
  public:
   LinuxProcessMeter()
@@ -148,7 +142,7 @@ class LinuxProcessMeter final : public ProcessMeter {
     const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
     if (!start_ticks || ticks_per_second <= 0) return 0;
     const double since_boot = static_cast<double>(*start_ticks) / static_cast<double>(ticks_per_second);
-    return seconds_of_clock(CLOCK_REALTIME) - (seconds_of_clock(CLOCK_BOOTTIME) - since_boot);
+    return static_cast<double>(system_clock().realtime_ns()) / 1e9 - (seconds_since_boot() - since_boot);
   }
 
   std::uint64_t page_size_;

@@ -5,6 +5,8 @@
 #include <array>
 #include <new>
 
+#include "core/base/mutex.h"
+
 namespace memstat {
 namespace {
 
@@ -35,13 +37,13 @@ bool is_shared_file(std::string_view path) {
 }
 
 void OncePerPollView::begin_poll() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++poll_;
   is_in_poll_ = true;
 }
 
 void OncePerPollView::end_poll() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_in_poll_ = false;
 }
 
@@ -59,7 +61,7 @@ template <typename Read>
 Result<void> OncePerPollView::read_once(std::string_view path, Buffer& out, Read read) {
   std::uint64_t poll = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_in_poll_) {
       poll = poll_;
       if (const auto found = files_.find(path); found != files_.end() && found->second.poll == poll) {
@@ -75,7 +77,7 @@ Result<void> OncePerPollView::read_once(std::string_view path, Buffer& out, Read
 
 void OncePerPollView::keep(std::string_view path, std::uint64_t poll, const Buffer& bytes, const Result<void>& result) {
   try {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!is_in_poll_ || poll != poll_) return;  // it hung until its poll was over
     auto found = files_.find(path);
     if (found == files_.end()) found = files_.try_emplace(std::string(path)).first;

@@ -7,12 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/base/buffer.h"
+#include "core/base/mutex.h"
 #include "core/kernel/forwarding_view.h"
 
 namespace memstat {
@@ -56,10 +56,11 @@ class OncePerPollView final : public ForwardingKernelView {
   void keep(std::string_view path, std::uint64_t poll, const Buffer& bytes, const Result<void>& result);
 
   std::shared_ptr<KernelView> owned_;
-  std::mutex mutex_;  // guards the rest; held for copies in memory, never for a read of the kernel
-  std::uint64_t poll_ = 0;
-  bool is_in_poll_ = false;
-  std::map<std::string, Brought, std::less<>> files_;  // and sysctls, whose names begin with no slash
+  Mutex mutex_;  // held for copies in memory, never for a read of the kernel
+  std::uint64_t poll_ MEMSTAT_GUARDED_BY(mutex_) = 0;
+  bool is_in_poll_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  /// And sysctls, whose names begin with no slash.
+  std::map<std::string, Brought, std::less<>> files_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
 }  // namespace memstat

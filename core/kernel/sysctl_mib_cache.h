@@ -8,10 +8,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "core/base/mutex.h"
 
 namespace memstat {
 
@@ -44,7 +45,7 @@ class KeptSysctlNumbers {
   }
 
   [[nodiscard]] std::size_t size() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return kept_.size();
   }
 
@@ -55,23 +56,23 @@ class KeptSysctlNumbers {
   };
 
   bool find(std::string_view name, SysctlNumbers& path) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = kept_.find(name);
     if (found == kept_.end()) return false;
     path = found->second;
     return true;
   }
   void keep(std::string_view name, const SysctlNumbers& path) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (kept_.size() < kMostNames) kept_.insert_or_assign(std::string(name), path);
   }
   void forget(std::string_view name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = kept_.find(name); found != kept_.end()) kept_.erase(found);
   }
 
-  mutable std::mutex mutex_;                                                    // never held while the kernel is asked
-  std::unordered_map<std::string, SysctlNumbers, Hash, std::equal_to<>> kept_;  // guarded by mutex_
+  mutable Mutex mutex_;  // never held while the kernel is asked
+  std::unordered_map<std::string, SysctlNumbers, Hash, std::equal_to<>> kept_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
 }  // namespace memstat

@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/root_only.h"
@@ -280,11 +281,12 @@ void look_around(KernelView& view, State& state) {
 /// Takes turns at counting the objects of the caches, as long as the budget lasts. Thread safety: none.
 class ObjectCounting {
  public:
-  explicit ObjectCounting(const State& state)
-      : last_(state.last.view()),
+  ObjectCounting(const State& state, const Clock& clock)
+      : clock_(clock),
+        last_(state.last.view()),
         first_(state.next_count),
         next_(state.next_count),
-        budget_(option(state, kCountBudgetOption)) {}
+        budget_ns_(static_cast<std::int64_t>(option(state, kCountBudgetOption))) {}
 
   /// A cache is read next. Finds what was counted of it before: the last bundle is of the same caches in the same order, or
   /// of no use.
@@ -310,10 +312,10 @@ class ObjectCounting {
   /// Whether it is this cache's turn. At least one cache has its turn at each read.
   bool take_turn() {
     if (index_ - 1 < first_ || is_over_) return false;
-    const auto now = std::chrono::steady_clock::now();
+    const std::int64_t now = clock_.monotonic_ns();
     if (!has_counted_) {
-      end_ = now + budget_;
-    } else if (now >= end_) {
+      end_ns_ = now + budget_ns_;
+    } else if (now >= end_ns_) {
       is_over_ = true;
       next_ = index_ - 1;
       return false;
@@ -325,11 +327,12 @@ class ObjectCounting {
   [[nodiscard]] std::uint32_t next() const { return is_over_ ? next_ : 0; }
 
  private:
+  const Clock& clock_;
   FileBundleReader last_;
   std::uint32_t first_;
   std::uint32_t next_;
-  std::chrono::nanoseconds budget_;
-  std::chrono::steady_clock::time_point end_;
+  std::int64_t budget_ns_;
+  std::int64_t end_ns_ = 0;
   std::uint32_t index_ = 0;  // one more than the cache's
   std::uint64_t partial_slabs_ = 0;
   std::string_view last_count_;
@@ -345,7 +348,7 @@ class FilesReader {
       : view_(view),
         state_(state),
         is_counting_(counts_objects(state)),
-        counting_(state),
+        counting_(state, view.clock()),
         bundle_(bundle, state.scratch) {}
 
   /// Errors: of the first file that is there and cannot be read; kNotPresent when none is there any more.

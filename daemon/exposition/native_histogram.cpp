@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/mutex.h"
+
 namespace memstat {
 namespace {
 
@@ -55,7 +57,7 @@ void NativeHistogram::observe(double seconds) {
   std::int32_t index = kLastIndex;  // where infinity goes, too
   if (std::isfinite(seconds)) index = seconds <= kZeroThreshold ? kFirstIndex - 1 : index_of(seconds);
   const auto classic = std::lower_bound(bounds_.begin(), bounds_.end(), seconds) - bounds_.begin();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++count_;
   sum_ += seconds;
   if (static_cast<std::size_t>(classic) < classic_.size()) ++classic_[static_cast<std::size_t>(classic)];
@@ -72,7 +74,7 @@ HistogramData NativeHistogram::data() const {
   data.has_native = true;
   data.schema = kSchema;
   data.zero_threshold = kZeroThreshold;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   data.count = count_;
   data.sum = sum_;
   data.zero_count = zero_count_;
@@ -86,17 +88,17 @@ HistogramData NativeHistogram::data() const {
 }
 
 NativeHistogram& HistogramFamily::add(Labels labels, std::int64_t created_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return members_.emplace_back(std::move(labels), bounds_, created_ns).histogram;
 }
 
 void HistogramFamily::remove(const NativeHistogram& histogram) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   members_.remove_if([&](const Member& member) { return &member.histogram == &histogram; });
 }
 
 HistogramFamily::Data HistogramFamily::data() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Data data{.name = name_, .help = help_, .members = {}};
   for (const Member& member : members_) data.members.emplace_back(member.labels, member.histogram.data());
   return data;

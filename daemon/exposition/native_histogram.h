@@ -7,11 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace memstat {
 
@@ -66,12 +67,12 @@ class NativeHistogram {
 
   const std::vector<double> bounds_;
   const std::int64_t created_ns_;
-  mutable std::mutex mutex_;  // guards the rest: count and buckets must agree when they are read
-  std::uint64_t count_ = 0;
-  double sum_ = 0;
-  std::uint64_t zero_count_ = 0;
-  std::vector<std::uint64_t> classic_;  // not cumulative, one a bound
-  std::array<std::uint64_t, kLastIndex - kFirstIndex + 1> native_{};
+  mutable Mutex mutex_;  // count and buckets must agree when they are read
+  std::uint64_t count_ MEMSTAT_GUARDED_BY(mutex_) = 0;
+  double sum_ MEMSTAT_GUARDED_BY(mutex_) = 0;
+  std::uint64_t zero_count_ MEMSTAT_GUARDED_BY(mutex_) = 0;
+  std::vector<std::uint64_t> classic_ MEMSTAT_GUARDED_BY(mutex_);  // not cumulative, one a bound
+  std::array<std::uint64_t, kLastIndex - kFirstIndex + 1> native_ MEMSTAT_GUARDED_BY(mutex_){};
 };
 
 /// The histograms of one metric, by labels. Thread safety: safe.
@@ -103,8 +104,8 @@ class HistogramFamily {
   const std::string name_;
   const std::string help_;
   const std::vector<double> bounds_;
-  mutable std::mutex mutex_;
-  std::list<Member> members_;  // guarded by mutex_; a list: histograms keep their address
+  mutable Mutex mutex_;
+  std::list<Member> members_ MEMSTAT_GUARDED_BY(mutex_);  // a list: histograms keep their address
 };
 
 }  // namespace memstat

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <string_view>
 
 #include "core/base/buffer.h"
+#include "core/base/mutex.h"
 #include "daemon/exposition/format.h"
 #include "daemon/snapshot/render_options.h"
 #include "daemon/snapshot/snapshot.h"
@@ -22,22 +22,26 @@ class LazyPage {
   /// The page; `render(Buffer&)` makes it for the first caller, while the others wait. It lives until forget(). When
   /// `render` throws, the next caller tries again.
   std::string_view of(const std::function<void(Buffer&)>& render) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!is_rendered_) render(bytes_);
     is_rendered_ = true;
     return bytes_.view();
   }
-  void forget() { is_rendered_ = false; }
+  void forget() {
+    const MutexLock lock(mutex_);
+    is_rendered_ = false;
+  }
   /// Forgets it and gives the room back; as forget().
   void release() {
-    forget();
+    const MutexLock lock(mutex_);
+    is_rendered_ = false;
     bytes_ = Buffer();
   }
 
  private:
-  std::mutex mutex_;
-  bool is_rendered_ = false;  // guarded by mutex_
-  Buffer bytes_;              // guarded by mutex_ until rendered
+  Mutex mutex_;
+  bool is_rendered_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  Buffer bytes_ MEMSTAT_GUARDED_BY(mutex_);  // what it holds does not change once it is rendered
 };
 
 /// The text page is rendered with the snapshot, by render_text(); pages in other formats by the first thread that asks, in

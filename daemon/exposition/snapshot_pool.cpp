@@ -4,7 +4,7 @@
 namespace memstat {
 
 RenderedSnapshot* SnapshotPool::free_snapshot() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   for (Slot& slot : state_->slots) {
     if (slot.readers == 0 && &slot != state_->published) return &slot.snapshot;
   }
@@ -12,7 +12,7 @@ RenderedSnapshot* SnapshotPool::free_snapshot() {
 }
 
 void SnapshotPool::publish(RenderedSnapshot* snapshot) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   for (Slot& slot : state_->slots) {
     if (&slot.snapshot == snapshot) state_->published = &slot;
   }
@@ -29,14 +29,14 @@ void SnapshotPool::publish(RenderedSnapshot* snapshot) {
 std::shared_ptr<const RenderedSnapshot> SnapshotPool::current() const {
   Slot* slot = nullptr;
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     slot = state_->published;
     if (slot == nullptr) return nullptr;
     ++slot->readers;
   }
   // The control block of this pointer is the reader's allocation, in the reader's thread.
   return {&slot->snapshot, [state = state_, slot](const RenderedSnapshot*) {
-            const std::lock_guard lock(state->mutex);
+            const MutexLock lock(state->mutex);
             --slot->readers;
           }};
 }

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "daemon/exposition/rendered_snapshot.h"
 
 namespace memstat {
@@ -38,9 +38,10 @@ class SnapshotPool {
     std::size_t idle_polls = 0;
   };
   struct State {
-    std::mutex mutex;
-    std::array<Slot, kSize> slots;  // readers, idle_polls: guarded by mutex; snapshot: the builder's while there are none
-    Slot* published = nullptr;      // guarded by mutex
+    Mutex mutex;
+    /// A snapshot itself is its builder's while it has no readers, and then theirs.
+    std::array<Slot, kSize> slots MEMSTAT_GUARDED_BY(mutex);
+    Slot* published MEMSTAT_GUARDED_BY(mutex) = nullptr;
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };

@@ -40,7 +40,7 @@ void HttpConnections::count(const HttpConnection& connection, std::ptrdiff_t by)
   if (connection.holds_thread()) held_ += static_cast<std::size_t>(by);
 }
 
-HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t listener, Clock::time_point now) {
+HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t listener, TimePoint now) {
   assert(!free_.empty());
   HttpConnection& connection = *free_.back();
   free_.pop_back();
@@ -64,7 +64,7 @@ void HttpConnections::remove(HttpConnection& connection) {
   free_.push_back(&connection);
 }
 
-void HttpConnections::change(HttpConnection& connection, State state, Clock::time_point now) {
+void HttpConnections::change(HttpConnection& connection, State state, TimePoint now) {
   const bool held = connection.holds_thread();
   count(connection, -1);
   connection.state = state;
@@ -119,7 +119,7 @@ HttpConnection* HttpConnections::next_request() const {
   return found;
 }
 
-HttpConnections::Yield HttpConnections::yield_thread(Clock::time_point now) const {
+HttpConnections::Yield HttpConnections::yield_thread(TimePoint now) const {
   Yield yield;
   std::size_t most_threads = 0;
   for (HttpConnection* const connection : held_list_) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "daemon/http/sockets.h"
 
 namespace memstat {
@@ -26,12 +27,11 @@ enum class ConnectionState : std::uint8_t {
 
 /// One connection. Its place in memory does not change while it lives.
 struct HttpConnection {
-  using Clock = std::chrono::steady_clock;
   int descriptor = -1;
   Endpoint peer;
   std::size_t listener = 0;  ///< Through which of the listeners it came.
   std::size_t seen = 0;      ///< Bytes of the header that have come; while kWaiting.
-  Clock::time_point since;   ///< When `state` began.
+  TimePoint since;           ///< When `state` began.
   ConnectionState state = ConnectionState::kWaiting;
   bool shut_down = false;
   std::size_t place = 0;  ///< For the table.
@@ -42,7 +42,6 @@ struct HttpConnection {
 /// The table. Nothing in it allocates after the constructor. Thread safety: none.
 class HttpConnections {
  public:
-  using Clock = HttpConnection::Clock;
   using State = ConnectionState;
 
   /// How long a connection may keep its thread from a request that waits for one: short of its header, not reading.
@@ -52,9 +51,9 @@ class HttpConnections {
   HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads);
 
   /// A new entry in state kWaiting. It must not be full().
-  HttpConnection& add(int descriptor, Endpoint peer, std::size_t listener, Clock::time_point now);
+  HttpConnection& add(int descriptor, Endpoint peer, std::size_t listener, TimePoint now);
   void remove(HttpConnection& connection);
-  void change(HttpConnection& connection, State state, Clock::time_point now);
+  void change(HttpConnection& connection, State state, TimePoint now);
 
   /// All of them, in no order. Adding and removing invalidates it.
   [[nodiscard]] const std::vector<HttpConnection*>& all() const { return live_; }
@@ -75,12 +74,12 @@ class HttpConnections {
 
   /// What yield_thread found.
   struct Yield {
-    HttpConnection* connection = nullptr;               ///< nullptr: none may be taken from its client yet
-    Clock::time_point next = Clock::time_point::max();  ///< when one may, if `connection` is nullptr
+    HttpConnection* connection = nullptr;  ///< nullptr: none may be taken from its client yet
+    TimePoint next = TimePoint::max();     ///< when one may, if `connection` is nullptr
   };
   /// The connection that is to give its thread to a request. Idle ones go first, then those past their grace; of the address
   /// that holds the most threads; of these the one that has been so longest.
-  [[nodiscard]] Yield yield_thread(Clock::time_point now) const;
+  [[nodiscard]] Yield yield_thread(TimePoint now) const;
 
   /// Whether `connection` may stay open when its answer is sent: at most three quarters of the threads may be held then, and
   /// half of them by one address.

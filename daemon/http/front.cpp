@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <string>
 
+#include "core/base/mutex.h"
 #include "daemon/http/rules.h"
 #include "daemon/http/sockets.h"
 
@@ -90,11 +91,11 @@ void HttpFront::ring_at_listener() const {
 // ------------------------------------------------------------------------------------------------
 
 HttpConnection* HttpFront::claim() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   HttpConnection* const connection = handed_over_;
   handed_over_ = nullptr;
   if (connection != nullptr) {
-    connections_.change(*connection, State::kReading, Clock::now());
+    connections_.change(*connection, State::kReading, options_.clock.now());
     if (stopping_) shut_down(*connection);
   }
   wake_if_waiting();
@@ -102,20 +103,20 @@ HttpConnection* HttpFront::claim() {
 }
 
 void HttpFront::change(HttpConnection& connection, ConnectionState state) {
-  const std::lock_guard lock(mutex_);
-  connections_.change(connection, state, Clock::now());
+  const MutexLock lock(mutex_);
+  connections_.change(connection, state, options_.clock.now());
   if (stopping_) shut_down(connection);
   if (state != State::kAnswering) wake_if_waiting();
 }
 
 void HttpFront::end(HttpConnection& connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   connections_.remove(connection);
   wake_if_waiting();
 }
 
 bool HttpFront::may_keep(const HttpConnection& connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !stopping_ && !connection.shut_down && connections_.may_keep(connection);
 }
 
@@ -136,14 +137,14 @@ void HttpFront::wake() const {
 }
 
 void HttpFront::stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopping_ = true;
   for (HttpConnection* const connection : connections_.all()) shut_down(*connection);
   wake();
 }
 
 void HttpFront::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // A connection that was handed over and not taken is forgotten by civetweb without being closed.
   for (HttpConnection* const connection : connections_.all()) {
     if (connection->state <= State::kHandedOver) close_if_open(connection->descriptor);
@@ -159,10 +160,10 @@ int HttpFront::next(sockaddr* address, socklen_t* length) {
   // In a flood the newest request is answered first, so it must not wait behind the others in the kernel's queue.
   bool looked = false;
   for (;;) {
-    const auto now = Clock::now();
-    auto wake = Clock::time_point::max();
+    const auto now = options_.clock.now();
+    auto wake = TimePoint::max();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stopping_) {
         errno = ECONNABORTED;
         return -1;
@@ -187,11 +188,11 @@ int HttpFront::next(sockaddr* address, socklen_t* length) {
     for (std::size_t i = polled_connections_.size() + 1; i < polled_.size(); ++i) {
       if (polled_[i].revents != 0) accept_from(i - polled_connections_.size() - 1);
     }
-    refuse_late(Clock::now());
+    refuse_late(options_.clock.now());
   }
 }
 
-HttpConnection* HttpFront::give_or_yield(Clock::time_point now, Clock::time_point& wake) {
+HttpConnection* HttpFront::give_or_yield(TimePoint now, TimePoint& wake) {
   wants_thread_ = false;
   if (connections_.ready() == 0) return nullptr;
   wants_thread_ = true;
@@ -223,7 +224,7 @@ HttpConnection* HttpFront::give_or_yield(Clock::time_point now, Clock::time_poin
 }
 
 // Order: connections, the pipe, listeners.
-void HttpFront::collect_descriptors(Clock::time_point now, Clock::time_point& wake) {
+void HttpFront::collect_descriptors(TimePoint now, TimePoint& wake) {
   polled_.clear();
   polled_connections_.clear();
   for (HttpConnection* const connection : connections_.all()) {
@@ -242,10 +243,10 @@ void HttpFront::collect_descriptors(Clock::time_point now, Clock::time_point& wa
   for (const int listener : listeners_.descriptors()) polled_.push_back({listener, POLLIN, 0});
 }
 
-void HttpFront::wait_until(Clock::time_point wake) {
+void HttpFront::wait_until(TimePoint wake) {
   int wait = -1;
-  if (wake != Clock::time_point::max()) {
-    const auto left = std::chrono::ceil<milliseconds>(wake - Clock::now()).count();
+  if (wake != TimePoint::max()) {
+    const auto left = std::chrono::ceil<milliseconds>(wake - options_.clock.now()).count();
     wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
   }
   if (::poll(polled_.data(), static_cast<nfds_t>(polled_.size()), wait) < 0) {
@@ -256,7 +257,7 @@ void HttpFront::wait_until(Clock::time_point wake) {
     while (::read(wake_pipe_[0], drained.data(), drained.size()) == static_cast<ssize_t>(drained.size())) {
     }
   }
-  const auto now = Clock::now();
+  const auto now = options_.clock.now();
   if (now >= refill_ && !listeners_.spare().full()) {
     listeners_.spare().fill();
     refill_ = now + kRefillPause;
@@ -275,9 +276,9 @@ void HttpFront::accept_from(std::size_t listener) {
     }
     if (errno == ECONNABORTED || errno == EINTR) continue;
     if (errno != EMFILE && errno != ENFILE) return;
-    refill_ = Clock::now() + kRefillPause;
+    refill_ = options_.clock.now() + kRefillPause;
     if (!make_room_for_a_file()) {
-      listening_again_ = Clock::now() + kPauseWithoutFiles;
+      listening_again_ = options_.clock.now() + kPauseWithoutFiles;
       return;
     }
   }
@@ -288,7 +289,7 @@ bool HttpFront::make_room_for_a_file() {
   if (listeners_.spare().give()) return true;
   HttpConnection* waiting = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting = connections_.longest_waiting();
     if (waiting != nullptr && waiting->state != State::kWaiting) return false;
   }
@@ -307,13 +308,13 @@ void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listen
   HttpConnection* connection = nullptr;
   int dropped = -1;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (HttpConnection* const excess = connections_.too_many(peer.address); excess != nullptr) {
       dropped = excess->descriptor;
       connections_.remove(*excess);
       ++evictions_;
     }
-    if (!connections_.full()) connection = &connections_.add(descriptor, peer, listener, Clock::now());
+    if (!connections_.full()) connection = &connections_.add(descriptor, peer, listener, options_.clock.now());
   }
   close_if_open(dropped);
   if (connection == nullptr) {
@@ -329,8 +330,8 @@ void HttpFront::examine(HttpConnection& connection) {
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
   if (size > connection.seen && (size == header_.size() || is_whole_header({header_.data(), size}))) {
     if (connection.seen != 0) report_from(connection.descriptor, 1);
-    const std::lock_guard lock(mutex_);
-    connections_.change(connection, State::kReady, Clock::now());
+    const MutexLock lock(mutex_);
+    connections_.change(connection, State::kReady, options_.clock.now());
     return;
   }
   // Gone, or it ended its half before the header was whole.
@@ -343,7 +344,7 @@ void HttpFront::examine(HttpConnection& connection) {
   report_from(connection.descriptor, static_cast<int>(size) + 1);
 }
 
-void HttpFront::refuse_late(Clock::time_point now) {
+void HttpFront::refuse_late(TimePoint now) {
   for (HttpConnection* const connection : polled_connections_) {
     if (connection->descriptor < 0 || connection->state != State::kWaiting) continue;
     if (now < connection->since + options_.header_deadline) continue;
@@ -353,7 +354,7 @@ void HttpFront::refuse_late(Clock::time_point now) {
   for (;;) {
     HttpConnection* late = nullptr;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (connections_.ready() != 0) {
         for (HttpConnection* const connection : connections_.all()) {
           if (connection->state == State::kReady && now >= connection->since + kReadyDeadline) late = connection;
@@ -368,7 +369,7 @@ void HttpFront::refuse_late(Clock::time_point now) {
 void HttpFront::drop(HttpConnection& connection) {
   int descriptor = connection.descriptor;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     connections_.remove(connection);
   }
   close_if_open(descriptor);

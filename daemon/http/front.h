@@ -14,10 +14,10 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "daemon/http/access_list.h"
 #include "daemon/http/connections.h"
@@ -29,8 +29,6 @@ namespace memstat {
 
 class HttpFront {
  public:
-  using Clock = HttpConnection::Clock;
-
   struct Options {
     std::size_t connections = 1024;
     std::size_t per_address = 512;
@@ -38,6 +36,7 @@ class HttpFront {
     std::size_t header_bytes = 8192;
     std::chrono::milliseconds header_deadline{3000};
     std::function<void(std::string_view)> log = {};  ///< May be empty. Must not throw.
+    const Clock& clock = system_clock();
   };
 
   HttpFront(Options options, AccessList access, HttpListeners listeners);
@@ -78,28 +77,28 @@ class HttpFront {
   [[nodiscard]] std::size_t evictions() const { return evictions_; }
 
  private:
-  // What the loop of next() does, on civetweb's accepting thread. With `mutex_` held where it says so.
-  HttpConnection* give_or_yield(Clock::time_point now, Clock::time_point& wake);  // held
-  void collect_descriptors(Clock::time_point now, Clock::time_point& wake);       // held
-  void wait_until(Clock::time_point wake);
+  // What the loop of next() does, on civetweb's accepting thread.
+  HttpConnection* give_or_yield(TimePoint now, TimePoint& wake) MEMSTAT_REQUIRES(mutex_);
+  void collect_descriptors(TimePoint now, TimePoint& wake) MEMSTAT_REQUIRES(mutex_);
+  void wait_until(TimePoint wake);
   void accept_from(std::size_t listener);
   void take(int descriptor, const sockaddr_in& from, std::size_t listener);
   bool make_room_for_a_file();
   void examine(HttpConnection& connection);
-  void refuse_late(Clock::time_point now);
+  void refuse_late(TimePoint now);
   void drop(HttpConnection& connection);
-  void shut_down(HttpConnection& connection);  // held
-  void wake_if_waiting();                      // held
+  void shut_down(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
+  void wake_if_waiting() MEMSTAT_REQUIRES(mutex_);
   void wake() const;
 
   Options options_;
   AccessList access_;
   HttpListeners listeners_;
-  std::mutex mutex_;
-  HttpConnections connections_;            // guarded by mutex_; only next() adds, and only it removes what no thread holds
-  HttpConnection* handed_over_ = nullptr;  // guarded by mutex_
-  bool wants_thread_ = false;              // guarded by mutex_: next() waits for a thread or for claim()
-  bool stopping_ = false;                  // guarded by mutex_
+  Mutex mutex_;
+  HttpConnections connections_ MEMSTAT_GUARDED_BY(mutex_);  // only next() adds, and removes what no thread holds
+  HttpConnection* handed_over_ MEMSTAT_GUARDED_BY(mutex_) = nullptr;
+  bool wants_thread_ MEMSTAT_GUARDED_BY(mutex_) = false;  // next() waits for a thread or for claim()
+  bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
   std::atomic<std::size_t> evictions_{0};
   int listener_ = -1;
   int bell_ = -1;
@@ -108,8 +107,8 @@ class HttpFront {
   std::vector<pollfd> polled_;
   std::vector<HttpConnection*> polled_connections_;
   std::vector<char> header_;
-  Clock::time_point listening_again_;  // no file could be had: until then no connection is accepted
-  Clock::time_point refill_;
+  TimePoint listening_again_;  // no file could be had: until then no connection is accepted
+  TimePoint refill_;
 };
 
 }  // namespace memstat

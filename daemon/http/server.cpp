@@ -13,8 +13,8 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "core/base/text.h"
 #include "daemon/http/accept.h"
 #include "daemon/http/access_list.h"
@@ -26,12 +26,10 @@
 namespace memstat {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kMaxHeaderBytes = 8192;
 
 // civetweb counts initialisations, but not thread-safely.
-std::mutex library_mutex;
+Mutex library_mutex;
 
 // What one worker thread owns. Only that thread touches it.
 struct WorkerData {
@@ -148,8 +146,8 @@ Checked check_request(const mg_request_info& info, WorkerData& worker, bool loop
   return checked;
 }
 
-std::string_view date_of_now(WorkerData& worker) {
-  const std::time_t now = std::time(nullptr);
+std::string_view date_of_now(const Clock& clock, WorkerData& worker) {
+  const auto now = static_cast<std::time_t>(clock.realtime_ns() / 1'000'000'000);
   if (now != worker.date_second) {
     static constexpr std::string_view kDays = "SunMonTueWedThuFriSat";
     static constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -169,11 +167,11 @@ void append_number(std::string& text, std::uint64_t number) {
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
-void make_head(WorkerData& worker, const HttpResponse& response, std::size_t body_bytes, bool keep_alive) {
+void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& response, std::size_t body_bytes, bool keep_alive) {
   std::string& head = worker.head;
   head.assign("HTTP/1.1 ");
   append_number(head, static_cast<std::uint64_t>(response.status));
-  head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(worker));
+  head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(clock, worker));
   if (!response.content_type.empty()) head.append("\r\nContent-Type: ").append(response.content_type);
   if (response.status != 304) {  // which ends with its header
     head.append("\r\nContent-Length: ");
@@ -215,7 +213,8 @@ class HttpServer::Impl {
                 .threads = options_.threads,
                 .header_bytes = kMaxHeaderBytes,
                 .header_deadline = options_.header_deadline,
-                .log = [this](std::string_view line) { log(line); }},
+                .log = [this](std::string_view line) { log(line); },
+                .clock = options_.clock},
                std::move(access), std::move(listeners)) {}
   ~Impl() { stop(); }
   Impl(const Impl&) = delete;
@@ -255,8 +254,8 @@ class HttpServer::Impl {
   std::vector<WorkerData> worker_data_;
   std::atomic<std::size_t> threads_started_{0};
   std::atomic<bool> started_{false};
-  std::mutex start_log_mutex_;
-  std::string start_log_;
+  Mutex start_log_mutex_;
+  std::string start_log_ MEMSTAT_GUARDED_BY(start_log_mutex_);
   bool library_ready_ = false;
   mg_context* context_ = nullptr;
 };
@@ -265,7 +264,7 @@ Result<void> HttpServer::Impl::start() {
   worker_data_.resize(options_.threads);
   if (auto opened = front_.open(); !opened) return opened;
   {
-    const std::lock_guard lock(library_mutex);
+    const MutexLock lock(library_mutex);
     mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
     library_ready_ = true;
   }
@@ -313,7 +312,7 @@ Result<void> HttpServer::Impl::start() {
     context_ = mg_start2(&init, &error);
   }
   if (context_ == nullptr) {
-    const std::lock_guard lock(start_log_mutex_);
+    const MutexLock lock(start_log_mutex_);
     Error failure = option_error("HTTP server", "", "cannot start: " + start_log_ + text.data());
     failure.code = ErrorCode::kIo;
     return failure;
@@ -334,7 +333,7 @@ void HttpServer::Impl::stop() {
   }
   front_.close();
   if (library_ready_) {
-    const std::lock_guard lock(library_mutex);
+    const MutexLock lock(library_mutex);
     mg_exit_library();
     library_ready_ = false;
   }
@@ -409,7 +408,7 @@ int HttpServer::Impl::on_log(const mg_connection* connection, const char* messag
 void HttpServer::Impl::log(std::string_view line) noexcept {
   try {
     if (!started_) {
-      const std::lock_guard lock(start_log_mutex_);
+      const MutexLock lock(start_log_mutex_);
       start_log_.append(line).append("; ");
     }
     if (options_.log) options_.log(line);
@@ -419,7 +418,7 @@ void HttpServer::Impl::log(std::string_view line) noexcept {
 
 void HttpServer::Impl::refuse(HttpConnection& connection) {
   front_.change(connection, ConnectionState::kDraining);
-  finish_refusal(connection.descriptor);
+  finish_refusal(connection.descriptor, options_.clock);
 }
 
 HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
@@ -454,7 +453,7 @@ int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, cons
 bool HttpServer::Impl::respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive) {
   std::size_t body_bytes = response.text.size();
   for (const std::string_view piece : response.pieces) body_bytes += piece.size();
-  make_head(worker, response, body_bytes, keep_alive);
+  make_head(options_.clock, worker, response, body_bytes, keep_alive);
   worker.pieces.clear();
   worker.pieces.push_back(worker.head);
   if (!head_only) {
@@ -464,8 +463,9 @@ bool HttpServer::Impl::respond(WorkerData& worker, const HttpResponse& response,
   const auto on_stall = [this, &worker](bool stalled) {
     front_.change(*worker.connection, stalled ? ConnectionState::kStalled : ConnectionState::kAnswering);
   };
-  return send_all(worker.connection->descriptor, worker.pieces,
-                  {.deadline = Clock::now() + options_.write_deadline, .on_stall = on_stall});
+  return send_all(
+      worker.connection->descriptor, worker.pieces,
+      {.deadline = options_.clock.now() + options_.write_deadline, .on_stall = on_stall, .clock = options_.clock});
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/result.h"
 #include "daemon/http/listeners.h"
 
@@ -80,6 +81,7 @@ struct HttpServerOptions {
   /// Told what goes wrong, one line a call, on any thread (an unauthorised client can cause lines: limit their rate). May be
   /// empty.
   std::function<void(std::string_view)> log = {};
+  const Clock& clock = system_clock();
 };
 
 /// A running server. Thread safety: addresses() is safe; start, stop and the destructor belong to one thread.

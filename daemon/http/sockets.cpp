@@ -18,16 +18,14 @@
 namespace memstat {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kLargestWrite = 64 * 1024;
 constexpr std::size_t kPiecesPerWrite = 16;
 constexpr int kSendBuffer = 256 * 1024;
 constexpr std::size_t kDrainBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kDrainTime{200};
 
-int milliseconds_until(Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+int milliseconds_until(TimePoint deadline, const Clock& clock) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
@@ -99,7 +97,7 @@ bool send_all(int descriptor, std::span<const std::string_view> pieces, const Se
       }
       offset += left;
       // A client that takes a little at a time is held to the same deadline as one that takes nothing.
-      if (piece < pieces.size() && Clock::now() >= sending.deadline) return false;
+      if (piece < pieces.size() && sending.clock.now() >= sending.deadline) return false;
       continue;
     }
     if (errno == EINTR) continue;
@@ -111,7 +109,7 @@ bool send_all(int descriptor, std::span<const std::string_view> pieces, const Se
     }
     if (!stalled && sending.on_stall) sending.on_stall(true);
     stalled = true;
-    const int wait = milliseconds_until(sending.deadline);
+    const int wait = milliseconds_until(sending.deadline, sending.clock);
     pollfd writable{descriptor, POLLOUT, 0};
     if (wait == 0 || (::poll(&writable, 1, wait) < 0 && errno != EINTR)) return false;
   }
@@ -122,9 +120,9 @@ void discard_on_close(int descriptor) {
   ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-void finish_refusal(int descriptor) {
+void finish_refusal(int descriptor, const Clock& clock) {
   ::shutdown(descriptor, SHUT_WR);
-  const auto deadline = Clock::now() + kDrainTime;
+  const TimePoint deadline = clock.now() + kDrainTime;
   std::array<char, 4096> dropped;
   for (std::size_t total = 0; total < kDrainBytes;) {
     const ssize_t got = ::recv(descriptor, dropped.data(), dropped.size(), MSG_DONTWAIT);
@@ -134,7 +132,7 @@ void finish_refusal(int descriptor) {
       continue;
     }
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return;
-    const int wait = milliseconds_until(deadline);
+    const int wait = milliseconds_until(deadline, clock);
     pollfd readable{descriptor, POLLIN, 0};
     if (wait == 0 || ::poll(&readable, 1, wait) < 0) return;
   }

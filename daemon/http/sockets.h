@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/clock.h"
 #include "core/base/result.h"
 
 namespace memstat {
@@ -33,9 +34,10 @@ sockaddr_in to_sockaddr(Endpoint endpoint);
 
 /// How a response's bytes are sent. The bytes are borrowed and may be many pieces; no system call gets more than 64 KiB.
 struct Sending {
-  std::chrono::steady_clock::time_point deadline;
+  TimePoint deadline;
   /// Called with true when the client's buffers are full and with false when bytes flow again. May be empty.
   std::function<void(bool stalled)> on_stall;
+  const Clock& clock = system_clock();
 };
 
 /// Sends all of `pieces` on a non-blocking socket. When the client does not keep up, the kernel's buffer is made larger, so
@@ -48,7 +50,7 @@ void discard_on_close(int descriptor);
 
 /// Ends our half of the connection, then reads and drops what the client still sends, at most 64 KiB and 200 ms, so that a
 /// refusal reaches a client that is still sending (closing with unread bytes would reset the connection and destroy it).
-void finish_refusal(int descriptor);
+void finish_refusal(int descriptor, const Clock& clock);
 
 /// Sends `answer` as far as the client's buffers take it at once, and drops what it has sent. For a refusal that no thread
 /// waits for; close it after that.

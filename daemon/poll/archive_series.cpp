@@ -80,7 +80,7 @@ void remove_old(int parent, const std::map<std::uint64_t, std::string>& archives
   };
   std::vector<Archive> ours;  // oldest first
   std::uint64_t total = 0;
-  const std::time_t now = ::time(nullptr);
+  const auto now = static_cast<std::time_t>(options.clock.realtime_ns() / 1'000'000'000);
   for (const auto& [number, name] : archives) {
     struct stat status {};
     if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/clock.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 
@@ -21,6 +22,7 @@ struct SeriesOptions {
   bool may_number = false;      ///< When the name is taken: whether the next number is used, or that is an error.
   std::uint64_t max_bytes = 0;  ///< Of all archives that are there, B; the oldest are removed. 0: no bound.
   std::int64_t max_age_ns = 0;  ///< Since an archive was written; older ones are removed. 0: no bound.
+  const Clock& clock = system_clock();
 };
 
 /// Creates the archive `path` in the directory `parent` (a descriptor of the one that `path` names). An empty file of ours

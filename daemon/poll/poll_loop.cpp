@@ -4,6 +4,8 @@
 #include <chrono>
 #include <exception>
 
+#include "core/base/mutex.h"
+
 namespace memstat {
 namespace {
 
@@ -30,7 +32,7 @@ void PollLoop::start() {
 
 void PollLoop::configure(const Config& config) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     new_config_ = config;
   }
   wake_.notify_all();
@@ -39,7 +41,7 @@ void PollLoop::configure(const Config& config) {
 void PollLoop::stop() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     must_stop_ = true;
   }
   wake_.notify_all();
@@ -48,22 +50,22 @@ void PollLoop::stop() {
   thread_.join();
 }
 
-bool PollLoop::refresh(std::chrono::nanoseconds max_age, std::chrono::steady_clock::time_point deadline) {
-  const std::chrono::steady_clock::time_point oldest = std::chrono::steady_clock::now() - max_age;
-  std::unique_lock lock(mutex_);
-  const auto is_young = [&] { return last_begin_ && *last_begin_ >= oldest; };
+bool PollLoop::refresh(std::chrono::nanoseconds max_age, TimePoint deadline) {
+  const TimePoint oldest = clock_.now() - max_age;
+  MutexLock lock(mutex_);
+  const auto is_young = [&]() MEMSTAT_REQUIRES(mutex_) { return last_begin_ && *last_begin_ >= oldest; };
   if (is_young()) return true;
   if (must_stop_ || !feed_.can_poll_between()) return false;
   while (!is_young()) {
     is_poll_wanted_ = true;  // the poll that is under way, if any, takes this back; it may have begun too early for us
     wake_.notify_all();
-    if (polled_.wait_until(lock, deadline) == std::cv_status::timeout || must_stop_) return is_young();
+    if (!polled_.wait_until(mutex_, deadline) || must_stop_) return is_young();
   }
   return true;
 }
 
 void PollLoop::poll_once(bool is_due) {
-  const auto begin = std::chrono::steady_clock::now();
+  const TimePoint begin = clock_.now();
   poller_.poll(feed_.begin());
   if (is_due) {
     feed_.finish();
@@ -72,7 +74,7 @@ void PollLoop::poll_once(bool is_due) {
   }
   if (on_poll_) on_poll_();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last_begin_ = begin;
     is_poll_wanted_ = false;
   }
@@ -85,12 +87,14 @@ void PollLoop::run() {
     std::optional<Config> config;
     bool is_due = true;
     {
-      std::unique_lock lock(mutex_);
-      const auto must_wake = [this] { return must_stop_ || new_config_.has_value() || is_poll_wanted_; };
+      MutexLock lock(mutex_);
+      const auto must_wake = [this]() MEMSTAT_REQUIRES(mutex_) {
+        return must_stop_ || new_config_.has_value() || is_poll_wanted_;
+      };
       if (due_ns) {
-        const std::chrono::steady_clock::time_point due{std::chrono::nanoseconds(*due_ns)};
-        wake_.wait_until(lock, due, must_wake);
-        is_due = std::chrono::steady_clock::now() >= due;
+        const TimePoint due{std::chrono::nanoseconds(*due_ns)};
+        wake_.wait_until(mutex_, due, must_wake);
+        is_due = clock_.now() >= due;
       } else {
         if (on_end_) {
           lock.unlock();
@@ -98,7 +102,7 @@ void PollLoop::run() {
           lock.lock();
         }
         is_due = false;
-        wake_.wait(lock, must_wake);
+        wake_.wait(mutex_, must_wake);
       }
       if (must_stop_) return;
       config.swap(new_config_);
@@ -111,9 +115,9 @@ void PollLoop::run() {
         poll_once(is_due);
       }
     } catch (const std::exception&) {  // std::bad_alloc: tried again, but not at once
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       if (config && !new_config_) new_config_.swap(config);
-      if (wake_.wait_for(lock, kAfterFailure, [this] { return must_stop_; })) return;
+      if (wake_.wait_for(mutex_, kAfterFailure, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_; })) return;
     }
   }
 }

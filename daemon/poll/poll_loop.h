@@ -3,16 +3,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "config/config.h"
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "daemon/poll/poller.h"
 
 namespace memstat {
@@ -57,9 +56,10 @@ class PollFeed {
 class PollLoop {
  public:
   /// `on_end` is called on the poll thread when the feed has no more polls; nothing: the last one is held.
-  /// `on_poll` is called on the poll thread after each poll; may be empty.
-  PollLoop(Poller& poller, PollFeed& feed, std::function<void()> on_end, std::function<void()> on_poll = {})
-      : poller_(poller), feed_(feed), on_end_(std::move(on_end)), on_poll_(std::move(on_poll)) {}
+  /// `on_poll` is called on the poll thread after each poll; may be empty. `clock` is the one that the feed goes by.
+  PollLoop(Poller& poller, PollFeed& feed, std::function<void()> on_end, std::function<void()> on_poll = {},
+           const Clock& clock = system_clock())
+      : poller_(poller), feed_(feed), on_end_(std::move(on_end)), on_poll_(std::move(on_poll)), clock_(clock) {}
   ~PollLoop() { stop(); }
 
   void start();
@@ -69,7 +69,7 @@ class PollLoop {
   /// For a scrape: when the last poll began longer than `max_age` ago, waits for the end of one that begins now or is under
   /// way, at most until `deadline`. All callers share one poll. Returns whether the published snapshot is that young.
   /// Thread safety: safe.
-  bool refresh(std::chrono::nanoseconds max_age, std::chrono::steady_clock::time_point deadline);
+  bool refresh(std::chrono::nanoseconds max_age, TimePoint deadline);
   /// Does not wait for a source that does not answer.
   void stop();
 
@@ -81,13 +81,14 @@ class PollLoop {
   PollFeed& feed_;
   std::function<void()> on_end_;
   std::function<void()> on_poll_;
-  std::mutex mutex_;
-  std::condition_variable wake_;    // the poll thread
-  std::condition_variable polled_;  // callers that wait for a poll
-  bool must_stop_ = false;          // guarded by mutex_, as is all below
-  std::optional<Config> new_config_;
-  bool is_poll_wanted_ = false;                                      // by a scrape
-  std::optional<std::chrono::steady_clock::time_point> last_begin_;  // of the last finished poll
+  const Clock& clock_;
+  Mutex mutex_;
+  CondVar wake_;    // the poll thread
+  CondVar polled_;  // callers that wait for a poll
+  bool must_stop_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  std::optional<Config> new_config_ MEMSTAT_GUARDED_BY(mutex_);
+  bool is_poll_wanted_ MEMSTAT_GUARDED_BY(mutex_) = false;          // by a scrape
+  std::optional<TimePoint> last_begin_ MEMSTAT_GUARDED_BY(mutex_);  // of the last finished poll
   std::thread thread_;
 };
 

@@ -2,13 +2,13 @@
 #include "daemon/poll/poll_recorder.h"
 
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace memstat {
 
@@ -18,23 +18,23 @@ struct PollRecorder::Shared {
   Log log;
   bool in_place = false;
   Bounds bounds;
+  const Clock* clock = nullptr;
 
-  std::mutex mutex;
-  std::condition_variable wake;     // the thread
-  std::condition_variable written;  // stop()
-  // Guarded by mutex, as is all below.
-  std::deque<TakenPoll> queue;
-  std::vector<TakenPoll> spare;  // keep their room
-  std::uint64_t queued_bytes = 0;
-  bool must_stop = false;
-  bool has_stopped = false;
-  bool is_dropping = false;
-  bool any_failed = false;
-  Result<void> last;  // of writing a poll
+  Mutex mutex;
+  CondVar wake;     // the thread
+  CondVar written;  // stop()
+  std::deque<TakenPoll> queue MEMSTAT_GUARDED_BY(mutex);
+  std::vector<TakenPoll> spare MEMSTAT_GUARDED_BY(mutex);  // keep their room
+  std::uint64_t queued_bytes MEMSTAT_GUARDED_BY(mutex) = 0;
+  bool must_stop MEMSTAT_GUARDED_BY(mutex) = false;
+  bool has_stopped MEMSTAT_GUARDED_BY(mutex) = false;
+  bool is_dropping MEMSTAT_GUARDED_BY(mutex) = false;
+  bool any_failed MEMSTAT_GUARDED_BY(mutex) = false;
+  Result<void> last MEMSTAT_GUARDED_BY(mutex);  // of writing a poll
 };
 
 PollRecorder::PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner,
-                           Bounds bounds) {
+                           Bounds bounds, const Clock& clock) {
   if (recording == nullptr) return;
   shared_ = std::make_shared<Shared>();
   shared_->recording = std::move(recording);
@@ -42,6 +42,7 @@ PollRecorder::PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfM
   shared_->log = std::move(log);
   shared_->in_place = manner == Manner::kInPlace;
   shared_->bounds = bounds;
+  shared_->clock = &clock;
   metrics.recording_started();
   if (!shared_->in_place) thread_ = std::thread([shared = shared_] { run(shared); });
 }
@@ -59,7 +60,7 @@ void PollRecorder::finish() {
   if (shared_ == nullptr) return;
   Shared& shared = *shared_;
   TakenPoll poll;
-  std::unique_lock lock(shared.mutex);
+  MutexLock lock(shared.mutex);
   if (!shared.spare.empty()) {
     poll = std::move(shared.spare.back());
     shared.spare.pop_back();
@@ -98,7 +99,7 @@ void PollRecorder::finish() {
 
 void PollRecorder::write(Shared& shared, TakenPoll& poll) {
   Result<void> result = shared.recording->write_poll(poll);
-  std::unique_lock lock(shared.mutex);
+  MutexLock lock(shared.mutex);
   const bool was_failing = !shared.last;
   const bool is_good = result.has_value();
   shared.any_failed = shared.any_failed || !is_good;
@@ -112,9 +113,10 @@ void PollRecorder::write(Shared& shared, TakenPoll& poll) {
 }
 
 void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
-  std::unique_lock lock(shared->mutex);
+  MutexLock lock(shared->mutex);
   while (true) {
-    shared->wake.wait(lock, [&] { return shared->must_stop || !shared->queue.empty(); });
+    shared->wake.wait(shared->mutex,
+                      [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->must_stop || !shared->queue.empty(); });
     if (shared->queue.empty()) break;  // what is queued is written even when it is time to stop
     TakenPoll poll = std::move(shared->queue.front());
     shared->queue.pop_front();
@@ -134,19 +136,20 @@ void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
   shared->written.notify_all();
 }
 
-Result<void> PollRecorder::stop(std::chrono::milliseconds patience, std::chrono::steady_clock::time_point due) {
+Result<void> PollRecorder::stop(std::chrono::milliseconds patience, TimePoint due) {
   is_stopped_ = true;
   if (shared_ == nullptr) return {};
   Shared& shared = *shared_;
-  std::unique_lock lock(shared.mutex);
+  MutexLock lock(shared.mutex);
   shared.must_stop = true;
   shared.wake.notify_all();
-  auto last_sign = std::chrono::steady_clock::now();
+  TimePoint last_sign = shared.clock->now();
   for (std::uint64_t progress = shared.recording->progress(); !shared.in_place && !shared.has_stopped;) {
     const std::size_t left = shared.queue.size();
-    shared.written.wait_for(lock, std::chrono::milliseconds(20),
-                            [&] { return shared.has_stopped || shared.queue.size() != left; });
-    const auto now = std::chrono::steady_clock::now();
+    shared.written.wait_for(shared.mutex, std::chrono::milliseconds(20), [&]() MEMSTAT_REQUIRES(shared.mutex) {
+      return shared.has_stopped || shared.queue.size() != left;
+    });
+    const TimePoint now = shared.clock->now();
     const std::uint64_t before = std::exchange(progress, shared.recording->progress());
     if (shared.queue.size() != left || progress != before) last_sign = now;
     if (shared.has_stopped || (now - last_sign < patience && now < due)) continue;
@@ -160,6 +163,7 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience, std::chrono:
   }
   lock.unlock();
   if (thread_.joinable()) thread_.join();
+  lock.lock();
   if (!shared.last || (shared.in_place && shared.any_failed)) {
     if (!shared.last) return shared.last.error();
     return system_error(shared.recording->folder(), EIO, "some polls were not recorded; see the log");

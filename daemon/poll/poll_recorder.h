@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "core/capture/recording_view.h"
 #include "daemon/telemetry/log.h"
 #include "daemon/telemetry/self_metrics.h"
@@ -38,7 +39,8 @@ class PollRecorder {
   /// Without a recording: does nothing.
   PollRecorder() = default;
   /// `metrics` must outlive it. Starts the thread: with the signal mask and the privileges of the caller.
-  PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner, Bounds bounds);
+  PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner, Bounds bounds,
+               const Clock& clock = system_clock());
   PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner)
       : PollRecorder(std::move(recording), metrics, std::move(log), manner, Bounds{}) {}
   /// As stop() with a second's patience.
@@ -53,8 +55,7 @@ class PollRecorder {
   /// Waits until what is queued is written, at most so long after the disk last took a poll and in no case beyond `due`.
   /// Then: nothing, or why the recording is not what it should be: the last poll could not be written; in place: any could
   /// not. An error of kTimeout means that the thread still waits for the disk, with all that it uses.
-  Result<void> stop(std::chrono::milliseconds patience,
-                    std::chrono::steady_clock::time_point due = std::chrono::steady_clock::time_point::max());
+  Result<void> stop(std::chrono::milliseconds patience, TimePoint due = TimePoint::max());
 
  private:
   struct Shared;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
-#include <mutex>
 #include <optional>
 
+#include "core/base/mutex.h"
 #include "core/kernel/boot_time.h"
 #include "daemon/poll/source_settings.h"
 
@@ -179,7 +179,7 @@ void Poller::set_state(Entry& entry, SourceState state, std::string error) {
       options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": is up again");
     }
   }
-  const std::lock_guard lock(status_mutex_);
+  const MutexLock lock(status_mutex_);
   entry.state = state;
   entry.error = std::move(error);
 }
@@ -196,7 +196,7 @@ void Poller::succeeded(Entry& entry, double seconds) {
                               .types = staging.types().size(),
                               .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
   set_state(entry, SourceState::kUp, {});
-  const std::lock_guard lock(status_mutex_);
+  const MutexLock lock(status_mutex_);
   entry.types = staging.types().size();
   entry.read_seconds = seconds;
   entry.read_bytes = bytes;
@@ -352,7 +352,7 @@ bool Poller::poll(std::int64_t now_ns) {
 }
 
 std::vector<SourceStatus> Poller::statuses() const {
-  const std::lock_guard lock(status_mutex_);
+  const MutexLock lock(status_mutex_);
   std::vector<SourceStatus> statuses;
   for (const std::unique_ptr<Entry>& entry : entries_) {
     statuses.push_back({.name = std::string(entry->descriptor->name),

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "config/config.h"
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/source.h"
 #include "daemon/exposition/exposition.h"
@@ -93,7 +93,7 @@ class Poller : public SourceStatuses {
   Config config_;
   ReaderThread reader_;
   std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
-  mutable std::mutex status_mutex_;              // guards what statuses() reads of the entries
+  mutable Mutex status_mutex_;                   // of what statuses() reads of the entries
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;

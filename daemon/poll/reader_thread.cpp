@@ -3,16 +3,18 @@
 
 #include <exception>
 
+#include "core/base/mutex.h"
+
 namespace memstat {
 
 /// Outlives the ReaderThread when a read is stuck.
 struct ReaderThread::Shared {
   std::shared_ptr<KernelView> view;
-  std::mutex mutex;
-  std::condition_variable wake_worker;
-  std::condition_variable wake_poller;
-  std::size_t stuck = 0;      // guarded by mutex
-  bool is_cancelled = false;  // guarded by mutex
+  Mutex mutex;
+  CondVar wake_worker;
+  CondVar wake_poller;
+  std::size_t stuck MEMSTAT_GUARDED_BY(mutex) = 0;
+  bool is_cancelled MEMSTAT_GUARDED_BY(mutex) = false;
 };
 
 /// What one thread is asked to do. All guarded by Shared::mutex.
@@ -58,7 +60,7 @@ ReaderThread::ReaderThread(std::shared_ptr<KernelView> view) : shared_(std::make
 ReaderThread::~ReaderThread() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(shared_->mutex);
+    const MutexLock lock(shared_->mutex);
     worker_->must_stop = true;
   }
   shared_->wake_worker.notify_all();
@@ -71,9 +73,9 @@ void ReaderThread::start_worker() {
 }
 
 void ReaderThread::work(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Worker>& worker) {
-  std::unique_lock lock(shared->mutex);
+  MutexLock lock(shared->mutex);
   while (true) {
-    shared->wake_worker.wait(lock, [&] { return worker->job != nullptr || worker->must_stop; });
+    shared->wake_worker.wait(shared->mutex, [&] { return worker->job != nullptr || worker->must_stop; });
     if (worker->job == nullptr) return;
     const std::shared_ptr<PolledSource> source = worker->job;
     lock.unlock();
@@ -91,7 +93,7 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, const std::shared
 }
 
 Result<void> ReaderThread::read(const std::shared_ptr<PolledSource>& source, std::chrono::nanoseconds timeout) {
-  std::unique_lock lock(shared_->mutex);
+  MutexLock lock(shared_->mutex);
   if (source->is_busy_) {
     return timeout_error(*source, "a read of an earlier poll has not returned yet; the source is read again when it has");
   }
@@ -100,7 +102,9 @@ Result<void> ReaderThread::read(const std::shared_ptr<PolledSource>& source, std
   source->is_busy_ = true;
   worker_->job = source;
   shared_->wake_worker.notify_all();
-  shared_->wake_poller.wait_for(lock, timeout, [&] { return !source->is_busy_ || shared_->is_cancelled; });
+  shared_->wake_poller.wait_for(shared_->mutex, timeout, [&]() MEMSTAT_REQUIRES(shared_->mutex) {
+    return !source->is_busy_ || shared_->is_cancelled;
+  });
   if (!source->is_busy_) return std::move(source->result_);
   worker_->is_abandoned = true;
   ++shared_->stuck;
@@ -112,25 +116,25 @@ Result<void> ReaderThread::read(const std::shared_ptr<PolledSource>& source, std
 }
 
 bool ReaderThread::is_busy(const PolledSource& source) const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return source.is_busy_;
 }
 
 void ReaderThread::cancel() {
   {
-    const std::lock_guard lock(shared_->mutex);
+    const MutexLock lock(shared_->mutex);
     shared_->is_cancelled = true;
   }
   shared_->wake_poller.notify_all();
 }
 
 bool ReaderThread::is_cancelled() const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return shared_->is_cancelled;
 }
 
 std::size_t ReaderThread::stuck_count() const {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   return shared_->stuck;
 }
 

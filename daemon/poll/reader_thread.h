@@ -5,9 +5,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "core/query.h"
@@ -24,7 +22,7 @@ class PolledSource {
 
  private:
   friend class ReaderThread;
-  // Guarded by the mutex of the ReaderThread's shared state.
+  // Under the mutex of the ReaderThread's shared state, which clang has no name for here.
   bool is_busy_ = false;
   Result<void> result_;
 };

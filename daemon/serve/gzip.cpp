@@ -10,6 +10,8 @@
 #ifdef MEMSTAT_HAVE_ISAL
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
+
+#include "core/base/mutex.h"
 #endif
 
 namespace memstat {
@@ -65,7 +67,7 @@ struct GzipCompressor::State {
 class GzipCompressor::Borrowed {
  public:
   explicit Borrowed(GzipCompressor& owner) : owner_(owner) {
-    const std::scoped_lock lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     if (owner_.idle_.empty()) {
       state_.reset(new State);  // make_unique would clear 365 KB
       owner_.idle_.reserve(++owner_.states_);
@@ -75,7 +77,7 @@ class GzipCompressor::Borrowed {
     }
   }
   ~Borrowed() {
-    const std::scoped_lock lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     owner_.idle_.push_back(std::move(state_));
   }
   Borrowed(const Borrowed&) = delete;

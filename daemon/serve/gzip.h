@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/mutex.h"
 
 namespace memstat {
 
@@ -58,9 +58,9 @@ class GzipCompressor {
  private:
   struct State;
   class Borrowed;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<State>> idle_;
-  std::size_t states_ = 0;  // idle or at work
+  Mutex mutex_;
+  std::vector<std::unique_ptr<State>> idle_ MEMSTAT_GUARDED_BY(mutex_);
+  std::size_t states_ MEMSTAT_GUARDED_BY(mutex_) = 0;  // idle or at work
 };
 
 }  // namespace memstat

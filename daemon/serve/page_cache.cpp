@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/mutex.h"
 #include "daemon/exposition/exposition.h"
 
 namespace memstat {
@@ -101,7 +102,7 @@ HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
   if (coding == ContentCoding::kIdentity) {
     response.pieces.push_back(page_of(snapshot, format));
     {
-      const std::lock_guard lock(entry.mutex);
+      const MutexLock lock(entry.mutex);
       auto own = own_of(entry, format, snapshot.options, false);
       response.pieces.emplace_back(own->text);
       held.own = std::move(own);
@@ -112,7 +113,7 @@ HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
     std::shared_ptr<Types> types;
     std::uint32_t crc = 0;
     {
-      const std::lock_guard lock(entry.mutex);
+      const MutexLock lock(entry.mutex);
       own = own_of(entry, format, snapshot.options, true);
       types = types_of(entry, format, snapshot);
       if (own->types_before != types->generation) {

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "core/base/clock.h"
+#include "core/base/mutex.h"
 #include "daemon/exposition/format.h"
 #include "daemon/exposition/snapshot_pool.h"
 #include "daemon/http/server.h"
@@ -57,17 +57,20 @@ class PageCache {
     GzipPart gzip;
   };
   struct Format {
-    std::mutex mutex;
-    std::shared_ptr<Own> own;      // guarded by mutex; what it points to does not change while others hold it
-    std::shared_ptr<Types> types;  // likewise
-    GaugeFrame age;                // the last part, around its value
+    Mutex mutex;
+    // What they point to does not change while others hold it.
+    std::shared_ptr<Own> own MEMSTAT_GUARDED_BY(mutex);
+    std::shared_ptr<Types> types MEMSTAT_GUARDED_BY(mutex);
+    GaugeFrame age;  // the last part, around its value
   };
 
   /// Appends the last part, with the end of the document.
   void append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out);
-  std::shared_ptr<Own> own_of(Format& entry, ExpositionFormat format, const RenderOptions& options, bool compressed);
+  std::shared_ptr<Own> own_of(Format& entry, ExpositionFormat format, const RenderOptions& options, bool compressed)
+      MEMSTAT_REQUIRES(entry.mutex);
   HttpResponse answer(ExpositionFormat format, ContentCoding coding, std::string body);
-  std::shared_ptr<Types> types_of(Format& entry, ExpositionFormat format, const RenderedSnapshot& snapshot);
+  std::shared_ptr<Types> types_of(Format& entry, ExpositionFormat format, const RenderedSnapshot& snapshot)
+      MEMSTAT_REQUIRES(entry.mutex);
 
   const SnapshotPool& pool_;
   const SelfMetrics& metrics_;

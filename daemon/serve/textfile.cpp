@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/mutex.h"
 #include "daemon/exposition/exposition.h"
 
 namespace memstat {
@@ -89,7 +90,7 @@ TextfileWriter::TextfileWriter(Textfile file, const SnapshotPool& pool, const Se
 
 TextfileWriter::~TextfileWriter() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     must_stop_ = true;
   }
   wake_.notify_all();
@@ -98,7 +99,7 @@ TextfileWriter::~TextfileWriter() {
 
 void TextfileWriter::notify() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     has_page_ = true;
   }
   wake_.notify_all();
@@ -115,9 +116,9 @@ void TextfileWriter::write_page() {
 }
 
 void TextfileWriter::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return must_stop_ || has_page_; });
+    wake_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || has_page_; });
     if (!std::exchange(has_page_, false)) return;  // the last page is written even when it is time to stop
     lock.unlock();
     try {

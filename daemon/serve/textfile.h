@@ -2,15 +2,14 @@
 // The page as a file, for the textfile collector of node_exporter and its like.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "config/values.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 #include "daemon/exposition/snapshot_pool.h"
@@ -71,10 +70,10 @@ class TextfileWriter {
   const SelfMetrics& metrics_;
   Tell tell_;
   bool is_failing_ = false;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool has_page_ = false;   // guarded by mutex_
-  bool must_stop_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar wake_;
+  bool has_page_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  bool must_stop_ MEMSTAT_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

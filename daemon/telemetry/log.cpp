@@ -10,9 +10,9 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <mutex>
 #include <string>
 
+#include "core/base/mutex.h"
 #include "daemon/telemetry/log_queue.h"
 
 namespace memstat {
@@ -50,7 +50,7 @@ std::string escaped(std::string_view message, LogFormat format) {
 }
 
 /// spdlog's formatted lines into the queue.
-class QueueSink final : public spdlog::sinks::base_sink<std::mutex> {
+class QueueSink final : public spdlog::sinks::base_sink<Mutex> {
  public:
   explicit QueueSink(LogQueue& queue) : queue_(queue) {}
 

@@ -9,17 +9,16 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <condition_variable>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace memstat {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // A pipe that says it is writable takes at least so much without waiting.
@@ -36,24 +35,26 @@ bool is_writable(int descriptor, milliseconds longest) {
 }  // namespace
 
 struct LogQueue::State {
-  State(int to, std::size_t capacity) : descriptor(to), ring(capacity) {}
+  State(int to, std::size_t capacity, const Clock& its_clock) : descriptor(to), clock(its_clock), ring(capacity) {}
 
   const int descriptor;
+  const Clock& clock;
   std::atomic<std::uint64_t> dropped{0};
 
-  std::mutex mutex;
-  std::condition_variable has_lines;  // the thread waits for it
-  std::condition_variable has_moved;  // flush() and the end wait for it
-  std::vector<char> ring;             // guarded by mutex, as is all below
-  std::size_t begin = 0;
-  std::size_t used = 0;
-  bool is_writing = false;  // a piece is out of the ring and not yet written, or a thread is about to take one
-  bool has_thread = false;
-  bool must_end = false;
-  bool has_ended = false;
-  std::thread thread;
+  Mutex mutex;
+  CondVar has_lines;  // the thread waits for it
+  CondVar has_moved;  // flush() and the end wait for it
+  std::vector<char> ring MEMSTAT_GUARDED_BY(mutex);
+  std::size_t begin MEMSTAT_GUARDED_BY(mutex) = 0;
+  std::size_t used MEMSTAT_GUARDED_BY(mutex) = 0;
+  /// A piece is out of the ring and not yet written, or a thread is about to take one.
+  bool is_writing MEMSTAT_GUARDED_BY(mutex) = false;
+  bool has_thread MEMSTAT_GUARDED_BY(mutex) = false;
+  bool must_end MEMSTAT_GUARDED_BY(mutex) = false;
+  bool has_ended MEMSTAT_GUARDED_BY(mutex) = false;
+  std::thread thread;  // the owner's, once has_thread
 
-  bool put(std::string_view line) {
+  bool put(std::string_view line) MEMSTAT_REQUIRES(mutex) {
     if (line.size() > ring.size() - used) return false;
     const std::size_t end = (begin + used) % ring.size();
     const std::size_t first = std::min(line.size(), ring.size() - end);
@@ -64,7 +65,7 @@ struct LogQueue::State {
   }
 
   /// The next bytes, which stay in the ring until drop() takes them off.
-  std::size_t peek(std::array<char, kPieceBytes>& piece) const {
+  std::size_t peek(std::array<char, kPieceBytes>& piece) const MEMSTAT_REQUIRES(mutex) {
     const std::size_t size = std::min(used, piece.size());
     const std::size_t first = std::min(size, ring.size() - begin);
     std::memcpy(piece.data(), ring.data() + begin, first);
@@ -72,20 +73,20 @@ struct LogQueue::State {
     return size;
   }
 
-  void drop(std::size_t size) {
+  void drop(std::size_t size) MEMSTAT_REQUIRES(mutex) {
     begin = (begin + size) % ring.size();
     used -= size;
   }
 
   /// Writes one piece, without the lock while it does. Requires that no other thread is writing and that there are bytes.
-  void write_piece(std::unique_lock<std::mutex>& lock) {
+  void write_piece() MEMSTAT_REQUIRES(mutex) {
     std::array<char, kPieceBytes> piece;
     const std::size_t size = peek(piece);
     is_writing = true;
-    lock.unlock();
+    mutex.unlock();
     const ssize_t written = ::write(descriptor, piece.data(), size);
     const int failure = written < 0 ? errno : 0;
-    lock.lock();
+    mutex.lock();
     is_writing = false;
     if (written >= 0) {
       drop(static_cast<std::size_t>(written));
@@ -98,32 +99,33 @@ struct LogQueue::State {
   }
 
   void run() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (!must_end) {
       if (used == 0) {
-        has_lines.wait(lock);
+        has_lines.wait(mutex);
         continue;
       }
       lock.unlock();
       const bool takes = is_writable(descriptor, kBetweenLooks);
       lock.lock();
-      if (takes && used != 0 && !must_end) write_piece(lock);
+      if (takes && used != 0 && !must_end) write_piece();
     }
     has_ended = true;
     has_moved.notify_all();
   }
 };
 
-LogQueue::LogQueue(int descriptor, std::size_t capacity_bytes)
-    : state_(std::make_shared<State>(descriptor, capacity_bytes)) {}
+LogQueue::LogQueue(int descriptor, std::size_t capacity_bytes, const Clock& clock)
+    : state_(std::make_shared<State>(descriptor, capacity_bytes, clock)) {}
 
 LogQueue::~LogQueue() {
   flush(kLastWait);
-  std::unique_lock lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   if (!state_->has_thread) return;
   state_->must_end = true;
   state_->has_lines.notify_all();
-  const bool has_ended = state_->has_moved.wait_for(lock, kLastWait, [this] { return state_->has_ended; });
+  const bool has_ended = state_->has_moved.wait_for(state_->mutex, kLastWait,
+                                                    [this]() MEMSTAT_REQUIRES(state_->mutex) { return state_->has_ended; });
   lock.unlock();
   if (has_ended) {
     state_->thread.join();
@@ -133,7 +135,7 @@ LogQueue::~LogQueue() {
 }
 
 void LogQueue::push(std::string_view line) noexcept {
-  std::unique_lock lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   if (!state_->put(line)) {
     ++state_->dropped;
     return;
@@ -143,7 +145,7 @@ void LogQueue::push(std::string_view line) noexcept {
     return;
   }
   while (state_->used != 0 && !state_->is_writing && is_writable(state_->descriptor, milliseconds(0))) {
-    state_->write_piece(lock);
+    state_->write_piece();
   }
 }
 
@@ -156,7 +158,7 @@ void LogQueue::start_thread() {
   pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals);
   try {
     std::thread thread([state = state_] { state->run(); });
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->thread = std::move(thread);
     state_->has_thread = true;
   } catch (...) {
@@ -167,19 +169,20 @@ void LogQueue::start_thread() {
 }
 
 bool LogQueue::flush(milliseconds longest) noexcept {
-  const auto due = Clock::now() + longest;
-  std::unique_lock lock(state_->mutex);
+  const TimePoint due = state_->clock.now() + longest;
+  MutexLock lock(state_->mutex);
   if (state_->has_thread) {
     state_->has_lines.notify_one();
-    return state_->has_moved.wait_until(lock, due, [this] { return state_->used == 0; });
+    return state_->has_moved.wait_until(state_->mutex, due,
+                                        [this]() MEMSTAT_REQUIRES(state_->mutex) { return state_->used == 0; });
   }
   while (state_->used != 0) {
-    const auto left = std::chrono::duration_cast<milliseconds>(due - Clock::now());
+    const auto left = std::chrono::duration_cast<milliseconds>(due - state_->clock.now());
     if (left.count() <= 0) return false;
     lock.unlock();
     const bool takes = is_writable(state_->descriptor, std::min(left, kBetweenLooks));
     lock.lock();
-    if (takes && state_->used != 0 && !state_->is_writing) state_->write_piece(lock);
+    if (takes && state_->used != 0 && !state_->is_writing) state_->write_piece();
   }
   return true;
 }

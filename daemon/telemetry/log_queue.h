@@ -9,6 +9,8 @@
 #include <memory>
 #include <string_view>
 
+#include "core/base/clock.h"
+
 namespace memstat {
 
 /// A bounded queue of whole lines, and the thread that writes them. Thread safety: safe.
@@ -16,7 +18,7 @@ class LogQueue {
  public:
   /// Lines to the descriptor, which stays the caller's and must stay open as long as the process. `capacity_bytes`: of all
   /// lines that wait.
-  LogQueue(int descriptor, std::size_t capacity_bytes);
+  LogQueue(int descriptor, std::size_t capacity_bytes, const Clock& clock = system_clock());
   /// Writes what waits, at most for kLastWait; leaves a thread behind that is stuck in a write.
   ~LogQueue();
   LogQueue(const LogQueue&) = delete;

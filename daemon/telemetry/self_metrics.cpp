@@ -9,8 +9,8 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "core/kernel/kernel_view.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/native_histogram.h"
@@ -30,14 +30,11 @@ Family<Counter>& counters(prometheus::Registry& registry, const char* name, cons
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
 
-/// Nanoseconds since 1970.
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 struct SelfMetrics::Implementation {
+  explicit Implementation(const Clock& its_clock) : clock(its_clock) {}
+
   struct Source {
     Gauge* up = nullptr;
     Gauge* types = nullptr;
@@ -47,6 +44,7 @@ struct SelfMetrics::Implementation {
     std::map<ErrorCode, Counter*> errors;
   };
 
+  const Clock& clock;
   prometheus::Registry registry;
   Family<Gauge>& up =
       gauges(registry, "memstat_source_up", "1 when the last read of the source succeeded, 0 when it failed.");
@@ -56,7 +54,7 @@ struct SelfMetrics::Implementation {
   HistogramFamily poll_seconds{"memstat_poll_duration_seconds",
                                "Time of a whole poll: reading all sources, committing, tracking, rendering.",
                                {0.001, 0.01, 0.1, 1.0, 10.0}};
-  const std::int64_t created_ns = now_ns();  // when the counters began
+  const std::int64_t created_ns = clock.realtime_ns();  // when the counters began
   NativeHistogram& poll_duration = poll_seconds.add({}, created_ns);
   Family<Gauge>& read_bytes =
       gauges(registry, "memstat_source_read_bytes", "Bytes that the kernel gave in the last read of the source.");
@@ -101,11 +99,11 @@ struct SelfMetrics::Implementation {
       counters(registry, "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.").Add({});
 
   std::atomic<std::uint64_t> version{1};
-  std::mutex mutex;
-  std::map<std::string, Source, std::less<>> sources;          // guarded by mutex
-  std::unique_ptr<ProcessMeter> meter = make_process_meter();  // guarded by mutex
+  Mutex mutex;
+  std::map<std::string, Source, std::less<>> sources MEMSTAT_GUARDED_BY(mutex);
+  const std::unique_ptr<ProcessMeter> meter MEMSTAT_THREAD_SAFETY(pt_guarded_by(mutex)) = make_process_meter();
 
-  Source& source(std::string_view name) {
+  Source& source(std::string_view name) MEMSTAT_REQUIRES(mutex) {
     const auto known = sources.find(name);
     return known != sources.end() ? known->second : sources.emplace(name, Source{}).first->second;
   }
@@ -115,7 +113,8 @@ struct SelfMetrics::Implementation {
     gauge->Set(value);
   }
   void observe(Source& entry, std::string_view name, double seconds) {
-    if (entry.read_seconds == nullptr) entry.read_seconds = &read_seconds.add({{"source", std::string(name)}}, now_ns());
+    if (entry.read_seconds == nullptr)
+      entry.read_seconds = &read_seconds.add({{"source", std::string(name)}}, clock.realtime_ns());
     entry.read_seconds->observe(seconds);
   }
   template <typename Metric>
@@ -125,7 +124,8 @@ struct SelfMetrics::Implementation {
   }
 };
 
-SelfMetrics::SelfMetrics(std::string_view version) : implementation_(std::make_unique<Implementation>()) {
+SelfMetrics::SelfMetrics(std::string_view version, const Clock& clock)
+    : implementation_(std::make_unique<Implementation>(clock)) {
   gauges(implementation_->registry, "memstat_build_info", "1; the labels say which memstatd this is.")
       .Add({{"version", std::string(version)}})
       .Set(1);
@@ -135,7 +135,7 @@ SelfMetrics::SelfMetrics(std::string_view version) : implementation_(std::make_u
 SelfMetrics::~SelfMetrics() = default;
 
 void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& report) {
-  const std::lock_guard lock(implementation_->mutex);
+  const MutexLock lock(implementation_->mutex);
   Implementation::Source& entry = implementation_->source(source);
   Implementation::set(implementation_->up, entry.up, source, 1);
   implementation_->observe(entry, source, report.read_seconds);
@@ -146,7 +146,7 @@ void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& 
 }
 
 void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double read_seconds) {
-  const std::lock_guard lock(implementation_->mutex);
+  const MutexLock lock(implementation_->mutex);
   Implementation::Source& entry = implementation_->source(source);
   Implementation::set(implementation_->up, entry.up, source, 0);
   implementation_->observe(entry, source, read_seconds);
@@ -159,7 +159,7 @@ void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double 
 }
 
 void SelfMetrics::source_absent(std::string_view source) {
-  const std::lock_guard lock(implementation_->mutex);
+  const MutexLock lock(implementation_->mutex);
   const auto known = implementation_->sources.find(source);
   if (known == implementation_->sources.end()) return;
   Implementation::Source& entry = known->second;
@@ -269,7 +269,7 @@ std::uint64_t SelfMetrics::version() const { return implementation_->version; }
 std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options,
                               const std::function<bool(std::string_view)>& shows) const {
   {
-    const std::lock_guard lock(implementation_->mutex);
+    const MutexLock lock(implementation_->mutex);
     const ProcessUsage usage = implementation_->meter->read();
     implementation_->open_files.Set(static_cast<double>(usage.open_files));
     implementation_->max_files.Set(static_cast<double>(usage.max_files));

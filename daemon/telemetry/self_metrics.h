@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "daemon/exposition/format.h"
 
@@ -34,7 +35,7 @@ enum class RecordingOutcome : std::uint8_t {
 /// Thread safety: safe.
 class SelfMetrics {
  public:
-  explicit SelfMetrics(std::string_view version);
+  explicit SelfMetrics(std::string_view version, const Clock& clock = system_clock());
   ~SelfMetrics();
   SelfMetrics(const SelfMetrics&) = delete;
   SelfMetrics& operator=(const SelfMetrics&) = delete;

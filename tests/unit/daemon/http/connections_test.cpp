@@ -8,7 +8,6 @@ namespace {
 
 using State = ConnectionState;
 using std::chrono::milliseconds;
-using ConnectionTime = HttpConnection::Clock;
 
 constexpr std::uint32_t kScraper = 1;
 constexpr std::uint32_t kAttacker = 2;
@@ -24,7 +23,7 @@ class HttpConnectionsTest : public testing::Test {
   }
 
   HttpConnections table_{16, 8, 8};
-  ConnectionTime::time_point now_{std::chrono::seconds(100)};
+  TimePoint now_{std::chrono::seconds(100)};
   int next_ = 3;
 };
 
@@ -86,7 +85,7 @@ TEST_F(HttpConnectionsTest, IdleConnectionsYieldFirst) {
   EXPECT_EQ(table_.yield_thread(now_).connection, &stalled);
   stalled.shut_down = true;
   EXPECT_EQ(table_.yield_thread(now_).connection, nullptr);
-  EXPECT_EQ(table_.yield_thread(now_).next, ConnectionTime::time_point::max());
+  EXPECT_EQ(table_.yield_thread(now_).next, TimePoint::max());
 }
 
 TEST_F(HttpConnectionsTest, IdleConnectionsOfTheGreediestAddressYieldFirst) {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The mutex of the program, and words that say what it guards. clang checks them (-Wthread-safety, an error in the tree that
+// clang builds): a member marked MEMSTAT_GUARDED_BY cannot be touched without its mutex. Other compilers see nothing of it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#if defined(__clang__)
+#define MEMSTAT_THREAD_SAFETY(attribute) __attribute__((attribute))
+#else
+#define MEMSTAT_THREAD_SAFETY(attribute)
+#endif
+
+/// After a member: it is read and written with this mutex held.
+#define MEMSTAT_GUARDED_BY(mutex) MEMSTAT_THREAD_SAFETY(guarded_by(mutex))
+/// After a function: its caller holds these mutexes.
+#define MEMSTAT_REQUIRES(...) MEMSTAT_THREAD_SAFETY(requires_capability(__VA_ARGS__))
+/// After a function: its caller does not hold these mutexes, because it takes them.
+#define MEMSTAT_EXCLUDES(...) MEMSTAT_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
+/// After a function: not checked, with a comment that says why.
+#define MEMSTAT_NOT_CHECKED MEMSTAT_THREAD_SAFETY(no_thread_safety_analysis)
+
+namespace memstat {
+
+/// As std::mutex. Thread safety: safe.
+class MEMSTAT_THREAD_SAFETY(capability("mutex")) Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock() MEMSTAT_THREAD_SAFETY(acquire_capability()) { mutex_.lock(); }
+  void unlock() MEMSTAT_THREAD_SAFETY(release_capability()) { mutex_.unlock(); }
+
+ private:
+  friend class CondVar;
+  std::mutex mutex_;
+};
+
+/// Holds a mutex to the end of the block, with unlock() and lock() between. Thread safety: one thread.
+class MEMSTAT_THREAD_SAFETY(scoped_lockable) MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) MEMSTAT_THREAD_SAFETY(acquire_capability(mutex)) : mutex_(mutex) { mutex.lock(); }
+  ~MutexLock() MEMSTAT_THREAD_SAFETY(release_capability()) {
+    if (is_held_) mutex_.unlock();
+  }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+  void unlock() MEMSTAT_THREAD_SAFETY(release_capability()) {
+    is_held_ = false;
+    mutex_.unlock();
+  }
+  void lock() MEMSTAT_THREAD_SAFETY(acquire_capability()) {
+    mutex_.lock();
+    is_held_ = true;
+  }
+
+ private:
+  Mutex& mutex_;
+  bool is_held_ = true;
+};
+
+/// As std::condition_variable. A condition that looks at guarded members says so, because clang checks a lambda by itself:
+/// wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return is_done_; }). Without a condition a wait may end by itself.
+/// Thread safety: safe.
+class CondVar {
+ public:
+  void notify_one() { condition_.notify_one(); }
+  void notify_all() { condition_.notify_all(); }
+
+  void wait(Mutex& mutex) MEMSTAT_REQUIRES(mutex) {
+    Held lock(mutex);
+    condition_.wait(lock.of);
+  }
+  template <typename Condition>
+  void wait(Mutex& mutex, Condition condition) MEMSTAT_REQUIRES(mutex) {
+    Held lock(mutex);
+    condition_.wait(lock.of, condition);
+  }
+  /// False when the time is over.
+  bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point due) MEMSTAT_REQUIRES(mutex) {
+    Held lock(mutex);
+    return condition_.wait_until(lock.of, due) == std::cv_status::no_timeout;
+  }
+  /// Whether the condition is met.
+  template <typename Condition>
+  bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point due, Condition condition) MEMSTAT_REQUIRES(mutex) {
+    Held lock(mutex);
+    return condition_.wait_until(lock.of, due, condition);
+  }
+  /// Whether the condition is met.
+  template <typename Condition>
+  bool wait_for(Mutex& mutex, std::chrono::nanoseconds longest, Condition condition) MEMSTAT_REQUIRES(mutex) {
+    Held lock(mutex);
+    return condition_.wait_for(lock.of, longest, condition);
+  }
+
+ private:
+  /// The caller's mutex in the form that the standard's wants, given back as it was.
+  struct Held {
+    explicit Held(Mutex& mutex) : of(mutex.mutex_, std::adopt_lock) {}
+    ~Held() { (void)of.release(); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    std::unique_lock<std::mutex> of;
+  };
+
+  std::condition_variable condition_;
+};
+
+}  // namespace memstat
