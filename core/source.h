@@ -73,8 +73,9 @@ constexpr NodeFieldMask node_fields_of(std::span<const MetricOrigin> origins) {
   return figures_of<NodeField>(origins, MetricOrigin::Of::kNode);
 }
 
-/// What reads of a source brought from the kernel, and nothing else; kept from poll to poll, so that buffers are reused and a
-/// source may leave what it need not read again. Thread safety: none; handed from the reader thread to the poller and back.
+/// What reads of a source brought from the kernel, and nothing else; kept from poll to poll, so that buffers are reused and
+/// a source may leave what it need not read again. Thread safety: none; handed from the reader thread to the poller and
+/// back.
 struct RawBytes {
   static constexpr std::size_t kPartCount = 4;
   std::array<Buffer, kPartCount> parts;  ///< What each part is, is the source's own business (see its file).
@@ -158,6 +159,8 @@ struct SourceDescriptor {
   std::span<const SourceOption> options = {};  ///< Settings of its own.
   std::chrono::nanoseconds interval{0};        ///< How often it is read unless the configuration says; 0: at each poll.
   bool is_on_by_default = true;                ///< False: only where the configuration switches it on.
+  /// What it reads below /sys/kernel/debug, where a machine may not have debugfs mounted. Files or directories.
+  std::span<const std::string_view> debugfs_paths = {};
   /// Directories below which it opens files by name at every read, so that the daemon may not lock itself out of them. They
   /// must be readable by anyone: privileges are gone by then.
   std::span<const std::string_view> reopened_folders = {};

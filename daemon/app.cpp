@@ -100,6 +100,8 @@ class App {
   bool finish_recording(PollRecorder& recorder, TimePoint due = kNoDeadline);
   int serve();
   int serve(Serving& serving);
+  void make_threads(Serving& serving);
+  int stop(Serving& serving, int signal);
   int fail(std::string_view message);
   Result<void> give_up_privileges();
   Result<void> start_server(Pages& pages);
@@ -374,8 +376,7 @@ int App::serve() {
   }
 }
 
-int App::serve(Serving& serving) {
-  log_.start_thread();
+void App::make_threads(Serving& serving) {
   serving.stop_deadline = std::make_unique<StopDeadline>([this] {
     log_.error("some work did not end in time; memstatd exits without it");
     if (is_recording_open_) log_.error("the recording is incomplete: the disk does not respond in time");
@@ -416,14 +417,21 @@ int App::serve(Serving& serving) {
                                                          .history = &poller_->history(),
                                                          .host = host(),
                                                          .has_per_cpu = [this] { return has_per_cpu_.load(); }});
-  if (const Result<void> started = start_server(*serving.pages); !started) return fail(to_string(started.error()));
-  loop.start();
+}
 
-  const int signal = wait_for_signals(loop);
+int App::serve(Serving& serving) {
+  log_.start_thread();
+  make_threads(serving);
+  if (const Result<void> started = start_server(*serving.pages); !started) return fail(to_string(started.error()));
+  serving.loop->start();
+  return stop(serving, wait_for_signals(*serving.loop));
+}
+
+int App::stop(Serving& serving, int signal) {
   const TimePoint asked = clock_.now();
   serving.stop_deadline->begin(kStopTime);
   log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
-  loop.stop();  // first, because requests may wait for a poll
+  serving.loop->stop();  // first, because requests may wait for a poll
   server_->stop();
   textfile_writer_.reset();
   // Who is there and wants the recording waits for it. A service manager does not: what is not packed goes into the archive

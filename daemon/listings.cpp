@@ -23,7 +23,7 @@ std::string figure_name(const MetricOrigin& origin) {
   if (origin.of == Of::kCpu) return "cpu " + std::string(to_string(static_cast<CpuField>(origin.number)));
   if (origin.of == Of::kNode) return "node " + std::string(to_string(static_cast<NodeField>(origin.number)));
   if (origin.of == Of::kType) return std::string(to_string(static_cast<Field>(origin.number)));
-  return std::string(origin.metric->name);
+  return std::string(origin.metric->facts.name);
 }
 
 /// A number, in bytes with the largest unit that leaves no rest.

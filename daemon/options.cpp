@@ -20,45 +20,44 @@ CLI::Validator check(Parse parse, const std::string& type) {
           type};
 }
 
-}  // namespace
-
-ParsedCommandLine parse_command_line(int argc, const char* const* argv, const std::string& version) {
-  ParsedCommandLine parsed;
-  CommandLine& options = parsed.options;
+/// What stands on the command line and is parsed when all of it is there.
+struct Words {
   std::vector<std::string> listen;
   std::string interval;
   std::string log_level;
   std::string format;
   std::string tier;
   std::string replay_max;
-  std::uint64_t polls = 0;
+  std::uint64_t polls = 0;  // 0: not given
+};
 
-  CLI::App app(
-      "Shows where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
-      "By default it serves http://127.0.0.1:8947/metrics for Prometheus.",
-      "memstatd");
-  app.set_version_flag("--version", "memstatd " + version);
-  // An unset variable in a script must not turn into the defaults: `--replay ""` would serve the live kernel.
-  const auto not_empty = [](const std::string& text) {
-    return text.empty() ? std::string("must not be empty") : std::string();
-  };
+// An unset variable in a script must not turn into the defaults: `--replay ""` would serve the live kernel.
+std::string not_empty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }
+
+std::string check_speed(const std::string& text) {
+  char* end = nullptr;
+  const double speed = std::strtod(text.c_str(), &end);
+  return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? "" : "must be a number above 0";
+}
+
+void add_options(CLI::App& app, CommandLine& options, Words& words) {
   app.add_option("--config", options.config_file, "Configuration file; without it every key keeps its default")
       ->type_name("FILE")
       ->check(not_empty);
   app.add_flag("--check-config", options.check_config, "Check the configuration and exit: 0 good, 2 bad");
-  app.add_option("--listen", listen, "Address to listen on, repeatable; port 0 picks a free port and the log names it")
+  app.add_option("--listen", words.listen, "Address to listen on, repeatable; port 0 picks a free port and the log names it")
       ->check(check(parse_listen_address, "ADDR:PORT"));
-  app.add_option("--interval", interval, "Time between two polls, such as 10s")
+  app.add_option("--interval", words.interval, "Time between two polls, such as 10s")
       ->check(check(parse_poll_interval, "DURATION"));
   CLI::Option* once = app.add_flag("--once", options.once,
                                    "Print the page with every metric after one poll (or the last one of a replay) and exit");
-  app.add_option("--format", format, "What --once prints: " + format_names())
+  app.add_option("--format", words.format, "What --once prints: " + format_names())
       ->type_name("FORMAT")
       ->needs(once)
       ->check([](const std::string& text) {
         return parse_exposition_format(text) ? std::string() : "must be " + format_names();
       });
-  app.add_option("--tier", tier, "Metrics of each type: minimal, default or full (--once prints full by default)")
+  app.add_option("--tier", words.tier, "Metrics of each type: minimal, default or full (--once prints full by default)")
       ->check(check(parse_tier, "TIER"));
   CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a directory, .tar or .tar.zst")
                             ->type_name("CAPTURE")
@@ -66,21 +65,15 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   app.add_option("--replay-speed", options.replay_speed, "Speed of the replay: 2 is twice as fast as it was recorded")
       ->type_name("X")
       ->needs(replay)
-      ->check([](const std::string& text) {
-        char* end = nullptr;
-        const double speed = std::strtod(text.c_str(), &end);
-        return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? std::string()
-                                                                                   : "must be a number above 0";
-      });
-  app.add_option("--replay-max", replay_max, "Largest size of a replayed archive when unpacked; default 512MiB")
+      ->check(check_speed);
+  app.add_option("--replay-max", words.replay_max, "Largest size of a replayed archive when unpacked; default 512MiB")
       ->needs(replay)
       ->check(check(parse_size, "SIZE"));
   app.add_flag("--replay-loop", options.replay_loop, "Start again after the last poll, with all counts at 0")->needs(replay);
-  CLI::Option* poll_count =
-      app.add_option("--polls", polls,
-                     "Stop after N polls. A replay then keeps the last one; on the live kernel memstatd exits")
-          ->type_name("N")
-          ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
+  app.add_option("--polls", words.polls,
+                 "Stop after N polls. A replay then keeps the last one; on the live kernel memstatd exits")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
   app.add_option("--record", options.record, "Record what the kernel reports: a new directory, .tar or .tar.zst")
       ->type_name("CAPTURE")
       ->check(not_empty)
@@ -91,8 +84,48 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
   app.add_flag("--list-metrics", options.list_metrics, "Print the metrics, tab-separated, and exit");
   app.add_flag("--list-sources", options.list_sources, "Print the sources, tab-separated, and exit");
   app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");
-  app.add_option("--log-level", log_level, "trace, debug, info, warning or error")->check(check(parse_log_level, "LEVEL"));
+  app.add_option("--log-level", words.log_level, "trace, debug, info, warning or error")
+      ->check(check(parse_log_level, "LEVEL"));
+}
 
+/// False, with a line on standard error, when an address is given twice.
+bool take_addresses(const std::vector<std::string>& texts, CommandLine& options) {
+  for (const std::string& text : texts) {
+    const ListenAddress address = *parse_listen_address(text);
+    const bool is_twice =
+        address.port != 0 && std::any_of(options.listen.begin(), options.listen.end(), [&](const auto& other) {
+          return other.host == address.host && other.port == address.port;
+        });
+    if (is_twice) {
+      std::fprintf(stderr, "memstatd: --listen: %s is given twice; give it once\n", printable(text).c_str());
+      return false;
+    }
+    options.listen.push_back(address);
+  }
+  return true;
+}
+
+/// Requires words that the checks of add_options() have let through.
+void take_words(const Words& words, CommandLine& options) {
+  if (!words.interval.empty()) options.interval = *parse_poll_interval(words.interval);
+  if (!words.format.empty()) options.format = *parse_exposition_format(words.format);
+  if (!words.replay_max.empty()) options.replay_max = *parse_size(words.replay_max);
+  if (!words.tier.empty()) options.tier = *parse_tier(words.tier);
+  if (!words.log_level.empty()) options.log_level = *parse_log_level(words.log_level);
+  if (words.polls != 0) options.polls = words.polls;
+}
+
+}  // namespace
+
+ParsedCommandLine parse_command_line(int argc, const char* const* argv, const std::string& version) {
+  ParsedCommandLine parsed;
+  Words words;
+  CLI::App app(
+      "Shows where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
+      "By default it serves http://127.0.0.1:8947/metrics for Prometheus.",
+      "memstatd");
+  app.set_version_flag("--version", "memstatd " + version);
+  add_options(app, parsed.options, words);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -107,25 +140,11 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
     parsed.exit_status = 2;
     return parsed;
   }
-  for (const std::string& text : listen) {
-    const ListenAddress address = *parse_listen_address(text);
-    const bool is_twice =
-        address.port != 0 && std::any_of(options.listen.begin(), options.listen.end(), [&](const auto& other) {
-          return other.host == address.host && other.port == address.port;
-        });
-    if (is_twice) {
-      std::fprintf(stderr, "memstatd: --listen: %s is given twice; give it once\n", printable(text).c_str());
-      parsed.exit_status = 2;
-      return parsed;
-    }
-    options.listen.push_back(address);
+  if (!take_addresses(words.listen, parsed.options)) {
+    parsed.exit_status = 2;
+    return parsed;
   }
-  if (!interval.empty()) options.interval = *parse_poll_interval(interval);
-  if (!format.empty()) options.format = *parse_exposition_format(format);
-  if (!replay_max.empty()) options.replay_max = *parse_size(replay_max);
-  if (!tier.empty()) options.tier = *parse_tier(tier);
-  if (!log_level.empty()) options.log_level = *parse_log_level(log_level);
-  if (poll_count->count() > 0) options.polls = polls;
+  take_words(words, parsed.options);
   return parsed;
 }
 

@@ -116,8 +116,11 @@ cpc_t* cpc_open(int ver) try {
 const char* cpc_open_message(void) { return open_message.c_str(); }
 
 int cpc_close(cpc_t* cpc) {
-  for (const auto& set : cpc->sets) {
-    if (last_bound == set.get()) last_bound = nullptr;
+  {
+    const memstat::MutexLock lock(cpc->mutex);
+    for (const auto& set : cpc->sets) {
+      if (last_bound == set.get()) last_bound = nullptr;
+    }
   }
   delete cpc;
   return 0;

@@ -12,45 +12,45 @@
 namespace memstat {
 
 inline constexpr SystemMetric kAccountedBytes{
-    .name = "memstat_accounted_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kMinimal,
-    .unit = "bytes",
+    .facts = {.name = "memstat_accounted_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kMinimal,
+              .help = "Bytes of memory now, by what holds them; the parts do not overlap and may be stacked.",
+              .unit = "bytes"},
     .labels = {"part"},
-    .help = "Bytes of memory now, by what holds them; the parts do not overlap and may be stacked.",
 };
 
 inline constexpr SystemMetric kUnaccountedBytes{
-    .name = "memstat_unaccounted_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kMinimal,
-    .format = ValueFormat::kSigned,
-    .unit = "bytes",
-    .help = "Bytes of memory now that are neither free nor in any accounted part.",
+    .facts = {.name = "memstat_unaccounted_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kMinimal,
+              .help = "Bytes of memory now that are neither free nor in any accounted part.",
+              .unit = "bytes",
+              .format = ValueFormat::kSigned},
 };
 
 inline constexpr SystemMetric kTotalBytes{
-    .name = "memstat_memory_total_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kMinimal,
-    .unit = "bytes",
-    .help = "Bytes of memory that the kernel manages now.",
+    .facts = {.name = "memstat_memory_total_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kMinimal,
+              .help = "Bytes of memory that the kernel manages now.",
+              .unit = "bytes"},
 };
 
 inline constexpr SystemMetric kAvailableBytes{
-    .name = "memstat_memory_available_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kMinimal,
-    .unit = "bytes",
-    .help = "Bytes of memory that programs can still get without paging, by the kernel's own estimate.",
+    .facts = {.name = "memstat_memory_available_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kMinimal,
+              .help = "Bytes of memory that programs can still get without paging, by the kernel's own estimate.",
+              .unit = "bytes"},
 };
 
 inline constexpr SystemMetric kPartMissing{
-    .name = "memstat_accounted_part_missing",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kMinimal,
+    .facts = {.name = "memstat_accounted_part_missing",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kMinimal,
+              .help = "1 for each accounted part that this kernel does not report; its bytes are unaccounted."},
     .labels = {"part"},
-    .help = "1 for each accounted part that this kernel does not report; its bytes are unaccounted.",
 };
 
 /// Writes the parts down as statistics and adds them up; all amounts in bytes. Thread safety: none; confined to a parser.

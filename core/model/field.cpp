@@ -39,7 +39,7 @@ constexpr FieldDescription<Field> kFields[] = {
     {Field::kFailures,
      "failures",
      {"memstat_type_failures_total", kCounter, kMinimal,
-      "Allocations that failed since boot. The bucket zones of uma fail routinely."}},
+      "Allocations that failed since boot, of a control group since it was made. The bucket zones of uma fail routinely."}},
     {Field::kSleeps,
      "sleeps",
      {"memstat_type_sleeps_total", kCounter, kDefault, "Allocations since boot that waited at the limit."}},

@@ -197,6 +197,40 @@ void MemoryTypeList::clear_figures_of_unnamed(const CommitScope& scope, const st
   }
 }
 
+void MemoryTypeList::insert_created(const CommitScope& scope, const std::vector<MemoryType*>& order,
+                                    std::vector<std::unique_ptr<MemoryType>>& created, std::uint64_t generation) noexcept {
+  if (created.empty()) return;
+  for (std::unique_ptr<MemoryType>& type : created) insert(std::move(type), generation);
+  // Members go in by ordinal, which counts from the end of the records.
+  Groups& groups = groups_[static_cast<std::size_t>(scope.allocator)];
+  for (std::size_t i = order.size(); i-- > 0;) {
+    if (order[i]->sighted_generation_ != generation || order[i]->last_seen_generation_ != 0) continue;
+    std::vector<MemoryType*>& members = groups.find(order[i]->name_)->second.members;
+    if (members.size() != order[i]->ordinal_) continue;
+    members.push_back(order[i]);
+    order[i]->eldest_ = members.front();
+  }
+}
+
+void MemoryTypeList::take_figures(const CommitScope& scope, const Staging& staging,
+                                  const std::vector<MemoryType*>& matched) noexcept {
+  const std::vector<StagedType>& staged = staging.types();
+  const CpuFieldMask owned_cpu_fields = staging.cpu_fields() & scope.cpu_fields;
+  const CpuFieldMask lacking_cpu_fields = scope.cpu_fields - owned_cpu_fields;
+  for (std::size_t i = 0; i < staged.size(); ++i) {
+    MemoryType* type = matched[i];
+    if (type == nullptr) continue;
+    for_each_of(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
+    type->fields_ = (type->fields_ - scope.fields) | (staged[i].fields & scope.fields);
+    if (!(type->cpu_fields_ & lacking_cpu_fields).empty()) clear_figures(*type, {}, lacking_cpu_fields, {});
+    if (owned_cpu_fields.empty()) continue;
+    type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
+    type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;
+    type->cpu_figures_.take(staging, i, owned_cpu_fields);
+  }
+  if (!scope.node_fields.empty()) take_node_figures(scope, staging, matched);
+}
+
 Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation) try {
   Cursor& cursor = cursor_of(scope.source);
   const bool same_roster = cursor_matches(cursor, scope, staging);
@@ -221,33 +255,8 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   for (GrownNodeFigures& more : grown_nodes) more.type->node_figures_ = std::move(more.figures);
   cursor.has_details |= has_details;
   for (ChangedDetail& changed : details) changed.type->detail_ = std::move(changed.detail);
-  const std::vector<StagedType>& staged = staging.types();
-  if (!created.empty()) {
-    for (std::unique_ptr<MemoryType>& type : created) insert(std::move(type), generation);
-    // Members go in by ordinal, which counts from the end of the records.
-    Groups& groups = groups_[static_cast<std::size_t>(scope.allocator)];
-    for (std::size_t i = order.size(); i-- > 0;) {
-      if (order[i]->sighted_generation_ != generation || order[i]->last_seen_generation_ != 0) continue;
-      std::vector<MemoryType*>& members = groups.find(order[i]->name_)->second.members;
-      if (members.size() != order[i]->ordinal_) continue;
-      members.push_back(order[i]);
-      order[i]->eldest_ = members.front();
-    }
-  }
-  const CpuFieldMask owned_cpu_fields = staging.cpu_fields() & scope.cpu_fields;
-  const CpuFieldMask lacking_cpu_fields = scope.cpu_fields - owned_cpu_fields;
-  for (std::size_t i = 0; i < staged.size(); ++i) {
-    MemoryType* type = matched[i];
-    if (type == nullptr) continue;
-    for_each_of(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
-    type->fields_ = (type->fields_ - scope.fields) | (staged[i].fields & scope.fields);
-    if (!(type->cpu_fields_ & lacking_cpu_fields).empty()) clear_figures(*type, {}, lacking_cpu_fields, {});
-    if (owned_cpu_fields.empty()) continue;
-    type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
-    type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;
-    type->cpu_figures_.take(staging, i, owned_cpu_fields);
-  }
-  if (!scope.node_fields.empty()) take_node_figures(scope, staging, matched);
+  insert_created(scope, order, created, generation);
+  take_figures(scope, staging, matched);
   if (same_roster) {
     if (scope.is_roster) {
       for (MemoryType* type : matched) type->last_seen_generation_ = generation;

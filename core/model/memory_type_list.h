@@ -130,6 +130,10 @@ class MemoryTypeList {
   static void take_node_figures(const CommitScope& scope, const Staging& staging,
                                 const std::vector<MemoryType*>& order) noexcept;
   void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;
+  void insert_created(const CommitScope& scope, const std::vector<MemoryType*>& order,
+                      std::vector<std::unique_ptr<MemoryType>>& created, std::uint64_t generation) noexcept;
+  static void take_figures(const CommitScope& scope, const Staging& staging,
+                           const std::vector<MemoryType*>& matched) noexcept;
   void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
   static void clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields, NodeFieldMask node_fields) noexcept;
   void clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept;

@@ -23,15 +23,15 @@ enum class DuplicateRule : std::uint8_t {
   kSameOrNone  ///< absent when they differ (a size)
 };
 
-/// What a page says about a metric of memory types. Thread safety: a plain value.
+/// What a page says about a metric. Thread safety: a plain value.
 struct MetricFacts {
-  std::string_view name;  ///< On the page, a promise to users; empty: this figure has no metric.
+  std::string_view name;  ///< On the page, a promise to users: "memstat_type_bytes"; empty: this figure has no metric.
   MetricKind kind = MetricKind::kGauge;
   Tier tier = Tier::kFull;     ///< The smallest tier that shows it.
   std::string_view help = {};  ///< One sentence: what it is, now or since when. Needs no escape in any format.
   std::string_view unit = {};  ///< Base unit, at the end of the name ("bytes"); empty: a count of things.
   ValueFormat format = ValueFormat::kUnsigned;
-  DuplicateRule duplicates = DuplicateRule::kSum;
+  DuplicateRule duplicates = DuplicateRule::kSum;  ///< Of metrics of memory types.
 };
 
 /// "gauge", "counter", "histogram"; "minimal", "default", "full".

@@ -7,10 +7,11 @@
 namespace memstat {
 
 inline constexpr SystemMetric kOomKills{
-    .name = "memstat_oom_kills_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kMinimal,
-    .help = "Processes that the kernel killed since boot because memory ran out, including those in control groups.",
+    .facts = {.name = "memstat_oom_kills_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kMinimal,
+              .help =
+                  "Processes that the kernel killed since boot because memory ran out, including those in control groups."},
 };
 
 }  // namespace memstat

@@ -7,41 +7,42 @@
 namespace memstat {
 
 inline constexpr SystemMetric kZoneWatermarkBytes{
-    .name = "memstat_zone_watermark_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts =
+        {.name = "memstat_zone_watermark_bytes",
+         .kind = MetricKind::kGauge,
+         .tier = Tier::kDefault,
+         .help = "Free bytes of the zone at which reclaim starts or stops (low, high, promo) and below which only emergency "
+                 "allocations succeed (min).",
+         .unit = "bytes"},
     .labels = {"node", "zone", "watermark"},
-    .help =
-        "Free bytes of the zone at which reclaim starts or stops (low, high, promo) and below which only emergency "
-        "allocations succeed (min).",
 };
 
 inline constexpr SystemMetric kPageFrees{
-    .name = "memstat_page_frees_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .help = "Pages freed since boot, in all zones.",
+    .facts = {.name = "memstat_page_frees_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Pages freed since boot, in all zones."},
 };
 
 inline constexpr SystemMetric kReclaimScannedPages{
-    .name = "memstat_reclaim_scanned_pages_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts =
+        {.name = "memstat_reclaim_scanned_pages_total",
+         .kind = MetricKind::kCounter,
+         .tier = Tier::kDefault,
+         .help =
+             "Pages that reclaim scanned since boot, by the stalled allocation (direct), the kernel thread (kswapd), or the "
+             "queue of FreeBSD's page daemon."},
     .labels = {"by"},
-    .help =
-        "Pages that reclaim scanned since boot, by the stalled allocation (direct), the kernel thread (kswapd), or the "
-        "queue of FreeBSD's page daemon.",
 };
 
 inline constexpr SystemMetric kReclaimedPages{
-    .name = "memstat_reclaimed_pages_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_reclaimed_pages_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Pages that reclaim freed since boot, by the stalled allocation (direct), the kernel thread (kswapd), "
+                      "or FreeBSD's "
+                      "page daemon."},
     .labels = {"by"},
-    .help =
-        "Pages that reclaim freed since boot, by the stalled allocation (direct), the kernel thread (kswapd), or FreeBSD's "
-        "page daemon.",
 };
 
 }  // namespace memstat

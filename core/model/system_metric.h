@@ -23,15 +23,9 @@ inline constexpr std::size_t kMaxSystemMetricLabels = 4;
 /// program; two metrics are the same when they are the same object. Sources name theirs among their origins, and from there
 /// the catalogue of metrics, the page, and the tables in the manual take them. Thread safety: a constant.
 struct SystemMetric {
-  std::string_view name;  ///< On the page, a promise to users: "memstat_oom_kills_total".
-  MetricKind kind = MetricKind::kGauge;
-  Tier tier = Tier::kDefault;  ///< The smallest tier that shows it.
-  ValueFormat format = ValueFormat::kUnsigned;
-  std::string_view unit = {};  ///< Base unit, at the end of the name ("bytes"); empty: a count of things.
+  MetricFacts facts;
   /// Names of its labels, in the order in which values are given; empty ones at the end. None: the machine has one value.
   std::array<std::string_view, kMaxSystemMetricLabels> labels = {};
-  std::string_view help;  ///< One sentence: what it is, its unit, now or since when. Needs no escape in any format.
-
   /// Of kind kHistogram, and of no other.
   const HistogramBuckets* buckets = nullptr;
 

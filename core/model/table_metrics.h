@@ -7,11 +7,13 @@
 namespace memstat {
 
 inline constexpr SystemMetric kTableSoftLimit{
-    .name = "memstat_table_soft_limit_objects",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
+    .facts =
+        {.name = "memstat_table_soft_limit_objects",
+         .kind = MetricKind::kGauge,
+         .tier = Tier::kDefault,
+         .help =
+             "Entries above which the kernel evicts some, or refuses users without privilege, before the table is full."},
     .labels = {"type"},
-    .help = "Entries above which the kernel evicts some, or refuses users without privilege, before the table is full.",
 };
 
 }  // namespace memstat

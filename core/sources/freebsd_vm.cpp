@@ -35,19 +35,20 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kPageEvents{
-    .name = "memstat_page_events_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_page_events_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help =
+                  "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others."},
     .labels = {"kind"},
-    .help = "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others.",
 };
 
 constexpr SystemMetric kPagedPages{
-    .name = "memstat_paged_pages_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_paged_pages_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Pages that a pager (swap, vnode) moved in from or out to disk since boot."},
     .labels = {"pager", "direction"},
-    .help = "Pages that a pager (swap, vnode) moved in from or out to disk since boot.",
 };
 
 constexpr std::string_view kOrigin = "sysctl vm";
@@ -416,7 +417,7 @@ bool is_needed(std::string_view name) {
 /// What the source keeps from read to read.
 struct State final : ReaderState {
   SysctlList list;  ///< Sysctls to read; empty: not known yet.
-  Buffer scratch;  ///< One sysctl.
+  Buffer scratch;   ///< One sysctl.
 };
 
 Result<void> find_sysctls(KernelView& view, State& state) {

@@ -28,67 +28,67 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kCheckerBugs{
-    .name = "memstat_checker_bugs_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_checker_bugs_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Memory errors that the kernel's own checker found since boot."},
     .labels = {"checker"},
-    .help = "Memory errors that the kernel's own checker found since boot.",
 };
 
 constexpr SystemMetric kCheckerObjects{
-    .name = "memstat_checker_objects",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kFull,
+    .facts = {.name = "memstat_checker_objects",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kFull,
+              .help = "Objects that the kernel's own checker guards now."},
     .labels = {"checker", "state"},
-    .help = "Objects that the kernel's own checker guards now.",
 };
 
 constexpr SystemMetric kCheckerAllocations{
-    .name = "memstat_checker_allocations_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kFull,
+    .facts = {.name = "memstat_checker_allocations_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Allocations that the kernel's own checker guarded since boot."},
     .labels = {"checker"},
-    .help = "Allocations that the kernel's own checker guarded since boot.",
 };
 
 constexpr SystemMetric kCheckerFrees{
-    .name = "memstat_checker_frees_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kFull,
+    .facts = {.name = "memstat_checker_frees_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Guarded objects freed since boot."},
     .labels = {"checker"},
-    .help = "Guarded objects freed since boot.",
 };
 
 constexpr SystemMetric kCheckerSkips{
-    .name = "memstat_checker_skips_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kFull,
+    .facts = {.name = "memstat_checker_skips_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Allocations since boot that the kernel's own checker should have guarded and could not."},
     .labels = {"checker", "kind"},
-    .help = "Allocations since boot that the kernel's own checker should have guarded and could not.",
 };
 
 constexpr SystemMetric kSlabDebugCaches{
-    .name = "memstat_slab_debug_caches",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_slab_debug_caches",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Slab caches with this debugging check on, as of when the source was started."},
     .labels = {"check"},
-    .help = "Slab caches with this debugging check on, as of when the source was started.",
 };
 
 constexpr SystemMetric kKernelReports{
-    .name = "memstat_kernel_reports_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_kernel_reports_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Warnings (including those of memory checkers) and oopses that the kernel printed since boot."},
     .labels = {"kind"},
-    .help = "Warnings (including those of memory checkers) and oopses that the kernel printed since boot.",
 };
 
 constexpr SystemMetric kKernelTaint{
-    .name = "memstat_kernel_tainted",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_kernel_tainted",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "1 when the kernel has met a bad page or a machine check since boot, else 0."},
     .labels = {"kind"},
-    .help = "1 when the kernel has met a bad page or a machine check since boot, else 0.",
 };
 
 constexpr std::string_view kPaths[] = {
@@ -259,6 +259,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 
 Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
 
+constexpr std::string_view kDebugfs[] = {kPaths[kKfence]};
+
 constexpr MetricOrigin kOrigins[] = {
     {kCheckerBugs, "total bugs of kfence/stats"},
     {kCheckerObjects, "currently allocated, zombie allocations of kfence/stats"},
@@ -284,6 +286,7 @@ const SourceDescriptor linux_checkers{
     .fields = {},
     .cpu_fields = {},
     .origins = kOrigins,
+    .debugfs_paths = kDebugfs,
     .notes =
         "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; the slab "
         "caches' checks are those when the daemon started; a taint stays until the machine is started anew",

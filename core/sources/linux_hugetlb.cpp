@@ -30,19 +30,19 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kHugetlbReserved{
-    .name = "memstat_hugetlb_reserved_pages",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_hugetlb_reserved_pages",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Free huge pages of the pool that are reserved for mappings now."},
     .labels = {"type"},
-    .help = "Free huge pages of the pool that are reserved for mappings now.",
 };
 
 constexpr SystemMetric kHugetlbSurplus{
-    .name = "memstat_hugetlb_surplus_pages",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_hugetlb_surplus_pages",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Huge pages of the pool beyond its configured size now."},
     .labels = {"type"},
-    .help = "Huge pages of the pool beyond its configured size now.",
 };
 
 constexpr std::string_view kFolder = "/sys/kernel/mm/hugepages";

@@ -32,71 +32,75 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kMemcgPartBytes{
-    .name = "memstat_memcg_part_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kFull,
-    .unit = "bytes",
+    .facts = {.name = "memstat_memcg_part_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kFull,
+              .help = "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, "
+                      "pagetables, percpu, "
+                      "vmalloc and slab, part file includes shmem.",
+              .unit = "bytes"},
     .labels = {"group", "part"},
-    .help =
-        "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, pagetables, percpu, "
-        "vmalloc and slab, part file includes shmem.",
 };
 
 constexpr SystemMetric kMemcgEvents{
-    .name = "memstat_memcg_events_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kFull,
+    .facts =
+        {.name = "memstat_memcg_events_total",
+         .kind = MetricKind::kCounter,
+         .tier = Tier::kFull,
+         .help =
+             "Times since the control group was created that it reached its low or high threshold or its limit, ran out of "
+             "memory, or lost a process to that."},
     .labels = {"group", "event"},
-    .help =
-        "Times since the control group was created that it reached its low or high threshold or its limit, ran out of "
-        "memory, or lost a process to that.",
 };
 
 constexpr SystemMetric kMemcgHighBytes{
-    .name = "memstat_memcg_high_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts = {.name = "memstat_memcg_high_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help =
+                  "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.",
+              .unit = "bytes"},
     .labels = {"group"},
-    .help = "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.",
 };
 
 constexpr SystemMetric kMemcgKernelBytes{
-    .name = "memstat_memcg_kernel_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts =
+        {.name = "memstat_memcg_kernel_bytes",
+         .kind = MetricKind::kGauge,
+         .tier = Tier::kDefault,
+         .help =
+             "Bytes of kernel memory that a control group and its children use now: slab, page tables, stacks, sockets and "
+             "others.",
+         .unit = "bytes"},
     .labels = {"group"},
-    .help =
-        "Bytes of kernel memory that a control group and its children use now: slab, page tables, stacks, sockets and "
-        "others.",
 };
 
 constexpr SystemMetric kMemcgReclaimableBytes{
-    .name = "memstat_memcg_reclaimable_kernel_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts = {.name = "memstat_memcg_reclaimable_kernel_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Bytes of memstat_memcg_kernel_bytes that the kernel can reclaim when memory is short, such as cached "
+                      "directory "
+                      "entries.",
+              .unit = "bytes"},
     .labels = {"group"},
-    .help =
-        "Bytes of memstat_memcg_kernel_bytes that the kernel can reclaim when memory is short, such as cached directory "
-        "entries.",
 };
 
 constexpr SystemMetric kMemcgAnonymousBytes{
-    .name = "memstat_memcg_anonymous_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts = {.name = "memstat_memcg_anonymous_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Bytes of program memory that a control group and its children use now and that no file backs.",
+              .unit = "bytes"},
     .labels = {"group"},
-    .help = "Bytes of program memory that a control group and its children use now and that no file backs.",
 };
 
 constexpr SystemMetric kMemcgGroupsLeftOut{
-    .name = "memstat_memcg_groups_left_out",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kMinimal,
-    .help = "Control groups seen at the last read but not listed, because there are too many or they cannot be read.",
+    .facts = {.name = "memstat_memcg_groups_left_out",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kMinimal,
+              .help =
+                  "Control groups seen at the last read but not listed, because there are too many or they cannot be read."},
 };
 
 constexpr std::string_view kFolder = kControlGroupFolder;

@@ -404,6 +404,8 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 
 constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // see PosixFiles
 
+constexpr std::string_view kDebugfs[] = {kZswapPool};
+
 constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes, "anonymous: AnonPages"},
     {kAccountedBytes, "page_cache: Cached - Shmem"},
@@ -454,6 +456,7 @@ const SourceDescriptor linux_memory{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .debugfs_paths = kDebugfs,
     .reopened_folders = kReopened,
     .notes =
         "needs no privilege; as root it knows for certain whether kernel stacks are vmalloc areas, and the buffer of "

@@ -21,43 +21,43 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kAllocationStalls{
-    .name = "memstat_allocation_stalls_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kMinimal,
+    .facts = {.name = "memstat_allocation_stalls_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kMinimal,
+              .help = "Allocations since boot that stalled to reclaim memory, by the highest zone they could use."},
     .labels = {"zone"},
-    .help = "Allocations since boot that stalled to reclaim memory, by the highest zone they could use.",
 };
 
 constexpr SystemMetric kReclaimThrottles{
-    .name = "memstat_reclaim_throttles_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .help = "Allocations since boot that waited for reclaim because free memory was far below the min watermark.",
+    .facts = {.name = "memstat_reclaim_throttles_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Allocations since boot that waited for reclaim because free memory was far below the min watermark."},
 };
 
 constexpr SystemMetric kNodeReclaimFailures{
-    .name = "memstat_node_reclaim_failures_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .help = "Reclaims since boot that tried to keep an allocation on its node and freed too little.",
+    .facts = {.name = "memstat_node_reclaim_failures_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Reclaims since boot that tried to keep an allocation on its node and freed too little."},
 };
 
 constexpr SystemMetric kCacheDrops{
-    .name = "memstat_cache_drops_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_cache_drops_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Times since boot that an administrator told the kernel to drop its caches."},
     .labels = {"kind"},
-    .help = "Times since boot that an administrator told the kernel to drop its caches.",
 };
 
 constexpr SystemMetric kPressureStallSeconds{
-    .name = "memstat_pressure_stall_seconds_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .format = ValueFormat::kDouble,
-    .unit = "seconds",
+    .facts = {.name = "memstat_pressure_stall_seconds_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Seconds since boot during which some or all runnable tasks waited for memory.",
+              .unit = "seconds",
+              .format = ValueFormat::kDouble},
     .labels = {"kind"},
-    .help = "Seconds since boot during which some or all runnable tasks waited for memory.",
 };
 
 // Parts of RawBytes.

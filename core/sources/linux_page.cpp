@@ -31,103 +31,103 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kZoneLargestFreeBlock{
-    .name = "memstat_zone_largest_free_block_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts = {.name = "memstat_zone_largest_free_block_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Bytes of the largest free block in the zone now; 0 when nothing is free.",
+              .unit = "bytes"},
     .labels = {"node", "zone"},
-    .help = "Bytes of the largest free block in the zone now; 0 when nothing is free.",
 };
 
 constexpr SystemMetric kPageAllocations{
-    .name = "memstat_page_allocations_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_page_allocations_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Pages allocated since boot from zones of that name, on all nodes."},
     .labels = {"zone"},
-    .help = "Pages allocated since boot from zones of that name, on all nodes.",
 };
 
 constexpr SystemMetric kPageAllocationFailures{
-    .name = "memstat_page_allocation_failures_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kMinimal,
+    .facts = {.name = "memstat_page_allocation_failures_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kMinimal,
+              .help = "Failed allocations of huge or contiguous memory since boot, by kind; most have a fallback."},
     .labels = {"kind"},
-    .help = "Failed allocations of huge or contiguous memory since boot, by kind; most have a fallback.",
 };
 
 constexpr SystemMetric kPageMigrationFailures{
-    .name = "memstat_page_migration_failures_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kFull,
-    .help = "Pages that could not be moved since boot.",
+    .facts = {.name = "memstat_page_migration_failures_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Pages that could not be moved since boot."},
 };
 
 constexpr SystemMetric kCompactionStalls{
-    .name = "memstat_compaction_stalls_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .help = "Allocations since boot that stalled to compact memory.",
+    .facts = {.name = "memstat_compaction_stalls_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Allocations since boot that stalled to compact memory."},
 };
 
 constexpr SystemMetric kCompactionFailures{
-    .name = "memstat_compaction_failures_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .help = "Allocations since boot that compacted memory and still found no free block.",
+    .facts = {.name = "memstat_compaction_failures_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Allocations since boot that compacted memory and still found no free block."},
 };
 
 constexpr SystemMetric kCompactionSuccesses{
-    .name = "memstat_compaction_successes_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .help = "Allocations since boot that compacted memory and then found a free block.",
+    .facts = {.name = "memstat_compaction_successes_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Allocations since boot that compacted memory and then found a free block."},
 };
 
 constexpr SystemMetric kNumaEvents{
-    .name = "memstat_numa_events_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_numa_events_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Page allocations since boot by outcome: on this node as wanted (hit), on this node instead of "
+                      "another (miss), on "
+                      "another node instead of this one (foreign), and others."},
     .labels = {"node", "kind"},
-    .help =
-        "Page allocations since boot by outcome: on this node as wanted (hit), on this node instead of another (miss), on "
-        "another node instead of this one (foreign), and others.",
 };
 
 constexpr SystemMetric kBuddyFreeBlocks{
-    .name = "memstat_buddy_free_blocks",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kFull,
+    .facts = {.name = "memstat_buddy_free_blocks",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kFull,
+              .help = "Free blocks of 2^order pages in the zone now."},
     .labels = {"node", "zone", "order"},
-    .help = "Free blocks of 2^order pages in the zone now.",
 };
 
 constexpr SystemMetric kBuddyFreeBlocksByType{
-    .name = "memstat_buddy_free_blocks_by_type",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kFull,
+    .facts = {.name = "memstat_buddy_free_blocks_by_type",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kFull,
+              .help = "Free blocks of 2^order pages in the zone now, by migrate type; the kernel stops counting at 100000."},
     .labels = {"node", "zone", "migrate_type", "order"},
-    .help = "Free blocks of 2^order pages in the zone now, by migrate type; the kernel stops counting at 100000.",
 };
 
 constexpr SystemMetric kFragmentationIndex{
-    .name = "memstat_fragmentation_index",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kFull,
-    .format = ValueFormat::kDouble,
+    .facts = {.name = "memstat_fragmentation_index",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kFull,
+              .help = "Why an allocation of 2^order pages would fail in the zone now: near 0 too little memory, near 1 "
+                      "fragmentation; -1: "
+                      "it would succeed.",
+              .format = ValueFormat::kDouble},
     .labels = {"node", "zone", "order"},
-    .help =
-        "Why an allocation of 2^order pages would fail in the zone now: near 0 too little memory, near 1 fragmentation; -1: "
-        "it would succeed.",
 };
 
 constexpr SystemMetric kUnusableFreeRatio{
-    .name = "memstat_unusable_free_ratio",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kFull,
-    .format = ValueFormat::kDouble,
-    .unit = "ratio",
+    .facts = {.name = "memstat_unusable_free_ratio",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kFull,
+              .help = "Share of the zone's free memory now that is in blocks smaller than 2^order pages, 0 to 1.",
+              .unit = "ratio",
+              .format = ValueFormat::kDouble},
     .labels = {"node", "zone", "order"},
-    .help = "Share of the zone's free memory now that is in blocks smaller than 2^order pages, 0 to 1.",
 };
 
 // Parts of RawBytes, in the order in which they are read.

@@ -91,6 +91,8 @@ Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   return {};
 }
 
+constexpr std::string_view kDebugfs[] = {kStats};
+
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "Percpu"},
     {Field::kCount, "nr_cur_alloc of percpu_stats"},
@@ -111,6 +113,7 @@ const SourceDescriptor linux_percpu{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .debugfs_paths = kDebugfs,
     .notes =
         "needs no privilege; bytes are the pages of all CPUs together, in use or not; objects, allocations, frees and slabs "
         "(the allocator's chunks) need a kernel with PERCPU_STATS, debugfs mounted, and root at start",

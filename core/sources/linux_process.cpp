@@ -27,19 +27,21 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kProcessPartBytes{
-    .name = "memstat_process_part_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts =
+        {.name = "memstat_process_part_bytes",
+         .kind = MetricKind::kGauge,
+         .tier = Tier::kDefault,
+         .help =
+             "Bytes now of the processes of that name: shared memory, program text, or data and stack; the parts overlap.",
+         .unit = "bytes"},
     .labels = {"type", "part"},
-    .help = "Bytes now of the processes of that name: shared memory, program text, or data and stack; the parts overlap.",
 };
 
 constexpr SystemMetric kProcessesLeftOut{
-    .name = "memstat_processes_left_out",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kMinimal,
-    .help = "Processes listed at the last read but not examined, because there are too many.",
+    .facts = {.name = "memstat_processes_left_out",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kMinimal,
+              .help = "Processes listed at the last read but not examined, because there are too many."},
 };
 
 constexpr std::string_view kFolder = "/proc";
@@ -204,7 +206,11 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) { return Reader
 class Parser {
  public:
   Parser(const RawBytes& raw, const State& state, Staging& staging)
-      : page_size_(raw.page_size), state_(state), bundle_(raw.parts[kBundlePart].view()), notes_(staging.notes()), staging_(staging) {}
+      : page_size_(raw.page_size),
+        state_(state),
+        bundle_(raw.parts[kBundlePart].view()),
+        notes_(staging.notes()),
+        staging_(staging) {}
 
   Result<void> run() {
     if (auto result = take_records(); !result) return result;

@@ -29,39 +29,39 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kSocketPressure{
-    .name = "memstat_socket_memory_pressure",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_socket_memory_pressure",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "1 while the protocol saves memory because its sockets together use more than the threshold, else 0."},
     .labels = {"type"},
-    .help = "1 while the protocol saves memory because its sockets together use more than the threshold, else 0.",
 };
 
 constexpr SystemMetric kSocketPressureBytes{
-    .name = "memstat_socket_pressure_threshold_bytes",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .unit = "bytes",
+    .facts = {.name = "memstat_socket_pressure_threshold_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Bytes of all the protocol's sockets above which it starts to save memory.",
+              .unit = "bytes"},
     .labels = {"type"},
-    .help = "Bytes of all the protocol's sockets above which it starts to save memory.",
 };
 
 constexpr SystemMetric kSocketPressureSeconds{
-    .name = "memstat_socket_pressure_seconds_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
-    .format = ValueFormat::kDouble,
-    .unit = "seconds",
+    .facts = {.name = "memstat_socket_pressure_seconds_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Seconds since boot during which the protocol saved memory, counted when such a period ends.",
+              .unit = "seconds",
+              .format = ValueFormat::kDouble},
     .labels = {"type"},
-    .help = "Seconds since boot during which the protocol saved memory, counted when such a period ends.",
 };
 
 constexpr SystemMetric kSocketEvents{
-    .name = "memstat_socket_events_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_socket_events_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Events of the protocol since boot that were caused by too little memory or full queues, by the "
+                      "kernel's own name."},
     .labels = {"type", "kind"},
-    .help =
-        "Events of the protocol since boot that were caused by too little memory or full queues, by the kernel's own name.",
 };
 
 constexpr std::string_view kPaths[] = {

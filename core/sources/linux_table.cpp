@@ -35,36 +35,36 @@ namespace {
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
 constexpr SystemMetric kTableUserLimit{
-    .name = "memstat_table_user_limit_objects",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_table_user_limit_objects",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Entries that one user may have in the table."},
     .labels = {"type"},
-    .help = "Entries that one user may have in the table.",
 };
 
 constexpr SystemMetric kTableUserUsedRatio{
-    .name = "memstat_table_user_used_ratio",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .format = ValueFormat::kDouble,
-    .unit = "ratio",
+    .facts = {.name = "memstat_table_user_used_ratio",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Share of the quota used by the user who is closest to it, 0 to 1.",
+              .unit = "ratio",
+              .format = ValueFormat::kDouble},
     .labels = {"type", "kind"},
-    .help = "Share of the quota used by the user who is closest to it, 0 to 1.",
 };
 
 constexpr SystemMetric kTableEvents{
-    .name = "memstat_table_events_total",
-    .kind = MetricKind::kCounter,
-    .tier = Tier::kDefault,
+    .facts = {.name = "memstat_table_events_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Events since boot that were caused by a full or nearly full table, by the kernel's own name."},
     .labels = {"type", "kind"},
-    .help = "Events since boot that were caused by a full or nearly full table, by the kernel's own name.",
 };
 
 constexpr SystemMetric kNegativeDentries{
-    .name = "memstat_negative_dentries",
-    .kind = MetricKind::kGauge,
-    .tier = Tier::kDefault,
-    .help = "Cached directory entries now that only remember that a file does not exist.",
+    .facts = {.name = "memstat_negative_dentries",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Cached directory entries now that only remember that a file does not exist."},
 };
 
 constexpr std::string_view kPaths[] = {

@@ -146,6 +146,8 @@ Result<void> open(KernelView& view, RawBytes& raw, State& state) {
 
 constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // its files give what they have to a descriptor once
 
+constexpr std::string_view kDebugfs[] = {kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]};
+
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "Zswap, before 5.19 pool_total_size of debugfs"},
     {Field::kCount, "Zswapped / page size, before 5.19 stored_pages of debugfs"},
@@ -165,6 +167,7 @@ const SourceDescriptor linux_zswap{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .debugfs_paths = kDebugfs,
     .reopened_folders = kReopened,
     .notes =
         "needs no privilege for bytes, objects (pages stored) and limit; failures, and everything on kernels before 5.19, "

@@ -167,7 +167,8 @@ void append_number(std::string& text, std::uint64_t number) {
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
-void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& response, std::size_t body_bytes, bool keep_alive) {
+void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& response, std::size_t body_bytes,
+               bool keep_alive) {
   std::string& head = worker.head;
   head.assign("HTTP/1.1 ");
   append_number(head, static_cast<std::uint64_t>(response.status));
@@ -193,6 +194,51 @@ HttpResponse short_answer(int status, std::string_view why) {
   response.text.append(status_words(status)).append(": ").append(why).append("\n");
   return response;
 }
+
+/// civetweb's options: names and values in turn.
+class CivetwebSettings {
+ public:
+  explicit CivetwebSettings(const HttpServerOptions& options)
+      : threads_(std::to_string(options.threads)),
+        header_deadline_(std::to_string(options.header_deadline.count())),
+        keep_alive_idle_(std::to_string(options.keep_alive_idle.count())),
+        header_bytes_(std::to_string(kMaxHeaderBytes)),
+        keeps_alive_(options.keep_alive_idle.count() > 0) {}
+  CivetwebSettings(const CivetwebSettings&) = delete;
+  CivetwebSettings& operator=(const CivetwebSettings&) = delete;
+  /// Ends with nullptr. Lives as long as this.
+  [[nodiscard]] const char** list() { return list_.data(); }
+
+ private:
+  std::string threads_;
+  std::string header_deadline_;
+  std::string keep_alive_idle_;
+  std::string header_bytes_;
+  bool keeps_alive_;
+  std::array<const char*, 23> list_ = {"listening_ports",
+                                       "127.0.0.1:0",  // what is asked for is ours to answer: see http_accept.h
+                                       "num_threads",
+                                       threads_.c_str(),
+                                       "request_timeout_ms",
+                                       header_deadline_.c_str(),
+                                       "enable_keep_alive",
+                                       keeps_alive_ ? "yes" : "no",
+                                       "keep_alive_timeout_ms",
+                                       keep_alive_idle_.c_str(),
+                                       "max_request_size",
+                                       header_bytes_.c_str(),
+                                       "tcp_nodelay",
+                                       "1",
+                                       "decode_url",
+                                       "no",
+                                       "decode_query_string",
+                                       "no",
+                                       "enable_directory_listing",
+                                       "no",
+                                       "enable_auth_domain_check",
+                                       "no",
+                                       nullptr};
+};
 
 }  // namespace
 
@@ -268,33 +314,7 @@ Result<void> HttpServer::Impl::start() {
     mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
     library_ready_ = true;
   }
-  const std::string threads = std::to_string(options_.threads);
-  const std::string header_deadline = std::to_string(options_.header_deadline.count());
-  const std::string keep_alive_idle = std::to_string(options_.keep_alive_idle.count());
-  const std::string header_bytes = std::to_string(kMaxHeaderBytes);
-  const char* settings[] = {"listening_ports",
-                            "127.0.0.1:0",  // what is asked for is ours to answer: see http_accept.h
-                            "num_threads",
-                            threads.c_str(),
-                            "request_timeout_ms",
-                            header_deadline.c_str(),
-                            "enable_keep_alive",
-                            options_.keep_alive_idle.count() > 0 ? "yes" : "no",
-                            "keep_alive_timeout_ms",
-                            keep_alive_idle.c_str(),
-                            "max_request_size",
-                            header_bytes.c_str(),
-                            "tcp_nodelay",
-                            "1",
-                            "decode_url",
-                            "no",
-                            "decode_query_string",
-                            "no",
-                            "enable_directory_listing",
-                            "no",
-                            "enable_auth_domain_check",
-                            "no",
-                            nullptr};
+  CivetwebSettings settings(options_);
   mg_callbacks callbacks{};
   callbacks.init_thread = on_thread;
   callbacks.init_connection = on_connection;
@@ -303,7 +323,7 @@ Result<void> HttpServer::Impl::start() {
   callbacks.http_error = on_error;
   callbacks.connection_close = on_close;
   callbacks.log_message = on_log;
-  mg_init_data init{&callbacks, this, settings};
+  mg_init_data init{&callbacks, this, settings.list()};
   std::array<char, 256> text{};
   mg_error_data error{nullptr, text.data(), text.size()};
   {

@@ -39,7 +39,7 @@ std::vector<std::string> missing_mounts(KernelView& view, std::span<const Source
   // sysfs has this directory where the kernel has debugfs, as the place to mount it.
   names.clear();
   if (!view.list_directory("/sys/kernel/debug", names) || !names.empty()) return {};
-  const auto reads = [](const SourceDescriptor& source) { return source.notes.find("debugfs") != std::string_view::npos; };
+  const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };
   return {line_of("debugfs", "/sys/kernel/debug", sources, reads)};
 }
 

@@ -292,6 +292,42 @@ std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, Priv
   return ruleset;
 }
 
+/// The account to become; nothing where the user stays, which the report says.
+Result<std::optional<Account>> account_to_become(const PrivilegeOptions& options, PrivilegeReport& report) {
+  if (options.user.empty()) {
+    report.notes.push_back("user: the key is empty, uid " + std::to_string(geteuid()) + " stays");
+    return std::optional<Account>();
+  }
+  if (geteuid() != 0) {
+    report.notes.push_back("user: not started as root, so uid " + std::to_string(geteuid()) + " stays");
+    return std::optional<Account>();
+  }
+  Result<Account> found = find_account(options.user);
+  if (!found) return found.error();
+  return std::optional<Account>(*found);
+}
+
+/// From here on: no new privileges, no files beyond `ruleset`, no system calls beyond the filter.
+Result<void> enter_sandbox(const std::optional<Descriptor>& ruleset, PrivilegeReport& report) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
+    report.no_new_privileges = true;
+  } else {
+    report.notes.push_back("sandbox: no_new_privs was refused (" + errno_text(errno) + ")");
+  }
+  if (kSanitized) {
+    report.notes.emplace_back("sandbox: neither Landlock nor seccomp under a sanitizer, whose runtime they would break");
+    return {};
+  }
+  if (ruleset) {
+    if (syscall(kSysLandlockRestrictSelf, ruleset->get(), 0) == 0) {
+      report.landlock = true;
+    } else {
+      report.notes.push_back("sandbox: Landlock could not be enabled (" + errno_text(errno) + ")");
+    }
+  }
+  return enter_seccomp(report);
+}
+
 }  // namespace
 
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
@@ -302,17 +338,8 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
                  "; the others would keep them");
   }
 
-  std::optional<Account> account;
-  if (options.user.empty()) {
-    report.notes.push_back("user: the key is empty, uid " + std::to_string(geteuid()) + " stays");
-  } else if (geteuid() != 0) {
-    report.notes.push_back("user: not started as root, so uid " + std::to_string(geteuid()) + " stays");
-  } else {
-    Result<Account> found = find_account(options.user);
-    if (!found) return found.error();
-    account = *found;
-  }
-
+  const Result<std::optional<Account>> account = account_to_become(options, report);
+  if (!account) return account.error();
   if (options.lock_memory) {
     lock_memory(report);
   } else {
@@ -323,8 +350,8 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
       options.sandbox && !kSanitized ? prepare_landlock(options, report) : std::nullopt;
 
   empty_bounding_set(report);
-  if (account) {
-    if (const Result<void> changed = become(*account); !changed) return changed.error();
+  if (*account) {
+    if (const Result<void> changed = become(**account); !changed) return changed.error();
     report.user_changed = true;
   }
   if (const Result<void> cleared = clear_capabilities(); !cleared) return cleared.error();
@@ -339,23 +366,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.emplace_back("sandbox: off by configuration");
     return report;
   }
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
-    report.no_new_privileges = true;
-  } else {
-    report.notes.push_back("sandbox: no_new_privs was refused (" + errno_text(errno) + ")");
-  }
-  if (kSanitized) {
-    report.notes.emplace_back("sandbox: neither Landlock nor seccomp under a sanitizer, whose runtime they would break");
-    return report;
-  }
-  if (ruleset) {
-    if (syscall(kSysLandlockRestrictSelf, ruleset->get(), 0) == 0) {
-      report.landlock = true;
-    } else {
-      report.notes.push_back("sandbox: Landlock could not be enabled (" + errno_text(errno) + ")");
-    }
-  }
-  if (Result<void> entered = enter_seccomp(report); !entered) return entered.error();
+  if (Result<void> entered = enter_sandbox(ruleset, report); !entered) return entered.error();
   return report;
 }
 

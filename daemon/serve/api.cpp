@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/base/mutex.h"
 #include "daemon/serve/json.h"
 #include "daemon/serve/negotiation.h"
 
@@ -66,7 +67,7 @@ HttpResponse Api::answer(const HttpRequest& request, const Snapshot& snapshot, K
     return fresh;
   };
   if (kept != nullptr) {
-    const std::lock_guard lock(kept->mutex);  // others wait for the document instead of making it too
+    const MutexLock lock(kept->mutex);  // others wait for the document instead of making it too
     if (kept->document == nullptr || kept->document->etag != etag || (compress && !kept->document->is_compressed)) {
       kept->document = made();
     }

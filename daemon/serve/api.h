@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/mutex.h"
 #include "daemon/exposition/snapshot_pool.h"
 #include "daemon/http/server.h"
 #include "daemon/serve/api_documents.h"
@@ -47,8 +47,8 @@ class Api {
   };
   /// Where the document of one path is kept.
   struct Kept {
-    std::mutex mutex;
-    std::shared_ptr<const Document> document;  // guarded by mutex
+    Mutex mutex;
+    std::shared_ptr<const Document> document MEMSTAT_GUARDED_BY(mutex);
   };
   template <typename Make>
   HttpResponse answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make);

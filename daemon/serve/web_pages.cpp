@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/web_pages.h"
 
+#include "core/base/mutex.h"
 #include "daemon/serve/api.h"
 #include "daemon/serve/negotiation.h"
 
@@ -47,7 +48,7 @@ HttpResponse WebPages::respond(const HttpRequest& request) {
   response.pieces.push_back(asset.bytes);
   const auto index = static_cast<std::size_t>(&asset - web_assets().data());
   if (index >= kMaxAssets || !can_gzip() || negotiate_coding(request.headers) != ContentCoding::kGzip) return response;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Buffer& gzip = gzip_[index];
   if (gzip.view().empty() && !compressor_.compress(response.pieces, gzip)) return response;
   response.headers.emplace_back("Content-Encoding", "gzip");

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <array>
-#include <mutex>
 #include <span>
 #include <string_view>
 
 #include "core/base/buffer.h"
+#include "core/base/mutex.h"
 #include "daemon/http/server.h"
 #include "daemon/serve/gzip.h"
 
@@ -33,8 +33,8 @@ class WebPages {
 
  private:
   static constexpr std::size_t kMaxAssets = 12;
-  std::mutex mutex_;
-  std::array<Buffer, kMaxAssets> gzip_;  // of each asset, empty until asked for; guarded by mutex_, then constant
+  Mutex mutex_;
+  std::array<Buffer, kMaxAssets> gzip_ MEMSTAT_GUARDED_BY(mutex_);  // of each asset; empty until asked for, then constant
   GzipCompressor compressor_;
 };
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/mutex.h"
+
 namespace memstat {
 namespace {
 
@@ -104,7 +106,7 @@ void History::Ring::append(std::int64_t now_ns, std::span<const std::uint64_t> c
 
 void History::configure(std::size_t max_bytes) {
   max_bytes = std::min<std::size_t>(max_bytes, std::numeric_limits<std::uint32_t>::max());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (max_bytes == max_bytes_) return;
   constexpr std::size_t kFrames = (kMaxPolls + kMaxMinutes) * sizeof(Frame);
   max_bytes_ = max_bytes;
@@ -131,7 +133,7 @@ void History::grow(std::uint32_t type) {
   if (type >= max_types_) return;
   const std::size_t types = std::min(max_types_, std::max<std::size_t>(64, std::size_t{type} + 1 + type / 4));
   const std::size_t series = types * kHistoryFigures;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Ring* ring : {&polls_, &minutes_}) {
     if (ring->bytes.empty()) ring->bytes.resize(ring->max_bytes);
     ring->base.reserve(series);
@@ -147,14 +149,14 @@ void History::grow(std::uint32_t type) {
 }
 
 void History::begin(std::int64_t now_ns, std::int64_t realtime_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   now_ns_ = now_ns;
   realtime_ns_ = realtime_ns;
 }
 
 void History::finish() {
   if (current_.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   polls_.append(now_ns_, current_, scratch_);
   if (minutes_.count == 0 || now_ns_ - minutes_.frame(minutes_.count - 1).now_ns >= kCoarseStepNs) {
     minutes_.append(now_ns_, current_, scratch_);
@@ -163,12 +165,12 @@ void History::finish() {
 }
 
 void History::forget(std::uint32_t type) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (type < born_ns_.size()) born_ns_[type] = now_ns_ + 1;
 }
 
 std::size_t History::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t sum =
       current_.capacity() * sizeof(std::uint64_t) + born_ns_.capacity() * sizeof(std::int64_t) + scratch_.capacity();
   for (const Ring* ring : {&polls_, &minutes_}) {
@@ -181,11 +183,11 @@ std::size_t History::bytes() const {
 std::vector<HistoryPoint> History::points(std::uint32_t type, HistoryFigure figure) const {
   std::vector<HistoryPoint> points;
   const std::size_t wanted = std::size_t{type} * kHistoryFigures + static_cast<std::size_t>(figure);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (wanted >= polls_.last.size() || polls_.count == 0) return points;
   points.reserve(polls_.count + minutes_.count);
   const std::int64_t polls_begin_ns = polls_.frame(0).now_ns;
-  const auto walk = [&](const Ring& ring, std::int64_t until_ns) {
+  const auto walk = [&](const Ring& ring, std::int64_t until_ns) MEMSTAT_REQUIRES(mutex_) {
     std::uint64_t value = ring.base[wanted];
     for (std::size_t i = 0; i < ring.count; ++i) {
       const Frame& frame = ring.frame(i);
@@ -202,7 +204,7 @@ std::vector<HistoryPoint> History::points(std::uint32_t type, HistoryFigure figu
 
 History::Overview History::overview(std::int64_t seconds, std::size_t points) const {
   Overview overview;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (polls_.count == 0) return overview;
   const std::int64_t newest = polls_.frame(polls_.count - 1).now_ns;
   const std::int64_t wanted = newest - seconds * 1'000'000'000;
@@ -221,7 +223,7 @@ History::Overview History::overview(std::int64_t seconds, std::size_t points) co
     return begin + static_cast<std::int64_t>(static_cast<double>(newest - begin) * static_cast<double>(index) /
                                              static_cast<double>(points - 1));
   };
-  const auto take = [&](std::int64_t until_ns) {
+  const auto take = [&](std::int64_t until_ns) MEMSTAT_REQUIRES(mutex_) {
     for (; next < points && time_of(next) < until_ns; ++next) {
       overview.times_ns[next] = since_1970(time_of(next), now_ns_, realtime_ns_);
       for (std::size_t type = 0; type < types; ++type) {

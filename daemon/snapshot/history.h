@@ -10,9 +10,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace memstat {
 
@@ -112,16 +113,16 @@ class History {
     return newest_realtime_ns - (newest_ns - now_ns);
   }
 
-  mutable std::mutex mutex_;  // all that readers look at; the poller's thread takes it to change them
+  mutable Mutex mutex_;  // the poller's thread takes it to change what readers look at
   std::size_t max_bytes_ = 0;
   std::size_t max_types_ = 0;
-  Ring polls_;
-  Ring minutes_;
+  Ring polls_ MEMSTAT_GUARDED_BY(mutex_);
+  Ring minutes_ MEMSTAT_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> current_;  // the poll under way: 0 none, else the figure + 1; the poller's own
-  std::vector<std::int64_t> born_ns_;   // by type: points before are another type's
-  std::vector<std::uint8_t> scratch_;   // the poller's own
-  std::int64_t now_ns_ = 0;
-  std::int64_t realtime_ns_ = 0;
+  std::vector<std::int64_t> born_ns_ MEMSTAT_GUARDED_BY(mutex_);  // by type: points before are another type's
+  std::vector<std::uint8_t> scratch_;                             // the poller's own
+  std::int64_t now_ns_ MEMSTAT_GUARDED_BY(mutex_) = 0;
+  std::int64_t realtime_ns_ MEMSTAT_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace memstat

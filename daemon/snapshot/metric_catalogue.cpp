@@ -116,8 +116,9 @@ std::vector<MetricDescriptor> make_catalogue() {
   catalogue.insert(catalogue.end(), std::begin(kOwn), std::end(kOwn));
   std::size_t number = 0;
   for (const SystemMetric* metric : system_metrics()) {
-    catalogue.push_back({metric->name, metric->help, metric->unit, metric->kind, MetricScope::kSystem, metric->tier,
-                         metric->format, kSum, static_cast<std::uint16_t>(number++), CountedSince::kBoot, metric->buckets});
+    MetricDescriptor entry = described(metric->facts, MetricScope::kSystem, number++);
+    entry.buckets = metric->buckets;
+    catalogue.push_back(entry);
   }
   std::stable_sort(catalogue.begin(), catalogue.end(),
                    [](const MetricDescriptor& a, const MetricDescriptor& b) { return rank(a) < rank(b); });

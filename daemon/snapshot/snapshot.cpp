@@ -365,6 +365,24 @@ std::uint64_t SnapshotBuilder::bits_of(const StagedStatistics& staged, const Sta
   return snapshot.histograms_.size() - 1;
 }
 
+namespace {
+
+/// Appends the labels of an entry, as a page has them. Whether any value was escaped.
+bool append_labels(const StagedStatistics& staged, const StagedStatistics::Entry& entry, Buffer& out) {
+  bool is_escaped = false;
+  const std::span<const std::string_view> names = entry.metric->label_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    out.append(i == 0 ? "{" : ",");
+    out.append(names[i]);
+    out.append("=\"");
+    is_escaped |= append_escaped(out, staged.label(entry, i));
+    out.append("\"");
+  }
+  return is_escaped;
+}
+
+}  // namespace
+
 void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
   // Entries of one metric mostly follow each other.
   const SystemMetric* last_metric = nullptr;
@@ -398,15 +416,7 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
   for (const StagedStatistics* staged : all) {
     for (const StagedStatistics::Entry& entry : staged->entries()) {
       const std::size_t label_begin = out.size();
-      bool is_escaped = false;
-      const std::span<const std::string_view> names = entry.metric->label_names();
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        out.append(i == 0 ? "{" : ",");
-        out.append(names[i]);
-        out.append("=\"");
-        is_escaped |= append_escaped(out, staged->label(entry, i));
-        out.append("\"");
-      }
+      const bool is_escaped = append_labels(*staged, entry, out);
       const std::string_view labels = out.view().substr(label_begin);
       const std::size_t metric = number(entry.metric);
       Snapshot::SampleRange& range = snapshot.sample_ranges_[metric];

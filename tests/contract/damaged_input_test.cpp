@@ -121,7 +121,7 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
     }
     const StagedStatistics& statistics = staging.statistics();
     for (const StagedStatistics::Entry& entry : statistics.entries()) {
-      text += '\n' + std::string(entry.metric->name) + ' ' + std::to_string(entry.bits);
+      text += '\n' + std::string(entry.metric->facts.name) + ' ' + std::to_string(entry.bits);
       for (std::size_t i = 0; i < entry.metric->label_names().size(); ++i) {
         text += ' ' + std::string(statistics.label(entry, i));
       }

@@ -57,7 +57,7 @@ TEST(SourceTable, GivesEveryMetricOfASystemOneOwner) {
       if (origin.of == MetricOrigin::Of::kSystem) own.insert(origin.metric);
     }
     for (const SystemMetric* metric : own) {
-      EXPECT_TRUE(owned.emplace(source->os, metric).second) << source->name << ": " << metric->name;
+      EXPECT_TRUE(owned.emplace(source->os, metric).second) << source->name << ": " << metric->facts.name;
     }
   }
 }

@@ -54,7 +54,7 @@ inline std::uint64_t require_sane(const StagedStatistics& statistics) {
   std::set<std::string> seen;
   std::uint64_t sum = 0;
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    std::string key(entry.metric->name);
+    std::string key(entry.metric->facts.name);
     for (std::size_t i = 0; i < entry.metric->label_names().size(); ++i) {
       MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(statistics.label(entry, i)));
       key += '\n';

@@ -18,7 +18,7 @@ namespace memstat {
 /// The metric of that name, of any source. Throws std::out_of_range when there is none.
 inline const SystemMetric& metric_named(std::string_view name) {
   for (const SystemMetric* metric : system_metrics_of(all_sources())) {
-    if (metric->name == name) return *metric;
+    if (metric->facts.name == name) return *metric;
   }
   throw std::out_of_range("no source has the metric " + std::string(name));
 }
@@ -29,7 +29,7 @@ inline std::map<std::string, std::uint64_t> statistics_of(const Staging& staging
   std::map<std::string, std::uint64_t> found;
   const StagedStatistics& statistics = staging.statistics();
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    std::string key(entry.metric->name.substr(std::string_view("memstat_").size()));
+    std::string key(entry.metric->facts.name.substr(std::string_view("memstat_").size()));
     const std::size_t count = entry.metric->label_names().size();
     for (std::size_t i = 0; i < count; ++i) {
       key += i == 0 ? "{" : ",";

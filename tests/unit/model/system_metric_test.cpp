@@ -17,7 +17,10 @@ TEST(SystemMetric, HasAsManyLabelsAsItNames) {
   EXPECT_EQ(kUnaccountedBytes.label_names().size(), 0U);
   ASSERT_EQ(kAccountedBytes.label_names().size(), 1U);
   EXPECT_EQ(kAccountedBytes.label_names()[0], "part");
-  constexpr SystemMetric kFull{.name = "memstat_x", .labels = {"a", "b", "c", "d"}, .help = "All labels that fit."};
+  constexpr SystemMetric kFull{
+      .facts = {.name = "memstat_x", .tier = Tier::kDefault, .help = "All labels that fit."},
+      .labels = {"a", "b", "c", "d"},
+  };
   EXPECT_EQ(kFull.label_names().size(), kMaxSystemMetricLabels);
 }
 

@@ -45,52 +45,92 @@ class FreebsdTable : public testing::Test {
   std::uint64_t generation_ = 0;
 };
 
-TEST_F(FreebsdTable, CountsFilesAndSocketsAgainstTheirLimits) {
-  kernel_.set_u32("kern.openfiles", 123);
-  kernel_.set_u32("kern.maxfiles", 70000);
-  kernel_.set_u32("kern.ipc.numopensockets", 9);
-  kernel_.set_u32("kern.ipc.maxsockets", 32110);
-  EXPECT_EQ(type("files"), "count 123 countlimit 69999");
-  EXPECT_EQ(type("sockets"), "count 9 countlimit 32110");
-  EXPECT_EQ(type("vnodes"), "none");
+/// A kernel with these sysctls has this table.
+struct TableCase {
+  struct Sysctl {
+    const char* name;
+    std::uint64_t value;
+    int bytes = 4;
+  };
+  const char* type;
+  std::vector<Sysctl> sysctls;
+  const char* figures;
+  const char* why = "";
+};
+
+std::vector<TableCase> table_cases() {
+  constexpr std::uint32_t kMinusOne = 0xFFFFFFFFU;
+  const std::vector<TableCase::Sysctl> vnodes = {{"vfs.numvnodes", 1000, 8},
+                                                 {"kern.maxvnodes", 2000},
+                                                 {"vfs.vnodes_created", 5000, 8},
+                                                 {"vfs.vnode.stats.alloc_sleeps", 3, 8}};
+  const auto with = [](std::vector<TableCase::Sysctl> all, TableCase::Sysctl more) {
+    all.push_back(more);
+    return all;
+  };
+  return {
+      {"files", {{"kern.openfiles", 123}, {"kern.maxfiles", 70000}}, "count 123 countlimit 69999"},
+      {"vnodes", {{"kern.openfiles", 123}, {"kern.maxfiles", 70000}}, "none"},
+      {"sockets", {{"kern.ipc.numopensockets", 9}, {"kern.ipc.maxsockets", 32110}}, "count 9 countlimit 32110"},
+      {"vnodes", with(vnodes, {"vfs.freevnodes", 400, 8}), "count 600 free 400 numallocs 5000 sleeps 3 countlimit 2000"},
+      {"vnodes", with(vnodes, {"vfs.freevnodes", 1001, 8}), "count 0 free 1001 numallocs 5000 sleeps 3 countlimit 2000",
+       "read a moment later"},
+      {"pipe_buffers",
+       {{"kern.ipc.pipekva", 65536, 8}, {"kern.ipc.maxpipekva", 16437248, 8}, {"kern.ipc.pipeallocfail", 4}},
+       "bytes 65536 failures 4 byteslimit 16437248"},
+      {"buffer_space",
+       {{"vfs.bufspace", 2200576, 8},
+        {"vfs.maxbufspace", 116097024, 8},
+        {"vfs.numbufallocfails", 5, 8},
+        {"vfs.getnewbufcalls", 276, 8}},
+       "bytes 2200576 numallocs 276 failures 5 byteslimit 116097024"},
+      {"kernel_address_space", {{"vm.kvm_size", 1000000, 8}, {"vm.kvm_free", 900000, 8}}, "bytes 100000 byteslimit 1000000"},
+      {"kernel_address_space",
+       {{"vm.kvm_size", 1000000, 8}, {"kern.openfiles", 1}},
+       "none",
+       "its size says nothing of its use"},
+      {"kmem",
+       {{"vm.kmem_map_size", 111, 8}, {"vm.kmem_size", 1000, 8}},
+       "bytes 111 byteslimit 1000",
+       "the arena, where the kernel does not report what is in it"},
+      {"kmem",
+       {{"vm.kmem_map_size", 111, 8}, {"vm.kmem_size", 1000, 8}, {"vm.uma_kmem_total", 99, 8}},
+       "bytes 111 byteslimit 1000",
+       "a total without its limit"},
+      {"kmem",
+       {{"vm.kmem_map_size", 111, 8},
+        {"vm.kmem_size", 1000, 8},
+        {"vm.uma_kmem_total", 99, 8},
+        {"vm.uma_kmem_limit", 900, 8}},
+       "bytes 99 byteslimit 900"},
+      {"user_wired",
+       {{"vm.stats.vm.v_user_wire_count", 10}, {"vm.max_user_wired", 100, 8}},
+       "bytes 40960 count 10 countlimit 100 byteslimit 409600 size 4096"},
+      {"user_wired",
+       {{"vm.stats.vm.v_user_wire_count", 10}, {"vm.max_user_wired", std::uint64_t{1} << 62U, 8}},
+       "bytes 40960 count 10 countlimit 4611686018427387904 size 4096",
+       "a limit that has no number of bytes"},
+      {"files", {{"kern.openfiles", kMinusOne}, {"kern.maxfiles", kMinusOne}}, "count 0", "-1 is no limit and no amount"},
+      {"buffer_headers", {{"kern.nbuf", 7470}, {"vfs.numfreebuffers", 7086}}, "count 384 free 7086 countlimit 7470"},
+      {"processes", {{"vm.uma.PROC.stats.current", 33}, {"kern.maxproc", 6000}}, "count 33 countlimit 5998"},
+      {"processes", {{"vm.uma.PROC.stats.current", 33}, {"kern.maxproc", 1}}, "count 33"},
+      {"aio_jobs", {{"vfs.aio.num_queue_count", 2}, {"vfs.aio.max_aio_queue", 1024}}, "count 2 countlimit 1024"},
+      {"inotify_watches", {{"vfs.inotify.watches", 3}, {"vfs.inotify.max_watches", 32643}}, "count 3 countlimit 32643"},
+  };
 }
 
-TEST_F(FreebsdTable, CountsVnodesInUseSinceTheOthersMakeRoom) {
-  kernel_.set_u64("vfs.numvnodes", 1000);
-  kernel_.set_u64("vfs.freevnodes", 400);
-  kernel_.set_u32("kern.maxvnodes", 2000);
-  kernel_.set_u64("vfs.vnodes_created", 5000);
-  kernel_.set_u64("vfs.vnode.stats.alloc_sleeps", 3);
-  EXPECT_EQ(type("vnodes"), "count 600 free 400 numallocs 5000 sleeps 3 countlimit 2000");
-  kernel_.set_u64("vfs.freevnodes", 1001);
-  EXPECT_EQ(type("vnodes"), "count 0 free 1001 numallocs 5000 sleeps 3 countlimit 2000") << "read a moment later";
-}
-
-TEST_F(FreebsdTable, MeasuresArenasInBytes) {
-  kernel_.set_u64("kern.ipc.pipekva", 65536);
-  kernel_.set_u64("kern.ipc.maxpipekva", 16437248);
-  kernel_.set_u32("kern.ipc.pipeallocfail", 4);
-  kernel_.set_u64("vfs.bufspace", 2200576);
-  kernel_.set_u64("vfs.maxbufspace", 116097024);
-  kernel_.set_u64("vfs.numbufallocfails", 5);
-  kernel_.set_u64("vfs.getnewbufcalls", 276);
-  kernel_.set_u64("vm.kvm_size", 1000000);
-  kernel_.set_u64("vm.kvm_free", 900000);
-  EXPECT_EQ(type("pipe_buffers"), "bytes 65536 failures 4 byteslimit 16437248");
-  EXPECT_EQ(type("buffer_space"), "bytes 2200576 numallocs 276 failures 5 byteslimit 116097024");
-  EXPECT_EQ(type("kernel_address_space"), "bytes 100000 byteslimit 1000000");
-  kernel_.sysctls.erase("vm.kvm_free");
-  EXPECT_EQ(type("kernel_address_space"), "none") << "its size alone says nothing of its use";
-}
-
-TEST_F(FreebsdTable, TakesTheArenaWhereTheKernelDoesNotTellWhatIsInIt) {
-  kernel_.set_u64("vm.kmem_map_size", 111);
-  kernel_.set_u64("vm.kmem_size", 1000);
-  EXPECT_EQ(type("kmem"), "bytes 111 byteslimit 1000");
-  kernel_.set_u64("vm.uma_kmem_total", 99);
-  EXPECT_EQ(type("kmem"), "bytes 111 byteslimit 1000") << "a total without its limit is the fewer of two";
-  kernel_.set_u64("vm.uma_kmem_limit", 900);
-  EXPECT_EQ(type("kmem"), "bytes 99 byteslimit 900");
+TEST_F(FreebsdTable, HasTheFiguresOfItsSysctls) {
+  for (const TableCase& one : table_cases()) {
+    kernel_.sysctls.clear();
+    for (const TableCase::Sysctl& sysctl : one.sysctls) {
+      if (sysctl.bytes == 8) {
+        kernel_.set_u64(sysctl.name, sysctl.value);
+      } else {
+        kernel_.set_u32(sysctl.name, static_cast<std::uint32_t>(sysctl.value));
+      }
+    }
+    EXPECT_EQ(type(one.type), one.figures) << one.type << ' ' << one.why;
+  }
 }
 
 TEST_F(FreebsdTable, HasSendfileBuffersWhereTheKernelHasThem) {
@@ -135,8 +175,6 @@ TEST_F(FreebsdTable, IsFullWhereTheKernelRefusesAndTellsWhereItRefusesUsers) {
   const auto statistics = statistics_of(reader_->staging);
   EXPECT_EQ(statistics.at("table_soft_limit_objects{files}"), 2850U);
   EXPECT_EQ(statistics.at("table_soft_limit_objects{processes}"), 5990U);
-  kernel_.set_u32("kern.maxproc", 1);
-  EXPECT_EQ(type("processes"), "count 5998");
 }
 
 TEST_F(FreebsdTable, TakesTheSwapForALimitOnlyWhereReservationsBeyondItFail) {
@@ -147,35 +185,6 @@ TEST_F(FreebsdTable, TakesTheSwapForALimitOnlyWhereReservationsBeyondItFail) {
     kernel_.set_u32("vm.overcommit", overcommit);
     EXPECT_EQ(type("swap_reservations"), is_limit ? "bytes 500 byteslimit 1000" : "bytes 500") << overcommit;
   }
-}
-
-TEST_F(FreebsdTable, TurnsPagesIntoBytes) {
-  kernel_.set_u32("vm.stats.vm.v_user_wire_count", 10);
-  kernel_.set_u64("vm.max_user_wired", 100);
-  EXPECT_EQ(type("user_wired"), "bytes 40960 count 10 countlimit 100 byteslimit 409600 size 4096");
-  kernel_.set_u64("vm.max_user_wired", std::uint64_t{1} << 62U);
-  EXPECT_EQ(type("user_wired"), "bytes 40960 count 10 countlimit 4611686018427387904 size 4096");
-}
-
-TEST_F(FreebsdTable, ReadsMinusOneAsNoLimitAndNegativeAmountsAsNone) {
-  kernel_.set_u32("kern.openfiles", 0xFFFFFFFFU);
-  kernel_.set_u32("kern.maxfiles", 0xFFFFFFFFU);
-  EXPECT_EQ(type("files"), "count 0");
-}
-
-TEST_F(FreebsdTable, HasTheRest) {
-  kernel_.set_u32("kern.nbuf", 7470);
-  kernel_.set_u32("vfs.numfreebuffers", 7086);
-  kernel_.set_u32("vm.uma.PROC.stats.current", 33);
-  kernel_.set_u32("kern.maxproc", 6000);
-  kernel_.set_u32("vfs.aio.num_queue_count", 2);
-  kernel_.set_u32("vfs.aio.max_aio_queue", 1024);
-  kernel_.set_u32("vfs.inotify.watches", 3);
-  kernel_.set_u32("vfs.inotify.max_watches", 32643);
-  EXPECT_EQ(type("buffer_headers"), "count 384 free 7086 countlimit 7470");
-  EXPECT_EQ(type("processes"), "count 33 countlimit 5998");
-  EXPECT_EQ(type("aio_jobs"), "count 2 countlimit 1024");
-  EXPECT_EQ(type("inotify_watches"), "count 3 countlimit 32643");
 }
 
 TEST_F(FreebsdTable, IsNotPresentWithoutAnyOfItsSysctls) {

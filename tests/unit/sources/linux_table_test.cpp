@@ -42,134 +42,137 @@ class Tables : public testing::Test {
   BundledFiles files_;
 };
 
-TEST_F(Tables, OfFilesInodesAndDirectoryEntries) {
-  file("sys/fs/file-nr") = "627\t27\t2466170\n";
-  EXPECT_EQ(files_.figures_of("files"), "count=600 countlimit=2466170");
-  file("sys/fs/file-nr") = "627\t0\t9223372036854775807\n";
-  EXPECT_EQ(files_.figures_of("files"), "count=627") << "unlimited";
-  file("sys/fs/inode-state") = "336936\t936\t0\t0\t0\t0\t0\n";
-  EXPECT_EQ(files_.figures_of("inodes"), "count=336000 free=936");
-  file("sys/fs/inode-state") = "10\t11\t0\t0\t0\t0\t0\n";
-  EXPECT_EQ(files_.figures_of("inodes"), "count=0 free=10") << "counted one after the other";
-  file("sys/fs/dentry-state") = "488408\t486799\t45\t0\t151302\t0\n";
-  EXPECT_EQ(files_.figures_of("dentries"), "count=1609 free=486799");
-  EXPECT_EQ(statistics().at("negative_dentries"), 151302U);
+/// A kernel with these files has these tables, and these statistics.
+struct TableCase {
+  std::map<std::string, std::string> files;  ///< Below /proc.
+  std::map<std::string, std::string> figures;
+  std::map<std::string, std::uint64_t> statistics = {};
+  const char* why = "";
+};
+
+const char* const kArp =
+    "entries  allocs destroys hash_grows  lookups hits  res_failed  rcv_probes_mcast rcv_probes_ucast  periodic_gc_runs "
+    "forced_gc_runs unresolved_discards table_fulls\n"
+    "00000011  0000000d 0000000d 00000000  00000515 00000089  00000015  00000000 00000000  00000267 000003a1 00000023 "
+    "0000039c\n"
+    "00000011  0000001c 0000001a 00000000  00001675 00000374  00000093  00000000 00000000  000003bf 00000252 00000046 "
+    "00000240\n";
+const char* const kConntrack =
+    "entries  clashres new insert insert_failed drop early_drop icmp_error\n"
+    "0000000c  00000000 00000000 00000000 00000002 00000014 0000000a 00000000\n"
+    "0000000c  00000000 00000000 00000000 00000003 ffffffff 00000001 00000000\n";
+const char* const kShm =
+    "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime\n"
+    "         0          0   600               1048576   131     0      0     0     0     0     0          0          0\n"
+    "        -1          1   600                  5000   131     0      0     0     0     0     0          0          0\n";
+
+std::vector<TableCase> table_cases() {
+  return {
+      {{{"sys/fs/file-nr", "627\t27\t2466170\n"}}, {{"files", "count=600 countlimit=2466170"}}},
+      {{{"sys/fs/file-nr", "627\t0\t9223372036854775807\n"}}, {{"files", "count=627"}}, {}, "unlimited"},
+      {{{"sys/fs/inode-state", "336936\t936\t0\t0\t0\t0\t0\n"}}, {{"inodes", "count=336000 free=936"}}},
+      {{{"sys/fs/inode-state", "10\t11\t0\t0\t0\t0\t0\n"}},
+       {{"inodes", "count=0 free=10"}},
+       {},
+       "counted one after the other"},
+      {{{"sys/fs/dentry-state", "488408\t486799\t45\t0\t151302\t0\n"}},
+       {{"dentries", "count=1609 free=486799"}},
+       {{"negative_dentries", 151302}}},
+      {{{"sys/net/netfilter/nf_conntrack_count", "12\n"}}, {{"conntrack", "count=12"}}},
+      {{{"sys/net/netfilter/nf_conntrack_count", "12\n"},
+        {"sys/net/netfilter/nf_conntrack_max", "262144\n"},
+        {"net/stat/nf_conntrack", kConntrack}},
+       {{"conntrack", "count=12 failures=4294967315 countlimit=262144"}},
+       {{"table_events_total{conntrack,early_drop}", 11}, {"table_events_total{conntrack,insert_failed}", 5}}},
+      {{{"sys/net/netfilter/nf_conntrack_count", "12\n"},
+        {"sys/net/netfilter/nf_conntrack_max", "0\n"},
+        {"net/stat/nf_conntrack", kConntrack}},
+       {{"conntrack", "count=12 failures=4294967315"}},
+       {{"table_events_total{conntrack,early_drop}", 11}, {"table_events_total{conntrack,insert_failed}", 5}},
+       "0 is unlimited"},
+      {{{"net/stat/arp_cache", kArp}},
+       {{"arp_cache", "count=17 failures=1500"}},
+       {{"table_events_total{arp_cache,forced_gc_runs}", 0x3a1U + 0x252U},
+        {"table_events_total{arp_cache,unresolved_discards}", 0x23U + 0x46U}},
+       "entries are those of the table in each line"},
+      {{{"net/stat/arp_cache", kArp},
+        {"net/stat/ndisc_cache", "entries\n00000005\n"},
+        {"sys/net/ipv4/neigh/default/gc_thresh2", "512\n"},
+        {"sys/net/ipv4/neigh/default/gc_thresh3", "1024\n"}},
+       {{"arp_cache", "count=17 failures=1500 countlimit=1024"}, {"ndisc_cache", "count=5"}},
+       {{"table_events_total{arp_cache,forced_gc_runs}", 0x3a1U + 0x252U},
+        {"table_events_total{arp_cache,unresolved_discards}", 0x23U + 0x46U},
+        {"table_soft_limit_objects{arp_cache}", 512}}},
+      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"}}, {{"threads", "count=104"}}},
+      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"}, {"sys/kernel/threads-max", "62938\n"}},
+       {{"threads", "count=104 countlimit=62938"}}},
+      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"},
+        {"sys/kernel/threads-max", "62938\n"},
+        {"sys/kernel/pid_max", "32768\n"}},
+       {{"threads", "count=104 countlimit=32768"}},
+       {},
+       "the lower of two limits"},
+      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"},
+        {"sys/kernel/threads-max", "62938\n"},
+        {"sys/kernel/pid_max", "4194304\n"}},
+       {{"threads", "count=104 countlimit=62938"}}},
+      {{{"key-users",
+         "    0:     9 8/8 3/1000000 40/25000000\n"
+         " 1000:     5 150/5 150/200 5000/20000\n"
+         "65534:     5 1/1 10/0 19000/20000 new\n"}},
+       {{"keys", "bytes=24040 count=159"}},
+       {{"table_user_used_ratio{keys,count}", std::bit_cast<std::uint64_t>(0.75)},
+        {"table_user_used_ratio{keys,bytes}", std::bit_cast<std::uint64_t>(0.95)}},
+       "a quota for each user"},
+      {{{"key-users", ""}}, {{"keys", "bytes=0 count=0"}}, {}, "none of our user namespace"},
+      {{{"sysvipc/shm", kShm}}, {{"sysv_shm", "bytes=1053576 count=2"}}},
+      {{{"sysvipc/shm", kShm}, {"sys/kernel/shmmni", "4096\n"}, {"sys/kernel/shmall", "18446744073692774399\n"}},
+       {{"sysv_shm", "bytes=1053576 count=2 countlimit=4096"}}},
+      {{{"sysvipc/shm", kShm}, {"sys/kernel/shmmni", "4096\n"}, {"sys/kernel/shmall", "1000\n"}},
+       {{"sysv_shm", "bytes=1053576 count=2 countlimit=4096 byteslimit=4096000"}}},
+      {{{"sysvipc/sem", "key semid perms nsems\n0 0 600 7\n0 1 600 3\n"},
+        {"sys/kernel/sem", "32000\t1024000000\t500\t32000\n"}},
+       {{"sysv_sem", "count=2 countlimit=32000"}, {"sysv_semaphores", "count=10 countlimit=1024000000"}}},
+      {{{"sysvipc/msg", "key msqid perms cbytes qnum\n"}, {"sys/kernel/msgmni", "32000\n"}},
+       {{"sysv_msg", "bytes=0 count=0 countlimit=32000"}}},
+      {{{"net/sockstat", "sockets: used 13\nTCP: inuse 1 orphan 20 tw 30 alloc 1 mem 0\n"},
+        {"sys/net/ipv4/tcp_max_orphans", "131072\n"},
+        {"sys/net/ipv4/tcp_max_tw_buckets", "131073\n"}},
+       {{"tcp_orphans", "count=20 countlimit=131072"}, {"tcp_time_wait", "count=30 countlimit=131073"}},
+       {},
+       "connections that no process has open"},
+      {{{"net/sockstat", "TCP: inuse 1 orphan 20 tw 30 alloc 1 mem 0\n"},
+        {"sys/net/ipv4/tcp_max_tw_buckets", "131073\n"},
+        {"net/netstat", "TcpExt: TW TCPTimeWaitOverflow\nTcpExt: 9 4\n"}},
+       {{"tcp_orphans", "count=20"}, {"tcp_time_wait", "count=30 failures=4 countlimit=131073"}}},
+      {{{"sys/fs/aio-nr", "128\n"},
+        {"sys/fs/aio-max-nr", "65536\n"},
+        {"sys/fs/epoll/max_user_watches", "100\n"},
+        {"sys/fs/inotify/max_user_watches", "200\n"},
+        {"sys/fs/inotify/max_user_instances", "300\n"}},
+       {{"aio_events", "count=128 countlimit=65536"}},
+       {{"table_user_limit_objects{epoll_watches}", 100},
+        {"table_user_limit_objects{inotify_watches}", 200},
+        {"table_user_limit_objects{inotify_instances}", 300}},
+       "of what the kernel does not count there is only the limit of each user"},
+      {{{"sys/kernel/pty/nr", "1\n"}, {"sys/kernel/pty/max", "4096\n"}},
+       {{"ptys", "count=1 countlimit=4095"}},
+       {},
+       "one is kept back"},
+      {{{"sys/kernel/pty/nr", "7\n"}, {"sys/kernel/pty/max", "8\n"}}, {{"ptys", "count=7 countlimit=7"}}},
+      {{{"sys/kernel/pty/nr", "7\n"}, {"sys/kernel/pty/max", "1\n"}}, {{"ptys", "count=7"}}, {}, "0 would be no limit"},
+      {{{"sys/kernel/pty/nr", "7\n"}, {"sys/kernel/pty/max", "0\n"}}, {{"ptys", "count=7"}}},
+  };
 }
 
-TEST_F(Tables, OfConnections) {
-  file("sys/net/netfilter/nf_conntrack_count") = "12\n";
-  EXPECT_EQ(files_.figures_of("conntrack"), "count=12");
-  file("sys/net/netfilter/nf_conntrack_max") = "262144\n";
-  file("net/stat/nf_conntrack") =
-      "entries  clashres new insert insert_failed drop early_drop icmp_error\n"
-      "0000000c  00000000 00000000 00000000 00000002 00000014 0000000a 00000000\n"
-      "0000000c  00000000 00000000 00000000 00000003 ffffffff 00000001 00000000\n";
-  EXPECT_EQ(files_.figures_of("conntrack"), "count=12 failures=4294967315 countlimit=262144");
-  EXPECT_EQ(statistics().at("table_events_total{conntrack,early_drop}"), 11U);
-  EXPECT_EQ(statistics().at("table_events_total{conntrack,insert_failed}"), 5U);
-  file("sys/net/netfilter/nf_conntrack_max") = "0\n";
-  EXPECT_EQ(files_.figures_of("conntrack"), "count=12 failures=4294967315") << "0 is unlimited";
-}
-
-TEST_F(Tables, OfNeighbours) {
-  file("net/stat/arp_cache") =
-      "entries  allocs destroys hash_grows  lookups hits  res_failed  rcv_probes_mcast rcv_probes_ucast  periodic_gc_runs "
-      "forced_gc_runs unresolved_discards table_fulls\n"
-      "00000011  0000000d 0000000d 00000000  00000515 00000089  00000015  00000000 00000000  00000267 000003a1 00000023 "
-      "0000039c\n"
-      "00000011  0000001c 0000001a 00000000  00001675 00000374  00000093  00000000 00000000  000003bf 00000252 00000046 "
-      "00000240\n";
-  EXPECT_EQ(files_.figures_of("arp_cache"), "count=17 failures=1500") << "entries are those of the table in each line";
-  EXPECT_FALSE(statistics().contains("table_soft_limit_objects{arp_cache}"));
-  file("sys/net/ipv4/neigh/default/gc_thresh2") = "512\n";
-  file("sys/net/ipv4/neigh/default/gc_thresh3") = "1024\n";
-  EXPECT_EQ(files_.figures_of("arp_cache"), "count=17 failures=1500 countlimit=1024");
-  EXPECT_EQ(statistics().at("table_soft_limit_objects{arp_cache}"), 512U);
-  EXPECT_EQ(statistics().at("table_events_total{arp_cache,forced_gc_runs}"), 0x3a1U + 0x252U);
-  EXPECT_EQ(statistics().at("table_events_total{arp_cache,unresolved_discards}"), 0x23U + 0x46U);
-  file("net/stat/ndisc_cache") = "entries\n00000005\n";
-  EXPECT_EQ(files_.figures_of("ndisc_cache"), "count=5");
-}
-
-TEST_F(Tables, OfThreadsMeetTheLowerOfTwoLimits) {
-  file("loadavg") = "2.62 1.56 3.44 5/104 2902\n";
-  EXPECT_EQ(files_.figures_of("threads"), "count=104");
-  file("sys/kernel/threads-max") = "62938\n";
-  EXPECT_EQ(files_.figures_of("threads"), "count=104 countlimit=62938");
-  file("sys/kernel/pid_max") = "32768\n";
-  EXPECT_EQ(files_.figures_of("threads"), "count=104 countlimit=32768");
-  file("sys/kernel/pid_max") = "4194304\n";
-  EXPECT_EQ(files_.figures_of("threads"), "count=104 countlimit=62938");
-}
-
-TEST_F(Tables, OfKeysHaveAQuotaForEachUser) {
-  file("key-users") =
-      "    0:     9 8/8 3/1000000 40/25000000\n"
-      " 1000:     5 150/5 150/200 5000/20000\n"
-      "65534:     5 1/1 10/0 19000/20000 new\n";
-  EXPECT_EQ(files_.figures_of("keys"), "bytes=24040 count=159");
-  auto found = statistics();
-  EXPECT_EQ(std::bit_cast<double>(found["table_user_used_ratio{keys,count}"]), 0.75);
-  EXPECT_EQ(std::bit_cast<double>(found["table_user_used_ratio{keys,bytes}"]), 0.95);
-  file("key-users") = "";
-  EXPECT_EQ(files_.figures_of("keys"), "bytes=0 count=0") << "none of our user namespace";
-}
-
-TEST_F(Tables, OfSystemVObjects) {
-  file("sysvipc/shm") =
-      "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime\n"
-      "         0          0   600               1048576   131     0      0     0     0     0     0          0          0\n"
-      "        -1          1   600                  5000   131     0      0     0     0     0     0          0          0\n";
-  EXPECT_EQ(files_.figures_of("sysv_shm"), "bytes=1053576 count=2");
-  file("sys/kernel/shmmni") = "4096\n";
-  file("sys/kernel/shmall") = "18446744073692774399\n";
-  EXPECT_EQ(files_.figures_of("sysv_shm"), "bytes=1053576 count=2 countlimit=4096");
-  file("sys/kernel/shmall") = "1000\n";
-  EXPECT_EQ(files_.figures_of("sysv_shm"), "bytes=1053576 count=2 countlimit=4096 byteslimit=4096000");
-  file("sysvipc/sem") = "key semid perms nsems\n0 0 600 7\n0 1 600 3\n";
-  file("sys/kernel/sem") = "32000\t1024000000\t500\t32000\n";
-  EXPECT_EQ(files_.figures_of("sysv_sem"), "count=2 countlimit=32000");
-  EXPECT_EQ(files_.figures_of("sysv_semaphores"), "count=10 countlimit=1024000000");
-  file("sysvipc/msg") = "key msqid perms cbytes qnum\n";
-  file("sys/kernel/msgmni") = "32000\n";
-  EXPECT_EQ(files_.figures_of("sysv_msg"), "bytes=0 count=0 countlimit=32000");
-}
-
-TEST_F(Tables, OfConnectionsThatNobodyHasOpen) {
-  file("net/sockstat") = "sockets: used 13\nTCP: inuse 1 orphan 20 tw 30 alloc 1 mem 0\n";
-  file("sys/net/ipv4/tcp_max_orphans") = "131072\n";
-  file("sys/net/ipv4/tcp_max_tw_buckets") = "131073\n";
-  EXPECT_EQ(files_.figures_of("tcp_orphans"), "count=20 countlimit=131072");
-  EXPECT_EQ(files_.figures_of("tcp_time_wait"), "count=30 countlimit=131073");
-  file("net/netstat") = "TcpExt: TW TCPTimeWaitOverflow\nTcpExt: 9 4\n";
-  EXPECT_EQ(files_.figures_of("tcp_time_wait"), "count=30 failures=4 countlimit=131073");
-}
-
-TEST_F(Tables, ThatTheKernelDoesNotCountHaveOnlyTheLimitOfEachUser) {
-  file("sys/fs/aio-nr") = "128\n";
-  file("sys/fs/aio-max-nr") = "65536\n";
-  file("sys/kernel/pty/nr") = "1\n";
-  file("sys/kernel/pty/max") = "4096\n";
-  file("sys/fs/epoll/max_user_watches") = "100\n";
-  file("sys/fs/inotify/max_user_watches") = "200\n";
-  file("sys/fs/inotify/max_user_instances") = "300\n";
-  auto found = statistics();
-  EXPECT_EQ(found["table_user_limit_objects{epoll_watches}"], 100U);
-  EXPECT_EQ(found["table_user_limit_objects{inotify_watches}"], 200U);
-  EXPECT_EQ(found["table_user_limit_objects{inotify_instances}"], 300U);
-  EXPECT_EQ(found.size(), 3U);
-  EXPECT_EQ(files_.figures_of("aio_events"), "count=128 countlimit=65536");
-  EXPECT_EQ(files_.figures_of("ptys"), "count=1 countlimit=4095");
-  EXPECT_EQ(files_.staging().types().size(), 2U);
-}
-
-TEST_F(Tables, ThatKeepEntriesBackAreFullWithoutThem) {
-  file("sys/kernel/pty/nr") = "7\n";
-  file("sys/kernel/pty/max") = "8\n";
-  EXPECT_EQ(files_.figures_of("ptys"), "count=7 countlimit=7");
-  for (const char* none : {"1\n", "0\n"}) {
-    file("sys/kernel/pty/max") = none;
-    EXPECT_EQ(files_.figures_of("ptys"), "count=7") << "0 would be no limit";
+TEST_F(Tables, HaveTheFiguresAndStatisticsOfTheirFiles) {
+  for (const TableCase& one : table_cases()) {
+    SCOPED_TRACE(one.figures.begin()->first + ": " + one.files.begin()->second + one.why);
+    files_.contents.clear();
+    for (const auto& [path, content] : one.files) file(path) = content;
+    for (const auto& [name, figures] : one.figures) EXPECT_EQ(files_.figures_of(name), figures) << name;
+    EXPECT_EQ(statistics(), one.statistics);
+    EXPECT_EQ(files_.staging().types().size(), one.figures.size());
   }
 }
 

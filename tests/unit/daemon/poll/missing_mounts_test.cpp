@@ -43,10 +43,9 @@ TEST_F(MissingMountsTest, OfDebugfsThePlaceToMountItIsEmpty) {
   make("/sys/kernel/debug");
   const std::vector<std::string> lines = missing();
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_EQ(
-      lines[0],
-      "debugfs is not mounted at /sys/kernel/debug, where figures of linux_checkers, linux_percpu and linux_zswap are; "
-      "to have them, as root: mount -t debugfs debugfs /sys/kernel/debug");
+  EXPECT_EQ(lines[0],
+            "debugfs is not mounted at /sys/kernel/debug, where figures of linux_checkers, linux_memory, linux_percpu and "
+            "linux_zswap are; to have them, as root: mount -t debugfs debugfs /sys/kernel/debug");
   make("/sys/kernel/debug/zswap");
   EXPECT_TRUE(missing().empty());
 }

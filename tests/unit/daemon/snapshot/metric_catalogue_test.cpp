@@ -166,7 +166,9 @@ TEST(MetricCatalogue, EveryMetricTellsItsLabels) {
 TEST(MetricCatalogue, MetricsOfTheSystemAreFoundByTheirAddress) {
   ASSERT_GT(system_metrics().size(), 50U);
   for (std::size_t i = 0; i < system_metrics().size(); ++i) EXPECT_EQ(number_of(*system_metrics()[i]), i);
-  constexpr SystemMetric kUndeclared{.name = "memstat_undeclared", .help = "A metric that no source declares."};
+  constexpr SystemMetric kUndeclared{
+      .facts = {.name = "memstat_undeclared", .tier = Tier::kDefault, .help = "A metric that no source declares."},
+  };
   EXPECT_EQ(number_of(kUndeclared), system_metrics().size());
 }
 
