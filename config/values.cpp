@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/ipv4.h"
 #include "core/base/text.h"
 
 namespace memstat {
@@ -82,32 +83,6 @@ const Unit* find_unit(std::span<const Unit> units, std::string_view name) {
     if (unit.name == name) return &unit;
   }
   return nullptr;
-}
-
-/// Four decimal numbers up to 255 without leading zeros (which some programs read as octal), in host byte order.
-std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
-  std::uint32_t address = 0;
-  for (int part = 0; part < 4; ++part) {
-    if (part > 0) {
-      if (text.empty() || text.front() != '.') return std::nullopt;
-      text.remove_prefix(1);
-    }
-    const std::string_view digits = cut_digits(text);
-    const auto number = parse_u64(digits);
-    if (!number || *number > 255 || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
-    address = (address << 8U) | static_cast<std::uint32_t>(*number);
-  }
-  if (!text.empty()) return std::nullopt;
-  return address;
-}
-
-std::string ipv4_text(std::uint32_t address) {
-  std::string text;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    text += std::to_string((address >> shift) & 0xFFU);
-    if (shift > 0) text += '.';
-  }
-  return text;
 }
 
 template <typename T>
@@ -260,10 +235,10 @@ Result<std::string> parse_cidr(std::string_view text) {
   }
   const auto prefix = parse_u64(text.substr(slash + 1));
   if (!prefix || *prefix > 32) return wrong(text, "has a prefix length that is not a number from 0 to 32; write 10.0.0.0/8");
-  const std::uint32_t mask = *prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - *prefix);
+  const std::uint32_t mask = ipv4_mask(static_cast<unsigned>(*prefix));
   if ((*address & ~mask) != 0) {
-    return wrong(text, "has bits set beyond its prefix, so it would match no address; write " + ipv4_text(*address & mask) +
-                           "/" + std::to_string(*prefix));
+    return wrong(text, "has bits set beyond its prefix, so it would match no address; write " +
+                           format_ipv4(*address & mask) + "/" + std::to_string(*prefix));
   }
   return std::string(text);
 }

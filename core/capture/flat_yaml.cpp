@@ -3,17 +3,11 @@
 
 #include <utility>
 
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 
 namespace memstat {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 /// Cuts a double-quoted value (its opening quote is gone) off `rest`, with the quote that ends it. False: malformed.
 bool take_double_quoted(std::string_view& rest, std::string& value) {

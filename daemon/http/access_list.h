@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/ipv4.h"
 #include "core/base/result.h"
 
 namespace memstat {
@@ -17,15 +18,8 @@ namespace memstat {
 struct Ipv4Network {
   std::uint32_t address = 0;
   unsigned prefix = 32;
-  [[nodiscard]] constexpr std::uint32_t mask() const { return prefix == 0 ? 0 : 0xFFFFFFFFU << (32 - prefix); }
+  [[nodiscard]] constexpr std::uint32_t mask() const { return ipv4_mask(prefix); }
 };
-
-/// Dotted decimal notation ("192.0.2.1", no leading zeros) as a number in host byte order; anything else: nothing.
-/// Thread safety: safe.
-std::optional<std::uint32_t> parse_ipv4(std::string_view text);
-
-/// The reverse of parse_ipv4.
-std::string format_ipv4(std::uint32_t address);
 
 /// "192.0.2.0/24", or one address. Host bits that are set are cleared. Anything else: nothing. Thread safety: safe.
 std::optional<Ipv4Network> parse_ipv4_network(std::string_view text);

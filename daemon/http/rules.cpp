@@ -3,42 +3,30 @@
 
 #include <algorithm>
 
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 #include "daemon/http/access_list.h"
 
 namespace memstat {
-namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c = lower(c);
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-}  // namespace
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
+bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text) {
+  text.clear();
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] != '%') {
+      text += plus_is_blank && raw[i] == '+' ? ' ' : raw[i];
+      continue;
+    }
+    const int high = i + 2 < raw.size() ? hex_digit(raw[i + 1]) : -1;
+    const int low = i + 2 < raw.size() ? hex_digit(raw[i + 2]) : -1;
+    if (high < 0 || low < 0) return false;
+    text += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return true;
 }
 
 bool decode_path(std::string_view raw, std::string& path) {
-  path.clear();
-  if (raw.empty() || raw.front() != '/') return false;
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    char c = raw[i];
-    if (c == '%') {
-      const int high = i + 2 < raw.size() ? hex_value(raw[i + 1]) : -1;
-      const int low = i + 2 < raw.size() ? hex_value(raw[i + 2]) : -1;
-      if (high < 0 || low < 0 || (high == 0 && low == 0)) return false;
-      c = static_cast<char>(high * 16 + low);
-      i += 2;
-    }
-    path += c;
-  }
-  return true;
+  return raw.starts_with('/') && decode_percent(raw, false, path) && path.find('\0') == std::string::npos;
 }
 
 bool is_loopback_host(std::string_view host) {

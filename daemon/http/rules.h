@@ -8,11 +8,11 @@
 
 namespace memstat {
 
-/// ASCII comparison without regard to case, as HTTP wants for header names and host names.
-bool equals_ignoring_case(std::string_view a, std::string_view b);
+/// Decodes the percent escapes of `raw` into `text` (its old content goes), and '+' as a blank where queries want it. False
+/// when an escape is malformed.
+bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text);
 
-/// Decodes the percent escapes of `raw` into `path` (its old content goes). False when an escape is malformed, when it
-/// stands for NUL, or when the path does not start with '/'. '+' is an ordinary character in a path.
+/// The same of a path. False also when an escape stands for NUL, or when the path does not start with '/'.
 bool decode_path(std::string_view raw, std::string& path);
 
 /// Whether a Host header (or the authority of a URL) names this machine's loopback: localhost, 127.x.x.x or [::1], with any

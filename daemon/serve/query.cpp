@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/query.h"
 
-#include <charconv>
 #include <optional>
 #include <utility>
+
+#include "daemon/http/rules.h"
 
 namespace memstat {
 namespace {
@@ -13,24 +14,6 @@ Error client_error(std::string detail) {
   error.code = ErrorCode::kData;
   error.detail = std::move(detail);
   return error;
-}
-
-/// False when an escape is broken.
-bool decode(std::string_view text, std::string& out) {
-  out.clear();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i] == '+' ? ' ' : text[i];
-      continue;
-    }
-    const std::string_view digits = text.substr(i + 1, 2);
-    unsigned value = 0;
-    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    if (digits.size() != 2 || failure != std::errc() || end != digits.data() + 2) return false;
-    out += static_cast<char>(value);
-    i += 2;
-  }
-  return true;
 }
 
 }  // namespace
@@ -49,7 +32,7 @@ Result<void> for_each_parameter(std::string_view query, const std::function<void
     if (parameter.empty()) continue;
     const std::size_t equals = parameter.find('=');
     const std::string_view raw_value = equals == std::string_view::npos ? std::string_view() : parameter.substr(equals + 1);
-    if (!decode(parameter.substr(0, equals), key) || !decode(raw_value, value)) {
+    if (!decode_percent(parameter.substr(0, equals), true, key) || !decode_percent(raw_value, true, value)) {
       return client_error(shown_to_client(parameter) + " has a '%' without two hexadecimal digits after it");
     }
     take(key, std::move(value));
