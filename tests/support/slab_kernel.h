@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/kernel/kernel_view.h"
+#include "tests/support/manual_clock.h"
 
 namespace memstat {
 
@@ -49,6 +51,8 @@ class SlabKernel final : public KernelView {
   bool is_recorded = false;                          ///< What wants_whole_polls() says.
   std::vector<std::string> calls;                    ///< Paths read and listed, in order.
   std::set<std::string, std::less<>> kept;
+  ManualClock time;                         ///< What clock() is.
+  std::chrono::nanoseconds count_takes{0};  ///< So much of it goes by while a file `objects` is read.
 
   /// How many calls were about a path that ends so.
   [[nodiscard]] std::size_t calls_of(std::string_view end) const {
@@ -56,11 +60,13 @@ class SlabKernel final : public KernelView {
         std::count_if(calls.begin(), calls.end(), [&](const std::string& path) { return path.ends_with(end); }));
   }
 
+  [[nodiscard]] const Clock& clock() const override { return time; }
   [[nodiscard]] bool wants_whole_polls() const override { return is_recorded; }
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override {
+    if (path.ends_with("/objects")) time.advance(count_takes);
     calls.emplace_back(path);
     const bool is_kept = kept.contains(path);
     const std::string* content = find(path);

@@ -398,6 +398,21 @@ TEST_F(LinuxSlabSysfs, NeverCountsWhereTheListsAreLong) {
   EXPECT_EQ(kernel_.calls_of("/long/objects") + kernel_.calls_of("/unknown/objects"), 0U);
 }
 
+TEST_F(LinuxSlabSysfs, CountsAsLongAsItsBudgetOfTheViewsClockLasts) {
+  set_options(1, 2'500'000);
+  kernel_.count_takes = std::chrono::milliseconds(1);
+  for (const char* cache : {"a", "b", "c", "d", "e"}) kernel_.add(cache, files());
+  ASSERT_TRUE(open());
+  EXPECT_EQ(kernel_.calls_of("/objects"), 3U) << "the third begins after 2 ms, a fourth would after 3";
+  kernel_.calls.clear();
+  (void)words();
+  EXPECT_EQ(kernel_.calls_of("/objects"), 2U) << "those whose turn it was";
+  kernel_.count_takes = std::chrono::nanoseconds(0);
+  kernel_.calls.clear();
+  (void)words();
+  EXPECT_EQ(kernel_.calls_of("/objects"), 5U);
+}
+
 TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKnows) {
   set_options(1, 0);  // used up as soon as one cache is counted
   for (const char* cache : {"a", "b", "c"}) {
