@@ -24,7 +24,9 @@ TEST(SourceTable, HasADescriptorForEveryFileInAlphabeticalOrder) {
     EXPECT_EQ(has_types, !(source->fields.empty() && source->cpu_fields.empty() && source->node_fields.empty()))
         << source->name;
     EXPECT_NE(source->os, OperatingSystem::kOther) << source->name;
-    EXPECT_TRUE(source->open != nullptr && source->read != nullptr && source->parse != nullptr) << source->name;
+    EXPECT_TRUE(source->steps.open != nullptr && source->steps.read != nullptr && source->steps.parse != nullptr &&
+                source->steps.make_state != nullptr)
+        << source->name;
   }
   EXPECT_EQ(find_source("no such source"), nullptr);
 }

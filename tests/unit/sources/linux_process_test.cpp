@@ -102,7 +102,7 @@ TEST_F(LinuxProcessParser, AddsUpTheProcessesOfAName) {
 }
 
 TEST_F(LinuxProcessParser, ShowsTheLargestNamesThoseThatMatchAndItself) {
-  set(raw_, {.names = "small", .top = 2});
+  set(*state_, {.names = "small", .top = 2});
   add_pages("self", "memstatd", 1);
   add_pages("1", "small", 2);
   add_pages("2", "half", 60);
@@ -116,7 +116,7 @@ TEST_F(LinuxProcessParser, ShowsTheLargestNamesThoseThatMatchAndItself) {
 }
 
 TEST_F(LinuxProcessParser, ShowsItselfAloneWhereNothingIsWanted) {
-  set(raw_, {.top = 0});
+  set(*state_, {.top = 0});
   add_pages("self", "memstatd", 1);
   add_pages("5", "large", 200);
   ASSERT_TRUE(parse());
@@ -124,7 +124,7 @@ TEST_F(LinuxProcessParser, ShowsItselfAloneWhereNothingIsWanted) {
 }
 
 TEST_F(LinuxProcessParser, TakesEqualsInTheOrderOfTheirNames) {
-  set(raw_, {.top = 1});
+  set(*state_, {.top = 1});
   add_pages("self", "memstatd", 1);
   add_pages("5", "b", 200);
   add_pages("6", "a", 200);
