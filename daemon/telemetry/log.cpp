@@ -2,7 +2,8 @@
 #include "daemon/telemetry/log.h"
 
 #include <poll.h>
-#include <spdlog/sinks/base_sink.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/sink.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -10,7 +11,9 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/base/mutex.h"
 #include "daemon/telemetry/log_queue.h"
@@ -49,20 +52,30 @@ std::string escaped(std::string_view message, LogFormat format) {
   return text;
 }
 
-/// spdlog's formatted lines into the queue.
-class QueueSink final : public spdlog::sinks::base_sink<Mutex> {
+/// spdlog's formatted lines into the queue. Thread safety: safe.
+class QueueSink final : public spdlog::sinks::sink {
  public:
   explicit QueueSink(LogQueue& queue) : queue_(queue) {}
 
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
+  void log(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
+    const MutexLock lock(mutex_);
     formatter_->format(message, line);
     queue_.push({line.data(), line.size()});
   }
-  void flush_() override {}
+  void flush() override {}
+  void set_pattern(const std::string& pattern) override {
+    set_formatter(std::make_unique<spdlog::pattern_formatter>(pattern));
+  }
+  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
+    const MutexLock lock(mutex_);
+    formatter_ = std::move(formatter);
+  }
 
+ private:
   LogQueue& queue_;
+  Mutex mutex_;
+  std::unique_ptr<spdlog::formatter> formatter_ MEMSTAT_GUARDED_BY(mutex_) = std::make_unique<spdlog::pattern_formatter>();
 };
 
 }  // namespace
