@@ -31,11 +31,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/root_only.h"
 #include "core/collect/slab_directories.h"
+#include "core/collect/turns.h"
 #include "core/parse/indexed_counts.h"
 #include "core/source.h"
 
@@ -84,7 +84,6 @@ constexpr std::uint64_t kMostPartialSlabs = 10'000;  // that `objects` is read o
 constexpr std::uint32_t kReadsBetweenLooks = 30;
 constexpr std::uint64_t kHighestOrder = 20;  // a slab is at most 2^10 pages or so
 constexpr std::size_t kLongestFileName = 255;
-
 constexpr std::size_t kCountObjectsOption = 0;
 constexpr std::size_t kCountBudgetOption = 1;
 constexpr SourceOption kOptions[] = {
@@ -113,7 +112,6 @@ struct PlannedFile {
   bool is_gone = false;  ///< It was not there any more when last read.
   std::string path;
 };
-
 struct PlannedCache {
   std::string name;
   std::optional<std::string> order;  ///< The content of its file `order`.
@@ -282,16 +280,13 @@ void look_around(KernelView& view, State& state) {
 class ObjectCounting {
  public:
   ObjectCounting(const State& state, const Clock& clock)
-      : clock_(clock),
-        last_(state.last.view()),
-        first_(state.next_count),
-        next_(state.next_count),
-        budget_ns_(static_cast<std::int64_t>(option(state, kCountBudgetOption))) {}
+      : turns_(clock, static_cast<std::int64_t>(option(state, kCountBudgetOption)), state.next_count),
+        last_(state.last.view()) {}
 
   /// A cache is read next. Finds what was counted of it before: the last bundle is of the same caches in the same order, or
   /// of no use.
   void begin(std::string_view cache) {
-    ++index_;
+    turns_.next_thing();
     partial_slabs_ = ~std::uint64_t{0};
     last_count_ = {};
     std::string_view name = kEnd;
@@ -309,36 +304,14 @@ class ObjectCounting {
   }
   [[nodiscard]] bool is_countable() const { return partial_slabs_ <= kMostPartialSlabs; }
   [[nodiscard]] std::string_view last_count() const { return last_count_; }
-  /// Whether it is this cache's turn. At least one cache has its turn at each read.
-  bool take_turn() {
-    if (index_ - 1 < first_ || is_over_) return false;
-    const std::int64_t now = clock_.monotonic_ns();
-    if (!has_counted_) {
-      end_ns_ = now + budget_ns_;
-    } else if (now >= end_ns_) {
-      is_over_ = true;
-      next_ = index_ - 1;
-      return false;
-    }
-    has_counted_ = true;
-    return true;
-  }
-  /// With which cache the next read begins.
-  [[nodiscard]] std::uint32_t next() const { return is_over_ ? next_ : 0; }
+  Turns& turns() { return turns_; }
 
  private:
-  const Clock& clock_;
+  Turns turns_;
   FileBundleReader last_;
-  std::uint32_t first_;
-  std::uint32_t next_;
-  std::int64_t budget_ns_;
-  std::int64_t end_ns_ = 0;
-  std::uint32_t index_ = 0;  // one more than the cache's
   std::uint64_t partial_slabs_ = 0;
   std::string_view last_count_;
   bool is_in_step_ = true;
-  bool has_counted_ = false;
-  bool is_over_ = false;
 };
 
 /// Reads the files of the plan into the bundle. Thread safety: none.
@@ -361,7 +334,7 @@ class FilesReader {
       }
     }
     if (!has_any_) return gone_ ? *gone_ : system_error(kFolder, ENOENT, "all files of the caches have disappeared");
-    state_.next_count = counting_.next();
+    state_.next_count = counting_.turns().next_first();
     return bundle_.add(kEnd, {});
   }
 
@@ -377,7 +350,7 @@ class FilesReader {
     const File file = planned.file;
     const bool is_zero = !nothing_.empty() && (kPartsOfSlabs & bit(file)) != 0;
     if (file == kObjectsFile && !is_zero && (!is_counting_ || !counting_.is_countable())) return {};
-    if (is_zero || (file == kObjectsFile && !counting_.take_turn())) {
+    if (is_zero || (file == kObjectsFile && !counting_.turns().take())) {
       const std::string_view known = is_zero ? nothing_ : counting_.last_count();
       return known.empty() ? Result<void>() : bundle_.add(kFileNames[file], known);
     }
@@ -406,9 +379,9 @@ class FilesReader {
   bool has_any_ = false;
 };
 
-Result<void> read_files(KernelView& view, RawBytes& raw, State& state) {
-  if (counts_objects(state)) raw.parts[kBundlePart].swap(state.last);
-  return FilesReader(view, state, raw.parts[kBundlePart]).run();
+Result<void> read_files(KernelView& view, Buffer& bundle, State& state) {
+  if (counts_objects(state)) bundle.swap(state.last);
+  return FilesReader(view, state, bundle).run();
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
@@ -417,7 +390,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   } else {
     look_around(view, state);
   }
-  auto result = read_files(view, raw, state);
+  auto result = read_files(view, raw.parts[kBundlePart], state);
   if (!result) forget_gone(state);  // what failed may be more than a cache that is gone
   if (!result && result.error().code == ErrorCode::kNotPresent) state.plan.clear();
   return result;
@@ -425,7 +398,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto made = Planner(view, state, true).make(); !made) return made;
-  return read_files(view, raw, state);  // makes the room for later reads
+  return read_files(view, raw.parts[kBundlePart], state);  // makes the room for later reads
 }
 
 // ---- parsing -------------------------------------------------------------------------------------------------------------
@@ -617,12 +590,10 @@ const SourceDescriptor linux_slab_sysfs{
     .interval = std::chrono::seconds(60),
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, four a cache (eight with "
-        "CONFIG_SLUB_STATS), "
-        "4 KiB of kernel memory for each that was read, of caches without slabs one; what is read by default costs the "
-        "kernel "
-        "the same however many slabs a cache has; caches that appear after privileges were dropped have none of these "
-        "figures "
-        "until a restart, else within 30 reads; no slabs of CPUs since 7.0; counters are of CPUs online and wrap at 2^32",
+        "CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of caches without slabs one; what is read by "
+        "default costs the kernel the same however many slabs a cache has; caches that appear after privileges were "
+        "dropped have none of these figures until a restart, else within 30 reads; no slabs of CPUs since 7.0; counters "
+        "are of CPUs online and wrap at 2^32",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <utility>
 
-#include "core/base/ascii.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/output.h"
 
@@ -30,10 +30,9 @@ constexpr const char* kFooter =
 /// "" or what is wrong with the argument of --from.
 std::string check_from(const std::string& text) {
   if (text.empty()) return "must not be empty";
-  const std::size_t scheme_end = text.find("://");
-  const std::string_view scheme = std::string_view(text).substr(0, scheme_end);
-  const bool is_web = equals_ignoring_case(scheme, "http") || equals_ignoring_case(scheme, "https");
-  if (scheme_end != std::string::npos && is_web) {
+  std::string scheme = text.substr(0, text.find("://"));
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (text.find("://") != std::string::npos && (scheme == "http" || scheme == "https")) {
     return text + " is a URL; this command reads only a kernel or a capture: give live, CAPTURE or CAPTURE@POLL";
   }
   return {};

@@ -56,7 +56,7 @@ class PollFeed {
 class PollLoop {
  public:
   /// `on_end` is called on the poll thread when the feed has no more polls; nothing: the last one is held.
-  /// `on_poll` is called on the poll thread after each poll; may be empty. `clock` is the one that the feed goes by.
+  /// `on_poll` is called on the poll thread after each poll; may be empty. `clock` is the one of the feed.
   PollLoop(Poller& poller, PollFeed& feed, std::function<void()> on_end, std::function<void()> on_poll = {},
            const Clock& clock = system_clock())
       : poller_(poller), feed_(feed), on_end_(std::move(on_end)), on_poll_(std::move(on_poll)), clock_(clock) {}

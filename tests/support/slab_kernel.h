@@ -52,7 +52,7 @@ class SlabKernel final : public KernelView {
   std::vector<std::string> calls;                    ///< Paths read and listed, in order.
   std::set<std::string, std::less<>> kept;
   ManualClock time;                         ///< What clock() is.
-  std::chrono::nanoseconds count_takes{0};  ///< So much of it goes by while a file `objects` is read.
+  std::chrono::nanoseconds count_takes{0};  ///< It advances by this while a file `objects` is read.
 
   /// How many calls were about a path that ends so.
   [[nodiscard]] std::size_t calls_of(std::string_view end) const {

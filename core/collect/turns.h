@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Work on many things that is bounded in time: each read goes on where the one before stopped.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/clock.h"
+
+namespace memstat {
+
+/// The turns of one read. Things are numbered from 0 in the order in which next_thing() is called. Thread safety: none.
+class Turns {
+ public:
+  /// `first`: the thing whose turn it is first; what next_first() of the read before gave. The clock must outlive this.
+  Turns(const Clock& clock, std::int64_t budget_ns, std::uint32_t first)
+      : clock_(clock), budget_ns_(budget_ns), first_(first), next_first_(first) {}
+
+  void next_thing() { ++number_; }
+  /// Whether it is the turn of this thing. At least one has its turn at each read, however long it takes.
+  bool take() {
+    if (number_ - 1 < first_ || is_over_) return false;
+    const std::int64_t now = clock_.monotonic_ns();
+    if (!has_taken_) {
+      end_ns_ = now + budget_ns_;
+    } else if (now >= end_ns_) {
+      is_over_ = true;
+      next_first_ = number_ - 1;
+      return false;
+    }
+    has_taken_ = true;
+    return true;
+  }
+  /// The thing that the next read begins with.
+  [[nodiscard]] std::uint32_t next_first() const { return is_over_ ? next_first_ : 0; }
+
+ private:
+  const Clock& clock_;
+  std::int64_t budget_ns_;
+  std::uint32_t first_;
+  std::uint32_t next_first_;
+  std::int64_t end_ns_ = 0;
+  std::uint32_t number_ = 0;  // one more than the thing's
+  bool has_taken_ = false;
+  bool is_over_ = false;
+};
+
+}  // namespace memstat
