@@ -47,7 +47,10 @@ void write_bits(Json& json, std::uint64_t bits, ValueFormat format) {
 }
 
 /// Unix time with milliseconds: what JavaScript's numbers keep exactly.
-double seconds_of(std::int64_t ns) { return static_cast<double>(ns / 1'000'000) / 1000; }
+double seconds_of(std::int64_t ns) {
+  const std::int64_t milliseconds = ns / 1'000'000;
+  return static_cast<double>(milliseconds) / 1000;
+}
 
 void write_poll(Json& json, const Snapshot& snapshot) {
   json.member("generation", snapshot.generation()).member("time", seconds_of(snapshot.realtime_ns));
