@@ -8,6 +8,7 @@
 #include <new>
 
 #include "daemon/ctl/cells.h"
+#include "daemon/ctl/completion.h"
 #include "daemon/ctl/counters_report.h"
 #include "daemon/ctl/diff_report.h"
 #include "daemon/ctl/failure.h"
@@ -168,6 +169,11 @@ Report run_counters(const CommandLine& options, memory_type_list* /*list*/) {
 #endif
 }
 
+void add_completion(OptionAdder& add) { add.shell(); }
+Report run_completion(const CommandLine& options, memory_type_list* /*list*/) {
+  return {.output = completion_script(options.shell), .problem = {}};
+}
+
 constexpr std::array kCommands{
     Command{"malloc", "The malloc(9) types of a FreeBSD kernel, as vmstat -m prints them", add_malloc, run_malloc},
     Command{"zones", "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them", add_zones, run_zones},
@@ -179,6 +185,8 @@ constexpr std::array kCommands{
     Command{"node", "Which NUMA node of a Linux machine holds a physical address", add_node, run_node},
     Command{"resident", "How much of each file is in this machine's memory", add_resident, run_resident},
     Command{"counters", "Events of a CPU, a process or a command, counted by CPU and kernel", add_counters, run_counters},
+    Command{"completion", "The script that completes memstatctl's command line in bash, zsh or fish", add_completion,
+            run_completion},
 };
 
 }  // namespace

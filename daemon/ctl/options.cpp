@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "daemon/ctl/commands.h"
+#include "daemon/ctl/completion.h"
 #include "daemon/ctl/output.h"
 
 namespace memstat::ctl {
@@ -108,6 +109,12 @@ void declare(CLI::App& app, CommandLine& options) {
   app.require_subcommand(0, 1);  // a missing one is reported after options that name an argument wrongly
   app.footer(kFooter);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  declare_commands(app, options);
+}
+
+}  // namespace
+
+void declare_commands(CLI::App& app, CommandLine& options) {
   for (const Command& command : commands()) {
     CLI::App* const subcommand = app.add_subcommand(command.name, command.help)->group("Commands");
     subcommand->callback([&options, &command] { options.command = &command; });
@@ -115,8 +122,6 @@ void declare(CLI::App& app, CommandLine& options) {
     command.add_options(add);
   }
 }
-
-}  // namespace
 
 void OptionAdder::from() {
   app_.add_option_function<std::string>(
@@ -135,6 +140,13 @@ void OptionAdder::json(const char* help) {
 
 void OptionAdder::csv() {
   app_.add_flag("--csv", line_.csv, "Comma-separated values, whole numbers; empty where the kernel has no value");
+}
+
+void OptionAdder::shell() {
+  app_.add_option("SHELL", line_.shell, "bash, zsh or fish")
+      ->type_name("")
+      ->required()
+      ->check(CLI::IsMember(std::vector<std::string>(kShells.begin(), kShells.end())));
 }
 
 void OptionAdder::states() {

@@ -47,6 +47,7 @@ struct CommandLine {
   bool csv = false;
   std::vector<std::string> states;  ///< Of the command diff: two as `from`, or none: this kernel now and `seconds` later.
   std::optional<unsigned> seconds = {};
+  std::string shell = {};  ///< Of the command completion: one of kShells.
 };
 
 /// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
@@ -58,6 +59,7 @@ class OptionAdder {
   void from();                   ///< --from live|CAPTURE[@POLL]
   void json(const char* help);   ///< --json[=pretty|compact]
   void csv();                    ///< --csv
+  void shell();                  ///< SHELL
   void states();                 ///< BEFORE AFTER, or --seconds N
   void format();                 ///< --format RELEASE
   void human(const char* help);  ///< --human, --no-human
@@ -70,6 +72,12 @@ class OptionAdder {
   CLI::App& app_;
   CommandLine& line_;
 };
+
+/// The layouts that --format knows, separated by blanks.
+inline constexpr std::string_view kReleases = "freebsd-15 freebsd-13 freebsd-12 freebsd-10";
+
+/// Declares every command with its options; both must outlive the parsing.
+void declare_commands(CLI::App& app, CommandLine& line);
 
 /// The command line, or the exit status with which to end at once (what there is to say has been printed).
 struct ParsedCommandLine {

@@ -119,7 +119,7 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "malloc, zones, mbufs, types, limits, diff, process, node, resident or counters"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "malloc, zones, mbufs, types, limits, diff, process, node, resident, counters or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
@@ -130,7 +130,7 @@ class CommandLine(unittest.TestCase):
                 (["process", "4294967296"], "not the number of a process"), (["resident"], "PATH"), (["resident", "/", "--from", "live"], "--from"),
                 (["process", "--human"], "--human"), (["diff"], "--seconds"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
                 (["diff", "a", "http://host/"], "URL"), (["diff", "a", "b", "--seconds", "1"], "--seconds"), (["diff", "--seconds", "0"], "--seconds"),
-                (["types", "--csv", "--json"], "--csv"), (["malloc", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
+                (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["malloc", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
         for command in ("malloc", "zones", "mbufs", "types", "limits"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):

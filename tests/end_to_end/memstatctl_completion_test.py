@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The scripts of memstatctl completion, in the shells themselves: every command and option is offered, and files where one is due."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import program  # noqa: E402
+from ctl import output  # noqa: E402
+
+OFFER = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _memstatctl; printf "%s\\n" "${COMPREPLY[@]}"'
+
+
+def commands():
+    """{command: its options}, as the help texts name them."""
+    names = re.findall(r"^  ([a-z]+) ", output("--help"), re.MULTILINE)
+    return {name: set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", output(name, "--help"), re.MULTILINE)) for name in names}
+
+
+class Completion(unittest.TestCase):
+    def bash(self, *words):
+        """What bash offers for the last of these words."""
+        script = output("completion", "bash") + OFFER
+        done = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, timeout=program.PATIENCE, check=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_bash_offers_every_command_and_option(self):
+        known = commands()
+        self.assertGreaterEqual(len(known), 11, known)
+        self.assertEqual(set(self.bash("memstatctl", "")), {*known, "--help", "--version"})
+        self.assertEqual(self.bash("memstatctl", "li"), ["limits"])
+        for command, options in known.items():
+            self.assertEqual(set(self.bash("memstatctl", command, "--")), options, command)
+        self.assertEqual(self.bash("memstatctl", "types", "--c"), ["--csv"])
+        self.assertEqual(self.bash("memstatctl", "malloc", "--format", "freebsd-10"), ["freebsd-10"])
+        self.assertEqual(self.bash("memstatctl", "completion", ""), ["bash", "zsh", "fish"])
+        self.assertEqual(self.bash("memstatctl", "types", "--from", ""), [], "then bash offers files")
+
+    def shell(self, name):
+        if not shutil.which(name):
+            self.skipTest(f"{name} is not installed (Debian package {name})")
+        script = output("completion", name)
+        for command, options in commands().items():
+            for word in (command, *(option.lstrip("-") for option in options - {"--help"})):
+                self.assertIn(word, script)
+        checked = subprocess.run([name, "-n", "/dev/stdin"], input=script, capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+        return script
+
+    def test_zsh_understands_its_script(self):
+        self.assertTrue(self.shell("zsh").startswith("#compdef memstatctl\n"))
+
+    def test_fish_offers_every_command_and_option(self):
+        script = self.shell("fish")
+        with program.temporary_folder() as folder:
+            def offered(line):
+                done = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"], capture_output=True, text=True, timeout=program.PATIENCE,
+                                      check=True, env={**os.environ, "HOME": folder})
+                return {line.split("\t")[0] for line in done.stdout.splitlines()}
+            self.assertEqual(offered("memstatctl "), set(commands()))
+            self.assertEqual(offered("memstatctl types --cs"), {"--csv"})
+            self.assertEqual(offered("memstatctl completion "), {"bash", "zsh", "fish"})
+
+
+if __name__ == "__main__":
+    program.main()
