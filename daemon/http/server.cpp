@@ -14,6 +14,7 @@
 #include <ctime>
 #include <exception>
 
+#include "core/base/ascii.h"
 #include "core/base/mutex.h"
 #include "core/base/text.h"
 #include "daemon/http/accept.h"
