@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups by the names of their pods and containers. Their paths have the pod's UID and the container's ID, which the PodMonitor of
 // examples/kubernetes makes labels of; kube-state-metrics knows the names. Without it these rules record nothing.
+local std = import 'lib/std.libsonnet';
 function(c)
   local l = (import 'lib/rules.libsonnet')(c);
   local pods = 'max by (pod_uid, namespace, pod) (label_replace(kube_pod_info, "pod_uid", "$1", "uid", "(.+)"))';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Recording rules. Names are level:metric:operation; the level says which labels are left, those of a host (config
 // clusterLabels, job, instance) being "instance". Allocators are never added up: the memory of one is often another's.
+local std = import 'lib/std.libsonnet';
 local lib = import 'lib/rules.libsonnet';
 {
   local c = self._config,

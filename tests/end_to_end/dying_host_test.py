@@ -52,22 +52,23 @@ class DyingHost(unittest.TestCase):
     @prometheus_server.needs_promtool
     def test_a_host_that_dies_is_one_notification(self):
         with program.temporary_folder() as folder, alertmanager.Receiver() as receiver:
-            rules = shipped_rules.write(folder)
+            rules = shipped_rules.write(folder, 0.2)
             capture = dying_capture.write(os.path.join(folder, "capture"))
             write_history(folder)
             # Every alert comes within the time that is waited for the others of the host.
-            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "75s")) as manager, \
+            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "30s")) as manager, \
                     program.Daemon("--replay", capture, "--replay-speed", "10") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
                 with prometheus_server.prometheus(folder, None, config=config):
                     found = self.gathered(manager)
-                    program.wait_until(lambda: receiver.notifications, manager.log, 120)
-        self.assertEqual({name for name, _ in found}, {name for name, _ in DYING})
+                    program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log, 120)
+        # On a machine that is busy a page may come too late, and memstatd be missed for a moment.
+        self.assertEqual({name for (name, _), alert in found.items() if alert["labels"]["cause"] != "daemon"}, {name for name, _ in DYING})
         self.assertRegex(found["MemstatMemoryVeryLow", None]["annotations"]["description"],
                          r"^lin1:8947: only 2% of the memory is available, of which the kernel itself holds [23]\d\d(\.\d+)?MiB\. Programs will be killed when it goes on\.$")
         self.assertLessEqual(NOT_NEWS, {name for (name, _), alert in found.items() if alert["status"]["state"] == "suppressed"})
-        self.assertEqual([name for name, _ in receiver.notifications], ["night"])
-        self.assertEqual({labels["alertname"] for labels in receiver.notifications[0][1]}, {name for name, _ in DYING} - NOT_NEWS)
+        sent = [(name, {labels["alertname"] for labels in alerts if labels["cause"] != "daemon"}) for name, alerts in receiver.notifications]
+        self.assertEqual([(name, alerts) for name, alerts in sent if alerts], [("night", {name for name, _ in DYING} - NOT_NEWS)])
 
     def gathered(self, manager):
         """The alerts that stood in the API once all of DYING did: {(alert, type): as it was seen last}."""

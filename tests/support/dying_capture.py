@@ -7,7 +7,7 @@ import captures
 import edited_capture
 
 BASE = "linux-7.2-2cpu"
-POLLS = 60
+POLLS = 40
 EDITS = """
   All polls are made by hand from the captured one. Programs can get 2 % of the memory, free pages are below the reserve, the kernel holds
   240 MiB of slab that it cannot give back and 1 MiB more at each poll, 64 KiB of memory is defective, 140 000 names of files that are not

@@ -10,18 +10,21 @@ FOLDER = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus")
 NAMES = ("recording_rules.yml", "alerts.yml")
 
 
-def in_seconds(rules):
-    """Rules with seconds for minutes where they say how long a state must last and how often they are computed, because no test waits a
-    quarter of an hour. Expressions, with the windows in them, and annotations stay as they are."""
-    hurried, count = re.subn(r"^( *(?:for|interval): \d+)[mh]$", r"\1s", rules, flags=re.MULTILINE)
+def hurried(rules, minute):
+    """Rules with `minute` seconds for each minute (and hour) where they say how long a state must last and how often they are computed (once
+    a second at most), because no test waits a quarter of an hour. Expressions, with the windows in them, and annotations stay as they are."""
+    def shorter(match):
+        seconds = int(match.group(3)) * minute
+        return f"{match.group(1)}{match.group(2)}: {1000 * (max(seconds, 1) if match.group(2) == 'interval' else seconds):.0f}ms"
+    text, count = re.subn(r"^( *)(for|interval): (\d+)[mh]$", shorter, rules, flags=re.MULTILINE)
     if not count:
         raise AssertionError("the rules no longer say minutes")
-    return hurried
+    return text
 
 
-def write(folder):
+def write(folder, minute=1):
     """Writes them to a directory; the configuration of Prometheus names them by this list of paths."""
     for name in NAMES:
         with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
-            captures.write_file(os.path.join(folder, name), in_seconds(file.read()))
+            captures.write_file(os.path.join(folder, name), hurried(file.read(), minute))
     return [os.path.join(folder, name) for name in NAMES]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memstatd itself. None of these wakes anybody: the host may be well, it is not watched.
+local std = import '../lib/std.libsonnet';
 function(c, l) [
   l.alert(
     'MemstatSourceDown',

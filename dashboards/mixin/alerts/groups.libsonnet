@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups: what they lack, and what the kernel holds for them, which figures of resident memory do not show.
+local std = import '../lib/std.libsonnet';
 function(c, l)
   local failures = l.of('memstat_type_failures_total', 'allocator="memcg"');
   // Groups of version 2 count what happens below them, too: the deepest one is where it happened.

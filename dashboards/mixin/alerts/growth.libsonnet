@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What grows without end. On medians of half an hour, so that spikes do not count; against this hour of yesterday, so that day
 // and night do not; relative to the machine's memory, so that a small machine warns early and a large one does not nag.
+local std = import '../lib/std.libsonnet';
 function(c, l)
   local medians = 'instance_allocator_type:memstat_type_bytes:median30m';
   local unaccounted = 'instance:memstat_unaccounted_bytes:median30m';

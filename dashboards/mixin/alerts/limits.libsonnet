@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Types that fail, wait, or are near or at a limit; tables and sockets.
+local std = import '../lib/std.libsonnet';
 function(c, l)
   local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
   local ofType = 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes];

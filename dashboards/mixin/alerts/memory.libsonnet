@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The machine's memory is short, now or soon.
+local std = import '../lib/std.libsonnet';
 function(c, l) [
   l.alert(
     'MemstatMemoryVeryLow',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The exporter's own health and cost. Histograms are asked for as both kinds: a Prometheus that stores native histograms does
 // not store the classic series beside them.
+local std = import '../lib/std.libsonnet';
 function(c, g)
   local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
   local host = '{{instance}}';

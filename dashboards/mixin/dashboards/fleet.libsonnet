@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // All hosts. Queries touch recorded series only: one a host or few, never those of every type of every host.
+local std = import '../lib/std.libsonnet';
 function(c, g)
   local fleet(metric, matchers='') = metric + '{' + g.fleetMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
   local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';

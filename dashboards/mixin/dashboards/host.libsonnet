@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One host, or a few: first the answers, in the order in which somebody who was woken asks; then where memory is; then rows to
 // open.
+local std = import '../lib/std.libsonnet';
 function(c, g)
   local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
   local type(metric, matchers='') = of(metric, 'allocator=~"$allocator",type=~"$type"' + (if matchers == '' then '' else ',' + matchers));

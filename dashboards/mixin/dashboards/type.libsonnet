@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One memory type of one host, or a few, over time, by CPU and node.
+local std = import '../lib/std.libsonnet';
 function(c, g)
   local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
   local choice = 'allocator=~"$allocator",type=~"$type"';

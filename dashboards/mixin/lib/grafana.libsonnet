@@ -12,6 +12,7 @@
 //   thresholds           [[value, color], ...]; mappings [[value, text, color], ...]
 //   columns              of a table: [[label, heading], ...]; units {heading: unit}; links {heading: dashboard}
 //   lines, colors        series that are lines in a stack; {series: color}
+local std = import 'std.libsonnet';
 local datasource = { type: 'prometheus', uid: '${datasource}' };
 local kinds = { stack: 'timeseries', bars: 'bargauge', states: 'state-timeline', alerts: 'table' };
 local isInstant(panel) = std.member(['stat', 'bars', 'table', 'alerts'], panel.kind);
@@ -36,7 +37,6 @@ function(config) {
     targetBlank: false, includeVars: keeps, keepTime: keeps,
   },
   local names = ['fleet', 'host', 'type', 'daemon'],
-  local panelLinks = { [name]: linksOf(name) for name in names },
   local linksOf(name) = [
     link(other, address(other, ['${%s:queryparam}' % v for v in cluster + ['job'] + if other == 'fleet' || name == 'fleet' then [] else ['instance']]), false)
     for other in names if other != name
@@ -116,16 +116,16 @@ function(config) {
   },
 
   // One row for each set of labels, the values of the queries as columns.
-  local transformations(panel) = if !isTable(panel) then [] else (
-    local single = std.length(panel.queries) == 1;
+  local transformations(panel, single) = if !isTable(panel) then [] else (
+    local columns = panel.columns;
     local field(column) = if single && column[0] == 'Value #A' then 'Value' else column[0];
     [
       { id: 'merge', options: {} },
-      { id: 'filterFieldsByName', options: { include: { names: [field(column) for column in panel.columns] } } },
+      { id: 'filterFieldsByName', options: { include: { names: [field(column) for column in columns] } } },
       { id: 'organize', options: {
         excludeByName: {},
-        indexByName: { [field(panel.columns[i])]: i for i in std.range(0, std.length(panel.columns) - 1) },
-        renameByName: { [field(column)]: column[1] for column in panel.columns },
+        indexByName: { [field(columns[i])]: i for i in std.range(0, std.length(columns) - 1) },
+        renameByName: { [field(column)]: column[1] for column in columns },
       } },
     ]
   ),
@@ -147,18 +147,19 @@ function(config) {
       { id: 'color', value: { mode: 'fixed', fixedColor: 'red' } },
     ] } for name in get(panel, 'lines', [])],
 
-  local made(panel, place, name) = {
+  // A field of an object is computed each time that it is asked for, a local once.
+  local made(panel, place, links) = (local queries = panel.queries; {
     id: place.id, type: get(kinds, panel.kind, panel.kind), title: panel.title, description: panel.description,
-    gridPos: { h: place.h, w: place.w, x: place.x, y: place.y }, links: panelLinks[name], options: options(panel),
+    gridPos: { h: place.h, w: place.w, x: place.x, y: place.y }, links: links, options: options(panel),
   } + (if panel.kind == 'text' then {} else {
          datasource: datasource,
          fieldConfig: { defaults: defaults(panel), overrides: overrides(panel) },
-         targets: [target(i, panel.queries[i], panel) for i in std.range(0, std.length(panel.queries) - 1)],
-         transformations: transformations(panel),
-       }) + (if isInstant(panel) then { maxDataPoints: 1 } else {}),
+         targets: [target(i, queries[i], panel) for i in std.range(0, std.length(queries) - 1)],
+         transformations: transformations(panel, std.length(queries) == 1),
+       }) + (if isInstant(panel) then { maxDataPoints: 1 } else {})),
 
   // Places from left to right in rows as wide as 24; {panels, y, id} behind the last.
-  local placed(panels, y, id, name) = (
+  local placed(panels, y, id, links) = (
     local step(state, panel) = (
       local width = get(panel, 'width', 12);
       local height = get(panel, 'height', 9);
@@ -167,15 +168,15 @@ function(config) {
       local top = if wraps then state.y + state.tallest else state.y;
       {
         x: x + width, y: top, tallest: if wraps then height else std.max(state.tallest, height), id: state.id + 1,
-        panels: state.panels + [made(panel, { id: state.id, h: height, w: width, x: x, y: top }, name)],
+        panels: state.panels + [made(panel, { id: state.id, h: height, w: width, x: x, y: top }, links)],
       }
     );
     std.foldl(step, panels, { x: 0, y: y, tallest: 0, id: id, panels: [] })
   ),
-  local rows(source, name) = (
+  local rows(source, links) = (
     local step(state, row) = (
       local collapsed = get(row, 'collapsed', false);
-      local inside = placed(row.panels, state.y + 1, state.id + 1, name);
+      local inside = placed(row.panels, state.y + 1, state.id + 1, links);
       local head = {
         id: state.id, type: 'row', title: row.title, collapsed: collapsed, gridPos: { h: 1, w: 24, x: 0, y: state.y },
         panels: if collapsed then inside.panels else [],
@@ -217,6 +218,6 @@ function(config) {
       name: 'datasource', label: 'Datasource', type: 'datasource', query: 'prometheus', regex: '', refresh: 1, hide: 0, multi: false,
       includeAll: false, options: [], skipUrlSync: false,
     }] + [variable(v) for v in source.variables] },
-    panels: rows(source.rows, name),
+    panels: rows(source.rows, linksOf(name)),
   },
 }

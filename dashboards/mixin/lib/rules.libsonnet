@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How rules and texts are put together.
+local std = import 'std.libsonnet';
 function(config) {
   // Locals are computed once, fields each time that they are asked for.
   local hostLabels = config.clusterLabels + ['job', 'instance'],
