@@ -11,7 +11,7 @@
     clusterLabels: ['cluster', 'site'],
 
     // How often rules are computed: those that a person waits for, and those that look back over hours and days. The second
-    // must be 30m or less.
+    // must be 10m or less: its results are looked for 15 minutes back.
     interval: '1m',
     slowInterval: '10m',
 

@@ -11,15 +11,12 @@ local lib = import 'lib/rules.libsonnet';
   prometheusRules+:: {
     groups+: [
       {
-        // Figures of the machine, and of the few types that fail or have a limit; never one of every type.
+        // What alerts that wake somebody look at: a few figures of the machine, never one of every type.
         name: 'memstat-host',
         interval: c.interval,
         rules: [
           // The kernel's own parts, and what of it cannot be taken back. What is in no account is mostly the kernel's too.
           // What ZFS caches on FreeBSD is given back.
-          record('instance:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [
-            l.host, l.of('memstat_accounted_bytes', 'part!~"%s"' % c.notKernel)
-          ]),
           record('instance:memstat_kernel_held_bytes:sum', |||
             sum by (%(host)s) (%(kernel)s)
               + on (%(host)s) clamp_min(%(unaccounted)s, 0)
@@ -37,14 +34,43 @@ local lib = import 'lib/rules.libsonnet';
           record('instance:memstat_available:ratio', '%s / on (%s) %s' % [
             l.of('memstat_memory_available_bytes'), l.host, l.of('memstat_memory_total_bytes')
           ]),
-          record('instance:memstat_unaccounted:ratio', '%s / on (%s) %s' % [
-            l.of('memstat_unaccounted_bytes'), l.host, l.of('memstat_memory_total_bytes')
-          ]),
           record('instance:memstat_pressure_full:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
             l.host, l.of('memstat_pressure_stall_seconds_total', 'kind="full"')
           ]),
           record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
             l.host, l.of('memstat_allocation_stalls_total')
+          ]),
+        ],
+      },
+      {
+        // What may be ten minutes old: what dashboards of many hosts show, and medians of half an hour, at which alerts on growth look
+        // hours and days back. The only rules that touch every type, which is dear: those above `leakSmallest` of all memory are
+        // written down, and the median is taken of these few. A peak of less than ten minutes is in one of three or four values.
+        name: 'memstat-slow',
+        interval: c.slowInterval,
+        rules: [
+          record('instance_allocator_type:memstat_type_bytes:large', '%s %s' % [
+            l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), l.partOfMemory(c.leakSmallest)
+          ]),
+          record('instance_allocator_type:memstat_type_bytes:median30m',
+                 'quantile_over_time(0.5, instance_allocator_type:memstat_type_bytes:large[30m])'),
+          record('instance:memstat_kernel_held_bytes:median30m',
+                 'quantile_over_time(0.5, instance:memstat_kernel_held_bytes:sum[30m])'),
+          record('instance:memstat_unaccounted_bytes:median30m', 'quantile_over_time(0.5, %s[30m])' % l.of('memstat_unaccounted_bytes')),
+          // Seconds until what is available is used up, when kernel memory grows on as in the last hour, and as in the last four.
+          // Only where it grew by enough to foretell anything, in each half of that time, and is above yesterday's.
+          record('instance:memstat_memory_gone:seconds1h', exhaustion(1, c.exhaustionHour)),
+          record('instance:memstat_memory_gone:seconds4h', exhaustion(4, c.exhaustionThreeHours)),
+          // Growth of a type since this hour of yesterday.
+          record('instance_allocator_type:memstat_type_bytes:growth1d', |||
+            instance_allocator_type:memstat_type_bytes:median30m
+              - last_over_time(instance_allocator_type:memstat_type_bytes:median30m[15m] offset 1d)
+          |||),
+          record('instance:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [
+            l.host, l.of('memstat_accounted_bytes', 'part!~"%s"' % c.notKernel)
+          ]),
+          record('instance:memstat_unaccounted:ratio', '%s / on (%s) %s' % [
+            l.of('memstat_unaccounted_bytes'), l.host, l.of('memstat_memory_total_bytes')
           ]),
           record('instance:memstat_oom_kills:increase1h', 'sum by (%s) (increase(%s[1h]))' % [
             l.host, l.of('memstat_oom_kills_total')
@@ -64,37 +90,6 @@ local lib = import 'lib/rules.libsonnet';
         ],
       },
       {
-        // The only rules that touch every type: a median of half an hour, rarely. Types below `leakSmallest` of all memory are
-        // not kept. Alerts on growth look at these, hours and days back.
-        name: 'memstat-medians',
-        interval: c.slowInterval,
-        rules: [
-          record('instance_allocator_type:memstat_type_bytes:median30m', |||
-            quantile_over_time(0.5, %s[30m])
-              %s
-          ||| % [l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), l.partOfMemory(c.leakSmallest)]),
-          record('instance:memstat_kernel_held_bytes:median30m',
-                 'quantile_over_time(0.5, instance:memstat_kernel_held_bytes:sum[30m])'),
-          record('instance:memstat_unaccounted_bytes:median30m', 'quantile_over_time(0.5, %s[30m])' % l.of('memstat_unaccounted_bytes')),
-          // Seconds until what is available is used up, when kernel memory grows on as in the last hour, and as in the last four.
-          // Only where it grew by enough to foretell anything, in each half of that time, and is above yesterday's.
-          record('instance:memstat_memory_gone:seconds1h', exhaustion(1, c.exhaustionHour)),
-          record('instance:memstat_memory_gone:seconds4h', exhaustion(4, c.exhaustionThreeHours)),
-          // Memory in use by allocator, with what min_bytes and series_limit keep off the page.
-          record('instance_allocator:memstat_type_bytes:sum', 'sum by (%s) ({__name__=~"memstat_type_bytes|memstat_unlisted_bytes"%s})' % [
-            l.hostAnd(['allocator']), if c.selector == '' then '' else ',' + c.selector
-          ]),
-          record('instance_allocator:memstat_type_held_bytes:sum', 'sum by (%s) (%s)' % [
-            l.hostAnd(['allocator']), l.of('memstat_type_held_bytes')
-          ]),
-          // Growth of a type since this hour of yesterday.
-          record('instance_allocator_type:memstat_type_bytes:growth1d', |||
-            instance_allocator_type:memstat_type_bytes:median30m
-              - last_over_time(instance_allocator_type:memstat_type_bytes:median30m[15m] offset 1d)
-          |||),
-        ],
-      },
-      {
         // All that the fleet dashboard asks beside the two groups above. Needs the results of all hosts in one place.
         name: 'memstat-fleet',
         interval: c.slowInterval,
@@ -104,12 +99,6 @@ local lib = import 'lib/rules.libsonnet';
           record('job:memstat_kernel_bytes:sum', 'sum by (%s) (instance:memstat_kernel_bytes:sum)' % l.fleet),
           record('job:memstat_unaccounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.of('memstat_unaccounted_bytes')]),
           record('job:memstat_memory_total_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.of('memstat_memory_total_bytes')]),
-          record('job_allocator:memstat_type_bytes:sum', 'sum by (%s) (last_over_time(instance_allocator:memstat_type_bytes:sum[15m]))' % [
-            l.fleetAnd(['allocator'])
-          ]),
-          record('job_allocator:memstat_type_held_bytes:sum', 'sum by (%s) (last_over_time(instance_allocator:memstat_type_held_bytes:sum[15m]))' % [
-            l.fleetAnd(['allocator'])
-          ]),
           record('job_allocator_type:memstat_type_bytes:sum', 'sum by (%s) (last_over_time(instance_allocator_type:memstat_type_bytes:median30m[15m]))' % [
             l.fleetAnd(['allocator', 'type'])
           ]),

@@ -160,6 +160,11 @@ class Examples(unittest.TestCase):
         self.assertIn("daemon/run --build", text)
         self.assertTrue(os.access(os.path.join(program.SOURCE_DIR, "daemon", "run"), os.X_OK))
         self.assertEqual(text.count("\nFROM "), 2)
+        # Kubernetes puts `args` in the place of CMD and behind ENTRYPOINT, and memstatd takes one --config.
+        self.assertEqual(re.search(r"^ENTRYPOINT (.*)$", text, re.MULTILINE).group(1), '["/usr/bin/memstatd"]')
+        arguments = documents("kubernetes", "daemonset.yaml")[1]["spec"]["template"]["spec"]["containers"][0]["args"]
+        for used in (arguments, json.loads(re.search(r"^CMD (.*)$", text, re.MULTILINE).group(1))):
+            self.assertEqual((used[0], len(used)), ("--config", 2))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def selectors(expression):
     for match in re.finditer(r"([a-zA-Z_:][\w:]*)?\{([^}]*)\}", without_groups):
         name = match.group(1) or re.search(r'__name__=~?"([^"]*)"', match.group(2)).group(1)
         found.append((name, match.group(2)))
-    rest = re.sub(r"([a-zA-Z_:][\w:]*)?\{[^}]*\}|\[[^\]]*\]", "", without_groups)
+    rest = re.sub(r'([a-zA-Z_:][\w:]*)?\{[^}]*\}|\[[^\]]*\]|"[^"]*"', "", without_groups)
     for match in re.finditer(r"(?<![\w$\"])([a-zA-Z_:][\w:]*)(?!\w*\s*\()", rest):
         if match.group(1) not in PROMQL_WORDS:
             found.append((match.group(1), ""))
@@ -121,6 +121,25 @@ def panel_problems(panel, is_fleet):
                     yield f"{where}: {metric} is stacked, and may overlap with others"
 
 
+def reading_problems(dashboards):
+    """What makes pictures hard to read: legends that repeat with two hosts, a part of memory that changes its color, a leak without the kernel."""
+    for panel in all_panels(dashboards["host"]):
+        is_stack = panel.get("fieldConfig", {}).get("defaults", {}).get("custom", {}).get("stacking", {}).get("mode") == "normal"
+        for target in panel.get("targets", []):
+            if panel["type"] in ("timeseries", "stat", "bargauge") and not is_stack and "{{instance}}" not in target["legendFormat"]:
+                yield f"host: {panel['title']}: with two hosts the legend {target['legendFormat']} repeats"
+    parts = {part for path in (ROOT / "core" / "sources").glob("*_memory.cpp") for part in re.findall(r'accounts\.add\w*\("(\w+)"', path.read_text())}
+    for where, title in (("host", "Where memory is"), ("fleet", "Memory by part")):
+        panel = next(panel for panel in all_panels(dashboards[where]) if panel["title"] == title and panel["type"] == "timeseries")
+        bound = {override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"] if any(found["id"] == "color" for found in override["properties"])}
+        if len(parts) < 10 or parts - bound:
+            yield f"{where}: {title}: without a color of their own: {sorted(parts - bound)}"
+    for title in ("Hosts", "Which type grows, and on how many hosts"):
+        panel = next(panel for panel in all_panels(dashboards["fleet"]) if panel["title"] == title and panel["type"] == "table")
+        if "kernel release" not in json.dumps(panel["transformations"]):
+            yield f"fleet: {title}: without the kernel release"
+
+
 def all_panels(dashboard):
     """Those of rows that are closed as well."""
     return [panel for top in dashboard["panels"] for panel in [top, *top.get("panels", [])]]
@@ -190,9 +209,9 @@ def stale():
              for name, text in made.items() if (ROOT / "dashboards" / name).read_text() != text]
     other = module.rendered(module.PROGRAM.replace("import 'mixin/mixin.libsonnet'", "(import 'mixin/mixin.libsonnet') + { _config+:: {"
         "selector: 'team=\"x\"', clusterLabels: ['dc'], runbookBase: 'https://runs.example', grafanaBase: 'https://look.example',"
-        "memoryLow: 0.17, interval: '3m', slowInterval: '20m' } }"))
+        "memoryLow: 0.17, interval: '3m', slowInterval: '8m' } }"))
     rules, alerts = other["prometheus/recording_rules.yml"], other["prometheus/alerts.yml"]
-    for words, text in {'memstat_memory_total_bytes{team="x"}': rules, "by (dc, job, instance)": rules, "interval: 20m": rules,
+    for words, text in {'memstat_memory_total_bytes{team="x"}': rules, "by (dc, job, instance)": rules, "interval: 8m": rules,
                         "interval: 3m": alerts, "https://runs.example#memstatmemorylow": alerts, "https://look.example/d/": alerts,
                         "< 0.17": alerts, "var-dc=": alerts}.items():
         if words not in text:
@@ -270,6 +289,7 @@ def main():
     dashboards = {name: json.loads((FOLDER / f"{name}.json").read_text()) for name in NAMES}
     check_self(dashboards["fleet"])
     found = [problem for name, dashboard in dashboards.items() for problem in problems(name, dashboard)]
+    found += reading_problems(dashboards)
     has_jsonnet = shutil.which("jsonnet")
     found += stale() if has_jsonnet else []
     found += provisioning_problems()

@@ -65,9 +65,17 @@ def alert_problems(rule, sections):
         yield f"{name}: uma's bucket zones fail routinely and are not left out"
 
 
+def cost_problems(group, rule):
+    """Series of every type are what is dear: one rule looks at them, at one moment, rarely."""
+    for match in re.finditer(r"(?<![\w:])memstat_type_(?:bytes|held_bytes|objects|free_objects|object_footprint_bytes)(?![\w:])(\{[^}]*\})?(\[)?", rule["expr"]):
+        name, matchers, window = rule.get("record") or rule["alert"], match.group(1) or "", match.group(2)
+        if not re.search(r'allocator="', matchers) and (window or group["interval"] == "1m" or name != "instance_allocator_type:memstat_type_bytes:large"):
+            yield f"{name}: it reads every type: {match.group()}"
+
+
 def record_problems(rule):
     name = rule["record"]
-    if not re.fullmatch(r"(job|instance)(_[a-z_]+)?:memstat_\w+:(sum|max|count|ratio|rate5m|increase1h|median30m|growth1d|seconds[14]h|growing_hosts)", name):
+    if not re.fullmatch(r"(job|instance)(_[a-z_]+)?:memstat_\w+:(sum|max|count|ratio|rate5m|increase1h|large|median30m|growth1d|seconds[14]h|growing_hosts)", name):
         yield f"{name}: not of the form level:metric:operation"
     level = name.split(":")[0]
     grouped = re.match(r"(?:sum|max|count) by \(([^)]*)\)", rule["expr"])
@@ -107,6 +115,7 @@ def problems(alerts, records, documents, runbooks):
     record_rules = [rule for _, rule in rules_of(records)]
     found = [problem for rule in alert_rules for problem in alert_problems(rule, sections)]
     found += [problem for rule in record_rules for problem in record_problems(rule)]
+    found += [problem for document in (alerts, records) for group, rule in rules_of(document) for problem in cost_problems(group, rule)]
     names = {rule["alert"] for rule in alert_rules}
     found += test_problems(names, {rule["record"] for rule in record_rules}, documents)
     return found
@@ -118,11 +127,11 @@ def check_self():
              "annotations": {"summary": "something", "description": "{{ $labels.instance }} {{ $value }}"}}
     record = {"record": "instance:memstat_type_bytes:sum", "expr": "sum by (job, instance, allocator) (memstat_type_bytes)"}
     test = {"name": "t", "alert_rule_test": [{"alertname": "Other", "exp_alerts": []}]}
-    found = "\n".join(problems({"groups": [{"rules": [alert]}]}, {"groups": [{"rules": [record]}]}, {"t.yml": {"tests": [test]}},
+    found = "\n".join(problems({"groups": [{"interval": "1m", "rules": [alert]}]}, {"groups": [{"interval": "10m", "rules": [record]}]}, {"t.yml": {"tests": [test]}},
                                "# Runbooks\n"))
     for word in ("alerts are called", "severity", "cause is", "link to a dashboard", "no `for`", "the runbook is", "has no section",
                  "summary does not name", "human units", "bucket zones", "level does not name", "there is no alert Other",
-                 "fires, does not fire", "shows its value"):
+                 "fires, does not fire", "shows its value", "reads every type"):
         if word not in found:
             raise AssertionError(f"the lint does not find: {word}\n{found}")
 

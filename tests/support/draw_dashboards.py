@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws the dashboards as pictures to look at, a development job and no test: `tests/support/draw_dashboards.py [FOLDER]`.
+"""Draws the dashboards as pictures to look at, a development job and no test: `tests/support/draw_dashboards.py [FOLDER [NAME...]]`.
 
-memstatd replays a FreeBSD and a Linux in trouble, a real Prometheus scrapes them and answers every query of every panel, and headless
-Chromium draws the answers with Grafana's own chart and formatter of units. Needs prometheus, npm, chromium and a built memstatd; the
-pictures go to build/pictures, one for each dashboard and system."""
+Three hosts with a day of history are in a real Prometheus that evaluates the shipped rules: web1, a Linux with containers, db1, one that
+leaks, and bsd1, the FreeBSD at its limits. It answers every query of every panel, and headless Chromium draws the answers with Grafana's own
+chart and formatter of units: each dashboard of each host, of two hosts at once, and of a Prometheus that knows none. Needs prometheus, npm,
+chromium and a built memstatd; the pictures go to build/pictures. NAME, such as host-leaks: only these."""
 import json
 import os
 import shutil
@@ -13,21 +14,34 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import captures  # noqa: E402
 import grafana  # noqa: E402
 import node_packages  # noqa: E402
+import pictured_hosts  # noqa: E402
 import program  # noqa: E402
-import replayed_systems  # noqa: E402
+import prometheus_server  # noqa: E402
+import shipped_rules  # noqa: E402
 
-# The dashboard of types is for one at a time.
-CHOSEN = {"FreeBSD": {"allocator": "uma", "type": "mbuf_jumbo_page"}, "Linux": {"allocator": "slab", "type": "kmalloc-1k"}}
-SECONDS = 45  # several rounds of the replay
+# What is chosen in each scene: hosts, and for the dashboard of types one of them.
+SCENES = {"containers": ("web1", "slab", "kmalloc-1k"), "leaks": ("db1", "slab", "kmalloc-1k"), "two": ("(web1|db1)", "slab", "kmalloc-1k"),
+          "FreeBSD": ("bsd1", "uma", "mbuf_jumbo_page"), "empty": (".+", "slab", "kmalloc-1k")}
+# What rules give now is older than the history, which goes on beyond now.
+CONFIG = """
+global: {{evaluation_interval: 2s}}
+storage: {{tsdb: {{out_of_order_time_window: 3h}}}}
+rule_files: {rules}
+"""
+MEMSTATD = "sources: {linux_memcg: {depth: 4}}\nlimits: [{allocator: slab, type: dentry, bytes: 512MiB}]\n"
 WIDTH = 1440
+RANGE, STEP = 6 * 3600, 300
 
 
-def answered(server, name, dashboard, system):
+def answered(server, name, dashboard, scene):
     """The panels with the answers to their queries."""
-    now = time.time()
-    variables = {**replayed_systems.variables(system), **(CHOSEN[system] if name == "type" else {})}
+    instance, allocator, kind = SCENES[scene]
+    now = time.time() // STEP * STEP
+    variables = {"cluster": ".*", "job": ".+", "instance": ".+" if name == "fleet" else instance, "allocator": allocator if name == "type" else ".+",
+                 "type": kind if name == "type" else ".+", "__rate_interval": "10m", "__range": "6h", "__interval": "5m"}
     panels = []
     for panel in grafana.opened(dashboard):
         answers = []
@@ -36,7 +50,7 @@ def answered(server, name, dashboard, system):
             if target["instant"]:
                 answers.append(server.api("query", query=expression)["result"])
             else:
-                answers.append(server.api("query_range", query=expression, start=now - 40, end=now, step=1)["result"])
+                answers.append(server.api("query_range", query=expression, start=now - RANGE, end=now, step=STEP)["result"])
         panels.append({**panel, "answers": answers} if answers else panel)
     return {"title": dashboard["title"], "panels": panels}
 
@@ -49,13 +63,36 @@ def draw(packages, chromium, dashboard, path):
                    "</script><script src=bundle.js></script>")
     height = 30 * max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in dashboard["panels"]) + 20
     subprocess.run([chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={WIDTH},{height}",
-                    f"--user-data-dir={packages}/profile", f"--screenshot={path}", f"file://{page}"],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
-    print(path)
+                    f"--screenshot={path}", page], check=True, stderr=subprocess.DEVNULL)
+    print(path, flush=True)
+
+
+def hosts(folder):
+    """{name: [(seconds before now, page)]}."""
+    config = os.path.join(folder, "memstatd.yaml")
+    captures.write_file(config, MEMSTATD)
+    at = [hours * pictured_hosts.HOUR for hours in pictured_hosts.HOURS]
+    found = {}
+    for name, is_leaking in (("web1", False), ("db1", True)):
+        capture = pictured_hosts.linux(os.path.join(folder, name), is_leaking)
+        found[name] = list(zip(at, pictured_hosts.pages(capture, config, len(at))))
+    first, second, third = pictured_hosts.pages(captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"], config, 3)
+    found["bsd1"] = list(zip(at, (first, first, second, second, third)))
+    return found
+
+
+def pictures(folder, scenes):
+    """[(dashboard, scene, what to draw)] of a Prometheus with the hosts, or without any."""
+    with prometheus_server.prometheus(folder, None, config=CONFIG.format(rules=shipped_rules.write(folder, 0.1))) as server:
+        if "leaks" in scenes:
+            program.wait_until(lambda: len(server.query('ALERTS{alertstate="firing",instance="db1"}')) > 5, server.log, 200)
+        for name, dashboard in grafana.dashboards().items():
+            for scene in scenes:
+                yield name, scene, answered(server, name, dashboard, scene)
 
 
 def main():
-    folder = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(program.SOURCE_DIR, "build", "pictures"))
+    folder = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(node_packages.PLACE, "..", "pictures"))
     os.makedirs(folder, exist_ok=True)
     chromium = shutil.which("chromium")
     if not chromium:
@@ -64,12 +101,15 @@ def main():
     packages = node_packages.installed("pictures")
     subprocess.run(["node_modules/.bin/esbuild", "page.js", "--bundle", "--minify", "--outfile=bundle.js",
                     '--define:process.env.NODE_ENV="production"'], cwd=packages, check=True, stderr=subprocess.DEVNULL)
-    with replayed_systems.scraped() as server:
-        time.sleep(SECONDS)
-        pictures = {(name, system): answered(server, name, dashboard, system) for name, dashboard in grafana.dashboards().items()
-                    for system in replayed_systems.SYSTEMS}
-    for (name, system), dashboard in pictures.items():
-        draw(packages, chromium, dashboard, os.path.join(folder, f"{name}-{system}.png"))
+    drawn = []
+    with program.temporary_folder() as data, program.temporary_folder() as nothing:
+        pictured_hosts.store(data, hosts(data))
+        drawn += pictures(data, [scene for scene in SCENES if scene != "empty"])
+        drawn += pictures(nothing, ["empty"])
+    for name, scene, dashboard in drawn:
+        # All hosts are the same picture in each scene.
+        if (name != "fleet" or scene in ("two", "empty")) and (len(sys.argv) < 3 or f"{name}-{scene}" in sys.argv[2:]):
+            draw(packages, chromium, dashboard, os.path.join(folder, f"{name}-{scene}.png"))
     return 0
 
 

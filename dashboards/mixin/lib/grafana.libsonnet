@@ -25,6 +25,16 @@ function(config) {
   local matchers(list) = std.join(',', [part for part in [config.selector] + list if part != '']),
   local fleetMatchers = matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job']]),
   local hostMatchers = matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job', 'instance']]),
+  // What programs have is blue, what the kernel has in warm colors, what is free green: the same part always in the same.
+  partColors:: {
+    anonymous: 'blue', page_cache: 'light-blue', shared: 'semi-dark-blue', buffers: 'super-light-blue', swap_cache: 'dark-blue', detached: 'super-light-green',
+    active: 'blue', inactive: 'light-blue', laundry: 'semi-dark-blue', cache: 'super-light-blue', unswappable: 'super-light-green', user_wired: 'dark-blue',
+    slab_unreclaimable: 'red', slab_reclaimable: 'light-orange', kernel_misc: 'super-light-orange', vmalloc: 'orange', percpu: 'dark-orange', per_cpu_pages: 'light-purple',
+    kernel_stacks: 'yellow', page_tables: 'purple', secondary_page_tables: 'dark-purple', memory_map: 'super-light-yellow', sockets: 'light-red', tracing: 'super-light-red',
+    zswap: 'light-yellow', zsmalloc: 'dark-yellow', bounce: 'semi-dark-orange', writeback_copies: 'semi-dark-yellow', gpu: 'light-green', cma: 'dark-green',
+    hugetlb: 'semi-dark-purple', balloon: 'super-light-purple', hardware_corrupted: 'semi-dark-red', kmem: 'red', wired_other: 'orange', pv_entries: 'yellow',
+    set_aside: 'semi-dark-green', 'in no account': 'dark-red', free: 'green',
+  },
   // Variables of hosts, from left to right.
   hostVariables:: cluster + ['job', 'instance'],
   fleetMatchers:: fleetMatchers,
@@ -59,6 +69,8 @@ function(config) {
     type: 'value',
     options: { [std.toString(list[i][0])]: { text: list[i][1], color: list[i][2], index: i } for i in std.range(0, std.length(list) - 1) },
   }],
+  // That nothing failed must not be read where nothing is known.
+  local reason(empty) = if std.strReplace(empty, 'scraped', '') != empty then empty else empty + ' (or no host is scraped)',
   local defaults(panel) = {
     unit: panel.unit,
     mappings: mappings(get(panel, 'mappings', [])),
@@ -77,7 +89,7 @@ function(config) {
     else if panel.kind == 'heatmap' then { hideFrom: { legend: false, tooltip: false, viz: false }, scaleDistribution: { type: 'linear' } }
     else if isTable(panel) then { align: 'auto', cellOptions: { type: 'auto' }, inspect: false, filterable: true }
     else {},
-  } + (if std.objectHas(panel, 'empty') then { noValue: panel.empty } else {})
+  } + (if std.objectHas(panel, 'empty') then { noValue: reason(panel.empty) } else {})
                           + { [key]: panel[key] for key in ['min', 'max', 'decimals'] if std.objectHas(panel, key) },
 
   local reduce = { calcs: ['lastNotNull'], fields: '', values: false },

@@ -8,6 +8,14 @@ import "uplot/dist/uPlot.min.css";
 
 const palette = ["#73BF69", "#F2CC0C", "#8AB8FF", "#FF780A", "#F2495C", "#5794F2", "#B877D9", "#FADE2A", "#56A64B", "#E0B400",
                  "#3274D9", "#FF7383", "#A352CC", "#37872D", "#FA6400", "#C4162A", "#1F60C4", "#8F3BB8", "#96D98D", "#FFEE52"];
+// Grafana's names of colors.
+const named = {
+  blue: "#5794F2", "light-blue": "#8AB8FF", "super-light-blue": "#C0D8FF", "semi-dark-blue": "#3274D9", "dark-blue": "#1F60C4",
+  red: "#F2495C", "light-red": "#FF7383", "super-light-red": "#FFA6B0", "semi-dark-red": "#E02F44", "dark-red": "#C4162A",
+  orange: "#FF9830", "light-orange": "#FFB357", "super-light-orange": "#FFCB7D", "semi-dark-orange": "#FF780A", "dark-orange": "#FA6400",
+  yellow: "#FADE2A", "light-yellow": "#FFEE52", "super-light-yellow": "#FFF899", "semi-dark-yellow": "#F2CC0C", "dark-yellow": "#E0B400",
+  green: "#73BF69", "light-green": "#96D98D", "super-light-green": "#C8F2C2", "semi-dark-green": "#56A64B", "dark-green": "#37872D",
+  purple: "#B877D9", "light-purple": "#CA95E5", "super-light-purple": "#DEB6F2", "semi-dark-purple": "#A352CC", "dark-purple": "#8F3BB8" };
 const cell = { width: 60, height: 30 };
 
 const format = (unit, value, decimals) => formattedValueToString(getValueFormat(unit)(value, decimals));
@@ -27,7 +35,14 @@ function element(tag, style, text, parent) {
 function colorFor(defaults, value) {
   let color = "#CCCCDC";
   for (const step of defaults.thresholds.steps) if (step.value === null || value >= step.value) color = step.color;
-  return color === "text" ? "#CCCCDC" : color;
+  return color === "text" ? "#CCCCDC" : named[color] ?? color;
+}
+
+/// The color of a series: the one that is bound to its name, or the next of the palette.
+function strokeOf(panel, series, index) {
+  const bound = panel.fieldConfig.overrides.find((override) => override.matcher.options === series.name)
+    ?.properties.find((property) => property.id === "color")?.value.fixedColor;
+  return bound ? named[bound] ?? bound : palette[index % palette.length];
 }
 
 function shown(defaults, value) {
@@ -52,7 +67,8 @@ function lines(panel, body, width, height) {
   const isRight = panel.options.legend.placement === "right";
   const legendHeight = isRight ? 0 : Math.min(20 * all.length, height * 0.45);
   const columns = all.map((series) => times.map((time) => series.points.get(time) ?? null));
-  const lines = new Set(panel.fieldConfig.overrides.map((override) => override.matcher.options));
+  const lines = new Set(panel.fieldConfig.overrides.filter((override) => override.properties.some((property) => property.id === "custom.stacking"))
+    .map((override) => override.matcher.options));
   let drawn = columns;
   if (isStacked) {
     const sums = times.map(() => 0);
@@ -65,9 +81,9 @@ function lines(panel, body, width, height) {
     axes: [{ stroke: "#9aa", grid: { stroke: "#333", width: 1 } },
            { stroke: "#9aa", size: 95, grid: { stroke: "#333", width: 1 }, values: (_, ticks) => ticks.map((tick) => format(defaults.unit, tick)) }],
     series: [{}, ...all.map((series, index) => ({
-      label: series.name, stroke: palette[index % palette.length], width: 1, points: { show: false },
+      label: series.name, stroke: strokeOf(panel, series, index), width: 1, points: { show: false },
       dash: lines.has(series.name) ? [10, 10] : undefined,
-      fill: isStacked && !lines.has(series.name) ? palette[index % palette.length] + "99" : undefined }))],
+      fill: isStacked && !lines.has(series.name) ? strokeOf(panel, series, index) + "99" : undefined }))],
     bands: isStacked ? all.map((_, index) => ({ series: [index + 1, index], })).filter((band) => band.series[1] > 0) : undefined,
   };
   const chart = element("div", isRight ? { float: "left" } : {}, undefined, body);
@@ -76,7 +92,7 @@ function lines(panel, body, width, height) {
   all.map((series, index) => ({ series, index })).sort((a, b) => (lastOf(b.series) ?? 0) - (lastOf(a.series) ?? 0))
     .forEach(({ series, index }) => {
       const row = element("div", { display: "flex", height: "20px", gap: "6px", whiteSpace: "nowrap" }, undefined, legend);
-      element("span", { background: palette[index % palette.length], width: "12px", height: "4px", marginTop: "7px", flex: "none" }, undefined, row);
+      element("span", { background: strokeOf(panel, series, index), width: "12px", height: "4px", marginTop: "7px", flex: "none" }, undefined, row);
       element("span", { overflow: "hidden", flex: "1" }, series.name, row);
       element("span", { flex: "none" }, shown(defaults, lastOf(series)), row);
     });
@@ -88,7 +104,7 @@ function stats(panel, body, width, height) {
     const value = lastOf(series);
     const mapping = panel.fieldConfig.defaults.mappings?.[0]?.options?.[String(value)];
     const box = element("div", { textAlign: "center", height: `${height / all.length}px` }, undefined, body);
-    element("div", { color: mapping?.color ?? colorFor(panel.fieldConfig.defaults, value), fontWeight: "500",
+    element("div", { color: named[mapping?.color] ?? mapping?.color ?? colorFor(panel.fieldConfig.defaults, value), fontWeight: "500",
                      fontSize: `${Math.min(40, height / all.length / 2, width / 6)}px` }, shown(panel.fieldConfig.defaults, value), box);
     if (all.length > 1) element("div", { fontSize: "12px", color: "#9aa" }, series.name, box);
   }
@@ -110,24 +126,29 @@ function bars(panel, body, width, height) {
 
 function table(panel, body) {
   const organize = panel.transformations.find((step) => step.id === "organize").options;
-  const keys = Object.keys(organize.indexByName);
-  const rows = new Map();
+  const keys = Object.keys(organize.indexByName).sort((a, b) => organize.indexByName[a] - organize.indexByName[b]);
+  const rows = [];
   for (const series of seriesOf(panel)) {
     const { __name__, ...labels } = series.labels;
-    const key = JSON.stringify(labels);
     const valueKey = panel.targets.length === 1 ? "Value" : `Value #${panel.targets[series.target].refId}`;
-    rows.set(key, { ...rows.get(key), ...labels, [valueKey]: lastOf(series) });
+    // As Grafana merges tables: rows that agree in what both have are one.
+    const same = rows.find((row) => !(valueKey in row) && Object.entries(labels).every(([key, value]) => !(key in row) || row[key] === value));
+    if (same) Object.assign(same, labels, { [valueKey]: lastOf(series) });
+    else rows.push({ ...labels, [valueKey]: lastOf(series) });
   }
+  const { displayName, desc } = panel.options.sortBy[0];
+  const by = keys.find((key) => organize.renameByName[key] === displayName);
+  rows.sort((a, b) => (desc ? -1 : 1) * (a[by] === b[by] ? 0 : a[by] === undefined || a[by] < b[by] ? -1 : 1));
   const made = element("table", { width: "100%", fontSize: "12px", textAlign: "left" }, undefined, body);
   const head = element("tr", {}, undefined, made);
   for (const key of keys) element("th", { color: "#8AB8FF" }, organize.renameByName[key], head);
-  for (const row of [...rows.values()].slice(0, 30)) {
+  for (const row of rows.slice(0, 30)) {
     const line = element("tr", {}, undefined, made);
     for (const key of keys) {
       const over = panel.fieldConfig.overrides.filter((override) => override.matcher.options === organize.renameByName[key]);
       const unit = over.flatMap((o) => o.properties).find((property) => property.id === "unit")?.value ?? panel.fieldConfig.defaults.unit;
       const mapped = over.flatMap((o) => o.properties).find((property) => property.id === "mappings")?.value[0].options[String(row[key])];
-      element("td", { color: mapped?.color }, mapped ? mapped.text : typeof row[key] === "number" ? format(unit, row[key]) : row[key] ?? "", line);
+      element("td", { color: named[mapped?.color] ?? mapped?.color }, mapped ? mapped.text : typeof row[key] === "number" ? format(unit, row[key]) : row[key] ?? "", line);
     }
   }
 }
@@ -170,7 +191,7 @@ function states(panel, body, width, height) {
     element("span", { width: "200px", overflow: "hidden" }, series.name, row);
     for (const time of times) {
       const mapped = panel.fieldConfig.defaults.mappings[0].options[String(series.points.get(time))];
-      element("span", { flex: "1", background: mapped?.color ?? "#222", height: "80%" }, undefined, row);
+      element("span", { flex: "1", background: named[mapped?.color] ?? mapped?.color ?? "#222", height: "80%" }, undefined, row);
     }
   }
 }

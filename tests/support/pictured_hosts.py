@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Hosts with a day of history, for pictures of the dashboards. The captures have a few polls, hours apart: memstatd shows the page of each,
+and what lies between two pages is drawn straight. Prometheus gets it as blocks, and its own range queries make the recorded series of it."""
+import datetime
+import os
+import re
+import subprocess
+import time
+
+import captures
+import dying_capture
+import edited_capture
+import program
+import prometheus_server
+import yaml
+
+MINUTE, HOUR = 60, 3600
+AHEAD = 40 * MINUTE  # the history goes on for a while, so that rules which are computed now find it
+# When the polls of a capture were, in hours before now.
+HOURS = (30, 6, 3, 1, 0)
+BASE = "linux-7.2-2cpu"
+GROUPS = {"/kubepods.slice": (0.62, None), "/kubepods.slice/kubepods-burstable.slice": (0.45, None),
+          "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0f1e2d3c.slice": (0.30, 2 << 30),
+          "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod7a6b5c4d.slice": (0.12, 1 << 30),
+          "/kubepods.slice/kubepods-besteffort.slice": (0.14, None), "/system.slice": (0.10, None), "/user.slice": (0.04, None)}
+GROUP = "fs/sys/fs/cgroup/g1/"
+
+
+def kilobytes(gib):
+    return int(gib * 1024 * 1024)
+
+
+def grown_group(first, share, limit, part, is_leaking):
+    """Files of a control group that has this share of 6 GiB, and at the end half as much again of kernel memory if it leaks."""
+    kernel = int(share * 2**30 * (0.3 + (part if is_leaking else 0.05 * part)))
+    anonymous = int(share * 4 * 2**30)
+    stat = edited_capture.with_numbers(first[GROUP + "memory.stat"], {
+        "anon": anonymous, "file": int(share * 2**30), "kernel": kernel, "slab_reclaimable": int(kernel * 0.6), "slab_unreclaimable": int(kernel * 0.3),
+        "slab": int(kernel * 0.9), "pagetables": int(kernel * 0.05)})
+    current = anonymous + int(share * 2**30) + kernel
+    hits = {"max": int(40000 * part), "oom": int(2 * part), "oom_kill": int(2 * part)} if limit else {}
+    return {"memory.stat": stat, "memory.current": b"%d\n" % min(current, limit or current), "memory.max": b"%d\n" % limit if limit else b"max\n",
+            "memory.events": edited_capture.with_numbers(first[GROUP + "memory.events"], hits)}
+
+
+def linux_polls(is_leaking):
+    """Files of each poll of a Linux of 16 GiB with containers; if it leaks, one slab cache of it takes the memory."""
+    files = captures.read_fixture(captures.fixtures()[BASE])
+    first = {path.partition("/")[2]: content for path, content in files.items()
+             if re.match(r"000000/fs/(proc/|sys/devices/system/node/|sys/fs/cgroup/|sys/kernel/mm/)", path)}
+    for hours in HOURS:
+        part = 1 - hours / HOURS[0]  # from 0 to 1
+        leaked = (2 * part + (6.2 * (1 - hours / 6) if hours <= 6 else 0)) if is_leaking else 0
+        available = 9.5 - leaked
+        poll = {path: content for path, content in first.items() if not path.startswith(GROUP)}
+        for group, (share, limit) in GROUPS.items():
+            below = sum(other.startswith(group + "/") for other in GROUPS)
+            for name, content in {**{path[len(GROUP):]: text for path, text in first.items() if path.startswith(GROUP)},
+                                  **grown_group(first, share, limit, part, is_leaking),
+                                  "cgroup.subtree_control": b"memory\n" if below else b"", "cgroup.stat": b"nr_descendants %d\nnr_dying_descendants 0\n" % below}.items():
+                poll[f"fs/sys/fs/cgroup{group}/{name}"] = content
+        slab = 0.5 + leaked
+        poll["fs/proc/meminfo"] = dying_capture.with_kilobytes(first["fs/proc/meminfo"], {
+            "MemTotal": kilobytes(16), "MemFree": kilobytes(max(available - 6, 0.15)), "MemAvailable": kilobytes(available), "Cached": kilobytes(min(6, available)),
+            "Buffers": kilobytes(0.2), "AnonPages": kilobytes(4.6), "Shmem": kilobytes(0.3), "KReclaimable": kilobytes(0.8), "SReclaimable": kilobytes(0.8),
+            "SUnreclaim": kilobytes(slab), "Slab": kilobytes(slab + 0.8), "PageTables": kilobytes(0.06), "KernelStack": 18000, "VmallocUsed": 64000, "Percpu": 24000,
+            "SwapTotal": 0})
+        cache = edited_capture.with_larger_cache(first["fs/proc/slabinfo"], "kmalloc-1k", 400 + int(leaked * 2**30 / 16384))
+        poll["fs/proc/slabinfo"] = edited_capture.with_larger_cache(cache, "dentry", 20000)
+        short = 1 if is_leaking and hours == 0 else 0
+        poll["fs/proc/vmstat"] = edited_capture.with_numbers(first["fs/proc/vmstat"], {
+            "oom_kill": 3 * short, "allocstall_normal": 90000 * short, "compact_stall": 4000 * short, "compact_fail": 1500 * short,
+            "pgscan_direct": 400000 * short, "pgsteal_direct": 250000 * short, "pgscan_kswapd": int(2e6 * part), "pgsteal_kswapd": int(1.7e6 * part)})
+        poll["fs/proc/pressure/memory"] = edited_capture.pressure(int(part * 4e7 + short * 9e8), int(part * 1e7 + short * 4e8))
+        yield {**poll, **edited_capture.integrity(0, 0, 0, 0, 20 + 170 * short)}
+
+
+def write(folder, polls, manifest):
+    """Writes a capture of these polls, as far apart as HOURS says."""
+    for index, (hours, poll) in enumerate(zip(HOURS, polls)):
+        for path, content in poll.items():
+            if not isinstance(content, str):
+                captures.write_file(os.path.join(folder, f"{index:06d}", path), content)
+        moment = datetime.datetime(2026, 11, 20, 15, 20) - datetime.timedelta(hours=hours)
+        captures.write_file(os.path.join(folder, f"{index:06d}", "poll.yaml"),
+                            f"label: poll {index}\nrealtime: {moment:%Y-%m-%dT%H:%M:%SZ}\nmonotonic_ns: {(50 - hours) * HOUR * 10**9}\n")
+    captures.write_file(os.path.join(folder, "manifest.yaml"), manifest)
+    return folder
+
+
+def linux(folder, is_leaking):
+    manifest = captures.read_fixture(captures.fixtures()[BASE])["manifest.yaml"].decode().partition("edits:")[0]
+    return write(folder, linux_polls(is_leaking), manifest + "edits: All polls are made by hand from the captured one, for pictures.\n")
+
+
+def pages(capture, config, count):
+    """The page after each poll, as {series: value}."""
+    for polls in range(1, count + 1):
+        done = subprocess.run([program.MEMSTATD, "--config", config, "--replay", capture, "--polls", str(polls), "--once", "--tier", "default"], check=True,
+                              capture_output=True, text=True, timeout=600)
+        yield {name: float(value) for name, value in re.findall(r"^(\w+(?:\{.*\})?) (\S+)$", done.stdout, re.MULTILINE)}
+
+
+def history(host, at, now):
+    """OpenMetrics lines of a host whose pages are `at` these seconds before now: [(seconds, page)]. It goes on as it went at last."""
+    metrics = {name: name.partition("{") for name in dict.fromkeys(name for _, page in at for name in page)}
+    (earlier, before_last), (_, last) = at[-2:]
+    ahead = {name: value + (value - before_last.get(name, value)) * AHEAD / max(earlier, 1) for name, value in last.items()}
+    at = [*at, (-AHEAD, ahead)]
+    for name, (metric, _, labels) in metrics.items():
+        head = f'{metric}{{job="memstatd",instance="{host}"' + ("," + labels if labels else "}")
+        for (before, first), (after, second) in zip(at, at[1:]):
+            if name not in first or name not in second:
+                continue
+            for back in range(before, after, -(2 * MINUTE if before <= 7 * HOUR else 10 * MINUTE)):
+                part = (before - back) / (before - after)
+                value = first[name] + part * (second[name] - first[name])
+                yield f"{head} {now - back if re.search('(poll|success)_timestamp', metric) else value:.10g} {now - back}\n"
+    for back in range(7 * HOUR, -AHEAD, -2 * MINUTE):
+        for name, value in (("up", 1), ("scrape_duration_seconds", 0.004), ("scrape_samples_scraped", len(metrics))):
+            yield f'{name}{{job="memstatd",instance="{host}"}} {value} {now - back}\n'
+
+
+def blocks(folder, lines):
+    captures.write_file(os.path.join(folder, "history"), "".join(lines) + "# EOF\n")
+    subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=72h", "--quiet", "openmetrics", os.path.join(folder, "history"), os.path.join(folder, "data")],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def record(folder, rules, start, end, step):
+    """What rules would have recorded. Those that look at the results of others come after them."""
+    names = {rule["record"] for rule in rules}
+    path = os.path.join(folder, "rules.yml")
+    while rules:
+        first = [rule for rule in rules if not any(name in rule["expr"] for name in names)]
+        captures.write_file(path, yaml.safe_dump({"groups": [{"name": "pictures", "rules": first}]}))
+        with prometheus_server.prometheus(folder, None, config="global: {}\n") as server:
+            subprocess.run(["promtool", "tsdb", "create-blocks-from", "rules", f"--url=http://{server.address}", f"--start={start}", f"--end={end}", f"--eval-interval={step}s",
+                            "--output-dir=" + os.path.join(folder, "data"), path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        rules = [rule for rule in rules if rule not in first]
+        names -= {rule["record"] for rule in first}
+
+
+def store(folder, hosts):
+    """Fills the data of a Prometheus in `folder` with the history of hosts: {name: [(seconds before now, page)]}."""
+    now = int(time.time()) // MINUTE * MINUTE
+    os.makedirs(os.path.join(folder, "data"), exist_ok=True)
+    blocks(folder, (line for host, at in hosts.items() for line in history(host, at, now)))
+    with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "recording_rules.yml"), encoding="utf-8") as file:
+        groups = {group["name"]: group["rules"] for group in yaml.safe_load(file)["groups"]}
+    for group, hours, step in (("memstat-host", 29, 5 * MINUTE), ("memstat-slow", 28, 10 * MINUTE), ("memstat-fleet", 6, 10 * MINUTE)):
+        record(folder, groups[group], now - hours * HOUR, now + AHEAD, step)
