@@ -205,7 +205,7 @@ class EveryCapturedKernel(unittest.TestCase):
                     self.assertEqual(list(document.families.items()), list(first[1].items()))
                     self.assertEqual(document.native, {"memstat_source_read_seconds", "memstat_poll_duration_seconds"}
                                      if form == "protobuf" else set())
-                self.assertGreater(len(first[0]), 100)
+                self.assertGreater(len(first[0]), 40)  # the smallest, of a few files only, has 48
 
 
 class UnderPolls(unittest.TestCase):

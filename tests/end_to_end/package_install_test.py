@@ -67,6 +67,7 @@ class Places(InFolder):
             wanted[f"usr/{LIBDIR}/cmake/memstat/memstat-{name}.cmake"] = "644"
         for part in ("memstatd", "libmemstat3", "libmemstat-dev", "libcpc1", "libcpc-dev", "memstatd-dashboards"):
             wanted[f"usr/share/doc/{part}/copyright"] = "644"
+        wanted["usr/share/doc/memstatd/copyright.uplot"] = "644"  # of the charts, which are in the program
         for manual in ("core/man/memstat.3", "core/man/cpc.3", "daemon/man/memstatd.8", "daemon/man/memstatctl.8",
                        "config/man/memstatd.yaml.5", "daemon/man/memstatd-metrics.7", "daemon/man/memstatd-sources.7"):
             if os.path.exists(os.path.join(program.SOURCE_DIR, manual)):
