@@ -14,7 +14,8 @@
 
 namespace memstat {
 
-/// One source with the bytes and the state that it keeps from poll to poll. Thread safety: handed from one thread to another, whole.
+/// One source with the bytes and the state that it keeps from poll to poll. Thread safety: handed from one thread to
+/// another, whole.
 struct SourceReader {
   /// With the defaults of the source's options; of patterns, none.
   explicit SourceReader(const SourceDescriptor& source) : descriptor(&source), state(source.steps.make_state()) {

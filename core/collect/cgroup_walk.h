@@ -47,11 +47,11 @@ struct ControlGroupState {
 };
 
 /// Reads all groups within the bounds, level by level, in each level by name, into `bundle`, for FileBundleReader. First
-/// comes a record with the path of the hierarchy's root and "1\n" or "2\n", its version; then the files, group by group, with
-/// their paths below that root ("/user.slice/memory.current"); at last, as a sign that nothing is missing, a record without
-/// name with the number of groups left out ("0\n"). A group that goes away meanwhile is passed over; one that may not be read
-/// is left out, and counted. Errors: kNotPresent where no hierarchy has the memory controller, and those of KernelView, when
-/// the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
+/// comes a record with the path of the hierarchy's root and "1\n" or "2\n", its version; then the files, group by group,
+/// with their paths below that root ("/user.slice/memory.current"); at last, as a sign that nothing is missing, a record
+/// without name with the number of groups left out ("0\n"). A group that goes away meanwhile is passed over; one that may
+/// not be read is left out, and counted. Errors: kNotPresent where no hierarchy has the memory controller, and those of
+/// KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle);
 

@@ -25,7 +25,7 @@ constexpr std::string_view kSizeCount = "vm.malloc.zone_count";
 
 // Parts of RawBytes.
 constexpr std::size_t kStreamPart = 0;
-constexpr std::size_t kSizesPart = 1;    // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
+constexpr std::size_t kSizesPart = 1;  // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
 
 constexpr std::size_t kLongestName = 31;
 constexpr std::size_t kCheckTurns = 16;  // parses after which every record's unused slots were looked at again

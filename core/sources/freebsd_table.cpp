@@ -281,7 +281,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 /// What the source keeps from read to read.
 struct State final : ReaderState {
   SysctlList list;  ///< Sysctls to read; empty: not known yet.
-  Buffer scratch;  ///< One sysctl.
+  Buffer scratch;   ///< One sysctl.
 };
 
 Result<void> find_sysctls(KernelView& view, State& state) {

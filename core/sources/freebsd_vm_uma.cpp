@@ -314,8 +314,8 @@ Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_seconda
   return {};
 }
 
-/// Plans which leaves of which nodes are read for which types, in the order of vm.zone_stats, so that types of one name are in
-/// the roster's order. No plan is left on an error.
+/// Plans which leaves of which nodes are read for which types, in the order of vm.zone_stats, so that types of one name are
+/// in the roster's order. No plan is left on an error.
 Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::string_view bytes, State& state) {
   state.plan.clear();
   std::vector<std::string> sysctls;

@@ -66,8 +66,7 @@ inline SourceDescriptor fake_contributor() {
           .fields = FieldMask(Field::kFailures),
           .cpu_fields = {},
           .notes = {},
-          .steps =
-              source_steps<ReaderState, open_nothing, read_fake<kFakeContributorFile>, parse_fake<Field::kFailures>>()};
+          .steps = source_steps<ReaderState, open_nothing, read_fake<kFakeContributorFile>, parse_fake<Field::kFailures>>()};
 }
 
 /// Both, in alphabetical order. Thread safety: a plain value that must not move while somebody has `all`.

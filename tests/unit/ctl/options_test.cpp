@@ -40,7 +40,8 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
         << "only these take arguments";
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
-  EXPECT_EQ(command_names(" or "), "malloc, zones, mbufs, types, limits, diff, process, node, resident, counters or completion");
+  EXPECT_EQ(command_names(" or "),
+            "malloc, zones, mbufs, types, limits, diff, process, node, resident, counters or completion");
 }
 
 TEST(CtlOptions, AreTakenAsTheyAreGiven) {

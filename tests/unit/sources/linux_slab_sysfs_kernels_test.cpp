@@ -223,7 +223,7 @@ constexpr const char* kAllFiles[] = {"slabs", "total_objects", "partial", "cpu_s
 /// With lists of partial slabs so long that walking them would tell: what is read is only what does not walk them. What it
 /// costs is printed and not tested, since others use this machine.
 TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
-  constexpr std::size_t kSlabs = 20'000;  // 80 MB
+  constexpr std::size_t kSlabs = 20'000;        // 80 MB
   reader_.state = source().steps.make_state();  // so that counting gets into the plan
   reader_.state->options = {{.number = 1}, {.number = 10'000'000}};
   read_again(*view_);

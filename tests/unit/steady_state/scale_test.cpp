@@ -143,8 +143,7 @@ struct Weighed {
   explicit Weighed(const SyntheticOptions& options) : scaled("freebsd_malloc", options) {
     scaled.machine.poll = 1;
     SourceReader& reader = scaled.reader;
-    const bool is_parsed =
-        read_source(reader, scaled.machine).has_value() && parse_source(reader).has_value();
+    const bool is_parsed = read_source(reader, scaled.machine).has_value() && parse_source(reader).has_value();
     EXPECT_TRUE(is_parsed);
     const SourceDescriptor& source = *reader.descriptor;
     bytes = growth_of([&] {
@@ -186,8 +185,7 @@ TEST(ScaleMemory, OfAPollIsNotWhatTheStagingTakes) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
   Scaled scaled("freebsd_malloc", {.types = 100, .cpus = 4096});
   ASSERT_TRUE(read_source(scaled.reader, scaled.machine));
-  const std::int64_t staged =
-      growth_of([&] { EXPECT_TRUE(parse_source(scaled.reader)); });
+  const std::int64_t staged = growth_of([&] { EXPECT_TRUE(parse_source(scaled.reader)); });
   EXPECT_LT(staged, 100 * 1000) << "figures of CPUs stay in the stream of " << scaled.reader.raw.parts[0].size() << " bytes";
 }
 
