@@ -9,13 +9,6 @@
 namespace memstat {
 namespace {
 
-Error client_error(std::string detail) {
-  Error error;
-  error.code = ErrorCode::kData;
-  error.detail = std::move(detail);
-  return error;
-}
-
 /// The number, when it is in the range.
 Result<std::uint64_t> number_of(std::string_view key, std::string_view text, std::uint64_t least, std::uint64_t most) {
   const auto number = parse_u64(text);

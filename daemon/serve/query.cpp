@@ -7,7 +7,6 @@
 #include "daemon/http/rules.h"
 
 namespace memstat {
-namespace {
 
 Error client_error(std::string detail) {
   Error error;
@@ -15,8 +14,6 @@ Error client_error(std::string detail) {
   error.detail = std::move(detail);
   return error;
 }
-
-}  // namespace
 
 std::string shown_to_client(std::string_view text) {
   constexpr std::size_t kMost = 60;

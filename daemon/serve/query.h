@@ -24,6 +24,9 @@ struct PageRequest {
 /// `detail` for a client at the first broken escape.
 Result<void> for_each_parameter(std::string_view query, const std::function<void(std::string_view, std::string&&)>& take);
 
+/// kData with words for the client, which are answered with status 400.
+Error client_error(std::string detail);
+
 /// What a client sent, in quotes, short enough to be said back.
 std::string shown_to_client(std::string_view text);
 
