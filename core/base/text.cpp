@@ -104,6 +104,14 @@ bool next_line(std::string_view& rest, std::string_view& line) {
   return true;
 }
 
+bool next_name(std::string_view& rest, std::string_view& name) {
+  const std::size_t end = rest.find('\0');
+  if (end == std::string_view::npos) return false;
+  name = rest.substr(0, end);
+  rest.remove_prefix(end + 1);
+  return true;
+}
+
 bool next_word(std::string_view& rest, std::string_view& word) {
   std::size_t begin = 0;
   while (begin < rest.size() && is_blank(rest[begin])) ++begin;

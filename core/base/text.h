@@ -30,6 +30,10 @@ bool next_line(std::string_view& rest, std::string_view& line);
 /// Cuts the next run of non-blank characters off `rest` (blanks are space and tab). False when only blanks are left.
 bool next_word(std::string_view& rest, std::string_view& word);
 
+/// Cuts the next name off `rest`, a list of names that each end with a NUL, as KernelView::list_folders makes it. False when
+/// none is left.
+bool next_name(std::string_view& rest, std::string_view& name);
+
 /// `text` without blanks and line ends on both sides.
 std::string_view trim(std::string_view text);
 

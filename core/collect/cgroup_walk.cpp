@@ -71,11 +71,9 @@ Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
   // Version 1 together with other controllers ("cpu,memory"), or a capture of groups of version 2 without the root's files.
   if (auto listed = view.list_folders(kControlGroupFolder, state.folders); !listed) return listed;
   std::string_view rest = state.folders.view();
-  for (std::size_t end = rest.find('\0'); end != std::string_view::npos; end = rest.find('\0')) {
+  for (std::string_view name; next_name(rest, name);) {
     FixedPath folder;
-    const bool fits = folder.assign(kControlGroupFolder) && folder.append_component(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-    if (!fits) continue;
+    if (!folder.assign(kControlGroupFolder) || !folder.append_component(name)) continue;
     is_it = is_there(view, folder.view(), kPresence1, scratch);
     if (!is_it) return is_it.error();
     if (*is_it) return found(view, folder.view(), true, state);
@@ -230,10 +228,7 @@ class Walk {
     std::vector<std::string_view>& names = state_.names;
     names.clear();
     std::string_view rest = folders.view();
-    for (std::size_t end = rest.find('\0'); end != std::string_view::npos; end = rest.find('\0')) {
-      names.push_back(rest.substr(0, end));
-      rest.remove_prefix(end + 1);
-    }
+    for (std::string_view name; next_name(rest, name);) names.push_back(name);
     std::sort(names.begin(), names.end());
     Buffer& queue = state_.queue;
     const std::size_t queued = std::min(names.size(), kMostVisits - visit_count_);

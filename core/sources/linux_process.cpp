@@ -160,9 +160,7 @@ class Reader {
     if (auto result = view_.list_folders(kFolder, state_.names); !result) return result;
     std::string_view rest = state_.names.view();
     std::uint64_t left = number_of(state_, kMostProcesses);
-    while (!rest.empty()) {
-      const std::string_view process = rest.substr(0, rest.find('\0'));
-      rest.remove_prefix(std::min(process.size() + 1, rest.size()));
+    for (std::string_view process; next_name(rest, process);) {
       if (!is_process(process) || process == own) continue;
       if (left == 0) {
         ++left_out;

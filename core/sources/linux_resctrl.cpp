@@ -95,15 +95,6 @@ constexpr SourceOption kOptions[] = {{.name = "max_groups",
                                               "value costs the kernel a call to a CPU of its domain)"}};
 constexpr std::size_t kMaxGroups = 0;
 
-/// Takes the next name off a list of names that each end with a NUL.
-bool next_name(std::string_view& rest, std::string_view& name) {
-  const std::size_t end = rest.find('\0');
-  if (end == std::string_view::npos) return false;
-  name = rest.substr(0, end);
-  rest.remove_prefix(end + 1);
-  return true;
-}
-
 /// The number of a domain out of "mon_L3_00".
 std::optional<std::uint64_t> domain_of(std::string_view folder) {
   return folder.starts_with(kDomain) ? parse_u64(folder.substr(kDomain.size())) : std::nullopt;

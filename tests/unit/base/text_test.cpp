@@ -172,5 +172,16 @@ TEST(EditDistance, CountsEditsAndIsBlindToCasesAndDashes) {
   EXPECT_EQ(edit_distance("page_faults", "Page-Faults"), 0U);
 }
 
+TEST(NextName, CutsNamesThatEndWithANul) {
+  std::string_view rest("a\0\0bc\0cut", 9);
+  std::string_view name;
+  for (const std::string_view wanted : {"a", "", "bc"}) {
+    ASSERT_TRUE(next_name(rest, name));
+    EXPECT_EQ(name, wanted);
+  }
+  EXPECT_FALSE(next_name(rest, name)) << "a name that is cut short is none";
+  EXPECT_EQ(rest, "cut");
+}
+
 }  // namespace
 }  // namespace memstat
