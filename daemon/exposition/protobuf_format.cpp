@@ -91,7 +91,7 @@ class ProtobufWriter : public PageCursor {
     if (created_ns != created_ns_) encode_created(created_ns);
     const std::size_t allocator_size = labels.allocator().size();
     const std::string_view type = labels.has_type ? labels.escaped_type() : std::string_view();
-    const std::size_t type_size = labels.is_escaped ? unescaped_size(type) : type.size();
+    const std::size_t type_size = labels.is_escaped ? unescaped_label_size(type) : type.size();
     const std::size_t allocator_pair = pair_size(kAllocator.size(), allocator_size);
     const std::size_t type_pair = pair_size(kType.size(), type_size);
     const std::size_t value = 9 + created_size_;
@@ -108,7 +108,7 @@ class ProtobufWriter : public PageCursor {
     at = copy_padded(at, labels.allocator().data(), allocator_size);
     if (labels.has_type) {
       at = begin_pair(at, type_pair, kType, type_size);
-      at = labels.is_escaped ? unescape(at, type) : copy_padded(at, type.data(), type.size());
+      at = labels.is_escaped ? unescape_label_value(at, type) : copy_padded(at, type.data(), type.size());
     }
     if (!extra.name.empty()) {
       at = begin_pair(at, pair_size(extra.name.size(), digits), extra.name, digits);
@@ -122,7 +122,7 @@ class ProtobufWriter : public PageCursor {
     if (created_ns != created_ns_) encode_created(created_ns);
     const std::size_t value = 9 + created_size_;
     std::size_t metric = field_size(value);
-    const auto size_of = [&](std::string_view text) { return labels.is_escaped ? unescaped_size(text) : text.size(); };
+    const auto size_of = [&](std::string_view text) { return labels.is_escaped ? unescaped_label_size(text) : text.size(); };
     labels.for_each(
         [&](std::string_view name, std::string_view text) { metric += field_size(pair_size(name.size(), size_of(text))); });
     *at++ = kMetric;
@@ -130,7 +130,7 @@ class ProtobufWriter : public PageCursor {
     labels.for_each([&](std::string_view name, std::string_view text) {
       const std::size_t size = size_of(text);
       at = begin_pair(at, pair_size(name.size(), size), name, size);
-      at = labels.is_escaped ? unescape(at, text) : copy_padded(at, text.data(), size);
+      at = labels.is_escaped ? unescape_label_value(at, text) : copy_padded(at, text.data(), size);
     });
     return write_value<kFormat>(at, bits);
   }
@@ -151,7 +151,7 @@ class ProtobufWriter : public PageCursor {
     labels.for_each([&](std::string_view name, std::string_view text) {
       std::string value(text.size(), '\0');
       if (labels.is_escaped) {
-        value.resize(static_cast<std::size_t>(unescape(value.data(), text) - value.data()));
+        value.resize(static_cast<std::size_t>(unescape_label_value(value.data(), text) - value.data()));
       } else {
         value = text;
       }
@@ -225,19 +225,6 @@ class ProtobufWriter : public PageCursor {
     at += name.size();
     *at++ = kValue;
     return write_varint(at, value_size);
-  }
-  static std::size_t unescaped_size(std::string_view text) {
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < text.size(); ++i, ++size) i += text[i] == '\\' ? 1 : 0;
-    return size;
-  }
-  static char* unescape(char* at, std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool is_escape = text[i] == '\\';
-      if (is_escape) ++i;
-      *at++ = is_escape && text[i] == 'n' ? '\n' : text[i];
-    }
-    return at;
   }
   static ProtobufMessage labelled(const OwnLabels& labels) {
     ProtobufMessage metric;

@@ -189,11 +189,7 @@ void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& respo
 }
 
 HttpResponse short_answer(int status, std::string_view why) {
-  HttpResponse response;
-  response.status = status;
-  response.content_type = "text/plain; charset=utf-8";
-  response.text.append(status_words(status)).append(": ").append(why).append("\n");
-  return response;
+  return plain(status, std::string(status_words(status)).append(": ").append(why).append("\n"));
 }
 
 /// civetweb's options: names and values in turn.

@@ -6,6 +6,7 @@
 #include "core/base/mutex.h"
 #include "daemon/serve/json.h"
 #include "daemon/serve/negotiation.h"
+#include "daemon/serve/revalidation.h"
 
 namespace memstat {
 namespace {
@@ -25,34 +26,13 @@ bool is_plain(const HttpRequest& request) { return request.query.empty(); }
 
 }  // namespace
 
-bool has_entity(const HttpRequest& request, std::string_view etag) {
-  const auto header = request.header("If-None-Match");
-  if (!header) return false;
-  for (std::string_view left = *header; !left.empty();) {
-    std::string_view one = left.substr(0, left.find(','));
-    left.remove_prefix(std::min(left.size(), one.size() + 1));
-    while (one.starts_with(' ') || one.starts_with('\t')) one.remove_prefix(1);
-    while (one.ends_with(' ') || one.ends_with('\t')) one.remove_suffix(1);
-    if (one == "*") return true;
-    if (one.starts_with("W/")) one.remove_prefix(2);
-    if (one == etag.substr(etag.starts_with("W/") ? 2 : 0)) return true;
-  }
-  return false;
-}
-
 template <typename Make>
 HttpResponse Api::answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make) {
   // Weak: the same for a compressed body.
   std::string etag = "W/\"";
   etag += std::to_string(started_) + '-' + std::to_string(snapshot.generation()) + '"';
-  HttpResponse response;
-  response.cache_control = "no-cache";
-  response.headers.emplace_back("ETag", etag);
-  response.headers.emplace_back("Vary", "Accept-Encoding");
-  if (has_entity(request, etag)) {
-    response.status = 304;
-    return response;
-  }
+  HttpResponse response = revalidated(request, etag);
+  if (response.status == 304) return response;
   response.content_type = "application/json";
   const bool compress = can_gzip() && negotiate_coding(request.headers) == ContentCoding::kGzip;
   std::shared_ptr<const Document> document;

@@ -67,7 +67,4 @@ class Api {
   Kept overview_;
 };
 
-/// Whether a request that has `If-None-Match` has this entity already.
-[[nodiscard]] bool has_entity(const HttpRequest& request, std::string_view etag);
-
 }  // namespace memstat

@@ -57,19 +57,13 @@ void write_poll(Json& json, const Snapshot& snapshot) {
 }
 
 void append_unescaped(std::string& out, std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) {
-      ++i;
-      out += text[i] == 'n' ? '\n' : text[i];
-    } else {
-      out += text[i];
-    }
-  }
+  const std::size_t begin = out.size();
+  out.resize(begin + unescaped_label_size(text));
+  unescape_label_value(out.data() + begin, text);
 }
 
 std::string unescaped(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
   append_unescaped(out, text);
   return out;
 }
@@ -122,39 +116,37 @@ void write_values(Json& json, const std::uint64_t* values, std::uint32_t count) 
   json.close_array();
 }
 
-void write_cpus(Json& json, const Snapshot& snapshot, std::size_t row) {
-  const std::uint32_t place = snapshot.rows()[row].cpu_block;
-  json.key("cpus").open_array();
+/// The figures by CPU, or by node, that a type has; `block` is null where it has none.
+template <typename Field, typename Block, typename ValuesOf>
+void write_table(Json& json, std::string_view key, MetricScope scope, const Block* block, std::uint32_t count,
+                 ValuesOf values_of) {
+  json.key(key).open_array();
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (place == 0 || metric.scope != MetricScope::kCpu) continue;
-    const Snapshot::CpuBlock& block = snapshot.cpu_blocks()[place - 1];
-    if (!block.figures.has(static_cast<CpuField>(metric.figure))) continue;
+    if (block == nullptr || metric.scope != scope) continue;
+    const auto field = static_cast<Field>(metric.figure);
+    if (!block->figures.has(field)) continue;
     json.open_object().member("metric", metric.name).member("help", metric.help);
-    write_values(json, snapshot.cpu_values(block, static_cast<CpuField>(metric.figure)), block.cpu_count);
+    write_values(json, values_of(*block, field), count);
     json.close_object();
   }
   json.close_array();
+}
+
+void write_cpus(Json& json, const Snapshot& snapshot, std::size_t row) {
+  const std::uint32_t place = snapshot.rows()[row].cpu_block;
+  const Snapshot::CpuBlock* const block = place == 0 ? nullptr : &snapshot.cpu_blocks()[place - 1];
+  write_table<CpuField>(json, "cpus", MetricScope::kCpu, block, block == nullptr ? 0 : block->cpu_count,
+                        [&](const Snapshot::CpuBlock& of, CpuField field) { return snapshot.cpu_values(of, field); });
 }
 
 void write_nodes(Json& json, const Snapshot& snapshot, std::size_t row) {
   const std::uint32_t place = snapshot.rows()[row].node_block;
-  json.key("nodes").open_array();
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (place == 0 || metric.scope != MetricScope::kNode) continue;
-    const Snapshot::NodeBlock& block = snapshot.node_blocks()[place - 1];
-    if (!block.figures.has(static_cast<NodeField>(metric.figure))) continue;
-    json.open_object().member("metric", metric.name).member("help", metric.help);
-    write_values(json, snapshot.node_values(block, static_cast<NodeField>(metric.figure)), block.node_count);
-    json.close_object();
-  }
-  json.close_array();
+  const Snapshot::NodeBlock* const block = place == 0 ? nullptr : &snapshot.node_blocks()[place - 1];
+  write_table<NodeField>(json, "nodes", MetricScope::kNode, block, block == nullptr ? 0 : block->node_count,
+                         [&](const Snapshot::NodeBlock& of, NodeField field) { return snapshot.node_values(of, field); });
 }
 
 }  // namespace
-
-std::string type_name(const Snapshot& snapshot, std::size_t row) {
-  return unescaped(snapshot.rows()[row].labels(snapshot.label_bytes().data()).escaped_type());
-}
 
 bool is_container(Allocator allocator, std::string_view type) {
   switch (allocator) {
@@ -190,10 +182,13 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
   json.open_object();
   write_poll(json, snapshot);
   std::string name;
+  std::string escaped_type;
+  if (request.type) append_escaped_label_value(escaped_type, *request.type);
   json.key("types").open_array();
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
     if (request.allocator && to_string(snapshot.rows()[row].allocator) != *request.allocator) continue;
-    if (request.type && type_name(snapshot, row) != *request.type) continue;
+    const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
+    if (request.type && labels.escaped_type() != escaped_type) continue;
     json.open_object();
     write_row(json, snapshot, row, name);
     json.close_object();

@@ -27,9 +27,6 @@ struct HostInfo {
   std::string replay;   ///< The capture that is replayed; empty: this is the live kernel.
 };
 
-/// The name of a row's type as the kernel has it.
-[[nodiscard]] std::string type_name(const Snapshot& snapshot, std::size_t row);
-
 /// Whether the row is memory that other rows tell in parts: zones of pages, control groups, processes, address space.
 [[nodiscard]] bool is_container(Allocator allocator, std::string_view type);
 

@@ -37,18 +37,9 @@ class Json {
   Json& value(const char* text) { return value(std::string_view(text)); }
   Json& value(bool truth) { return raw(truth ? "true" : "false"); }
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Json& value(T number) {
-    std::array<char, 24> digits{};
-    const auto [end, failure] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-    return raw({digits.data(), failure == std::errc() ? end : digits.data()});
-  }
+  requires(!std::same_as<T, bool>) Json& value(T number) { return digits_of(number); }
   /// What JSON has no number for (infinities) is null.
-  Json& value(double number) {
-    if (!std::isfinite(number)) return null();
-    std::array<char, 32> digits{};
-    const auto [end, failure] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-    return raw({digits.data(), failure == std::errc() ? end : digits.data()});
-  }
+  Json& value(double number) { return std::isfinite(number) ? digits_of(number) : null(); }
   Json& null() { return raw("null"); }
   template <typename T>
   Json& member(std::string_view name, T what) {
@@ -74,6 +65,12 @@ class Json {
     separate();
     text_ += token;
     return *this;
+  }
+  template <typename T>
+  Json& digits_of(T number) {
+    std::array<char, 32> digits{};
+    const auto [end, failure] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+    return raw({digits.data(), failure == std::errc() ? end : digits.data()});
   }
   void separate() {
     if (needs_comma_) text_ += ',';

@@ -2,8 +2,8 @@
 #include "daemon/serve/web_pages.h"
 
 #include "core/base/mutex.h"
-#include "daemon/serve/api.h"
 #include "daemon/serve/negotiation.h"
+#include "daemon/serve/revalidation.h"
 
 namespace memstat {
 namespace {
@@ -34,16 +34,10 @@ bool WebPages::has(std::string_view path) { return find(path) != nullptr; }
 
 HttpResponse WebPages::respond(const HttpRequest& request) {
   const WebAsset& asset = *find(request.path);
-  HttpResponse response;
-  response.cache_control = "no-cache";
-  response.headers.emplace_back("ETag", "W/" + std::string(asset.etag));
-  response.headers.emplace_back("Vary", "Accept-Encoding");
+  HttpResponse response = revalidated(request, "W/" + std::string(asset.etag));
   response.headers.emplace_back("Content-Security-Policy", kPolicy);
   response.headers.emplace_back("Referrer-Policy", "no-referrer");
-  if (has_entity(request, asset.etag)) {
-    response.status = 304;
-    return response;
-  }
+  if (response.status == 304) return response;
   response.content_type = content_type_of(asset.name);
   response.pieces.push_back(asset.bytes);
   const auto index = static_cast<std::size_t>(&asset - web_assets().data());

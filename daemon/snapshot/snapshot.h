@@ -318,4 +318,20 @@ class SnapshotBuilder {
 /// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.
 void append_escaped_label_value(std::string& out, std::string_view text);
 
+/// The reverse, of what append_escaped_label_value appended: how many bytes it was, and writing them from `at` on; where
+/// they end.
+inline std::size_t unescaped_label_size(std::string_view escaped) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < escaped.size(); ++i, ++size) i += escaped[i] == '\\' ? 1 : 0;
+  return size;
+}
+inline char* unescape_label_value(char* at, std::string_view escaped) {
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    const bool is_escape = escaped[i] == '\\';
+    if (is_escape) ++i;
+    *at++ = is_escape && escaped[i] == 'n' ? '\n' : escaped[i];
+  }
+  return at;
+}
+
 }  // namespace memstat
