@@ -19,8 +19,6 @@
 #define MEMSTAT_REQUIRES(...) MEMSTAT_THREAD_SAFETY(requires_capability(__VA_ARGS__))
 /// After a function: its caller does not hold these mutexes, because it takes them.
 #define MEMSTAT_EXCLUDES(...) MEMSTAT_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
-/// After a function: not checked, with a comment that says why.
-#define MEMSTAT_NOT_CHECKED MEMSTAT_THREAD_SAFETY(no_thread_safety_analysis)
 
 namespace memstat {
 

@@ -22,6 +22,7 @@
 #include <ctime>
 #include <optional>
 
+#include "core/base/open_directory.h"
 #include "core/base/sanitizer.h"
 #include "core/base/text.h"
 #include "daemon/privileges/privileges.h"
@@ -61,11 +62,10 @@ Error wrong(std::string detail) {
 
 // 0 when /proc does not report it.
 unsigned list_threads() {
-  DIR* const folder = opendir("/proc/self/task");
-  if (folder == nullptr) return 0;
+  const OpenDirectory folder(::opendir("/proc/self/task"));
+  if (!folder) return 0;
   unsigned count = 0;
-  while (const dirent* const entry = readdir(folder)) count += entry->d_name[0] != '.';
-  closedir(folder);
+  while (const dirent* const entry = ::readdir(folder.get())) count += entry->d_name[0] != '.';
   return count;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The status page in a real headless Chromium: what it says of a FreeBSD out of network buffers, of this machine and of a daemon without
-sources; its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types, and that it asks
-nobody else for anything. Screenshots are left in build/pictures, for a look."""
+sources; its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types, and that it
+sends no request elsewhere. The screenshots are kept in build/pictures."""
 import json
 import os
 import shutil
