@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A file of any size, read here and there in small pieces with a bounded cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/unique_fd.h"
+
+namespace memstat::postmortem {
+
+/// pread(2) with a cache of kBlocks blocks, 8 MiB. Not mmap(2): a file that is cut short while it is read would end the
+/// process. Thread safety: none; one thread at a time.
+class BlockFile {
+ public:
+  static constexpr std::size_t kBlockBytes = 4096;
+  static constexpr std::size_t kBlocks = 2048;
+
+  /// Errors: system_error; kData for what is no plain file.
+  static Result<BlockFile> open(const std::string& path);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// B when it was opened.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::int64_t changed_ns() const { return changed_ns_; }
+
+  /// Reads exactly `size` bytes. Errors: kKvmShortRead when the file ends before, kIo.
+  Result<void> read(std::uint64_t offset, char* to, std::size_t size);
+
+ private:
+  BlockFile(std::string name, UniqueFd fd) : name_(std::move(name)), fd_(std::move(fd)) {}
+  // Of the bytes at `offset`, as many as there are up to `size`.
+  Result<std::size_t> read_some(std::uint64_t offset, char* to, std::size_t size) const;
+
+  struct Block {
+    std::uint64_t number = ~std::uint64_t{0};  // of the file; this one: none
+    std::size_t size = 0;                      // B; less than a whole one at the end of the file
+  };
+
+  std::string name_;
+  UniqueFd fd_;
+  std::uint64_t size_ = 0;
+  std::int64_t changed_ns_ = 0;
+  std::vector<Block> blocks_ = std::vector<Block>(kBlocks);
+  std::unique_ptr<char[]> bytes_{new char[kBlocks * kBlockBytes]};
+};
+
+}  // namespace memstat::postmortem

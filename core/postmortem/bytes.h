@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Little-endian numbers out of bytes that may be shorter than they claim. Both kernels that we read are little endian, and
+// so is every machine that we run on. Thread safety: all safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace memstat::postmortem {
+
+/// Whether `size` bytes at `offset` lie within `bytes`; never overflows.
+constexpr bool holds(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
+  return offset <= bytes.size() && size <= bytes.size() - offset;
+}
+
+/// The number at `offset`, 0 when it does not lie within `bytes`: ask holds() first where that matters.
+template <typename Number>
+Number number_at(std::string_view bytes, std::uint64_t offset) {
+  Number number = 0;
+  if (holds(bytes, offset, sizeof(Number))) std::memcpy(&number, bytes.data() + offset, sizeof(Number));
+  return number;
+}
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The notes of an ELF file: pure, of any bytes.
+#pragma once
+
+#include <string_view>
+
+namespace memstat::postmortem {
+
+/// The content of the first note of that name in the bytes of a PT_NOTE segment, "" when there is none or it does not lie
+/// within them. Points into `notes`. Thread safety: safe.
+std::string_view find_note(std::string_view notes, std::string_view name);
+
+}  // namespace memstat::postmortem

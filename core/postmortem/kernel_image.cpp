@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/kernel_image.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "core/postmortem/bytes.h"
+#include "core/postmortem/kallsyms.h"
+
+namespace memstat::postmortem {
+namespace {
+
+/// What anything here asks for.
+constexpr std::array<std::string_view, 14> kWantedSymbols = {
+    "__start_BTF", "__stop_BTF",   "slab_caches",  "nr_node_ids",    "nr_cpu_ids", "__per_cpu_offset", "__cpu_present_mask",
+    "_stext",      "vm_node_stat", "vm_zone_stat", "vmap_area_list", "vmap_nodes", "nr_vmap_nodes",    "init_uts_ns"};
+
+constexpr std::size_t kMaxNameTable = 64U << 20U;   // B of kallsyms_names; Debian's kernels have 3 MiB
+constexpr std::size_t kMaxTokenTable = 64U << 10U;  // B of kallsyms_token_table: 256 parts of names
+constexpr std::size_t kNameBytesEach = 64;          // at most, on average: real ones have 13
+
+constexpr std::array<SymbolAddresses, 3> kAddressKinds = {SymbolAddresses::kPerCpuAbsolute, SymbolAddresses::kRelative,
+                                                          SymbolAddresses::kPlace};
+
+Error no_symbol(std::string_view dump, std::string_view name, std::string_view why) {
+  Error error;
+  error.code = ErrorCode::kKvmNoSymbol;
+  error.path = dump;
+  error.detail = std::string(name) + ": " + std::string(why);
+  return error;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KernelImage>> KernelImage::open(std::unique_ptr<PhysicalMemory> memory) {
+  if (memory->vmcoreinfo().empty()) {
+    return no_symbol(memory->name(), "VMCOREINFO",
+                     "the dump has no such note, so the kernel's tables cannot be found; QEMU adds it for guests with "
+                     "-device vmcoreinfo, whose kernel has the driver qemu_fw_cfg loaded, kdump always");
+  }
+  VmCoreInfo info(memory->vmcoreinfo());
+  std::unique_ptr<KernelImage> image(new KernelImage(std::move(memory), std::move(info)));
+  auto tables = find_page_tables(image->memory_->machine(), image->info_, image->name());
+  if (!tables) return std::move(tables.error());
+  image->tables_ = *tables;
+  if (auto found = image->find_symbols(); !found) return std::move(found.error());
+  if (auto loaded = image->load_types(); !loaded) return std::move(loaded.error());
+  return image;
+}
+
+Result<void> KernelImage::read(std::uint64_t address, char* to, std::size_t size) {
+  while (size > 0) {
+    const auto place = translate(*memory_, tables_, address);
+    if (!place) return place.error();
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, place->bytes));
+    if (auto result = memory_->read(place->address, to, wanted); !result) return result;
+    address += wanted;
+    to += wanted;
+    size -= wanted;
+  }
+  return {};
+}
+
+Result<std::string> KernelImage::read_string(std::uint64_t address, std::size_t most) {
+  constexpr std::uint64_t kPiece = 64;
+  std::string text;
+  while (text.size() < most) {
+    std::array<char, kPiece> piece;  // never across the end of a page, behind which nothing may be mapped
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece - address % kPiece, most - text.size()));
+    if (auto result = read(address, piece.data(), wanted); !result) return result.error();
+    const std::string_view got(piece.data(), wanted);
+    const std::size_t end = got.find('\0');
+    text += got.substr(0, end);
+    if (end != std::string_view::npos) break;
+    address += wanted;
+  }
+  return text;
+}
+
+Result<std::string> KernelImage::read_mapped(std::uint64_t address, std::size_t most) {
+  constexpr std::uint64_t kPiece = 4096;
+  std::string bytes;
+  while (bytes.size() < most) {
+    const std::size_t before = bytes.size();
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece - address % kPiece, most - before));
+    bytes.resize(before + wanted);
+    if (auto result = read(address, bytes.data() + before, wanted); !result) {
+      bytes.resize(before);
+      if (bytes.empty()) return result.error();
+      break;
+    }
+    address += wanted;
+  }
+  return bytes;
+}
+
+Result<std::uint64_t> KernelImage::symbol(std::string_view name) const {
+  const auto found = symbols_.find(name);
+  if (found == symbols_.end()) return no_symbol(this->name(), name, "the kernel has no such symbol");
+  return found->second;
+}
+
+Result<std::uint64_t> KernelImage::table_of_symbols(std::string_view name) const {
+  const auto address = info_.symbol(name);
+  if (address) return *address;
+  return no_symbol(this->name(), name,
+                   "VMCOREINFO does not say where the kernel's symbols are; kernels do since Linux 6.0 (CONFIG_KALLSYMS)");
+}
+
+Result<void> KernelImage::find_symbols() {
+  constexpr std::array<std::string_view, 5> kTables = {"kallsyms_names", "kallsyms_num_syms", "kallsyms_token_table",
+                                                       "kallsyms_token_index", "kallsyms_offsets"};
+  std::array<std::uint64_t, kTables.size()> at;
+  for (std::size_t i = 0; i < kTables.size(); ++i) {
+    const auto address = table_of_symbols(kTables[i]);
+    if (!address) return address.error();
+    at[i] = *address;
+  }
+  const auto count = read_number<std::uint32_t>(at[1]);
+  if (!count) return count.error();
+  if (*count == 0 || *count > SymbolNames::kMaxCount) {
+    return data_error(name(), 0, "kallsyms_num_syms says " + std::to_string(*count) + " symbols");
+  }
+  const auto names = read_mapped(at[0], std::min(kMaxNameTable, *count * kNameBytesEach));
+  if (!names) return names.error();
+  const auto tokens = read_mapped(at[2], kMaxTokenTable);
+  if (!tokens) return tokens.error();
+  std::array<char, SymbolNames::kTokens * 2> index;
+  if (auto read_index = read(at[3], index.data(), index.size()); !read_index) return read_index;
+
+  // The number of each wanted symbol. A name may stand for several symbols: the first counts, as in the kernel.
+  std::map<std::string, std::uint32_t, std::less<>> numbers;
+  const SymbolNames table(*names, *tokens, {index.data(), index.size()});
+  auto walked = table.for_each(*count, [&](std::uint32_t number, std::string_view symbol_name) {
+    const bool is_wanted = std::find(kWantedSymbols.begin(), kWantedSymbols.end(), symbol_name) != kWantedSymbols.end();
+    if (is_wanted) numbers.emplace(symbol_name, number);
+    return true;
+  });
+  if (!walked && numbers.empty()) return walked;
+
+  std::uint64_t base = 0;
+  if (const auto where = info_.symbol("kallsyms_relative_base")) {
+    const auto read_base = read_number<std::uint64_t>(*where);
+    if (!read_base) return read_base.error();
+    base = *read_base;
+  }
+  std::map<std::string, std::uint32_t, std::less<>> offsets;
+  for (const auto& [symbol_name, number] : numbers) {
+    const auto offset = read_number<std::uint32_t>(at[4] + std::uint64_t{number} * 4);
+    if (!offset) return offset.error();
+    offsets.emplace(symbol_name, *offset);
+  }
+  // Which of the ways it is: the one that gives _stext, which VMCOREINFO has as well.
+  const auto stext = info_.symbol("_stext");
+  const auto known = offsets.find("_stext");
+  if (!stext || known == offsets.end()) return no_symbol(name(), "_stext", "is not both in VMCOREINFO and in kallsyms");
+  const auto address_of = [&](SymbolAddresses how, const std::string& symbol_name) {
+    return symbol_address(how, offsets.at(symbol_name), base, at[4] + std::uint64_t{numbers.at(symbol_name)} * 4);
+  };
+  const auto how = std::find_if(kAddressKinds.begin(), kAddressKinds.end(),
+                                [&](SymbolAddresses kind) { return address_of(kind, known->first) == *stext; });
+  if (how == kAddressKinds.end()) {
+    return data_error(name(), 0, "kallsyms_offsets has addresses in a way that is not known: none that is gives _stext");
+  }
+  for (const auto& [symbol_name, offset] : offsets) symbols_.emplace(symbol_name, address_of(*how, symbol_name));
+  return {};
+}
+
+Result<void> KernelImage::load_types() {
+  const auto begin = symbol("__start_BTF");
+  const auto end = symbol("__stop_BTF");
+  if (!begin || !end) {
+    return no_symbol(name(), "__start_BTF",
+                     "the kernel has no description of its types (CONFIG_DEBUG_INFO_BTF), or names no "
+                     "variables (CONFIG_KALLSYMS_ALL)");
+  }
+  if (*end <= *begin || *end - *begin > Btf::kMaxBytes) {
+    return data_error(name(), 0, "the kernel's types lie from " + hex(*begin) + " to " + hex(*end) + ", which cannot be");
+  }
+  std::string bytes(static_cast<std::size_t>(*end - *begin), '\0');
+  if (auto result = read(*begin, bytes.data(), bytes.size()); !result) return result;
+  auto types = Btf::parse(std::move(bytes));
+  if (!types) {
+    types.error().path = name() + ": " + types.error().path;
+    return types.error();
+  }
+  types_ = *std::move(types);
+  return {};
+}
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A Linux kernel that stopped: its virtual memory, its symbols and its types, all out of the dump itself. No debugging
+// information, no map file and no other file of that kernel is needed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/postmortem/address_space.h"
+#include "core/postmortem/btf.h"
+#include "core/postmortem/physical_memory.h"
+#include "core/postmortem/vmcoreinfo.h"
+
+namespace memstat::postmortem {
+
+/// Reads one dump. Thread safety: none; one thread at a time.
+class KernelImage {
+ public:
+  /// Names that are looked up when the image is opened; others are not known.
+  using Symbols = std::map<std::string, std::uint64_t, std::less<>>;
+
+  /// Finds page tables, symbols and types. Symbols come from kallsyms, which VMCOREINFO names since Linux 6.0
+  /// (5fd8fea935a1 and those before it). Errors: kKvmNoSymbol with what is missing and since when kernels have it, kVersion,
+  /// kData, kKvmShortRead.
+  static Result<std::unique_ptr<KernelImage>> open(std::unique_ptr<PhysicalMemory> memory);
+
+  [[nodiscard]] const std::string& name() const { return memory_->name(); }
+  [[nodiscard]] PhysicalMemory& memory() { return *memory_; }
+  [[nodiscard]] const VmCoreInfo& info() const { return info_; }
+  [[nodiscard]] const Btf& types() const { return types_; }
+  /// The address of one of kWantedSymbols. Error: kKvmNoSymbol.
+  [[nodiscard]] Result<std::uint64_t> symbol(std::string_view name) const;
+
+  /// Reads exactly `size` bytes of the kernel's virtual memory. Errors: kKvmShortRead, kIo.
+  Result<void> read(std::uint64_t address, char* to, std::size_t size);
+  /// A string that ends with a NUL, cut off after `most` bytes.
+  Result<std::string> read_string(std::uint64_t address, std::size_t most);
+  template <typename Number>
+  Result<Number> read_number(std::uint64_t address) {
+    Number number = 0;
+    if (auto result = read(address, reinterpret_cast<char*>(&number), sizeof number); !result) return result.error();
+    return number;
+  }
+
+ private:
+  KernelImage(std::unique_ptr<PhysicalMemory> memory, VmCoreInfo info)
+      : memory_(std::move(memory)), info_(std::move(info)) {}
+  Result<void> find_symbols();
+  Result<void> load_types();
+  Result<std::uint64_t> table_of_symbols(std::string_view name) const;
+  // As many bytes as are mapped there, at most `most`.
+  Result<std::string> read_mapped(std::uint64_t address, std::size_t most);
+
+  std::unique_ptr<PhysicalMemory> memory_;
+  VmCoreInfo info_;
+  PageTables tables_;
+  Symbols symbols_;
+  Btf types_;
+};
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// VMCOREINFO: what a Linux kernel says of itself for whoever reads its dump, "KEY=VALUE" a line.
+//
+//   OSRELEASE=6.1.0-35-amd64     PAGESIZE=4096     SYMBOL(swapper_pg_dir)=ffffffff82a10000     NUMBER(phys_base)=0
+//   KERNELOFFSET=1e000000        CRASHTIME=1763650800
+//
+// Documentation/admin-guide/kdump/vmcoreinfo.rst has the keys. Addresses are those of the running kernel: KASLR is in them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memstat::postmortem {
+
+/// Takes any bytes: lines that are no pair are left out, and so is all behind the first kMaxPairs. Of two lines with one key
+/// the first counts. Thread safety: a plain value.
+class VmCoreInfo {
+ public:
+  static constexpr std::size_t kMaxPairs = 4096;  // a kernel has some 150
+
+  explicit VmCoreInfo(std::string_view text);
+
+  /// The value of a key, nothing when it is not there.
+  [[nodiscard]] std::optional<std::string_view> text(std::string_view key) const;
+  /// SYMBOL(name): the virtual address of a symbol of the kernel.
+  [[nodiscard]] std::optional<std::uint64_t> symbol(std::string_view name) const;
+  /// NUMBER(name), decimal or hexadecimal; a negative one wraps as the kernel's own arithmetic does.
+  [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
+
+ private:
+  struct Pair {
+    std::string key;
+    std::string value;
+  };
+  std::vector<Pair> pairs_;  // sorted by key
+};
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: any bytes as a kernel's description of its types, and what a dump's reader asks of it.
+#include <cstdint>
+
+#include "core/postmortem/btf.h"
+#include "tests/fuzz/dump_seeds.h"
+#include "tests/fuzz/fuzz_source.h"
+
+extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
+  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) { return dump.table("btf"); });
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto types = memstat::postmortem::Btf::parse(std::string(reinterpret_cast<const char*>(data), size));
+  if (!types) {
+    MEMSTAT_FUZZ_REQUIRE(types.error().offset.has_value() && *types.error().offset <= size && !types.error().detail.empty());
+    return 0;
+  }
+  MEMSTAT_FUZZ_REQUIRE(types->type_count() <= size);
+  for (const char* name : {"kmem_cache", "kmem_cache_node", "slab", "page", ""}) {
+    const auto type = types->find_struct(name);
+    for (const char* member : {"list.next", "inuse", "node", "per_node", "nr_slabs"}) {
+      const auto found = type ? types->find_member(*type, member) : std::nullopt;
+      if (!found) continue;
+      static_cast<void>(types->size_of(found->type));
+      if (const auto array = types->array_of(found->type)) static_cast<void>(types->find_member(array->element, "node"));
+      static_cast<void>(types->target_of(found->type));
+    }
+  }
+  static_cast<void>(types->enumerator("NR_FREE_PAGES"));
+  return 0;
+}

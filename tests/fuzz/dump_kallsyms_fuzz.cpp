@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: any bytes as a kernel's table of symbols: 512 of the index, 2048 of the tokens, the names.
+#include <cstdint>
+
+#include "core/postmortem/kallsyms.h"
+#include "tests/fuzz/dump_seeds.h"
+#include "tests/fuzz/fuzz_source.h"
+
+namespace {
+constexpr std::size_t kIndex = 512;
+constexpr std::size_t kTokens = 2048;
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
+  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) {
+    std::string tokens = dump.table("kallsyms_token_table");
+    tokens.resize(kTokens);
+    return dump.table("kallsyms_token_index") + tokens + dump.table("kallsyms_names");
+  });
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string_view index = bytes.substr(0, kIndex);
+  const std::string_view tokens = bytes.substr(index.size(), kTokens);
+  const memstat::postmortem::SymbolNames names(bytes.substr(index.size() + tokens.size()), tokens, index);
+  std::uint32_t next = 0;
+  const auto walked = names.for_each(1000, [&](std::uint32_t number, std::string_view name) {
+    MEMSTAT_FUZZ_REQUIRE(number == next++ && name.size() <= memstat::postmortem::SymbolNames::kMaxName);
+    return true;
+  });
+  MEMSTAT_FUZZ_REQUIRE(walked ? next == 1000 : walked.error().offset.has_value());
+  return 0;
+}
