@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+// Counts the events of Linux's slab allocator by cache and CPU. Raw tracepoints, because their arguments are plain numbers
+// that may be hashed. What is known of the kernel's structs is declared here and moved to where this kernel has it when the
+// program is loaded (CO-RE), so building needs no kernel.
+//
+// Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (6.13, a2d6ddb1c4f3), and without. The
+// event kmalloc names no cache: there it comes from the object, here from its size and flags, and what kfree() frees is not
+// known.
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef signed long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "core/events/bpf/slab_layout.h"
+
+#define BPF_MAP_TYPE_ARRAY 2
+#define BPF_F_MMAPABLE (1U << 10)
+
+struct raw_arguments {
+  __u64 values[6];
+};
+
+struct kmem_cache {
+  unsigned int size;
+  unsigned int object_size;
+  const char* name;
+} __attribute__((preserve_access_index));
+
+#ifdef MEMSTAT_OWNER_OF_OBJECT
+extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
+#endif
+
+// GFP flags of this kernel that choose the cache of a kmalloc(): their bits have moved.
+const volatile struct memstat_slab_flags gfp = {.reclaimable = 0x10, .account = 0x400000, .dma = 0x1};
+
+struct memstat_slab_slots shared;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);  // as many as there are possible CPUs, set before the program is loaded
+  __type(key, __u32);
+  __type(value, struct memstat_slab_cpu);
+} by_cpu SEC(".maps");
+
+static __always_inline __u32 first_slot(__u64 key) {
+  return (__u32)((key * 0x9E3779B97F4A7C15ULL) >> 54);  // 10 bits, as many as there are slots
+}
+
+// Takes the free slot `at` for `key`. True when the slot is the key's, whoever took it.
+static __noinline int claim(__u32 at, __u64 key) {
+  at &= MEMSTAT_SLAB_SLOTS - 1;
+  const __u64 before = __sync_val_compare_and_swap(&shared.keys[at], 0, key);
+  if (before == key) return 1;
+  if (before != 0) return 0;
+  struct memstat_slab_slot* slot = &shared.slots[at];
+  if (key >> 32 == 0) {
+    slot->size = (__u32)key / MEMSTAT_SLAB_KINDS;
+  } else {
+    struct kmem_cache* cache = (struct kmem_cache*)key;
+    slot->size = BPF_CORE_READ(cache, size);
+    slot->object_size = BPF_CORE_READ(cache, object_size);
+    bpf_probe_read_kernel_str(slot->name, sizeof slot->name, BPF_CORE_READ(cache, name));
+    const char own[] = "kmem_cache";
+    int is_own = 1;
+    for (int i = 0; i < (int)sizeof own; ++i) is_own &= slot->name[i] == own[i];
+    if (is_own) shared.cache_of_caches = key;
+  }
+  __sync_fetch_and_add(&slot->is_known, 1);
+  return 1;
+}
+
+// The slot of `key`, MEMSTAT_SLAB_SLOTS when there is no room.
+static __always_inline __u32 slot_of(__u64 key) {
+  __u32 at = first_slot(key);
+  for (int i = 0; i < MEMSTAT_SLAB_PROBES; ++i) {
+    at &= MEMSTAT_SLAB_SLOTS - 1;
+    const __u64 known = shared.keys[at];
+    if (known == key) return at;
+    if (known == 0 && claim(at, key)) return at;
+    ++at;
+  }
+  __sync_fetch_and_add(&shared.unplaced_events, 1);
+  return MEMSTAT_SLAB_SLOTS;
+}
+
+static __always_inline struct memstat_slab_cpu* this_cpu(void) {
+  const __u32 cpu = bpf_get_smp_processor_id();
+  return bpf_map_lookup_elem(&by_cpu, &cpu);
+}
+
+static __always_inline struct memstat_slab_row* row_of(struct memstat_slab_cpu* cpu, __u64 key) {
+  const __u32 at = slot_of(key);
+  return at < MEMSTAT_SLAB_SLOTS ? &cpu->rows[at] : 0;
+}
+
+SEC("raw_tp/kmem_cache_alloc")
+int on_kmem_cache_alloc(struct raw_arguments* arguments) {
+  struct memstat_slab_cpu* cpu = this_cpu();
+  if (!cpu) return 0;
+  struct memstat_slab_row* row = row_of(cpu, arguments->values[2]);
+  if (!row) return 0;
+  if (arguments->values[1] != 0) {
+    ++row->cache_allocations;
+  } else {
+    ++row->cache_failures;
+  }
+  return 0;
+}
+
+// A cache that is destroyed gives its struct back. Its address may be another cache's tomorrow, so the slot is given up.
+static __noinline int forget(__u64 key) {
+  __u32 at = first_slot(key);
+  for (int i = 0; i < MEMSTAT_SLAB_PROBES; ++i) {
+    at &= MEMSTAT_SLAB_SLOTS - 1;
+    if (shared.keys[at] == key) shared.keys[at] = MEMSTAT_SLAB_FORGOTTEN;
+    ++at;
+  }
+  return 0;
+}
+
+SEC("raw_tp/kmem_cache_free")
+int on_kmem_cache_free(struct raw_arguments* arguments) {
+  const __u64 object = arguments->values[1];
+  const __u64 cache = arguments->values[2];
+  if (object == 0) return 0;
+  struct memstat_slab_cpu* cpu = this_cpu();
+  if (!cpu) return 0;
+  struct memstat_slab_row* row = row_of(cpu, cache);
+  if (!row) return 0;
+  ++row->cache_frees;
+  if (cache == shared.cache_of_caches) forget(object);
+  return 0;
+}
+
+#ifdef MEMSTAT_OWNER_OF_OBJECT
+// The cache of an object as a number, which the verifier lets no program make of the pointer: a store and a load do. 0: the
+// object is pages of their own (above two pages), or none. The two callers have scratch of their own.
+static __always_inline __u64 cache_of(__u64 object, volatile __u64* scratch) {
+  struct kmem_cache* cache = bpf_get_kmem_cache(object);
+  if (!cache) return 0;
+  *(struct kmem_cache* volatile*)scratch = cache;
+  return *scratch;
+}
+#endif
+
+// The key of a kmalloc() whose cache is not known.
+static __always_inline __u64 key_of_size(__u64 allocated, __u64 flags) {
+  __u64 kind = 0;
+  if (flags & gfp.account) kind = 2;
+  if (flags & gfp.reclaimable) kind = 1;
+  if (flags & gfp.dma) kind = 3;
+  return (__u32)(allocated * MEMSTAT_SLAB_KINDS + kind);
+}
+
+SEC("raw_tp/kmalloc")
+int on_kmalloc(struct raw_arguments* arguments) {
+  const __u64 object = arguments->values[1];
+  const __u64 allocated = arguments->values[3];
+  // Above two pages kmalloc() is pages of their own; some kernels fire twice for these (6.12).
+  if (allocated == 0 || allocated > 8192) return 0;
+  struct memstat_slab_cpu* cpu = this_cpu();
+  if (!cpu) return 0;
+  __u64 key = 0;
+#ifdef MEMSTAT_OWNER_OF_OBJECT
+  if (object != 0) {
+    key = cache_of(object, &cpu->rows[0].scratch);
+    if (key == 0) return 0;
+  }
+#endif
+  if (key == 0) key = key_of_size(allocated, arguments->values[4]);
+  struct memstat_slab_row* row = row_of(cpu, key);
+  if (!row) return 0;
+  if (object == 0) {
+    ++row->kmalloc_failures;
+    return 0;
+  }
+  ++row->kmalloc_allocations;
+  row->kmalloc_requested += arguments->values[2];
+  return 0;
+}
+
+#ifdef MEMSTAT_OWNER_OF_OBJECT
+SEC("raw_tp/kfree")
+int on_kfree(struct raw_arguments* arguments) {
+  const __u64 object = arguments->values[1];
+  if (object <= 16) return 0;  // kfree(NULL) and kfree(ZERO_SIZE_PTR) are common, and free nothing
+  struct memstat_slab_cpu* cpu = this_cpu();
+  if (!cpu) return 0;
+  const __u64 key = cache_of(object, &cpu->rows[1].scratch);
+  if (key == 0) return 0;
+  struct memstat_slab_row* row = row_of(cpu, key);
+  if (row) ++row->kmalloc_frees;
+  return 0;
+}
+#endif
+
+char terms[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The BPF programs as clang made them: ELF files in memory, which embed.cmake puts here. Thread safety: constants.
+#pragma once
+
+#include <span>
+
+namespace memstat::events {
+
+/// For kernels that give the cache of an object (6.13 and later).
+std::span<const unsigned char> slab_events_with_owner();
+/// For kernels that do not.
+std::span<const unsigned char> slab_events_by_size();
+
+}  // namespace memstat::events

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The events of Linux's slab allocator, counted in the kernel by BPF programs on its raw tracepoints, as a table for the
+// source linux_slab_events.
+#pragma once
+
+#include <memory>
+
+#include "core/kernel/kernel_view.h"
+
+namespace memstat::events {
+
+/// The events of this machine. open() loads the programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or root);
+/// read() needs nothing and makes no system call but a pread() a program. The programs go with the table, and with the
+/// process however it ends: nothing is pinned. Errors of open: kNotPresent (built without libbpf; no BTF, no BPF, no
+/// tracepoints that name the cache), kPermission (with what is needed), kIo. Never null. Thread safety: as LiveTable.
+std::unique_ptr<LiveTable> make_slab_events();
+
+}  // namespace memstat::events

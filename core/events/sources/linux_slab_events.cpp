@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Allocations, frees and failures of Linux slab caches, counted from the events of the allocator since memstatd attached to
+// them (core/events/slab_events.h). The text, in this order:
+//
+//   slab_events 1                 the version
+//   kmalloc_frees 0|1             1: frees of the caches of kmalloc() are counted
+//   counted_by_sysfs 0|1          1: the kernel counts allocations and frees itself, and linux_slab_sysfs has them
+//   unplaced N                    events of caches for which there was no room
+//   missed N                      events during an event of the same kind on the same CPU
+//   type SIZE NAME                a cache: B that an object takes; type_without_frees: its frees are not known
+//   cpu N ALLOCATIONS FREES REQUESTED FAILURES      of the type above on CPU N; CPUs with nothing but 0 are left out
+//   end
+//
+// A name may come twice (caches of one name, a kmalloc() that failed): it is one type with the sums. What is in use is never
+// derived: bulk frees and frees after a grace period have no event, so allocations less frees drift without bound.
+#include <array>
+#include <limits>
+#include <string>
+
+#include "core/base/arithmetic.h"
+#include "core/base/text.h"
+#include "core/events/slab_events.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+constexpr std::string_view kTable = "linux_slab_events";
+
+constexpr FieldMask kKernelCounts{Field::kNumAllocs, Field::kNumFrees};
+constexpr CpuFieldMask kKernelCpuCounts{CpuField::kNumAllocs, CpuField::kNumFrees};
+
+constexpr SystemMetric kLostEvents{
+    .facts =
+        {.name = "memstat_events_lost_total",
+         .kind = MetricKind::kCounter,
+         .tier = Tier::kDefault,
+         .help =
+             "Allocation events that memstatd could not count since it attached: no room for one more type (unplaced), or "
+             "an event during another on its CPU (missed)."},
+    .labels = {"reason"}};
+
+struct State final : ReaderState {
+  std::unique_ptr<LiveTable> table = events::make_slab_events();
+};
+
+Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, *state.table); }
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  return view.read_table(kTable, *state.table, raw.parts[0]);
+}
+
+/// Parses one text. Thread safety: none.
+class Parser {
+ public:
+  Parser(const RawBytes& raw, Staging& staging)
+      : text_(raw.parts[0].view()), rest_(text_), cpu_count_(raw.cpu_count), staging_(staging) {}
+
+  Result<void> parse() {
+    staging_.reset({}, 0);
+    if (auto result = parse_header(); !result) return result;
+    std::string_view line;
+    while (true) {
+      const std::size_t offset = text_.size() - rest_.size();
+      if (!next_line(rest_, line)) return data_error(kTable, offset, "ends without the line 'end'");
+      if (line == "end") break;
+      std::string_view word;
+      next_word(line, word);
+      const bool is_parsed = word == "cpu"
+                                 ? take_cpu(line)
+                                 : (word == "type" || word == "type_without_frees") && take_type(line, word == "type");
+      if (!is_parsed) return data_error(kTable, offset, "is neither a type with its size nor a CPU with its five numbers");
+    }
+    if (!rest_.empty()) return data_error(kTable, text_.size() - rest_.size(), "goes on behind the line 'end'");
+    if (staging_.types().empty()) return data_error(kTable, text_.size(), "names no cache");
+    return {};
+  }
+
+ private:
+  Result<void> parse_header() {
+    std::string_view line;
+    if (!next_line(rest_, line) || line != "slab_events 1") {
+      Error error = data_error(kTable, 0, "does not start with 'slab_events 1'");
+      error.code = ErrorCode::kVersion;
+      return error;
+    }
+    constexpr std::array<std::string_view, 4> kWords{"kmalloc_frees", "counted_by_sysfs", "unplaced", "missed"};
+    std::array<std::uint64_t, kWords.size()> numbers{};
+    for (std::size_t i = 0; i < kWords.size(); ++i) {
+      const std::size_t offset = text_.size() - rest_.size();
+      std::string_view word;
+      if (!next_line(rest_, line) || !next_word(line, word) || word != kWords[i] || !take_number(line, numbers[i]) ||
+          !line.empty()) {
+        return data_error(kTable, offset, "expected '" + std::string(kWords[i]) + "' and a number");
+      }
+    }
+    CpuFieldMask cpu_fields = cpu_fields_;
+    if (numbers[0] == 0) {
+      cpu_fields.remove(CpuField::kNumFrees);
+      cpu_fields.remove(CpuField::kMemFreed);
+    }
+    if (numbers[1] != 0) {
+      fields_ = fields_ - kKernelCounts;
+      cpu_fields = cpu_fields - kKernelCpuCounts;
+    }
+    staging_.reset(cpu_fields, cpu_count_);
+    if (numbers[1] != 0) staging_.leave(kKernelCounts, kKernelCpuCounts);
+    staging_.statistics().add(kLostEvents, numbers[2], {"unplaced"});
+    staging_.statistics().add(kLostEvents, numbers[3], {"missed"});
+    return {};
+  }
+
+  static bool take_number(std::string_view& line, std::uint64_t& number) {
+    std::string_view word;
+    if (!next_word(line, word)) return false;
+    const auto value = parse_u64(word);
+    number = value.value_or(0);
+    return value.has_value();
+  }
+
+  bool take_type(std::string_view line, bool has_frees) {
+    if (!take_number(line, size_)) return false;
+    if (line.size() < 2) return false;  // the name stands behind one blank, and may have more of them
+    StagedType& type = staging_.merge(line.substr(1));
+    index_ = static_cast<std::size_t>(&type - staging_.types().data());
+    if (type.fields.empty()) type.fields = fields_;
+    if (!has_frees) type.fields = type.fields - FieldMask(Field::kNumFrees, Field::kMemFreed);
+    figures_ = &type.figures;
+    return true;
+  }
+
+  void add(Field field, std::uint64_t amount) { (*figures_)[field] = saturating_sum((*figures_)[field], amount); }
+  void add(CpuField field, std::uint32_t cpu, std::uint64_t amount) {
+    if (!staging_.cpu_fields().has(field)) return;
+    staging_.set_cpu_figure(index_, field, cpu, saturating_sum(staging_.cpu_figure(index_, field, cpu), amount));
+  }
+
+  bool take_cpu(std::string_view line) {
+    std::array<std::uint64_t, 5> numbers{};
+    for (std::uint64_t& number : numbers) {
+      if (!take_number(line, number)) return false;
+    }
+    if (figures_ == nullptr || !line.empty()) return false;
+    const auto& [cpu, allocations, frees, requested, failures] = numbers;
+    const std::uint64_t allocated = saturating_product(allocations, size_);
+    const std::uint64_t freed = saturating_product(frees, size_);
+    add(Field::kNumAllocs, allocations);
+    add(Field::kNumFrees, frees);
+    add(Field::kMemAlloced, allocated);
+    add(Field::kMemFreed, freed);
+    add(Field::kRequestedBytes, requested);
+    add(Field::kFailures, failures);
+    if (cpu >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
+    const auto place = static_cast<std::uint32_t>(cpu);
+    add(CpuField::kNumAllocs, place, allocations);
+    add(CpuField::kNumFrees, place, frees);
+    add(CpuField::kMemAlloced, place, allocated);
+    add(CpuField::kMemFreed, place, freed);
+    return true;
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+  std::uint32_t cpu_count_;
+  Staging& staging_;
+  FieldMask fields_{Field::kNumAllocs, Field::kNumFrees,       Field::kMemAlloced,
+                    Field::kMemFreed,  Field::kRequestedBytes, Field::kFailures};
+  CpuFieldMask cpu_fields_{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced, CpuField::kMemFreed};
+  std::uint64_t size_ = 0;      // B, of the type at hand
+  std::size_t index_ = 0;       // of it
+  Figures* figures_ = nullptr;  // of it; lives until the next one
+};
+
+Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }
+
+constexpr MetricOrigin kOrigins[] = {
+    {Field::kNumAllocs, "kmem:kmalloc + kmem:kmem_cache_alloc since attaching"},
+    {Field::kNumFrees, "kmem:kfree + kmem:kmem_cache_free since attaching"},
+    {Field::kMemAlloced, "allocations x size of struct kmem_cache"},
+    {Field::kMemFreed, "frees x size of struct kmem_cache"},
+    {Field::kRequestedBytes, "bytes_req of kmem:kmalloc, object_size x kmem:kmem_cache_alloc"},
+    {Field::kFailures, "those of both that gave no memory"},
+    {CpuField::kNumAllocs, "the same on the CPU"},
+    {CpuField::kNumFrees, "the same on the CPU"},
+    {CpuField::kMemAlloced, "the same on the CPU"},
+    {CpuField::kMemFreed, "the same on the CPU"},
+    {kLostEvents, "counted by memstatd's programs and, as recursion_misses, by the kernel"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_slab_events;
+const SourceDescriptor linux_slab_events{
+    .name = "linux_slab_events",
+    .origin = "raw tracepoints kmem:kmalloc, kfree, kmem_cache_alloc, kmem_cache_free",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kSlab,
+    .is_roster = false,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .is_on_by_default = false,
+    .is_traced = true,
+    .notes =
+        "on where key events.mode is counters; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with BTF; "
+        "counts "
+        "from its start, so that its counters are less than those since boot; objects in use are not derived from it, "
+        "because "
+        "frees in bulk and after a grace period have no event; kmalloc() above 8 KiB is no cache's; frees of the caches of "
+        "kmalloc() from Linux 6.13 on; costs each allocation and free of the kernel some 30 ns; at most 1024 caches",
+    .steps = source_steps<State, open, read, parse>(),
+};
+
+}  // namespace memstat::sources

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+// Programs that do nothing, on the tracepoints of core/events/bpf/slab_events.bpf.c: what attaching alone costs.
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef signed long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+#include <bpf/bpf_helpers.h>
+
+SEC("raw_tp/kmem_cache_alloc")
+int on_kmem_cache_alloc(void* arguments) { return 0; }
+SEC("raw_tp/kmem_cache_free")
+int on_kmem_cache_free(void* arguments) { return 0; }
+SEC("raw_tp/kmalloc")
+int on_kmalloc(void* arguments) { return 0; }
+SEC("raw_tp/kfree")
+int on_kfree(void* arguments) { return 0; }
+
+char terms[] SEC("license") = "Dual BSD/GPL";
