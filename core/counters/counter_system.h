@@ -106,6 +106,9 @@ class BoundSet {
   /// Fills as many counts as the set has requests, in their order; `ticks` is the longest time in which one of them counted.
   /// EAGAIN: an exact set that the system took off.
   virtual int sample(std::span<Count> counts, std::uint64_t& ticks) = 0;
+  /// As sample, with values as they were counted, not scaled: for those who scale what came since their last sample. Where
+  /// nothing is counted by turns there is no difference.
+  virtual int sample_unscaled(std::span<Count> counts, std::uint64_t& ticks) { return sample(counts, ticks); }
   /// Goes on, or stops and keeps what was counted.
   virtual int enable(bool is_on) = 0;
   /// Begins again from the presets; `requests` are those of the binding, with presets that may have changed.

@@ -125,8 +125,8 @@ const NamedEvent* find_kernel_event(std::string_view name) {
 }
 
 std::optional<std::uint64_t> parse_raw_code(std::string_view text) {
-  constexpr std::size_t kMostDigits = 16;
-  if (!text.starts_with('r') || text.size() > kMostDigits + 1) return std::nullopt;
+  constexpr std::size_t kMaxDigits = 16;
+  if (!text.starts_with('r') || text.size() > kMaxDigits + 1) return std::nullopt;
   return parse_hex_u64(text.substr(1));
 }
 
@@ -144,7 +144,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 std::optional<PmuEvent> parse_pmu_event(std::string_view text) {
-  constexpr std::size_t kMostTerms = 64;
+  constexpr std::size_t kMaxTerms = 64;
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos || slash + 1 >= text.size() || !text.ends_with('/')) return std::nullopt;
   PmuEvent event{.pmu = text.substr(0, slash), .terms = {}};
@@ -161,7 +161,7 @@ std::optional<PmuEvent> parse_pmu_event(std::string_view text) {
       if (!value) return std::nullopt;
       term.value = *value;
     }
-    if (!is_name(term.name) || event.terms.size() == kMostTerms) return std::nullopt;
+    if (!is_name(term.name) || event.terms.size() == kMaxTerms) return std::nullopt;
     event.terms.push_back(term);
   }
   return event;
@@ -195,7 +195,7 @@ Placement place_bits(std::string_view format, std::uint64_t value, EventCode& co
 }
 
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const EventInfo> known) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   constexpr std::size_t kLongest = 128;  // what is longer is no slip of the keyboard
   if (wanted.size() > kLongest) return {};
   const std::size_t limit = std::max<std::size_t>(2, wanted.size() / 3);
@@ -210,7 +210,7 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
   std::sort(found.begin(), found.end());
   std::vector<std::string> names;
   for (auto& [edits, name] : found) {
-    if (names.size() < kMost) names.push_back(std::move(name));
+    if (names.size() < kMax) names.push_back(std::move(name));
   }
   return names;
 }

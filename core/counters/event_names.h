@@ -24,6 +24,9 @@ struct NamedEvent {
 /// names in perf(1). Thread safety: a constant.
 const std::vector<NamedEvent>& kernel_events();
 
+/// Walks of page tables for the data TLB. The kernel has no number for them, so each kind of CPU has an event of its own.
+inline constexpr std::string_view kPageWalks = "dTLB-walks";
+
 /// A name that means one thing on every machine, and the kernel event that it stands for.
 struct GenericName {
   std::string_view name;

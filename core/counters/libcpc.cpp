@@ -346,7 +346,7 @@ int cpc_set_sample(cpc_t* cpc, cpc_set_t* set, cpc_buf_t* buf) {
                   error == EAGAIN ? "the kernel took the set off its counters, which another user wanted for itself"
                                   : "the set could not be read");
   }
-  buf->time = memstat::system_clock().monotonic_ns();
+  buf->time = memstat::SystemClock().monotonic_ns();  // known to the compiler: no virtual call
   return 0;
 }
 

@@ -26,9 +26,8 @@ std::string words_of_target(const Target& target) {
 std::string permission_text(const Request& request, const Target& target, const PerfPermissions& permissions) {
   if (permissions.is_capable) {
     return permissions.is_filtered
-               ? "the capability is there, so a seccomp filter refuses perf_event_open: allow this system call in the "
-                 "profile of "
-                 "the container or service"
+               ? "the capability is there, so a seccomp filter refuses perf_event_open: "
+                 "allow this system call in the profile of the container or service"
                : "the capability is there, so a security module or the kernel's lockdown refuses it: see the kernel's log";
   }
   const std::string remedy = "run with CAP_PERFMON (before Linux 5.8: CAP_SYS_ADMIN)";
@@ -53,8 +52,8 @@ std::string permission_text(const Request& request, const Target& target, const 
     return "the thread belongs to another user: run as that user, or " + remedy + filter;
   }
   return permissions.is_filtered ? sysctl +
-                                       ", which allows this, so a seccomp filter refuses perf_event_open: allow this system "
-                                       "call in the profile of the container or service"
+                                       ", which allows this, so a seccomp filter refuses perf_event_open: "
+                                       "allow this system call in the profile of the container or service"
                                  : sysctl + ": " + remedy;
 }
 
@@ -104,8 +103,8 @@ Refused explain_perf_error(int system_errno, const Request& request, const Targe
                          : "the CPU cannot leave out the modes that were not asked for: count in all of them");
     case EINVAL:
       return refused(Refusal::kConflictingRequests,
-                     "the kernel takes neither the event with these flags and attributes, nor the CPU, or "
-                     "the set needs more counters than there are");
+                     "the kernel takes neither the event with these flags and attributes, "
+                     "nor the CPU, or the set needs more counters than there are");
     case EBUSY:
       return refused(
           Refusal::kResourceUnavailable,
@@ -114,16 +113,15 @@ Refused explain_perf_error(int system_errno, const Request& request, const Targe
       return refused(Refusal::kResourceUnavailable, "the CPU's breakpoints or counters are used up: unbind other sets");
     case EMFILE:
       return refused(Refusal::kResourceUnavailable,
-                     "this process has as many files open as it may (one an event and CPU): raise the "
-                     "limit (ulimit -n)");
+                     "this process has as many files open as it may (one an event and CPU): raise the limit (ulimit -n)");
     case ENFILE: return refused(Refusal::kResourceUnavailable, "the system has as many files open as fs.file-max allows");
     case ENOMEM: return refused(Refusal::kResourceUnavailable, "the kernel has no memory for it");
     case ESRCH: return refused(Refusal::kNone, "the thread does not exist, or has ended");
     case ENOSYS:
-      return refused(Refusal::kResourceUnavailable,
-                     permissions.is_filtered ? "a seccomp filter hides perf_event_open: allow this system call in the "
-                                               "profile of the container or service"
-                                             : "the kernel is built without perf events (CONFIG_PERF_EVENTS)");
+      return refused(Refusal::kResourceUnavailable, permissions.is_filtered
+                                                        ? "a seccomp filter hides perf_event_open: "
+                                                          "allow this system call in the profile of the container or service"
+                                                        : "the kernel is built without perf events (CONFIG_PERF_EVENTS)");
     case E2BIG: return refused(Refusal::kInvalidAttribute, "this kernel is too old for one of the attributes");
     case EOVERFLOW:
       return refused(Refusal::kResourceUnavailable, "a chain of calls longer than kernel.perf_event_max_stack is wanted");

@@ -8,8 +8,8 @@
 namespace memstat::counters {
 namespace {
 
-constexpr std::size_t kHead = 3;          // words before the counts: how many events, ns enabled, ns running
-constexpr std::size_t kMostInGroup = 64;  // more than any CPU has counters
+constexpr std::size_t kHead = 3;         // words before the counts: how many events, ns enabled, ns running
+constexpr std::size_t kMaxInGroup = 64;  // more than any CPU has counters
 
 /// Events until the signal: the way from the preset to 2^64. The kernel takes periods below 2^63; what is farther is never
 /// reached.
@@ -29,7 +29,7 @@ std::uint64_t scale(std::uint64_t count, std::uint64_t enabled, std::uint64_t ru
 /// What one read of a group gave, or an errno.
 struct Reading {
   int system_errno = 0;
-  std::array<std::uint64_t, kHead + kMostInGroup> words;
+  std::array<std::uint64_t, kHead + kMaxInGroup> words;
 };
 
 class PerfSet : public BoundSet {
@@ -42,33 +42,8 @@ class PerfSet : public BoundSet {
     }
   }
 
-  int sample(std::span<Count> counts, std::uint64_t& ticks) override {
-    Reading reading;
-    ticks = 0;
-    for (std::size_t number = 0; number < groups_.size(); ++number) {
-      const Group& group = groups_[number];
-      if (!read(group, reading)) return reading.system_errno;
-      const std::uint64_t enabled = reading.words[1] - group.enabled_before;
-      const std::uint64_t running = reading.words[2] - group.running_before;
-      const bool is_of_first = number < first_groups_;
-      for (std::size_t i = 0; i < group.events.size(); ++i) {
-        const Event& event = group.events[i];
-        const std::uint64_t value = scale(reading.words[kHead + i] - event.before, enabled, running);
-        Count& count = counts[event.request];
-        if (is_of_first) {
-          count = {.value = event.preset + value, .enabled_ns = enabled, .running_ns = running};
-        } else {
-          count.value += value;
-          count.enabled_ns += enabled;
-          count.running_ns += running;
-        }
-      }
-      ticks = std::max(ticks, running);
-    }
-    if (first_groups_ == groups_.size()) return 0;
-    for (const Count& count : counts) ticks = std::max(ticks, count.running_ns);
-    return 0;
-  }
+  int sample(std::span<Count> counts, std::uint64_t& ticks) override { return sample_as<true>(counts, ticks); }
+  int sample_unscaled(std::span<Count> counts, std::uint64_t& ticks) override { return sample_as<false>(counts, ticks); }
 
   int enable(bool is_on) override {
     Reading reading;
@@ -136,6 +111,10 @@ class PerfSet : public BoundSet {
         return {.system_errno = error, .request = i};
     }
     if (is_first) first_groups_ = groups_.size();
+    is_in_order_ = groups_.size() == 1;
+    for (std::size_t i = 0; i < groups_.front().events.size(); ++i) {
+      is_in_order_ = is_in_order_ && groups_.front().events[i].request == i;
+    }
     return {};
   }
 
@@ -191,7 +170,7 @@ class PerfSet : public BoundSet {
   }
 
   int join(std::span<const Request> requests, std::size_t index, const Target& target, pid_t thread, Group& group) {
-    if (group.events.size() == kMostInGroup) return EINVAL;
+    if (group.events.size() == kMaxInGroup) return EINVAL;
     const bool is_first = group.events.empty();
     const bool is_cpu = target.kind == Target::Kind::kCpu;
     group.events.reserve(group.events.size() + 1);  // so that a descriptor is not lost
@@ -203,6 +182,63 @@ class PerfSet : public BoundSet {
     group.notifies = true;
     group.period = period_of(requests[index].preset);
     return -door_->notify_caller(fd);
+  }
+
+  /// The usual set is one group in the order of its requests, which ran all the time: nothing but a copy. `kIsScaled`:
+  /// values that were counted by turns are scaled.
+  template <bool kIsScaled>
+  int sample_as(std::span<Count> counts, std::uint64_t& ticks) {
+    Reading reading;
+    if (!is_in_order_) return sample_groups<kIsScaled>(counts, ticks, reading);
+    const Group& group = groups_.front();
+    ticks = 0;
+    if (!read(group, reading)) return reading.system_errno;
+    const std::uint64_t enabled = reading.words[1] - group.enabled_before;
+    const std::uint64_t running = reading.words[2] - group.running_before;
+    ticks = running;
+    const std::uint64_t* word = reading.words.data() + kHead;
+    Count* count = counts.data();
+    if (!kIsScaled || running >= enabled || running == 0) {
+      for (const Event& event : group.events) {
+        *count++ = {.value = event.preset + (*word++ - event.before), .enabled_ns = enabled, .running_ns = running};
+      }
+    } else {
+      for (const Event& event : group.events) {
+        *count++ = {.value = event.preset + scale(*word++ - event.before, enabled, running),
+                    .enabled_ns = enabled,
+                    .running_ns = running};
+      }
+    }
+    return 0;
+  }
+
+  template <bool kIsScaled>
+  int sample_groups(std::span<Count> counts, std::uint64_t& ticks, Reading& reading) {
+    ticks = 0;
+    for (std::size_t number = 0; number < groups_.size(); ++number) {
+      const Group& group = groups_[number];
+      if (!read(group, reading)) return reading.system_errno;
+      const std::uint64_t enabled = reading.words[1] - group.enabled_before;
+      const std::uint64_t running = reading.words[2] - group.running_before;
+      const bool is_of_first = number < first_groups_;
+      for (std::size_t i = 0; i < group.events.size(); ++i) {
+        const Event& event = group.events[i];
+        const std::uint64_t counted = reading.words[kHead + i] - event.before;
+        const std::uint64_t value = kIsScaled ? scale(counted, enabled, running) : counted;
+        Count& count = counts[event.request];
+        if (is_of_first) {
+          count = {.value = event.preset + value, .enabled_ns = enabled, .running_ns = running};
+        } else {
+          count.value += value;
+          count.enabled_ns += enabled;
+          count.running_ns += running;
+        }
+      }
+      ticks = std::max(ticks, running);
+    }
+    if (first_groups_ == groups_.size()) return 0;
+    for (const Count& count : counts) ticks = std::max(ticks, count.running_ns);
+    return 0;
   }
 
   /// One group goes on: until its next overflow where that is notified. 0 or -errno.
@@ -228,6 +264,7 @@ class PerfSet : public BoundSet {
   PerfEventDoor* door_;
   std::vector<Group> groups_;
   std::size_t first_groups_ = 0;  // how many of them are the first thread's
+  bool is_in_order_ = false;      // one group, whose events are the requests in their order
 };
 
 }  // namespace

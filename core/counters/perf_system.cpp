@@ -20,6 +20,11 @@ constexpr std::string_view kTracing[] = {"/sys/kernel/tracing/events/", "/sys/ke
 constexpr std::string_view kSoftPmus[] = {"software", "tracepoint", "breakpoint",  "kprobe",    "uprobe",
                                           "msr",      "power",      "cstate_core", "cstate_pkg"};
 
+// Names of walks of page tables for the data TLB in libpfm4: Intel since Haswell, AMD Zen, Arm.
+constexpr std::string_view kPageWalkNames[] = {
+    "DTLB_LOAD_MISSES:WALK_COMPLETED", "L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_1G_L2_MISS",
+    "DTLB_WALK"};
+
 constexpr std::uint64_t kDummy = 9;         // PERF_COUNT_SW_DUMMY
 constexpr std::uint64_t kInstructions = 1;  // PERF_COUNT_HW_INSTRUCTIONS
 
@@ -65,7 +70,7 @@ bool PerfSystem::can_open(const EventCode& code) const {
 
 /// How many instructions events fit one group: the counters that a thread can have at once.
 unsigned PerfSystem::count_counters() const {
-  constexpr std::size_t kMost = 32;
+  constexpr std::size_t kMax = 32;
   std::vector<int> group;
   const PerfEvent event{.type = kPerfHardware,
                         .config = kInstructions,
@@ -73,7 +78,7 @@ unsigned PerfSystem::count_counters() const {
                         .excludes_hypervisor = true,
                         .is_disabled = true,
                         .is_enabled_on_exec = true};
-  while (group.size() < kMost) {
+  while (group.size() < kMax) {
     const int fd = door_->open(event, 0, -1, group.empty() ? -1 : group.front());
     if (fd < 0) break;
     group.push_back(fd);
@@ -83,7 +88,7 @@ unsigned PerfSystem::count_counters() const {
 }
 
 /// Where the counters of the CPU's cores are described: "cpu", on arm64 "armv8_...", on hybrid CPUs "cpu_core"; "" for none.
-std::string PerfSystem::core_folder() const {
+std::string PerfSystem::core_directory() const {
   std::vector<std::string> names;
   if (!view_->list_directory(std::string(kDevices.substr(0, kDevices.size() - 1)), names)) return {};
   for (const std::string& name : names) {
@@ -98,12 +103,12 @@ const PerfSystem::Facts& PerfSystem::facts() const {
   std::call_once(facts_once_, [this] {
     Facts facts;
     facts.counters = count_counters();
-    const std::string folder = core_folder();
+    const std::string directory = core_directory();
     Buffer text;
-    if (!folder.empty() && view_->read_file(folder + "/caps/max_precise", text)) {
+    if (!directory.empty() && view_->read_file(directory + "/caps/max_precise", text)) {
       facts.is_precise = parse_u64(trim(text.view())).value_or(0) != 0;
     }
-    const std::string pmu = folder.empty() ? "" : folder.substr(kDevices.size());
+    const std::string pmu = directory.empty() ? "" : directory.substr(kDevices.size());
     facts.name = facts.counters == 0 ? "Linux perf events: the kernel's own events, no counters of the CPU"
                                      : "Linux perf events: " + (pmu.empty() ? "the CPU" : pmu) + " with " +
                                            std::to_string(facts.counters) + " counters";
@@ -116,10 +121,15 @@ const PerfSystem::Facts& PerfSystem::facts() const {
     }
     facts.attributes = {"config", "config1", "config2", "picnum", "precise"};
     std::vector<std::string> names;
-    if (!folder.empty() && view_->list_directory(folder + "/format", names)) {
+    if (!directory.empty() && view_->list_directory(directory + "/format", names)) {
       facts.attributes.insert(facts.attributes.end(), names.begin(), names.end());
     }
     if (facts.counters != 0) {
+      if (const auto walks = resolve_page_walks(); walks.is_given() && can_open(walks.value)) {
+        facts.events.push_back({.name = std::string(kPageWalks),
+                                .description = "walks of page tables for the data TLB, by the CPU's own event",
+                                .needs_counter = true});
+      }
       for (EventInfo& event : libpfm_events()) facts.events.push_back(std::move(event));
       for (std::string& name : libpfm_attributes()) facts.attributes.push_back(std::move(name));
     }
@@ -143,8 +153,8 @@ std::optional<Answer<EventCode>> PerfSystem::resolve_tracepoint(std::string_view
   const std::string place = std::string(parts->group) + "/" + std::string(parts->name) + "/id";
   Buffer text;
   int last_errno = ENOENT;
-  for (const std::string_view folder : kTracing) {
-    const auto result = view_->read_file(std::string(folder) + place, text);
+  for (const std::string_view directory : kTracing) {
+    const auto result = view_->read_file(std::string(directory) + place, text);
     if (!result) {
       if (result.error().system_errno != ENOENT) last_errno = result.error().system_errno;
       continue;
@@ -163,8 +173,8 @@ std::optional<Answer<EventCode>> PerfSystem::resolve_tracepoint(std::string_view
   if (!view_->list_directory(kTracing[0].substr(0, kTracing[0].size() - 1), names) || names.empty()) {
     return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL,
                              name +
-                                 "the numbers of tracepoints are in tracefs, which is not mounted or not readable: mount -t "
-                                 "tracefs nodev /sys/kernel/tracing");
+                                 "the numbers of tracepoints are in tracefs, "
+                                 "which is not mounted or not readable: mount -t tracefs nodev /sys/kernel/tracing");
   }
   return std::nullopt;
 }
@@ -173,17 +183,17 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
   const auto parts = parse_pmu_event(event);
   const std::string name = "event " + std::string(event) + ": ";
   if (!parts) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + "not of the form pmu/term=value,.../");
-  const std::string folder = std::string(kDevices) + std::string(parts->pmu);
+  const std::string directory = std::string(kDevices) + std::string(parts->pmu);
   Buffer text;
-  if (!view_->read_file(folder + "/type", text)) {
+  if (!view_->read_file(directory + "/type", text)) {
     return refuse<EventCode>(
         Refusal::kInvalidEvent, EINVAL,
         name + "there is no PMU of that name in " + std::string(kDevices.substr(0, kDevices.size() - 1)));
   }
   const auto type = parse_u64(trim(text.view()));
-  constexpr std::uint64_t kMostTypes = 0xFFFFFFFFU;
-  if (!type || *type > kMostTypes)
-    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + folder + "/type is no number");
+  constexpr std::uint64_t kMaxTypes = 0xFFFFFFFFU;
+  if (!type || *type > kMaxTypes)
+    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/type is no number");
   EventCode code{.type = static_cast<std::uint32_t>(*type),
                  .needs_counter = std::find(std::begin(kSoftPmus), std::end(kSoftPmus), parts->pmu) == std::end(kSoftPmus)};
   std::vector<PmuEvent::Term> terms = parts->terms;
@@ -194,24 +204,24 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
       code.config = term.value;
       continue;
     }
-    if (!term.has_value && !is_expanded && view_->read_file(folder + "/events/" + std::string(term.name), text)) {
+    if (!term.has_value && !is_expanded && view_->read_file(directory + "/events/" + std::string(term.name), text)) {
       // An event by its name stands for terms of its own, of which none is an event again.
       const std::string whole = "x/" + std::string(trim(text.view())) + "/";
       const auto inner = parse_pmu_event(whole);
-      if (!inner) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + folder + "/events is not understood");
+      if (!inner) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/events is not understood");
       for (const PmuEvent::Term& one : inner->terms) {
-        if (!view_->read_file(folder + "/format/" + std::string(one.name), text) ||
+        if (!view_->read_file(directory + "/format/" + std::string(one.name), text) ||
             place_bits(trim(text.view()), one.value, code) != Placement::kDone) {
-          return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + folder + "/format does not have its terms");
+          return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/format does not have its terms");
         }
       }
       is_expanded = true;
       continue;
     }
-    if (!view_->read_file(folder + "/format/" + std::string(term.name), text)) {
+    if (!view_->read_file(directory + "/format/" + std::string(term.name), text)) {
       return refuse<EventCode>(
           Refusal::kInvalidEvent, EINVAL,
-          name + std::string(term.name) + " is neither in " + folder + "/events nor in " + folder + "/format");
+          name + std::string(term.name) + " is neither in " + directory + "/events nor in " + directory + "/format");
     }
     const Placement placement = place_bits(trim(text.view()), term.value, code);
     if (placement != Placement::kDone) {
@@ -224,8 +234,23 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
   return {.value = code};
 }
 
+Answer<EventCode> PerfSystem::resolve_page_walks() const {
+  const std::string directory = core_directory();
+  Buffer text;
+  if (!directory.empty() && view_->read_file(directory + "/events/dtlb_walk", text)) {
+    return resolve_pmu(directory.substr(kDevices.size()) + "/dtlb_walk/");
+  }
+  for (const std::string_view name : kPageWalkNames) {
+    if (auto found = libpfm_resolve(name, {}); found && found->is_given()) return *std::move(found);
+  }
+  return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL,
+                           "event " + std::string(kPageWalks) + ": no event of this CPU is known that counts them" +
+                               (has_libpfm() ? "" : ", since libpfm4 is not built in"));
+}
+
 std::optional<Answer<EventCode>> PerfSystem::resolve_base(std::string_view event) const {
   if (const NamedEvent* known = find_kernel_event(event)) return Answer<EventCode>{.value = known->code};
+  if (event == kPageWalks) return resolve_page_walks();
   if (event.find('/') != std::string_view::npos) return resolve_pmu(event);
   if (const auto code = parse_raw_code(event)) {
     return Answer<EventCode>{.value = {.type = kPerfRaw, .config = *code, .needs_counter = true}};
@@ -239,23 +264,24 @@ Refused PerfSystem::apply(const Attribute& attribute, std::string_view event, Ev
                    .system_errno = EINVAL,
                    .text = "event " + std::string(event) + ": attribute " + attribute.name + " " + std::string(what)};
   };
-  constexpr std::uint64_t kMostPrecise = 3;
+  constexpr std::uint64_t kMaxPrecise = 3;
   if (attribute.name == "picnum") {
     if (attribute.value < counter_count()) return {};  // The kernel chooses the counter.
     return refused(Refusal::kInvalidCounter, "names no counter: there are " + std::to_string(counter_count()));
   }
   if (attribute.name == "precise") {
-    if (attribute.value > kMostPrecise) return refused(Refusal::kAttributeOutOfRange, "is at most 3");
+    if (attribute.value > kMaxPrecise) return refused(Refusal::kAttributeOutOfRange, "is at most 3");
     code.precise = static_cast<std::uint8_t>(attribute.value);
     return {};
   }
   if (attribute.name == "config") return code.config = attribute.value, Refused{};
   if (attribute.name == "config1") return code.config1 = attribute.value, Refused{};
   if (attribute.name == "config2") return code.config2 = attribute.value, Refused{};
-  const std::string folder = core_folder();
+  const std::string directory = core_directory();
   Buffer text;
   const bool is_word = attribute.name.find('/') == std::string::npos && !attribute.name.empty();
-  if (code.type == kPerfRaw && is_word && !folder.empty() && view_->read_file(folder + "/format/" + attribute.name, text)) {
+  if (code.type == kPerfRaw && is_word && !directory.empty() &&
+      view_->read_file(directory + "/format/" + attribute.name, text)) {
     switch (place_bits(trim(text.view()), attribute.value, code)) {
       case Placement::kDone: return {};
       case Placement::kTooLarge: return refused(Refusal::kAttributeOutOfRange, "is larger than its field");

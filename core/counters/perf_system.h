@@ -47,10 +47,11 @@ class PerfSystem : public CounterSystem {
   const Facts& facts() const;
   [[nodiscard]] bool can_open(const EventCode& code) const;
   [[nodiscard]] unsigned count_counters() const;
-  [[nodiscard]] std::string core_folder() const;
+  [[nodiscard]] std::string core_directory() const;
   [[nodiscard]] std::optional<Answer<EventCode>> resolve_base(std::string_view event) const;
   [[nodiscard]] std::optional<Answer<EventCode>> resolve_tracepoint(std::string_view event) const;
   [[nodiscard]] Answer<EventCode> resolve_pmu(std::string_view event) const;
+  [[nodiscard]] Answer<EventCode> resolve_page_walks() const;
   [[nodiscard]] Refused apply(const Attribute& attribute, std::string_view event, EventCode& code) const;
 
   PerfEventDoor* door_;

@@ -36,12 +36,11 @@ Refused explain(int system_errno, const Request& request) {
       return {.refusal = Refusal::kInvalidEvent, .system_errno = system_errno, .text = where + "this CPU does not have it"};
     case EPERM:
     case EACCES:
-      return {
-          .refusal = Refusal::kPermission,
-          .system_errno = system_errno,
-          .text = where +
-                  "the process belongs to another user, or security.bsd.unprivileged_syspmcs is 0, which refuses counting "
-                  "on a CPU: run as root"};
+      return {.refusal = Refusal::kPermission,
+              .system_errno = system_errno,
+              .text = where +
+                      "the process belongs to another user, or security.bsd.unprivileged_syspmcs is 0, "
+                      "which refuses counting on a CPU: run as root"};
     case EINVAL:
       return {.refusal = Refusal::kConflictingRequests,
               .system_errno = system_errno,

@@ -43,7 +43,7 @@ TEST(EventNames, OfRawCodesAreHexadecimal) {
     EXPECT_FALSE(parse_raw_code(text)) << text;
 }
 
-TEST(EventNames, OfTracepointsCannotLeaveTheirFolder) {
+TEST(EventNames, OfTracepointsCannotLeaveTheirDirectory) {
   const auto parts = parse_tracepoint("sched:sched_switch");
   ASSERT_TRUE(parts);
   EXPECT_EQ(parts->group, "sched");

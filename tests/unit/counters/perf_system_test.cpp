@@ -12,12 +12,12 @@ namespace {
 const std::string kDevices = "/sys/bus/event_source/devices";
 
 /// Lists the directories that the test names.
-class FolderView : public PreparedKernelView {
+class DirectoryView : public PreparedKernelView {
  public:
   using PreparedKernelView::PreparedKernelView;
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    const auto found = folders.find(path);
-    if (found == folders.end()) return system_error(path, ENOENT);
+    const auto found = directories.find(path);
+    if (found == directories.end()) return system_error(path, ENOENT);
     names.clear();
     for (std::string_view rest = found->second; !rest.empty(); rest.remove_prefix(rest.find('\0') + 1)) {
       names.emplace_back(rest.substr(0, rest.find('\0')));
@@ -35,9 +35,9 @@ class PerfSystemTest : public testing::Test {
     view_.contents[kDevices + "/cpu/format/umask"] = {"config:8-15\n"};
     view_.contents[kDevices + "/cpu/events/slots"] = {"event=0x00,umask=0x4\n"};
     view_.contents[kDevices + "/cpu/caps/max_precise"] = {"3\n"};
-    view_.folders[kDevices] = std::string("cpu\0", 4);
-    view_.folders[kDevices + "/cpu/format"] = std::string("event\0umask\0", 12);
-    view_.folders["/proc/5/task"] = std::string(
+    view_.directories[kDevices] = std::string("cpu\0", 4);
+    view_.directories[kDevices + "/cpu/format"] = std::string("event\0umask\0", 12);
+    view_.directories["/proc/5/task"] = std::string(
         "5\0"
         "9\0",
         4);
@@ -65,7 +65,7 @@ class PerfSystemTest : public testing::Test {
   }
 
   std::uint64_t ticks = 0;
-  FolderView view_{OperatingSystem::kLinux, 8};
+  DirectoryView view_{OperatingSystem::kLinux, 8};
   FakePerfEvents door_;
   PerfSystem system_{door_, view_};
 };
@@ -111,6 +111,18 @@ TEST_F(PerfSystemTest, RefusesWhatIsNotThere) {
   EXPECT_EQ(refusal("sched:sched_switch"),
             "9 event sched:sched_switch: the numbers of tracepoints are in "
             "/sys/kernel/tracing/events/, which only root may read");
+}
+
+TEST_F(PerfSystemTest, PageWalksAreTheEventOfTheCpu) {
+  const std::string device = kDevices + "/armv8_pmuv3_0";
+  view_.directories[kDevices] = std::string("armv8_pmuv3_0\0", 14);
+  view_.contents[device + "/type"] = {"8\n"};
+  view_.contents[device + "/format/event"] = {"config:0-15\n"};
+  view_.contents[device + "/events/dtlb_walk"] = {"event=0x0034\n"};
+  const Request walks = request("dTLB-walks");
+  EXPECT_EQ(walks.code.type, 8U);
+  EXPECT_EQ(walks.code.config, 0x34U);
+  EXPECT_TRUE(walks.code.needs_counter);
 }
 
 TEST_F(PerfSystemTest, ListsWhatTheCpuHas) {

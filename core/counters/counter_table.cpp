@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/counters/counter_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include "core/base/text.h"
+
+namespace memstat::counters {
+namespace {
+
+constexpr std::uint32_t kMaxCpus = 65536;
+
+void append_number(Buffer& out, std::uint64_t number) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+/// Why, without the event and the CPU that the text begins with, which the line names, and the advice to the caller of
+/// libcpc.
+std::string_view reason_of(std::string_view text) {
+  const std::size_t colon = text.find(": ");
+  if (text.starts_with("event ") && colon != std::string_view::npos) text.remove_prefix(colon + 2);
+  return text.substr(0, text.find("; others are in the list"));
+}
+
+Error error_of(const Refused& refused) {
+  Error error = system_error(kCounterOrigin, refused.system_errno, refused.text);
+  if (refused.system_errno == ENOSYS) error.code = ErrorCode::kNotPresent;
+  return error;
+}
+
+/// `count` as if it had been counted for all of `enabled`.
+std::uint64_t scaled(std::uint64_t count, std::uint64_t enabled, std::uint64_t running) {
+  if (running >= enabled || running == 0) return count;
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(count) * enabled / running);
+}
+
+bool is_wanted(const CounterSet& set, std::uint32_t cpu) { return set.cpus == "all" || list_has(set.cpus, cpu); }
+
+}  // namespace
+
+CounterTable::CounterTable(std::vector<CounterSet> sets, MakeSystem make_system)
+    : wanted_(std::move(sets)), make_system_(std::move(make_system)) {}
+
+void CounterTable::set_online(std::string_view list) {
+  list = trim(list);
+  if (list == online_ || !highest_of_list(list)) return;
+  online_ = list;
+  has_new_online_ = true;
+}
+
+/// Tries each event alone, so that those which the machine lacks do not take their sets along. Fails when none is left.
+Refused CounterTable::try_events(std::uint32_t cpu) {
+  sets_.clear();
+  left_out_.clear();
+  Refused first;
+  bool has_any = false;
+  for (const CounterSet& wanted : wanted_) {
+    Set& set = sets_.emplace_back();
+    set.wanted = wanted;
+    for (const std::string& event : wanted.events) {
+      Request request;
+      request.event = event;
+      const auto code = system_->resolve(event, {});
+      Refused refused = code.refused;
+      if (code.is_given()) {
+        request.code = code.value;
+        const Target target{.kind = Target::Kind::kCpu, .cpu = static_cast<int>(cpu)};
+        refused = system_->bind(std::span(&request, 1), target).refused;
+      }
+      if (refused.system_errno == 0) {
+        set.requests.push_back(std::move(request));
+        has_any = true;
+        continue;
+      }
+      left_out_.push_back("left_out " + event + ": " + make_label_text(reason_of(refused.text)) + "\n");
+      // A permission that is missing says more than an event that is: it is what there is to do something about.
+      const bool is_permission = refused.refusal == Refusal::kPermission && first.refusal != Refusal::kPermission;
+      if (first.system_errno == 0 || is_permission) first = std::move(refused);
+    }
+  }
+  if (has_any) return {};
+  if (first.system_errno == 0) return {.system_errno = ENOENT, .text = "the sets have no events"};
+  return first;
+}
+
+Refused CounterTable::bind(OnCpu& place) {
+  const Set& set = sets_[place.set];
+  auto answer = system_->bind(set.requests, {.kind = Target::Kind::kCpu, .cpu = static_cast<int>(place.cpu)});
+  if (!answer.is_given()) {
+    place.refused = make_label_text(reason_of(answer.refused.text)) + (is_open_ ? "; restart memstatd to count it" : "");
+    return answer.refused;
+  }
+  place.refused.clear();
+  place.bound = std::move(answer.value);
+  place.before.assign(set.requests.size(), {});
+  place.now.assign(set.requests.size(), {});
+  place.totals.resize(set.requests.size());
+  return {};
+}
+
+/// Follows the list of CPUs that are online. Fails when no CPU has a set, with the first refusal.
+Refused CounterTable::bind_online() {
+  has_new_online_ = false;
+  Refused first{.refusal = Refusal::kNoCpu, .system_errno = ENODEV, .text = "no CPU of the sets is online"};
+  bool is_first = true;
+  bool has_any = false;
+  const std::uint32_t cpus = std::min(highest_of_list(online_).value_or(0), kMaxCpus - 1) + 1;
+  for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) {
+    const bool is_online = list_has(online_, cpu);
+    for (std::size_t number = 0; number < sets_.size(); ++number) {
+      const Set& set = sets_[number];
+      if (set.requests.empty() || !is_wanted(set.wanted, cpu)) continue;
+      const auto before = [](const OnCpu& one, const std::pair<std::uint32_t, std::size_t>& place) {
+        return std::pair(one.cpu, one.set) < place;
+      };
+      auto place = std::lower_bound(places_.begin(), places_.end(), std::pair(cpu, number), before);
+      const bool is_known = place != places_.end() && place->cpu == cpu && place->set == number;
+      if (!is_online && !is_known) continue;
+      if (!is_known) {
+        place = places_.emplace(place);
+        place->cpu = cpu;
+        place->set = number;
+      }
+      if (!is_online) {
+        place->bound.reset();
+        place->refused.clear();
+        continue;
+      }
+      if (!place->bound) {
+        if (Refused refused = bind(*place); refused.system_errno != 0 && std::exchange(is_first, false)) {
+          first = std::move(refused);
+        }
+      }
+      has_any = has_any || place->bound != nullptr;
+    }
+  }
+  for (OnCpu& place : places_) {  // CPUs beyond the highest that is online now
+    if (place.cpu >= cpus) place.bound.reset();
+  }
+  return has_any ? Refused{} : first;
+}
+
+Result<void> CounterTable::open() {
+  if (wanted_.empty()) {
+    return system_error(kCounterOrigin, ENOENT,
+                        "no set of events is configured; to count the default set on all CPUs: counters: [{set: memory}]");
+  }
+  auto made = make_system_();
+  if (!made.is_given()) return error_of(made.refused);
+  system_ = std::move(made.value);
+  places_.clear();
+  is_open_ = false;
+  std::uint32_t first_cpu = 0;
+  while (first_cpu + 1 < kMaxCpus && !list_has(online_, first_cpu)) ++first_cpu;
+  Refused refused = try_events(first_cpu);
+  if (refused.system_errno == 0) refused = bind_online();
+  is_open_ = refused.system_errno == 0;
+  if (is_open_) return {};
+  places_.clear();
+  system_.reset();
+  return error_of(refused);
+}
+
+/// Adds what came since the last read to the totals.
+void CounterTable::count(OnCpu& place) {
+  for (std::size_t i = 0; i < place.now.size(); ++i) {
+    const Count& now = place.now[i];
+    const Count& before = place.before[i];
+    place.totals[i] +=
+        scaled(now.value - before.value, now.enabled_ns - before.enabled_ns, now.running_ns - before.running_ns);
+  }
+}
+
+void CounterTable::write(const OnCpu& place, Buffer& out) {
+  // A set that does not fit the CPU is counted by turns, event by event: the times are those of the one that had the least.
+  std::uint64_t enabled = 0;
+  std::uint64_t running = 0;
+  for (std::size_t i = 0; i < place.now.size(); ++i) {
+    const std::uint64_t one = place.now[i].running_ns - place.before[i].running_ns;
+    if (i != 0 && one >= running) continue;
+    running = one;
+    enabled = place.now[i].enabled_ns - place.before[i].enabled_ns;
+  }
+  const Set& set = sets_[place.set];
+  out.append("cpu ");
+  append_number(out, place.cpu);
+  out.append(" set ");
+  out.append(set.wanted.name);
+  out.append(" enabled_ns ");
+  append_number(out, enabled);
+  out.append(" running_ns ");
+  append_number(out, std::min(running, enabled));
+  for (std::size_t i = 0; i < place.now.size(); ++i) {
+    out.append(" ");
+    out.append(set.requests[i].event);
+    out.append(" ");
+    append_number(out, place.now[i].value - place.before[i].value);
+    out.append(" ");
+    append_number(out, place.totals[i]);
+  }
+  out.append("\n");
+}
+
+Result<void> CounterTable::read(Buffer& out) {
+  if (!is_open_) {
+    if (auto opened = open(); !opened) return opened;
+  }
+  if (has_new_online_) static_cast<void>(bind_online());
+  out.clear();
+  for (const std::string& line : left_out_) out.append(line);
+  std::uint64_t lines = 0;
+  int last_errno = ENODEV;
+  for (OnCpu& place : places_) {
+    if (!place.refused.empty()) {
+      out.append("left_out cpu");
+      append_number(out, place.cpu);
+      out.append(": ");
+      out.append(place.refused);
+      out.append("\n");
+    }
+    if (!place.bound) continue;
+    std::uint64_t ticks = 0;
+    if (const int error = place.bound->sample_unscaled(place.now, ticks); error != 0) {
+      last_errno = error;  // A CPU that goes takes its events out of their group.
+      place.bound.reset();
+      place.refused = "its counters went with the CPU; restart memstatd to count it again";
+      continue;
+    }
+    count(place);
+    write(place, out);
+    place.before.swap(place.now);
+    ++lines;
+  }
+  if (lines == 0) return system_error(kCounterOrigin, last_errno, "no CPU could be read; restart memstatd");
+  out.append("end ");
+  append_number(out, lines);
+  out.append("\n");
+  return {};
+}
+
+}  // namespace memstat::counters
