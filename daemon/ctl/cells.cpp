@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/cells.h"
 
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+
+#include "core/base/utf8.h"
 
 namespace memstat::ctl {
 namespace {
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 std::string spaces(std::string_view text, std::size_t width) {
   const std::size_t used = width_of(text);
@@ -24,47 +29,85 @@ void append_escape(std::string& text, std::uint32_t character) {
 
 }  // namespace
 
-std::size_t character_size(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80U) return 1;
-  const std::size_t size = byte(0) >= 0xF0U ? 4 : byte(0) >= 0xE0U ? 3 : 2;
-  if (byte(0) < 0xC2U || byte(0) > 0xF4U || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if (!continues_character(text[i])) return 0;
-  }
-  // Longer than need be, halves of UTF-16, beyond Unicode.
-  const bool is_wrong = (byte(0) == 0xE0U && byte(1) < 0xA0U) || (byte(0) == 0xEDU && byte(1) > 0x9FU) ||
-                        (byte(0) == 0xF0U && byte(1) < 0x90U) || (byte(0) == 0xF4U && byte(1) > 0x8FU);
-  return is_wrong ? 0 : size;
+namespace {
+
+/// Columns of the character that begins there, and its bytes.
+struct Extent {
+  std::size_t bytes;
+  std::size_t columns;
+};
+Extent extent_of(std::string_view text) {
+  const std::size_t size = character_size(text);
+  if (size < 2) return {.bytes = 1, .columns = 1};
+  std::uint32_t character = static_cast<unsigned char>(text[0]) & (0xFFU >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) character = character << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  struct Range {
+    std::uint32_t first, last;
+  };
+  static constexpr Range kCombining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},
+                                         {0x610, 0x61A},   {0x64B, 0x65F},   {0x1AB0, 0x1AFF},
+                                         {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE20, 0xFE2F}};
+  static constexpr Range kWide[] = {{0x1100, 0x115F},  {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xA960, 0xA97C},
+                                    {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF01, 0xFF60},
+                                    {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF},
+                                    {0x20000, 0x3FFFD}};
+  const auto is_in = [character](const Range& range) { return character >= range.first && character <= range.last; };
+  if (std::any_of(std::begin(kCombining), std::end(kCombining), is_in)) return {.bytes = size, .columns = 0};
+  return {.bytes = size, .columns = std::any_of(std::begin(kWide), std::end(kWide), is_in) ? 2U : 1U};
 }
 
+}  // namespace
+
 std::size_t width_of(std::string_view text) {
-  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Extent extent = extent_of(text);
+    width += extent.columns;
+    text.remove_prefix(extent.bytes);
+  }
+  return width;
+}
+
+std::string cut(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0;
+  std::size_t columns = 0;
+  while (bytes < text.size()) {
+    const Extent extent = extent_of(text.substr(bytes));
+    if (columns + extent.columns > width) break;
+    columns += extent.columns;
+    bytes += extent.bytes;
+  }
+  return std::string(text.substr(0, bytes));
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  const std::size_t needed = width_of(text);
+  if (needed <= width) return std::string(text);
+  constexpr std::size_t kLeast = 4;  // below this an ellipsis says less than a letter
+  if (width < kLeast) return cut(text, width);
+  const std::size_t before = width / 2;
+  const std::size_t after = width - before - 1;
+  const std::string head = cut(text, before);
+  // The end is what is left when as much is taken off as makes it fit; a wide character may be one column more.
+  std::string_view tail = text;
+  for (std::size_t columns = needed; columns > after && !tail.empty();) {
+    const Extent extent = extent_of(tail);
+    columns -= extent.columns;
+    tail.remove_prefix(extent.bytes);
+  }
+  while (!tail.empty() && extent_of(tail).columns == 0) tail.remove_prefix(extent_of(tail).bytes);
+  return head + "\u2026" + std::string(tail);
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
 }
 
 std::string to_right(std::string_view text, std::size_t width) { return spaces(text, width).append(text); }
 std::string to_left(std::string_view text, std::size_t width) { return std::string(text).append(spaces(text, width)); }
 std::string to_right(std::uint64_t number, std::size_t width) { return to_right(std::to_string(number), width); }
-
-std::optional<std::uint32_t> hidden_character(std::string_view text) {
-  const std::size_t size = std::max<std::size_t>(character_size(text), 1);
-  const auto byte = [text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
-  std::uint32_t character = size == 1 ? byte(0) : byte(0) & (0xFFU >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) character = character << 6U | (byte(i) & 0x3FU);
-  struct Range {
-    std::uint32_t first, last;
-  };
-  // Controls; what joins, parts or hides letters; what turns the direction of what follows; ends of lines and paragraphs;
-  // variation selectors and tags.
-  static constexpr Range kHidden[] = {
-      {0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},    {0x115F, 0x1160},
-      {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},  {0x3164, 0x3164},
-      {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0xE0000, 0xE0FFF}};
-  for (const Range& range : kHidden) {
-    if (character >= range.first && character <= range.last) return character;
-  }
-  return std::nullopt;
-}
 
 std::string printable(std::string_view name) {
   std::string text;
@@ -90,16 +133,23 @@ std::string printable_bytes(std::string_view bytes) {
   return text;
 }
 
-std::string table_text(const std::vector<TableRow>& rows, std::size_t left) {
+std::string table_text(const std::vector<TableRow>& rows, std::size_t left, std::size_t width) {
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size());
   for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  if (width != 0 && left != 0 && left <= widths.size()) {
+    constexpr std::size_t kLeastName = 16;
+    std::size_t needed = 2 * (widths.size() - 1);
+    for (const std::size_t column : widths) needed += column;
+    std::size_t& name = widths[left - 1];
+    if (needed > width) name = std::max(std::min(name, kLeastName), name - std::min(name, needed - width));
   }
   std::string text;
   for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       text += i == 0 ? "" : "  ";
-      text += i < left ? to_left(row[i], widths[i]) : to_right(row[i], widths[i]);
+      text += i < left ? to_left(shortened(row[i], widths[i]), widths[i]) : to_right(row[i], widths[i]);
     }
     text += '\n';
   }

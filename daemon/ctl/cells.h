@@ -11,20 +11,24 @@
 
 namespace memstat::ctl {
 
-/// How many columns a terminal needs for valid UTF-8: one a character.
+/// How many columns a terminal needs for valid UTF-8: two for an East Asian or pictorial character, none for one that is
+/// combined with the last, one for any other. As wcwidth(3) has it where the locale is one of Unicode.
 std::size_t width_of(std::string_view text);
+
+/// The beginning of it that `width` columns hold.
+std::string cut(std::string_view text, std::size_t width);
+
+/// `text` in at most `width` columns: where it needs more, what is in its middle gives way to an ellipsis, so that names
+/// with a common beginning, or a common end, are still told apart.
+std::string shortened(std::string_view text, std::size_t width);
+
+/// Columns of the terminal that standard output is; 0: it is none, or its size is not known.
+std::size_t terminal_width();
 
 /// `text` moved to the right or left of `width` columns; whole, also when it is wider.
 std::string to_right(std::string_view text, std::size_t width);
 std::string to_left(std::string_view text, std::size_t width);
 std::string to_right(std::uint64_t number, std::size_t width);
-
-/// B of the character that `text`, which is not empty, begins with; 0: it begins with none that UTF-8 has.
-std::size_t character_size(std::string_view text);
-
-/// The character that `text`, which is not empty, begins with, when a terminal would not show it but do something: a control
-/// character, one that has no width, or one that turns the direction of the text.
-std::optional<std::uint32_t> hidden_character(std::string_view text);
 
 /// A type's name for a terminal: hidden characters, with which a hostile kernel or capture could steer it or mislead whoever
 /// reads it, become visible escapes, \x1b or \u202e.
@@ -37,8 +41,9 @@ std::string printable_bytes(std::string_view bytes);
 using TableRow = std::vector<std::string>;
 
 /// Rows of equally many cells in columns, two blanks between them: the first `left` columns begin at the left, the others
-/// end at the right.
-std::string table_text(const std::vector<TableRow>& rows, std::size_t left);
+/// end at the right. Where `width`, which is not 0, does not hold them, the last of the columns on the left, the name, is
+/// shortened, to 16 columns at most.
+std::string table_text(const std::vector<TableRow>& rows, std::size_t left, std::size_t width = terminal_width());
 
 /// The same as comma-separated values (RFC 4180, lines end with a line feed). A cell "-", for what is unknown, is empty.
 std::string table_csv(const std::vector<TableRow>& rows);

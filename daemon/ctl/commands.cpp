@@ -3,21 +3,29 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <memory>
-#include <new>
 
 #include "daemon/ctl/cells.h"
 #include "daemon/ctl/completion.h"
 #include "daemon/ctl/counters_report.h"
+#include "daemon/ctl/cpu_report.h"
 #include "daemon/ctl/diff_report.h"
+#include "daemon/ctl/doctor_report.h"
+#include "daemon/ctl/explain_report.h"
 #include "daemon/ctl/failure.h"
+#include "daemon/ctl/leaks_report.h"
 #include "daemon/ctl/limits_report.h"
 #include "daemon/ctl/linux_reports.h"
 #include "daemon/ctl/malloc_report.h"
 #include "daemon/ctl/mbufs_report.h"
+#include "daemon/ctl/record_report.h"
+#include "daemon/ctl/replay_report.h"
+#include "daemon/ctl/report_source.h"
 #include "daemon/ctl/resident_report.h"
+#include "daemon/ctl/top_command.h"
 #include "daemon/ctl/types_report.h"
+#include "daemon/ctl/watch_report.h"
 #include "daemon/ctl/zones_report.h"
 
 namespace memstat::ctl {
@@ -64,70 +72,175 @@ Report run_mbufs(const CommandLine& options, memory_type_list* list) {
 }
 
 void add_types(OptionAdder& add) {
-  add.from();
+  add.from_anywhere();
   add.json(kOwnJson);
   add.csv();
   add.human("Bytes as 2.3M: the default");
 }
 
-/// What the types of FreeBSD's or Linux's kernel are, whichever is there. Some may be missing: then `problem` says why.
-Report query_types(memory_type_list* list) {
-  Report report;
-  const bool has_malloc = memstat_sysctl_malloc(list, 0) == 0;
-  if (!has_malloc && memstat_mtl_geterror(list) == MEMSTAT_ERROR_NOTPRESENT) {
-    // Only a Linux kernel is left to ask; where there is none either, its message is as good as the first.
-    if (memstat_linux_all(list, 0) != 0) report.problem = failure_of(list, {});
-    return report;
-  }
-  if (!has_malloc) report.problem = failure_of(list, {});
-  if (memstat_sysctl_uma(list, 0) != 0 && report.problem.empty()) report.problem = failure_of(list, {});
-  return report;
+/// What --from names; `list` has its capture set.
+OpenedSource source_of(const CommandLine& options, memory_type_list* list) {
+  if (options.from && is_url(*options.from)) return open_daemon(*options.from);
+  return {.source = source_of_list(list, options.from.value_or("")), .problem = {}};
+}
+
+/// A report of types, as far as there are any.
+template <typename Make>
+Report report_of_types(const CommandLine& options, memory_type_list* list, Make make) {
+  const OpenedSource opened = source_of(options, list);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  const Sample sample = opened.source->read();
+  const bool has_none = sample.types.empty() && !sample.problem.empty();
+  return {.output = has_none ? std::string() : make(sample.types), .problem = sample.problem};
 }
 
 Report run_types(const CommandLine& options, memory_type_list* list) {
-  Report report = query_types(list);
-  if (memstat_mtl_get_count(list) == 0 && !report.problem.empty()) return report;
-  report.output = options.json  ? types_json(list)
-                  : options.csv ? types_csv(list)
-                                : types_text(list, options.human.value_or(true));
-  return report;
+  return report_of_types(options, list, [&](std::span<const TypeRow> types) {
+    return options.json  ? types_json(types)
+           : options.csv ? types_csv(types)
+                         : types_text(types, options.human.value_or(true));
+  });
 }
 
 Report run_limits(const CommandLine& options, memory_type_list* list) {
-  Report report = query_types(list);
-  if (memstat_mtl_get_count(list) == 0 && !report.problem.empty()) return report;
-  report.output = options.json  ? limits_json(list)
-                  : options.csv ? table_csv(limits_rows(list, false))
-                                : table_text(limits_rows(list, options.human.value_or(true)), 2);
-  return report;
+  return report_of_types(options, list, [&](std::span<const TypeRow> types) {
+    return options.json  ? limits_json(types)
+           : options.csv ? table_csv(limits_rows(types, false))
+                         : table_text(limits_rows(types, options.human.value_or(true)), 2);
+  });
 }
 
 void add_diff(OptionAdder& add) {
+  add.from_anywhere();
   add.states();
   add.json(kOwnJson);
   add.csv();
   add.human("Bytes as 2.3M: the default");
 }
 
-/// Fills a list from one of the two states. "" or why that is not possible.
-std::string query_state(memory_type_list* list, const std::string& state) {
-  if (memstat_mtl_set_capture(list, state.c_str()) != 0) return failure_of(list, {});
-  return query_types(list).problem;  // half of a list would look as if the rest had been freed
+/// The types of one of the two states. Half of them would look as if the rest had been freed: then there is a problem.
+Sample sample_of(const std::string& state) {
+  const OpenedSource opened = open_source(state);
+  if (opened.source != nullptr) return opened.source->read();
+  Sample sample;
+  sample.problem = opened.problem;
+  return sample;
 }
 
-Report run_diff(const CommandLine& options, memory_type_list* list) {
-  const std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)> later(memstat_mtl_alloc(), memstat_mtl_free);
-  if (later == nullptr) throw std::bad_alloc();
-  const bool is_live = options.states.empty();
-  Report report{.output = {}, .problem = query_state(list, is_live ? "live" : options.states[0])};
-  if (!report.problem.empty()) return report;
-  if (is_live) ::sleep(options.seconds.value_or(1));
-  report.problem = query_state(later.get(), is_live ? "live" : options.states[1]);
-  if (!report.problem.empty()) return report;
-  report.output = options.json  ? diff_json(list, later.get())
-                  : options.csv ? table_csv(diff_rows(list, later.get(), false))
-                                : table_text(diff_rows(list, later.get(), options.human.value_or(true)), 2);
-  return report;
+Report run_diff(const CommandLine& options, memory_type_list* /*list*/) {
+  const bool is_over_time = options.states.empty();
+  const std::string from = options.from.value_or("live");
+  const Sample before = sample_of(is_over_time ? from : options.states[0]);
+  if (!before.problem.empty()) return {.output = {}, .problem = before.problem};
+  if (is_over_time) ::sleep(options.seconds.value_or(1));
+  const Sample after = sample_of(is_over_time ? from : options.states[1]);
+  if (!after.problem.empty()) return {.output = {}, .problem = after.problem};
+  return {.output = options.json  ? diff_json(before.types, after.types)
+                    : options.csv ? table_csv(diff_rows(before.types, after.types, false))
+                                  : table_text(diff_rows(before.types, after.types, options.human.value_or(true)), 2),
+          .problem = {}};
+}
+
+constexpr std::int64_t kOneSecond = 1'000'000'000;
+
+void add_watch(OptionAdder& add) {
+  add.type();
+  add.from_anywhere();
+  add.interval("How long between two lines of a live kernel: 1s by default");
+  add.count("Lines; without it until ^C, or to the end of the capture");
+  add.json("JSON, an object a line of the report");
+  add.csv();
+  add.human("Bytes as 2.3M: the default");
+}
+Report run_watch(const CommandLine& options, memory_type_list* list) {
+  const OpenedSource opened = source_of(options, list);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  const WatchOptions watched{.walk = {.first = first_poll_of(options.from),
+                                      .interval_ns = options.interval_ns.value_or(kOneSecond),
+                                      .count = options.count},
+                             .type = options.type,
+                             .is_json = options.json,
+                             .is_compact = options.json_layout == kCompact,
+                             .is_csv = options.csv,
+                             .is_human = options.human.value_or(true)};
+  return {.output = {}, .problem = watch(*opened.source, watched)};
+}
+
+void add_cpu(OptionAdder& add) {
+  add.type();
+  add.from_anywhere();
+  add.json(kOwnJson);
+  add.csv();
+  add.human("Bytes as 2.3M: the default");
+}
+Report run_cpu(const CommandLine& options, memory_type_list* list) {
+  const OpenedSource opened = source_of(options, list);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  const CpuLayout layout = options.json ? CpuLayout::kJson : options.csv ? CpuLayout::kCsv : CpuLayout::kText;
+  return cpu_report(*opened.source, options.type, layout, options.human.value_or(true));
+}
+
+void add_leaks(OptionAdder& add) {
+  add.from_anywhere();
+  add.seconds("How long a live kernel is watched: 60 by default");
+  add.interval("How long between two reads of a live kernel: a thirtieth of that, 100ms at least");
+  add.json("JSON, whole numbers and rates");
+  add.csv();
+  add.human("Bytes as 2.3M and times as 2h 10m: the default");
+}
+Report run_leaks(const CommandLine& options, memory_type_list* list) {
+  const OpenedSource opened = source_of(options, list);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  LeakOptions leaks{.walk = {.first = first_poll_of(options.from), .interval_ns = 0, .count = {}},
+                    .is_json = options.json,
+                    .is_csv = options.csv,
+                    .is_human = options.human.value_or(true)};
+  if (opened.source->poll_count() == 0) {
+    const std::int64_t window_ns = options.seconds.value_or(60) * kOneSecond;
+    leaks.walk.interval_ns = options.interval_ns.value_or(std::max(window_ns / 30, kOneSecond / 10));
+    leaks.walk.count = static_cast<std::uint64_t>(window_ns / leaks.walk.interval_ns + 1);
+  }
+  return leaks_report(*opened.source, leaks);
+}
+
+void add_record(OptionAdder& add) {
+  add.recording();
+  add.interval("How long between two polls: 10s by default");
+  add.count("Polls; without it until ^C");
+  add.json("JSON: where to, and how many polls");
+}
+Report run_record(const CommandLine& options, memory_type_list* list) {
+  return record(list, {.output = options.output,
+                       .interval_ns = options.interval_ns.value_or(10 * kOneSecond),
+                       .count = options.count,
+                       .max_bytes = options.max_bytes,
+                       .label = options.label,
+                       .is_json = options.json});
+}
+
+void add_replay(OptionAdder& add) {
+  add.replaying();
+  add.json("JSON, an object a poll; with --list one of all");
+  add.csv();
+  add.human("Bytes as 2.3M: the default");
+}
+Report run_replay(const CommandLine& options, memory_type_list* list) {
+  return replay(list, {.capture = options.capture,
+                       .speed = options.speed,
+                       .is_list = options.is_list,
+                       .is_json = options.json,
+                       .is_compact = options.json_layout == kCompact,
+                       .is_csv = options.csv,
+                       .is_human = options.human.value_or(true)});
+}
+
+void add_top(OptionAdder& add) {
+  add.from_anywhere();
+  add.interval("How long between two samples: 1s by default");
+  add.count("Print that many samples, as lines, instead of a full screen");
+}
+Report run_top_command(const CommandLine& options, memory_type_list* /*list*/) {
+  return run_top(options, first_poll_of(options.from));
 }
 
 void add_process(OptionAdder& add) {
@@ -169,6 +282,17 @@ Report run_counters(const CommandLine& options, memory_type_list* /*list*/) {
 #endif
 }
 
+void add_doctor(OptionAdder& add) { add.json("JSON, a source an object"); }
+Report run_doctor(const CommandLine& options, memory_type_list* /*list*/) { return doctor_report(options.json); }
+
+void add_explain(OptionAdder& add) {
+  add.word();
+  add.json("JSON, all that the word names");
+}
+Report run_explain(const CommandLine& options, memory_type_list* /*list*/) {
+  return explain_report(options.word, options.json);
+}
+
 void add_completion(OptionAdder& add) { add.shell(); }
 Report run_completion(const CommandLine& options, memory_type_list* /*list*/) {
   return {.output = completion_script(options.shell), .problem = {}};
@@ -180,11 +304,21 @@ constexpr std::array kCommands{
     Command{"mbufs", "The network buffers of a FreeBSD kernel, as netstat -m prints them", add_zones, run_mbufs},
     Command{"types", "Every memory type of any kernel, the largest first", add_types, run_types},
     Command{"limits", "What failed and what is near its limit, nearest first", add_types, run_limits},
+    Command{"top", "Every memory type, again and again, on a full screen", add_top, run_top_command},
     Command{"diff", "Who grew between two captures, two polls, or now and later", add_diff, run_diff},
+    Command{"watch", "One type, a line each time: what it has, its growth and its failures", add_watch, run_watch},
+    Command{"leaks", "Which types grow steadily, how fast, how surely, and until when", add_leaks, run_leaks},
+    Command{"cpu", "The values of one type, CPU by CPU and node by node", add_cpu, run_cpu},
+    Command{"record", "Records this machine's kernel as a capture, poll by poll", add_record, run_record},
+    Command{"replay", "The polls of a capture one after the other, or a list of them", add_replay, run_replay},
     Command{"process", "How much memory the processes of a Linux kernel use", add_process, run_process},
     Command{"node", "Which NUMA node of a Linux machine holds a physical address", add_node, run_node},
     Command{"resident", "How much of each file is in this machine's memory", add_resident, run_resident},
     Command{"counters", "Events of a CPU, a process or a command, counted by CPU and kernel", add_counters, run_counters},
+    Command{"explain", "What a metric, type, alert or value is, where it is counted, what to do when it grows", add_explain,
+            run_explain},
+    Command{"doctor", "What works of this machine's sources, what is absent, which permission is missing", add_doctor,
+            run_doctor},
     Command{"completion", "The script that completes memstatctl's command line in bash, zsh or fish", add_completion,
             run_completion},
 };

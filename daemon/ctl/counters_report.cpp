@@ -87,8 +87,8 @@ std::string tenths(std::uint64_t whole, std::uint64_t tenth) { return std::to_st
 std::string rate_text(std::uint64_t count, std::uint64_t elapsed) {
   if (elapsed == 0) return "-";
   const double rate = static_cast<double>(count) * static_cast<double>(kNanoseconds) / static_cast<double>(elapsed);
-  constexpr double kMost = 1e17;
-  if (rate > kMost) return "-";
+  constexpr double kMax = 1e17;
+  if (rate > kMax) return "-";
   const auto in_tenths = static_cast<std::uint64_t>(std::llround(rate * 10));
   return tenths(in_tenths / 10, in_tenths % 10);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "core/include/memstat.h"
 #include "daemon/ctl/commands.h"
@@ -13,6 +14,7 @@
 #include "daemon/ctl/json_writer.h"
 #include "daemon/ctl/options.h"
 #include "daemon/ctl/output.h"
+#include "daemon/ctl/report_source.h"
 
 namespace memstat::ctl {
 namespace {
@@ -25,10 +27,12 @@ int complain(const std::string& problem) {
 int run_command(const CommandLine& options) {
   const std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)> list(memstat_mtl_alloc(), memstat_mtl_free);
   if (list == nullptr) return complain("not enough memory");
-  if (options.from && memstat_mtl_set_capture(list.get(), options.from->c_str()) != 0) {
+  if (options.from && !is_url(*options.from) && memstat_mtl_set_capture(list.get(), options.from->c_str()) != 0) {
     return complain(failure_of(list.get(), {}));
   }
   const Report report = options.command->run(options, list.get());
+  std::string_view notes = memstat_mtl_get_notes(list.get());
+  for (; !notes.empty(); notes.remove_prefix(notes.find('\n') + 1)) complain(std::string(notes.substr(0, notes.find('\n'))));
   const bool is_compact = options.json_layout == kCompact && !report.output.empty();
   const int status = print(is_compact ? compact_json(report.output) : report.output);
   return report.problem.empty() ? status : complain(report.problem);

@@ -6,29 +6,26 @@
 
 #include "daemon/ctl/json_writer.h"
 #include "daemon/ctl/type_figures.h"
-#include "daemon/ctl/types_report.h"
 
 namespace memstat::ctl {
 namespace {
 
 struct Limited {
-  const memory_type* type = nullptr;
+  const TypeRow* type = nullptr;
   NearestLimit limit;
   std::uint64_t failures = 0;  // of bucket zones 0: theirs mean nothing
 };
 
 /// Nearest first, then what failed most; equals in a fixed order, so that two reports can be compared.
-std::vector<Limited> nearest_first(memory_type_list* list) {
+std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
   std::vector<Limited> found;
-  for (memory_type* type = memstat_mtl_first(list); type != nullptr; type = memstat_mtl_next(type)) {
-    const bool counts = has(type, kFailures) && !fails_routinely(type);
-    const std::uint64_t failures = counts ? figure_of(type, kFailures) : 0;
+  for (const TypeRow& type : types) {
+    const std::uint64_t failures = type.fails_routinely ? 0 : type.failures;
     const NearestLimit limit = nearest_limit(type);
-    if (limit.column != nullptr || failures != 0) found.push_back({.type = type, .limit = limit, .failures = failures});
+    if (limit.column != nullptr || failures != 0) found.push_back({.type = &type, .limit = limit, .failures = failures});
   }
   const auto key = [](const Limited& one) {
-    return std::tuple(-one.limit.used.value_or(-1), ~one.failures, memstat_get_allocator(one.type),
-                      std::string(memstat_get_name(one.type)), memstat_get_ordinal(one.type));
+    return std::tuple(-one.limit.used.value_or(-1), ~one.failures, identity_of(*one.type));
   };
   std::sort(found.begin(), found.end(), [&](const Limited& a, const Limited& b) { return key(a) < key(b); });
   return found;
@@ -38,40 +35,39 @@ const char* unit_of(const Column& limit) { return limit.is_bytes ? "bytes" : "ob
 
 }  // namespace
 
-std::vector<TableRow> limits_rows(memory_type_list* list, bool is_human) {
+std::vector<TableRow> limits_rows(std::span<const TypeRow> types, bool is_human) {
   std::vector<TableRow> rows(1, {"ALLOCATOR", "TYPE", "USED", "COUNTED", "LIMIT", "OF", "FAILURES"});
-  for (const Limited& one : nearest_first(list)) {
-    TableRow& row =
-        rows.emplace_back(TableRow{allocator_name(memstat_get_allocator(one.type)), printable(memstat_get_name(one.type))});
+  for (const Limited& one : nearest_first(types)) {
+    TableRow& row = rows.emplace_back(TableRow{one.type->allocator, printable(one.type->name)});
     row.push_back(one.limit.used ? percent(*one.limit.used) : "-");
     if (const Column* const limit = one.limit.column; limit != nullptr) {
       row.push_back(one.limit.used ? amount_text(one.limit.counted, limit->is_bytes, is_human) : "-");
-      row.push_back(cell(one.type, *limit, is_human));
+      row.push_back(cell(*one.type, *limit, is_human));
       row.emplace_back(unit_of(*limit));
     } else {
       row.insert(row.end(), 3, "-");
     }
-    row.push_back(cell(one.type, kFailures, is_human));
+    row.push_back(cell(*one.type, kFailures, is_human));
   }
   return rows;
 }
 
-std::string limits_json(memory_type_list* list) {
+std::string limits_json(std::span<const TypeRow> types) {
   JsonWriter json("1");
   json.open_list("limits");
-  for (const Limited& one : nearest_first(list)) {
+  for (const Limited& one : nearest_first(types)) {
     json.open_object({});
-    json.field("allocator", allocator_name(memstat_get_allocator(one.type)));
-    json.field("type", memstat_get_name(one.type));
+    json.field("allocator", one.type->allocator);
+    json.field("type", one.type->name);
     if (one.limit.used) {
       json.field("used", percent(*one.limit.used));
       json.field("counted", one.limit.counted);
     }
     if (one.limit.column != nullptr) {
-      json.field("limit", figure_of(one.type, *one.limit.column));
+      json.field("limit", figure_of(*one.type, *one.limit.column));
       json.field("of", unit_of(*one.limit.column));
     }
-    if (has(one.type, kFailures)) json.field("failures", figure_of(one.type, kFailures));
+    if (has(*one.type, kFailures)) json.field("failures", figure_of(*one.type, kFailures));
     json.close();
   }
   return json.finish();

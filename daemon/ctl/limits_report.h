@@ -2,20 +2,21 @@
 // What failed and what is near its limit, nearest first.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "core/include/memstat.h"
 #include "daemon/ctl/cells.h"
+#include "daemon/ctl/type_row.h"
 
 namespace memstat::ctl {
 
 /// A line a type that has a limit or failed: allocator, name, part of the limit that is used, what counts against it, the
 /// limit, what it is a limit of ("objects", "bytes"), failures since boot. What is at its limit first. Bucket zones of
 /// uma(9), which fail routinely, are in it only where they have a limit.
-std::vector<TableRow> limits_rows(memory_type_list* list, bool is_human);
+std::vector<TableRow> limits_rows(std::span<const TypeRow> types, bool is_human);
 
 /// The same as JSON; what is unknown has no key.
-std::string limits_json(memory_type_list* list);
+std::string limits_json(std::span<const TypeRow> types);
 
 }  // namespace memstat::ctl

@@ -9,11 +9,14 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/completion.h"
+#include "daemon/ctl/http_answer.h"
 #include "daemon/ctl/output.h"
+#include "daemon/ctl/report_source.h"
 
 namespace memstat::ctl {
 namespace {
@@ -28,15 +31,21 @@ constexpr const char* kFooter =
     "Environment: MEMSTAT_CAPTURE names the capture to read when --from is not given.\n"
     "memstatctl COMMAND --help lists the options of a command.";
 
-/// "" or what is wrong with the argument of --from.
+/// "" or what is wrong with the argument of --from, where no memstatd can be the source.
 std::string check_from(const std::string& text) {
   if (text.empty()) return "must not be empty";
-  std::string scheme = text.substr(0, text.find("://"));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (text.find("://") != std::string::npos && (scheme == "http" || scheme == "https")) {
+  if (is_url(text)) {
     return text + " is a URL; this command reads only a kernel or a capture: give live, CAPTURE or CAPTURE@POLL";
   }
   return {};
+}
+
+/// The same where it can.
+std::string check_from_anywhere(const std::string& text) {
+  if (text.empty()) return "must not be empty";
+  if (!is_url(text)) return {};
+  const std::string problem = parse_url(text).problem;
+  return problem.empty() ? problem : "URL: " + problem;
 }
 
 /// "" or what is wrong with the argument of --format.
@@ -71,11 +80,52 @@ std::string check_address(const std::string& text) {
 
 /// "" or what is wrong with the number of a process.
 std::string check_pid(const std::string& text) {
-  constexpr std::uint64_t kMost = 0x7FFFFFFF;
+  constexpr std::uint64_t kMax = 0x7FFFFFFF;
   const auto number = parse_number(text);
   const bool is_decimal = text.find_first_not_of("0123456789") == std::string::npos;
-  if (number && is_decimal && *number != 0 && *number <= kMost) return {};
+  if (number && is_decimal && *number != 0 && *number <= kMax) return {};
   return "\"" + text + "\" is not the number of a process";
+}
+
+/// A number and one of these units; nothing for what is wrong, or too large for 63 bits.
+std::optional<std::uint64_t> parse_with_unit(const std::string& text,
+                                             std::span<const std::pair<std::string_view, std::uint64_t>> units) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto number = parse_number(std::string_view(text).substr(0, digits));
+  for (const auto& [unit, factor] : units) {
+    if (number && text.substr(digits) == unit && *number <= (~std::uint64_t{0} >> 1U) / factor) return *number * factor;
+  }
+  return std::nullopt;
+}
+
+/// "500ms", "10s", "2m", "1h", or seconds without a unit, in nanoseconds.
+std::optional<std::uint64_t> parse_duration(const std::string& text) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kUnits{
+      {{"ms", kSecond / 1000}, {"s", kSecond}, {"", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond}}};
+  return parse_with_unit(text, kUnits);
+}
+
+/// "" or what is wrong with an interval.
+std::string check_interval(const std::string& text) {
+  constexpr std::uint64_t kLeast = 100'000'000;
+  constexpr std::uint64_t kMost = 86'400'000'000'000;
+  const auto duration = parse_duration(text);
+  if (duration && *duration >= kLeast && *duration <= kMost) return {};
+  return "\"" + text + "\" is not an interval: give 100ms to 24h, as 500ms, 10s, 2m or 1h";
+}
+
+/// "300MiB" or bytes.
+std::optional<std::uint64_t> parse_size(const std::string& text) {
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
+      {{"", 1}, {"KiB", 1ULL << 10U}, {"MiB", 1ULL << 20U}, {"GiB", 1ULL << 30U}}};
+  return parse_with_unit(text, kUnits);
+}
+
+/// "" or what is wrong with a size.
+std::string check_size(const std::string& text) {
+  if (parse_size(text)) return {};
+  return "\"" + text + "\" is not a size: give bytes, or a number with KiB, MiB or GiB";
 }
 
 ParsedCommandLine refuse(const std::string& what) {
@@ -95,6 +145,10 @@ std::string contradiction(const CommandLine& options) {
   }
   if (std::string_view(options.command->name) == "diff" && options.states.size() != 2 && !options.seconds) {
     return "diff: give two captures or polls, BEFORE and AFTER, or --seconds N for this kernel now and later";
+  }
+  if (std::string_view(options.command->name) == "diff" && options.from &&
+      (!options.states.empty() || (*options.from != "live" && !is_url(*options.from)))) {
+    return "--from: with diff only a URL, or live, together with --seconds";
   }
   if (options.json && options.csv) return "--csv: not together with --json";
   if (options.human.value_or(false) && options.format != Format::kFreeBsd15) {
@@ -132,6 +186,15 @@ void OptionAdder::from() {
       ->check(check_from);
 }
 
+void OptionAdder::from_anywhere() {
+  app_.add_option_function<std::string>(
+          "--from", [line = &line_](const std::string& text) { line->from = text; },
+          "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by "
+          "default; or a running memstatd,\nas http://HOST:PORT")
+      ->type_name("live|CAPTURE[@POLL]|URL")
+      ->check(check_from_anywhere);
+}
+
 void OptionAdder::json(const char* help) {
   app_.add_flag("--json{pretty}", line_.json_layout, std::string(help) + ";\n=compact: on one line")
       ->check(check_json)
@@ -150,13 +213,13 @@ void OptionAdder::shell() {
 }
 
 void OptionAdder::states() {
-  constexpr unsigned kMostSeconds = 1'000'000;
+  constexpr unsigned kMaxSeconds = 1'000'000;
   CLI::Option* const states =
-      app_.add_option("STATE", line_.states, "Before and after: live, CAPTURE or CAPTURE@POLL, each");
-  states->type_name("")->check(check_from)->expected(2);
-  app_.add_option("--seconds", line_.seconds, "Of this kernel: what changes within that time")
+      app_.add_option("STATE", line_.states, "Before and after: live, CAPTURE, CAPTURE@POLL or a URL, each");
+  states->type_name("")->check(check_from_anywhere)->expected(2);
+  app_.add_option("--seconds", line_.seconds, "Of this kernel, or of --from: what changes within that time")
       ->type_name("N")
-      ->check(CLI::Range(1U, kMostSeconds))
+      ->check(CLI::Range(1U, kMaxSeconds))
       ->excludes(states);
 }
 
@@ -210,13 +273,70 @@ void OptionAdder::paths() {
   app_.add_option("PATH", line_.paths, "Files, and directories with all files below them")->type_name("")->required();
 }
 
+void OptionAdder::type() {
+  app_.add_option("TYPE", line_.type, "ALLOCATOR/TYPE, such as slab/dentry, or a name that only one allocator has")
+      ->type_name("")
+      ->required();
+}
+
+void OptionAdder::word() {
+  app_.add_option("WORD", line_.word, "A metric, a type, an alert, a value such as held_bytes, or a source")
+      ->type_name("")
+      ->required();
+}
+
+void OptionAdder::interval(const char* help) {
+  app_.add_option_function<std::string>(
+          "--interval",
+          [line = &line_](const std::string& text) {
+            line->interval_ns = static_cast<std::int64_t>(parse_duration(text).value_or(0));
+          },
+          help)
+      ->type_name("DURATION")
+      ->check(check_interval);
+}
+
+void OptionAdder::count(const char* help) {
+  app_.add_option("--count", line_.count, help)
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
+}
+
+void OptionAdder::seconds(const char* help) {
+  constexpr unsigned kMaxSeconds = 1'000'000;
+  app_.add_option("--seconds", line_.seconds, help)->type_name("N")->check(CLI::Range(1U, kMaxSeconds));
+}
+
+void OptionAdder::recording() {
+  app_.add_option("OUTPUT", line_.output, "A new directory, .tar or .tar.zst")->type_name("")->required();
+  app_.add_option_function<std::string>(
+          "--max-size", [line = &line_](const std::string& text) { line->max_bytes = parse_size(text).value_or(0); },
+          "Largest size on the disk; the oldest polls go. 1GiB by default, 0: no bound")
+      ->type_name("SIZE")
+      ->check(check_size);
+  app_.add_option("--label", line_.label, "What each poll is called, for people")->type_name("TEXT");
+}
+
+void OptionAdder::replaying() {
+  app_.add_option("CAPTURE", line_.capture, "CAPTURE, or CAPTURE@POLL to begin there")
+      ->type_name("")
+      ->required()
+      ->check(check_from);
+  CLI::Option* const speed =
+      app_.add_option("--speed", line_.speed, "In the capture's own times, 2: twice as fast; without it at once")
+          ->type_name("X");
+  speed->check(CLI::Range(0.001, 1e6));
+  app_.add_flag("--list", line_.is_list, "The polls: number, time, label, sources that can be read, reads that failed")
+      ->excludes(speed);
+}
+
 void OptionAdder::counters() {
   CounterOptions& counters = line_.counters;
-  constexpr int kMostCpus = 1 << 20;
-  constexpr unsigned kMostSeconds = 1'000'000;
+  constexpr int kMaxCpus = 1 << 20;
+  constexpr unsigned kMaxSeconds = 1'000'000;
   CLI::Option* const list = app_.add_flag("--list", counters.is_list, "The events that can be counted here");
   CLI::Option* const cpu = app_.add_option("--cpu", counters.cpu, "Whatever runs on this CPU")->type_name("N");
-  cpu->check(CLI::Range(0, kMostCpus));
+  cpu->check(CLI::Range(0, kMaxCpus));
   CLI::Option* const pid = app_.add_option_function<std::string>(
       "--pid",
       [line = &line_](const std::string& text) { line->counters.pid = static_cast<int>(parse_number(text).value_or(0)); },
@@ -225,7 +345,7 @@ void OptionAdder::counters() {
   app_.add_option("--events", counters.events, "Separated by commas; without it what memory costs")->type_name("E,...");
   app_.add_option("--seconds", counters.seconds, "How long: 1 without it, or until COMMAND ends")
       ->type_name("N")
-      ->check(CLI::Range(1U, kMostSeconds));
+      ->check(CLI::Range(1U, kMaxSeconds));
   app_.add_flag("--user-only", counters.is_user_only,
                 "Not in the kernel: needs no privilege where perf_event_paranoid is 2");
   app_.add_option("COMMAND", counters.command, "A program and its arguments, behind --")

@@ -35,7 +35,8 @@ struct CounterOptions {
 
 struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
-  std::optional<std::string> from;   ///< As memstat_mtl_set_capture; none: MEMSTAT_CAPTURE when it is set, else live.
+  /// As memstat_mtl_set_capture, or a URL; none: MEMSTAT_CAPTURE when it is set, else live.
+  std::optional<std::string> from;
   bool json = false;
   std::string json_layout;  ///< "pretty" or kCompact.
   Format format = Format::kFreeBsd15;
@@ -47,7 +48,17 @@ struct CommandLine {
   bool csv = false;
   std::vector<std::string> states;  ///< Of the command diff: two as `from`, or none: this kernel now and `seconds` later.
   std::optional<unsigned> seconds = {};
-  std::string shell = {};  ///< Of the command completion: one of kShells.
+  std::string shell = {};                        ///< Of the command completion: one of kShells.
+  std::string type = {};                         ///< ALLOCATOR/TYPE or a name, of commands about one type.
+  std::string word = {};                         ///< Of the command explain.
+  std::optional<std::int64_t> interval_ns = {};  ///< Between two reads; none: the command's own.
+  std::optional<std::uint64_t> count = {};       ///< Reads at most.
+  std::string output = {};                       ///< Of the command record.
+  std::uint64_t max_bytes = 1ULL << 30U;         ///< Of the command record, on the disk; 0: no bound.
+  std::string label = {};                        ///< Of the command record.
+  std::string capture = {};                      ///< Of the command replay.
+  std::optional<double> speed = {};              ///< Of the command replay; none: without waiting.
+  bool is_list = false;                          ///< Of the command replay.
 };
 
 /// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
@@ -56,17 +67,25 @@ class OptionAdder {
  public:
   OptionAdder(CLI::App& app, CommandLine& line) : app_(app), line_(line) {}
 
-  void from();                   ///< --from live|CAPTURE[@POLL]
-  void json(const char* help);   ///< --json[=pretty|compact]
-  void csv();                    ///< --csv
-  void shell();                  ///< SHELL
-  void states();                 ///< BEFORE AFTER, or --seconds N
-  void format();                 ///< --format RELEASE
-  void human(const char* help);  ///< --human, --no-human
-  void pids();                   ///< PID...
-  void addresses();              ///< ADDRESS..., at least one
-  void paths();                  ///< PATH..., at least one
-  void counters();               ///< --list, --cpu, --pid, --events, --seconds, --user-only, -- COMMAND...
+  void from();                      ///< --from live|CAPTURE[@POLL]
+  void from_anywhere();             ///< --from live|CAPTURE[@POLL]|URL
+  void json(const char* help);      ///< --json[=pretty|compact]
+  void csv();                       ///< --csv
+  void shell();                     ///< SHELL
+  void states();                    ///< BEFORE AFTER, or --seconds N
+  void format();                    ///< --format RELEASE
+  void human(const char* help);     ///< --human, --no-human
+  void pids();                      ///< PID...
+  void addresses();                 ///< ADDRESS..., at least one
+  void paths();                     ///< PATH..., at least one
+  void type();                      ///< TYPE
+  void word();                      ///< WORD
+  void interval(const char* help);  ///< --interval DURATION
+  void count(const char* help);     ///< --count N
+  void recording();                 ///< OUTPUT, --max-size SIZE, --label TEXT
+  void replaying();                 ///< CAPTURE, --speed X, --list
+  void seconds(const char* help);   ///< --seconds N
+  void counters();                  ///< --list, --cpu, --pid, --events, --seconds, --user-only, -- COMMAND...
 
  private:
   CLI::App& app_;

@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/base/unique_fd.h"
+
 namespace memstat::ctl {
 namespace {
 
@@ -22,25 +24,14 @@ constexpr std::size_t kPagesAPiece = 16384;
 
 std::string reason_of(int error) { return std::strerror(error); }  // NOLINT(concurrency-mt-unsafe): one thread
 
-/// A descriptor that is closed when this goes.
-class Opened {
- public:
-  /// Never waits for the other end of what is no file.
-  explicit Opened(const std::string& path) {
-    do {
-      fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    } while (fd_ < 0 && errno == EINTR);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  ~Opened() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
+/// -1: it cannot be opened, see errno. Never waits for the other end of what is no file.
+int open_to_read(const std::string& path) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
 
 /// mincore takes `const void *` and `char *` on FreeBSD, `void *` and `unsigned char *` on Linux.
 template <typename Address, typename Byte>
@@ -74,7 +65,7 @@ std::string measure(const std::string& path, Residency& residency) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return reason_of(errno);
   if (!S_ISREG(status.st_mode)) return "is not a regular file";
-  const Opened file(path);
+  const UniqueFd file(open_to_read(path));
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return "cannot be opened: " + reason_of(errno);
   if (!S_ISREG(status.st_mode)) return "is not a regular file";
   residency.bytes = static_cast<std::uint64_t>(status.st_size);
@@ -98,22 +89,22 @@ void walk(const std::string& path, const std::function<void(const std::string&)>
     return;
   }
   // A list of directories yet to be read instead of a call within a call: trees may be deeper than a stack.
-  std::vector<fs::path> folders = {path};
-  while (!folders.empty()) {
-    const fs::path folder = std::move(folders.back());
-    folders.pop_back();
+  std::vector<fs::path> directories = {path};
+  while (!directories.empty()) {
+    const fs::path directory = std::move(directories.back());
+    directories.pop_back();
     std::vector<fs::directory_entry> entries;
-    fs::directory_iterator at(folder, error);
+    fs::directory_iterator at(directory, error);
     for (; !error && at != fs::directory_iterator(); at.increment(error)) entries.push_back(*at);
-    if (error) refuse(folder.string() + ": " + error.message());
+    if (error) refuse(directory.string() + ": " + error.message());
     std::sort(entries.begin(), entries.end());
-    const std::size_t known = folders.size();
+    const std::size_t known = directories.size();
     for (const fs::directory_entry& entry : entries) {
       const fs::file_type type = entry.symlink_status(error).type();
       if (type == fs::file_type::regular) visit(entry.path().string());
-      if (type == fs::file_type::directory) folders.push_back(entry.path());
+      if (type == fs::file_type::directory) directories.push_back(entry.path());
     }
-    std::reverse(folders.begin() + static_cast<std::ptrdiff_t>(known), folders.end());
+    std::reverse(directories.begin() + static_cast<std::ptrdiff_t>(known), directories.end());
   }
 }
 

@@ -7,34 +7,35 @@
 #include <string>
 
 #include "core/include/memstat.h"
+#include "daemon/ctl/type_row.h"
 
 namespace memstat::ctl {
 
-/// A figure of memstat.h and what it is called. Thread safety: a plain value.
+/// A figure of types and what it is called. Thread safety: a plain value.
 struct Column {
   const char* title;     ///< in tables
   const char* key;       ///< in JSON
   std::uint32_t figure;  ///< MEMSTAT_FIGURE_*
-  std::uint64_t (*get)(const memory_type*);
+  std::uint64_t TypeRow::*value;
   bool is_bytes;
 };
 
-inline constexpr Column kBytesInUse{"BYTES", "bytes", MEMSTAT_FIGURE_BYTES, memstat_get_bytes, true};
-inline constexpr Column kObjectsInUse{"OBJECTS", "objects", MEMSTAT_FIGURE_COUNT, memstat_get_count, false};
-inline constexpr Column kBytesHeld{"HELD", "held", MEMSTAT_FIGURE_HELD_BYTES, memstat_get_held_bytes, true};
-inline constexpr Column kFreeObjects{"FREE", "free", MEMSTAT_FIGURE_FREE, memstat_get_free, false};
-inline constexpr Column kFailures{"FAILURES", "failures", MEMSTAT_FIGURE_FAILURES, memstat_get_failures, false};
-inline constexpr Column kObjectLimit{"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, memstat_get_countlimit, false};
-inline constexpr Column kByteLimit{"LIMIT", "byte_limit", MEMSTAT_FIGURE_BYTESLIMIT, memstat_get_byteslimit, true};
+inline constexpr Column kBytesInUse{"BYTES", "bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes, true};
+inline constexpr Column kObjectsInUse{"OBJECTS", "objects", MEMSTAT_FIGURE_COUNT, &TypeRow::objects, false};
+inline constexpr Column kBytesHeld{"HELD", "held", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held, true};
+inline constexpr Column kFreeObjects{"FREE", "free", MEMSTAT_FIGURE_FREE, &TypeRow::free, false};
+inline constexpr Column kFailures{"FAILURES", "failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures, false};
+inline constexpr Column kObjectLimit{"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects, false};
+inline constexpr Column kByteLimit{"LIMIT", "byte_limit", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes, true};
 
-/// Whether the kernel has the figure.
-bool has(const memory_type* type, const Column& column);
+/// Whether the figure is known.
+bool has(const TypeRow& type, const Column& column);
 
-/// 0 for what came out below 0, because counters were read a moment apart.
-std::uint64_t figure_of(const memory_type* type, const Column& column);
+/// 0 when it is not known.
+std::uint64_t figure_of(const TypeRow& type, const Column& column);
 
-/// The figure as text, bytes as 2.3M if `is_human`; "-" when the kernel does not have it.
-std::string cell(const memory_type* type, const Column& column, bool is_human);
+/// The figure as text, bytes as 2.3M if `is_human`; "-" when it is not known.
+std::string cell(const TypeRow& type, const Column& column, bool is_human);
 
 /// An amount of bytes, or of objects, as text.
 std::string amount_text(std::uint64_t amount, bool is_bytes, bool is_human);
@@ -45,12 +46,9 @@ struct NearestLimit {
   std::uint64_t counted = 0;       ///< what counts against it, in its unit; for uma(9) with what is cached
   std::optional<double> used;      ///< 1 for all of it; nothing when what counts against it is unknown
 };
-NearestLimit nearest_limit(const memory_type* type);
+NearestLimit nearest_limit(const TypeRow& type);
 
 /// 0.5 is "50%".
 std::string percent(double part);
-
-/// Whether failures of the type are part of normal work: bucket zones of uma(9).
-bool fails_routinely(const memory_type* type);
 
 }  // namespace memstat::ctl

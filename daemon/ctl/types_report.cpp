@@ -19,25 +19,25 @@ constexpr std::array kColumns{kBytesInUse, kObjectsInUse, kBytesHeld, kFreeObjec
 struct NodeColumn {
   const char* key;
   std::uint32_t figure;  // MEMSTAT_NODE_FIGURE_*
-  std::uint64_t (*get)(const memory_type*, int);
+  std::uint64_t TypeRow::Node::*value;
 };
 
 constexpr std::array<NodeColumn, 4> kNodeColumns{{
-    {"held", MEMSTAT_NODE_FIGURE_HELD_BYTES, memstat_get_pernode_held_bytes},
-    {"objects", MEMSTAT_NODE_FIGURE_COUNT, memstat_get_pernode_count},
-    {"free", MEMSTAT_NODE_FIGURE_FREE, memstat_get_pernode_free},
-    {"slots", MEMSTAT_NODE_FIGURE_SLOTS, memstat_get_pernode_slots},
+    {"held", MEMSTAT_NODE_FIGURE_HELD_BYTES, &TypeRow::Node::held},
+    {"objects", MEMSTAT_NODE_FIGURE_COUNT, &TypeRow::Node::objects},
+    {"free", MEMSTAT_NODE_FIGURE_FREE, &TypeRow::Node::free},
+    {"slots", MEMSTAT_NODE_FIGURE_SLOTS, &TypeRow::Node::slots},
 }};
 
 /// The type's figures on each node, where the kernel has any.
-void add_nodes(JsonWriter& json, const memory_type* type) {
-  if (memstat_get_node_figures(type) == 0) return;
+void add_nodes(JsonWriter& json, const TypeRow& type) {
+  if (type.nodes.empty()) return;
   json.open_list("nodes");
-  for (int node = 0; node < memstat_get_node_count(type); ++node) {
+  for (const TypeRow::Node& node : type.nodes) {
     json.open_object({});
-    json.field("node", static_cast<std::uint64_t>(node));
+    json.field("node", static_cast<std::uint64_t>(node.number));
     for (const NodeColumn& column : kNodeColumns) {
-      if ((memstat_get_node_figures(type) & column.figure) != 0) json.field(column.key, column.get(type, node));
+      if ((node.figures & column.figure) != 0) json.field(column.key, node.*column.value);
     }
     json.close();
   }
@@ -45,27 +45,24 @@ void add_nodes(JsonWriter& json, const memory_type* type) {
 }
 
 /// Largest first; equals in a fixed order, so that two reports can be compared.
-std::vector<const memory_type*> sorted(memory_type_list* list) {
-  std::vector<const memory_type*> types;
-  for (memory_type* type = memstat_mtl_first(list); type != nullptr; type = memstat_mtl_next(type)) types.push_back(type);
-  const auto key = [](const memory_type* type) {
-    return std::tuple(~figure_of(type, kBytesInUse), memstat_get_allocator(type), std::string(memstat_get_name(type)),
-                      memstat_get_ordinal(type));
-  };
-  std::sort(types.begin(), types.end(), [&](const memory_type* a, const memory_type* b) { return key(a) < key(b); });
+std::vector<const TypeRow*> sorted(std::span<const TypeRow> rows) {
+  std::vector<const TypeRow*> types;
+  types.reserve(rows.size());
+  for (const TypeRow& row : rows) types.push_back(&row);
+  const auto key = [](const TypeRow& type) { return std::tuple(~type.bytes, identity_of(type)); };
+  std::sort(types.begin(), types.end(), [&](const TypeRow* a, const TypeRow* b) { return key(*a) < key(*b); });
   return types;
 }
 
-std::vector<TableRow> types_rows(memory_type_list* list, bool is_human) {
+std::vector<TableRow> types_rows(std::span<const TypeRow> types, bool is_human) {
   std::vector<TableRow> rows(1, {"ALLOCATOR", "TYPE"});
   for (const Column& column : kColumns) rows[0].emplace_back(column.title);
   rows[0].insert(rows[0].end(), {"LIMIT", "USED"});
-  for (const memory_type* type : sorted(list)) {
-    TableRow& row =
-        rows.emplace_back(TableRow{allocator_name(memstat_get_allocator(type)), printable(memstat_get_name(type))});
-    for (const Column& column : kColumns) row.push_back(cell(type, column, is_human));
-    const NearestLimit limit = nearest_limit(type);
-    row.push_back(limit.column != nullptr ? cell(type, *limit.column, is_human) : "-");
+  for (const TypeRow* const type : sorted(types)) {
+    TableRow& row = rows.emplace_back(TableRow{type->allocator, printable(type->name)});
+    for (const Column& column : kColumns) row.push_back(cell(*type, column, is_human));
+    const NearestLimit limit = nearest_limit(*type);
+    row.push_back(limit.column != nullptr ? cell(*type, *limit.column, is_human) : "-");
     row.push_back(limit.used ? percent(*limit.used) : "-");
   }
   return rows;
@@ -73,46 +70,26 @@ std::vector<TableRow> types_rows(memory_type_list* list, bool is_human) {
 
 }  // namespace
 
-std::string allocator_name(int allocator) {
-  switch (allocator) {
-    case ALLOCATOR_MALLOC: return "malloc";
-    case ALLOCATOR_UMA: return "uma";
-    case ALLOCATOR_SLAB: return "slab";
-    case ALLOCATOR_VMALLOC: return "vmalloc";
-    case ALLOCATOR_CALL_SITE: return "call_site";
-    case ALLOCATOR_PAGE: return "page";
-    case ALLOCATOR_PERCPU: return "percpu";
-    case ALLOCATOR_HUGETLB: return "hugetlb";
-    case ALLOCATOR_CMA: return "cma";
-    case ALLOCATOR_ZSWAP: return "zswap";
-    case ALLOCATOR_MEMCG: return "memcg";
-    case ALLOCATOR_SOCKET: return "socket";
-    case ALLOCATOR_TABLE: return "table";
-    case ALLOCATOR_PROCESS: return "process";
-    default: return "allocator-" + std::to_string(allocator);
-  }
-}
+std::string types_text(std::span<const TypeRow> types, bool is_human) { return table_text(types_rows(types, is_human), 2); }
 
-std::string types_text(memory_type_list* list, bool is_human) { return table_text(types_rows(list, is_human), 2); }
+std::string types_csv(std::span<const TypeRow> types) { return table_csv(types_rows(types, false)); }
 
-std::string types_csv(memory_type_list* list) { return table_csv(types_rows(list, false)); }
-
-std::string types_json(memory_type_list* list) {
+std::string types_json(std::span<const TypeRow> types) {
   JsonWriter json("1");
   json.open_list("types");
-  for (const memory_type* type : sorted(list)) {
+  for (const TypeRow* const type : sorted(types)) {
     json.open_object({});
-    json.field("allocator", allocator_name(memstat_get_allocator(type)));
-    json.field("type", memstat_get_name(type));
-    if (const char* detail = memstat_get_detail(type); *detail != '\0') json.field("detail", detail);
+    json.field("allocator", type->allocator);
+    json.field("type", type->name);
+    if (!type->detail.empty()) json.field("detail", type->detail);
     for (const Column& column : kColumns) {
-      if (has(type, column)) json.field(column.key, figure_of(type, column));
+      if (has(*type, column)) json.field(column.key, figure_of(*type, column));
     }
     for (const Column& column : {kObjectLimit, kByteLimit}) {
-      if (has(type, column)) json.field(column.key, figure_of(type, column));
+      if (has(*type, column)) json.field(column.key, figure_of(*type, column));
     }
-    if (const NearestLimit limit = nearest_limit(type); limit.used) json.field("limit_used", percent(*limit.used));
-    add_nodes(json, type);
+    if (const NearestLimit limit = nearest_limit(*type); limit.used) json.field("limit_used", percent(*limit.used));
+    add_nodes(json, *type);
     json.close();
   }
   return json.finish();

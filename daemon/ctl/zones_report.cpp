@@ -10,7 +10,7 @@ namespace {
 bool has_cross_domain(Format format) { return format == Format::kFreeBsd15 || format == Format::kFreeBsd13; }
 
 /// Each release's own; FreeBSD 13 forgot the blank before SLEEP, 10 and 12 have an empty line after it.
-const char* header(Format format) {
+const char* zones_header(Format format) {
   switch (format) {
     case Format::kFreeBsd15: return "ITEM                   SIZE   LIMIT     USED     FREE      REQ FAIL SLEEP XDOM\n";
     case Format::kFreeBsd13: return "ITEM                   SIZE  LIMIT     USED     FREE      REQ     FAILSLEEP XDOMAIN\n";
@@ -41,7 +41,7 @@ std::string row(const memory_type* zone, Format format) {
 }  // namespace
 
 std::string zones_text(memory_type_list* list, Format format) {
-  std::string text = header(format);
+  std::string text = zones_header(format);
   for (memory_type* zone = memstat_mtl_first(list); zone != nullptr; zone = memstat_mtl_next(zone))
     text += row(zone, format);
   if (!has_cross_domain(format)) text += "\n";

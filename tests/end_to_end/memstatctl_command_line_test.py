@@ -65,27 +65,27 @@ class Types(unittest.TestCase):
         self.assertNotIn("failures", next(row for row in rows if row["allocator"] == "malloc"))
 
     def test_amounts_below_zero_are_zero_and_names_cannot_steer_the_terminal(self):
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=[("a\x1b[2Jb", 1, 64, 1, 0)], zones=[{"name": "z"}])
-            rows = self.check_table(output("types", "--from", folder))
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=[("a\x1b[2Jb", 1, 64, 1, 0)], zones=[{"name": "z"}])
+            rows = self.check_table(output("types", "--from", directory))
             self.assertEqual(rows[0].split()[:3], ["malloc", "a\\x1b[2Jb", "64"])
-            self.assertIn("a\\x1b[2Jb", output("malloc", "--from", folder))
-            self.assertEqual(json.loads(output("types", "--json", "--from", folder))["types"][0]["type"], "a\\x1b[2Jb")
-        with program.temporary_folder() as folder:
+            self.assertIn("a\\x1b[2Jb", output("malloc", "--from", directory))
+            self.assertEqual(json.loads(output("types", "--json", "--from", directory))["types"][0]["type"], "a\\x1b[2Jb")
+        with program.temporary_directory() as directory:
             poll = {"sysctl/kern.smp.maxcpus": integer(4), "sysctl/kern.smp.maxid": integer(3), "sysctl/hw.pagesize": integer(4096),
                     "sysctl/kern.malloc_count": integer(1), "sysctl/vm.zone_count": integer(1),
                     "sysctl/kern.malloc_stats": captures.malloc_stats([("racy", {0: (10, 74, 1, 2)})]),
                     "sysctl/vm.zone_stats": captures.zone_stats([{"name": "z"}])}
-            captures.write_capture(folder, [poll], system="freebsd", cpus="0-3")
-            row = next(row for row in json.loads(output("types", "--json", "--from", folder))["types"] if row["type"] == "racy")
+            captures.write_capture(directory, [poll], system="freebsd", cpus="0-3")
+            row = next(row for row in json.loads(output("types", "--json", "--from", directory))["types"] if row["type"] == "racy")
             self.assertEqual((row["bytes"], row["objects"]), (0, 0))
-            self.assertIn(f" {2**64 - 1} {2**64 - 64}    1 ", output("malloc", "--from", folder), "upstream's arithmetic")
+            self.assertIn(f" {2**64 - 1} {2**64 - 64}    1 ", output("malloc", "--from", directory), "upstream's arithmetic")
 
     def test_what_can_be_read_is_shown_when_one_half_is_damaged(self):
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=[("fine", 1, 64, 1, 0)], zones=[{"name": "z"}])
-            captures.write_file(os.path.join(folder, "000000", "sysctl", "vm.zone_stats"), captures.zone_stats([{"name": "z"}])[:100])
-            done = run("types", "--json", "--from", folder)
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=[("fine", 1, 64, 1, 0)], zones=[{"name": "z"}])
+            captures.write_file(os.path.join(directory, "000000", "sysctl", "vm.zone_stats"), captures.zone_stats([{"name": "z"}])[:100])
+            done = run("types", "--json", "--from", directory)
             self.assertEqual((done.returncode, [row["type"] for row in json.loads(done.stdout)["types"]]), (1, ["fine"]))
             self.assertIn("vm.zone_stats", done.stderr)
 
@@ -105,21 +105,21 @@ class CommandLine(unittest.TestCase):
             self.assertIn(word, done.stderr, arguments)
 
     def test_figures_are_for_people_on_a_terminal_as_with_vmstat(self):
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=[("acpica", 2295, 267680, 88105, 0b1000011)], classes=[16, 32, 64, 128, 256, 384, 8192])
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=[("acpica", 2295, 267680, 88105, 0b1000011)], classes=[16, 32, 64, 128, 256, 384, 8192])
             whole = "            Type  Use Memory Req Size(s)\n          acpica 2295 267680 88105 16,32,8192\n"
             short = "            Type  Use Memory Req Size(s)\n          acpica 2.3k  261K  88k 16,32,8K\n"
-            self.assertEqual(output("malloc", "--from", folder), whole)
-            self.assertEqual(output("malloc", "--human", "--from", folder), short)
-            self.assertEqual(on_terminal("malloc", "--from", folder), short)
-            self.assertEqual(on_terminal("malloc", "--no-human", "--from", folder), whole)
-            self.assertNotIn("2.3k", on_terminal("malloc", "--format", "freebsd-13", "--from", folder))
-            self.assertEqual(on_terminal("malloc", "--json", "--from", folder), output("malloc", "--json", "--from", folder))
+            self.assertEqual(output("malloc", "--from", directory), whole)
+            self.assertEqual(output("malloc", "--human", "--from", directory), short)
+            self.assertEqual(on_terminal("malloc", "--from", directory), short)
+            self.assertEqual(on_terminal("malloc", "--no-human", "--from", directory), whole)
+            self.assertNotIn("2.3k", on_terminal("malloc", "--format", "freebsd-13", "--from", directory))
+            self.assertEqual(on_terminal("malloc", "--json", "--from", directory), output("malloc", "--json", "--from", directory))
 
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "malloc, zones, mbufs, types, limits, diff, process, node, resident, counters or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, cpu, record, replay, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
@@ -128,39 +128,42 @@ class CommandLine(unittest.TestCase):
                 (["node"], "ADDRESS"), (["node", "0x"], "0x"), (["node", "-1"], "-1"), (["node", "12g"], "12g"), (["node", ""], "ADDRESS"),
                 (["node", "0x10000000000000000"], "2^64"), (["process", "0"], "not the number of a process"), (["process", "0x10"], "not the number of a process"),
                 (["process", "4294967296"], "not the number of a process"), (["resident"], "PATH"), (["resident", "/", "--from", "live"], "--from"),
-                (["process", "--human"], "--human"), (["diff"], "--seconds"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
-                (["diff", "a", "http://host/"], "URL"), (["diff", "a", "b", "--seconds", "1"], "--seconds"), (["diff", "--seconds", "0"], "--seconds"),
+                (["process", "--human"], "--human"), (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--seconds"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
+                (["diff", "a", "https://host/"], "URL"), (["diff", "--seconds", "1", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--seconds"), (["diff", "--seconds", "0"], "--seconds"),
                 (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["malloc", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
-        for command in ("malloc", "zones", "mbufs", "types", "limits"):
+        for command in ("malloc", "zones", "mbufs"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):
                 self.assert_fails(2, [command, "--from", url], url, "URL", "CAPTURE@POLL")
+        for command in ("types", "limits"):
+            for url in ("HTTPS://host/", "http://", "http://host:0", "http://host/?x", "http://[::1"):
+                self.assert_fails(2, [command, "--from", url], "URL")
 
     def test_captures_that_cannot_be_read(self):
         capture = captures.fixtures()[LIMITS]
-        with program.temporary_folder() as folder:
-            broken = os.path.join(folder, "broken.tar.zst")
+        with program.temporary_directory() as directory:
+            broken = os.path.join(directory, "broken.tar.zst")
             with open(capture, "rb") as file:
                 captures.write_file(broken, file.read(20000))
             for command in ("malloc", "zones", "mbufs", "types", "limits"):
                 for arguments in ([], ["--json"]):
                     self.assert_fails(1, [command, *arguments, "--from", "/no/such"], "/no/such")
-                    self.assert_fails(1, [command, *arguments, "--from", folder], folder, "manifest")
+                    self.assert_fails(1, [command, *arguments, "--from", directory], directory, "manifest")
                     self.assert_fails(1, [command, *arguments, "--from", broken], broken)
                     self.assert_fails(1, [command, *arguments, "--from", f"{capture}@3"], "no poll 3", "0 to 2")
                     self.assert_fails(1, [command, *arguments], "/no/such", environment={"MEMSTAT_CAPTURE": "/no/such"})
 
     def test_damaged_streams_print_no_half_report(self):
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=[("one", 1, 64, 1, 1), ("two", 2, 128, 2, 1)], zones=[{"name": "z"}, {"name": "y"}])
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=[("one", 1, 64, 1, 1), ("two", 2, 128, 2, 1)], zones=[{"name": "z"}, {"name": "y"}])
             for name, commands in (("kern.malloc_stats", ("malloc", "mbufs")), ("vm.zone_stats", ("zones", "mbufs"))):
-                path = os.path.join(folder, "000000", "sysctl", name)
+                path = os.path.join(directory, "000000", "sysctl", name)
                 with open(path, "rb") as file:
                     whole = file.read()
                 captures.write_file(path, whole[:-1])
                 for command in commands:
                     for arguments in ([], ["--json"]):
-                        self.assert_fails(1, [command, *arguments, "--from", folder], name)
+                        self.assert_fails(1, [command, *arguments, "--from", directory], name)
                 captures.write_file(path, whole)
 
     def test_a_kernel_of_another_system_is_told_with_what_to_do(self):

@@ -57,10 +57,10 @@ class Completion(unittest.TestCase):
 
     def test_fish_offers_every_command_and_option(self):
         script = self.shell("fish")
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             def offered(line):
                 done = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"], capture_output=True, text=True, timeout=program.PATIENCE,
-                                      check=True, env={**os.environ, "HOME": folder})
+                                      check=True, env={**os.environ, "HOME": directory})
                 return {line.split("\t")[0] for line in done.stdout.splitlines()}
             self.assertEqual(offered("memstatctl "), set(commands()))
             self.assertEqual(offered("memstatctl types --cs"), {"--csv"})

@@ -52,34 +52,34 @@ class Process(unittest.TestCase):
         self.assertEqual(name["size"], pages * PAGE)
 
     def test_hostile_names(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(folder, [{"fs/proc/5/statm": b"9 8 7 6 5 4 3\n", "fs/proc/5/comm": b"a\x1b[2J\"\xff\n"},
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [{"fs/proc/5/statm": b"9 8 7 6 5 4 3\n", "fs/proc/5/comm": b"a\x1b[2J\"\xff\n"},
                                             ], system="linux", cpus="0-1")
-            self.assertIn("5 a\\x1b[2J\"? size: 36k, rss: 32k,", output("process", "--from", folder, "5"))
-            self.assertEqual(json.loads(output("process", "--json", "--from", folder, "5"))["processes"][0]["name"], 'a\\x1b[2J"?')
+            self.assertIn("5 a\\x1b[2J\"? size: 36k, rss: 32k,", output("process", "--from", directory, "5"))
+            self.assertEqual(json.loads(output("process", "--json", "--from", directory, "5"))["processes"][0]["name"], 'a\\x1b[2J"?')
 
     def test_damaged_figures(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(folder, [{"fs/proc/5/statm": b"9 8 7\n", "fs/proc/5/comm": b"a\n"}], system="linux", cpus="0-1")
-            done = run("process", "--from", folder, "5")
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [{"fs/proc/5/statm": b"9 8 7\n", "fs/proc/5/comm": b"a\n"}], system="linux", cpus="0-1")
+            done = run("process", "--from", directory, "5")
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn("/proc/5/statm", done.stderr)
 
 
 class Node(unittest.TestCase):
     def test_of_a_machine_with_two_nodes(self):
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             block = "fs/sys/devices/system/memory/"
-            captures.write_capture(folder, [{
+            captures.write_capture(directory, [{
                 block + "block_size_bytes": b"8000000\n", block + "memory0/phys_index": b"00000000\n", block + "memory0/state": b"online\n",
                 block + "memory0/node0/x": b"", block + "memory32/phys_index": b"00000020\n", block + "memory32/state": b"offline\n",
                 block + "memory32/node1/x": b""}], system="linux", cpus="0-1")
-            self.assertEqual(output("node", "--from", folder, "4096", "0x100000000"),
+            self.assertEqual(output("node", "--from", directory, "4096", "0x100000000"),
                              "0x1000: node 0 (block 0x0-0x7ffffff)\n0x100000000: node 1 (block 0x100000000-0x107ffffff, offline)\n")
-            rows = json.loads(output("node", "--json", "--from", folder, "0x100000001"))["addresses"]
+            rows = json.loads(output("node", "--json", "--from", directory, "0x100000001"))["addresses"]
             self.assertEqual(rows, [{"address": 0x100000001, "node": 1, "kind": "block", "first": 0x100000000, "last": 0x107ffffff,
                                      "state": "offline"}])
-            done = run("node", "--from", folder, "0x8000000", "0", "0x108000000")
+            done = run("node", "--from", directory, "0x8000000", "0", "0x108000000")
             self.assertEqual((done.returncode, done.stdout), (1, "0x0: node 0 (block 0x0-0x7ffffff)\n"))
             self.assertIn("0x8000000 is not memory", done.stderr)
             self.assertIn("beyond the last block, which ends at 0x107ffffff", done.stderr)
@@ -122,13 +122,13 @@ class Resident(unittest.TestCase):
         return json.loads(output("resident", "--json", *arguments))
 
     def test_of_files_just_written_and_of_holes(self):
-        with program.temporary_folder() as folder:
-            full, hole, empty = (os.path.join(folder, name) for name in ("full", "hole", "empty"))
+        with program.temporary_directory() as directory:
+            full, hole, empty = (os.path.join(directory, name) for name in ("full", "hole", "empty"))
             captures.write_file(full, b"x" * (3 * PAGE + 1))
             captures.write_file(empty, b"")
             with open(hole, "wb") as file:
                 file.truncate(1 << 30)
-            table = self.table(folder)
+            table = self.table(directory)
             self.assertEqual([row[3] for row in table], [empty, full, hole, "total of 3 files"], "in order, with the sums")
             self.assertEqual(table[0][:3], ["0", "0", "-"])
             self.assertEqual(table[2][:3], ["0", "1.0G", "0%"])
@@ -139,8 +139,8 @@ class Resident(unittest.TestCase):
             self.assertEqual(len(self.table(full)), 1, "no sums of one file")
 
     def test_pages_in_the_second_piece_are_found(self):
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "sparse")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "sparse")
             with open(path, "wb") as file:
                 file.seek(20000 * PAGE)
                 file.write(b"x" * PAGE)
@@ -150,17 +150,17 @@ class Resident(unittest.TestCase):
             self.assertLess(row["resident_pages"], 1000)
 
     def test_what_is_not_asked_for(self):
-        with program.temporary_folder() as folder:
-            os.mkfifo(os.path.join(folder, "fifo"))
-            os.symlink("fifo", os.path.join(folder, "link"))
-            captures.write_file(os.path.join(folder, "below", "file\x1b\n"), b"x")
-            table = self.table(folder)
-            self.assertEqual([row[3] for row in table], [os.path.join(folder, "below", "file\\x1b\\x0a")], "neither pipes nor links")
-            for path, word in ((os.path.join(folder, "fifo"), "not a regular file"), ("/no/such", "No such file"), ("", "No such")):
+        with program.temporary_directory() as directory:
+            os.mkfifo(os.path.join(directory, "fifo"))
+            os.symlink("fifo", os.path.join(directory, "link"))
+            captures.write_file(os.path.join(directory, "below", "file\x1b\n"), b"x")
+            table = self.table(directory)
+            self.assertEqual([row[3] for row in table], [os.path.join(directory, "below", "file\\x1b\\x0a")], "neither pipes nor links")
+            for path, word in ((os.path.join(directory, "fifo"), "not a regular file"), ("/no/such", "No such file"), ("", "No such")):
                 done = run("resident", path)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(word, done.stderr)
-            done = run("resident", "/no/such", os.path.join(folder, "below"))
+            done = run("resident", "/no/such", os.path.join(directory, "below"))
             self.assertEqual(done.returncode, 1)
             self.assertIn("file\\x1b\\x0a", done.stdout, "the rest is shown")
 
@@ -171,10 +171,10 @@ class Resident(unittest.TestCase):
 
     @unittest.skipUnless(IS_LINUX and os.geteuid() == 0, "needs root to become somebody else")
     def test_files_of_others_are_not_told_to_nobody(self):
-        with program.temporary_folder() as folder, program.copy_for_others(MEMSTATCTL) as copy:
-            path = os.path.join(folder, "file")
+        with program.temporary_directory() as directory, program.copy_for_others(MEMSTATCTL) as copy:
+            path = os.path.join(directory, "file")
             captures.write_file(path, b"x" * PAGE)
-            os.chmod(folder, 0o755)
+            os.chmod(directory, 0o755)
             os.chmod(path, 0o644)
 
             def run_as_nobody():

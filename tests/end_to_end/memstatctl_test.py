@@ -161,9 +161,9 @@ class SameBytes(unittest.TestCase):
     """Captures made of vmstat's own figures: then nothing may differ."""
 
     def check(self, where, command, make, text, *arguments):
-        with program.temporary_folder() as folder:
-            make(os.path.join(folder, "capture"))
-            self.assertEqual(output(command, "--from", os.path.join(folder, "capture"), *arguments), text, where)
+        with program.temporary_directory() as directory:
+            make(os.path.join(directory, "capture"))
+            self.assertEqual(output(command, "--from", os.path.join(directory, "capture"), *arguments), text, where)
 
     def test_malloc_text(self):
         for where, _, files, poll, text in oracles("vmstat-m.txt"):
@@ -273,21 +273,21 @@ class OldFormats(unittest.TestCase):
     """The layouts of releases of which there is no capture, written down from their sources."""
 
     def test_malloc_and_zones_text(self):
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=OLD_MALLOC, zones=OLD_ZONES)
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=OLD_MALLOC, zones=OLD_ZONES)
             for command, release, text in (("malloc", "10", MALLOC_12), ("malloc", "12", MALLOC_12), ("malloc", "13", MALLOC_13),
                                            ("zones", "10", ZONES_12), ("zones", "12", ZONES_12), ("zones", "13", ZONES_13),
                                            ("zones", "15", ZONES_15)):
-                self.assertEqual(output(command, "--format", f"freebsd-{release}", "--from", folder), text, (command, release))
+                self.assertEqual(output(command, "--format", f"freebsd-{release}", "--from", directory), text, (command, release))
 
     def test_json(self):
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=OLD_MALLOC[:1], zones=OLD_ZONES[:1])
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=OLD_MALLOC[:1], zones=OLD_ZONES[:1])
             for command, release, text in (("malloc", "12", MALLOC_JSON_12),
                                            ("malloc", "13", MALLOC_JSON_12.replace('        "high-use": "-",\n', "")),
                                            ("zones", "13", ZONES_JSON_13),
                                            ("zones", "12", ZONES_JSON_13.replace(',\n        "xdomain": 0', ""))):
-                self.assertEqual(output(command, "--json", "--format", f"freebsd-{release}", "--from", folder), text, (command, release))
+                self.assertEqual(output(command, "--json", "--format", f"freebsd-{release}", "--from", directory), text, (command, release))
 
     def test_mbufs_look_the_same_in_all(self):
         path = captures.fixtures()[LIMITS]
@@ -373,9 +373,9 @@ class Mbufs(unittest.TestCase):
                       ("mbuf", 256, 20, 4, 1000, 1, 2), ("mbuf_packet", 256, 7, 3, 0, 3, 4), ("mbuf_cluster", 2048, 15, 6, 500, 5, 6),
                       ("mbuf_jumbo_page", 4096, 8, 1, 100, 7, 8), ("mbuf_jumbo_9k", 9216, 2, 5, 50, 9, 10),
                       ("mbuf_jumbo_16k", 16384, 1, 2, 25, 11, 12))]
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=[("mbuf_tag", 3, 3072, 9, 0)], zones=zones)
-            self.assertEqual(output("mbufs", "--from", folder), """\
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=[("mbuf_tag", 3, 3072, 9, 0)], zones=zones)
+            self.assertEqual(output("mbufs", "--from", directory), """\
 27/7/34 mbufs in use (current/cache/total)
 12/9/21/500 mbuf clusters in use (current/cache/total/max)
 7/3 mbuf+clusters out of packet secondary zone in use (current/cache)
@@ -392,24 +392,24 @@ class Mbufs(unittest.TestCase):
     def test_sendfile_and_sfbufs_have_lines_where_the_kernel_counts_them(self):
         zones = [{"name": name, "size": 256} for name in ("mbuf", "mbuf_packet", "mbuf_cluster", "mbuf_jumbo_page", "mbuf_jumbo_9k",
                                                           "mbuf_jumbo_16k")]
-        with program.temporary_folder() as folder:
-            capture_of(folder, malloc=[("mbuf_tag", 3, 3072, 9, 0)], zones=zones)
-            sysctls = os.path.join(folder, "000000", "sysctl")
-            bare = output("mbufs", "--from", folder)
+        with program.temporary_directory() as directory:
+            capture_of(directory, malloc=[("mbuf_tag", 3, 3072, 9, 0)], zones=zones)
+            sysctls = os.path.join(directory, "000000", "sysctl")
+            bare = output("mbufs", "--from", directory)
             for size, sfbufs in ((11, False), (10, True), (12, True)):
                 captures.write_file(os.path.join(sysctls, "kern.ipc.sfstat"), struct.pack(f"<{size}Q", *range(100, 100 + size)))
                 for name, value in (("nsfbufs", 7), ("nsfbufsused", 5), ("nsfbufspeak", 6)) if sfbufs else ():
                     captures.write_file(os.path.join(sysctls, f"kern.ipc.{name}"), struct.pack("<i", value))
                 wanted = "5/6/7 sfbufs in use (current/peak/max)\n" if sfbufs else ""
                 wanted += "".join(f"{100 + place} {words}\n" for place, _, words in SENDFILE if place < size)
-                self.assertEqual(output("mbufs", "--from", folder), bare + wanted)
-                figures = json.loads(output("mbufs", "--from", folder, "--json"))["mbuf-statistics"]
+                self.assertEqual(output("mbufs", "--from", directory), bare + wanted)
+                figures = json.loads(output("mbufs", "--from", directory, "--json"))["mbuf-statistics"]
                 self.assertEqual([(key, value) for key, value in figures.items() if value >= 100],
                                  [(key, 100 + place) for place, key, _ in SENDFILE if place < size])
                 self.assertEqual(figures.get("nsfbufs-peak"), 6 if sfbufs else None)
             for cut in (0, 79):
                 captures.write_file(os.path.join(sysctls, "kern.ipc.sfstat"), bytes(cut))
-                self.assertNotIn("sendfile", output("mbufs", "--from", folder))
+                self.assertNotIn("sendfile", output("mbufs", "--from", directory))
 
     def test_a_kernel_out_of_buffers_looks_like_it(self):
         text = output("mbufs", "--from", captures.fixtures()[LIMITS] + "@1")
@@ -419,9 +419,9 @@ class Mbufs(unittest.TestCase):
 
     def test_without_the_zones_says_so(self):
         names = ("mbuf", "mbuf_packet", "mbuf_cluster", "mbuf_jumbo_page", "mbuf_jumbo_9k", "mbuf_jumbo_16k")
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             for index, missing in enumerate(names + ("mbuf_tag", None)):
-                path = os.path.join(folder, str(index))
+                path = os.path.join(directory, str(index))
                 tags = [("mbuf_tag", 0, 0, 0, 0)] if missing != "mbuf_tag" else [("other", 1, 64, 1, 0)]
                 capture_of(path, malloc=tags, zones=[{"name": name} for name in names if name != missing])
                 for arguments in ([], ["--json"]):

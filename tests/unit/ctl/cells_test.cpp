@@ -20,6 +20,29 @@ TEST(Cells, CountCharactersAndNotBytes) {
   EXPECT_EQ(to_right("\xC3\xA4", 3), "  \xC3\xA4");
 }
 
+TEST(Cells, WideAndCombiningCharactersHaveTheirColumns) {
+  EXPECT_EQ(width_of("\xE6\xB1\x89"
+                     "a"),
+            3U);
+  EXPECT_EQ(width_of("e\xCC\x81"), 1U);
+  EXPECT_EQ(cut("\xE6\xB1\x89\xE6\xB1\x89", 3), "\xE6\xB1\x89");
+}
+
+TEST(Cells, LongNamesLoseTheirMiddle) {
+  EXPECT_EQ(shortened("abcdefghij", 10), "abcdefghij");
+  EXPECT_EQ(shortened("abcdefghijk", 10), "abcde\u2026hijk");
+  EXPECT_EQ(shortened("abcdef", 3), "abc");
+  for (std::size_t width = 0; width < 30; ++width) {
+    EXPECT_LE(width_of(shortened("a\xE6\xB1\x89z\xE6\xB1\x89\xE6\xB1\x89 e\xCC\x81 0123456789", width)), width);
+  }
+  const std::vector<TableRow> rows{{"ALLOCATOR", "TYPE", "BYTES"}, {"slab", std::string(50, 'x') + "y", "1"}};
+  EXPECT_EQ(table_text(rows, 2, 0).find("\u2026"), std::string::npos) << "whole where there is no terminal";
+  const std::string narrow = table_text(rows, 2, 40);
+  EXPECT_EQ(width_of(narrow.substr(0, narrow.find('\n'))), 40U);
+  EXPECT_NE(narrow.find("xy"), std::string::npos);
+  EXPECT_EQ(width_of(table_text(rows, 2, 5).substr(0, 34)), 34U) << "a name has 16 columns at least";
+}
+
 TEST(Cells, NamesCannotSteerTheTerminal) {
   EXPECT_EQ(printable("plain \xC3\xA4 name"), "plain \xC3\xA4 name");
   EXPECT_EQ(printable("a\x1B[2Jb\nc\x7F"), "a\\x1b[2Jb\\x0ac\\x7f");

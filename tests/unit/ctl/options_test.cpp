@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -34,14 +35,16 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
     EXPECT_TRUE(names.insert(command.name).second);
     EXPECT_EQ(find_command(command.name), &command);
     EXPECT_NE(std::string_view(command.help), "");
-    EXPECT_EQ(parse({command.name, "--json", "1"}).options.command != nullptr,
-              command.name == std::string_view("process") || command.name == std::string_view("node") ||
-                  command.name == std::string_view("resident") || command.name == std::string_view("counters"))
+    static const std::set<std::string_view> kWithArguments{"watch",   "cpu",  "record",   "replay",  "explain",
+                                                           "process", "node", "resident", "counters"};
+    EXPECT_EQ(parse({command.name, "--json", "1"}).options.command != nullptr, kWithArguments.contains(command.name))
         << "only these take arguments";
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
   EXPECT_EQ(command_names(" or "),
-            "malloc, zones, mbufs, types, limits, diff, process, node, resident, counters or completion");
+            "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, cpu, record, replay, process, node, resident, "
+            "counters, explain, "
+            "doctor or completion");
 }
 
 TEST(CtlOptions, AreTakenAsTheyAreGiven) {
@@ -53,6 +56,24 @@ TEST(CtlOptions, AreTakenAsTheyAreGiven) {
   EXPECT_EQ(parse({"zones", "--format", "freebsd-13"}).options.format, Format::kFreeBsd13);
   EXPECT_EQ(parse({"types", "--no-human"}).options.human, false);
   EXPECT_EQ(parse({"malloc", "--human"}).options.human, true);
+}
+
+TEST(CtlOptions, IntervalsAndSizesHaveUnits) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  for (const auto& [text, wanted] : std::map<const char*, std::int64_t>{{"100ms", kSecond / 10},
+                                                                        {"2", 2 * kSecond},
+                                                                        {"2s", 2 * kSecond},
+                                                                        {"3m", 180 * kSecond},
+                                                                        {"24h", 86400 * kSecond}}) {
+    EXPECT_EQ(parse({"watch", "a", "--interval", text}).options.interval_ns, wanted) << text;
+  }
+  for (const char* text : {"99ms", "25h", "", "s", "-1s", "1 s", "1d", "0x10", "18446744073709551615h"}) {
+    EXPECT_EQ(parse({"watch", "a", "--interval", text}).exit_status, 2) << text;
+  }
+  EXPECT_EQ(parse({"record", "a"}).options.max_bytes, 1ULL << 30U);
+  EXPECT_EQ(parse({"record", "a", "--max-size", "3MiB"}).options.max_bytes, 3ULL << 20U);
+  EXPECT_EQ(parse({"record", "a", "--max-size", "0"}).options.max_bytes, 0U);
+  EXPECT_EQ(parse({"record", "a", "--max-size", "3MB"}).exit_status, 2);
 }
 
 TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {

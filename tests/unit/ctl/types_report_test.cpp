@@ -45,10 +45,10 @@ TEST(TypesReport, JsonHasTheDetailWhereThereIsOne) {
   memory_type* site = memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "site");
   EXPECT_STREQ(memstat_get_detail(site), "mm/\"slub\".c:12");
   EXPECT_STREQ(memstat_get_detail(memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "plain")), "");
-  const std::string json = types_json(&list);
+  const std::string json = types_json(rows_of(&list));
   EXPECT_NE(json.find("\"type\": \"site\",\n      \"detail\": \"mm/\\\"slub\\\".c:12\",\n"), std::string::npos) << json;
   EXPECT_EQ(json.find("detail"), json.rfind("detail")) << json;
-  EXPECT_EQ(types_text(&list, false).find("slub"), std::string::npos);
+  EXPECT_EQ(types_text(rows_of(&list), false).find("slub"), std::string::npos);
 }
 
 /// The columns LIMIT and USED of the only type of a list.
@@ -57,7 +57,7 @@ std::string limit_and_used(Allocator allocator, std::initializer_list<StagedFigu
   staging.type("a", figures);
   memory_type_list list;
   EXPECT_TRUE(list.types().commit(roster_of(allocator), staging.staging(), 1));
-  std::istringstream text(types_text(&list, false));
+  std::istringstream text(types_text(rows_of(&list), false));
   std::string line;
   std::getline(text, line);
   std::getline(text, line);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/doctor_report.h"
+
+#include <algorithm>
+
+#include "daemon/ctl/json_writer.h"
+
+namespace memstat::ctl {
+
+std::string doctor_json(const SelfTest& test) {
+  JsonWriter json("1");
+  json.field("kernel", test.kernel);
+  json.field("account", test.account);
+  json.field("healthy", test.is_healthy());
+  json.open_list("sources");
+  for (const SourceTrial& trial : test.trials) {
+    json.open_object({});
+    json.field("source", trial.source);
+    json.field("origin", trial.origin);
+    json.field("default", trial.is_on_by_default ? "auto" : "off");
+    json.field("state", to_string(trial.health));
+    if (trial.health == SourceHealth::kWorks) json.field("types", trial.types);
+    if (!trial.reason.empty()) json.field("reason", trial.reason);
+    if (!trial.advice.empty()) json.field("advice", trial.advice);
+    json.close();
+  }
+  json.close();
+  if (!test.mounts.empty()) {
+    json.open_list("mounts");
+    for (const std::string& line : test.mounts) {
+      json.open_object({});
+      json.field("advice", line);
+      json.close();
+    }
+  }
+  return json.finish();
+}
+
+Report doctor_report(bool is_json) {
+  const Result<SelfTest> test = test_this_machine();
+  if (!test) return {.output = {}, .problem = to_string(test.error())};
+  const auto failed = std::count_if(test->trials.begin(), test->trials.end(), [](const SourceTrial& trial) {
+    return trial.is_on_by_default && trial.health != SourceHealth::kWorks && trial.health != SourceHealth::kAbsent;
+  });
+  Report report{.output = is_json ? doctor_json(*test) : selftest_text(*test), .problem = {}};
+  if (failed != 0) report.problem = std::to_string(failed) + " of the sources that this kernel has do not work";
+  return report;
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What works of this machine's sources and what does not: the same as memstatd --selftest.
+#pragma once
+
+#include <string>
+
+#include "daemon/ctl/output.h"
+#include "daemon/selftest/selftest.h"
+
+namespace memstat::ctl {
+
+/// Tries every source of this machine's kernel. The problem says so when one that the kernel has does not work.
+Report doctor_report(bool is_json);
+
+/// An outcome as JSON.
+std::string doctor_json(const SelfTest& test);
+
+}  // namespace memstat::ctl

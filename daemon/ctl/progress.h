@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A line on standard error that says how far a long work is, when that is a terminal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace memstat::ctl {
+
+/// Nothing is shown within the first second. Thread safety: none.
+class Progress {
+ public:
+  Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { finish(); }
+
+  /// Puts the text in place of the last; at most ten times a second.
+  void show(const std::string& text);
+  /// Takes the line away.
+  void finish();
+
+ private:
+  const bool is_terminal_;
+  std::int64_t next_ns_;  // monotonic
+  bool is_shown_ = false;
+};
+
+}  // namespace memstat::ctl

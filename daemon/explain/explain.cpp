@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/explain/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+
+#include "core/model/field.h"
+#include "core/source.h"
+#include "daemon/explain/known_types.h"
+#include "daemon/explain/runbooks.h"
+#include "daemon/snapshot/metric_catalogue.h"
+
+namespace memstat {
+namespace {
+
+/// The alert that tells what to do when a figure of types grows.
+struct AlertOfMetric {
+  std::string_view metric;
+  std::string_view alert;
+};
+constexpr std::array<AlertOfMetric, 12> kAlertsOfMetrics{{{"memstat_type_failures_total", "MemstatAllocationFailures"},
+                                                          {"memstat_type_limit_hits_total", "MemstatLimitHit"},
+                                                          {"memstat_type_sleeps_total", "MemstatLimitWaits"},
+                                                          {"memstat_type_sleepers", "MemstatLimitWaits"},
+                                                          {"memstat_type_limit_objects", "MemstatNearLimit"},
+                                                          {"memstat_type_limit_bytes", "MemstatNearLimit"},
+                                                          {"memstat_type_limit_used_ratio", "MemstatNearLimit"},
+                                                          {"memstat_type_bytes", "MemstatLeakSuspected"},
+                                                          {"memstat_type_objects", "MemstatLeakSuspected"},
+                                                          {"memstat_type_held_bytes", "MemstatLeakSuspected"},
+                                                          {"memstat_type_growth_bytes_per_second", "MemstatLeakSuspected"},
+                                                          {"memstat_unaccounted_bytes", "MemstatUnaccountedGrowth"}}};
+
+bool equals_without_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+/// Whether the origin is of that metric of the catalogue.
+bool is_of(const MetricOrigin& origin, const MetricDescriptor& metric) {
+  using Of = MetricOrigin::Of;
+  switch (metric.scope) {
+    case MetricScope::kType: return origin.of == Of::kType && origin.number == metric.figure;
+    case MetricScope::kCpu: return origin.of == Of::kCpu && origin.number == metric.figure;
+    case MetricScope::kNode: return origin.of == Of::kNode && origin.number == metric.figure;
+    case MetricScope::kSizeClass:
+      return origin.of == Of::kType && origin.number == static_cast<std::uint8_t>(Field::kSizeMask);
+    case MetricScope::kSystem: return origin.of == Of::kSystem && origin.metric->facts.name == metric.name;
+    default: return false;
+  }
+}
+
+std::string line_of_source(const SourceDescriptor& source, std::string_view text) {
+  std::string line(source.name);
+  if (source.allocator != Allocator::kUnknown) line.append(" (").append(to_string(source.allocator)).append(")");
+  return line.append(": ").append(text);
+}
+
+/// The sections of the runbooks that tell what to do when the metric grows, by the names of their alerts.
+std::string growth_of(const MetricDescriptor& metric) {
+  std::vector<std::string_view> alerts;
+  for (const AlertOfMetric& row : kAlertsOfMetrics) {
+    if (row.metric == metric.name) alerts.push_back(row.alert);
+  }
+  for (const Runbook& runbook : runbooks()) {
+    const bool is_new = std::find(alerts.begin(), alerts.end(), runbook.alert) == alerts.end();
+    if (is_new && runbook.section.find(metric.name) != std::string_view::npos) alerts.push_back(runbook.alert);
+  }
+  std::string text;
+  for (const std::string_view alert : alerts) text.append(text.empty() ? "see explain " : ", explain ").append(alert);
+  return text;
+}
+
+std::string_view words_of(MetricScope scope) {
+  switch (scope) {
+    case MetricScope::kCpu: return "each type on each CPU";
+    case MetricScope::kNode: return "each type on each NUMA node";
+    case MetricScope::kSizeClass: return "each size class of a type";
+    case MetricScope::kAllocator: return "each allocator";
+    case MetricScope::kSystem: return "the machine";
+    default: return "each type";
+  }
+}
+
+Explanation of_metric(const MetricDescriptor& metric) {
+  Explanation found{
+      .kind = "metric", .name = std::string(metric.name), .what = std::string(metric.help), .where = {}, .growth = {}};
+  found.what.append(" A ").append(to_string(metric.kind)).append(" of ").append(words_of(metric.scope));
+  if (!metric.unit.empty()) found.what.append(" in ").append(metric.unit);
+  found.what.append("; shown from tier ").append(to_string(metric.tier)).append(" on.");
+  for (const SourceDescriptor* const source : all_sources()) {
+    for (const MetricOrigin& origin : source->origins) {
+      if (is_of(origin, metric)) found.where.push_back(line_of_source(*source, origin.origin));
+    }
+  }
+  const bool is_tracked = metric.scope == MetricScope::kType && metric.figure >= kFieldCount;
+  if (is_tracked) found.where.emplace_back("memstatd works it out of what changed from poll to poll");
+  found.growth = growth_of(metric);
+  return found;
+}
+
+/// Figures of types by the words that libmemstat and --list-sources have for them.
+void add_values(std::string_view word, std::vector<Explanation>& found) {
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope != MetricScope::kType || metric.figure >= kFieldCount) continue;
+    const auto field = static_cast<Field>(metric.figure);
+    if (to_string(field) != word) continue;
+    Explanation& value = found.emplace_back(of_metric(metric));
+    value.kind = "value";
+    value.name = std::string(word) + ", the metric " + std::string(metric.name);
+  }
+}
+
+void add_types(std::string_view word, std::vector<Explanation>& found) {
+  std::vector<std::string_view> allocators;  // of each the best row is enough
+  for (const KnownType& known : known_types()) {
+    const std::string prefix = std::string(known.allocator) + "/";
+    const bool has_prefix = word.starts_with(prefix);
+    const std::string_view name = has_prefix ? word.substr(prefix.size()) : word;
+    // A pattern that takes any name is for those who say which allocator they mean.
+    if (!has_prefix && (known.pattern == "*" || known.pattern == "/*")) continue;
+    if (name.empty() || !matches_pattern(known.pattern, name)) continue;
+    if (std::find(allocators.begin(), allocators.end(), known.allocator) != allocators.end()) continue;
+    allocators.push_back(known.allocator);
+    Explanation& type = found.emplace_back();
+    type.kind = "type";
+    type.name = std::string(known.allocator) + "/" + std::string(name);
+    type.what = known.what;
+    type.growth = known.growth;
+    for (const SourceDescriptor* const source : all_sources()) {
+      if (source->is_roster && to_string(source->allocator) == known.allocator) {
+        type.where.push_back(line_of_source(*source, source->origin));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Explanation> explain(std::string_view word) {
+  std::vector<Explanation> found;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.name == word || metric.name == "memstat_" + std::string(word)) found.push_back(of_metric(metric));
+  }
+  add_values(word, found);
+  for (const Runbook& runbook : runbooks()) {
+    if (!equals_without_case(runbook.alert, word) && !equals_without_case(runbook.alert, "Memstat" + std::string(word)))
+      continue;
+    found.push_back({.kind = "alert",
+                     .name = std::string(runbook.alert),
+                     .what = std::string(runbook.section),
+                     .where = {},
+                     .growth = {}});
+  }
+  for (const SourceDescriptor* const source : all_sources()) {
+    if (source->name != word) continue;
+    found.push_back({.kind = "source",
+                     .name = std::string(source->name),
+                     .what = std::string(source->notes),
+                     .where = {std::string(source->origin)},
+                     .growth = {}});
+  }
+  add_types(word, found);
+  return found;
+}
+
+std::vector<std::string> explained_words() {
+  std::vector<std::string> words;
+  for (const MetricDescriptor& metric : metric_catalogue()) words.emplace_back(metric.name);
+  for (std::size_t i = 0; i < kFieldCount; ++i) words.emplace_back(to_string(static_cast<Field>(i)));
+  for (const Runbook& runbook : runbooks()) words.emplace_back(runbook.alert);
+  for (const SourceDescriptor* const source : all_sources()) words.emplace_back(source->name);
+  for (const KnownType& known : known_types()) {
+    if (known.pattern.find('*') == std::string_view::npos) words.emplace_back(known.pattern);
+  }
+  return words;
+}
+
+}  // namespace memstat

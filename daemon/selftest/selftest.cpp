@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/selftest/selftest.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/kernel/open_view.h"
+#include "core/query.h"
+#include "daemon/selftest/missing_mounts.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+
+/// One source while it is tried, shared with the thread that tries it: that may stay in the kernel for ever.
+struct Attempt {
+  Attempt(std::shared_ptr<KernelView> shown, const SourceDescriptor& source) : view(std::move(shown)), reader(source) {}
+
+  const std::shared_ptr<KernelView> view;
+  SourceReader reader;  // of the thread until it is done
+  Mutex mutex;
+  CondVar changed;
+  std::optional<Result<void>> outcome MEMSTAT_GUARDED_BY(mutex);
+};
+
+Result<void> try_source(Attempt& attempt) {
+  try {
+    if (auto opened = open_source(attempt.reader, *attempt.view); !opened) return opened;
+    if (auto read = read_source(attempt.reader, *attempt.view); !read) return read;
+    return parse_source(attempt.reader);
+  } catch (const std::exception& exception) {
+    return no_memory_error({}, exception.what());
+  }
+}
+
+void run_attempt(const std::shared_ptr<Attempt>& kept) {
+  Attempt& attempt = *kept;
+  Result<void> outcome = try_source(attempt);
+  const MutexLock lock(attempt.mutex);
+  attempt.outcome = std::move(outcome);
+  attempt.changed.notify_one();
+}
+
+SourceHealth health_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotPresent: return SourceHealth::kAbsent;
+    case ErrorCode::kPermission: return SourceHealth::kNoPermission;
+    case ErrorCode::kTimeout: return SourceHealth::kStuck;
+    default: return SourceHealth::kFails;
+  }
+}
+
+/// "mode 0400, owner root", of a file that is there.
+std::string mode_of(const std::string& path) {
+  struct stat status {};
+  if (path.empty() || path[0] != '/' || ::stat(path.c_str(), &status) != 0) return {};
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "mode %04o, owner %s", static_cast<unsigned>(status.st_mode & 07777U),
+                status.st_uid == 0 ? "root" : std::to_string(status.st_uid).c_str());
+  return text.data();
+}
+
+std::string advice_of(const SourceDescriptor& source, SourceHealth health, const Error& error, unsigned user) {
+  switch (health) {
+    case SourceHealth::kNoPermission: {
+      if (user == 0) {
+        return "root may not read it here either: a container, a security module or kernel lockdown forbids it; run it "
+               "outside of the container, or allow it there";
+      }
+      const std::string mode = mode_of(error.path);
+      return "run it as root" + (mode.empty() ? std::string() : " (" + error.path + ": " + mode + ")") +
+             "; memstatd opens it before it gives up root";
+    }
+    case SourceHealth::kStuck: return "the kernel does not answer: see dmesg; memstatd goes on without it";
+    case SourceHealth::kFails: return "if it stays: record it with memstatctl record OUTPUT and report it";
+    case SourceHealth::kAbsent: return std::string(source.notes);
+    case SourceHealth::kWorks: break;
+  }
+  return {};
+}
+
+SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescriptor& source,
+                     std::chrono::nanoseconds patience, unsigned user) {
+  SourceTrial trial{.source = source.name,
+                    .origin = source.origin,
+                    .is_on_by_default = source.is_on_by_default,
+                    .health = SourceHealth::kStuck,
+                    .types = 0,
+                    .reason = {},
+                    .advice = {}};
+  const auto kept = std::make_shared<Attempt>(view, source);
+  std::thread(run_attempt, kept).detach();
+  Attempt& attempt = *kept;
+  const MutexLock lock(attempt.mutex);
+  attempt.changed.wait_for(attempt.mutex, patience,
+                           [&attempt]() MEMSTAT_REQUIRES(attempt.mutex) { return attempt.outcome.has_value(); });
+  Error error{.code = ErrorCode::kTimeout, .source = {}, .path = {}, .system_errno = 0, .offset = {}, .detail = {}};
+  if (!attempt.outcome) {
+    error.detail = "no answer within " + std::to_string(patience / std::chrono::seconds(1)) + " s";
+  } else if (*attempt.outcome) {
+    trial.health = SourceHealth::kWorks;
+    trial.types = attempt.reader.staging.types().size();
+    return trial;
+  } else {
+    error = attempt.outcome->error();
+    trial.health = health_of(error.code);
+  }
+  error.source.clear();  // the table has it
+  trial.reason = to_string(error);
+  trial.advice = advice_of(source, trial.health, error, user);
+  return trial;
+}
+
+/// The first of the places that it reads, and how many there are besides.
+std::string shortened_origin(std::string_view origin) {
+  const auto more = std::count(origin.begin(), origin.end(), ',');
+  std::string text(origin.substr(0, origin.find(',')));
+  if (more != 0) text += " and " + std::to_string(more) + " more";
+  return text;
+}
+
+std::string in_columns(std::string_view text, std::size_t width) {
+  std::string cell(text);
+  cell.resize(std::max(width, cell.size()), ' ');
+  return cell;
+}
+
+}  // namespace
+
+std::string_view to_string(SourceHealth health) {
+  switch (health) {
+    case SourceHealth::kWorks: return "works";
+    case SourceHealth::kAbsent: return "absent";
+    case SourceHealth::kNoPermission: return "no permission";
+    case SourceHealth::kFails: return "fails";
+    case SourceHealth::kStuck: return "stuck";
+  }
+  return "";
+}
+
+bool SelfTest::is_healthy() const {
+  return std::all_of(trials.begin(), trials.end(), [](const SourceTrial& trial) {
+    return !trial.is_on_by_default || trial.health == SourceHealth::kWorks || trial.health == SourceHealth::kAbsent;
+  });
+}
+
+SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const SourceDescriptor* const> sources,
+                      std::chrono::nanoseconds patience, unsigned user) {
+  SelfTest test;
+  test.kernel = std::string(to_string(view->os())) + " " + view->os_release();
+  test.account = user == 0 ? "root"
+                           : "user " + std::to_string(user) +
+                                 ", not root: what only root may read shows as \"no permission\"; run it as root as well to "
+                                 "see what memstatd, which is started as root, can read";
+  for (const SourceDescriptor* const source : sources) {
+    if (source->os == view->os()) test.trials.push_back(trial_of(view, *source, patience, user));
+  }
+  test.mounts = missing_mounts(*view, sources);
+  return test;
+}
+
+std::string selftest_text(const SelfTest& test) {
+  constexpr std::size_t kHealthWidth = 15;
+  constexpr std::size_t kTypesWidth = 7;
+  std::size_t name_width = std::string_view("SOURCE").size();
+  for (const SourceTrial& trial : test.trials) name_width = std::max(name_width, trial.source.size());
+  std::string text = "kernel: " + test.kernel + "\naccount: " + test.account + "\n\n";
+  text += in_columns("SOURCE", name_width + 2) + in_columns("STATE", kHealthWidth) + in_columns("TYPES", kTypesWidth) +
+          "WHERE, OR WHY NOT\n";
+  for (const SourceTrial& trial : test.trials) {
+    const bool works = trial.health == SourceHealth::kWorks;
+    text += in_columns(trial.source, name_width + 2) + in_columns(to_string(trial.health), kHealthWidth) +
+            in_columns(works ? std::to_string(trial.types) : "-", kTypesWidth);
+    text += works ? shortened_origin(trial.origin) : trial.reason;
+    text += trial.is_on_by_default ? "\n" : " (off unless the configuration switches it on)\n";
+  }
+  std::string advice;
+  for (const SourceTrial& trial : test.trials) {
+    if (trial.health == SourceHealth::kAbsent || trial.advice.empty()) continue;
+    advice += "  " + std::string(trial.source) + ": " + trial.advice + "\n";
+  }
+  for (const std::string& line : test.mounts) advice += "  " + line + "\n";
+  if (!advice.empty()) text += "\nWhat to do:\n" + advice;
+  text += test.is_healthy() ? "\nEvery source that this kernel has works.\n"
+                            : "\nSome of the sources that this kernel has do not work.\n";
+  return text;
+}
+
+Result<SelfTest> test_this_machine() {
+  auto opened = open_view(std::string(kLiveReference));
+  if (!opened) return std::move(opened.error());
+  return run_selftest(std::shared_ptr<KernelView>(std::move(opened->view)), all_sources(), kPatience, ::geteuid());
+}
+
+}  // namespace memstat

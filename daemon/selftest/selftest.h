@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tries every source of this build once: what works, what this kernel does not have, and which permission is missing.
+// memstatd --selftest and memstatctl doctor show the same.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel/kernel_view.h"
+#include "core/source.h"
+
+namespace memstat {
+
+enum class SourceHealth {
+  kWorks,
+  kAbsent,        ///< This kernel does not have it.
+  kNoPermission,  ///< It is there and may not be read by this account.
+  kFails,         ///< It can be read, but not understood, or reading fails.
+  kStuck,         ///< The kernel did not answer in time.
+};
+
+/// "works", "absent", "no permission", "fails", "stuck".
+std::string_view to_string(SourceHealth health);
+
+/// What was found out about one source. Thread safety: a plain value.
+struct SourceTrial {
+  std::string_view source;       ///< Its name.
+  std::string_view origin;       ///< The kernel interface, for people.
+  bool is_on_by_default = true;  ///< False: memstatd reads it only where the configuration says so.
+  SourceHealth health = SourceHealth::kAbsent;
+  std::size_t types = 0;  ///< That it named; 0 also for a source that has statistics of the machine only.
+  std::string reason;     ///< Why it does not work, on one line; "" when it does.
+  std::string advice;     ///< What to do about it, on one line; "" when there is nothing to do.
+};
+
+/// The outcome of all. Thread safety: a plain value.
+struct SelfTest {
+  std::string kernel;   ///< "linux 6.1.0"
+  std::string account;  ///< "root", or "user 1000, not root: ..." with what that means.
+  std::vector<SourceTrial> trials;
+  std::vector<std::string> mounts;  ///< File systems that are not mounted, with what to do.
+
+  /// Whether every source that the kernel has works; of those that are off by default only what works or not is said.
+  [[nodiscard]] bool is_healthy() const;
+};
+
+/// Opens, reads and parses each of `sources` whose system is that of the view. A source that takes longer than `patience`
+/// keeps its thread, and with it the view. `user` is the effective user: 0 is root. Allocates.
+SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const SourceDescriptor* const> sources,
+                      std::chrono::nanoseconds patience, unsigned user);
+
+/// The table for people, with the advice below it.
+std::string selftest_text(const SelfTest& test);
+
+/// This machine's kernel and all sources of this program, as the account that we are. Error: no view of this kernel.
+Result<SelfTest> test_this_machine();
+
+}  // namespace memstat

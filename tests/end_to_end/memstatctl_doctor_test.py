@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl doctor and memstatd --selftest on this machine's kernel: the same table, for root and for another user."""
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import program  # noqa: E402
+from ctl import MEMSTATCTL, run  # noqa: E402
+
+
+def states(text):
+    """{source: state} of the table."""
+    table = text.split("\n\n")[1].splitlines()
+    return dict(re.match(r"(\S+) +(works|absent|no permission|fails|stuck) ", line).groups() for line in table[1:])
+
+
+class Doctor(unittest.TestCase):
+    def test_table_json_and_selftest_say_the_same(self):
+        done = run("doctor")
+        listed = [line.split("\t") for line in program.run("--list-sources").stdout.decode().splitlines()[1:]]
+        system = "linux" if sys.platform == "linux" else "freebsd"
+        self.assertEqual(set(states(done.stdout)), {row[0] for row in listed if row[1] == system}, "every source of this system")
+        answer = run("doctor", "--json")
+        document = json.loads(answer.stdout)
+        self.assertEqual({row["source"]: row["state"] for row in document["sources"]}, states(done.stdout))
+        self.assertEqual(done.returncode, 0 if document["healthy"] else 1, "the status is the finding")
+        self.assertEqual(bool(done.stderr), done.returncode == 1)
+        for row in document["sources"]:
+            self.assertEqual("reason" in row, row["state"] != "works", row)
+        selftest = program.run("--selftest")
+        self.assertEqual(selftest.returncode, done.returncode)
+        self.assertEqual(states(selftest.stdout.decode()), states(done.stdout))
+
+    @program.needs_slabinfo
+    @program.needs_root
+    def test_another_user_hears_which_permission_is_missing(self):
+        self.assertEqual(states(run("doctor").stdout)["linux_slabinfo"], "works")
+        with program.copy_for_others(MEMSTATCTL) as copy:
+            done = subprocess.run([copy, "doctor"], user=65534, group=65534, extra_groups=[], cwd="/", capture_output=True, text=True,
+                                  timeout=program.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(states(done.stdout)["linux_slabinfo"], "no permission")
+        self.assertIn("account: user 65534, not root", done.stdout)
+        self.assertRegex(done.stdout, r"linux_slabinfo: run it as root \(/proc/slabinfo: mode 04\d\d, owner root\)")
+        self.assertIn("do not work", done.stderr)
+
+
+if __name__ == "__main__":
+    program.main()

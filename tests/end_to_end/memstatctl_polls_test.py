@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl watch, leaks, cpu, record, replay and explain as people and scripts use them."""
+import csv
+import io
+import json
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+from ctl import MEMSTATCTL, integer, output, run  # noqa: E402
+
+LIMITS = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
+LINUX = captures.fixtures()["linux-6.12-4cpu"]
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def documents(text):
+    """The JSON objects of a text, one after the other."""
+    decoder, found = json.JSONDecoder(), []
+    while text := text.lstrip():
+        document, end = decoder.raw_decode(text)
+        found.append(document)
+        text = text[end:]
+    return found
+
+
+def write_growing(directory, polls):
+    """A capture with a malloc type that leaks 1000 bytes a poll, ten seconds apart, and one that goes up and down."""
+    def poll(number):
+        types = [("leaky", {0: (10000 + 1000 * number, 0, 100 + number, 0, 1)}), ("wave", {0: (5000 + 900 * (number % 3), 0, 10, 0, 1)}),
+                 ("still", {1: (777, 0, 7, 0, 1)})]
+        return {"sysctl/kern.smp.maxcpus": integer(2), "sysctl/kern.smp.maxid": integer(1), "sysctl/kern.malloc_count": integer(len(types)),
+                "sysctl/hw.pagesize": integer(4096), "sysctl/vm.zone_count": integer(0), "sysctl/kern.malloc_stats": captures.malloc_stats(types),
+                "sysctl/vm.zone_stats": captures.zone_stats([])}
+    return captures.write_capture(directory, [poll(number) for number in range(polls)], system="freebsd", cpus="0-1")
+
+
+class Watch(unittest.TestCase):
+    def test_goes_through_the_polls_of_a_capture(self):
+        rows = table(output("watch", "uma/mbuf_jumbo_page", "--csv", "--from", LIMITS))
+        polls = [json.loads(output("types", "--json", "--from", f"{LIMITS}@{number}"))["types"] for number in range(len(rows))]
+        wanted = [next(row for row in poll if row["type"] == "mbuf_jumbo_page") for poll in polls]
+        self.assertEqual([(int(row["BYTES"]), int(row["OBJECTS"]), int(row["FAILURES"])) for row in rows],
+                         [(row["bytes"], row["objects"], row["failures"]) for row in wanted])
+        for before, row in zip(rows, rows[1:]):
+            self.assertEqual(int(row["CHANGE"]), int(row["BYTES"]) - int(before["BYTES"]))
+        self.assertEqual(len(table(output("watch", "mbuf_jumbo_page", "--csv", "--from", LIMITS + "@1"))), len(rows) - 1, "from poll 1 on")
+        lines = documents(output("watch", "mbuf_jumbo_page", "--json=compact", "--from", LIMITS))
+        self.assertEqual([line["bytes"] for line in lines], [row["bytes"] for row in wanted])
+        self.assertNotIn("change", lines[0])
+
+    def test_unknown_and_ambiguous_names_are_told_apart(self):
+        done = run("watch", "mbuf_jumbopage", "--from", LIMITS)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("did you mean mbuf_jumbo_page", done.stderr)
+        done = run("watch", "TCP", "--from", LINUX)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "give (slab|socket)/TCP or (slab|socket)/TCP")
+
+    def test_a_live_kernel_is_read_until_an_interrupt(self):
+        for word in (signal.SIGINT, signal.SIGTERM):
+            child = subprocess.Popen([MEMSTATCTL, "watch", self.some_type(), "--interval", "100ms", "--csv"], stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True)
+            lines = [child.stdout.readline() for _ in range(3)]
+            child.send_signal(word)
+            rest, errors = child.communicate(timeout=program.PATIENCE)
+            self.assertEqual((child.returncode, errors), (0, ""), "ends in order")
+            self.assertEqual(len(table("".join(lines) + rest)[0]), 6)
+
+    def test_the_count_bounds_a_live_watch(self):
+        self.assertEqual(len(table(output("watch", self.some_type(), "--interval", "100ms", "--count", "2", "--csv"))), 2)
+
+    @staticmethod
+    def some_type():
+        row = table(run("types", "--csv").stdout)[0]
+        return f'{row["ALLOCATOR"]}/{row["TYPE"]}'
+
+    def test_wrong_options(self):
+        for arguments in (["watch"], ["watch", "a", "--interval", "1ms"], ["watch", "a", "--interval", "soon"], ["watch", "a", "--count", "0"],
+                          ["watch", "a", "--csv", "--json"]):
+            self.assertEqual(run(*arguments).returncode, 2, arguments)
+
+
+class Leaks(unittest.TestCase):
+    def test_what_grows_steadily_is_found_and_nothing_else(self):
+        with program.temporary_directory() as directory:
+            path = write_growing(directory, 30)
+            document = json.loads(output("leaks", "--json", "--from", path))
+            self.assertEqual((document["polls"], document["seconds"], document["enough"]), (30, 290, True))
+            self.assertEqual([row["type"] for row in document["suspects"]], ["leaky"])
+            suspect = document["suspects"][0]
+            self.assertAlmostEqual(suspect["per_second"], 100)
+            self.assertEqual((suspect["grew"], suspect["rose"]), (29000, 1))
+            self.assertGreater(suspect["confidence"], 0.999)
+            rows = table(output("leaks", "--csv", "--from", path))
+            self.assertEqual([(row["TYPE"], row["PER SECOND"], row["OF"]) for row in rows], [("leaky", "100", "bytes")])
+            self.assertRegex(output("leaks", "--from", path), r"30 polls in 4m 50s:\nALLOCATOR .*\nmalloc +leaky .* \+28K +\+100 ")
+
+    def test_a_window_that_is_too_short_says_so(self):
+        with program.temporary_directory() as directory:
+            path = write_growing(directory, 4)
+            done = run("leaks", "--from", path)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("too short", done.stderr)
+            self.assertFalse(json.loads(run("leaks", "--json", "--from", path).stdout)["enough"])
+
+    def test_of_a_live_kernel(self):
+        document = json.loads(output("leaks", "--json", "--seconds", "1"))
+        self.assertGreaterEqual(document["polls"], 5)
+        self.assertTrue(document["enough"])
+
+    def test_progress_is_shown_on_a_terminal_only(self):
+        leader, follower = pty.openpty()
+        child = subprocess.Popen([MEMSTATCTL, "leaks", "--seconds", "2", "--json"], stdout=subprocess.PIPE, stderr=follower)
+        os.close(follower)
+        json.loads(child.communicate(timeout=program.PATIENCE)[0])
+        shown = b""
+        try:
+            while part := os.read(leader, 4096):
+                shown += part
+        except OSError:  # Linux's way to say that the other end is closed
+            pass
+        os.close(leader)
+        self.assertRegex(shown, rb"read \d+ of \d+ polls")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), "the line is taken away")
+
+
+class Cpu(unittest.TestCase):
+    def test_of_a_capture(self):
+        document = json.loads(output("cpu", "malloc/devbuf", "--json", "--from", LIMITS))
+        memory = json.loads(output("malloc", "--json", "--from", LIMITS))["vmstat"]["malloc-statistics"]["memory"]
+        row = next(row for row in memory if row["type"] == "devbuf")
+        self.assertEqual(sum(cpu["allocations"] for cpu in document["cpus"]), row["requests"])
+        self.assertAlmostEqual(sum(cpu["share"] for cpu in document["cpus"]), 1)
+        text = output("cpu", "devbuf", "--from", LIMITS)
+        self.assertRegex(text, r"^malloc/devbuf\nCPU +ALLOCATIONS +FREES .*SHARE")
+        self.assertIn("####", text)
+
+    def test_by_node(self):
+        path = captures.fixtures()["linux-7.2-2cpu-2nodes-pools"]
+        document = json.loads(output("cpu", "hugetlb/2MiB", "--json", "--from", path))
+        self.assertEqual([node["node"] for node in document["nodes"]], [0, 1])
+        done = run("cpu", "dentri", "--from", LINUX)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("did you mean", done.stderr)
+
+
+class RecordAndReplay(unittest.TestCase):
+    def test_a_recording_of_this_kernel_can_be_replayed(self):
+        with program.temporary_directory() as directory:
+            for name in ("capture", "capture.tar.zst"):
+                path = os.path.join(directory, name)
+                said = output("record", path, "--count", "2", "--interval", "100ms", "--label", "a test")
+                self.assertEqual(said, f"recorded 2 polls to {path}\n")
+                self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700 if name == "capture" else 0o600)
+                rows = table(output("replay", path, "--list", "--csv"))
+                self.assertEqual([(row["POLL"], row["LABEL"]) for row in rows], [("0", "a test"), ("1", "a test")])
+                self.assertTrue(all(int(row["SOURCES"]) > 2 for row in rows))
+                polls = documents(output("replay", path, "--json"))
+                self.assertEqual([poll["poll"] for poll in polls], [0, 1])
+                self.assertEqual(os.listdir(directory).count(f".{name}.polls"), 0)
+            before = sorted(os.listdir(directory))
+            for name in ("capture", "capture.tar.zst"):
+                done = run("record", os.path.join(directory, name), "--count", "1")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("already", done.stderr)
+            self.assertEqual(sorted(os.listdir(directory)), before)
+            self.assertTrue(program.run("--once", "--replay", path).stdout, "memstatd reads it, too")
+
+    def test_an_interrupt_ends_a_recording_in_order(self):
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "capture.tar")
+            child = subprocess.Popen([MEMSTATCTL, "record", path, "--interval", "100ms", "--json"], stdout=subprocess.PIPE, text=True)
+            program.wait_until(lambda: os.path.isdir(os.path.join(directory, ".capture.tar.polls", "000001")), "two polls")
+            child.send_signal(signal.SIGINT)
+            document = json.loads(child.communicate(timeout=program.PATIENCE)[0])
+            self.assertEqual(child.returncode, 0)
+            self.assertEqual(document["polls"], len(table(output("replay", path, "--list", "--csv"))))
+            self.assertEqual(os.listdir(directory), ["capture.tar"])
+
+    def test_replay_shows_each_poll_as_types_does(self):
+        text = output("replay", LIMITS, "--no-human")
+        for number in range(3):
+            self.assertIn(output("types", "--no-human", "--from", f"{LIMITS}@{number}"), text)
+        self.assertRegex(text, r"^poll 0  2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+        self.assertTrue(output("replay", LIMITS + "@2").startswith("poll 2 "))
+        self.assertEqual(output("replay", LIMITS, "--speed", "1000", "--no-human"), text)
+        rows = table(output("replay", LIMITS, "--csv"))
+        self.assertEqual({row["POLL"] for row in rows}, {"0", "1", "2"})
+        self.assertIn("not_present", run("replay", "/no/such").stderr)
+
+    def test_the_list_counts_reads_that_failed(self):
+        with program.temporary_directory() as directory:
+            path = captures.write_capture(directory, [{"fs/proc/meminfo": b"MemTotal: 1 kB\n",
+                                                       "errors.yaml": b"- {path: /proc/slabinfo, errno: 13}\n"}], system="linux", cpus="0")
+            row = json.loads(output("replay", path, "--list", "--json"))["polls"][0]
+            self.assertEqual((row["poll"], row["errors"]), (0, 1))
+
+
+class Explain(unittest.TestCase):
+    def test_words_of_every_kind(self):
+        for word, kind in (("memstat_type_bytes", "metric"), ("held_bytes", "value"), ("MemstatNearLimit", "alert"),
+                           ("linux_slabinfo", "source"), ("dentry", "type"), ("mbuf_cluster", "type"), ("kmalloc-64", "type")):
+            found = json.loads(output("explain", word, "--json"))["explanations"]
+            self.assertEqual([row["kind"] for row in found], [kind], word)
+            self.assertTrue(found[0]["what"])
+            self.assertTrue(output("explain", word).startswith(found[0]["name"]))
+
+    def test_every_alert_and_metric_is_known(self):
+        with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "alerts.yml"), encoding="utf-8") as file:
+            alerts = re.findall(r"alert: (\w+)", file.read())
+        self.assertGreater(len(alerts), 30)
+        self.assertIn("Quiet it", output("explain", alerts[0]))
+        for alert in alerts[::7]:
+            self.assertIn("Quiet it", output("explain", alert))
+
+    def test_unknown_words_name_the_nearest(self):
+        done = run("explain", "dentrys")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("did you mean dentry", done.stderr)
+        self.assertEqual(run("explain", "\x1b[2J").stderr.count("\x1b"), 0)
+
+
+if __name__ == "__main__":
+    program.main()

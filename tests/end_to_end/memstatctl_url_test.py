@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl reads a running memstatd: the same figures as of the capture that it replays, and a reason when it cannot."""
+import csv
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+
+MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(os.path.dirname(program.MEMSTATD), "memstatctl")
+LIMITS = "freebsd-15.0-amd64-2cpu-limits"
+
+
+def run(*arguments):
+    return subprocess.run([MEMSTATCTL, *arguments], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+
+
+def table(text):
+    """{(allocator, type): row} of names that one type has."""
+    rows = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        rows.setdefault((row["ALLOCATOR"], row["TYPE"]), []).append(row)
+    return {key: found[0] for key, found in rows.items() if len(found) == 1}
+
+
+class Answers:
+    """A server that is no memstatd: it sends `answer` to whoever connects, and closes the connection unless told otherwise."""
+
+    def __init__(self, answer, closes=True):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.requests, self.answer, self.closes, self.kept = [], answer, closes, []
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+        return self
+
+    def serve(self):
+        while True:
+            try:
+                peer = self.listener.accept()[0]
+                self.requests.append(peer.recv(65536).decode())
+                peer.sendall(self.answer)
+            except OSError:
+                return
+            if self.closes:
+                peer.close()
+            else:
+                self.kept.append(peer)
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
+def answer(status, body, headers=""):
+    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
+
+
+class OfADaemon(unittest.TestCase):
+    def test_figures_are_those_of_the_capture_that_it_replays(self):
+        capture = captures.fixtures()[LIMITS]
+        with program.Daemon("--replay", capture, "--polls", "1") as daemon:
+            program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
+            url = f"http://127.0.0.1:{daemon.port}"
+            served, read = (run("types", "--csv", "--from", source) for source in (url, capture + "@0"))
+            self.assertEqual((served.returncode, served.stderr, read.returncode), (0, "", 0))
+            served, read = table(served.stdout), table(read.stdout)
+            compared = 0
+            for key, row in read.items():
+                if key in served and served[key]["HELD"] == row["HELD"]:
+                    for column in ("BYTES", "OBJECTS", "FREE", "FAILURES", "USED"):
+                        self.assertEqual(served[key][column], row[column], (key, column))
+                    compared += 1
+            self.assertGreater(compared, 200)
+            self.assertIn(("page", "wired"), served)
+
+            limits = json.loads(run("limits", "--json", "--from", url).stdout)["limits"]
+            devctl = next(row for row in limits if row["type"] == "DEVCTL")
+            self.assertEqual((devctl["counted"], devctl["limit"], devctl["of"], devctl["used"]), (96, 1000, "objects", "10%"))
+
+            changes = run("diff", capture + "@1", url, "--json")
+            self.assertEqual((changes.returncode, changes.stderr), (0, ""))
+            self.assertIn("mbuf_jumbo_page", changes.stdout)
+            still = run("diff", "--seconds", "1", "--from", url, "--csv")
+            self.assertEqual((still.returncode, still.stdout.count("\n")), (0, 1), still.stderr)
+
+    def test_a_user_and_a_password_are_sent_and_never_printed(self):
+        with Answers(answer(401, "")) as server:
+            url = server.url.replace("http://", "http://me:secret@")
+            done = run("types", "--from", url)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("USER:PASSWORD", done.stderr)
+            self.assertNotIn("secret", done.stderr)
+            self.assertIn("Authorization: Basic bWU6c2VjcmV0\r\n", server.requests[0])
+
+
+class OfAnythingElse(unittest.TestCase):
+    def assert_refused(self, url, *words):
+        for command in ("types", "limits"):
+            done = run(command, "--from", url)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertTrue(done.stderr.startswith("memstatctl: " + url), done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            for word in words:
+                self.assertIn(word, done.stderr)
+
+    def test_nobody_listens(self):
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            port = closed.getsockname()[1]
+        self.assert_refused(f"http://127.0.0.1:{port}", "refused", "does memstatd run there")
+
+    def test_other_programs_and_broken_answers(self):
+        for sent, word in ((b"SSH-2.0-OpenSSH_9.2\r\n", "not HTTP"), (b"", "without an answer"),
+                           (answer(200, "<html>"), "not what memstatd sends"), (answer(404, "<html>"), "from before it had this"),
+                           (answer(403, ""), "key allow"), (answer(503, '{"error":"no poll has finished yet"}'), "no poll has finished"),
+                           (answer(500, "{\"error\":\"\x1b[2J\"}"), "status 500"),
+                           (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "middle of the answer"),
+                           (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "larger than 64 MiB")):
+            with Answers(sent) as server:
+                self.assert_refused(server.url, word)
+
+    def test_a_hostile_name_is_shown_as_escapes(self):
+        types = json.dumps({"generation": 1, "time": 1, "types": [{"allocator": "slab", "type": "a\x1b[2Jb", "bytes": 1}], "unlisted": []})
+        with Answers(answer(200, types)) as server:
+            done = run("types", "--from", server.url)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("a\\x1b[2Jb", done.stdout)
+
+
+if __name__ == "__main__":
+    program.main()

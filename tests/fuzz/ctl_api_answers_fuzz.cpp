@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a program that says it is memstatd may answer to memstatctl: any bytes, in pieces, give rows within their bounds.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "daemon/ctl/api_answers.h"
+#include "daemon/ctl/http_answer.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace memstat::ctl;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  HttpAnswerReader reader;
+  const std::string_view half = bytes.substr(0, size / 2);
+  std::string body(bytes);
+  if (!reader.add(half) || !reader.add(bytes.substr(half.size())) || reader.finish()) {
+    if (reader.problem().empty()) body = reader.take().body;
+  }
+  if (body.size() > size) std::abort();
+  Sample sample;
+  if (parse_types_answer(body, sample)) {
+    for (const TypeRow& type : sample.types) {
+      if (type.bytes >> 63U != 0 || type.objects >> 63U != 0 || (type.limit_used && !(*type.limit_used >= 0))) std::abort();
+    }
+  }
+  std::vector<AmountHistory> histories;
+  if (parse_history_answer(body, sample.types, histories) && histories.size() != sample.types.size()) std::abort();
+  Machine machine;
+  parse_memory_answer(body, machine, sample.memory);
+  Splits splits;
+  parse_type_answer(body, splits);
+  if (parse_error_answer(body).size() > body.size()) std::abort();
+  const ParsedUrl url = parse_url(bytes);
+  if (url.problem.empty() == url.url.host.empty()) std::abort();
+  return 0;
+}
