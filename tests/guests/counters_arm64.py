@@ -5,7 +5,7 @@
     tests/guests/counters_arm64.py [--kernel VMLINUZ]
 
 A loop of known length must give that many instructions within 1 %. Needs Debian's qemu-system-arm and g++-aarch64-linux-gnu; without
---kernel, Debian's kernel for arm64 is downloaded with apt into a temporary folder. Exit status 77: something of it is missing.
+--kernel, Debian's kernel for arm64 is downloaded with apt into a temporary directory. Exit status 77: something of it is missing.
 """
 import argparse
 import glob
@@ -34,8 +34,8 @@ def run(*command, **options):
 
 def download_kernel(work):
     """Debian's kernel for arm64, by apt's own lists kept in `work`: this machine's package state is not touched."""
-    for folder in ("lists/partial", "archives/partial"):
-        os.makedirs(work / folder)
+    for directory in ("lists/partial", "archives/partial"):
+        os.makedirs(work / directory)
     (work / "status").touch()
     apt = ["-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", f"Dir::State::lists={work}/lists",
            "-o", f"Dir::Cache={work}", "-o", f"Dir::State::status={work}/status"]
@@ -52,7 +52,7 @@ def download_kernel(work):
 
 
 def build_init(work):
-    sources = [path for folder in ("core/counters", "core/kernel", "core/base") for path in sorted((ROOT / folder).glob("*.cpp"))]
+    sources = [path for directory in ("core/counters", "core/kernel", "core/base") for path in sorted((ROOT / directory).glob("*.cpp"))]
     run("aarch64-linux-gnu-gcc", "-std=c11", "-D_DEFAULT_SOURCE", "-O1", "-I", ROOT / "core/include", "-c",
         HERE / "counters_arm64.c", "-o", work / "main.o")
     objects = []
@@ -126,8 +126,8 @@ def main():
     for program, package in (("qemu-system-aarch64", "qemu-system-arm"), ("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu")):
         if not shutil.which(program):
             skip(f"{program} is not installed (Debian's {package})")
-    with tempfile.TemporaryDirectory(prefix="memstat-guest-") as folder:
-        work = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
+        work = pathlib.Path(directory)
         kernel = options.kernel or download_kernel(work)
         init = build_init(work)
         content = {"dev": (0o40755, b""), "proc": (0o40755, b""), "sys": (0o40755, b""),

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The independent checker of tests/guests: on captures of real kernels, on this machine's kernel, and on pages that are wrong."""
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/guests")]
+import captures  # noqa: E402
+import checker  # noqa: E402
+import program  # noqa: E402
+from kernel_files import Reading  # noqa: E402
+
+OPTIONS = {"processes": True, "migrate_types": True}
+
+
+def page_of(path, directory):
+    configuration = pathlib.Path(directory) / "memstatd.yaml"
+    configuration.write_text(checker.CONFIGURATION.format(port=0, user="", migrate_types="on"), encoding="ascii")
+    done = subprocess.run([program.MEMSTATD, "--config", configuration, "--replay", path, "--once"], capture_output=True, text=True,
+                          check=True, timeout=program.PATIENCE)
+    return checker.parse_page(done.stdout)
+
+
+def read(name, directory):
+    """(the files of the last poll, the page that memstatd makes of it) of one capture."""
+    path = captures.fixtures()[name]
+    files = captures.read_fixture(path)
+    reading = Reading.captured(files, max(file.split("/")[0] for file in files if file[:6].isdigit()))
+    reading.files["/proc/sys/kernel/osrelease"] = captures.manifest_value(files, "release")
+    return reading, page_of(path, directory)
+
+
+def wrong_in(best):
+    return [f"{key}: {verdict}" for key, verdict in best.items() if verdict[0] not in ("exact", "range", "moved")]
+
+
+class Captures(unittest.TestCase):
+    maxDiff = 2000
+
+    def test_each_value_of_each_kernel_is_what_its_files_say(self):
+        # Figures of a table (NNNNNN/source/NAME) come from no file of the kernel, which is what the checker reads.
+        linux = [name for name in captures.fixtures() if name.startswith("linux-")]
+        tables = [name for name in linux if any(re.match(r"\d+/source/", file) for file in captures.read_fixture(captures.fixtures()[name]))]
+        names = [name for name in linux if name not in tables]
+        self.assertGreater(len(names), 10)
+        total = 0
+        for name in names:
+            with self.subTest(name), tempfile.TemporaryDirectory() as directory:
+                reading, page = read(name, directory)
+                verdicts = checker.compare(reading, page, reading, OPTIONS)
+                self.assertEqual(wrong_in(verdicts), [])
+                total += len(verdicts)
+        print(f"{total} values of {len(names)} kernels are exact; left out, because their figures come from no file: {', '.join(tables)}")
+        self.assertGreater(total, 20000)
+
+    def test_a_page_that_is_wrong_is_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            reading, page = read("linux-6.1-4cpu-2nodes", directory)
+        self.assertEqual(wrong_in(checker.compare(reading, page, reading, OPTIONS)), [])
+        compared = checker.compare(reading, page, reading, OPTIONS)
+        changed = {}
+        for key, (_, old, _, _) in compared.items():
+            if old is not None and not checker.observer_slack(key):
+                changed[key] = page[key] + (1 if isinstance(page[key], int) else 0.01)
+        self.assertGreater(len(changed), 2000)
+        verdicts = checker.compare(reading, page | changed, reading, OPTIONS)
+        not_found = [key for key in changed if verdicts[key][0] != "mismatch" and "boot_timestamp" not in key[0]]
+        self.assertEqual(not_found, [])
+        gone = next(key for key in changed if key[0] == "memstat_type_held_bytes")
+        short = {key: value for key, value in page.items() if key != gone}
+        self.assertEqual([key for key, verdict in checker.compare(reading, short, reading, OPTIONS).items() if verdict[0] == "missing"], [gone])
+        new = "memstat_of_nobody_bytes", ()
+        self.assertEqual(checker.compare(reading, page | {new: 1}, reading, OPTIONS)[new][0], "unexpected")
+
+    def test_a_value_that_moved_is_held_to_its_range(self):
+        key = "memstat_page_frees_total", ()
+        for value, low, high, verdict in ((5, 5, 5, "exact"), (6, 5, 8, "range"), (5, 4, 6, "range"), (6, 5, 5, "mismatch"),
+                                          (12, 5, 8, "mismatch"), (1, 5, 8, "mismatch"), (6, 8, 5, "range")):
+            self.assertEqual(checker.judge(key, value, low, high), verdict, (value, low, high))
+
+    def test_what_is_wrong_in_one_round_only_is_not_wrong(self):
+        rounds = [{"a": ("mismatch", 1, 2, 1), "b": ("mismatch", 1, 2, 1)}, {"a": ("exact", 1, 1, 1), "b": ("missing", 1, None, 1)}]
+        self.assertEqual({key: verdict[0] for key, verdict in checker.judge_rounds(rounds).items()}, {"a": "exact", "b": "mismatch"})
+
+
+class Live(unittest.TestCase):
+    @unittest.skipUnless(platform.system() == "Linux", "the checker knows the files of Linux")
+    def test_each_value_of_this_kernel_is_what_its_files_say(self):
+        known = {"processes": True, "migrate_types": os.geteuid() == 0}
+        best = checker.judge_rounds(checker.compare_rounds(checker.live_rounds(program.MEMSTATD, 20), known, least=2))
+        self.assertEqual(wrong_in(best), [])
+        self.assertGreater(sum(verdict[0] == "exact" for verdict in best.values()), 300)
+
+
+if __name__ == "__main__":
+    unittest.main()

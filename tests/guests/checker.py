@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares memstatd's page with the kernel's files, read before and after it: an independent reading of the same kernel.
+
+    tests/guests/checker.py [--memstatd PROGRAM] [--rounds N]     memstatd on this machine's kernel, as the account that runs this
+    tests/guests/checker.py --record DIRECTORY                    rounds that a guest recorded: NAME/paths, before, page, after
+
+A value is exact where both readings say what it says, in range where they differ and it lies between them (or as far beyond as
+they are apart, because what rises may fall again), and a mismatch where it does so in no round. A series that only one side
+has is a mismatch, too, unless it came or went meanwhile, and so is a metric that nothing here knows. Exit status 1: mismatches.
+"""
+import argparse
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import expected_memory
+import expected_types
+from kernel_files import Reading
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What to expect, and the file without which there is nothing of it.
+RULES = ((expected_memory.memory, "/proc/meminfo"), (expected_memory.zones, "/proc/zoneinfo"), (expected_memory.reclaim, "/proc/vmstat"),
+         (expected_memory.pools, "/proc/meminfo"), (expected_memory.checkers, "/proc/sys/kernel/tainted"),
+         (expected_types.slabs, "/proc/slabinfo"), (expected_types.areas, "/proc/vmallocinfo"),
+         (expected_types.call_sites, "/proc/allocinfo"), (expected_memory.cache_groups, None), (expected_types.groups, None), (expected_types.processes, None),
+         (expected_types.sockets, "/proc/net/protocols"), (expected_types.tables, None))
+CONFIGURATION = """\
+listen: ["127.0.0.1:{port}"]
+poll: {{interval: 1s, timeout: 20s, on_scrape: 1ms}}
+tier: full
+per_cpu: {{allocators: [".*"]}}
+series_limit: 200000
+user: "{user}"
+sources:
+  linux_allocinfo: {{interval: 1s, top: 0, min_bytes: 0}}
+  linux_vmalloc: {{interval: 1s}}
+  linux_slab_sysfs: {{interval: 1s}}
+  linux_memcg: {{depth: 16, most_groups: 10000}}
+  linux_page: {{migrate_types: {migrate_types}}}
+  linux_process: {{enabled: on, interval: 1s, largest: 1000}}
+"""
+# What the kernel's files do not have, by metric: why nothing here expects it.
+OF_MEMSTATD = "a figure of memstatd itself"
+OF_POLLS = "follows from what memstatd saw in other polls, which the kernel does not keep"
+NOT_EXPECTED = {
+    r"process_.*|go_.*": OF_MEMSTATD,
+    r"memstat_(source_(read|last|errors|types|parse|values).*|poll_.*|series.*|snapshots_.*|log_.*|config_.*|memory_locked|build_info)":
+        OF_MEMSTATD,
+    r"memstat_(http|scrape|page|recording|helper|sandbox)_.*": OF_MEMSTATD,
+    r"memstat_type_(delta_bytes|delta_objects|growth_bytes_per_second|limit_hits_total|resets_total)": OF_POLLS,
+    r"memstat_type_detail": "file and line of the largest call site, which are text",
+}
+NOT_EXPECTED_PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in NOT_EXPECTED))
+SOURCE_FILES = {"linux_memory": "/proc/meminfo", "linux_page": "/proc/zoneinfo", "linux_slabinfo": "/proc/slabinfo",
+                "linux_vmalloc": "/proc/vmallocinfo", "linux_socket": "/proc/net/protocols", "linux_table": "/proc/sys/fs/file-nr",
+                "linux_oom": "/proc/vmstat"}
+# What is not read at each scrape, but up to a second before it: allocators, and metrics of slab caches.
+SELDOM = {"vmalloc", "process", "call_site"}
+SELDOM_OF_SLABS = re.compile(r"memstat_(type_(slabs|partial_slabs|cpu_slabs)|node_(held_bytes|object_slots)|\w+_(allocations|frees)_total)")
+# Types of these come and go by themselves.
+FLEETING = {"process", "memcg", "vmalloc"}
+
+
+class Expected:
+    """Values by (metric, labels). Types of one name are added up, as the page does."""
+
+    def __init__(self):
+        self.values = {}
+
+    def __call__(self, metric, value, **labels):
+        if value is None:
+            return
+        key = metric, tuple(sorted(labels.items()))
+        is_amount = not metric.endswith(("object_size_bytes", "object_footprint_bytes"))
+        self.values[key] = self.values[key] + value if key in self.values and is_amount else value
+
+    def type(self, allocator, name, **figures):
+        for figure, value in figures.items():
+            self("memstat_type_" + figure, value, allocator=allocator, type=name)
+
+
+def expect(reading, options):
+    expected = Expected()
+    for rule, path in RULES:
+        if path is None or reading.text(path):
+            rule(reading, expected, options)
+    for source, path in SOURCE_FILES.items():
+        if path in reading.refused:
+            expected("memstat_source_up", 0, source=source)
+        elif reading.text(path):
+            expected("memstat_source_up", 1, source=source)
+    if any(path.startswith("/sys/kernel/slab/") and path.endswith("/slabs") for path in [*reading.files, *reading.refused]):
+        expected("memstat_source_up", int("/proc/slabinfo" not in reading.refused), source="linux_slab_sysfs")
+    if options.get("processes"):
+        expected("memstat_source_up", int(any(path.endswith("/statm") for path in reading.files)), source="linux_process")
+    if "/proc/sys/kernel/osrelease" in reading:
+        expected("memstat_kernel_info", 1, os="linux", release=reading.text("/proc/sys/kernel/osrelease").strip())
+    expected("memstat_boot_timestamp_seconds", reading.keyed("/proc/stat").get("btime"))
+    derive(expected)
+    return expected.values
+
+
+def derive(expected):
+    """Shares of limits: of the nearer one where a type has two."""
+    ratios = {}
+    for (metric, labels), limit in list(expected.values.items()):
+        match = re.fullmatch(r"memstat_type_limit_(bytes|objects)", metric)
+        used = expected.values.get((f"memstat_type_{match[1]}", labels)) if match else None
+        if used is not None and limit:
+            ratios[labels] = max(ratios.get(labels, 0), used / limit)
+    for labels, ratio in ratios.items():
+        expected("memstat_type_limit_used_ratio", ratio, **dict(labels))
+
+
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)",?')
+
+
+def parse_page(text):
+    """{(name, labels): number} of a page in Prometheus text format, without histograms."""
+    page = {}
+    for line in text.splitlines():
+        match = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line) if line and line[0] != "#" else None
+        if match and not match[1].endswith("_bucket"):
+            labels = {name: re.sub(r"\\(.)", lambda escape: "\n" if escape[1] == "n" else escape[1], value)
+                      for name, value in LABEL.findall(match[2] or "")}
+            number = float(match[3])
+            page[match[1], tuple(sorted(labels.items()))] = int(match[3]) if re.fullmatch(r"-?\d+", match[3]) else number
+    return page
+
+
+def tolerance(metric):
+    """How far a value may be from the exact one, because the page shows it with few digits."""
+    if metric == "memstat_type_limit_used_ratio":
+        return 0.000051
+    if metric in ("memstat_boot_timestamp_seconds",):
+        return 1.1  # the kernel computes it of two clocks
+    return 1e-6 if metric.endswith(("ratio", "index", "seconds_total")) else 0
+
+
+# What reading itself adds and takes away while it lasts: both ends of the scrape's connection, and the programs that read the files
+# (in a guest a shell, xargs and grep), with their stacks, page tables and the pages that they give back. By metric and a label.
+OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_type_objects", "threads"): 3, ("memstat_type_objects", "files"): 8,
+            ("memstat_type_objects", "dentries"): 8, ("memstat_type_free_objects", "dentries"): 8, ("memstat_type_bytes", "TCP"): 1 << 16,
+            ("memstat_type_limit_used_ratio", "threads"): 0.0005, ("memstat_type_limit_used_ratio", "TCP"): 0.0005,
+            ("memstat_accounted_bytes", "sockets"): 1 << 16,
+            ("memstat_accounted_bytes", "kernel_stacks"): 1 << 16, ("memstat_accounted_bytes", "vmalloc"): 1 << 16,
+            ("memstat_accounted_bytes", "page_tables"): 1 << 17, ("memstat_accounted_bytes", "anonymous"): 1 << 18,
+            ("memstat_accounted_bytes", "per_cpu_pages"): 1 << 21}
+OBSERVER_OF_PAGES = {"memstat_cpu_free_objects": 512, "memstat_buddy_free_blocks": 8, "memstat_buddy_free_blocks_by_type": 8,
+                     "memstat_unusable_free_ratio": 0.01, "memstat_fragmentation_index": 0.01}
+READERS = {"init", "sh", "xargs", "grep", "read_lines", "wget"}  # of a guest
+
+
+def observer_slack(key):
+    metric, labels = key
+    words = dict(labels)
+    return OBSERVER.get((metric, words.get("type", words.get("part"))), OBSERVER_OF_PAGES.get(metric, 0))
+
+
+def judge(key, value, low, high):
+    """exact, range or mismatch."""
+    slack = tolerance(key[0])
+    low, high = min(low, high), max(low, high)
+    if value != low and low - observer_slack(key) <= value <= high + observer_slack(key):
+        return "range"
+    if low == high and abs(value - low) <= slack:
+        return "exact"
+    spread = high - low
+    return "range" if spread and low - spread - slack <= value <= high + spread + slack else "mismatch"
+
+
+def has_other_processes(labels, metric, first, page, moves):
+    """Whether the figure is one of processes that began, ended or grew while the page was made."""
+    if labels.get("allocator") != "process" and not metric.startswith("memstat_process"):
+        return False
+    if labels["type"] in READERS:
+        return True
+    objects = "memstat_type_objects", (("allocator", "process"), ("type", labels["type"]))
+    return moves or first.get(objects) != page.get(objects)
+
+
+def is_seldom(metric, allocator):
+    return allocator in SELDOM or metric.startswith("memstat_process") or allocator == "slab" and bool(SELDOM_OF_SLABS.fullmatch(metric))
+
+
+def compare(before, page, after, options, earlier=None):
+    """{key: (verdict, before, value, after)} of one round. `earlier`: the reading after the round before, if any."""
+    first, second = expect(before, options), expect(after, options)
+    past = expect(earlier, options) if earlier else {}
+    verdicts = {}
+    for key in sorted(set(first) | set(second) | set(page)):
+        metric, labels = key
+        if NOT_EXPECTED_PATTERN.fullmatch(metric):
+            continue
+        old, value, new = first.get(key), page.get(key), second.get(key)
+        fleeting = dict(labels).get("allocator") in FLEETING or metric.startswith(("memstat_memcg", "memstat_process"))
+        if metric == "memstat_type_peak_bytes":
+            verdict = "exact" if value >= page.get(("memstat_type_bytes", labels), 0) else "mismatch"
+        elif metric == "memstat_unlisted_bytes" or metric == "memstat_source_up" and old is None:
+            verdict = "exact" if value == (metric == "memstat_source_up") else "mismatch"
+        elif old is not None and new is not None and value is not None:
+            verdict = judge(key, value, old, new)
+            if verdict == "mismatch" and key in past and is_seldom(metric, dict(labels).get("allocator")):
+                verdict = judge(key, value, min(old, new, past[key]), max(old, new, past[key]))
+            if verdict == "mismatch" and has_other_processes(dict(labels), metric, first, page, old != new):
+                verdict = "moved"
+        elif old is None and new is None:
+            verdict = "moved" if fleeting else "unexpected"
+        elif value is None:
+            was_there = old is not None and new is not None and (not earlier or key in past or not is_seldom(metric, dict(labels).get("allocator")))
+            verdict = "missing" if was_there else "moved"
+        else:
+            verdict = "moved"  # there in one reading only
+        verdicts[key] = verdict, old, value, new
+    return verdicts
+
+
+def compare_rounds(readings, options, least=0):
+    """[{key: (verdict, before, value, after)}] of all rounds. Ends early, after `least` rounds if that is not 0, when nothing is wrong."""
+    found, earlier = [], None
+    for before, page, after in readings:
+        found.append(compare(before, page, after, options, earlier))
+        earlier = after
+        if least and len(found) >= least and not any(verdict[0] in WRONG for verdict in judge_rounds(found).values()):
+            break
+    return found
+
+
+BEST = ("exact", "range", "moved", "mismatch", "missing", "unexpected")
+WRONG = BEST[3:]
+
+
+def judge_rounds(rounds):
+    """The best verdict of each value in any round in which it was there: what is wrong is wrong in all of them."""
+    best = {}
+    for verdicts in rounds:
+        for key, verdict in verdicts.items():
+            if key not in best or BEST.index(verdict[0]) < BEST.index(best[key][0]):
+                best[key] = verdict
+    return best
+
+
+def report(best, limit=40):
+    count = collections.Counter(verdict[0] for verdict in best.values())
+    metrics = {metric for metric, _ in best}
+    print(f"VALUES exact={count['exact']} range={count['range']} moved={count['moved']} mismatch={count['mismatch']} "
+          f"missing={count['missing']} unexpected={count['unexpected']} metrics={len(metrics)}")
+    wrong = [(key, verdict) for key, verdict in best.items() if verdict[0] in WRONG]
+    for (metric, labels), (verdict, old, value, new) in wrong[:limit]:
+        text = ",".join(f'{name}="{word}"' for name, word in labels)
+        print(f"{verdict.upper()} {metric}{{{text}}}: page {value}, before {old}, after {new}")
+    if len(wrong) > limit:
+        print(f"... and {len(wrong) - limit} more")
+    return len(wrong)
+
+
+def live_rounds(program, rounds):
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory(prefix="memstat-checker-") as directory:
+        configuration = pathlib.Path(directory) / "memstatd.yaml"
+        configuration.write_text(CONFIGURATION.format(port=0, user="nobody" if is_root else "", migrate_types="on" if is_root else "off"))
+        with subprocess.Popen([program, "--config", str(configuration)], stderr=subprocess.PIPE, text=True) as daemon:
+            try:
+                address = next((match[1] for line in daemon.stderr if (match := re.search(r"(http://127[0-9.]+:\d+)", line))), None)
+                if address is None:
+                    raise RuntimeError("memstatd did not say where it serves")
+                for number in range(rounds):
+                    time.sleep(1.1)  # the sources that are read once a second are due
+                    before = Reading.live()
+                    with urllib.request.urlopen(address + "/metrics", timeout=20) as answer:
+                        page = parse_page(answer.read().decode())
+                    yield before, page, Reading.live()
+            finally:
+                daemon.terminate()
+                daemon.stderr.close()
+
+
+def recorded_round(place):
+    text = {name: (place / name).read_text(encoding="utf-8", errors="surrogateescape") if (place / name).exists() else ""
+            for name in ("paths", "before", "before.errors", "page", "after", "after.errors")}
+    return (Reading.recorded(text["paths"], text["before"], text["before.errors"]), parse_page(text["page"]),
+            Reading.recorded(text["paths"], text["after"], text["after.errors"]))
+
+
+def recorded_rounds(directory):
+    return (recorded_round(path) for path in sorted(pathlib.Path(directory).iterdir()) if (path / "page").exists())
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--memstatd", default=str(ROOT / "build/bin/memstatd"))
+    arguments.add_argument("--rounds", type=int, default=12, help="how many at most; it ends after three in which all was well")
+    arguments.add_argument("--record", help="a directory of rounds that were recorded")
+    options = arguments.parse_args()
+    known = {"processes": True, "migrate_types": os.geteuid() == 0}
+    source = recorded_rounds(options.record) if options.record else live_rounds(options.memstatd, options.rounds)
+    rounds = compare_rounds(source, known, 0 if options.record else min(3, options.rounds))
+    if not rounds:
+        print("no round was recorded")
+        return 1
+    return 1 if report(judge_rounds(rounds)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

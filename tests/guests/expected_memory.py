@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the page should say of memory as a whole: accounts, zones, reclaim, per-CPU memory, huge pages, CMA, zswap, checkers."""
+import re
+
+from kernel_files import PAGE_SIZE
+
+ZONES = {"dma": "DMA", "dma32": "DMA32", "normal": "Normal", "high": "HighMem", "movable": "Movable", "device": "Device"}
+FAILURES = {"htlb_buddy_alloc_fail": "hugetlb", "cma_alloc_fail": "cma", "thp_fault_fallback": "thp_fault",
+            "thp_collapse_alloc_failed": "thp_collapse", "thp_file_fallback": "thp_file", "thp_zero_page_alloc_failed": "thp_zero_page"}
+SYSTEM_COUNTERS = {"pgfree": "memstat_page_frees_total", "pgmigrate_fail": "memstat_page_migration_failures_total",
+                   "compact_stall": "memstat_compaction_stalls_total", "compact_fail": "memstat_compaction_failures_total",
+                   "compact_success": "memstat_compaction_successes_total", "oom_kill": "memstat_oom_kills_total",
+                   "pgscan_direct_throttle": "memstat_reclaim_throttles_total", "zone_reclaim_failed": "memstat_node_reclaim_failures_total"}
+THREAD_CALLERS = re.compile(r" (kernel_clone|fork_idle|_do_fork|copy_process|dup_task_struct|alloc_thread_stack_node)\+0x")
+
+
+def less(whole, part):
+    """None when the whole is not known; files are read one after the other, so it never goes below zero."""
+    return None if whole is None else max(0, whole - (part or 0))
+
+
+def cma_areas(reading):
+    areas = {}
+    for path, text in reading.below("/sys/kernel/mm/cma/").items():
+        area, _, file = path.partition("/")
+        areas.setdefault(area, {})[file] = int(text.split()[0])
+    return areas
+
+
+def cma_used(area):
+    if "total_pages" in area and "available_pages" in area:
+        return max(0, area["total_pages"] - area["available_pages"])
+    if "alloc_pages_success" in area and "release_pages_success" in area:
+        return max(0, area["alloc_pages_success"] - area["release_pages_success"])
+    return None
+
+
+def accounts(reading):
+    """{part: bytes or None for a part that is missing}, in the order in which they are taken."""
+    info = reading.meminfo()
+    counters = reading.keyed("/proc/vmstat")
+
+    def pages(name):
+        return counters[name] * PAGE_SIZE if name in counters else None
+
+    parts = {"anonymous": info.get("AnonPages"), "page_cache": less(info.get("Cached"), info.get("Shmem")), "shared": info.get("Shmem"),
+             "buffers": info.get("Buffers")}
+    lists = sum(info.get(name, 0) for name in ("Active", "Inactive", "Unevictable"))
+    lists += (pages("nr_isolated_anon") or 0) + (pages("nr_isolated_file") or 0)
+    for name in ("AnonPages", "Cached", "Buffers"):
+        lists = max(0, lists - info.get(name, 0))
+    parts["swap_cache"] = min(lists, info.get("SwapCached", 0))
+    parts["detached"] = lists - parts["swap_cache"]
+    parts["slab_reclaimable"] = info.get("SReclaimable")
+    parts["slab_unreclaimable"] = info.get("SUnreclaim")
+    if "KReclaimable" in info:
+        parts["kernel_misc"] = less(info["KReclaimable"], info.get("SReclaimable"))
+    stacks = parts["kernel_stacks"] = info.get("KernelStack")
+    areas = reading.text("/proc/vmallocinfo")
+    mapped = bool(THREAD_CALLERS.search(areas)) if areas else info.get("VmallocUsed", 0) >= (stacks or 0)
+    parts["vmalloc"] = less(info.get("VmallocUsed") or None, stacks if mapped else 0)
+    parts["page_tables"] = info.get("PageTables")
+    parts["secondary_page_tables"] = info.get("SecPageTables")
+    parts["percpu"] = info.get("Percpu")
+    parts["per_cpu_pages"] = sum(sum(zone["cpus"].values()) for zone in reading.zones()) * PAGE_SIZE
+    parts["memory_map"] = pages("nr_memmap_pages")
+    if "Hugetlb" in info:
+        parts["hugetlb"] = info["Hugetlb"]
+    if info.get("CmaTotal"):
+        used = [cma_used(area) for name, area in cma_areas(reading).items() if not name.startswith("hugetlb")]
+        parts["cma"] = None if not used or None in used else sum(used) * PAGE_SIZE
+    pool = reading.number("/sys/kernel/debug/zswap/pool_total_size")
+    zswap = info.get("Zswap", pool)
+    zpool = reading.text("/sys/module/zswap/parameters/zpool").strip() or "zsmalloc"
+    if zswap is not None:
+        parts["zswap"] = zswap
+    elif zpool != "zsmalloc":
+        parts["zswap"] = None
+    if "nr_zspages" in counters:
+        parts["zsmalloc"] = less(pages("nr_zspages"), zswap if zpool == "zsmalloc" else 0)
+    for part, name in (("bounce", "Bounce"), ("writeback_copies", "WritebackTmp"), ("hardware_corrupted", "HardwareCorrupted")):
+        if name in info:
+            parts[part] = info[name]
+    if "GPUActive" in info or "GPUReclaim" in info:
+        parts["gpu"] = info.get("GPUActive", 0) + info.get("GPUReclaim", 0)
+    if "/sys/kernel/tracing/buffer_total_size_kb" in reading:
+        parts["tracing"] = reading.number("/sys/kernel/tracing/buffer_total_size_kb") * 1024
+
+    def rest():
+        return max(0, info["MemTotal"] - info["MemFree"] - sum(value or 0 for value in parts.values()))
+
+    balloon = info.get("Balloon", less(pages("balloon_inflate"), pages("balloon_deflate")))
+    if balloon is not None:
+        parts["balloon"] = balloon if rest() >= balloon else 0
+    sockets = re.findall(r"^(?:TCP|UDP): .*\bmem (\d+)", reading.text("/proc/net/sockstat"), re.M)
+    if sockets:
+        parts["sockets"] = min(sum(map(int, sockets)) * PAGE_SIZE, rest())
+    return parts
+
+
+def memory(reading, add, _):
+    info = reading.meminfo()
+    parts = accounts(reading)
+    for part, value in parts.items():
+        if value is None:
+            add("memstat_accounted_part_missing", 1, part=part)
+        else:
+            add("memstat_accounted_bytes", value, part=part)
+    add("memstat_unaccounted_bytes", info["MemTotal"] - info["MemFree"] - sum(value or 0 for value in parts.values()))
+    add("memstat_memory_total_bytes", info["MemTotal"])
+    add("memstat_memory_available_bytes", info.get("MemAvailable"))
+
+
+def zones(reading, add, options):
+    events = {}
+    for zone in reading.zones():
+        for name in ("hit", "miss", "foreign", "interleave", "local", "other"):
+            if f"numa_{name}" in zone:
+                key = zone["node"], name
+                events[key] = events.get(key, 0) + zone[f"numa_{name}"]
+        if not zone.get("managed"):
+            continue
+        name = f"node {zone['node']} {zone['zone']}"
+        used = max(0, zone["managed"] - zone["free"])
+        add.type("page", name, bytes=used * PAGE_SIZE, objects=used, held_bytes=zone["managed"] * PAGE_SIZE, free_objects=zone["free"],
+                 object_size_bytes=PAGE_SIZE, object_footprint_bytes=PAGE_SIZE)
+        for mark in ("min", "low", "high", "promo"):
+            if mark in zone:
+                add("memstat_zone_watermark_bytes", zone[mark] * PAGE_SIZE, node=zone["node"], zone=zone["zone"], watermark=mark)
+        for cpu, count in zone["cpus"].items():
+            add("memstat_cpu_free_objects", count, allocator="page", type=name, cpu=cpu)
+    for (node, name), count in events.items():
+        add("memstat_numa_events_total", count, node=node, kind=name)
+    with_memory = {zone["zone"] for zone in reading.zones() if zone.get("managed")}
+    for key, value in reading.keyed("/proc/vmstat").items():
+        zone = ZONES.get(key.partition("_")[2])
+        if key.startswith("pgalloc_") and (value or zone in with_memory):
+            add("memstat_page_allocations_total", value, zone=zone)
+    for (node, zone), blocks in reading.buddies().items():
+        buddies(add, node, zone, blocks)
+    if options.get("migrate_types"):
+        for node, zone, kind, order, blocks in reading.migrate_types():
+            add("memstat_buddy_free_blocks_by_type", blocks, node=node, zone=zone, migrate_type=kind, order=str(order))
+
+
+def buddies(add, node, zone, blocks):
+    """The indexes as mm/vmstat.c computes them for extfrag_index and unusable_index of debugfs, without rounding to thousandths."""
+    pages = sum(count << order for order, count in enumerate(blocks))
+    highest = max((order for order, count in enumerate(blocks) if count), default=None)
+    add("memstat_zone_largest_free_block_bytes", 0 if highest is None else PAGE_SIZE << highest, node=node, zone=zone)
+    for order, count in enumerate(blocks):
+        labels = {"node": node, "zone": zone, "order": str(order)}
+        suitable = sum(number << (higher - order) for higher, number in enumerate(blocks) if higher >= order)
+        add("memstat_buddy_free_blocks", count, **labels)
+        add("memstat_unusable_free_ratio", (pages - (suitable << order)) / pages if pages else 1, **labels)
+        total = sum(blocks)
+        index = 0 if not total else -1 if suitable else 1 - (1 + pages / (1 << order)) / total
+        add("memstat_fragmentation_index", index, **labels)
+
+
+def reclaim(reading, add, _):
+    for key, value in reading.keyed("/proc/vmstat").items():
+        if key in SYSTEM_COUNTERS:
+            add(SYSTEM_COUNTERS[key], value)
+        elif key in FAILURES:
+            add("memstat_page_allocation_failures_total", value, kind=FAILURES[key])
+        elif key.startswith("allocstall_"):
+            add("memstat_allocation_stalls_total", value, zone=ZONES[key.removeprefix("allocstall_")])
+        elif key in ("pgscan_direct", "pgscan_kswapd"):
+            add("memstat_reclaim_scanned_pages_total", value, by=key.removeprefix("pgscan_"))
+        elif key in ("pgsteal_direct", "pgsteal_kswapd"):
+            add("memstat_reclaimed_pages_total", value, by=key.removeprefix("pgsteal_"))
+        elif key in ("drop_pagecache", "drop_slab"):
+            add("memstat_cache_drops_total", value, kind=key.removeprefix("drop_"))
+    for line in reading.lines("/proc/pressure/memory"):
+        match = re.match(r"(some|full) .*total=(\d+)", line)
+        add("memstat_pressure_stall_seconds_total", int(match[2]) / 1e6, kind=match[1])
+
+
+def pools(reading, add, _):
+    """Memory of CPUs, huge pages, CMA, zswap."""
+    info = reading.meminfo()
+    if "Percpu" in info:
+        statistics = reading.keyed("/sys/kernel/debug/percpu_stats")
+        figures = {"objects": "nr_cur_alloc", "allocations_total": "nr_alloc", "frees_total": "nr_dealloc", "slabs": "nr_chunks"}
+        add.type("percpu", "percpu", bytes=info["Percpu"], **{name: statistics.get(key) for name, key in figures.items()})
+    huge_pages(reading, add)
+    areas = cma_areas(reading)
+    for name, area in areas.items():
+        used = cma_used(area)
+        total, done, back = (area.get(file) for file in ("total_pages", "alloc_pages_success", "release_pages_success"))
+        add.type("cma", name, bytes=None if used is None else used * PAGE_SIZE, held_bytes=None if total is None else total * PAGE_SIZE,
+                 limit_bytes=None if total is None else total * PAGE_SIZE, failures_total=area.get("alloc_pages_fail"),
+                 allocated_bytes_total=None if done is None else done * PAGE_SIZE,
+                 freed_bytes_total=None if back is None else back * PAGE_SIZE)
+    if not areas and info.get("CmaTotal"):
+        add.type("cma", "all areas", bytes=info["CmaTotal"] - info["CmaFree"], held_bytes=info["CmaTotal"])
+    debug = {path: int(text) for path, text in reading.below("/sys/kernel/debug/zswap/").items() if text.strip().isdigit()}
+    pool = info.get("Zswap", debug.get("pool_total_size"))
+    if pool is not None:
+        percent = reading.number("/sys/module/zswap/parameters/max_pool_percent")
+        refusals = [debug.get(name) for name in ("pool_limit_hit", "reject_alloc_fail", "reject_kmemcache_fail")]
+        stored = info["Zswapped"] // PAGE_SIZE if "Zswapped" in info else debug.get("stored_pages")
+        limit = info["MemTotal"] // PAGE_SIZE * percent // 100 * PAGE_SIZE if percent else None
+        add.type("zswap", "zswap", bytes=pool, objects=stored, limit_bytes=limit,
+                 failures_total=None if None in refusals else sum(refusals))
+
+
+def size_name(size):
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size % 1024 or unit == "TiB":
+            return f"{size}{unit}"
+        size //= 1024
+    return ""
+
+
+def huge_pages(reading, add):
+    for path, text in reading.below("/sys/kernel/mm/hugepages/").items():
+        match = re.fullmatch(r"hugepages-(\d+)kB/nr_hugepages", path)
+        if not match:
+            continue
+        size = int(match[1]) * 1024
+        name = size_name(size)
+        directory = f"/sys/kernel/mm/hugepages/hugepages-{match[1]}kB/"
+        number = {file: int(value) for file, value in reading.below(directory).items() if value.strip().isdigit()}
+        pages, free = int(text), number["free_hugepages"]
+        limit = pages - number["surplus_hugepages"] + number["nr_overcommit_hugepages"]
+        add.type("hugetlb", name, bytes=(pages - free) * size, objects=pages - free, held_bytes=pages * size, object_size_bytes=size,
+                 limit_objects=limit or None)
+        add("memstat_hugetlb_reserved_pages", number["resv_hugepages"], type=name)
+        add("memstat_hugetlb_surplus_pages", number["surplus_hugepages"], type=name)
+        for path_of_node in reading.below("/sys/devices/system/node/"):
+            match_node = re.fullmatch(rf"node(\d+)/hugepages/hugepages-{match[1]}kB/nr_hugepages", path_of_node)
+            if not match_node:
+                continue
+            there = "/sys/devices/system/node/" + path_of_node
+            pages, free = reading.number(there), reading.number(there.replace("/nr_", "/free_"))
+            labels = {"allocator": "hugetlb", "type": name, "node": match_node[1]}
+            add("memstat_node_held_bytes", pages * size, **labels)
+            add("memstat_node_objects", pages - free, **labels)
+            add("memstat_node_free_objects", free, **labels)
+
+
+def checkers(reading, add, _):
+    tainted = reading.number("/proc/sys/kernel/tainted")
+    add("memstat_kernel_tainted", tainted >> 4 & 1, kind="machine_check")
+    add("memstat_kernel_tainted", tainted >> 5 & 1, kind="bad_page")
+    for name, kind in (("warn_count", "warning"), ("oops_count", "oops")):
+        if f"/sys/kernel/{name}" in reading:
+            add("memstat_kernel_reports_total", reading.number(f"/sys/kernel/{name}"), kind=kind)
+    caches = {line.split()[0] for line in reading.lines("/proc/slabinfo")[2:]}
+    caches = caches or {path.split("/")[0] for path in reading.below("/sys/kernel/slab/")}
+    for check in ("sanity_checks", "red_zone", "poison", "store_user"):
+        with_check = sum(reading.text(f"/sys/kernel/slab/{cache}/{check}").strip() == "1" for cache in caches)
+        if with_check:
+            add("memstat_slab_debug_caches", with_check, check=check)
+    lines = dict(re.findall(r"^([^:\n]+): (\d+)$", reading.text("/sys/kernel/debug/kfence/stats"), re.M))
+    if lines.get("enabled", "0") == "0" and lines.get("total allocations", "0") == "0":
+        return
+    for line, value in lines.items():
+        skipped = re.fullmatch(r"skipped allocations \((.+)\)", line)
+        if skipped:
+            add("memstat_checker_skips_total", int(value), checker="kfence", kind=skipped[1])
+        elif line in ("currently allocated", "zombie allocations"):
+            add("memstat_checker_objects", int(value), checker="kfence", state=line.split()[0 if line[0] == "z" else 1])
+        elif line in ("total allocations", "total frees", "total bugs"):
+            add(f"memstat_checker_{line.split()[1]}_total", int(value), checker="kfence")
+
+
+def cache_groups(reading, add, _):
+    """Intel's and AMD's monitors of the last-level cache, by resource group (Documentation/filesystems/resctrl.rst)."""
+    metrics = {"llc_occupancy": "cache_occupancy_bytes", "mbm_total_bytes": "memory_bytes_total", "mbm_local_bytes": "local_memory_bytes_total"}
+    for path, text in reading.below("/sys/fs/resctrl").items():
+        match = re.fullmatch(r"(.*)/mon_data/mon_L3_(\d+)/(\w+)", path)
+        if match and match[3] in metrics:
+            if text.strip().isdigit():
+                add(f"memstat_resctrl_{metrics[match[3]]}", int(text), group=match[1] or "/", domain=str(int(match[2])))
+            add.values["memstat_resctrl_groups_left_out", ()] = 0

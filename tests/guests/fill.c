@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Fills one of the kernel's tables, says how far it came, and holds it: fill KIND COUNT [ATTEMPTS BEYOND].
+// Static, for the guests of tests/guests/run. Prints "filled N, refused M", then waits to be killed.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int child(void) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    for (;;) pause();
+  }
+  return pid;
+}
+
+static int key(int number) {
+  char name[32];
+  snprintf(name, sizeof name, "fill-%d", number);
+  return (int)syscall(SYS_add_key, "user", name, "x", 1, -4 /* KEY_SPEC_USER_KEYRING */);
+}
+
+static int event_context(void) {
+  aio_context_t context = 0;
+  return (int)syscall(SYS_io_setup, 1, &context);
+}
+
+// A datagram to another address or port each time: an entry of a table of connections or of neighbours.
+static int datagram(const char* network, int number) {
+  static int file = -1;
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)(2000 + number))};
+  if (file < 0) file = socket(AF_INET, SOCK_DGRAM, 0);
+  inet_pton(AF_INET, network, &to.sin_addr);
+  if (strcmp(network, "127.0.0.1") != 0) to.sin_addr.s_addr = htonl(ntohl(to.sin_addr.s_addr) + (unsigned)number);
+  return (int)sendto(file, "x", 1, MSG_DONTWAIT, (struct sockaddr*)&to, sizeof to);
+}
+
+// MiB of memory of this process.
+static int megabyte(int flags) {
+  char* const memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (memory == MAP_FAILED) return -1;
+  memset(memory, 1, 1 << 20);
+  return 0;
+}
+
+static int huge_page(void) {
+  char* const memory = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+  if (memory == MAP_FAILED) return -1;
+  *memory = 1;
+  return 0;
+}
+
+static int take(const char* kind, int number) {
+  if (strcmp(kind, "files") == 0) return open("/dev/null", O_RDONLY);
+  if (strcmp(kind, "ptys") == 0) return open("/dev/pts/ptmx", O_RDWR);
+  if (strcmp(kind, "threads") == 0) return child();
+  if (strcmp(kind, "sysv_shm") == 0) return shmget(IPC_PRIVATE, 4096, 0600);
+  if (strcmp(kind, "sysv_sem") == 0) return semget(IPC_PRIVATE, 1, 0600);
+  if (strcmp(kind, "sysv_msg") == 0) return msgget(IPC_PRIVATE, 0600);
+  if (strcmp(kind, "keys") == 0) return key(number);
+  if (strcmp(kind, "aio_events") == 0) return event_context();
+  if (strcmp(kind, "conntrack") == 0) return datagram("127.0.0.1", number);
+  if (strcmp(kind, "arp_cache") == 0) return datagram("10.9.0.2", number);
+  if (strcmp(kind, "hugetlb") == 0) return huge_page();
+  if (strcmp(kind, "memory") == 0) return megabyte(0);
+  fprintf(stderr, "fill: no table %s\n", kind);
+  exit(2);
+}
+
+int main(int count, char** words) {
+  const struct rlimit many = {65536, 65536};
+  if (count < 3) return 2;
+  setrlimit(RLIMIT_NOFILE, &many);
+  int refused = 0;
+  int filled = 0;
+  for (int i = 0; i < atoi(words[2]); ++i) {
+    if (take(words[1], i) < 0) {
+      ++refused;
+    } else {
+      ++filled;
+    }
+  }
+  printf("filled %d, refused %d\n", filled, refused);
+  fflush(stdout);
+  for (;;) pause();
+}

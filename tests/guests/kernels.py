@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's kernels, downloaded with apt and kept below build/guests/kernels: this machine's package state is not touched.
+
+    tests/guests/kernels.py [KERNEL]...     downloads them (all without names) and prints what each is
+"""
+import dataclasses
+import gzip
+import lzma
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CACHE = ROOT / "build/guests/kernels"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+MIRROR = "http://deb.debian.org/debian"
+SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "bookworm-backports", "newest": "trixie-backports"}
+MODULES = ("nf_defrag_ipv4", "nf_defrag_ipv6", "nf_conntrack", "zram", "zsmalloc", "lz4_compress", "lz4hc_compress", "zstd_compress",
+           "dummy", "brd", "netconsole", "libcrc32c", "lzo", "lzo-rle", "crc32c_generic", "842_compress", "842_decompress", "nfnetlink",
+           "qemu_fw_cfg")
+
+
+class Missing(Exception):
+    """A kernel cannot be had; the text says why."""
+
+
+@dataclasses.dataclass
+class Kernel:
+    name: str              # as in SUITES
+    release: str           # as uname -r has it
+    image: pathlib.Path
+    modules: pathlib.Path  # the directory of its modules that tests load, each a plain .ko
+
+    def module(self, name):
+        path = self.modules / f"{name}.ko"
+        return path if path.exists() else None
+
+
+def _apt(work, suite):
+    for directory in ("lists/partial", "cache/archives/partial"):
+        (work / directory).mkdir(parents=True)
+    (work / "status").touch()
+    (work / "sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {suite} main\n", encoding="ascii")
+    return ["-o", f"Dir::State::lists={work}/lists", "-o", f"Dir::Cache={work}/cache", "-o", f"Dir::State::status={work}/status",
+            "-o", f"Dir::Etc::SourceList={work}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", "APT::Architecture=amd64",
+            "-o", "APT::Architectures=amd64", "-o", "Acquire::Languages=none"]
+
+
+def _run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode:
+        raise Missing(f"{' '.join(command[:1] + command[-2:])}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout
+
+
+def _dependencies(apt, package):
+    return re.findall(r"Depends: (linux-(?:image|modules|binary)-\S+)", _run("apt-cache", *apt, "depends", package))
+
+
+def _plain_module(path):
+    content = path.read_bytes()
+    if path.suffix == ".xz":
+        return lzma.decompress(content)
+    return gzip.decompress(content) if path.suffix == ".gz" else content
+
+
+def _download(name, suite, target):
+    with tempfile.TemporaryDirectory(prefix="memstat-kernel-") as directory:
+        work = pathlib.Path(directory)
+        apt = _apt(work, suite)
+        _run("apt-get", *apt, "update")
+        wanted, packages = ["linux-image-amd64"], []
+        while wanted:  # the image, and its modules where they are a package of their own
+            package = wanted.pop()
+            new = [other for other in _dependencies(apt, package) if other not in packages]
+            packages += new
+            wanted += new
+        real = [package for package in packages if re.search(r"\d", package.replace("amd64", ""))]
+        _run("apt-get", *apt, "download", *real, cwd=work)
+        for package in work.glob("*.deb"):
+            _run("dpkg-deb", "-x", str(package), str(work / "tree"))
+        # Since 6.19 or so the image lies with the modules, and what copies it to /boot is a script.
+        images = [*(work / "tree/boot").glob("vmlinuz-*"), *(work / "tree/usr/lib/modules").glob("*/vmlinuz")]
+        if not images:
+            raise Missing(f"{', '.join(real)} of {suite} have no kernel image")
+        new = target.with_suffix(".new")
+        shutil.rmtree(new, ignore_errors=True)
+        (new / "modules").mkdir(parents=True)
+        shutil.copy(images[0], new / "vmlinuz")
+        release = images[0].name.removeprefix("vmlinuz-") if images[0].name != "vmlinuz" else images[0].parent.name
+        (new / "release").write_text(release + "\n", encoding="ascii")
+        for path in (work / "tree").rglob("*.ko*"):
+            if path.name.split(".ko")[0].replace("_", "-") in {module.replace("_", "-") for module in MODULES}:
+                (new / "modules" / f"{path.name.split('.ko')[0].replace('-', '_')}.ko").write_bytes(_plain_module(path))
+        shutil.rmtree(target, ignore_errors=True)
+        new.rename(target)
+    return name
+
+
+def find(name, download=True):
+    """The kernel of that name, downloaded when it is not there and `download` says so. Raises Missing."""
+    if name not in SUITES:
+        raise Missing(f"{name}: not one of {', '.join(SUITES)}")
+    target = CACHE / name
+    if not (target / "release").exists():
+        if not download:
+            raise Missing(f"kernel {name} has not been downloaded: tests/guests/kernels.py {name}")
+        for program in ("apt-get", "dpkg-deb"):
+            if not shutil.which(program):
+                raise Missing(f"{program} is not there: kernels are Debian's packages")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _download(name, SUITES[name], target)
+    return Kernel(name, (target / "release").read_text(encoding="ascii").strip(), target / "vmlinuz", target / "modules")
+
+
+def main():
+    wrong = 0
+    for name in sys.argv[1:] or SUITES:
+        try:
+            kernel = find(name)
+            print(f"{name}: {kernel.release}, {len(list(kernel.modules.iterdir()))} modules")
+        except Missing as reason:
+            print(f"{name}: {reason}")
+            wrong = 1
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""One boot of a kernel in QEMU without KVM: the initramfs, the command line, and what came out.
+
+The first serial port is the console; lines that begin with RESULT are the guest's answers. The second one carries what the guest
+recorded, a gzipped tar of its directory /out.
+"""
+import dataclasses
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+QEMU = "qemu-system-x86_64"
+BUSYBOX = "/bin/busybox"
+
+
+@dataclasses.dataclass
+class Shape:
+    cpus: int = 1
+    nodes: int = 1
+    memory: int = 1024     # MiB
+    max_cpus: int = 0      # with those that can be plugged in later; 0: as many as there are
+    append: str = ""       # to the kernel's command line
+    patience: int = 300    # seconds
+
+
+@dataclasses.dataclass
+class Outcome:
+    lines: list            # the answers, without the word RESULT
+    console: str
+    files: dict            # path below /out: bytes, or a str for a symbolic link
+    seconds: float
+    boot_seconds: float    # until the test began
+    ended: bool            # the guest came to its end
+    program: str = ""      # memstatd, as it was put into the guest
+
+
+def missing():
+    """What this machine lacks to run a guest, or an empty string."""
+    if not shutil.which(QEMU):
+        return f"{QEMU} is not installed (Debian's qemu-system-x86)"
+    if not os.path.exists(BUSYBOX):
+        return f"{BUSYBOX} is not installed (Debian's busybox-static)"
+    if b"ld-linux" in pathlib.Path(BUSYBOX).read_bytes()[:4096]:
+        return f"{BUSYBOX} is not the static one (Debian's busybox-static)"
+    return ""
+
+
+def cpio(files):
+    """A cpio archive (newc) of {path: (mode, content)}; a device has its numbers as a third."""
+    archive = bytearray()
+
+    def add(name, mode, content, device=(0, 0)):
+        numbers = [len(archive) + 1, mode, 0, 0, 1, 0, len(content), 0, 0, *device, len(name) + 1, 0]
+        archive.extend(b"070701" + b"".join(b"%08x" % number for number in numbers) + name.encode() + b"\0")
+        archive.extend(b"\0" * (-len(archive) % 4))
+        archive.extend(content)
+        archive.extend(b"\0" * (-len(archive) % 4))
+
+    parents = sorted({str(parent) for name in files for parent in pathlib.PurePosixPath(name).parents if str(parent) != "."})
+    for name in parents:
+        if name not in files:
+            add(name, 0o40755, b"")
+    for name, (mode, content, *device) in files.items():
+        add(name, mode, content, *device)
+    add("TRAILER!!!", 0, b"")
+    return bytes(archive)
+
+
+def _libraries(programs):
+    found = {}
+    for program in programs:
+        text = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+        for path in re.findall(r"(/\S+) \(0x", text):
+            found[path.lstrip("/")] = (0o100755, pathlib.Path(path).read_bytes())
+    return found
+
+
+def programs_archive(programs):
+    """The part of the initramfs that all tests have in common: busybox, memstatd, memstatctl, their libraries."""
+    files = {"dev/console": (0o20600, b"", (5, 1)), "proc": (0o40755, b""), "sys": (0o40755, b""), "tmp": (0o41777, b""),
+             "out": (0o41777, b""), "bin/busybox": (0o100755, pathlib.Path(BUSYBOX).read_bytes()),
+             "etc/passwd": (0o100644, b"root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"),
+             "etc/group": (0o100644, b"root:x:0:\nnogroup:x:65534:\n")}
+    for program in programs:
+        files[f"bin/{pathlib.Path(program).name}"] = (0o100755, pathlib.Path(program).read_bytes())
+    files |= _libraries(programs)
+    return cpio(files)
+
+
+def test_archive(script, environment, extra, modules):
+    """The part that each test has of its own. `extra` is {path: bytes}; modules are paths."""
+    words = "".join(f"{name}='{value}'\n" for name, value in environment.items())
+    files = {"init": (0o100755, (HERE / "guest.sh").read_bytes()), "test.sh": (0o100644, script), "environment": (0o100644, words.encode())}
+    files |= {path: (0o100755, content) for path, content in extra.items()}
+    files |= {f"modules/{path.name}": (0o100644, path.read_bytes()) for path in modules}
+    return cpio(files)
+
+
+def command_line(kernel, initrd, shape, record):
+    cpus = max(shape.max_cpus, shape.cpus)
+    command = [QEMU, "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(shape.memory), "-nodefaults", "-display",
+               "none", "-no-reboot", "-smp", f"{shape.cpus},maxcpus={cpus}"]
+    for node in range(shape.nodes if shape.nodes > 1 else 0):
+        mine = [cpu for cpu in range(cpus) if cpu * shape.nodes // cpus == node]
+        words = "".join(f",cpus={cpu}" for cpu in mine)
+        command += ["-object", f"memory-backend-ram,id=m{node},size={shape.memory // shape.nodes}M",
+                    "-numa", f"node,nodeid={node},memdev=m{node}{words}"]
+    return command + ["-kernel", str(kernel.image), "-initrd", str(initrd), "-serial", "stdio", "-serial", f"file:{record}", "-append",
+                      f"console=ttyS0 quiet panic=-1 no_timer_check rdinit=/init {shape.append}".strip()]
+
+
+def _unpack(path):
+    if not path.exists() or not path.stat().st_size:
+        return {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(path.read_bytes()), mode="r:gz") as archive:
+            return {member.name.removeprefix("./"): archive.extractfile(member).read() if member.isfile() else member.linkname
+                    for member in archive if member.isfile() or member.issym()}
+    except (tarfile.TarError, OSError, EOFError):
+        return {}
+
+
+def keep(files, directory):
+    """Writes what a guest recorded."""
+    for path, content in files.items():
+        place = pathlib.Path(directory) / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            place.write_bytes(content)
+        elif not place.is_symlink():
+            place.symlink_to(content)
+
+
+def boot(kernel, archives, shape):
+    """Boots, waits for the end, and gives the Outcome."""
+    with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
+        work = pathlib.Path(directory)
+        (work / "initrd").write_bytes(b"".join(archives))
+        record = work / "record"
+        start = time.monotonic()
+        begun, console = None, []
+        with subprocess.Popen([*command_line(kernel, work / "initrd", shape, record)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+            watch = threading.Timer(shape.patience, process.kill)
+            watch.start()
+            for line in process.stdout:
+                if begun is None and line.startswith("RESULT begin"):
+                    begun = time.monotonic() - start
+                console.append(line)
+            process.wait()
+            watch.cancel()
+        text = "".join(console)
+        lines = re.findall(r"^RESULT (.*?)\r?$", text, re.M)
+        return Outcome(lines, text, _unpack(record), time.monotonic() - start, begun or 0.0, "end" in lines)
