@@ -54,6 +54,8 @@ local lib = import 'lib/rules.libsonnet';
           ]),
           record('instance_allocator_type:memstat_type_bytes:median30m',
                  'quantile_over_time(0.5, instance_allocator_type:memstat_type_bytes:large[30m])'),
+          // How many types of a host are in the medians: says that the host was looked at.
+          record('instance:memstat_type_bytes:count', 'count by (%s) (instance_allocator_type:memstat_type_bytes:median30m)' % l.host),
           record('instance:memstat_kernel_held_bytes:median30m',
                  'quantile_over_time(0.5, instance:memstat_kernel_held_bytes:sum[30m])'),
           record('instance:memstat_unaccounted_bytes:median30m', 'quantile_over_time(0.5, %s[30m])' % l.of('memstat_unaccounted_bytes')),
@@ -61,11 +63,11 @@ local lib = import 'lib/rules.libsonnet';
           // Only where it grew by enough to foretell anything, in each half of that time, and is above yesterday's.
           record('instance:memstat_memory_gone:seconds1h', exhaustion(1, c.exhaustionHour)),
           record('instance:memstat_memory_gone:seconds4h', exhaustion(4, c.exhaustionThreeHours)),
-          // Growth of a type since this hour of yesterday.
+          // Growth of a type since this hour of yesterday, when it may have been too small to be recorded.
           record('instance_allocator_type:memstat_type_bytes:growth1d', |||
             instance_allocator_type:memstat_type_bytes:median30m
-              - last_over_time(instance_allocator_type:memstat_type_bytes:median30m[15m] offset 1d)
-          |||),
+              - %s
+          ||| % l.before('instance_allocator_type:memstat_type_bytes:median30m', '1d', 'instance_allocator_type:memstat_type_bytes:median30m')),
           record('instance:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [
             l.host, l.of('memstat_accounted_bytes', 'part!~"%s"' % c.notKernel)
           ]),

@@ -17,10 +17,10 @@
     groups+: [
       { name: 'memstat-memory', interval: c.interval, rules: (import 'memory.libsonnet')(c, l) },
       { name: 'memstat-integrity', interval: c.interval, rules: (import 'integrity.libsonnet')(c, l) },
-      { name: 'memstat-limits', interval: c.interval, rules: (import 'limits.libsonnet')(c, l) },
+      { name: 'memstat-limits', interval: c.interval, rules: (import 'limits.libsonnet')(c, l).now },
       { name: 'memstat-daemon', interval: c.interval, rules: (import 'daemon.libsonnet')(c, l) },
       // These look at medians that are recorded every `slowInterval`, and have to be computed when those are.
-      { name: 'memstat-growth', interval: c.slowInterval, rules: (import 'growth.libsonnet')(c, l) },
+      { name: 'memstat-growth', interval: c.slowInterval, rules: (import 'growth.libsonnet')(c, l) + (import 'limits.libsonnet')(c, l).trends },
       { name: 'memstat-groups', interval: c.slowInterval, rules: (import 'groups.libsonnet')(c, l) },
     ],
   },

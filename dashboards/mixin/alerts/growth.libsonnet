@@ -8,10 +8,7 @@ function(c, l)
   // They are recorded every `slowInterval`, at other moments than these alerts are computed: an instant would miss them.
   local now(metric) = 'last_over_time(%s[15m])' % metric;
   local ago(metric, offset) = 'last_over_time(%s[15m] offset %s)' % [metric, offset];
-  // The median then, or 0 where the type was too small to be kept while the host was looked at.
-  local before(metric, offset) = '(%(past)s or 0 * %(metric)s and on (%(host)s) count by (%(host)s) (%(past)s))' % {
-    metric: now(metric), past: ago(metric, offset), host: l.host
-  };
+  local before(metric, offset) = if metric == medians then l.before(metric, offset, now(metric)) else ago(metric, offset);
   local rises(metric, offsets, share) = std.join('\nand ', [
     '%s - %s %s' % [if i == 0 then now(metric) else before(metric, offsets[i - 1]), before(metric, offsets[i]), l.partOfMemory(share)]
     for i in std.range(0, std.length(offsets) - 1)
@@ -21,13 +18,13 @@ function(c, l)
     (
       %(metric)s - %(yesterday)s %(share)s
       or %(metric)s - %(hour)s %(more)s
-      unless on (%(host)s) count by (%(host)s) (%(day)s)
+      unless on (%(host)s) %(day)s
     )
   ||| % {
     metric: now(metric),
     yesterday: before(metric, '1d'),
     hour: before(metric, '1h'),
-    day: ago(metric, '1d'),
+    day: ago(if metric == medians then 'instance:memstat_type_bytes:count' else metric, '1d'),
     share: l.partOfMemory(c.leakHour),
     more: l.partOfMemory(c.leakHourWithoutYesterday),
     host: l.host,

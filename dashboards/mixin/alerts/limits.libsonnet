@@ -18,7 +18,8 @@ function(c, l)
     l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s])' % [
       l.hostMatchers, l.hostMatchers, back
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
-  [
+{
+  now: [
     typeAlert(
       'MemstatAllocationFailures',
       '60 * rate(%s[5m]) > %g' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap",type!~"%s"' % c.failsRoutinely), c.failures],
@@ -61,16 +62,6 @@ function(c, l)
       '15m', 'warning', 'A kernel limit is almost reached',
       typeName + ' uses ' + l.percent + ' of its limit.' + until('1h')
     ),
-    typeAlert(
-      'MemstatLimitWithinFourHours', growsTo(4, '1h', 0.02), '30m', 'warning',
-      'A kernel limit will be reached within four hours',
-      typeName + ' grows: if it goes on as in the last hour, in four hours it uses ' + l.percent + ' of its limit.' + until('1h')
-    ),
-    typeAlert(
-      'MemstatLimitWithinADay', growsTo(24, '6h', 0.05), '1h', 'info',
-      'A kernel limit will be reached within a day',
-      typeName + ' grows: if it goes on as in the last six hours, in a day it uses ' + l.percent + ' of its limit.' + until('6h')
-    ),
     l.alert(
       'MemstatUserQuota',
       '%s > %g' % [l.of('memstat_table_user_used_ratio'), c.userQuota],
@@ -105,4 +96,18 @@ function(c, l)
       l.hostName + ': directory entries for files that do not exist take about ' + l.bytes + '; a program looks for such files '
       + 'again and again.',
     ),
-  ]
+  ],
+  // These look back over hours.
+  trends: [
+    typeAlert(
+      'MemstatLimitWithinFourHours', growsTo(4, '1h', 0.02), '30m', 'warning',
+      'A kernel limit will be reached within four hours',
+      typeName + ' grows: if it goes on as in the last hour, in four hours it uses ' + l.percent + ' of its limit.' + until('1h')
+    ),
+    typeAlert(
+      'MemstatLimitWithinADay', growsTo(24, '6h', 0.05), '1h', 'info',
+      'A kernel limit will be reached within a day',
+      typeName + ' grows: if it goes on as in the last six hours, in a day it uses ' + l.percent + ' of its limit.' + until('6h')
+    ),
+  ],
+}
