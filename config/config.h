@@ -14,6 +14,7 @@
 
 #include "config/name_pattern.h"
 #include "config/values.h"
+#include "core/base/ipv4.h"
 
 namespace memstat {
 
@@ -47,7 +48,8 @@ struct SourceSetting {
 /// One entry of key `sources`. A source without an entry has these defaults.
 struct SourceConfig {
   Switch enabled = Switch::kAuto;
-  std::optional<std::chrono::nanoseconds> interval;                 ///< At least poll.interval; absent: the source's own.
+  std::optional<std::chrono::nanoseconds> interval;  ///< At least poll.interval; absent: the source's own.
+  bool is_on_by_mode = false;  ///< Not in the file: key events.mode switches it on, where `enabled` leaves that open.
   std::map<std::string, SourceSetting, std::less<>> settings = {};  ///< By the option's name; of a source's options only.
 
   bool operator==(const SourceConfig&) const = default;
@@ -90,6 +92,19 @@ struct LimitConfig {
   bool operator==(const LimitConfig&) const = default;
 };
 
+/// One entry of key `counters`: events that are counted together on each of some CPUs.
+struct CounterSetConfig {
+  std::string name;                 ///< A word.
+  std::vector<std::string> events;  ///< Never empty after loading; without blanks.
+  std::string cpus = "all";         ///< Or a list in the kernel's notation, "0-3,6".
+
+  bool operator==(const CounterSetConfig&) const = default;
+};
+
+/// Most entries of key `counters`, and most events of all of them together.
+inline constexpr std::size_t kMaxCounterSets = 16;
+inline constexpr std::size_t kMaxCounterEvents = 64;
+
 /// Key `capture`.
 struct CaptureConfig {
   std::string record;                                         ///< Directory or archive to record to; "": no recording.
@@ -110,8 +125,8 @@ struct LogConfig {
 /// The whole configuration; default-constructed, it is what an empty file gives.
 /// Thread safety: a plain value. Copies share compiled patterns.
 struct Config {
-  std::vector<ListenAddress> listen = {{"127.0.0.1", 8947, "127.0.0.1:8947"}};  ///< Never empty after loading.
-  std::vector<std::string> allow;  ///< IPv4 networks "a.b.c.d/n" whose bits beyond n are 0; empty: no client is refused.
+  std::vector<Endpoint> listen = {{kLoopbackAddress, 8947}};  ///< Never empty after loading.
+  std::vector<Ipv4Network> allow;                             ///< Whose clients may connect, beside this machine's.
   std::string user = "nobody";  ///< The account that the daemon switches to after it opened its files; "": it keeps its own.
   bool enable_reload = false;   ///< Serve POST /-/reload.
   PollConfig poll;
@@ -119,10 +134,11 @@ struct Config {
   PerCpuConfig per_cpu;
   std::map<std::string, SourceConfig, std::less<>> sources;  ///< By source name; every name is a known one.
   FiltersConfig filters;
-  std::vector<LimitConfig> limits;     ///< In the file's order.
-  std::uint64_t min_bytes = 0;         ///< B; types that stay below are shown as a sum only; 0: none.
-  std::uint64_t series_limit = 20000;  ///< Most series of memory types on a page; 1 to kMaxSeriesLimit.
-  bool created_series = false;         ///< OpenMetrics pages have a `_created` sample beside each counter and histogram.
+  std::vector<LimitConfig> limits;         ///< In the file's order.
+  std::vector<CounterSetConfig> counters;  ///< Empty: none. No event twice on one CPU.
+  std::uint64_t min_bytes = 0;             ///< B; types that stay below are shown as a sum only; 0: none.
+  std::uint64_t series_limit = 20000;      ///< Most series of memory types on a page; 1 to kMaxSeriesLimit.
+  bool created_series = false;             ///< OpenMetrics pages have a `_created` sample beside each counter and histogram.
   std::chrono::nanoseconds growth_window = std::chrono::hours(1);  ///< Key growth.window; at least poll.interval.
   std::uint32_t retention = 6;                                     ///< Polls a vanished type keeps its slots; never 0.
   /// Key `history`: B of memory for what types had at the polls before, which the status page draws; 0: none.
@@ -130,8 +146,9 @@ struct Config {
   CaptureConfig capture;
   std::string textfile;  ///< Where the text page is written after each poll; "": nowhere.
   LogConfig log;
-  bool sandbox = true;      ///< Filter system calls and file access after start.
-  bool lock_memory = true;  ///< Lock our memory where the limit allows.
+  EventsMode events_mode = EventsMode::kFailures;  ///< Key events.mode.
+  bool sandbox = true;                             ///< Filter system calls and file access after start.
+  bool lock_memory = true;                         ///< Lock our memory where the limit allows.
 
   bool operator==(const Config&) const = default;
 };

@@ -66,10 +66,10 @@ Error config_bytes_error(const std::string& path, const ConfigBytes& bytes) {
       if (bytes.system_errno == EISDIR) {
         return system_error(path, EISDIR, "cannot read the configuration; name the file in this directory");
       }
-      Error error =
-          system_error(path, EINVAL,
-                       "the configuration must be a regular file, not a pipe or a device such as /dev/null: it is read "
-                       "again at each reload; for the defaults, use an empty file");
+      Error error = system_error(path, EINVAL,
+                                 "the configuration must be a regular file, "
+                                 "not a pipe or a device such as /dev/null: it is read again at each reload; "
+                                 "for the defaults, use an empty file");
       error.system_errno = 0;  // no call has failed
       return error;
     }

@@ -37,7 +37,6 @@ struct ReservedKey {
 };
 constexpr ReservedKey kReservedKeys[] = {
     {"basic_auth", "{}"},
-    {"events.mode", "failures"},
     {"events.budget", "1%"},
 };
 
@@ -243,6 +242,8 @@ class Loader {
   void read_source(const Node& key, const Node& node, const std::string& path);
   Reader source_option(const SourceOption& option, SourceConfig& source);
   void read_limit(const Node& node, const std::string& path);
+  void read_counter_set(const Node& node, const std::string& path);
+  void check_counter_set(const CounterSetConfig& set, const Node& node, const std::string& path);
   Reader type_patterns(std::vector<TypePattern>& place);
   void check_together();
 
@@ -254,15 +255,15 @@ class Loader {
 };
 
 void Loader::read_listen(const Node& node, const std::string& path) {
-  ListenAddress address;
+  std::optional<Endpoint> address;
   parsed(parse_listen_address, address, "an address with a port", "127.0.0.1:8947")(node, path);
-  if (address.host.empty()) return;
-  for (const ListenAddress& other : config_.listen) {
-    if (other.host == address.host && other.port == address.port && address.port != 0) {
-      return problem(node, path, quoted(address.text) + " is in the list twice; keep one of the two");
+  if (!address) return;
+  for (const Endpoint& other : config_.listen) {
+    if (other == *address && address->port != 0) {
+      return problem(node, path, quoted(format_endpoint(*address)) + " is in the list twice; keep one of the two");
     }
   }
-  config_.listen.push_back(std::move(address));
+  config_.listen.push_back(*address);
   listen_nodes_.emplace_back(&node, path);
 }
 
@@ -286,7 +287,9 @@ void Loader::read_source(const Node& key, const Node& node, const std::string& p
   std::vector<Key> keys = {{"enabled", parsed(parse_switch, source.enabled, "auto, on or off", "auto")},
                            {"interval", duration(source.interval, kMinPollInterval, kMaxPollInterval, "60s")}};
   if (place < context_.options.size()) {
-    for (const SourceOption& option : context_.options[place]) keys.push_back({option.name, source_option(option, source)});
+    for (const SourceOption& option : context_.options[place]) {
+      if (option.kind != SourceOption::Kind::kKey) keys.push_back({option.name, source_option(option, source)});
+    }
   }
   map(keys)(node, path);
   config_.sources.emplace(key.text, source);
@@ -315,6 +318,7 @@ Loader::Reader Loader::source_option(const SourceOption& option, SourceConfig& s
         if (!node.is_quoted) number = parse_u64(node.text);
         if (!number) return problem(node, path, quoted(node.text) + " is not a whole number; write one such as " + usual);
         break;
+      case Kind::kKey: return;  // no key of a source
       case Kind::kBytes: parsed(parse_size, number, "a size", "64KiB")(node, path); break;
       case Kind::kDuration: {
         std::optional<nanoseconds> value;
@@ -337,6 +341,58 @@ Loader::Reader Loader::source_option(const SourceOption& option, SourceConfig& s
     setting.number = *number;
     source.settings.emplace(option.name, std::move(setting));
   };
+}
+
+void Loader::read_counter_set(const Node& node, const std::string& path) {
+  const SourceOption* taker = nullptr;  // of the source that counts them
+  for (const std::span<const SourceOption> options : context_.options) {
+    for (const SourceOption& option : options) {
+      if (option.kind == SourceOption::Kind::kKey && option.name == "counters") taker = &option;
+    }
+  }
+  if (taker == nullptr) return problem(node, path, "cannot be counted: this build has no counters; remove the key");
+  if (config_.counters.size() == kMaxCounterSets) return problem(node, path, "is one set too many; write at most 16");
+  CounterSetConfig set;
+  const std::size_t problems_before = problems_.size();
+  const auto read_event = [&](const Node& item, const std::string& item_path) {
+    if (!is_text(item, item_path, "the name of an event", "page-faults")) return;
+    if (const std::string why = taker->problem_with(item.text); !why.empty()) {
+      return problem(item, item_path, quoted(item.text) + " " + why);
+    }
+    set.events.push_back(item.text);
+  };
+  map({{"set", parsed(parse_set_name, set.name, "a word", "memory")},
+       {"events", list("a list of events", "[page-faults]", read_event)},
+       {"cpus", parsed(parse_cpus, set.cpus, "all, or a list of CPUs", "0-3")}})(node, path);
+  if (problems_.size() != problems_before) return;
+  if (set.name.empty()) return problem(node, path, "has no name; write set: memory");
+  if (set.events.empty() && set.name == "memory") {
+    std::string_view usual = taker->default_pattern;
+    for (std::string_view event; next_word(usual, event);) set.events.emplace_back(event);
+  }
+  if (set.events.empty()) return problem(node, path, "has no events; only set: memory has some of its own");
+  check_counter_set(set, node, path);
+  config_.counters.push_back(std::move(set));
+}
+
+/// Whether an event would be counted twice on a CPU, or there are too many.
+void Loader::check_counter_set(const CounterSetConfig& set, const Node& node, const std::string& path) {
+  std::size_t count = set.events.size();
+  const auto check = [&](const std::string& event, const CounterSetConfig& other, auto begin) {
+    if (std::find(begin, other.events.end(), event) == other.events.end()) return;
+    const std::string where = &other == &set ? "" : ", also in set " + other.name;
+    problem(node, path, "counts " + quoted(event) + " twice on one CPU" + where + "; keep one of the two");
+  };
+  for (auto event = set.events.begin(); event != set.events.end(); ++event) check(*event, set, event + 1);
+  for (const CounterSetConfig& other : config_.counters) {
+    count += other.events.size();
+    const bool is_common = set.cpus == "all" || other.cpus == "all" || lists_overlap(set.cpus, other.cpus);
+    for (const std::string& event : set.events) {
+      if (is_common) check(event, other, other.events.begin());
+    }
+  }
+  if (count > kMaxCounterEvents)
+    problem(node, path, "makes " + std::to_string(count) + " events; write at most 64 in all sets");
 }
 
 void Loader::read_limit(const Node& node, const std::string& path) {
@@ -392,9 +448,9 @@ void Loader::read(const Node& root) {
        }},
       {"allow", list("a list of networks", "[\"10.0.0.0/8\"]",
                      [this](const Node& node, const std::string& path) {
-                       std::string network;
+                       Ipv4Network network;
                        parsed(parse_cidr, network, "a network", "10.0.0.0/8")(node, path);
-                       config_.allow.push_back(std::move(network));
+                       config_.allow.push_back(network);
                      })},
       {"user", [this](const Node& node, const std::string& path) { read_user(node, path); }},
       {"enable_reload", boolean(c.enable_reload)},
@@ -418,6 +474,8 @@ void Loader::read(const Node& root) {
       {"filters", map({{"include", type_patterns(c.filters.include)}, {"exclude", type_patterns(c.filters.exclude)}})},
       {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]",
                       [this](const Node& node, const std::string& path) { read_limit(node, path); })},
+      {"counters", list("a list of sets of events", "[{set: memory}]",
+                        [this](const Node& node, const std::string& path) { read_counter_set(node, path); })},
       {"min_bytes", parsed(parse_size, c.min_bytes, "a size", "1MiB, or 0 for none")},
       {"series_limit", number(kMaxSeriesLimit, "20000", [&c](std::uint64_t value) { c.series_limit = value; })},
       {"created_series", boolean(c.created_series)},
@@ -439,12 +497,13 @@ void Loader::read(const Node& root) {
          if (node.text.empty() || (node.text.front() == '/' && node.text.back() != '/')) {
            config_.textfile = node.text;
          } else {
-           problem(node, path, quoted(node.text) + " is not the absolute path of a file; write one such as "
-                                   "/var/lib/memstatd/memstat.prom");
+           problem(node, path, quoted(node.text) +
+                                   " is not the absolute path of a file; write one such as /var/lib/memstatd/memstat.prom");
          }
        }},
       {"log", map({{"level", parsed(parse_log_level, c.log.level, "the name of a level", "info")},
                    {"format", parsed(parse_log_format, c.log.format, "text or json", "text")}})},
+      {"events", map({{"mode", parsed(parse_events_mode, c.events_mode, "off, failures or counters", "failures")}})},
       {"sandbox", boolean(c.sandbox)},
       {"lock_memory", boolean(c.lock_memory)},
   };

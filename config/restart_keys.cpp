@@ -14,10 +14,11 @@ bool differs(const Config& before, const Config& after) {
 }
 
 constexpr std::array kRestartKeys{
-    RestartKey{"listen", differs<&Config::listen>},   RestartKey{"allow", differs<&Config::allow>},
-    RestartKey{"user", differs<&Config::user>},       RestartKey{"enable_reload", differs<&Config::enable_reload>},
-    RestartKey{"capture", differs<&Config::capture>}, RestartKey{"textfile", differs<&Config::textfile>},
-    RestartKey{"sandbox", differs<&Config::sandbox>}, RestartKey{"lock_memory", differs<&Config::lock_memory>},
+    RestartKey{"listen", differs<&Config::listen>},      RestartKey{"allow", differs<&Config::allow>},
+    RestartKey{"user", differs<&Config::user>},          RestartKey{"enable_reload", differs<&Config::enable_reload>},
+    RestartKey{"capture", differs<&Config::capture>},    RestartKey{"textfile", differs<&Config::textfile>},
+    RestartKey{"events", differs<&Config::events_mode>}, RestartKey{"counters", differs<&Config::counters>},
+    RestartKey{"sandbox", differs<&Config::sandbox>},    RestartKey{"lock_memory", differs<&Config::lock_memory>},
 };
 
 }  // namespace

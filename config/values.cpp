@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/ipv4.h"
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 
 namespace memstat {
@@ -176,13 +176,12 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   return *bytes;
 }
 
-Result<ListenAddress> parse_listen_address(std::string_view text) {
+Result<Endpoint> parse_listen_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if ((!text.empty() && text.front() == '[') || text.find(':') != colon) {
-    return wrong(
-        text,
-        "is an IPv6 address, which the HTTP server (Debian's civetweb) cannot listen on; write an IPv4 one, such as "
-        "127.0.0.1:8947, and put a reverse proxy in front for IPv6");
+    return wrong(text,
+                 "is an IPv6 address, which the HTTP server (Debian's civetweb) cannot listen on; "
+                 "write an IPv4 one, such as 127.0.0.1:8947, and put a reverse proxy in front for IPv6");
   }
   if (colon == std::string_view::npos) {
     if (parse_u64(text)) return wrong(text, "is a port without an address; write 127.0.0.1:" + printable(text));
@@ -196,31 +195,26 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
                            printable(text) + " and the key allow");
   }
   if (host == "localhost") return wrong(text, "names its host; write 127.0.0.1:" + printable(digits));
-  if (!parse_ipv4(host)) {
+  const auto address = parse_ipv4(host);
+  if (!address) {
     return wrong(text, "has a host that is not an IPv4 address; write four numbers from 0 to 255, such as 127.0.0.1:8947");
   }
   const auto port = parse_u64(digits);
   if (!port || *port > 65535) {
     return wrong(text, "has a port that is not a number from 0 (any) to 65535; write one such as 127.0.0.1:8947");
   }
-  return ListenAddress{std::string(host), static_cast<std::uint16_t>(*port), std::string(text)};
+  return Endpoint{*address, static_cast<std::uint16_t>(*port)};
 }
 
-bool is_loopback(const ListenAddress& address) {
-  const auto ip = parse_ipv4(address.host);
-  return ip && (*ip >> 24U) == 127;
+Result<void> check_listen_address(Endpoint address, bool has_allow) {
+  if (has_allow || is_loopback(address.address)) return {};
+  return wrong(format_endpoint(address),
+               "can be reached from other machines, and no list of clients is set: "
+               "the page has values that the kernel shows to root only (/proc/slabinfo is mode 0400); "
+               "add allow: [\"192.0.2.0/24\"] with the networks of your Prometheus, or listen on 127.0.0.1");
 }
 
-Result<void> check_listen_address(const ListenAddress& address, bool has_allow) {
-  if (has_allow || is_loopback(address)) return {};
-  return wrong(
-      address.text,
-      "can be reached from other machines, and no list of clients is set: the page has values that the kernel shows to "
-      "root only (/proc/slabinfo is mode 0400); add allow: [\"192.0.2.0/24\"] with the networks of your Prometheus, "
-      "or listen on 127.0.0.1");
-}
-
-Result<std::string> parse_cidr(std::string_view text) {
+Result<Ipv4Network> parse_cidr(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::string_view host = text.substr(0, slash);
   if (host.find(':') != std::string_view::npos) {
@@ -240,7 +234,7 @@ Result<std::string> parse_cidr(std::string_view text) {
     return wrong(text, "has bits set beyond its prefix, so it would match no address; write " +
                            format_ipv4(*address & mask) + "/" + std::to_string(*prefix));
   }
-  return std::string(text);
+  return Ipv4Network{*address, static_cast<unsigned>(*prefix)};
 }
 
 bool is_archive_path(std::string_view path) {
@@ -255,11 +249,30 @@ Result<std::string> parse_record_path(std::string_view text) {
   const std::string_view name = text.substr(text.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
   std::string ending(dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1));
-  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : ending) c = ascii_lower(c);
   if (std::find(std::begin(kArchives), std::end(kArchives), ending) == std::end(kArchives)) return std::string(text);
   return wrong(text,
-               "names an archive format that memstatd cannot write; write a name that ends in .tar.zst or .tar, or the "
-               "name of a directory");
+               "names an archive format that memstatd cannot write; "
+               "write a name that ends in .tar.zst or .tar, or the name of a directory");
+}
+
+Result<std::string> parse_set_name(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (text.empty() || text.size() > kLongest || text.find_first_not_of(kAllowed) != std::string_view::npos) {
+    return wrong(text, "is no name of a set; write a word such as memory");
+  }
+  return std::string(text);
+}
+
+Result<std::string> parse_cpus(std::string_view text) {
+  constexpr std::size_t kLongest = 1024;
+  constexpr std::uint32_t kMaxCpu = 65535;
+  if (text == "all") return std::string(text);
+  const bool is_list = text.size() <= kLongest && text.find_first_not_of("0123456789,-") == std::string_view::npos;
+  const auto highest = is_list ? highest_of_list(text) : std::nullopt;
+  if (!highest || *highest > kMaxCpu) return wrong(text, "is no list of CPUs; write all, or numbers such as 0-3,6");
+  return std::string(text);
 }
 
 Result<Tier> parse_tier(std::string_view text) {
@@ -279,6 +292,13 @@ Result<LogLevel> parse_log_level(std::string_view text) {
 
 Result<LogFormat> parse_log_format(std::string_view text) {
   static constexpr std::array<Word<LogFormat>, 2> kWords = {{{"text", LogFormat::kText}, {"json", LogFormat::kJson}}};
+  return parse_word(text, kWords);
+}
+
+Result<EventsMode> parse_events_mode(std::string_view text) {
+  static constexpr std::array<Word<EventsMode>, 3> kWords = {
+      {{"off", EventsMode::kOff}, {"failures", EventsMode::kFailures}, {"counters", EventsMode::kCounters}}};
+  if (text == "full") return wrong(text, "is not available in this version; write counters, failures or off");
   return parse_word(text, kWords);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/ipv4.h"
 #include "core/base/result.h"
 #include "core/model/metric.h"
 
@@ -23,21 +24,15 @@ enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError };
 /// How a log line is written.
 enum class LogFormat { kText, kJson };
 
+/// What is attached to the kernel's allocation events: nothing, what is rare, or what counts each of them.
+enum class EventsMode { kOff, kFailures, kCounters };
+
 /// Whether a source is read. kAuto: when this kernel has it.
 enum class Switch { kAuto, kOn, kOff };
 
 /// Shortest and longest time between two polls: faster ones disturb the kernel, slower ones make deltas meaningless.
 inline constexpr std::chrono::nanoseconds kMinPollInterval = std::chrono::milliseconds(100);
 inline constexpr std::chrono::nanoseconds kMaxPollInterval = std::chrono::hours(24);
-
-/// Where the HTTP server listens. A plain value.
-struct ListenAddress {
-  std::string host;        ///< IPv4 address in dotted form; never empty after parsing.
-  std::uint16_t port = 0;  ///< 0: any free port.
-  std::string text;        ///< "host:port", as written.
-
-  bool operator==(const ListenAddress&) const = default;
-};
 
 /// A duration: whole numbers with the units d, h, m, s, ms, us, ns, largest first, each at most once: "10s", "1m30s".
 /// Zero must have a unit, too: "0s". A bare number is refused. At most 292 years.
@@ -54,18 +49,14 @@ std::string duration_text(std::chrono::nanoseconds duration);
 Result<std::uint64_t> parse_size(std::string_view text);
 
 /// "IPv4:port". Host names are refused (what they resolve to may change), IPv6 because the HTTP server has none.
-Result<ListenAddress> parse_listen_address(std::string_view text);
-
-/// Whether only this machine can reach the address (127.0.0.0/8).
-bool is_loopback(const ListenAddress& address);
+Result<Endpoint> parse_listen_address(std::string_view text);
 
 /// Whether the daemon may listen there: an address that others can reach needs an access list, because the figures
 /// include what the kernel shows to root only. `has_allow`: the key `allow` names at least one network.
-Result<void> check_listen_address(const ListenAddress& address, bool has_allow);
+Result<void> check_listen_address(Endpoint address, bool has_allow);
 
-/// An IPv4 network, "10.0.0.0/8"; its bits below the prefix must be 0 (else the server would match nothing). Returns
-/// the text as it was written.
-Result<std::string> parse_cidr(std::string_view text);
+/// An IPv4 network, "10.0.0.0/8"; its bits below the prefix must be 0 (else it would match no client).
+Result<Ipv4Network> parse_cidr(std::string_view text);
 
 /// Where to record to: a directory, or an archive by its ending, .tar or .tar.zst. Endings of archives that cannot be
 /// written are refused, so that no directory of that name is made instead.
@@ -73,6 +64,12 @@ Result<std::string> parse_record_path(std::string_view text);
 
 /// Whether the path is that of an archive that can be written.
 bool is_archive_path(std::string_view path);
+
+/// The name of a set of counters: a word of at most 64 letters, digits, hyphens and underscores.
+Result<std::string> parse_set_name(std::string_view text);
+
+/// "all", or CPUs in the kernel's notation, "0-3,6".
+Result<std::string> parse_cpus(std::string_view text);
 
 /// "minimal", "default" or "full".
 Result<Tier> parse_tier(std::string_view text);
@@ -82,6 +79,9 @@ Result<LogLevel> parse_log_level(std::string_view text);
 
 /// "text" or "json".
 Result<LogFormat> parse_log_format(std::string_view text);
+
+/// "off", "failures" or "counters". "full" is a later version's, and the error says so.
+Result<EventsMode> parse_events_mode(std::string_view text);
 
 /// "auto", "on" or "off".
 Result<Switch> parse_switch(std::string_view text);

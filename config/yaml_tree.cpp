@@ -20,10 +20,10 @@ namespace memstat {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;  // the deepest key needs 3
-constexpr std::size_t kMaxNodes = 20000;
+constexpr std::size_t kMaxYamlNodes = 20000;
 // Characters that begin a token of the parser, which keeps all tokens of a line, or of whatever is in brackets, at 150 bytes
-// each before it gives out the first. A list of kMaxNodes values has one for each.
-constexpr std::size_t kMaxIndicators = 3 * kMaxNodes;
+// each before it gives out the first. A list of kMaxYamlNodes values has one for each.
+constexpr std::size_t kMaxIndicators = 3 * kMaxYamlNodes;
 
 constexpr std::string_view kNoAnchors = "uses a YAML anchor or alias (& or *); write the value itself, or quote it";
 
@@ -92,7 +92,7 @@ class TreeBuilder final : public YAML::EventHandler {
   YamlNode& add(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     if (anchor != YAML::NullAnchor) stop(mark, kNoAnchors);
     if (!tag.empty() && tag != "?" && tag != "!") stop(mark, "uses a YAML tag (!); remove it, or quote the value");
-    if (++count_ > kMaxNodes) stop(mark, "holds more than 20000 values; shorten it");
+    if (++count_ > kMaxYamlNodes) stop(mark, "holds more than 20000 values; shorten it");
     YamlNode* node = &root;
     if (!open_.empty()) {
       // Only the last child of each open node is being filled, so no pointer in open_ dangles when this one grows.

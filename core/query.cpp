@@ -27,7 +27,10 @@ Result<void> of_source(const SourceReader& reader, Step step) {
 }  // namespace
 
 Result<void> open_source(SourceReader& reader, KernelView& view) {
-  return of_source(reader, [&] { return reader.descriptor->steps.open(view, reader.raw, *reader.state); });
+  const std::size_t kept = view.kept_count();
+  Result<void> opened = of_source(reader, [&] { return reader.descriptor->steps.open(view, reader.raw, *reader.state); });
+  if (!opened) view.close_kept_after(kept);  // so that it takes no descriptors from the sources after it
+  return opened;
 }
 
 Result<void> read_source(SourceReader& reader, KernelView& view) {
@@ -55,8 +58,8 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
     const CommitScope scope{.source = source.name,
                             .allocator = source.allocator,
                             .is_roster = source.is_roster,
-                            .fields = source.fields,
-                            .cpu_fields = source.cpu_fields,
+                            .fields = source.fields - reader.staging.left_fields(),
+                            .cpu_fields = source.cpu_fields - reader.staging.left_cpu_fields(),
                             .node_fields = source.node_fields};
     return list.commit(scope, reader.staging, generation);
   });

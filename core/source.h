@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -33,6 +34,7 @@ namespace memstat {
 struct SourceOptionValue {
   std::uint64_t number = 0;
   std::function<bool(std::string_view)> matches = {};  ///< Of kPattern; empty: no pattern was given.
+  std::string text = {};                               ///< Of kKey; empty: the key is not in the configuration.
 };
 
 /// Where a figure comes from, for people: the kernel's own name of it, or how it is made from those.
@@ -159,11 +161,12 @@ struct SourceDescriptor {
   std::span<const SourceOption> options = {};  ///< Settings of its own.
   std::chrono::nanoseconds interval{0};        ///< How often it is read unless the configuration says; 0: at each poll.
   bool is_on_by_default = true;                ///< False: only where the configuration switches it on.
+  bool is_traced = false;                      ///< Attaches to events of the kernel: key events.mode switches it on as well.
   /// What it reads below /sys/kernel/debug, where a machine may not have debugfs mounted. Files or directories.
   std::span<const std::string_view> debugfs_paths = {};
   /// Directories below which it opens files by name at every read, so that the daemon may not lock itself out of them. They
   /// must be readable by anyone: privileges are gone by then.
-  std::span<const std::string_view> reopened_folders = {};
+  std::span<const std::string_view> reopened_directories = {};
   /// Parts of the raw bytes that are of no use once they are committed, as bits: large ones go back to the system then.
   std::uint8_t spent_parts = 0;
   std::string_view notes;  ///< What to know: permissions, what stops working after privileges are dropped.

@@ -25,13 +25,14 @@
 #include "daemon/options.h"
 #include "daemon/out_of_memory.h"
 #include "daemon/poll/capture_bound.h"
-#include "daemon/poll/missing_mounts.h"
 #include "daemon/poll/pacer.h"
 #include "daemon/poll/poll_recorder.h"
 #include "daemon/poll/recorder.h"
 #include "daemon/poll/source_settings.h"
 #include "daemon/privileges/fd_limit.h"
 #include "daemon/privileges/privileges.h"
+#include "daemon/selftest/missing_mounts.h"
+#include "daemon/selftest/selftest.h"
 #include "daemon/serve/endpoints.h"
 #include "daemon/serve/textfile.h"
 #include "daemon/signals.h"
@@ -67,8 +68,19 @@ int print_or_complain(std::string_view text) {
   return kCouldNotRun;
 }
 
+/// What --selftest prints; the exit status is whether all that the kernel has works.
+int print_selftest() {
+  const Result<SelfTest> test = test_this_machine();
+  if (!test) {
+    complain(to_string(test.error()));
+    return kCouldNotRun;
+  }
+  const int status = print_or_complain(selftest_text(*test));
+  return status == kDone && !test->is_healthy() ? kCouldNotRun : status;
+}
+
 /// The account of that name; drop_privileges says so when there is none.
-FolderOwner owner_of(const std::string& user) {
+DirectoryOwner owner_of(const std::string& user) {
   const passwd* const account = getpwnam(user.c_str());
   if (account == nullptr) return {};
   return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
@@ -78,7 +90,7 @@ FolderOwner owner_of(const std::string& user) {
 struct Serving {
   std::unique_ptr<StopDeadline> stop_deadline;
   std::unique_ptr<PollRecorder> recorder;
-  std::unique_ptr<PollFeed> feed;
+  std::unique_ptr<PollPacer> pacer;
   std::unique_ptr<PollLoop> loop;
   std::unique_ptr<Pages> pages;
 };
@@ -131,7 +143,7 @@ class App {
   SystemClock clock_;
   SelfMetrics metrics_{MEMSTAT_VERSION};
   SnapshotPool pool_;
-  CapturedKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
+  ReplayKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
   std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
   bool recording_hangs_ = false;                 // its thread still uses what we own
@@ -151,7 +163,6 @@ class App {
 // First of all: sources keep thousands of files open, and a port below 1024 needs root.
 Result<void> App::listen() {
   const HttpServerOptions options = server_options();
-  if (auto access = AccessList::make(options.allow); !access) return access.error();
   auto listeners = HttpListeners::open(options.listen);
   if (!listeners) return listeners.error();
   listeners_ = *std::move(listeners);
@@ -169,6 +180,7 @@ Result<void> App::open_kernel() {
   if (!opened) return opened.error();
   capture_ = opened->capture;
   view_ = std::move(opened->view);
+  for (const std::string& note : opened->notes) log_.warning(options_.replay + ": " + note);
   if (!is_replay) {
     for (const std::string& line : missing_mounts(*view_, all_sources())) log_.info(line);
   }
@@ -189,7 +201,7 @@ Result<void> App::open_kernel() {
     const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
     auto recorder = Recorder::create(view_, config_, clock,
                                      {.is_service = !options_.once,
-                                      .owner = will_drop ? owner_of(config_.user) : FolderOwner{},
+                                      .owner = will_drop ? owner_of(config_.user) : DirectoryOwner{},
                                       .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
@@ -199,7 +211,8 @@ Result<void> App::open_kernel() {
   }
   poller_ = std::make_unique<Poller>(
       view_, clock_, metrics_, pool_, config_,
-      Poller::Options{.everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
+      Poller::Options{.is_replay = capture_ != nullptr,
+                      .everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
                       .unlimited = options_.once,
                       .log = log_function(),
                       .realtime_ns = realtime_of_polls()});
@@ -213,17 +226,17 @@ int App::once() {
   PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInPlace);
   bool any_up = false;
   if (capture_ != nullptr) {
-    ReplayFeed feed(clock_, *capture_, *poller_, recorder, {.speed = 1, .loop = false, .polls = options_.polls});
-    while (feed.next_due_ns()) {
-      any_up = poller_->poll(feed.begin());
-      feed.finish();
+    ReplayPacer pacer(clock_, *capture_, *poller_, recorder, {.speed = 1, .loop = false, .polls = options_.polls});
+    while (pacer.next_due_ns()) {
+      any_up = poller_->poll(pacer.begin());
+      pacer.finish();
     }
   } else {
-    LiveFeed feed(clock_, metrics_, recorder, config_, options_.polls.value_or(1));
-    while (const auto due_ns = feed.next_due_ns()) {
+    LivePacer pacer(clock_, metrics_, recorder, config_, options_.polls.value_or(1));
+    while (const auto due_ns = pacer.next_due_ns()) {
       std::this_thread::sleep_until(TimePoint{std::chrono::nanoseconds(*due_ns)});
-      any_up = poller_->poll(feed.begin());
-      feed.finish();
+      any_up = poller_->poll(pacer.begin());
+      pacer.finish();
     }
   }
   const bool is_recorded = finish_recording(recorder);
@@ -278,8 +291,7 @@ HostInfo App::host() const {
 
 HttpServerOptions App::server_options() {
   HttpServerOptions options;
-  options.listen.clear();
-  for (const ListenAddress& address : config_.listen) options.listen.push_back(address.text);
+  options.listen = config_.listen;
   options.allow = config_.allow;
   options.log = [this](std::string_view message) { log_.write(LogLevel::kDebug, message); };
   return options;
@@ -292,18 +304,21 @@ Result<void> App::give_up_privileges() {
                            .readable_paths = {"/proc/self"},
                            .writable_paths = {}};
   if (!file_.path().empty()) {
-    const std::string folder = std::filesystem::path(file_.path()).parent_path().string();
-    options.readable_paths.push_back(folder.empty() ? "." : folder);
+    const std::string directory = std::filesystem::path(file_.path()).parent_path().string();
+    options.readable_paths.push_back(directory.empty() ? "." : directory);
   }
   if (!options_.replay.empty()) options.readable_paths.push_back(options_.replay);
   if (capture_ == nullptr) {
-    for (std::string& folder : reopened_folders(all_sources(), view_->os(), config_)) {
+    for (std::string& directory : reopened_directories(all_sources(), view_->os(), config_)) {
       std::error_code ignored;  // what this kernel lacks needs no rule
-      if (std::filesystem::exists(folder, ignored)) options.readable_paths.push_back(std::move(folder));
+      if (std::filesystem::exists(directory, ignored)) options.readable_paths.push_back(std::move(directory));
     }
   }
   if (recorder_) options.writable_paths = recorder_->writable_paths();
-  if (textfile_) options.writable_paths.push_back(textfile_->folder());
+  if (textfile_) options.writable_paths.push_back(textfile_->directory());
+  // Sources may have taken every other descriptor, and accounts, rules and threads take some. The front fills them up again.
+  while (listeners_.spare().give()) {
+  }
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
   for (const std::string& note : report->notes) log_.info(note);
@@ -387,19 +402,19 @@ void App::make_threads(Serving& serving) {
                                                     PollRecorder::Manner::kInThread);
   std::function<void()> on_end;
   if (capture_ != nullptr) {
-    serving.feed = std::make_unique<ReplayFeed>(
+    serving.pacer = std::make_unique<ReplayPacer>(
         clock_, *capture_, *poller_, *serving.recorder,
-        ReplayFeed::Options{.speed = options_.replay_speed, .loop = options_.replay_loop, .polls = options_.polls});
+        ReplayPacer::Options{.speed = options_.replay_speed, .loop = options_.replay_loop, .polls = options_.polls});
     on_end = [this] { log_.info("the replay has ended; the last poll stays"); };
   } else {
-    serving.feed = std::make_unique<LiveFeed>(clock_, metrics_, *serving.recorder, config_, options_.polls);
+    serving.pacer = std::make_unique<LivePacer>(clock_, metrics_, *serving.recorder, config_, options_.polls);
     on_end = [this] {
       has_polled_all_ = true;
       kill(getpid(), SIGTERM);
     };
   }
   if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
-  serving.loop = std::make_unique<PollLoop>(*poller_, *serving.feed, on_end, [this] {
+  serving.loop = std::make_unique<PollLoop>(*poller_, *serving.pacer, on_end, [this] {
     if (textfile_writer_) textfile_writer_->notify();
     metrics_.log_lines_dropped(log_.dropped());
   });
@@ -472,7 +487,9 @@ int run_or_throw(int argc, const char* const* argv) {
   ParsedCommandLine parsed = parse_command_line(argc, argv, MEMSTAT_VERSION);
   if (parsed.exit_status) return *parsed.exit_status;
   const CommandLine& options = parsed.options;
-  if (options.once || options.check_config || options.list_metrics || options.list_sources) release_signals();
+  if (options.once || options.check_config || options.list_metrics || options.list_sources || options.selftest)
+    release_signals();
+  if (options.selftest) return print_selftest();
   if (options.list_metrics) return print_or_complain(metric_list());
   if (options.list_sources) return print_or_complain(source_list());
 
@@ -482,9 +499,9 @@ int run_or_throw(int argc, const char* const* argv) {
   if (!loaded) return kWrongUsage;
   Config config = *std::move(loaded);
   apply(options, config);
-  for (const ListenAddress& address : options.listen) {
+  for (const Endpoint& address : options.listen) {
     if (const Result<void> allowed = check_listen_address(address, !config.allow.empty()); !allowed) {
-      complain("--listen " + address.text + ": " + allowed.error().detail);
+      complain("--listen " + format_endpoint(address) + ": " + allowed.error().detail);
       return kWrongUsage;
     }
   }

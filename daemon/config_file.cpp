@@ -137,8 +137,8 @@ Result<std::string> ConfigFile::read() {
   if (read_->is_replaced) {
     text = config_bytes_error(path_, read_->bytes);
     text.error().detail =
-        "memstatd gave up root and may not read the file that replaced the configuration; make it (and its "
-        "directories) readable by the account of the key user, or restart";
+        "memstatd gave up root and may not read the file that replaced the configuration; "
+        "make it (and its directories) readable by the account of the key user, or restart";
   } else if (read_->bytes.stop != ConfigBytes::Stop::kDone) {
     text = config_bytes_error(path_, read_->bytes);
   } else {

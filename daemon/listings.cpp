@@ -53,6 +53,7 @@ std::string option_text(const SourceOption& option) {
     return size_text(value, option.kind == Kind::kBytes);
   };
   std::string text = std::string(option.name) + "=";
+  if (option.kind == Kind::kKey) return text + std::string(option.default_pattern) + ": " + std::string(option.help);
   if (option.kind == Kind::kPattern) {
     text += option.default_pattern.empty() ? "(none)" : option.default_pattern;
   } else {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 namespace memstat {
 namespace {
@@ -83,6 +84,7 @@ void add_options(CLI::App& app, CommandLine& options, Words& words) {
       ->check(not_empty);
   app.add_flag("--list-metrics", options.list_metrics, "Print the metrics, tab-separated, and exit");
   app.add_flag("--list-sources", options.list_sources, "Print the sources, tab-separated, and exit");
+  app.add_flag("--selftest", options.selftest, "Try every source, print what works and what is missing, and exit");
   app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");
   app.add_option("--log-level", words.log_level, "trace, debug, info, warning or error")
       ->check(check(parse_log_level, "LEVEL"));
@@ -91,12 +93,9 @@ void add_options(CLI::App& app, CommandLine& options, Words& words) {
 /// False, with a line on standard error, when an address is given twice.
 bool take_addresses(const std::vector<std::string>& texts, CommandLine& options) {
   for (const std::string& text : texts) {
-    const ListenAddress address = *parse_listen_address(text);
-    const bool is_twice =
-        address.port != 0 && std::any_of(options.listen.begin(), options.listen.end(), [&](const auto& other) {
-          return other.host == address.host && other.port == address.port;
-        });
-    if (is_twice) {
+    const Endpoint address = *parse_listen_address(text);
+    const bool is_known = std::find(options.listen.begin(), options.listen.end(), address) != options.listen.end();
+    if (is_known && address.port != 0) {
       std::fprintf(stderr, "memstatd: --listen: %s is given twice; give it once\n", printable(text).c_str());
       return false;
     }
@@ -135,6 +134,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
     std::fprintf(stderr, "memstatd: %s\nmemstatd --help lists the options.\n", mistake.what());
     parsed.exit_status = 2;
     return parsed;
+  } catch (const std::bad_alloc&) {  // no fault of the command line
+    throw;
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "memstatd: %s\n", exception.what());
     parsed.exit_status = 2;

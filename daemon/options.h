@@ -17,7 +17,7 @@ namespace memstat {
 struct CommandLine {
   std::string config_file;  ///< "": built-in defaults.
   bool check_config = false;
-  std::vector<ListenAddress> listen;  ///< Empty: as configured.
+  std::vector<Endpoint> listen;  ///< Empty: as configured.
   std::optional<std::chrono::nanoseconds> interval;
   std::optional<Tier> tier;
   std::optional<LogLevel> log_level;
@@ -33,6 +33,7 @@ struct CommandLine {
   std::string textfile;  ///< "": as configured.
   bool list_metrics = false;
   bool list_sources = false;
+  bool selftest = false;
 };
 
 /// The command line, or the exit status with which to end at once (after --help and --version 0, after a mistake 2; what

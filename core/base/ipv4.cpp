@@ -28,4 +28,8 @@ std::string format_ipv4(std::uint32_t address) {
   return text;
 }
 
+std::string format_endpoint(Endpoint endpoint) {
+  return format_ipv4(endpoint.address) + ":" + std::to_string(endpoint.port);
+}
+
 }  // namespace memstat

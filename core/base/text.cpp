@@ -6,33 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/ascii.h"
+#include "core/base/utf8.h"
+
 namespace memstat {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-/// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
-/// Refuses overlong forms, surrogates and values beyond U+10FFFF, as RFC 3629 does.
-std::size_t utf8_sequence(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    if (!continues(1) || !continues(2)) return 0;
-    if (first == 0xE0 && byte(1) < 0xA0) return 0;
-    if (first == 0xED && byte(1) > 0x9F) return 0;
-    return 3;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    if (!continues(1) || !continues(2) || !continues(3)) return 0;
-    if (first == 0xF0 && byte(1) < 0x90) return 0;
-    if (first == 0xF4 && byte(1) > 0x8F) return 0;
-    return 4;
-  }
-  return 0;
-}
 
 /// Whether the valid sequence of `length` bytes is a control character: C0, DEL or C1.
 bool is_control(std::string_view text, std::size_t length) {
@@ -139,7 +119,7 @@ std::string join_words(std::span<const std::string_view> words, std::string_view
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto fold = [](char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto fold = [](char c) { return c == '-' ? '_' : ascii_lower(c); };
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -168,7 +148,7 @@ bool is_valid_label_text(std::string_view text) {
     text.remove_prefix(at);
   }
   while (!text.empty()) {
-    const std::size_t length = utf8_sequence(text);
+    const std::size_t length = character_size(text);
     if (length == 0 || is_control(text, length)) return false;
     text.remove_prefix(length);
   }
@@ -180,7 +160,7 @@ std::string make_label_text(std::string_view text) {
   std::string label;
   label.reserve(text.size() + 8);
   while (!text.empty()) {
-    const std::size_t length = utf8_sequence(text);
+    const std::size_t length = character_size(text);
     if (length == 0) {
       label += "\xEF\xBF\xBD";
       text.remove_prefix(1);
@@ -202,7 +182,7 @@ std::string make_label_text(std::string_view text) {
 std::size_t find_invalid_utf8(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
-    const std::size_t length = utf8_sequence(text.substr(at));
+    const std::size_t length = character_size(text.substr(at));
     if (length == 0) break;
     at += length;
   }
@@ -221,6 +201,22 @@ std::optional<std::uint32_t> count_of_list(std::string_view list) {
   std::uint32_t count = 0;
   if (!visit_ranges(list, [&](std::uint32_t low, std::uint32_t high) { count += high - low + 1; })) return std::nullopt;
   return count;
+}
+
+bool list_has(std::string_view list, std::uint32_t number) {
+  bool is_named = false;
+  const auto look = [&](std::uint32_t low, std::uint32_t high) { is_named = is_named || (low <= number && number <= high); };
+  return visit_ranges(list, look) && is_named;
+}
+
+bool lists_overlap(std::string_view a, std::string_view b) {
+  bool is_common = false;
+  const auto look = [&](std::uint32_t low, std::uint32_t high) {
+    return visit_ranges(b, [&](std::uint32_t other_low, std::uint32_t other_high) {
+      is_common = is_common || (low <= other_high && other_low <= high);
+    });
+  };
+  return visit_ranges(a, look) && is_common;
 }
 
 }  // namespace memstat

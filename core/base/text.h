@@ -30,8 +30,8 @@ bool next_line(std::string_view& rest, std::string_view& line);
 /// Cuts the next run of non-blank characters off `rest` (blanks are space and tab). False when only blanks are left.
 bool next_word(std::string_view& rest, std::string_view& word);
 
-/// Cuts the next name off `rest`, a list of names that each end with a NUL, as KernelView::list_folders makes it. False when
-/// none is left.
+/// Cuts the next name off `rest`, a list of names that each end with a NUL, as KernelView::list_directories makes it. False
+/// when none is left.
 bool next_name(std::string_view& rest, std::string_view& name);
 
 /// `text` without blanks and line ends on both sides.
@@ -58,6 +58,12 @@ std::optional<std::uint32_t> highest_of_list(std::string_view list);
 
 /// How many CPUs or nodes such a list names, or nothing when it is malformed or empty.
 std::optional<std::uint32_t> count_of_list(std::string_view list);
+
+/// Whether such a list names `number`; false when it is malformed or empty.
+bool list_has(std::string_view list, std::uint32_t number);
+
+/// Whether two such lists name a number in common; false when one is malformed or empty.
+bool lists_overlap(std::string_view a, std::string_view b);
 
 /// A fixed-width unsigned integer in host byte order at `offset`. Requires offset + sizeof(T) <= bytes.size().
 template <typename T>

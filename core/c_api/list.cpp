@@ -25,11 +25,11 @@ namespace {
 // One table a process, as upstream has it. Readers may see it while it is replaced: each size by itself is always right for
 // some kernel.
 std::atomic<std::size_t> known_count{0};
-std::array<std::atomic<std::uint64_t>, kMost> known_sizes{};
+std::array<std::atomic<std::uint64_t>, kMax> known_sizes{};
 
 template <typename SizeAt>
 void publish(std::size_t count, SizeAt size_at) {
-  for (std::size_t i = 0; i < kMost; ++i) known_sizes[i].store(i < count ? size_at(i) : 0, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < kMax; ++i) known_sizes[i].store(i < count ? size_at(i) : 0, std::memory_order_relaxed);
   known_count.store(count, std::memory_order_release);
 }
 
@@ -96,14 +96,14 @@ Result<void> load_size_classes(KernelView& view, Buffer& scratch) {
     const bool is_wrong_size = count.error().code == ErrorCode::kData;
     return is_wrong_size ? std::move(count.error()) : zone_error(std::move(count.error()));
   }
-  auto sizes = view.read_sysctl(kSizes, scratch, 4 * malloc_sizes::kMost);
+  auto sizes = view.read_sysctl(kSizes, scratch, 4 * malloc_sizes::kMax);
   if (!has_count && !sizes && sizes.error().code == ErrorCode::kNotPresent) {
     malloc_sizes::publish(kOldCount, [](std::size_t i) { return i + 1 < kOldCount ? std::uint64_t{16} << i : 0; });
     return {};
   }
   if (!has_count) return zone_error(std::move(count.error()));
   if (!sizes) return zone_error(std::move(sizes.error()));
-  if (*count > malloc_sizes::kMost) {
+  if (*count > malloc_sizes::kMax) {
     Error error = data_error(kCount, 0, "names " + std::to_string(*count) + " size classes; at most 32 are supported");
     return with_code(std::move(error), ErrorCode::kVersion);
   }
@@ -171,57 +171,77 @@ bool QueriedList::fail(ErrorCode code, std::string_view detail) noexcept {
   return fail(std::move(error));
 }
 
-Result<std::shared_ptr<KernelView>> QueriedList::open_named_view(const std::string& reference) {
+Result<QueriedList::Opened> QueriedList::open_named_view(const std::string& reference) {
   const auto bound = parse_capture_bound(std::getenv("MEMSTAT_CAPTURE_MAX"));  // NOLINT(concurrency-mt-unsafe)
   if (!bound) return bound.error();
   auto opened = open_view(reference, {.max_bytes = *bound});
   if (!opened) return std::move(opened.error());
-  return std::shared_ptr<KernelView>(std::move(opened->view));
+  Opened named{.reference = reference, .view = std::move(opened->view), .capture = opened->capture};
+  for (const std::string& note : opened->notes) named.notes += note + "\n";
+  return named;
 }
 
 bool QueriedList::set_capture(const char* reference) {
   Opened opened;
   const bool is_named = reference != nullptr && *reference != '\0' && reference != kLiveReference;
   if (is_named) {
-    opened.reference = reference;
-    auto view = open_named_view(opened.reference);
-    if (!view) return fail(std::move(view.error()));
-    opened.view = std::move(*view);
+    auto named = open_named_view(reference);
+    if (!named) return fail(std::move(named.error()));
+    opened = std::move(*named);
   }
   set_ = std::move(opened);
   ignores_environment_ = reference != nullptr && !is_named;
   return true;
 }
 
+/// What was named to be read in place of this machine's kernel; without a view when nothing was.
+Result<QueriedList::Opened> QueriedList::named_view() {
+  if (fixed_ != nullptr) return Opened{.reference = {}, .view = fixed_};
+  if (set_.view != nullptr) return set_;
+  std::string reference = ignores_environment_ ? "" : capture_of_environment();
+  if (reference.empty() || reference == kLiveReference) {
+    environment_ = {};
+  } else if (environment_.view == nullptr || environment_.reference != reference) {
+    auto opened = open_named_view(reference);
+    if (!opened) return std::move(opened.error());
+    environment_ = std::move(*opened);
+  }
+  return environment_;
+}
+
+/// This machine's kernel, through the recording when there is one. Errors: kNotPresent where there is no view of it.
+Result<std::shared_ptr<KernelView>> QueriedList::live_view() {
+  if (live_ == nullptr) {
+    auto live = open_named_view(std::string(kLiveReference));
+    if (!live) return std::move(live.error());
+    live_ = std::move(live->view);
+  }
+  return recording_ != nullptr ? recording_->view() : live_;
+}
+
 /// The view to read a kernel of that system through.
 Result<std::shared_ptr<KernelView>> QueriedList::view_of(OperatingSystem os) {
-  std::shared_ptr<KernelView> capture = fixed_ != nullptr ? fixed_ : set_.view;
-  std::string reference = set_.reference;
-  if (capture == nullptr) {
-    if (!ignores_environment_) reference = capture_of_environment();
-    if (reference.empty() || reference == kLiveReference) {
-      environment_ = {};
-    } else if (environment_.view == nullptr || environment_.reference != reference) {
-      auto view = open_named_view(reference);
-      if (!view) return std::move(view.error());
-      environment_ = {.reference = reference, .view = std::move(*view)};
-    }
-    capture = environment_.view;
-  }
-  if (capture != nullptr && capture->os() == os) return capture;
+  auto named = named_view();
+  if (!named) return std::move(named.error());
+  if (named->view != nullptr && named->view->os() == os) return std::move(named->view);
   // A capture of another system is no reason not to look at a Linux kernel that is there; a FreeBSD consumer that was
   // pointed to the wrong capture should hear of it.
-  if (live_ == nullptr) {
-    if (auto live = open_named_view(std::string(kLiveReference)); live) live_ = std::move(*live);
-  }
-  if (fixed_ == nullptr && (capture == nullptr || os == OperatingSystem::kLinux) && live_ != nullptr && live_->os() == os) {
-    return live_;
+  if (fixed_ == nullptr && (named->view == nullptr || os == OperatingSystem::kLinux)) {
+    if (auto live = live_view(); live && (*live)->os() == os) return live;
   }
   const std::string wanted = os == OperatingSystem::kFreeBsd ? "FreeBSD" : "Linux";
-  if (capture != nullptr) return not_present(std::move(reference), "is not a capture of a " + wanted + " kernel");
+  if (named->view != nullptr) return not_present(std::move(named->reference), "is not a capture of a " + wanted + " kernel");
   return not_present({},
                      "this is not a " + wanted +
                          " kernel; name a capture of one in the environment variable MEMSTAT_CAPTURE (PATH or PATH@POLL)");
+}
+
+OperatingSystem QueriedList::kernel() {
+  auto named = named_view();
+  if (!named) return OperatingSystem::kOther;
+  if (named->view != nullptr) return named->view->os();
+  auto live = live_view();
+  return live ? (*live)->os() : OperatingSystem::kOther;
 }
 
 QueriedList::Entry& QueriedList::entry_of(const SourceDescriptor& source) {
@@ -247,10 +267,10 @@ Result<void> QueriedList::refresh_entry(Entry& entry, const std::shared_ptr<Kern
   return commit_source(entry.reader, list_, ++generation_);
 }
 
-bool QueriedList::query_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&)) {
+Result<void> QueriedList::refresh_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&)) {
   auto view = view_of(OperatingSystem::kFreeBsd);
-  if (!view) return fail(std::move(view.error()));
-  if (auto checked = check(**view); !checked) return fail(std::move(checked.error()));
+  if (!view) return std::move(view.error());
+  if (auto checked = check(**view); !checked) return checked;
   Entry& entry = entry_of(source);
   const bool folds = is_folding_ && list_.size() != 0;
   auto result = read_entry(entry, *view);
@@ -258,21 +278,28 @@ bool QueriedList::query_stream(const SourceDescriptor& source, Result<void> (*ch
     result = commit_source(entry.reader, list_, ++generation_, folds ? Duplicates::kFolded : Duplicates::kEach);
   }
   entry.reader.raw.parts = {};  // a stream is many times larger than the list: it does not stay
-  if (result) return true;
-  return fail(upstream_error(std::move(result.error()), ErrorCode::kVersion));
+  if (result) return result;
+  return upstream_error(std::move(result.error()), ErrorCode::kVersion);
 }
 
-bool QueriedList::query_malloc() { return query_stream(*find_source("freebsd_malloc"), check_malloc); }
+/// The streams that upstream knows are read with its preconditions, all else as the daemon does.
+Result<void> QueriedList::refresh_source(const SourceDescriptor& source, const std::shared_ptr<KernelView>& view) {
+  if (source.name == "freebsd_malloc") return refresh_stream(source, check_malloc);
+  if (source.name == "freebsd_uma") return refresh_stream(source, check_uma);
+  return refresh_entry(entry_of(source), view);
+}
 
-bool QueriedList::query_uma() { return query_stream(*find_source("freebsd_uma"), check_uma); }
+bool QueriedList::query_malloc() { return query_source("freebsd_malloc"); }
 
-bool QueriedList::query_linux(Allocator allocator) {
-  auto view = view_of(OperatingSystem::kLinux);
+bool QueriedList::query_uma() { return query_source("freebsd_uma"); }
+
+bool QueriedList::query_system(OperatingSystem os, Allocator allocator) {
+  auto view = view_of(os);
   if (!view) return fail(std::move(view.error()));
   Result<void> outcome = not_present({}, "this kernel has none of the requested sources");
   bool is_any_up = false;
-  for (const SourceDescriptor* source : sources_to_query(all_sources(), OperatingSystem::kLinux, allocator)) {
-    auto result = refresh_entry(entry_of(*source), *view);
+  for (const SourceDescriptor* source : sources_to_query(all_sources(), os, allocator)) {
+    auto result = refresh_source(*source, *view);
     is_any_up = is_any_up || result.has_value();
     if (result || result.error().code == ErrorCode::kNotPresent) continue;
     if (outcome.error().code == ErrorCode::kNotPresent) outcome = std::move(result);
@@ -281,23 +308,73 @@ bool QueriedList::query_linux(Allocator allocator) {
   return fail(std::move(outcome.error()));
 }
 
+bool QueriedList::query_linux(Allocator allocator) { return query_system(OperatingSystem::kLinux, allocator); }
+
+bool QueriedList::query_kernel() {
+  const OperatingSystem os = kernel();
+  return query_system(os == OperatingSystem::kFreeBsd ? os : OperatingSystem::kLinux, Allocator::kUnknown);
+}
+
 bool QueriedList::query_source(std::string_view name) {
   const SourceDescriptor* source = find_source(name);
   if (source == nullptr) return fail(ErrorCode::kNotPresent, "no source has this name");
-  if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_malloc") return query_malloc();
-  if (source->os == OperatingSystem::kFreeBsd && source->name == "freebsd_uma") return query_uma();
   auto view = view_of(source->os);
   if (!view) return fail(std::move(view.error()));
-  auto result = refresh_entry(entry_of(*source), *view);
+  auto result = refresh_source(*source, *view);
   return result ? true : fail(std::move(result.error()));
+}
+
+ReplayKernelView* QueriedList::capture() {
+  auto named = named_view();
+  return named ? named->capture : nullptr;
+}
+
+bool QueriedList::select_poll(std::size_t number) {
+  auto named = named_view();
+  if (!named) return fail(std::move(named.error()));
+  if (named->capture == nullptr) return fail(ErrorCode::kNotPresent, "only captures have polls; name one");
+  auto selected = named->capture->select_poll(number);
+  return selected ? true : fail(std::move(selected.error()));
+}
+
+bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_bytes) {
+  if (recording_ != nullptr) return fail(ErrorCode::kData, "a recording has begun already");
+  auto named = named_view();
+  if (!named) return fail(std::move(named.error()));
+  if (named->view != nullptr && fixed_ == nullptr) {
+    return fail(ErrorCode::kData, "a capture is read; only this machine's kernel can be recorded");
+  }
+  if (fixed_ != nullptr) live_ = std::exchange(fixed_, nullptr);
+  if (auto live = live_view(); !live) return fail(std::move(live.error()));
+  auto recording = KernelRecording::begin(live_, output, max_bytes);
+  if (!recording) return fail(std::move(recording.error()));
+  recording_ = std::move(*recording);
+  return true;
+}
+
+bool QueriedList::record_poll(std::string_view label) {
+  if (recording_ == nullptr) return fail(ErrorCode::kData, "no recording has begun");
+  recording_->view()->begin_poll(label);
+  const std::uint64_t before = generation_;
+  const bool is_whole = query_kernel();
+  if (!is_whole && generation_ == before) return false;  // no source is up: there is no poll
+  auto written = recording_->view()->end_poll();
+  return written ? true : fail(std::move(written.error()));
+}
+
+bool QueriedList::end_recording() {
+  if (recording_ == nullptr) return fail(ErrorCode::kData, "no recording has begun");
+  auto finished = recording_->finish();
+  recording_ = nullptr;
+  return finished ? true : fail(std::move(finished.error()));
 }
 
 bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size) {
   auto view = view_of(OperatingSystem::kFreeBsd);
   if (!view) return fail(std::move(view.error()));
-  constexpr std::size_t kMostHinted = 4096;  // the caller's room says little of what the kernel has
+  constexpr std::size_t kMaxHinted = 4096;  // the caller's room says little of what the kernel has
   Buffer bytes;
-  if (auto result = (*view)->read_sysctl(name, bytes, std::min(size, kMostHinted)); !result)
+  if (auto result = (*view)->read_sysctl(name, bytes, std::min(size, kMaxHinted)); !result)
     return fail(std::move(result.error()));
   const std::size_t room = std::exchange(size, bytes.size());
   if (bytes.size() > room) {
@@ -319,12 +396,12 @@ bool QueriedList::find_memory_block(std::uint64_t address, MemoryBlock& block) {
 bool QueriedList::read_process(int pid, ProcessMemory& memory, std::string& name) {
   auto view = view_of(OperatingSystem::kLinux);
   if (!view) return fail(std::move(view.error()));
-  const std::string folder = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid));
-  const std::string statm = folder + "/statm";
+  const std::string directory = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid));
+  const std::string statm = directory + "/statm";
   const auto refused = [&](Error& error) {
     // ESRCH: it ended while it was read.
     if (error.code == ErrorCode::kNotPresent || error.system_errno == ESRCH) {
-      return fail(not_present(folder, "there is no such process, or it is hidden from you"));
+      return fail(not_present(directory, "there is no such process, or it is hidden from you"));
     }
     return fail(std::move(error));
   };
@@ -332,7 +409,7 @@ bool QueriedList::read_process(int pid, ProcessMemory& memory, std::string& name
   if (auto result = (*view)->read_file(statm, bytes); !result) return refused(result.error());
   const auto parsed = parse_statm(bytes.view(), (*view)->page_size());
   if (!parsed) return fail(data_error(statm, 0, "expected six numbers of pages"));
-  if (auto result = (*view)->read_file(folder + "/comm", bytes); !result) return refused(result.error());
+  if (auto result = (*view)->read_file(directory + "/comm", bytes); !result) return refused(result.error());
   memory = *parsed;
   name = bytes.view().substr(0, bytes.view().ends_with('\n') ? bytes.size() - 1 : bytes.size());
   return true;

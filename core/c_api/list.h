@@ -8,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/c_api/kernel_recording.h"
+#include "core/capture/replay_view.h"
 #include "core/collect/memory_blocks.h"
+#include "core/include/memstat.h"
 #include "core/kernel/kernel_view.h"
 #include "core/model/memory_type_list.h"
 #include "core/parse/statm.h"
@@ -33,6 +36,11 @@ class QueriedList {
   /// The last failure as one line, "" before any.
   [[nodiscard]] const char* message() const { return message_.c_str(); }
 
+  /// What of the capture or dump in use is damaged, a line each; "" when nothing is.
+  [[nodiscard]] const char* notes() const {
+    return (set_.view != nullptr || ignores_environment_ ? set_ : environment_).notes.c_str();
+  }
+
   void set_folding(bool folding) { is_folding_ = folding; }
   /// nullptr: MEMSTAT_CAPTURE or the kernel; "" and "live": the kernel, whatever MEMSTAT_CAPTURE says.
   bool set_capture(const char* reference);
@@ -43,12 +51,30 @@ class QueriedList {
   /// Every source of Linux, or those of one allocator; reads on after a failure, the first of which is reported.
   bool query_linux(Allocator allocator = Allocator::kUnknown);
   bool query_source(std::string_view name);
+  /// Every source of the kernel that is read, whichever it is; otherwise as query_linux.
+  bool query_kernel();
+  /// Which kernel is read; kOther when the capture that is named cannot be opened.
+  OperatingSystem kernel();
   /// Copies one sysctl of a FreeBSD kernel to `to`, which has room for `size` bytes; `size` becomes what it has.
   bool read_sysctl(std::string_view name, char* to, std::size_t& size);
   /// Where a physical address of a Linux kernel lies.
   bool find_memory_block(std::uint64_t address, MemoryBlock& block);
   /// The memory and the name of a process of a Linux kernel; 0 is this one.
   bool read_process(int pid, ProcessMemory& memory, std::string& name);
+  /// The kernel that queries read, and when.
+  bool read_kernel(memstat_kernel& kernel);
+  /// What the kernel's memory is used for as a whole.
+  bool read_memory(memstat_memory& memory);
+
+  /// The capture that is read; nullptr when it is a kernel, or when the capture cannot be opened.
+  ReplayKernelView* capture();
+  bool select_poll(std::size_t number);
+
+  // Recording of this machine's kernel, see memstat.h.
+  bool begin_recording(const std::string& output, std::uint64_t max_bytes);
+  bool record_poll(std::string_view label);
+  bool end_recording();
+
   /// Records a failure that did not come from a source.
   bool fail(ErrorCode code, std::string_view detail) noexcept;
 
@@ -57,6 +83,8 @@ class QueriedList {
   struct Opened {
     std::string reference;  // of the capture
     std::shared_ptr<KernelView> view;
+    ReplayKernelView* capture = nullptr;  // the view, when it is a capture
+    std::string notes = {};               // what of it is damaged, a line each
   };
   /// A source with its buffers, and the view that it was opened for.
   struct Entry {
@@ -65,10 +93,15 @@ class QueriedList {
   };
 
   bool fail(Error error) noexcept;
-  static Result<std::shared_ptr<KernelView>> open_named_view(const std::string& reference);
+  static Result<Opened> open_named_view(const std::string& reference);
+  Result<Opened> named_view();
+  Result<std::shared_ptr<KernelView>> live_view();
+  bool query_system(OperatingSystem os, Allocator allocator);
   Result<std::shared_ptr<KernelView>> view_of(OperatingSystem os);
+  Result<std::shared_ptr<KernelView>> view_of_any();
   Entry& entry_of(const SourceDescriptor& source);
-  bool query_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&));
+  Result<void> refresh_stream(const SourceDescriptor& source, Result<void> (*check)(KernelView&));
+  Result<void> refresh_source(const SourceDescriptor& source, const std::shared_ptr<KernelView>& view);
   static Result<void> read_entry(Entry& entry, const std::shared_ptr<KernelView>& view);
   Result<void> refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view);
 
@@ -79,6 +112,7 @@ class QueriedList {
   Opened set_;          // by set_capture
   Opened environment_;  // by MEMSTAT_CAPTURE
   std::shared_ptr<KernelView> live_;
+  std::unique_ptr<KernelRecording> recording_;
   ErrorCode error_ = ErrorCode::kUndefined;
   std::string message_;
   bool is_folding_ = false;
@@ -87,10 +121,10 @@ class QueriedList {
 
 /// The sizes of malloc(9)'s size classes, as the last malloc query of this process learned them. Thread safety: safe.
 namespace malloc_sizes {
-inline constexpr std::size_t kMost = 32;
+inline constexpr std::size_t kMax = 32;
 /// How many, the closing 0 included; 0 before any query.
 std::size_t count();
-/// Bytes of class `index`, which is below kMost; 0 beyond the last.
+/// Bytes of class `index`, which is below kMax; 0 beyond the last.
 std::uint64_t size(std::size_t index);
 }  // namespace malloc_sizes
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memstat.h on top of the model: translates calls, and lets no exception out.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <limits>
 #include <new>
@@ -8,8 +9,10 @@
 
 #include "core/base/no_figure.h"
 #include "core/c_api/handle.h"
+#include "core/c_api/run_query.h"
 #include "core/c_api/systemtap_text.h"
 #include "core/include/memstat.h"
+#include "core/model/type_rules.h"
 #include "core/source.h"
 
 namespace {
@@ -20,6 +23,7 @@ using memstat::ErrorCode;
 using memstat::Field;
 using memstat::MemoryType;
 using memstat::NodeField;
+using memstat::run_query;
 
 static_assert(MEMSTAT_MAXCALLER == memstat::kCallerSlotCount);
 static_assert(
@@ -41,7 +45,14 @@ static_assert(MEMSTAT_FIGURE_SIZEMASK == 1U << static_cast<unsigned>(Field::kSiz
 static_assert(MEMSTAT_NODE_FIGURE_HELD_BYTES == 1U << static_cast<unsigned>(NodeField::kHeldBytes) &&
               MEMSTAT_NODE_FIGURE_COUNT == 1U << static_cast<unsigned>(NodeField::kCount) &&
               MEMSTAT_NODE_FIGURE_FREE == 1U << static_cast<unsigned>(NodeField::kFree) &&
-              MEMSTAT_NODE_FIGURE_SLOTS == 1U << static_cast<unsigned>(NodeField::kSlots));
+              MEMSTAT_NODE_FIGURE_SLOTS == 1U << static_cast<unsigned>(NodeField::kTotalObjects));
+static_assert(MEMSTAT_CPU_FIGURE_NUMALLOCS == 1U << static_cast<unsigned>(CpuField::kNumAllocs) &&
+              MEMSTAT_CPU_FIGURE_NUMFREES == 1U << static_cast<unsigned>(CpuField::kNumFrees) &&
+              MEMSTAT_CPU_FIGURE_MEMALLOCED == 1U << static_cast<unsigned>(CpuField::kMemAlloced) &&
+              MEMSTAT_CPU_FIGURE_MEMFREED == 1U << static_cast<unsigned>(CpuField::kMemFreed) &&
+              MEMSTAT_CPU_FIGURE_FREE == 1U << static_cast<unsigned>(CpuField::kFree) &&
+              MEMSTAT_CPU_FIGURE_SIZEMASK == 1U << static_cast<unsigned>(CpuField::kSizeMask) &&
+              memstat::kCpuFieldCount == 6);
 static_assert(memstat::kNodeFieldCount == 4, "memstat.h has every figure of a node");
 
 // A `struct memory_type` is never defined: pointers to one are pointers to the model's types.
@@ -82,26 +93,8 @@ void store(memory_type* type, Set set) noexcept {
   }
 }
 
-/// Runs a query: 0 or -1.
-template <typename Query>
-int run(memory_type_list* list, Query query) noexcept {
-  if (list == nullptr) {
-    errno = EINVAL;
-    return -1;
-  }
-  try {
-    return query(*list) ? 0 : -1;
-  } catch (const std::bad_alloc&) {
-    list->fail(ErrorCode::kNoMemory, {});
-    return -1;
-  } catch (...) {
-    list->fail(ErrorCode::kIo, "an unexpected exception");
-    return -1;
-  }
-}
-
 int fail_kvm(memory_type_list* list) {
-  return run(list, [](memory_type_list& self) {
+  return run_query(list, [](memory_type_list& self) {
     return self.fail(ErrorCode::kKvm, "this build does not read crash dumps or /dev/mem");
   });
 }
@@ -152,13 +145,13 @@ void memstat_mtl_free(memory_type_list* list) { delete list; }
 int memstat_mtl_geterror(memory_type_list* list) { return list == nullptr ? MEMSTAT_ERROR_UNDEFINED : list->error(); }
 
 int memstat_sysctl_all(memory_type_list* list, int) {
-  return run(list, [](memory_type_list& self) { return self.query_malloc() && self.query_uma(); });
+  return run_query(list, [](memory_type_list& self) { return self.query_malloc() && self.query_uma(); });
 }
 int memstat_sysctl_malloc(memory_type_list* list, int) {
-  return run(list, [](memory_type_list& self) { return self.query_malloc(); });
+  return run_query(list, [](memory_type_list& self) { return self.query_malloc(); });
 }
 int memstat_sysctl_uma(memory_type_list* list, int) {
-  return run(list, [](memory_type_list& self) { return self.query_uma(); });
+  return run_query(list, [](memory_type_list& self) { return self.query_uma(); });
 }
 
 int memstat_kvm_all(memory_type_list* list, void*) { return fail_kvm(list); }
@@ -167,10 +160,10 @@ int memstat_kvm_uma(memory_type_list* list, void*) { return fail_kvm(list); }
 
 size_t memstat_malloc_zone_get_count(void) { return memstat::malloc_sizes::count(); }
 size_t memstat_malloc_zone_get_size(size_t n) {
-  return n < memstat::malloc_sizes::kMost ? static_cast<size_t>(memstat::malloc_sizes::size(n)) : static_cast<size_t>(-1);
+  return n < memstat::malloc_sizes::kMax ? static_cast<size_t>(memstat::malloc_sizes::size(n)) : static_cast<size_t>(-1);
 }
 int memstat_malloc_zone_used(const memory_type* mtp, size_t n) {
-  return n < memstat::malloc_sizes::kMost && (figure(mtp, Field::kSizeMask) >> n & 1U) != 0 ? 1 : 0;
+  return n < memstat::malloc_sizes::kMax && (figure(mtp, Field::kSizeMask) >> n & 1U) != 0 ? 1 : 0;
 }
 
 const char* memstat_get_name(const memory_type* mtp) { return mtp == nullptr ? "" : type_of(mtp).name().c_str(); }
@@ -245,22 +238,23 @@ void memstat_set_percpu_caller_uint64(memory_type* mtp, int cpu, int index, uint
 // ---- additions -----------------------------------------------------------------------------------------------------------
 
 int memstat_mtl_set_capture(memory_type_list* list, const char* reference) {
-  return run(list, [&](memory_type_list& self) { return self.set_capture(reference); });
+  return run_query(list, [&](memory_type_list& self) { return self.set_capture(reference); });
 }
 void memstat_mtl_set_folding(memory_type_list* list, int folding) {
   if (list != nullptr) list->set_folding(folding != 0);
 }
 size_t memstat_mtl_get_count(const memory_type_list* list) { return list == nullptr ? 0 : list->types().size(); }
 const char* memstat_mtl_get_message(const memory_type_list* list) { return list == nullptr ? "" : list->message(); }
+const char* memstat_mtl_get_notes(const memory_type_list* list) { return list == nullptr ? "" : list->notes(); }
 
 int memstat_linux_all(memory_type_list* list, int) {
-  return run(list, [](memory_type_list& self) { return self.query_linux(); });
+  return run_query(list, [](memory_type_list& self) { return self.query_linux(); });
 }
 int memstat_linux_slab(memory_type_list* list, int) {
-  return run(list, [](memory_type_list& self) { return self.query_linux(Allocator::kSlab); });
+  return run_query(list, [](memory_type_list& self) { return self.query_linux(Allocator::kSlab); });
 }
 int memstat_linux_vmalloc(memory_type_list* list, int) {
-  return run(list, [](memory_type_list& self) { return self.query_linux(Allocator::kVmalloc); });
+  return run_query(list, [](memory_type_list& self) { return self.query_linux(Allocator::kVmalloc); });
 }
 
 size_t memstat_source_get_count(void) { return memstat::all_sources().size(); }
@@ -268,11 +262,11 @@ const char* memstat_source_get_name(size_t n) {
   return n < memstat::all_sources().size() ? memstat::all_sources()[n]->name.data() : nullptr;  // of a string literal
 }
 int memstat_source_query(memory_type_list* list, const char* name, int) {
-  return run(list, [&](memory_type_list& self) { return self.query_source(name == nullptr ? "" : name); });
+  return run_query(list, [&](memory_type_list& self) { return self.query_source(name == nullptr ? "" : name); });
 }
 
 int memstat_sysctl_get(memory_type_list* list, const char* name, void* buffer, size_t* size) {
-  return run(list, [&](memory_type_list& self) {
+  return run_query(list, [&](memory_type_list& self) {
     if (name == nullptr || size == nullptr || (buffer == nullptr && *size != 0)) {
       return self.fail(ErrorCode::kData, "memstat_sysctl_get needs a name, a buffer and its size");
     }
@@ -284,9 +278,25 @@ int memstat_get_cpu_count(const memory_type* mtp) { return mtp == nullptr ? 0 : 
 int memstat_get_ordinal(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).ordinal()); }
 int memstat_get_duplicates(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).duplicates()); }
 int memstat_is_present(const memory_type* mtp) { return mtp != nullptr && type_of(mtp).is_present() ? 1 : 0; }
+
+int memstat_fails_routinely(const memory_type* mtp) {
+  return mtp != nullptr && memstat::fails_routinely(type_of(mtp).allocator(), type_of(mtp).name()) ? 1 : 0;
+}
+int memstat_is_container(const memory_type* mtp) {
+  return mtp != nullptr && memstat::is_container(type_of(mtp).allocator(), type_of(mtp).name()) ? 1 : 0;
+}
 const char* memstat_get_detail(const memory_type* mtp) { return mtp == nullptr ? "" : type_of(mtp).detail().c_str(); }
 uint64_t memstat_get_held_bytes(const memory_type* mtp) { return figure(mtp, Field::kHeldBytes); }
 uint32_t memstat_get_figures(const memory_type* mtp) { return mtp == nullptr ? 0 : type_of(mtp).fields().bits(); }
+
+uint32_t memstat_get_cpu_figures(const memory_type* mtp) {
+  return mtp == nullptr ? 0 : static_cast<uint32_t>(type_of(mtp).cpu_fields().bits());
+}
+uint64_t memstat_get_cpu_figure(const memory_type* mtp, int cpu, uint32_t figure) {
+  if (!std::has_single_bit(figure & memstat_get_cpu_figures(mtp)) || !std::has_single_bit(figure) || cpu < 0) return 0;
+  const std::uint64_t value = type_of(mtp).cpu_figure(static_cast<CpuField>(std::countr_zero(figure)), cpu_of(cpu));
+  return value == memstat::kNoFigure ? 0 : value;
+}
 
 int memstat_get_node_count(const memory_type* mtp) { return mtp == nullptr ? 0 : int_of(type_of(mtp).node_count()); }
 uint32_t memstat_get_node_figures(const memory_type* mtp) { return mtp == nullptr ? 0 : type_of(mtp).node_fields().bits(); }
@@ -295,10 +305,26 @@ uint64_t memstat_get_pernode_held_bytes(const memory_type* mtp, int node) {
 }
 uint64_t memstat_get_pernode_count(const memory_type* mtp, int node) { return node_figure(mtp, NodeField::kCount, node); }
 uint64_t memstat_get_pernode_free(const memory_type* mtp, int node) { return node_figure(mtp, NodeField::kFree, node); }
-uint64_t memstat_get_pernode_slots(const memory_type* mtp, int node) { return node_figure(mtp, NodeField::kSlots, node); }
+uint64_t memstat_get_pernode_slots(const memory_type* mtp, int node) {
+  return node_figure(mtp, NodeField::kTotalObjects, node);
+}
+
+int memstat_get_kernel(memory_type_list* list, memstat_kernel* kernel) {
+  return run_query(list, [&](memory_type_list& self) {
+    if (kernel == nullptr) return self.fail(ErrorCode::kData, "memstat_get_kernel needs room for a kernel");
+    return self.read_kernel(*kernel);
+  });
+}
+
+int memstat_get_memory(memory_type_list* list, memstat_memory* memory) {
+  return run_query(list, [&](memory_type_list& self) {
+    if (memory == nullptr) return self.fail(ErrorCode::kData, "memstat_get_memory needs room for the memory");
+    return self.read_memory(*memory);
+  });
+}
 
 int memstat_find_memory_block(memory_type_list* list, uint64_t address, memstat_memory_block* block) {
-  return run(list, [&](memory_type_list& self) {
+  return run_query(list, [&](memory_type_list& self) {
     if (block == nullptr) return self.fail(ErrorCode::kData, "memstat_find_memory_block needs room for a block");
     memstat::MemoryBlock found;
     if (!self.find_memory_block(address, found)) return false;
@@ -312,7 +338,7 @@ int memstat_find_memory_block(memory_type_list* list, uint64_t address, memstat_
 }
 
 int memstat_get_process(memory_type_list* list, int pid, memstat_process* process) {
-  return run(list, [&](memory_type_list& self) {
+  return run_query(list, [&](memory_type_list& self) {
     if (process == nullptr) return self.fail(ErrorCode::kData, "memstat_get_process needs room for a process");
     if (pid < 0) return self.fail(ErrorCode::kNotPresent, "no process has a number below 0");
     memstat::ProcessMemory memory;

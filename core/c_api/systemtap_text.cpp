@@ -42,14 +42,14 @@ ShortText<16> short_amount(std::uint64_t bytes, std::string_view units) {
 
 /// Exact where four digits and a unit do, else short.
 ShortText<16> exact_amount(std::uint64_t bytes) {
-  constexpr std::uint64_t kMost = 9999;
+  constexpr std::uint64_t kMax = 9999;
   std::uint64_t amount = bytes;
   std::size_t unit = 0;  // how many of the units
   while (unit < kSmallUnits.size() && amount >= kStep && amount % kStep == 0) {
     amount /= kStep;
     ++unit;
   }
-  if (amount > kMost) return short_amount(bytes, kSmallUnits);
+  if (amount > kMax) return short_amount(bytes, kSmallUnits);
   ShortText<16> text;
   append_number(text, amount);
   if (unit > 0) text.append(kSmallUnits.substr(unit - 1, 1));

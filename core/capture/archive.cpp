@@ -51,7 +51,7 @@ std::optional<std::string_view> below_top(std::string_view path) {
 
 /// Whether a path relative to the capture is one that a replay may look at.
 bool is_part_of_capture(std::string_view path) {
-  return path == "manifest.yaml" || is_poll_folder(path.substr(0, path.find('/')));
+  return path == "manifest.yaml" || is_poll_directory(path.substr(0, path.find('/')));
 }
 
 /// A link may only stand in a poll's `fs`, and stay there.
@@ -148,7 +148,7 @@ class MemberReader {
       member.kind = FileKind::kLink;
       member.bytes = target;
     } else if (type == AE_IFDIR) {
-      member.kind = FileKind::kFolder;
+      member.kind = FileKind::kDirectory;
     } else if (type == AE_IFREG) {
       if (auto read = read_content(entry, matters && wants(path), member); !read) return read;
     } else if (matters) {
@@ -161,8 +161,9 @@ class MemberReader {
   Result<void> count(std::uint64_t bytes, const Member& member) {
     if (bytes > limits_.total_bytes - total_) {
       return member_error(member.path, "exceeds the " + std::to_string(limits_.total_bytes) +
-                                           " bytes that a capture may have when unpacked; if you trust this archive, raise "
-                                           "the bound in the environment: MEMSTAT_CAPTURE_MAX=4GiB");
+                                           " bytes that a capture may have when unpacked; "
+                                           "if you trust this archive, "
+                                           "raise the bound in the environment: MEMSTAT_CAPTURE_MAX=4GiB");
     }
     total_ += bytes;
     return {};
@@ -220,7 +221,7 @@ bool is_in_index(std::string_view path) {
 /// Adds a member to files, by its path in the capture.
 Result<void> add_member(MemoryFiles& files, const std::string& archive, std::string_view path, const Member& member,
                         std::string bytes) {
-  if (member.kind == FileKind::kFolder) return files.add_folder(path);
+  if (member.kind == FileKind::kDirectory) return files.add_directory(path);
   if (member.kind == FileKind::kFile) return files.add_file(path, std::move(bytes));
   if (is_good_link(path, member.bytes)) return files.add_link(path, member.bytes);
   return refused(archive + "/" + member.path,
@@ -261,7 +262,7 @@ class Candidate {
     polls_.find(poll)->second.last = ordinal;
     if (auto added = add_member(*seen_, archive_, path, member, {}); !added) return added;
     if (is_in_index(path)) return add_member(*index_, archive_, path, member, member.bytes);
-    return index_->add_folder(poll);
+    return index_->add_directory(poll);
   }
 
   std::string archive_;
@@ -429,7 +430,7 @@ class ArchiveFiles final : public CaptureFiles {
 
 }  // namespace
 
-Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits) {
+Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // a pipe must not hang us
   struct stat status {};
   if (!fd) {
@@ -443,13 +444,13 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
                      : "cannot open the capture");
   }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
-  if (S_ISDIR(status.st_mode)) return open_capture_folder(path);
+  if (S_ISDIR(status.st_mode)) return open_capture_directory(path);
   if (!S_ISREG(status.st_mode)) return refused(path, "is neither a directory nor a file");
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
   try {
     auto files = ArchiveFiles::open(path, std::move(fd), limits);
     if (!files) return files.error();
-    return CapturedKernelView::open(*std::move(files));
+    return ReplayKernelView::open(*std::move(files));
   } catch (const std::bad_alloc&) {
     return no_memory_error(path, "no memory to unpack the archive");
   }

@@ -28,8 +28,8 @@ struct ArchiveLimits {
 /// its root or in its one top directory. Refused with kData: members that are absolute, have empty or ".." parts, stand
 /// twice, apart from the rest of their poll, are neither file, directory nor symbolic link, are sparse, or go beyond the
 /// limits; links that leave their poll's `fs`; archives that are cut short. Other errors: system_error; kNotPresent when
-/// this build has no libarchive; those of CapturedKernelView::open.
-Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits = {});
+/// this build has no libarchive; those of ReplayKernelView::open.
+Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits = {});
 
 /// Packs a capture into `fd`, an empty file open for writing; the name `archive_path`, which ends in ".tar" or ".tar.zst",
 /// says how, and gives the one top directory its name. Unfinished polls (NNNNNN.tmp) stay out. On the disk when it returns.
@@ -39,8 +39,8 @@ Result<std::unique_ptr<CapturedKernelView>> open_capture(const std::string& path
 Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd,
                           const std::function<bool()>& must_stop = {});
 
-/// Packs the capture in `folder` as `archive_path`: mode 0600, whole or absent (written beside its place and renamed).
+/// Packs the capture in `directory` as `archive_path`: mode 0600, whole or absent (written beside its place and renamed).
 /// Errors: as above.
-Result<void> pack_capture(const std::string& folder, const std::string& archive_path);
+Result<void> pack_capture(const std::string& directory, const std::string& archive_path);
 
 }  // namespace memstat

@@ -18,17 +18,17 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // kernel paths are not deeper; a directory that is, was not written by us
 
-OpenDirectory open_folder(int parent, const char* name) {
+OpenDirectory open_subdirectory(int parent, const char* name) {
   UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return nullptr;
   return open_directory(fd);
 }
 
 /// The next name but "." and ".."; nullptr at the end (errno 0) or on an error.
-const char* next_name(DIR* folder) {
+const char* next_name(DIR* directory) {
   while (true) {
     errno = 0;
-    const dirent* entry = ::readdir(folder);
+    const dirent* entry = ::readdir(directory);
     if (entry == nullptr) return nullptr;
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") return entry->d_name;
@@ -41,13 +41,13 @@ int remove_tree_at(int parent, const char* name, int depth) {
   if (errno != EISDIR && errno != EPERM) return errno;  // POSIX says EPERM, Linux EISDIR for a directory
   const int failure = errno;
   if (depth > kMaxDepth) return ELOOP;
-  const OpenDirectory folder = open_folder(parent, name);
-  if (!folder) return errno == ENOTDIR ? failure : errno;
+  const OpenDirectory directory = open_subdirectory(parent, name);
+  if (!directory) return errno == ENOTDIR ? failure : errno;
   std::vector<std::string> names;  // removing while reading a directory may skip entries
-  while (const char* entry = next_name(folder.get())) names.emplace_back(entry);
+  while (const char* entry = next_name(directory.get())) names.emplace_back(entry);
   if (errno != 0) return errno;
   for (const std::string& entry : names) {
-    if (const int inner = remove_tree_at(::dirfd(folder.get()), entry.c_str(), depth + 1); inner != 0) return inner;
+    if (const int inner = remove_tree_at(::dirfd(directory.get()), entry.c_str(), depth + 1); inner != 0) return inner;
   }
   return ::unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 0 : errno;
 }
@@ -61,84 +61,85 @@ int measure_at(int parent, const char* name, int depth, std::uint64_t& bytes) {
   }
   bytes += disk_bytes(0);
   if (depth > kMaxDepth) return ELOOP;
-  const OpenDirectory folder = open_folder(parent, name);
-  if (!folder) return errno;
-  while (const char* entry = next_name(folder.get())) {
-    if (const int failure = measure_at(::dirfd(folder.get()), entry, depth + 1, bytes); failure != 0) return failure;
+  const OpenDirectory directory = open_subdirectory(parent, name);
+  if (!directory) return errno;
+  while (const char* entry = next_name(directory.get())) {
+    if (const int failure = measure_at(::dirfd(directory.get()), entry, depth + 1, bytes); failure != 0) return failure;
   }
   return errno;
 }
 
 }  // namespace
 
-Error FolderWriter::error(std::string_view path, int system_errno, std::string_view detail) const {
+Error DirectoryWriter::error(std::string_view path, int system_errno, std::string_view detail) const {
   return system_error(path.empty() ? name_ : name_ + "/" + std::string(path), system_errno, detail);
 }
 
 namespace {
 
-Error refused(const std::string& folder, std::string_view why) { return system_error(folder, EACCES, why); }
+Error refused(const std::string& directory, std::string_view why) { return system_error(directory, EACCES, why); }
 
 /// A directory that was there before us.
-Result<void> check_ours(const std::string& folder, int fd, const FolderOwner& owner) {
+Result<void> check_ours(const std::string& directory, int fd, const DirectoryOwner& owner) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return system_error(folder, errno);
+  if (::fstat(fd, &status) != 0) return system_error(directory, errno);
   const uid_t wanted = owner.user >= 0 ? static_cast<uid_t>(owner.user) : ::geteuid();
   if (status.st_uid == wanted) return {};
-  return refused(folder,
+  return refused(directory,
                  "the directory exists and belongs to user " + std::to_string(status.st_uid) +
                      ", but it would be written as user " + std::to_string(wanted) +
                      "; memstatd does not take over a directory that it did not make: name a new one, or chown this one");
 }
 
 /// A directory that we have just made: still ours, and not one that was put in its place.
-Result<void> give_away(const std::string& folder, int fd, const FolderOwner& owner) {
+Result<void> give_away(const std::string& directory, int fd, const DirectoryOwner& owner) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return system_error(folder, errno);
-  if (status.st_uid != ::geteuid()) return refused(folder, "another directory took the place of the new one");
+  if (::fstat(fd, &status) != 0) return system_error(directory, errno);
+  if (status.st_uid != ::geteuid()) return refused(directory, "another directory took the place of the new one");
   if (owner.user < 0 && owner.group < 0) return {};
   if (::fchown(fd, static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0)
-    return system_error(folder, errno, "cannot give the new directory to the daemon's user");
+    return system_error(directory, errno, "cannot give the new directory to the daemon's user");
   return {};
 }
 
 }  // namespace
 
-Result<FolderWriter> FolderWriter::open(const std::string& folder, const FolderOwner& owner) {
-  std::string path = folder;  // a slash at the end would follow a symbolic link
+Result<DirectoryWriter> DirectoryWriter::open(const std::string& directory, const DirectoryOwner& owner) {
+  std::string path = directory;  // a slash at the end would follow a symbolic link
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const bool is_new = ::mkdir(path.c_str(), 0700) == 0;
-  if (!is_new && errno != EEXIST) return system_error(folder, errno, "cannot make the directory");
+  if (!is_new && errno != EEXIST) return system_error(directory, errno, "cannot make the directory");
   struct stat named {};
   if (!is_new && ::lstat(path.c_str(), &named) == 0 && !S_ISDIR(named.st_mode)) {
-    return system_error(folder, ENOTDIR,
+    return system_error(directory, ENOTDIR,
                         S_ISLNK(named.st_mode) ? "is a symbolic link; name the directory itself, or a new one"
                                                : "exists and is not a directory; name a new one");
   }
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) return system_error(folder, errno, "cannot open the directory");
-  const Result<void> usable = is_new ? give_away(folder, fd.get(), owner) : check_ours(folder, fd.get(), owner);
+  if (!fd) return system_error(directory, errno, "cannot open the directory");
+  const Result<void> usable = is_new ? give_away(directory, fd.get(), owner) : check_ours(directory, fd.get(), owner);
   if (!usable) return usable.error();
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     const bool taken = errno == EWOULDBLOCK;
-    return system_error(folder, errno, taken ? "another process writes into this directory; choose another one" : "");
+    return system_error(directory, errno, taken ? "another process writes into this directory; choose another one" : "");
   }
-  return FolderWriter(folder, std::move(fd));
+  return DirectoryWriter(directory, std::move(fd));
 }
 
-Result<void> FolderWriter::make_folders(std::string_view path) {
+Result<void> DirectoryWriter::make_directories(std::string_view path) {
   for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
     const std::string here(path.substr(0, end));
-    if (::mkdirat(folder_.get(), here.c_str(), 0700) != 0 && errno != EEXIST)
+    if (::mkdirat(directory_.get(), here.c_str(), 0700) != 0 && errno != EEXIST)
       return error(here, errno, "cannot make the directory");
     if (end == std::string_view::npos) return {};
   }
 }
 
-Result<void> FolderWriter::write_file(std::string_view path, std::string_view bytes, bool durable,
-                                      const FolderOwner& owner) {
+Result<void> DirectoryWriter::write_file(std::string_view path, std::string_view bytes, bool durable,
+                                         const DirectoryOwner& owner) {
   const std::string terminated(path);
-  const UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const UniqueFd fd(
+      ::openat(directory_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return error(path, errno, "cannot write the file");
   // By its descriptor: the owner of the directory may put something else under this name at any time.
   if ((owner.user >= 0 || owner.group >= 0) &&
@@ -155,52 +156,52 @@ Result<void> FolderWriter::write_file(std::string_view path, std::string_view by
   return {};
 }
 
-Result<void> FolderWriter::write_link(std::string_view path, const std::string& target) {
-  if (::symlinkat(target.c_str(), folder_.get(), std::string(path).c_str()) != 0)
+Result<void> DirectoryWriter::write_link(std::string_view path, const std::string& target) {
+  if (::symlinkat(target.c_str(), directory_.get(), std::string(path).c_str()) != 0)
     return error(path, errno, "cannot write the link");
   return {};
 }
 
-Result<void> FolderWriter::rename(std::string_view from, std::string_view to) {
-  if (::renameat(folder_.get(), std::string(from).c_str(), folder_.get(), std::string(to).c_str()) != 0) {
+Result<void> DirectoryWriter::rename(std::string_view from, std::string_view to) {
+  if (::renameat(directory_.get(), std::string(from).c_str(), directory_.get(), std::string(to).c_str()) != 0) {
     return error(to, errno, "cannot rename " + std::string(from));
   }
   return {};
 }
 
-Result<void> FolderWriter::list(std::vector<std::string>& names) const {
+Result<void> DirectoryWriter::list(std::vector<std::string>& names) const {
   names.clear();
-  const OpenDirectory folder = open_folder(folder_.get(), ".");
-  if (!folder) return error("", errno);
-  while (const char* name = next_name(folder.get())) names.emplace_back(name);
+  const OpenDirectory directory = open_subdirectory(directory_.get(), ".");
+  if (!directory) return error("", errno);
+  while (const char* name = next_name(directory.get())) names.emplace_back(name);
   if (errno != 0) return error("", errno);
   return {};
 }
 
-Result<void> FolderWriter::remove_tree(std::string_view path) {
-  if (const int failure = remove_tree_at(folder_.get(), std::string(path).c_str(), 0); failure != 0) {
+Result<void> DirectoryWriter::remove_tree(std::string_view path) {
+  if (const int failure = remove_tree_at(directory_.get(), std::string(path).c_str(), 0); failure != 0) {
     return error(path, failure, "cannot remove it");
   }
   return {};
 }
 
-Result<std::uint64_t> FolderWriter::measure(std::string_view path) const {
+Result<std::uint64_t> DirectoryWriter::measure(std::string_view path) const {
   std::uint64_t bytes = 0;
-  if (const int failure = measure_at(folder_.get(), std::string(path).c_str(), 0, bytes); failure != 0) {
+  if (const int failure = measure_at(directory_.get(), std::string(path).c_str(), 0, bytes); failure != 0) {
     return error(path, failure, "cannot read its size");
   }
   return bytes;
 }
 
-Result<void> FolderWriter::sync_folder(std::string_view path) {
+Result<void> DirectoryWriter::sync_directory(std::string_view path) {
   const std::string terminated(path.empty() ? "." : path);
-  const UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd fd(::openat(directory_.get(), terminated.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) return error(path, errno, "cannot sync the directory to the disk");
   return {};
 }
 
-Result<UniqueFd> FolderWriter::reopen() const {
-  UniqueFd fd(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Result<UniqueFd> DirectoryWriter::reopen() const {
+  UniqueFd fd(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return error("", errno);
   return fd;
 }

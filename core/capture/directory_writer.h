@@ -15,7 +15,7 @@ namespace memstat {
 
 /// The owner of what is written: the account that we become before more is written. -1: as we are now.
 /// Thread safety: a plain value.
-struct FolderOwner {
+struct DirectoryOwner {
   std::int64_t user = -1;
   std::int64_t group = -1;
 };
@@ -23,18 +23,18 @@ struct FolderOwner {
 /// All paths are relative and safe (is_safe_relative_path). Files are mode 0600, directories 0700, whatever the umask allows
 /// less. Nothing existing is followed or overwritten: a file that is there is an error. Errors: system_error with the whole
 /// path. Thread safety: none; one thread at a time.
-class FolderWriter {
+class DirectoryWriter {
  public:
-  /// Opens `folder`, making its last part when it is not there, and locks it: kIo when another process writes into it.
+  /// Opens `directory`, making its last part when it is not there, and locks it: kIo when another process writes into it.
   /// One that we make is given to `owner`. One that exists must be a directory (not a symbolic link to one) that belongs to
   /// `owner` already, for what we did not make is never given away: kPermission.
-  static Result<FolderWriter> open(const std::string& folder, const FolderOwner& owner = {});
+  static Result<DirectoryWriter> open(const std::string& directory, const DirectoryOwner& owner = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Makes the directory and those above it.
-  Result<void> make_folders(std::string_view path);
+  Result<void> make_directories(std::string_view path);
   /// `durable`: waits until the bytes are on the disk. `owner`: whose the file is from its first byte on.
-  Result<void> write_file(std::string_view path, std::string_view bytes, bool durable, const FolderOwner& owner = {});
+  Result<void> write_file(std::string_view path, std::string_view bytes, bool durable, const DirectoryOwner& owner = {});
   Result<void> write_link(std::string_view path, const std::string& target);
   /// Replaces what is at `to`, if that is a file.
   Result<void> rename(std::string_view from, std::string_view to);
@@ -45,16 +45,16 @@ class FolderWriter {
   /// Bytes on the disk that the tree takes, counted as disk_bytes does; 0 when it is not there.
   Result<std::uint64_t> measure(std::string_view path) const;
   /// Waits until the directory's entries are on the disk; "" is the directory itself.
-  Result<void> sync_folder(std::string_view path);
+  Result<void> sync_directory(std::string_view path);
   /// A descriptor of the directory, for reading what is in it.
   [[nodiscard]] Result<UniqueFd> reopen() const;
 
  private:
-  FolderWriter(std::string name, UniqueFd folder) : name_(std::move(name)), folder_(std::move(folder)) {}
+  DirectoryWriter(std::string name, UniqueFd directory) : name_(std::move(name)), directory_(std::move(directory)) {}
   [[nodiscard]] Error error(std::string_view path, int system_errno, std::string_view detail = {}) const;
 
   std::string name_;
-  UniqueFd folder_;
+  UniqueFd directory_;
 };
 
 /// What a file of N bytes takes on the disk, about: whole blocks of 4 KiB, at least one.

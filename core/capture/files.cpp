@@ -19,23 +19,23 @@
 namespace memstat {
 namespace {
 
-class FolderFiles final : public CaptureFiles {
+class DirectoryFiles final : public CaptureFiles {
  public:
-  FolderFiles(std::string name, UniqueFd folder) : name_(std::move(name)), folder_(std::move(folder)) {}
+  DirectoryFiles(std::string name, UniqueFd directory) : name_(std::move(name)), directory_(std::move(directory)) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
 
   Result<FileKind> kind(std::string_view path) const override {
-    if (path.empty()) return FileKind::kFolder;
+    if (path.empty()) return FileKind::kDirectory;
     FixedPath terminated;
     if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
     struct stat status {};
-    if (::fstatat(folder_.get(), terminated.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(directory_.get(), terminated.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT || errno == ENOTDIR) return FileKind::kAbsent;
       return system_error(full_name(path), errno);
     }
     if (S_ISREG(status.st_mode)) return FileKind::kFile;
-    if (S_ISDIR(status.st_mode)) return FileKind::kFolder;
+    if (S_ISDIR(status.st_mode)) return FileKind::kDirectory;
     return S_ISLNK(status.st_mode) ? FileKind::kLink : FileKind::kOther;
   }
 
@@ -62,7 +62,7 @@ class FolderFiles final : public CaptureFiles {
     FixedPath terminated;
     if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
     std::array<char, FixedPath::kCapacity> target;
-    const ssize_t length = ::readlinkat(folder_.get(), terminated.c_str(), target.data(), target.size());
+    const ssize_t length = ::readlinkat(directory_.get(), terminated.c_str(), target.data(), target.size());
     if (length < 0) return system_error(full_name(path), errno);
     return std::string(target.data(), static_cast<std::size_t>(length));
   }
@@ -89,13 +89,13 @@ class FolderFiles final : public CaptureFiles {
   Result<UniqueFd> open(std::string_view path, int more_flags) const {
     FixedPath terminated;
     if (!terminated.assign(path)) return system_error(full_name(path.substr(0, 200)), ENAMETOOLONG);
-    UniqueFd fd(::openat(folder_.get(), terminated.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | more_flags));
+    UniqueFd fd(::openat(directory_.get(), terminated.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | more_flags));
     if (!fd) return system_error(full_name(path), errno);
     return fd;
   }
 
   std::string name_;
-  UniqueFd folder_;
+  UniqueFd directory_;
 };
 
 }  // namespace
@@ -104,14 +104,14 @@ std::string CaptureFiles::full_name(std::string_view path) const {
   return path.empty() ? name() : name() + "/" + std::string(path);
 }
 
-Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder) {
-  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return system_error(folder, errno, "cannot open the capture's directory");
-  return open_folder_files(folder, std::move(fd));
+Result<std::unique_ptr<CaptureFiles>> open_directory_files(const std::string& directory) {
+  UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return system_error(directory, errno, "cannot open the capture's directory");
+  return open_directory_files(directory, std::move(fd));
 }
 
-std::unique_ptr<CaptureFiles> open_folder_files(std::string name, UniqueFd folder) {
-  return std::make_unique<FolderFiles>(std::move(name), std::move(folder));
+std::unique_ptr<CaptureFiles> open_directory_files(std::string name, UniqueFd directory) {
+  return std::make_unique<DirectoryFiles>(std::move(name), std::move(directory));
 }
 
 MemoryFiles::MemoryFiles(std::string name) : name_(std::move(name)) { nodes_.emplace("", Node{}); }
@@ -122,7 +122,7 @@ Result<void> MemoryFiles::add_file(std::string_view path, std::string bytes) {
 Result<void> MemoryFiles::add_link(std::string_view path, std::string target) {
   return add(path, FileKind::kLink, std::move(target));
 }
-Result<void> MemoryFiles::add_folder(std::string_view path) { return add(path, FileKind::kFolder, {}); }
+Result<void> MemoryFiles::add_directory(std::string_view path) { return add(path, FileKind::kDirectory, {}); }
 
 Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string bytes) {
   const auto refuse = [&](std::string_view what) {
@@ -137,8 +137,8 @@ Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string 
     const std::string_view here = path.substr(0, end);
     const bool is_last = end == std::string_view::npos;
     auto found = nodes_.find(here);
-    if (found != nodes_.end() && (is_last ? kind != FileKind::kFolder : false)) return refuse("appears twice");
-    if (found != nodes_.end() && found->second.kind != FileKind::kFolder)
+    if (found != nodes_.end() && (is_last ? kind != FileKind::kDirectory : false)) return refuse("appears twice");
+    if (found != nodes_.end() && found->second.kind != FileKind::kDirectory)
       return refuse("has a parent that is not a directory");
     if (found == nodes_.end()) {
       found = nodes_.emplace(std::string(here), Node{}).first;
@@ -166,7 +166,8 @@ Result<FileKind> MemoryFiles::kind(std::string_view path) const {
 Result<void> MemoryFiles::read(std::string_view path, Buffer& out) const {
   const Node* node = find(path);
   if (node == nullptr) return system_error(full_name(path), ENOENT);
-  if (node->kind != FileKind::kFile) return system_error(full_name(path), node->kind == FileKind::kFolder ? EISDIR : ELOOP);
+  if (node->kind != FileKind::kFile)
+    return system_error(full_name(path), node->kind == FileKind::kDirectory ? EISDIR : ELOOP);
   out.assign(node->bytes);
   return {};
 }
@@ -182,7 +183,7 @@ Result<void> MemoryFiles::list(std::string_view path, std::vector<std::string>& 
   names.clear();
   const Node* node = find(path);
   if (node == nullptr) return system_error(full_name(path), ENOENT);
-  if (node->kind != FileKind::kFolder) return system_error(full_name(path), ENOTDIR);
+  if (node->kind != FileKind::kDirectory) return system_error(full_name(path), ENOTDIR);
   names = node->children;
   std::sort(names.begin(), names.end());
   return {};
@@ -215,10 +216,9 @@ Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::u
       Buffer bytes;
       if (auto result = from.read(path, bytes); !result) return result;
       if (bytes.size() > bytes_left) {
-        return data_error(
-            from.full_name(path), 0,
-            "the capture is too large to hold in memory; raise the bound with --replay-max, or replay it as a user who may "
-            "read it");
+        return data_error(from.full_name(path), 0,
+                          "the capture is too large to hold in memory; "
+                          "raise the bound with --replay-max, or replay it as a user who may read it");
       }
       bytes_left -= bytes.size();
       return to.add_file(path, std::string(bytes.view()));
@@ -227,11 +227,11 @@ Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::u
       auto target = from.read_link(path);
       return target ? to.add_link(path, *std::move(target)) : Result<void>(target.error());
     }
-    case FileKind::kFolder: {
+    case FileKind::kDirectory: {
       std::vector<std::string> names;
       if (auto result = from.list(path, names); !result) return result;
       if (!path.empty()) {
-        if (auto result = to.add_folder(path); !result) return result;
+        if (auto result = to.add_directory(path); !result) return result;
       }
       for (const std::string& name : names) {
         if (auto result = copy_tree(from, path.empty() ? name : path + "/" + name, bytes_left, to); !result) return result;

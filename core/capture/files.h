@@ -16,7 +16,7 @@
 namespace memstat {
 
 /// What stands at a path of a capture. Links are seen, never followed: the reader of a capture follows them inside it.
-enum class FileKind : std::uint8_t { kAbsent, kFile, kFolder, kLink, kOther };
+enum class FileKind : std::uint8_t { kAbsent, kFile, kDirectory, kLink, kOther };
 
 /// The files of one capture by their path in it: "000000/fs/proc/stat"; "" is the capture itself. Paths must be safe
 /// (is_safe_relative_path). Lookups that succeed allocate nothing but what they return.
@@ -41,9 +41,9 @@ class CaptureFiles {
 };
 
 /// The files of a directory; held by a descriptor, read when asked for. Errors: system_error.
-Result<std::unique_ptr<CaptureFiles>> open_folder_files(const std::string& folder);
+Result<std::unique_ptr<CaptureFiles>> open_directory_files(const std::string& directory);
 /// The same of a directory that is open already; `name` is for people.
-std::unique_ptr<CaptureFiles> open_folder_files(std::string name, UniqueFd folder);
+std::unique_ptr<CaptureFiles> open_directory_files(std::string name, UniqueFd directory);
 
 /// Files held in memory. Filled by one thread, then handed over and only read.
 class MemoryFiles final : public CaptureFiles {
@@ -51,10 +51,10 @@ class MemoryFiles final : public CaptureFiles {
   explicit MemoryFiles(std::string name);
 
   /// Each adds the directories above it. Errors: kData for a path that is not safe, that is taken, or that leads through a
-  /// file or a link (an archive that does so is up to something). add_folder of a directory that is there does nothing.
+  /// file or a link (an archive that does so is up to something). add_directory of a directory that is there does nothing.
   Result<void> add_file(std::string_view path, std::string bytes);
   Result<void> add_link(std::string_view path, std::string target);
-  Result<void> add_folder(std::string_view path);
+  Result<void> add_directory(std::string_view path);
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   Result<FileKind> kind(std::string_view path) const override;
@@ -64,7 +64,7 @@ class MemoryFiles final : public CaptureFiles {
 
  private:
   struct Node {
-    FileKind kind = FileKind::kFolder;
+    FileKind kind = FileKind::kDirectory;
     std::string bytes;                  // a file's content, a link's target
     std::vector<std::string> children;  // a directory's names, in the order added
   };

@@ -24,12 +24,12 @@ Result<OpenedView> open_capture_view(const std::string& reference, const ViewOpt
   if (options.takes_poll) parsed = parse_capture_reference(reference);
   // An archive stays open and is read from there; the files of a directory are opened one by one.
   auto capture = options.load_now && is_directory(parsed.path)
-                     ? load_capture_folder(parsed.path, options.max_bytes)
+                     ? load_capture_directory(parsed.path, options.max_bytes)
                      : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes});
   if (!capture) return std::move(capture.error());
   if (auto selected = select_poll(**capture, parsed); !selected) return std::move(selected.error());
-  CapturedKernelView* const view = capture->get();
-  return OpenedView{.view = *std::move(capture), .capture = view};
+  ReplayKernelView* const view = capture->get();
+  return OpenedView{.view = *std::move(capture), .capture = view, .notes = {}};
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class ArchiveWriter {
       const auto kind = files_.kind(inner);
       if (!kind) return kind.error();
       Result<void> added;
-      if (*kind == FileKind::kFolder) {
+      if (*kind == FileKind::kDirectory) {
         if (depth > 64) return refused(files_.full_name(inner), "directories nested deeper than a kernel's");
         added = add_tree(inner, depth + 1);
       } else if (*kind == FileKind::kFile) {
@@ -173,8 +173,8 @@ Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_
 #endif
 }
 
-Result<void> pack_capture(const std::string& folder, const std::string& archive_path) {
-  const auto files = open_folder_files(folder);
+Result<void> pack_capture(const std::string& directory, const std::string& archive_path) {
+  const auto files = open_directory_files(directory);
   if (!files) return files.error();
   const std::string unfinished = archive_path + ".tmp";
   if (::unlink(unfinished.c_str()) != 0 && errno != ENOENT)

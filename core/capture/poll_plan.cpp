@@ -79,16 +79,16 @@ class Planner {
   }
 
   void add_listing(const PollRecord& record) {
-    const std::string folder = record.name == "/" ? "fs" : path_of(PollPlace::kFile, record.name);
-    if (folder.empty()) return;
+    const std::string directory = record.name == "/" ? "fs" : path_of(PollPlace::kFile, record.name);
+    if (directory.empty()) return;
     const auto add = [this](const std::string& path) {
-      if (plan_.files.count(path) == 0 && plan_.links.count(path) == 0) plan_.empty_folders.insert(path);
+      if (plan_.files.count(path) == 0 && plan_.links.count(path) == 0) plan_.empty_directories.insert(path);
     };
-    add(folder);
+    add(directory);
     std::string_view rest = record.bytes.view();
     std::string_view name;
     while (next_line(rest, name)) {
-      if (is_safe_component(name)) add(folder + "/" + std::string(name));
+      if (is_safe_component(name)) add(directory + "/" + std::string(name));
     }
   }
 
@@ -96,8 +96,8 @@ class Planner {
   // link goes where the link points to, or it would stand in the link's place.
   [[nodiscard]] std::string path_of(PollPlace place, std::string_view name) const {
     if (place != PollPlace::kFile) {
-      const std::string folder = place == PollPlace::kSysctl ? "sysctl/" : "source/";
-      return is_safe_component(name) ? folder + std::string(name) : std::string();
+      const std::string directory = place == PollPlace::kSysctl ? "sysctl/" : "source/";
+      return is_safe_component(name) ? directory + std::string(name) : std::string();
     }
     if (name.substr(0, 1) != "/" || !is_safe_relative_path(name.substr(1))) return {};
     constexpr int kMaxLinks = 40;
@@ -119,7 +119,7 @@ class Planner {
 
   [[nodiscard]] bool is_known(PollPlace place, const std::string& name) const {
     const std::string path = path_of(place, name);
-    return plan_.files.count(path) != 0 || plan_.empty_folders.count(path) != 0 || plan_.links.count("fs" + name) != 0;
+    return plan_.files.count(path) != 0 || plan_.empty_directories.count(path) != 0 || plan_.links.count("fs" + name) != 0;
   }
 
   [[nodiscard]] std::string errors(const std::vector<RecordedError>& standing_errors) const {
@@ -139,25 +139,25 @@ class Planner {
   }
 
   [[nodiscard]] std::uint64_t disk_use() const {
-    std::set<std::string> folders = plan_.empty_folders;
-    folders.insert("");  // the poll itself
-    const auto add_folders_above = [&folders](const std::string& path) {
+    std::set<std::string> directories = plan_.empty_directories;
+    directories.insert("");  // the poll itself
+    const auto add_directories_above = [&directories](const std::string& path) {
       for (std::size_t slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
-        if (!folders.insert(path.substr(0, slash)).second) break;
+        if (!directories.insert(path.substr(0, slash)).second) break;
       }
     };
     std::uint64_t bytes = disk_bytes(plan_.info.size());
     if (!plan_.errors.empty()) bytes += disk_bytes(plan_.errors.size());
     for (const auto& [path, content] : plan_.files) {
       bytes += disk_bytes(content.size());
-      add_folders_above(path);
+      add_directories_above(path);
     }
     for (const auto& [path, target] : plan_.links) {
       bytes += disk_bytes(target.size());
-      add_folders_above(path);
+      add_directories_above(path);
     }
-    for (const std::string& path : plan_.empty_folders) add_folders_above(path);
-    return bytes + folders.size() * disk_bytes(0);
+    for (const std::string& path : plan_.empty_directories) add_directories_above(path);
+    return bytes + directories.size() * disk_bytes(0);
   }
 
   std::span<PollRecord> records_;

@@ -30,10 +30,10 @@ struct PollRecord {
 struct PollPlan {
   std::map<std::string, std::string_view> files;
   std::map<std::string, std::string> links;
-  std::set<std::string> empty_folders;  ///< With nothing known of what is in them.
-  std::string errors;                   ///< errors.yaml; "": none.
-  std::string info;                     ///< poll.yaml
-  std::uint64_t bytes = 0;              ///< On the disk, all together; see disk_bytes.
+  std::set<std::string> empty_directories;  ///< With nothing known of what is in them.
+  std::string errors;                       ///< errors.yaml; "": none.
+  std::string info;                         ///< poll.yaml
+  std::uint64_t bytes = 0;                  ///< On the disk, all together; see disk_bytes.
 };
 
 /// Plans a poll. Later records win over earlier ones of the same name, content over errors. Zeroes the kernel addresses in

@@ -19,7 +19,7 @@
 namespace memstat {
 namespace {
 
-std::string folder_of(std::uint64_t number) {
+std::string directory_of(std::uint64_t number) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%06llu", static_cast<unsigned long long>(number));
   return text.data();
@@ -49,14 +49,14 @@ std::uint32_t count_nodes(KernelView& view) {
 }  // namespace
 
 RecordingKernelView::RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock,
-                                         FolderWriter writer)
+                                         DirectoryWriter writer)
     : ForwardingKernelView(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
 
 RecordingKernelView::~RecordingKernelView() = default;
 
 Result<std::unique_ptr<RecordingKernelView>> RecordingKernelView::create(KernelView& inner, RecordingOptions options,
                                                                          const Clock& clock) {
-  auto writer = FolderWriter::open(options.folder, options.owner);
+  auto writer = DirectoryWriter::open(options.directory, options.owner);
   if (!writer) return writer.error();
   std::unique_ptr<RecordingKernelView> view(new RecordingKernelView(inner, std::move(options), clock, std::move(*writer)));
   if (auto started = view->start(); !started) return started.error();
@@ -78,9 +78,9 @@ Result<void> RecordingKernelView::remove_everything() {
 }
 
 Result<std::unique_ptr<CaptureFiles>> RecordingKernelView::open_files() const {
-  auto folder = writer_.reopen();
-  if (!folder) return folder.error();
-  return open_folder_files(writer_.name(), *std::move(folder));
+  auto directory = writer_.reopen();
+  if (!directory) return directory.error();
+  return open_directory_files(writer_.name(), *std::move(directory));
 }
 
 Result<void> RecordingKernelView::find_polls() {
@@ -92,10 +92,10 @@ Result<void> RecordingKernelView::find_polls() {
   static constexpr std::string_view kUnfinished = ".tmp";  // left by a recorder that was killed
   const auto is_unfinished = [](const std::string& name) {
     return name == "manifest.yaml.tmp" ||
-           (name.ends_with(kUnfinished) && is_poll_folder(name.substr(0, name.size() - kUnfinished.size())));
+           (name.ends_with(kUnfinished) && is_poll_directory(name.substr(0, name.size() - kUnfinished.size())));
   };
   for (const std::string& name : names) {  // before anything is removed
-    if (name == "manifest.yaml" || is_poll_folder(name) || is_unfinished(name)) continue;
+    if (name == "manifest.yaml" || is_poll_directory(name) || is_unfinished(name)) continue;
     Error error = data_error(
         writer_.name(), 0,
         "the directory exists and is neither empty nor a recording (it holds " + name.substr(0, 100) + "); name a new one");
@@ -107,7 +107,7 @@ Result<void> RecordingKernelView::find_polls() {
       if (auto removed = writer_.remove_tree(name); !removed) return removed;
       continue;
     }
-    if (!is_poll_folder(name)) continue;
+    if (!is_poll_directory(name)) continue;
     const std::uint64_t number = parse_u64(name).value_or(0);
     next_number_ = std::max(next_number_, number + 1);
     const std::string info_path = name + "/poll.yaml";
@@ -152,7 +152,7 @@ Result<void> RecordingKernelView::write_manifest() {
     return error;
   }
   if (old->release == manifest.release) return {};
-  manifest.how = old->how + " Polls before " + folder_of(next_number_) + " are of release " + old->release + ".";
+  manifest.how = old->how + " Polls before " + directory_of(next_number_) + " are of release " + old->release + ".";
   return replace_manifest(manifest);
 }
 
@@ -161,7 +161,7 @@ Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manife
   if (auto written = writer_.write_file(kUnfinished, format_manifest(manifest), true, options_.owner); !written)
     return written;
   if (auto renamed = writer_.rename(kUnfinished, "manifest.yaml"); !renamed) return renamed;
-  return writer_.sync_folder("");
+  return writer_.sync_directory("");
 }
 
 std::uint64_t RecordingKernelView::current_generation() {
@@ -230,9 +230,9 @@ Result<void> RecordingKernelView::list_directory(std::string_view path, std::vec
   return result;
 }
 
-Result<void> RecordingKernelView::list_folders(std::string_view path, Buffer& names) {
+Result<void> RecordingKernelView::list_directories(std::string_view path, Buffer& names) {
   const std::uint64_t generation = current_generation();
-  auto result = inner_.list_folders(path, names);
+  auto result = inner_.list_directories(path, names);
   if (result) {
     std::string lines(names.view());
     std::replace(lines.begin(), lines.end(), '\0', '\n');
@@ -306,37 +306,37 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   return info_.monotonic_ns;
 }
 
-Result<void> RecordingKernelView::write_plan(const std::string& folder, const PollPlan& plan) {
+Result<void> RecordingKernelView::write_plan(const std::string& directory, const PollPlan& plan) {
   const bool durable = options_.durable;
   std::set<std::string> made;
-  const auto make_folder = [&](const std::string& path) -> Result<void> {
+  const auto make_directory = [&](const std::string& path) -> Result<void> {
     if (!made.insert(path).second) return {};
     progress_.fetch_add(1, std::memory_order_relaxed);
-    return writer_.make_folders(folder + "/" + path);
+    return writer_.make_directories(directory + "/" + path);
   };
-  const auto make_folder_of = [&](const std::string& path) { return make_folder(path.substr(0, path.rfind('/'))); };
-  if (auto result = writer_.make_folders(folder); !result) return result;
+  const auto make_directory_of = [&](const std::string& path) { return make_directory(path.substr(0, path.rfind('/'))); };
+  if (auto result = writer_.make_directories(directory); !result) return result;
   for (const auto& [path, target] : plan.links) {
-    if (auto result = make_folder_of(path); !result) return result;
-    if (auto result = writer_.write_link(folder + "/" + path, target); !result) return result;
+    if (auto result = make_directory_of(path); !result) return result;
+    if (auto result = writer_.write_link(directory + "/" + path, target); !result) return result;
   }
   for (const auto& [path, bytes] : plan.files) {
     progress_.fetch_add(1, std::memory_order_relaxed);
-    if (auto result = make_folder_of(path); !result) return result;
-    if (auto result = writer_.write_file(folder + "/" + path, bytes, durable); !result) return result;
+    if (auto result = make_directory_of(path); !result) return result;
+    if (auto result = writer_.write_file(directory + "/" + path, bytes, durable); !result) return result;
   }
-  for (const std::string& path : plan.empty_folders) {
-    if (auto result = make_folder(path); !result) return result;
+  for (const std::string& path : plan.empty_directories) {
+    if (auto result = make_directory(path); !result) return result;
   }
   if (!plan.errors.empty()) {
-    if (auto result = writer_.write_file(folder + "/errors.yaml", plan.errors, durable); !result) return result;
+    if (auto result = writer_.write_file(directory + "/errors.yaml", plan.errors, durable); !result) return result;
   }
-  if (auto result = writer_.write_file(folder + "/poll.yaml", plan.info, durable); !result) return result;
+  if (auto result = writer_.write_file(directory + "/poll.yaml", plan.info, durable); !result) return result;
   if (!durable) return {};
   for (const std::string& path : made) {
-    if (auto result = writer_.sync_folder(folder + "/" + path); !result) return result;
+    if (auto result = writer_.sync_directory(directory + "/" + path); !result) return result;
   }
-  return writer_.sync_folder(folder);
+  return writer_.sync_directory(directory);
 }
 
 Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t now_realtime_ns) {
@@ -346,7 +346,7 @@ Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t no
     const KeptPoll& oldest = polls_.front();
     const bool too_old = options_.max_age_ns > 0 && now_realtime_ns - oldest.realtime_ns > options_.max_age_ns;
     if (!too_old && (options_.max_bytes == 0 || total <= options_.max_bytes)) break;
-    const std::string name = folder_of(oldest.number);
+    const std::string name = directory_of(oldest.number);
     // Renamed first: a poll that is half removed must not look like one.
     if (auto renamed = writer_.rename(name, name + ".tmp"); !renamed && renamed.error().system_errno != ENOENT)
       return renamed;
@@ -390,7 +390,7 @@ Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
     const PollPlan plan = plan_poll({taken.records_.all.data(), taken.records_.count}, taken.standing_errors_, taken.info_);
     if (options_.max_bytes != 0 && plan.bytes > options_.max_bytes) return too_large();
     if (auto room = make_room(plan.bytes, taken.info_.realtime_ns); !room) return room;
-    const std::string name = folder_of(next_number_);
+    const std::string name = directory_of(next_number_);
     const std::string unfinished = name + ".tmp";
     if (auto removed = writer_.remove_tree(unfinished); !removed) return removed;
     auto written = write_plan(unfinished, plan);
@@ -400,7 +400,7 @@ Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
       return written;
     }
     polls_.push_back({.number = next_number_++, .bytes = plan.bytes, .realtime_ns = taken.info_.realtime_ns});
-    return options_.durable ? writer_.sync_folder("") : Result<void>();
+    return options_.durable ? writer_.sync_directory("") : Result<void>();
   } catch (const std::bad_alloc&) {
     return system_error(writer_.name(), ENOMEM, "no memory to write the poll");
   }

@@ -21,15 +21,15 @@
 namespace memstat {
 
 struct RecordingOptions {
-  std::string folder;                                       ///< See FolderWriter::open. One recorder at a time.
+  std::string directory;                                    ///< See DirectoryWriter::open. One recorder at a time.
   std::uint64_t max_bytes = 1ULL << 30;                     ///< On the disk, all polls; the oldest go. 0: no bound.
   std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;  ///< By the realtime clock; the oldest go. 0: no bound.
   bool fresh = false;                                       ///< Polls that are there are removed instead of continued.
-  bool durable = false;      ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
-  FolderOwner owner = {};    ///< The account that we become before the first end_poll.
-  std::string release = {};  ///< Of the kernel shown; "": that of this machine.
-  std::string machine = {};  ///< As `release`.
-  std::string how = {};      ///< For the manifest; "": a sentence of our own.
+  bool durable = false;       ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
+  DirectoryOwner owner = {};  ///< The account that we become before the first end_poll.
+  std::string release = {};   ///< Of the kernel shown; "": that of this machine.
+  std::string machine = {};   ///< As `release`.
+  std::string how = {};       ///< For the manifest; "": a sentence of our own.
 };
 
 class RecordingKernelView;
@@ -68,8 +68,8 @@ class TakenPoll {
 class RecordingKernelView final : public ForwardingKernelView {
  public:
   /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes what an interrupted recording left,
-  /// continues after the polls that are there. Errors: those of FolderWriter::open; kData when the directory holds what is
-  /// no recording, or polls of a kernel with another system, page size or number of CPUs.
+  /// continues after the polls that are there. Errors: those of DirectoryWriter::open; kData when the directory holds what
+  /// is no recording, or polls of a kernel with another system, page size or number of CPUs.
   static Result<std::unique_ptr<RecordingKernelView>> create(KernelView& inner, RecordingOptions options,
                                                              const Clock& clock);
   ~RecordingKernelView() override;
@@ -89,7 +89,7 @@ class RecordingKernelView final : public ForwardingKernelView {
   /// Grows while write_poll writes: how a slow disk is told from one that does not answer. Thread safety: safe.
   [[nodiscard]] std::uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
 
-  [[nodiscard]] const std::string& folder() const { return writer_.name(); }
+  [[nodiscard]] const std::string& directory() const { return writer_.name(); }
   /// Removes all polls and the manifest; the directory stays. The last call: nothing can be recorded after it.
   Result<void> remove_everything();
   /// The recording as it is on the disk, whether or not its path may still be walked.
@@ -98,7 +98,7 @@ class RecordingKernelView final : public ForwardingKernelView {
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<std::string> read_link(std::string_view path) override;
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
-  Result<void> list_folders(std::string_view path, Buffer& names) override;
+  Result<void> list_directories(std::string_view path, Buffer& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
   Result<void> open_table(std::string_view source, LiveTable& table) override;
@@ -115,7 +115,7 @@ class RecordingKernelView final : public ForwardingKernelView {
     std::int64_t realtime_ns;
   };
 
-  RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, FolderWriter writer);
+  RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, DirectoryWriter writer);
   Result<void> start();
   Result<void> write_manifest();
   Result<void> replace_manifest(const CaptureManifest& manifest);
@@ -124,12 +124,12 @@ class RecordingKernelView final : public ForwardingKernelView {
   void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
   void record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error);
   void record_standing_error(PollPlace place, std::string_view name, const Error& error);
-  Result<void> write_plan(const std::string& folder, const PollPlan& plan);
+  Result<void> write_plan(const std::string& directory, const PollPlan& plan);
   Result<void> make_room(std::uint64_t bytes, std::int64_t now_realtime_ns);
 
   const RecordingOptions options_;
   const Clock& clock_;
-  FolderWriter writer_;
+  DirectoryWriter writer_;
   std::atomic<std::uint64_t> progress_{0};  // files, directories and links
 
   Mutex mutex_;

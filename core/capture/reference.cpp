@@ -18,7 +18,7 @@ CaptureReference parse_capture_reference(std::string_view reference) {
   return parsed;
 }
 
-Result<void> select_poll(CapturedKernelView& capture, const CaptureReference& reference) {
+Result<void> select_poll(ReplayKernelView& capture, const CaptureReference& reference) {
   if (!reference.poll) return capture.select_poll(capture.poll_count() - 1);
   if (*reference.poll < capture.poll_count()) return capture.select_poll(*reference.poll);
   Error error;

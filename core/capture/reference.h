@@ -23,7 +23,7 @@ struct CaptureReference {
 CaptureReference parse_capture_reference(std::string_view reference);
 
 /// Selects the poll named, or the last. Error: kNotPresent, saying how many polls there are.
-Result<void> select_poll(CapturedKernelView& capture, const CaptureReference& reference);
+Result<void> select_poll(ReplayKernelView& capture, const CaptureReference& reference);
 
 /// What the environment variable MEMSTAT_CAPTURE_MAX says of how much of a capture may be unpacked: bytes, or with KiB, MiB
 /// or GiB. nullptr or "": kMaxCaptureBytes. Error: kData.

@@ -46,30 +46,29 @@ Result<void> read_optional(const CaptureFiles& files, const std::string& path, B
 
 }  // namespace
 
-bool is_poll_folder(std::string_view name) {
+bool is_poll_directory(std::string_view name) {
   const bool digits = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
   return digits && (name.size() == 6 || (name.size() > 6 && name.size() <= 18 && name.front() != '0'));
 }
 
-CapturedKernelView::CapturedKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest,
-                                       std::vector<Poll> polls)
+ReplayKernelView::ReplayKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest, std::vector<Poll> polls)
     : files_(std::move(files)), manifest_(std::move(manifest)), polls_(std::move(polls)), selected_(polls_.data()) {}
 
-Result<CapturedKernelView::Poll> CapturedKernelView::open_poll(const CaptureFiles& files, const std::string& folder) {
+Result<ReplayKernelView::Poll> ReplayKernelView::open_poll(const CaptureFiles& files, const std::string& directory) {
   Poll poll;
-  poll.folder = folder;
+  poll.directory = directory;
   Buffer text;
   bool present = false;
-  const std::string info_path = folder + "/poll.yaml";
+  const std::string info_path = directory + "/poll.yaml";
   if (auto read = read_optional(files, info_path, text, present); !read) return read.error();
   if (!present) {
-    poll.folder.clear();  // not a whole poll
+    poll.directory.clear();  // not a whole poll
     return poll;
   }
   auto info = parse_poll_info(text.view(), files.full_name(info_path));
   if (!info) return info.error();
   poll.info = std::move(*info);
-  const std::string errors_path = folder + "/errors.yaml";
+  const std::string errors_path = directory + "/errors.yaml";
   if (auto read = read_optional(files, errors_path, text, present); !read) return read.error();
   if (!present) return poll;
   auto errors = parse_recorded_errors(text.view(), files.full_name(errors_path));
@@ -79,7 +78,7 @@ Result<CapturedKernelView::Poll> CapturedKernelView::open_poll(const CaptureFile
   return poll;
 }
 
-Result<std::unique_ptr<CapturedKernelView>> CapturedKernelView::open(std::unique_ptr<CaptureFiles> files) {
+Result<std::unique_ptr<ReplayKernelView>> ReplayKernelView::open(std::unique_ptr<CaptureFiles> files) {
   Buffer text;
   bool present = false;
   if (auto read = read_optional(*files, "manifest.yaml", text, present); !read) return read.error();
@@ -94,27 +93,26 @@ Result<std::unique_ptr<CapturedKernelView>> CapturedKernelView::open(std::unique
   });
   std::vector<Poll> polls;
   for (const std::string& name : names) {
-    if (!is_poll_folder(name)) continue;
+    if (!is_poll_directory(name)) continue;
     const auto kind = files->kind(name);
     if (!kind) return kind.error();
-    if (*kind != FileKind::kFolder) return refused(files->full_name(name), "is not a directory, as a poll must be");
+    if (*kind != FileKind::kDirectory) return refused(files->full_name(name), "is not a directory, as a poll must be");
     auto poll = open_poll(*files, name);
     if (!poll) return poll.error();
-    if (!poll->folder.empty()) polls.push_back(std::move(*poll));
+    if (!poll->directory.empty()) polls.push_back(std::move(*poll));
   }
   if (polls.empty())
     return refused(files->name(), "the capture holds no complete poll (a directory like 000000 with a poll.yaml)");
-  return std::unique_ptr<CapturedKernelView>(
-      new CapturedKernelView(std::move(files), std::move(*manifest), std::move(polls)));
+  return std::unique_ptr<ReplayKernelView>(new ReplayKernelView(std::move(files), std::move(*manifest), std::move(polls)));
 }
 
-Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder) {
-  auto files = open_folder_files(folder);
+Result<std::unique_ptr<ReplayKernelView>> open_capture_directory(const std::string& directory) {
+  auto files = open_directory_files(directory);
   if (!files) return files.error();
-  return CapturedKernelView::open(std::move(*files));
+  return ReplayKernelView::open(std::move(*files));
 }
 
-Result<void> CapturedKernelView::select_poll(std::size_t index) {
+Result<void> ReplayKernelView::select_poll(std::size_t index) {
   if (index >= polls_.size()) {
     Error error;
     error.code = ErrorCode::kNotPresent;
@@ -127,15 +125,15 @@ Result<void> CapturedKernelView::select_poll(std::size_t index) {
   return {};
 }
 
-std::size_t CapturedKernelView::selected_poll() const { return static_cast<std::size_t>(selected_.load() - polls_.data()); }
+std::size_t ReplayKernelView::selected_poll() const { return static_cast<std::size_t>(selected_.load() - polls_.data()); }
 
-Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_last, std::size_t base,
-                                          FixedPath& resolved) const {
+Result<FileKind> ReplayKernelView::walk(std::string_view path, bool follow_last, std::size_t base,
+                                        FixedPath& resolved) const {
   FixedPath pending;  // what is still to walk; grows by the targets of links
   if (!pending.assign(path)) return too_long(path);
   std::size_t taken = 0;
   int links = 0;
-  FileKind kind = FileKind::kFolder;
+  FileKind kind = FileKind::kDirectory;
   while (taken < pending.size()) {
     const std::string_view rest = pending.view().substr(taken);
     const std::string_view part = rest.substr(0, rest.find('/'));
@@ -145,7 +143,7 @@ Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_las
     if (part == "..") {
       if (resolved.size() <= base) return refused(files_->full_name(resolved.view()), "a link points out of the capture");
       resolved.remove_last_component();
-      kind = FileKind::kFolder;
+      kind = FileKind::kDirectory;
       continue;
     }
     if (!resolved.append_component(part)) return too_long(path);
@@ -166,38 +164,38 @@ Result<FileKind> CapturedKernelView::walk(std::string_view path, bool follow_las
       pending = ahead;
       taken = 0;
       resolved.remove_last_component();
-      kind = FileKind::kFolder;
+      kind = FileKind::kDirectory;
       continue;
     }
-    if (kind == FileKind::kAbsent || (!is_last && kind != FileKind::kFolder)) return FileKind::kAbsent;
+    if (kind == FileKind::kAbsent || (!is_last && kind != FileKind::kDirectory)) return FileKind::kAbsent;
   }
   return kind;
 }
 
-Result<FileKind> CapturedKernelView::resolve(const Poll& poll, std::string_view path, bool follow_last,
-                                             FixedPath& resolved) const {
+Result<FileKind> ReplayKernelView::resolve(const Poll& poll, std::string_view path, bool follow_last,
+                                           FixedPath& resolved) const {
   if (path.substr(0, 1) != "/" || (path.size() > 1 && !is_safe_relative_path(path.substr(1)))) {
     return refused(path, "not an absolute path without empty, \".\" and \"..\" parts");
   }
   if (const RecordedError* error = find_error(poll.errors, PollPlace::kFile, path)) return replayed(*error);
-  if (!resolved.assign(poll.folder) || !resolved.append_component("fs")) return too_long(path);
+  if (!resolved.assign(poll.directory) || !resolved.append_component("fs")) return too_long(path);
   const auto top = files_->kind(resolved.view());
   if (!top) return top.error();
-  if (*top != FileKind::kFolder) return FileKind::kAbsent;
+  if (*top != FileKind::kDirectory) return FileKind::kAbsent;
   return walk(path.substr(1), follow_last, resolved.size(), resolved);
 }
 
-Result<void> CapturedKernelView::read_file(std::string_view path, Buffer& out) {
+Result<void> ReplayKernelView::read_file(std::string_view path, Buffer& out) {
   FixedPath resolved;
   const auto kind = resolve(*selected_.load(), path, true, resolved);
   if (!kind) return kind.error();
   if (*kind == FileKind::kAbsent) return absent(path);
-  if (*kind == FileKind::kFolder) return system_error(path, EISDIR);
+  if (*kind == FileKind::kDirectory) return system_error(path, EISDIR);
   if (*kind != FileKind::kFile) return refused(path, "is not a plain file in the capture");
   return files_->read(resolved.view(), out);
 }
 
-Result<std::string> CapturedKernelView::read_link(std::string_view path) {
+Result<std::string> ReplayKernelView::read_link(std::string_view path) {
   FixedPath resolved;
   const auto kind = resolve(*selected_.load(), path, false, resolved);
   if (!kind) return kind.error();
@@ -210,25 +208,24 @@ Result<std::string> CapturedKernelView::read_link(std::string_view path) {
   return target;
 }
 
-Result<void> CapturedKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
+Result<void> ReplayKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
   names.clear();
   FixedPath resolved;
   const auto kind = resolve(*selected_.load(), path, true, resolved);
   if (!kind) return kind.error();
   if (*kind == FileKind::kAbsent) return absent(path);
-  if (*kind != FileKind::kFolder) return system_error(path, ENOTDIR);
+  if (*kind != FileKind::kDirectory) return system_error(path, ENOTDIR);
   return files_->list(resolved.view(), names);
 }
 
-Result<void> CapturedKernelView::named_path(const Poll& poll, PollPlace place, std::string_view name,
-                                            FixedPath& path) const {
+Result<void> ReplayKernelView::named_path(const Poll& poll, PollPlace place, std::string_view name, FixedPath& path) const {
   const bool is_sysctl = place == PollPlace::kSysctl;
   if (!is_safe_component(name)) return refused(name, is_sysctl ? "not a sysctl name" : "not a source's name");
   if (const RecordedError* error = find_error(poll.errors, place, name)) return replayed(*error);
-  if (!path.assign(poll.folder) || !path.append_component(is_sysctl ? "sysctl" : "source")) return too_long(name);
-  const auto folder = files_->kind(path.view());
-  if (!folder) return folder.error();
-  if (*folder != FileKind::kFolder) return absent(name);
+  if (!path.assign(poll.directory) || !path.append_component(is_sysctl ? "sysctl" : "source")) return too_long(name);
+  const auto directory = files_->kind(path.view());
+  if (!directory) return directory.error();
+  if (*directory != FileKind::kDirectory) return absent(name);
   if (!path.append_component(name)) return too_long(name);
   const auto kind = files_->kind(path.view());
   if (!kind) return kind.error();
@@ -240,32 +237,32 @@ Result<void> CapturedKernelView::named_path(const Poll& poll, PollPlace place, s
   return {};
 }
 
-Result<void> CapturedKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t /*size_hint*/) {
+Result<void> ReplayKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t /*size_hint*/) {
   FixedPath path;
   if (auto found = named_path(*selected_.load(), PollPlace::kSysctl, name, path); !found) return found;
   return files_->read(path.view(), out);
 }
 
-Result<void> CapturedKernelView::open_table(std::string_view source, LiveTable& /*table*/) {
+Result<void> ReplayKernelView::open_table(std::string_view source, LiveTable& /*table*/) {
   FixedPath path;
   return named_path(*selected_.load(), PollPlace::kSource, source, path);
 }
 
-Result<void> CapturedKernelView::read_table(std::string_view source, LiveTable& /*table*/, Buffer& out) {
+Result<void> ReplayKernelView::read_table(std::string_view source, LiveTable& /*table*/, Buffer& out) {
   FixedPath path;
   if (auto found = named_path(*selected_.load(), PollPlace::kSource, source, path); !found) return found;
   return files_->read(path.view(), out);
 }
 
-Result<void> CapturedKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
+Result<void> ReplayKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
   names.clear();
   const Poll& poll = *selected_.load();
   if (const RecordedError* error = find_error(poll.errors, PollPlace::kSysctl, prefix)) return replayed(*error);
-  const std::string folder = poll.folder + "/sysctl";
-  const auto kind = files_->kind(folder);
+  const std::string directory = poll.directory + "/sysctl";
+  const auto kind = files_->kind(directory);
   if (!kind) return kind.error();
-  if (*kind != FileKind::kFolder) return absent(prefix);
-  if (auto listed = files_->list(folder, names); !listed) return listed;
+  if (*kind != FileKind::kDirectory) return absent(prefix);
+  if (auto listed = files_->list(directory, names); !listed) return listed;
   const auto is_other = [prefix](std::string_view name) {
     const bool below = name.size() > prefix.size() && name.substr(0, prefix.size()) == prefix && name[prefix.size()] == '.';
     return !prefix.empty() && !below;
@@ -275,7 +272,7 @@ Result<void> CapturedKernelView::list_sysctls(std::string_view prefix, std::vect
   return {};
 }
 
-Result<void> CapturedKernelView::keep_open(std::string_view path) {
+Result<void> ReplayKernelView::keep_open(std::string_view path) {
   FixedPath resolved;
   const auto kind = resolve(*selected_.load(), path, true, resolved);
   if (!kind) return kind.error();
@@ -283,12 +280,12 @@ Result<void> CapturedKernelView::keep_open(std::string_view path) {
   return {};
 }
 
-Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder, std::uint64_t max_bytes) {
-  auto files = open_folder_files(folder);
+Result<std::unique_ptr<ReplayKernelView>> load_capture_directory(const std::string& directory, std::uint64_t max_bytes) {
+  auto files = open_directory_files(directory);
   if (!files) return files.error();
   auto memory = load_into_memory(**files, max_bytes);
   if (!memory) return memory.error();
-  return CapturedKernelView::open(*std::move(memory));
+  return ReplayKernelView::open(*std::move(memory));
 }
 
 }  // namespace memstat

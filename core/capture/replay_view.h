@@ -21,11 +21,11 @@ namespace memstat {
 /// is kData. keep_open says whether the selected poll has the file. Listing a sysctl prefix lists the names captured below
 /// it. Directories without poll.yaml, and those whose name is not digits (NNNNNN.tmp), are not polls. Thread safety: reads
 /// may run at once, also while another poll is being selected: each read sees one poll.
-class CapturedKernelView final : public KernelView {
+class ReplayKernelView final : public KernelView {
  public:
   /// Reads the manifest and every poll.yaml and errors.yaml. Errors: kNotPresent without a manifest, kData with file and
   /// line, kVersion, kData for a capture without a whole poll.
-  static Result<std::unique_ptr<CapturedKernelView>> open(std::unique_ptr<CaptureFiles> files);
+  static Result<std::unique_ptr<ReplayKernelView>> open(std::unique_ptr<CaptureFiles> files);
 
   [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
   /// At least 1.
@@ -35,6 +35,8 @@ class CapturedKernelView final : public KernelView {
   [[nodiscard]] std::size_t selected_poll() const;
   /// Requires index < poll_count(). Lives as long as the view.
   [[nodiscard]] const PollInfo& poll_info(std::size_t index) const { return polls_[index].info; }
+  /// The reads that failed when that poll was recorded, sorted. Requires index < poll_count().
+  [[nodiscard]] const std::vector<RecordedError>& errors_of(std::size_t index) const { return polls_[index].errors; }
 
   [[nodiscard]] OperatingSystem os() const override { return manifest_.os; }
   [[nodiscard]] std::uint64_t page_size() const override { return manifest_.page_size; }
@@ -51,13 +53,13 @@ class CapturedKernelView final : public KernelView {
 
  private:
   struct Poll {
-    std::string folder;  // "000000"
+    std::string directory;  // "000000"
     PollInfo info;
     std::vector<RecordedError> errors;  // sorted
   };
 
-  CapturedKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest, std::vector<Poll> polls);
-  static Result<Poll> open_poll(const CaptureFiles& files, const std::string& folder);
+  ReplayKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest, std::vector<Poll> polls);
+  static Result<Poll> open_poll(const CaptureFiles& files, const std::string& directory);
   // Turns a kernel path into one of the capture, following links (the last one only if told). What stands there.
   Result<FileKind> resolve(const Poll& poll, std::string_view path, bool follow_last, FixedPath& resolved) const;
   Result<FileKind> walk(std::string_view path, bool follow_last, std::size_t base, FixedPath& resolved) const;
@@ -69,14 +71,14 @@ class CapturedKernelView final : public KernelView {
   std::atomic<const Poll*> selected_;  // into polls_, which does not change
 };
 
-/// A capture in a directory. Errors: those of CapturedKernelView::open, and system_error. For archives see archive.h.
-Result<std::unique_ptr<CapturedKernelView>> open_capture_folder(const std::string& folder);
+/// A capture in a directory. Errors: those of ReplayKernelView::open, and system_error. For archives see archive.h.
+Result<std::unique_ptr<ReplayKernelView>> open_capture_directory(const std::string& directory);
 /// The same, read as a whole now, for a process that is about to give up the right to read the directory. kData when it is
 /// more than `max_bytes`.
-Result<std::unique_ptr<CapturedKernelView>> load_capture_folder(const std::string& folder,
-                                                                std::uint64_t max_bytes = kMaxCaptureBytes);
+Result<std::unique_ptr<ReplayKernelView>> load_capture_directory(const std::string& directory,
+                                                                 std::uint64_t max_bytes = kMaxCaptureBytes);
 
 /// Whether `name` is the name of a poll's directory: six digits, or more without a leading zero.
-bool is_poll_folder(std::string_view name);
+bool is_poll_directory(std::string_view name);
 
 }  // namespace memstat

@@ -18,7 +18,7 @@ constexpr char kNul = '\0';
 constexpr std::string_view kEnd(&kNul, 1);
 
 /// Directories visited in one read, whatever the bounds say: a tree without end must not hold up the other sources.
-constexpr std::size_t kMostVisits = 16384;
+constexpr std::size_t kMaxVisits = 16384;
 
 constexpr std::string_view kPresence2 = "memory.current";
 constexpr std::string_view kPresence1 = "memory.usage_in_bytes";
@@ -29,9 +29,9 @@ constexpr std::array<std::string_view, 3> kFiles1 = {"memory.limit_in_bytes", "m
 constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"};
 
 /// Whether there is such a file. Errors other than kNotPresent are errors.
-Result<bool> is_there(KernelView& view, std::string_view folder, std::string_view file, Buffer& content) {
+Result<bool> is_there(KernelView& view, std::string_view directory, std::string_view file, Buffer& content) {
   FixedPath path;
-  if (!path.assign(folder) || !path.append_component(file)) return false;
+  if (!path.assign(directory) || !path.append_component(file)) return false;
   const Result<void> result = view.read_file(path.view(), content);
   if (!result && result.error().code != ErrorCode::kNotPresent) return result.error();
   return result.has_value();
@@ -63,27 +63,27 @@ Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
   if (!is_it) return is_it.error();
   if (*is_it) return found(view, kUsual1, true, state);
   // The second is systemd's place for version 2 beside version 1 ("hybrid").
-  for (const std::string_view root : {kControlGroupFolder, std::string_view("/sys/fs/cgroup/unified")}) {
+  for (const std::string_view root : {kControlGroupDirectory, std::string_view("/sys/fs/cgroup/unified")}) {
     is_it = is_there(view, root, "cgroup.controllers", scratch);
     if (!is_it) return is_it.error();
     if (*is_it && has_word(scratch.view(), "memory")) return found(view, root, false, state);
   }
   // Version 1 together with other controllers ("cpu,memory"), or a capture of groups of version 2 without the root's files.
-  if (auto listed = view.list_folders(kControlGroupFolder, state.folders); !listed) return listed;
-  std::string_view rest = state.folders.view();
+  if (auto listed = view.list_directories(kControlGroupDirectory, state.directories); !listed) return listed;
+  std::string_view rest = state.directories.view();
   for (std::string_view name; next_name(rest, name);) {
-    FixedPath folder;
-    if (!folder.assign(kControlGroupFolder) || !folder.append_component(name)) continue;
-    is_it = is_there(view, folder.view(), kPresence1, scratch);
+    FixedPath directory;
+    if (!directory.assign(kControlGroupDirectory) || !directory.append_component(name)) continue;
+    is_it = is_there(view, directory.view(), kPresence1, scratch);
     if (!is_it) return is_it.error();
-    if (*is_it) return found(view, folder.view(), true, state);
-    is_it = is_there(view, folder.view(), kPresence2, scratch);
+    if (*is_it) return found(view, directory.view(), true, state);
+    is_it = is_there(view, directory.view(), kPresence2, scratch);
     if (!is_it) return is_it.error();
-    if (*is_it) return found(view, kControlGroupFolder, false, state);
+    if (*is_it) return found(view, kControlGroupDirectory, false, state);
   }
-  return system_error(kControlGroupFolder, ENOENT,
-                      "no control group with a memory controller is below this directory; hierarchies mounted "
-                      "elsewhere are not read");
+  return system_error(kControlGroupDirectory, ENOENT,
+                      "no control group with a memory controller is below this directory; "
+                      "hierarchies mounted elsewhere are not read");
 }
 
 /// Whether groups below this one of version 2 can have a memory controller. Captures may lack the file that says so.
@@ -165,10 +165,10 @@ class Walk {
 
   /// Appends one file of the group to the bundle. False: there is none, or it may not be read.
   Result<bool> add_file(std::string_view file, bool& is_refused) {
-    const std::size_t folder_size = path_.size();
+    const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return false;
     const auto result = bundle_.add_file(view_, path_.view(), below_root());
-    path_.truncate(folder_size);
+    path_.truncate(directory_size);
     if (result) return true;
     is_refused = result.error().code == ErrorCode::kPermission;
     if (is_refused || result.error().code == ErrorCode::kNotPresent) return false;
@@ -211,14 +211,14 @@ class Walk {
   }
 
   Result<void> queue_groups_below() {
-    Buffer& folders = state_.folders;
-    if (auto listed = view_.list_folders(path_.view(), folders); !listed) {
+    Buffer& directories = state_.directories;
+    if (auto listed = view_.list_directories(path_.view(), directories); !listed) {
       const bool is_refused = listed.error().code == ErrorCode::kPermission;
       if (is_root() || (!is_refused && listed.error().code != ErrorCode::kNotPresent)) return listed;
       left_out_ += is_refused ? 1 : 0;  // their number is unknown
       return {};
     }
-    if (folders.empty()) return {};
+    if (directories.empty()) return {};
     if (!is_version_1_) {
       const auto has_memory = has_memory_below(view_, path_.view(), state_.file);
       if (!has_memory) return has_memory.error();
@@ -227,11 +227,11 @@ class Walk {
     // Sorted, so that the first groups do not depend on the kernel's order.
     std::vector<std::string_view>& names = state_.names;
     names.clear();
-    std::string_view rest = folders.view();
+    std::string_view rest = directories.view();
     for (std::string_view name; next_name(rest, name);) names.push_back(name);
     std::sort(names.begin(), names.end());
     Buffer& queue = state_.queue;
-    const std::size_t queued = std::min(names.size(), kMostVisits - visit_count_);
+    const std::size_t queued = std::min(names.size(), kMaxVisits - visit_count_);
     visit_count_ += queued;
     left_out_ += names.size() - queued;
     for (std::size_t i = 0; i < queued; ++i) {

@@ -16,7 +16,7 @@
 namespace memstat {
 
 /// Below it hierarchies are looked for: nothing else stays within reach of a daemon that has locked itself in.
-inline constexpr std::string_view kControlGroupFolder = "/sys/fs/cgroup";
+inline constexpr std::string_view kControlGroupDirectory = "/sys/fs/cgroup";
 
 /// Which groups are read, and what of them. Thread safety: a plain value.
 struct ControlGroupBounds {
@@ -40,9 +40,9 @@ struct ControlGroupHierarchy {
 struct ControlGroupState {
   ControlGroupHierarchy hierarchy;
   // Of one walk; what they hold between two is unspecified.
-  Buffer file;     ///< One file.
-  Buffer folders;  ///< Names below one group, each with a NUL.
-  Buffer queue;    ///< Groups to visit, each with a NUL.
+  Buffer file;         ///< One file.
+  Buffer directories;  ///< Names below one group, each with a NUL.
+  Buffer queue;        ///< Groups to visit, each with a NUL.
   std::vector<std::string_view> names;
 };
 

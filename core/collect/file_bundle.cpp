@@ -15,8 +15,8 @@ constexpr std::size_t kPrefix = 2 * sizeof(std::uint32_t);
 }  // namespace
 
 Result<void> FileBundleWriter::add(std::string_view name, std::string_view content) {
-  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
-  if (name.size() > kMost || content.size() > kMost) return data_error(name.substr(0, 200), kMost, "4 GiB or longer");
+  constexpr std::size_t kMax = std::numeric_limits<std::uint32_t>::max();
+  if (name.size() > kMax || content.size() > kMax) return data_error(name.substr(0, 200), kMax, "4 GiB or longer");
   const auto prefix = std::bit_cast<std::array<char, kPrefix>>(
       std::array{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(content.size())});
   // All or nothing, should there be no memory.

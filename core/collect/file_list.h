@@ -44,7 +44,7 @@ Result<void> list_known_files(KernelView& view, Finding finding, std::span<const
 /// How many reads of a source lie between two looks for files that came with a module: 40 s at the default interval.
 inline constexpr std::uint32_t kReadsBetweenLooks = 4;
 /// Puts those of `paths` that `list`, which list_known_files made of them, lacks and that can be read by now into their
-/// places. They are not kept open, so the source names their directory in `reopened_folders`. Does nothing but at every
+/// places. They are not kept open, so the source names their directory in `reopened_directories`. Does nothing but at every
 /// kReadsBetweenLooks-th read; `reads` are those before this one. Files that are still absent cost no allocation where the
 /// view's may_read costs none.
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,

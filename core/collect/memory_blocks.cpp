@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kBlocks = "/sys/devices/system/memory";
 constexpr std::string_view kZones = "/proc/zoneinfo";
-constexpr std::uint64_t kMostAddress = ~std::uint64_t{0};
+constexpr std::uint64_t kMaxAddress = ~std::uint64_t{0};
 
 std::string hex(std::uint64_t number) {
   char digits[16];
@@ -113,9 +113,9 @@ Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std
 }
 
 /// One file of a block's directory, without its newline. An error becomes nothing where the file is not there.
-Result<std::string> block_file(KernelView& view, const std::string& folder, std::string_view name) {
+Result<std::string> block_file(KernelView& view, const std::string& directory, std::string_view name) {
   Buffer bytes;
-  if (auto result = view.read_file(folder + "/" + std::string(name), bytes); !result) {
+  if (auto result = view.read_file(directory + "/" + std::string(name), bytes); !result) {
     if (result.error().code == ErrorCode::kNotPresent) return std::string();
     return result.error();
   }
@@ -143,14 +143,14 @@ std::uint64_t block_count(KernelView& view) {
   for (const std::string& name : names) {
     if (!name.starts_with(kBlock)) continue;
     const auto number = parse_u64(std::string_view(name).substr(kBlock.size()));
-    if (number && *number < kMostAddress) count = std::max(count, *number + 1);
+    if (number && *number < kMaxAddress) count = std::max(count, *number + 1);
   }
   return count;
 }
 
 Error no_block(KernelView& view, std::uint64_t address, std::uint64_t size) {
   const std::uint64_t blocks = block_count(view);
-  if (blocks != 0 && address / size >= blocks && blocks <= kMostAddress / size) {
+  if (blocks != 0 && address / size >= blocks && blocks <= kMaxAddress / size) {
     return not_told(kBlocks,
                     hex(address) + " is not memory: it lies beyond the last block, which ends at " + hex(blocks * size - 1));
   }
@@ -184,21 +184,21 @@ Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address) {
   if (!size || *size == 0) return data_error(size_file, 0, "expected the size of a block, hexadecimal and not 0");
 
   const std::uint64_t number = address / *size;
-  const std::string folder = std::string(kBlocks) + "/memory" + std::to_string(number);
+  const std::string directory = std::string(kBlocks) + "/memory" + std::to_string(number);
   std::vector<std::string> names;
-  if (auto result = view.list_directory(folder, names); !result) {
+  if (auto result = view.list_directory(directory, names); !result) {
     if (result.error().code == ErrorCode::kNotPresent) return no_block(view, address, *size);
     return result.error();
   }
-  const auto index = block_file(view, folder, "phys_index");
+  const auto index = block_file(view, directory, "phys_index");
   if (!index) return index.error();
   if (!index->empty() && parse_hex_u64(*index) != number) {
-    return data_error(folder + "/phys_index", 0, "expected the number of the block, hexadecimal");
+    return data_error(directory + "/phys_index", 0, "expected the number of the block, hexadecimal");
   }
-  const auto state = block_file(view, folder, "state");
+  const auto state = block_file(view, directory, "state");
   if (!state) return state.error();
   MemoryBlock block{.first = number * *size, .is_block = true, .is_online = state->empty() || *state == "online"};
-  block.last = *size - 1 > kMostAddress - block.first ? kMostAddress : block.first + (*size - 1);
+  block.last = *size - 1 > kMaxAddress - block.first ? kMaxAddress : block.first + (*size - 1);
   const std::vector<std::uint32_t> nodes = nodes_among(names);
   if (nodes.size() != 1) return with_node_of_zone(view, address, block, nodes);
   block.node = nodes.front();

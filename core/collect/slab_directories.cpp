@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::string_view kFolder = "/sys/kernel/slab/";
+constexpr std::string_view kDirectory = "/sys/kernel/slab/";
 constexpr std::size_t kLongestFileName = 255;
 
 /// The entry of a cache of that name; "" when it can be no file's.
@@ -61,13 +61,13 @@ std::string_view name_on(std::string_view line, const Columns& columns, std::opt
 
 /// The directory that an entry is or leads to.
 std::string target_of(KernelView& view, const std::string& entry) {
-  const auto link = view.read_link(std::string(kFolder) + entry);
+  const auto link = view.read_link(std::string(kDirectory) + entry);
   return link ? link->substr(link->rfind('/') + 1) : entry;
 }
 
 }  // namespace
 
-Result<std::vector<SlabFolder>> find_slab_folders(KernelView& view, Buffer& scratch) {
+Result<std::vector<SlabDirectory>> find_slab_directories(KernelView& view, Buffer& scratch) {
   Buffer slabinfo;
   if (auto result = view.read_file("/proc/slabinfo", slabinfo); !result) return result.error();
   std::string_view rest = slabinfo.view();
@@ -75,26 +75,26 @@ Result<std::vector<SlabFolder>> find_slab_folders(KernelView& view, Buffer& scra
   next_line(rest, line);  // the version; its errors belong to the source of this file
   next_line(rest, line);
   const Columns columns = columns_of(line);
-  std::vector<SlabFolder> caches;
+  std::vector<SlabDirectory> caches;
   std::vector<std::string> targets;
   std::unordered_map<std::string, std::size_t> uses;
   while (next_line(rest, line)) {
     std::optional<std::uint64_t> slot_size;
     const std::string_view name = name_on(line, columns, slot_size);
     if (name.empty()) continue;
-    SlabFolder cache{std::string(name), entry_of(name)};
-    if (!cache.folder.empty()) {
-      const std::string path = std::string(kFolder) + cache.folder + "/slab_size";
+    SlabDirectory cache{std::string(name), entry_of(name)};
+    if (!cache.directory.empty()) {
+      const std::string path = std::string(kDirectory) + cache.directory + "/slab_size";
       const auto read = view.read_file(path, scratch);
       if (!read && read.error().code != ErrorCode::kNotPresent) return read.error();
-      if (!read || (slot_size && parse_u64(trim(scratch.view())) != slot_size)) cache.folder.clear();
+      if (!read || (slot_size && parse_u64(trim(scratch.view())) != slot_size)) cache.directory.clear();
     }
-    targets.push_back(cache.folder.empty() ? std::string() : target_of(view, cache.folder));
+    targets.push_back(cache.directory.empty() ? std::string() : target_of(view, cache.directory));
     ++uses[targets.back()];
     caches.push_back(std::move(cache));
   }
   for (std::size_t i = 0; i < caches.size(); ++i) {
-    if (uses[targets[i]] > 1) caches[i].folder.clear();
+    if (uses[targets[i]] > 1) caches[i].directory.clear();
   }
   return caches;
 }

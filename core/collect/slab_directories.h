@@ -17,14 +17,14 @@
 namespace memstat {
 
 /// A cache of /proc/slabinfo. Thread safety: a plain value.
-struct SlabFolder {
-  std::string cache;   ///< Its name as slabinfo has it: any bytes but blanks at both ends. Not unique.
-  std::string folder;  ///< Its entry of /sys/kernel/slab; "": there is none, or it is not sure to be this cache's.
+struct SlabDirectory {
+  std::string cache;      ///< Its name as slabinfo has it: any bytes but blanks at both ends. Not unique.
+  std::string directory;  ///< Its entry of /sys/kernel/slab; "": there is none, or it is not sure to be this cache's.
 };
 
 /// The caches of slabinfo in its order, lines that are no cache's left out, and their directories. A directory is sure when
 /// its slab_size is what slabinfo says and no other name leads there. `scratch` holds one file at a time. Errors: those of
 /// reading slabinfo, and of a slab_size that is there but cannot be read.
-Result<std::vector<SlabFolder>> find_slab_folders(KernelView& view, Buffer& scratch);
+Result<std::vector<SlabDirectory>> find_slab_directories(KernelView& view, Buffer& scratch);
 
 }  // namespace memstat

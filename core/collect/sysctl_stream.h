@@ -38,15 +38,15 @@ inline constexpr SysctlStream kZoneStream{"vm.zone_stats", "vm.zone_count", "ker
 /// the kernel walk everything twice, under the lock of its list. `scratch` is overwritten. Errors: those of
 /// KernelView::read_sysctl for the stream itself; without the integers the kernel is asked for the size after all.
 inline Result<void> read_sysctl_stream(KernelView& view, const SysctlStream& stream, Buffer& out, Buffer& scratch) {
-  constexpr std::uint64_t kMostRoom = std::uint64_t{1} << 30;
-  constexpr std::uint32_t kMostCpus = 65536;  // far above every kernel's; keeps the product from overflowing
-  std::uint64_t room = out.size();            // what it took the last time
+  constexpr std::uint64_t kMaxRoom = std::uint64_t{1} << 30;
+  constexpr std::uint32_t kMaxCpus = 65536;  // far above every kernel's; keeps the product from overflowing
+  std::uint64_t room = out.size();           // what it took the last time
   const auto cpus = read_sysctl_u32(view, stream.cpus, scratch);
   const auto count = read_sysctl_u32(view, stream.count, scratch);
   if (cpus && count) {
     const std::uint64_t record =
-        stream.record_header + 64 * (std::uint64_t{std::min(*cpus, kMostCpus)} + (stream.cpus_is_highest ? 1 : 0));
-    room = std::max(room, std::min((std::uint64_t{*count} + 1) * record, kMostRoom));
+        stream.record_header + 64 * (std::uint64_t{std::min(*cpus, kMaxCpus)} + (stream.cpus_is_highest ? 1 : 0));
+    room = std::max(room, std::min((std::uint64_t{*count} + 1) * record, kMaxRoom));
   }
   return view.read_sysctl(stream.name, out, static_cast<std::size_t>(room));
 }

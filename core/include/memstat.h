@@ -239,7 +239,8 @@ MEMSTAT_EXPORT void memstat_set_percpu_caller_uint64(struct memory_type* mtp, in
 /* ==== Additions: what follows is not in FreeBSD's <memstat.h> ===================================================== */
 
 /*
- * Reads the capture at `reference` (a directory, .tar or .tar.zst; PATH or PATH@POLL) instead of the kernel from the next
+ * Reads the capture at `reference` (a directory, .tar or .tar.zst; PATH or PATH@POLL), or the crash dump of a Linux kernel
+ * there (an ELF file of x86_64 or aarch64 with VMCOREINFO), instead of the kernel from the next
  * query on, whatever MEMSTAT_CAPTURE says; "live" or "" goes to this machine's kernel, also whatever it says; NULL goes back
  * to MEMSTAT_CAPTURE, or the kernel when it is not set or "live". Types listed so far stay. 0, or -1 with the list's error
  * set (NOTPRESENT, PERMISSION, DATAERROR, VERSION, IO, NOMEMORY) and everything as it was.
@@ -260,6 +261,10 @@ MEMSTAT_EXPORT size_t memstat_mtl_get_count(const struct memory_type_list* list)
  */
 MEMSTAT_EXPORT const char* memstat_mtl_get_message(const struct memory_type_list* list);
 
+/* What of the crash dump that the list reads is damaged, so that figures are too low or missing: a line each, which names
+ * the type, each with its newline; "" when nothing is, and for captures. Lives until the next query or set_capture. */
+MEMSTAT_EXPORT const char* memstat_mtl_get_notes(const struct memory_type_list* list);
+
 /*
  * Refresh the list from a Linux kernel: the capture when it is of one, else the kernel of this machine. Every source that
  * the kernel has is read (linux_slab: slab caches from /proc/slabinfo; linux_vmalloc: vmalloc areas from /proc/vmallocinfo;
@@ -278,6 +283,15 @@ MEMSTAT_EXPORT size_t memstat_source_get_count(void);
 MEMSTAT_EXPORT const char* memstat_source_get_name(size_t n);
 MEMSTAT_EXPORT int memstat_source_query(struct memory_type_list* list, const char* name, int flags);
 
+/* Which kernel the source reads: "linux" or "freebsd". Static; NULL for n >= memstat_source_get_count(). */
+MEMSTAT_EXPORT const char* memstat_source_get_os(size_t n);
+
+/*
+ * Refresh the list from the kernel that it reads, whichever it is: every source of that system that is on unless switched
+ * off. Reads on after a failure and returns as memstat_linux_all does.
+ */
+MEMSTAT_EXPORT int memstat_kernel_all(struct memory_type_list* list, int flags);
+
 /*
  * The raw bytes of one sysctl of the FreeBSD kernel, or of the capture, that the list reads: for what belongs beside memory
  * types in a report (kern.ipc.sfstat). `*size` is the room at `buffer` in bytes, and afterwards the bytes stored. The list
@@ -295,6 +309,14 @@ MEMSTAT_EXPORT int memstat_get_duplicates(const struct memory_type* mtp);
 
 /* 1 when the last query of its allocator named the type, 0 when it has vanished and shows its last figures. */
 MEMSTAT_EXPORT int memstat_is_present(const struct memory_type* mtp);
+
+/* 1 when failures of the type are part of normal work, as those of uma's bucket zones are: no reason to alert anybody. 0 for
+ * all others. */
+MEMSTAT_EXPORT int memstat_fails_routinely(const struct memory_type* mtp);
+
+/* 1 when the type is memory that other types show in parts (zones of pages, control groups, processes, the zones of malloc):
+ * not to be ranked beside them. 0 for all others. */
+MEMSTAT_EXPORT int memstat_is_container(const struct memory_type* mtp);
 
 /* What more is known of the type, such as file and line of a call site: valid UTF-8, "" for most types. Lives until the next
  * query or until the list is freed. */
@@ -325,6 +347,20 @@ MEMSTAT_EXPORT uint64_t memstat_get_held_bytes(const struct memory_type* mtp);
 #define MEMSTAT_FIGURE_SIZEMASK (1u << 18)
 MEMSTAT_EXPORT uint32_t memstat_get_figures(const struct memory_type* mtp);
 
+/*
+ * Figures on one CPU that the kernel has for the type, those included that the functions of the first part hide as upstream
+ * does (allocations and frees of zones). get_cpu_figures: a set of MEMSTAT_CPU_FIGURE_*. get_cpu_figure: one of them; 0 when
+ * the kernel does not have it, for an absent CPU, and for anything else than one member of the set.
+ */
+#define MEMSTAT_CPU_FIGURE_NUMALLOCS (1u << 0)  /* allocations, a counter */
+#define MEMSTAT_CPU_FIGURE_NUMFREES (1u << 1)   /* frees, a counter */
+#define MEMSTAT_CPU_FIGURE_MEMALLOCED (1u << 2) /* bytes allocated, a counter */
+#define MEMSTAT_CPU_FIGURE_MEMFREED (1u << 3)   /* bytes freed, a counter */
+#define MEMSTAT_CPU_FIGURE_FREE (1u << 4)       /* objects that the CPU keeps for reuse, an amount */
+#define MEMSTAT_CPU_FIGURE_SIZEMASK (1u << 5)   /* as memstat_get_percpu_sizemask */
+MEMSTAT_EXPORT uint32_t memstat_get_cpu_figures(const struct memory_type* mtp);
+MEMSTAT_EXPORT uint64_t memstat_get_cpu_figure(const struct memory_type* mtp, int cpu, uint32_t figure);
+
 /* ---- Figures on one NUMA node (FreeBSD: domain) ------------------------------------------------------------------ */
 
 /*
@@ -347,6 +383,35 @@ MEMSTAT_EXPORT uint64_t memstat_get_pernode_free(const struct memory_type* mtp, 
 MEMSTAT_EXPORT uint64_t memstat_get_pernode_slots(const struct memory_type* mtp, int node);
 
 /* ---- Memory that is no type's ------------------------------------------------------------------------------------ */
+
+/* The kernel, or capture, that a list reads. What is not known is "" or 0. Thread safety: a plain value. */
+struct memstat_kernel {
+  char host[256];    /* what the machine calls itself; captures do not tell */
+  char os[16];       /* "linux", "freebsd" */
+  char release[128]; /* as uname(3) has it */
+  char machine[64];  /* "x86_64", "amd64" */
+  int is_capture;    /* 1: recorded; 0: the kernel that runs on this machine */
+  int64_t time_ns;   /* when the poll that queries read was made, nanoseconds since 1970 (UTC); of a kernel now */
+};
+
+/* Which kernel queries of the list read. 0, or -1 with the list's error set: NOTPRESENT (no kernel to read), or the capture
+ * is unreadable. */
+MEMSTAT_EXPORT int memstat_get_kernel(struct memory_type_list* list, struct memstat_kernel* kernel);
+
+/* The machine's memory as a whole, in bytes now. Thread safety: a plain value. */
+struct memstat_memory {
+  uint64_t total;      /* what the kernel manages */
+  uint64_t free;       /* what nothing uses */
+  uint64_t available;  /* what programs can still get without paging, by the kernel's own estimate; 0: it has none */
+  int64_t unaccounted; /* neither free nor in any part that the kernel reports; below 0 when figures moved while they were
+                        * read */
+};
+
+/*
+ * Reads it from the kernel, or capture, that the list reads (/proc/meminfo; vm.stats.vm). The list is unchanged except its
+ * error: 0, or -1 with NOTPRESENT, PERMISSION, DATAERROR, IO, NOMEMORY.
+ */
+MEMSTAT_EXPORT int memstat_get_memory(struct memory_type_list* list, struct memstat_memory* memory);
 
 /* Where a physical address lies. Thread safety: a plain value. */
 struct memstat_memory_block {
@@ -393,6 +458,40 @@ MEMSTAT_EXPORT int memstat_get_process(struct memory_type_list* list, int pid, s
  */
 MEMSTAT_EXPORT size_t memstat_bytes_to_string(uint64_t bytes, char* text, size_t room);
 MEMSTAT_EXPORT size_t memstat_process_to_string(const struct memstat_process* process, char* text, size_t room);
+
+/* ---- Polls of a capture, and recording --------------------------------------------------------------------------- */
+
+/* What a capture says of one of its polls. Thread safety: a plain value. */
+struct memstat_poll {
+  int64_t realtime_ns;   /* when it was made: nanoseconds since 1970 (UTC) */
+  int64_t monotonic_ns;  /* nanoseconds whose zero means nothing: for the time between two polls */
+  uint64_t failed_reads; /* reads that failed when it was made */
+  char label[64];        /* for people: any bytes, cut where it is longer, with its NUL; may be empty */
+};
+
+/*
+ * Polls of the capture that the list reads, counted from 0. get_count: how many, at least 1; 0 when the list reads this
+ * machine's kernel, a view that is no capture, or nothing. get_poll: what is known of poll `number`. select: the next query
+ * reads poll `number`; the archive stays open, types and slots stay. The list is unchanged except its error: 0, or -1 with
+ * NOTPRESENT (no capture, no such poll), DATAERROR, IO.
+ */
+MEMSTAT_EXPORT size_t memstat_capture_get_count(struct memory_type_list* list);
+MEMSTAT_EXPORT int memstat_capture_get_poll(struct memory_type_list* list, size_t number, struct memstat_poll* poll);
+MEMSTAT_EXPORT int memstat_capture_select(struct memory_type_list* list, size_t number);
+
+/*
+ * Records this machine's kernel as a capture, as `memstatd --record` does: files of mode 0600, kernel addresses zeroed.
+ * begin: to `output`, a directory, or an archive when the name ends in ".tar" or ".tar.zst". Nothing that exists is written
+ * to, except an empty directory of ours. All polls together take at most `max_bytes` on the disk, the oldest go (0: no
+ * bound). poll: reads every source that is on unless switched off, refreshes the list with what they have, and writes what
+ * was read as one poll; `label` is for people, NULL for none. A poll is whole or absent. end: packs the archive. A list that
+ * is freed without it leaves the polls of an archive in the hidden directory beside it, .NAME.polls. 0, or -1 with the
+ * list's error set: IO, PERMISSION, NOMEMORY, DATAERROR (the target exists, the list reads a capture, or calls out of
+ * order), NOTPRESENT (a directory above `output`, or no source of this kernel could be read: then there is no poll).
+ */
+MEMSTAT_EXPORT int memstat_record_begin(struct memory_type_list* list, const char* output, uint64_t max_bytes);
+MEMSTAT_EXPORT int memstat_record_poll(struct memory_type_list* list, const char* label);
+MEMSTAT_EXPORT int memstat_record_end(struct memory_type_list* list);
 
 #ifdef __cplusplus
 }

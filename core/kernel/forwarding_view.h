@@ -28,8 +28,10 @@ class ForwardingKernelView : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return inner_.list_directory(path, names);
   }
-  /// A view that overrides list_directory and wants it used here, too, overrides this with KernelView::list_folders.
-  Result<void> list_folders(std::string_view path, Buffer& names) override { return inner_.list_folders(path, names); }
+  /// A view that overrides list_directory and wants it used here, too, overrides this with KernelView::list_directories.
+  Result<void> list_directories(std::string_view path, Buffer& names) override {
+    return inner_.list_directories(path, names);
+  }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     return inner_.read_sysctl(name, out, size_hint);
   }
@@ -42,6 +44,8 @@ class ForwardingKernelView : public KernelView {
   }
   [[nodiscard]] bool wants_whole_polls() const override { return inner_.wants_whole_polls(); }
   Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
+  [[nodiscard]] std::size_t kept_count() const override { return inner_.kept_count(); }
+  void close_kept_after(std::size_t count) override { inner_.close_kept_after(count); }
 
  protected:
   KernelView& inner_;

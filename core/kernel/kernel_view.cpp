@@ -38,7 +38,9 @@ Result<void> KernelView::read_table(std::string_view source, LiveTable& /*table*
 }
 Result<void> KernelView::keep_open(std::string_view path) { return system_error(path, ENOENT); }
 
-Result<void> KernelView::list_folders(std::string_view path, Buffer& names) {
+void KernelView::close_kept_after(std::size_t /*count*/) {}
+
+Result<void> KernelView::list_directories(std::string_view path, Buffer& names) {
   names.clear();
   std::vector<std::string> entries;
   if (auto result = list_directory(path, entries); !result) return result;

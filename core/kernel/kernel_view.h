@@ -79,9 +79,9 @@ class KernelView {
   virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& names);
   /// Names of the directories in a directory of /proc or /sys, in any order, each followed by a NUL, which no name holds.
   /// Links to directories need not be among them. For trees that are walked at every read: the Linux view allocates nothing
-  /// in the steady state, and where the kernel counts no sub-folders it does not list the files either. This one, which any
-  /// view has, tries each name that list_directory gives.
-  virtual Result<void> list_folders(std::string_view path, Buffer& names);
+  /// in the steady state, and where the kernel counts no sub-directories it does not list the files either. This one, which
+  /// any view has, tries each name that list_directory gives.
+  virtual Result<void> list_directories(std::string_view path, Buffer& names);
   /// The raw bytes of one sysctl. `size_hint` is the size expected, in bytes (0: not known); a stream that grew meanwhile is
   /// read again with more room, a bounded number of times.
   virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint);
@@ -100,10 +100,15 @@ class KernelView {
   /// Opens a file now and keeps it, so that read_file of it goes on working after privileges are dropped.
   /// Views without descriptors only say whether the file can be read.
   virtual Result<void> keep_open(std::string_view path);
+  /// How many files are kept open. Views without descriptors: 0.
+  [[nodiscard]] virtual std::size_t kept_count() const { return 0; }
+  /// Closes what was kept after the first `count` files: the files of a source that could not be opened. Before the first
+  /// read only, as keep_open.
+  virtual void close_kept_after(std::size_t count);
 };
 
 /// What this process uses itself, for the process_* series. Fields that the system does not report are 0.
-struct ProcessUsage {
+struct ProcessStats {
   double cpu_seconds = 0;            ///< User and system time since start.
   std::uint64_t resident_bytes = 0;  ///< Physical memory now.
   std::uint64_t virtual_bytes = 0;   ///< Address space now.
@@ -112,17 +117,17 @@ struct ProcessUsage {
   double start_time_seconds = 0;     ///< Unix time.
 };
 
-/// Reads ProcessUsage again and again; opens what it needs when it is made, before privileges are dropped.
+/// Reads ProcessStats again and again; opens what it needs when it is made, before privileges are dropped.
 /// Thread safety: none; one thread at a time.
-class ProcessMeter {
+class ProcessStatsReader {
  public:
-  virtual ~ProcessMeter() = default;
-  virtual ProcessUsage read() = 0;
+  virtual ~ProcessStatsReader() = default;
+  virtual ProcessStats read() = 0;
 };
 
 /// This machine's kernel, or nothing known of it on systems that we have no view for (kNotPresent).
 Result<std::unique_ptr<KernelView>> make_live_kernel_view();
 /// This process. Never null.
-std::unique_ptr<ProcessMeter> make_process_meter();
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader();
 
 }  // namespace memstat

@@ -108,6 +108,8 @@ class FreeBsdKernelView final : public KernelView {
   Result<void> open_table(std::string_view, LiveTable& table) override { return table.open(); }
   Result<void> read_table(std::string_view, LiveTable& table, Buffer& out) override { return table.read(out); }
   Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
+  [[nodiscard]] std::size_t kept_count() const override { return files_.kept_count(); }
+  void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     FixedPath terminated;
@@ -164,10 +166,10 @@ class FreeBsdKernelView final : public KernelView {
 
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
 
-class FreeBsdProcessMeter final : public ProcessMeter {
+class FreeBsdProcessStatsReader final : public ProcessStatsReader {
  public:
-  ProcessUsage read() override {
-    ProcessUsage usage;
+  ProcessStats read() override {
+    ProcessStats usage;
     rusage times{};
     if (::getrusage(RUSAGE_SELF, &times) == 0) usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
     rlimit limit{};
@@ -207,7 +209,7 @@ Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
   return std::unique_ptr<KernelView>(std::make_unique<FreeBsdKernelView>());
 }
 
-std::unique_ptr<ProcessMeter> make_process_meter() { return std::make_unique<FreeBsdProcessMeter>(); }
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return std::make_unique<FreeBsdProcessStatsReader>(); }
 
 }  // namespace memstat
 

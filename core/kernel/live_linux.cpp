@@ -54,7 +54,9 @@ class LinuxKernelView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return files_.list_directory(path, names);
   }
-  Result<void> list_folders(std::string_view path, Buffer& names) override { return list_kernel_folders(path, names); }
+  Result<void> list_directories(std::string_view path, Buffer& names) override {
+    return list_kernel_directories(path, names);
+  }
   Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return no_sysctls(name); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     names.clear();
@@ -63,6 +65,8 @@ class LinuxKernelView final : public KernelView {
   Result<void> open_table(std::string_view, LiveTable& table) override { return table.open(); }
   Result<void> read_table(std::string_view, LiveTable& table, Buffer& out) override { return table.read(out); }
   Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
+  [[nodiscard]] std::size_t kept_count() const override { return files_.kept_count(); }
+  void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
  private:
   static Error no_sysctls(std::string_view name) {
@@ -86,16 +90,16 @@ class LinuxKernelView final : public KernelView {
 
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
 
-class LinuxProcessMeter final : public ProcessMeter {
+class LinuxProcessStatsReader final : public ProcessStatsReader {
  public:
-  LinuxProcessMeter()
+  LinuxProcessStatsReader()
       : page_size_(system_page_size()),
         statm_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)),
         descriptors_(::opendir("/proc/self/fd")),
         start_time_seconds_(find_start_time()) {}
 
-  ProcessUsage read() override {
-    ProcessUsage usage;
+  ProcessStats read() override {
+    ProcessStats usage;
     rusage times{};
     if (::getrusage(RUSAGE_SELF, &times) == 0) usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
     std::array<char, 256> text;
@@ -157,7 +161,7 @@ Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
   return std::unique_ptr<KernelView>(std::make_unique<LinuxKernelView>());
 }
 
-std::unique_ptr<ProcessMeter> make_process_meter() { return std::make_unique<LinuxProcessMeter>(); }
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return std::make_unique<LinuxProcessStatsReader>(); }
 
 }  // namespace memstat
 

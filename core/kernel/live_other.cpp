@@ -7,9 +7,9 @@
 namespace memstat {
 namespace {
 
-class UnknownProcessMeter final : public ProcessMeter {
+class UnknownProcessStatsReader final : public ProcessStatsReader {
  public:
-  ProcessUsage read() override { return {}; }
+  ProcessStats read() override { return {}; }
 };
 
 }  // namespace
@@ -21,7 +21,7 @@ Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
   return error;
 }
 
-std::unique_ptr<ProcessMeter> make_process_meter() { return std::make_unique<UnknownProcessMeter>(); }
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return std::make_unique<UnknownProcessStatsReader>(); }
 
 }  // namespace memstat
 

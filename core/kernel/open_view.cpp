@@ -9,7 +9,7 @@ Result<OpenedView> open_view(const std::string& reference, const ViewOptions& op
   if (reference == kLiveReference) {
     auto live = make_live_kernel_view();
     if (!live) return std::move(live.error());
-    return OpenedView{.view = *std::move(live), .capture = nullptr};
+    return OpenedView{.view = *std::move(live), .capture = nullptr, .notes = {}};
   }
   for (const ViewOpener* opener : all_view_openers()) {
     if (opener->recognizes(reference)) return opener->open(reference, options);

@@ -7,13 +7,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat {
 
-class CapturedKernelView;
+class ReplayKernelView;
 
 /// How much of a capture is read into memory or unpacked unless told otherwise, B: a small archive can hold anything.
 inline constexpr std::uint64_t kMaxCaptureBytes = 512ULL << 20;
@@ -32,8 +33,9 @@ struct ViewOptions {
 };
 
 struct OpenedView {
-  std::unique_ptr<KernelView> view;       ///< Never null.
-  CapturedKernelView* capture = nullptr;  ///< The same view when it is a capture, else nullptr.
+  std::unique_ptr<KernelView> view;     ///< Never null.
+  ReplayKernelView* capture = nullptr;  ///< The same view when it is a capture, else nullptr.
+  std::vector<std::string> notes = {};  ///< What of it is damaged and so incomplete, a line each for people; as a rule none.
 };
 
 /// A kind of recorded kernel. A target that brings one adds its name to VIEW_OPENERS in CMakeLists.txt and defines it in
@@ -47,8 +49,9 @@ struct ViewOpener {
 /// Every kind of this build, in the order in which they are tried; the last one, captures, takes what no other does.
 std::span<const ViewOpener* const> all_view_openers();
 
-/// Opens what `reference` names: kLiveReference; CAPTURE or CAPTURE@POLL; or what another opener knows. Errors: kNotPresent
-/// (no such file, no such poll, or no view of this system's kernel) and those of open_capture. Thread safety: safe.
+/// Opens what `reference` names: kLiveReference; CAPTURE or CAPTURE@POLL; or what another opener knows (a crash dump).
+/// Errors: kNotPresent (no such file, no such poll, or no view of this system's kernel) and those of open_capture.
+/// Thread safety: safe.
 Result<OpenedView> open_view(const std::string& reference, const ViewOptions& options = {});
 
 }  // namespace memstat

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,12 +26,12 @@ Error access_error(std::string_view path, int system_errno) {
     case EMFILE:
       return system_error(
           path, system_errno,
-          "this process may not open more files; raise its limit (ulimit -Hn, LimitNOFILE= of the service) or "
-          "switch off sources that keep many files open");
+          "this process may not open more files; "
+          "raise its limit (ulimit -Hn, LimitNOFILE= of the service) or switch off sources that keep many files open");
     case ENFILE:
-      return system_error(path, system_errno,
-                          "this system has too many open files; raise its limit (fs.file-max of Linux, kern.maxfiles of "
-                          "FreeBSD)");
+      return system_error(
+          path, system_errno,
+          "this system has too many open files; raise its limit (fs.file-max of Linux, kern.maxfiles of FreeBSD)");
     default: return system_error(path, system_errno);
   }
 }
@@ -40,10 +41,10 @@ Error bad_path_error(std::string_view path) {
   return system_error(path.substr(0, 200), has_nul ? EINVAL : ENAMETOOLONG);
 }
 
-int open_for_reading(const FixedPath& path, int more_flags = 0, int folder = AT_FDCWD) {
+int open_for_reading(const FixedPath& path, int more_flags = 0, int directory = AT_FDCWD) {
   int fd = -1;
   do {
-    fd = ::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags);
+    fd = ::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags);
   } while (fd < 0 && errno == EINTR);
   return fd;
 }
@@ -59,6 +60,15 @@ std::pair<std::string_view, std::string_view> split(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {".", path};
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+/// Whether a descriptor is one of those that are left to the rest of the process. The kernel gives out the lowest number
+/// that is free.
+bool is_reserved(int fd) {
+  constexpr rlim_t kMaxReserved = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  return static_cast<rlim_t>(fd) >= limit.rlim_cur - std::min(limit.rlim_cur / 4, kMaxReserved);
 }
 
 auto from_start_of(int fd) {
@@ -77,23 +87,29 @@ Result<void> PosixFiles::keep_open(std::string_view path) {
   if (!terminated.assign(path)) return bad_path_error(path);
   UniqueFd fd(open_for_reading(terminated));
   if (!fd) return access_error(path, errno);
+  if (is_reserved(fd.get())) return access_error(path, EMFILE);
   Kept kept;
+  kept.number = kept_.size();
   if (has_offsets(fd.get())) {
     kept.file = std::move(fd);
   } else {
-    FixedPath folder;
-    if (!folder.assign(split(path).first)) return bad_path_error(path);
-    kept.folder = UniqueFd(open_for_reading(folder, O_DIRECTORY));
-    if (!kept.folder) return access_error(path, errno);
+    FixedPath directory;
+    if (!directory.assign(split(path).first)) return bad_path_error(path);
+    kept.directory = UniqueFd(open_for_reading(directory, O_DIRECTORY));
+    if (!kept.directory) return access_error(path, errno);
   }
   kept_.emplace(path, std::move(kept));
   return {};
 }
 
-Result<UniqueFd> PosixFiles::open_again(std::string_view path, int folder) {
+void PosixFiles::close_kept_after(std::size_t count) {
+  std::erase_if(kept_, [count](const auto& file) { return file.second.number >= count; });
+}
+
+Result<UniqueFd> PosixFiles::open_again(std::string_view path, int directory) {
   FixedPath name;
   if (!name.assign(split(path).second)) return bad_path_error(path);
-  UniqueFd opened(open_for_reading(name, 0, folder));
+  UniqueFd opened(open_for_reading(name, 0, directory));
   if (opened) return opened;
   if (errno != EACCES && errno != EPERM) return access_error(path, errno);
   return system_error(path, errno,
@@ -102,8 +118,8 @@ Result<UniqueFd> PosixFiles::open_again(std::string_view path, int folder) {
 
 Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManner manner) {
   if (const auto kept = kept_.find(path); kept != kept_.end()) {
-    if (kept->second.folder) {
-      const auto opened = open_again(path, kept->second.folder.get());
+    if (kept->second.directory) {
+      const auto opened = open_again(path, kept->second.directory.get());
       if (!opened) return opened.error();
       return read_all(path, out, ReadLimits{}, in_sequence(opened->get()));
     }
@@ -145,11 +161,11 @@ Result<void> PosixFiles::list_directory(std::string_view path, std::vector<std::
   if (!terminated.assign(path)) return bad_path_error(path);
   UniqueFd fd(open_for_reading(terminated, O_DIRECTORY));
   if (!fd) return access_error(path, errno);
-  const OpenDirectory folder = open_directory(fd);
-  if (!folder) return system_error(path, errno);
+  const OpenDirectory directory = open_directory(fd);
+  if (!directory) return system_error(path, errno);
   while (true) {
     errno = 0;
-    const dirent* entry = ::readdir(folder.get());
+    const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);

@@ -57,10 +57,10 @@ Result<void> read_all(std::string_view path, Buffer& out, const ReadLimits& limi
 template <typename Read>
 Result<void> read_in_one(std::string_view path, Buffer& out, Read&& read) {
   constexpr std::size_t kFirst = 256;
-  constexpr std::size_t kMost = 1UL << 20;
+  constexpr std::size_t kMax = 1UL << 20;
   out.clear();
   try {
-    for (std::size_t room = kFirst; room <= kMost; room *= 8) {
+    for (std::size_t room = kFirst; room <= kMax; room *= 8) {
       out.reserve(room);
       long count = 0;
       do {
@@ -75,7 +75,7 @@ Result<void> read_in_one(std::string_view path, Buffer& out, Read&& read) {
   } catch (const std::bad_alloc&) {
     return no_memory_error(path);
   }
-  return too_long_error(path, kMost);
+  return too_long_error(path, kMax);
 }
 
 }  // namespace memstat

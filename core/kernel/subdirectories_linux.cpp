@@ -22,20 +22,20 @@ namespace {
 constexpr char kNul = '\0';  // ends a name
 
 /// Whether the entry of that type is a directory. File systems may leave the type out (DT_UNKNOWN); the kernel's own do not.
-bool is_folder(int parent, const char* name, unsigned char type) {
+bool is_directory(int parent, const char* name, unsigned char type) {
   if (type != DT_UNKNOWN) return type == DT_DIR;
   struct stat status {};
   return ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-void add_folders(int parent, const char* at, const char* end, Buffer& names) {
+void add_directories(int parent, const char* at, const char* end, Buffer& names) {
   while (at < end) {
     std::uint16_t size = 0;
     std::memcpy(&size, at + offsetof(dirent64, d_reclen), sizeof size);
     const char* const name = at + offsetof(dirent64, d_name);
     const std::string_view text(name);
     const auto type = static_cast<unsigned char>(at[offsetof(dirent64, d_type)]);
-    if (text != "." && text != ".." && is_folder(parent, name, type)) {
+    if (text != "." && text != ".." && is_directory(parent, name, type)) {
       names.append(text);
       names.append({&kNul, 1});
     }
@@ -45,15 +45,15 @@ void add_folders(int parent, const char* at, const char* end, Buffer& names) {
 
 }  // namespace
 
-Result<void> list_kernel_folders(std::string_view path, Buffer& names) {
+Result<void> list_kernel_directories(std::string_view path, Buffer& names) {
   names.clear();
   FixedPath terminated;
   if (!terminated.assign(path)) return system_error(path.substr(0, 200), ENAMETOOLONG);
   struct stat status {};
   if (::stat(terminated.c_str(), &status) != 0) return system_error(path, errno);
   if (!S_ISDIR(status.st_mode)) return system_error(path, ENOTDIR);
-  // A directory has a link in its parent, its own ".", and the ".." of each sub-folder. Most control groups have none, and
-  // their dozens of files cost six times this call. (File systems that do not count say 1.)
+  // A directory has a link in its parent, its own ".", and the ".." of each sub-directory. Most control groups have none,
+  // and their dozens of files cost six times this call. (File systems that do not count say 1.)
   if (status.st_nlink == 2) return {};
   int opened = -1;
   do {
@@ -66,7 +66,7 @@ Result<void> list_kernel_folders(std::string_view path, Buffer& names) {
     const ssize_t size = ::getdents64(fd.get(), entries.data(), entries.size());
     if (size < 0) return system_error(path, errno);
     if (size == 0) return {};
-    add_folders(fd.get(), entries.data(), entries.data() + size, names);
+    add_directories(fd.get(), entries.data(), entries.data() + size, names);
   }
 }
 

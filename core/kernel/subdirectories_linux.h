@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sub-folders of a directory of a Linux kernel's own file systems, without the heap: opendir(3) takes 32 KiB of it each
+// Sub-directories of a directory of a Linux kernel's own file systems, without the heap: opendir(3) takes 32 KiB of it each
 // time.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace memstat {
 
-/// As KernelView::list_folders. Errors: system_error. Thread safety: safe, for different `names`.
-Result<void> list_kernel_folders(std::string_view path, Buffer& names);
+/// As KernelView::list_directories. Errors: system_error. Thread safety: safe, for different `names`.
+Result<void> list_kernel_directories(std::string_view path, Buffer& names);
 
 }  // namespace memstat

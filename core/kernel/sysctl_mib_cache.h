@@ -26,7 +26,7 @@ struct SysctlNumbers {
 class KeptSysctlNumbers {
  public:
   /// Far more names than all sources read; from there on every name is looked up each time.
-  static constexpr std::size_t kMostNames = 65536;
+  static constexpr std::size_t kMaxNames = 65536;
 
   /// Calls `read(path)` with the path of `name`, which `look_up(path)` finds where it is not kept or leads nowhere any more.
   /// Both give 0 or an errno, and so does this: ENOENT when there is no such sysctl. May throw std::bad_alloc.
@@ -64,7 +64,7 @@ class KeptSysctlNumbers {
   }
   void keep(std::string_view name, const SysctlNumbers& path) {
     const MutexLock lock(mutex_);
-    if (kept_.size() < kMostNames) kept_.insert_or_assign(std::string(name), path);
+    if (kept_.size() < kMaxNames) kept_.insert_or_assign(std::string(name), path);
   }
   void forget(std::string_view name) {
     const MutexLock lock(mutex_);

@@ -25,17 +25,17 @@ template <typename Call>
 Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size_hint, Call&& call) {
   constexpr int kMaxRetries = 8;
   constexpr std::size_t kSmallest = 64;
-  constexpr std::size_t kMost = 1UL << 30;
+  constexpr std::size_t kMax = 1UL << 30;
   const auto with_margin = [](std::size_t size) { return size + size / 8 + kSmallest; };
   out.clear();
   std::size_t room = size_hint;
   if (room == 0) {
     if (const int failure = call(nullptr, &room); failure != 0) return system_error(name, failure);
-    room = with_margin(std::min(room, kMost));
+    room = with_margin(std::min(room, kMax));
   }
   try {
     for (int attempt = 0; attempt <= kMaxRetries; ++attempt) {
-      room = std::clamp(room, kSmallest, kMost);
+      room = std::clamp(room, kSmallest, kMax);
       out.reserve(room);
       std::size_t length = room;
       const int failure = call(out.data(), &length);
@@ -48,7 +48,7 @@ Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size
       if (failure == EINTR) continue;
       std::size_t needed = 0;  // a hint may be far too small; the kernel's own guess saves retries
       if (call(nullptr, &needed) != 0) needed = 0;
-      room = std::max(with_margin(room), needed < kMost ? with_margin(needed) : kMost);
+      room = std::max(with_margin(room), needed < kMax ? with_margin(needed) : kMax);
     }
   } catch (const std::bad_alloc&) {
     return no_memory_error(name, "no memory for " + std::to_string(room) + " bytes");

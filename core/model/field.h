@@ -44,33 +44,34 @@ std::string_view to_string(Allocator allocator);
 /// One figure of a memory type. Amounts are now, counters are since boot; units as noted; 0 means 0 (a figure that the
 /// kernel does not have is not in the type's field mask).
 enum class Field : std::uint8_t {
-  kBytes,         ///< B in use, now
-  kCount,         ///< objects in use, now
-  kHeldBytes,     ///< B taken from the system including free objects and padding, now (not for secondary zones)
-  kFree,          ///< objects cached for reuse, now
-  kZoneFree,      ///< objects cached in the zone, now
-  kKegFree,       ///< objects free in the keg's slabs, now
-  kNumAllocs,     ///< allocations, cumulative
-  kNumFrees,      ///< frees, cumulative
-  kMemAlloced,    ///< B allocated, cumulative
-  kMemFreed,      ///< B freed, cumulative
-  kFailures,      ///< failed allocations, cumulative
-  kSleeps,        ///< waits at the limit, cumulative
-  kSleepers,      ///< threads waiting at the limit, now
-  kXDomain,       ///< frees that crossed NUMA domains, cumulative
-  kCountLimit,    ///< objects at most; absent when unlimited
-  kBytesLimit,    ///< B at most; absent when unlimited
-  kSize,          ///< B that a caller gets with one object
-  kRSize,         ///< B that one object takes (footprint)
-  kSizeMask,      ///< set of size classes that served the type: bit i = class i of the kernel's own table
-  kSlabs,         ///< slabs taken from the page allocator, now
-  kPartialSlabs,  ///< of these, on the lists of slabs with free objects, now
-  kCpuSlabs,      ///< of these, held by CPUs for their next allocations, now
-  kAddressSpace,  ///< B of address space, the kernel's or a process's own, memory or not, now
-  kWideLimit,     ///< as kCountLimit, with all bits of the kernel's limit where the source of that one tells 32
-  kEfficiency,    ///< %, of a slab's memory that its objects take
+  kBytes,            ///< B in use, now
+  kCount,            ///< objects in use, now
+  kHeldBytes,        ///< B taken from the system including free objects and padding, now (not for secondary zones)
+  kFree,             ///< objects cached for reuse, now
+  kZoneFree,         ///< objects cached in the zone, now
+  kKegFree,          ///< objects free in the keg's slabs, now
+  kNumAllocs,        ///< allocations, cumulative
+  kNumFrees,         ///< frees, cumulative
+  kMemAlloced,       ///< B allocated, cumulative
+  kMemFreed,         ///< B freed, cumulative
+  kFailures,         ///< failed allocations, cumulative
+  kSleeps,           ///< waits at the limit, cumulative
+  kSleepers,         ///< threads waiting at the limit, now
+  kXDomain,          ///< frees that crossed NUMA domains, cumulative
+  kCountLimit,       ///< objects at most; absent when unlimited
+  kBytesLimit,       ///< B at most; absent when unlimited
+  kSize,             ///< B that a caller gets with one object
+  kRSize,            ///< B that one object takes (footprint)
+  kSizeMask,         ///< set of size classes that served the type: bit i = class i of the kernel's own table
+  kSlabs,            ///< slabs taken from the page allocator, now
+  kPartialSlabs,     ///< of these, on the lists of slabs with free objects, now
+  kCpuSlabs,         ///< of these, held by CPUs for their next allocations, now
+  kAddressSpace,     ///< B of address space, the kernel's or a process's own, memory or not, now
+  kCountLimit64,     ///< as kCountLimit, with all bits of the kernel's limit where the source of that one tells 32
+  kSlabUtilization,  ///< %, of a slab's memory that its objects take
+  kRequestedBytes,   ///< B that callers asked for, before they were rounded up to what they got, cumulative
 };
-inline constexpr std::size_t kFieldCount = 25;
+inline constexpr std::size_t kFieldCount = 26;
 
 /// One figure of a memory type on one CPU. Units as for Field.
 enum class CpuField : std::uint8_t { kNumAllocs, kNumFrees, kMemAlloced, kMemFreed, kFree, kSizeMask };
@@ -78,15 +79,15 @@ inline constexpr std::size_t kCpuFieldCount = 6;
 
 /// One figure of a memory type on one NUMA node (FreeBSD: domain), now.
 enum class NodeField : std::uint8_t {
-  kHeldBytes,  ///< B of this node's memory
-  kCount,      ///< objects in use
-  kFree,       ///< objects cached for reuse
-  kSlots,      ///< objects there is room for, in use or free
+  kHeldBytes,     ///< B of this node's memory
+  kCount,         ///< objects in use
+  kFree,          ///< objects cached for reuse
+  kTotalObjects,  ///< objects there is room for, in use or free
 };
 inline constexpr std::size_t kNodeFieldCount = 4;
 
 /// Nodes are numbered below this: kernels have 1024 at most (CONFIG_NODES_SHIFT 10).
-inline constexpr std::uint32_t kMostNodes = 1024;
+inline constexpr std::uint32_t kMaxNodes = 1024;
 
 /// How many enumerators a set of them has room for.
 inline constexpr std::size_t kMaxFieldSetSize = 64;

@@ -18,7 +18,7 @@ namespace memstat {
 ///
 /// Identity is (allocator, name, ordinal): names are not unique in real kernels. Ordinals count from the oldest type of a
 /// name; when the number of types of that name changes it is unknown which is which, and all of them count as seen for
-/// the first time (sighted_generation).
+/// the first time (first_seen_generation).
 /// Thread safety: confined to the thread that owns the list.
 class MemoryType {
  public:
@@ -35,7 +35,7 @@ class MemoryType {
   [[nodiscard]] std::uint32_t duplicates() const { return duplicates_; }
 
   /// The type of this allocator and name with ordinal 0 (itself, where names are unique). Lives at least as long as this.
-  [[nodiscard]] MemoryType& eldest() const { return *eldest_; }
+  [[nodiscard]] MemoryType& first_of_name() const { return *first_of_name_; }
 
   /// Which figures the kernel has for this type. Empty until a source committed some.
   [[nodiscard]] FieldMask fields() const { return fields_; }
@@ -70,7 +70,7 @@ class MemoryType {
   /// Generation of the last roster that held it.
   [[nodiscard]] std::uint64_t last_seen_generation() const { return last_seen_generation_; }
   /// Generation at which this entry was (or had to be taken as) new.
-  [[nodiscard]] std::uint64_t sighted_generation() const { return sighted_generation_; }
+  [[nodiscard]] std::uint64_t first_seen_generation() const { return first_seen_generation_; }
 
   /// The next type in upstream's order (newest insertion first), nullptr after the last. Includes vanished types.
   [[nodiscard]] MemoryType* next() const { return next_; }
@@ -102,7 +102,7 @@ class MemoryType {
 
   // Order matters for the walk of one poll: what it touches comes first.
   MemoryType* next_ = nullptr;
-  MemoryType* eldest_ = this;
+  MemoryType* first_of_name_ = this;
   CallerSlots* slots_;
   std::size_t row_ = 0;
   FieldMask fields_;
@@ -110,7 +110,7 @@ class MemoryType {
   std::uint32_t ordinal_;
   std::uint32_t duplicates_ = 1;
   std::uint64_t last_seen_generation_ = 0;
-  std::uint64_t sighted_generation_ = 0;
+  std::uint64_t first_seen_generation_ = 0;
   Allocator allocator_;
   bool is_present_ = false;
   Figures figures_;

@@ -128,7 +128,7 @@ void MemoryTypeList::take_node_figures(const CommitScope& scope, const Staging& 
 
 void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept {
   MemoryType* entry = type.get();
-  entry->sighted_generation_ = generation;
+  entry->first_seen_generation_ = generation;
   last_sighting_ = generation;
   entry->insertion_ = ++insertions_;
   allocator_insertions_[static_cast<std::size_t>(entry->allocator_)] = insertions_;
@@ -164,7 +164,7 @@ void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<Mem
     for (MemoryType* type : group.members) {
       type->duplicates_ = count;
       if (!changed || !type->is_present_) continue;
-      type->sighted_generation_ = last_sighting_ = generation;
+      type->first_seen_generation_ = last_sighting_ = generation;
       clear_figures(*type, type->fields_ - scope.fields, type->cpu_fields_ - scope.cpu_fields,
                     type->node_fields_ - scope.node_fields);
     }
@@ -204,11 +204,11 @@ void MemoryTypeList::insert_created(const CommitScope& scope, const std::vector<
   // Members go in by ordinal, which counts from the end of the records.
   Groups& groups = groups_[static_cast<std::size_t>(scope.allocator)];
   for (std::size_t i = order.size(); i-- > 0;) {
-    if (order[i]->sighted_generation_ != generation || order[i]->last_seen_generation_ != 0) continue;
+    if (order[i]->first_seen_generation_ != generation || order[i]->last_seen_generation_ != 0) continue;
     std::vector<MemoryType*>& members = groups.find(order[i]->name_)->second.members;
     if (members.size() != order[i]->ordinal_) continue;
     members.push_back(order[i]);
-    order[i]->eldest_ = members.front();
+    order[i]->first_of_name_ = members.front();
   }
 }
 

@@ -44,7 +44,8 @@ class MemoryTypeList {
   /// Types held, vanished ones included.
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// Generation of the last commit in which a type was seen for the first time (MemoryType::sighted_generation); 0: never.
+  /// Generation of the last commit in which a type was seen for the first time (MemoryType::first_seen_generation); 0:
+  /// never.
   [[nodiscard]] std::uint64_t last_sighting() const { return last_sighting_; }
 
   /// The type of that name nearest to the head, of one allocator or (no allocator) of any; nullptr when there is none.
@@ -66,7 +67,7 @@ class MemoryTypeList {
     const auto is_due = [generation](const MemoryType& type) {
       return !type.is_present_ && type.last_seen_generation_ < generation;
     };
-    // All are told before any is destroyed: a type may lead to its eldest for as long as it lives.
+    // All are told before any is destroyed: a type may lead to its first_of_name for as long as it lives.
     for (MemoryType* type = head_; type != nullptr; type = type->next_) {
       if (is_due(*type)) on_evict(*type);
     }

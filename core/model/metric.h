@@ -19,7 +19,7 @@ enum class ValueFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
 enum class DuplicateRule : std::uint8_t {
   kSum,
   kSumOfAll,   ///< absent when one of them has none (a limit: a type without one is unlimited)
-  kMost,       ///< the largest of doubles that are not negative; absent when one of them has none
+  kMax,        ///< the largest of doubles that are not negative; absent when one of them has none
   kSameOrNone  ///< absent when they differ (a size)
 };
 

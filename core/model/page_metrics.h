@@ -7,13 +7,12 @@
 namespace memstat {
 
 inline constexpr SystemMetric kZoneWatermarkBytes{
-    .facts =
-        {.name = "memstat_zone_watermark_bytes",
-         .kind = MetricKind::kGauge,
-         .tier = Tier::kDefault,
-         .help = "Free bytes of the zone at which reclaim starts or stops (low, high, promo) and below which only emergency "
-                 "allocations succeed (min).",
-         .unit = "bytes"},
+    .facts = {.name = "memstat_zone_watermark_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Free bytes of the zone at which reclaim starts or stops (low, high, promo) "
+                      "and below which only emergency allocations succeed (min).",
+              .unit = "bytes"},
     .labels = {"node", "zone", "watermark"},
 };
 
@@ -25,13 +24,11 @@ inline constexpr SystemMetric kPageFrees{
 };
 
 inline constexpr SystemMetric kReclaimScannedPages{
-    .facts =
-        {.name = "memstat_reclaim_scanned_pages_total",
-         .kind = MetricKind::kCounter,
-         .tier = Tier::kDefault,
-         .help =
-             "Pages that reclaim scanned since boot, by the stalled allocation (direct), the kernel thread (kswapd), or the "
-             "queue of FreeBSD's page daemon."},
+    .facts = {.name = "memstat_reclaim_scanned_pages_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help = "Pages that reclaim scanned since boot, by the stalled allocation (direct), "
+                      "the kernel thread (kswapd), or the queue of FreeBSD's page daemon."},
     .labels = {"by"},
 };
 
@@ -39,9 +36,8 @@ inline constexpr SystemMetric kReclaimedPages{
     .facts = {.name = "memstat_reclaimed_pages_total",
               .kind = MetricKind::kCounter,
               .tier = Tier::kDefault,
-              .help = "Pages that reclaim freed since boot, by the stalled allocation (direct), the kernel thread (kswapd), "
-                      "or FreeBSD's "
-                      "page daemon."},
+              .help = "Pages that reclaim freed since boot, by the stalled allocation (direct), "
+                      "the kernel thread (kswapd), or FreeBSD's page daemon."},
     .labels = {"by"},
 };
 

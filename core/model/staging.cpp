@@ -30,8 +30,11 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   std::fill(places_.begin(), places_.end(), 0);
   statistics_.clear();
   notes_.clear();
+  note_.clear();
   node_figures_.clear();
   node_fields_ = {};
+  left_fields_ = {};
+  left_cpu_fields_ = {};
   node_count_ = 0;
   cpu_fields_ = cpu_fields;
   cpu_count_ = cpu_fields.empty() ? 0 : cpu_count;
@@ -130,6 +133,14 @@ void Staging::fold_duplicates() {
     kept += place == kept ? 1 : 0;
   }
   types_.resize(kept);
+}
+
+void Staging::add_note(std::string_view text) {
+  constexpr std::string_view kBetween = "; ";
+  if (!is_valid_label_text(text)) return add_note(make_label_text(text));
+  if (note_.size() + kBetween.size() + text.size() > kLongestNote) return;
+  if (!note_.empty()) note_ += kBetween;
+  note_ += text;
 }
 
 }  // namespace memstat

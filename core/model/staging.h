@@ -127,10 +127,10 @@ class Staging {
   }
 
   /// Says, after a reset and before the first type, that the types have these figures on nodes 0 to node_count - 1 (at most
-  /// kMostNodes, more are left out). They are 0 until written.
+  /// kMaxNodes, more are left out). They are 0 until written.
   void set_nodes(NodeFieldMask fields, std::uint32_t node_count) {
     node_fields_ = fields;
-    node_count_ = fields.empty() ? 0 : std::min(node_count, kMostNodes);
+    node_count_ = fields.empty() ? 0 : std::min(node_count, kMaxNodes);
   }
   [[nodiscard]] NodeFieldMask node_fields() const { return node_fields_; }
   [[nodiscard]] std::uint32_t node_count() const { return node_count_; }
@@ -154,6 +154,23 @@ class Staging {
   /// Whether the parser missed something that the source keeps from poll to poll, so that it has to be read again.
   [[nodiscard]] bool is_incomplete() const { return is_incomplete_; }
   void set_incomplete() { is_incomplete_ = true; }
+
+  /// Says, after a reset, that this kernel does not give these figures of the source's descriptor in this way, so that
+  /// another source that owns them, too, may. (Linux counts allocations of slab caches itself, or memstatd counts their
+  /// events.)
+  void leave(FieldMask fields, CpuFieldMask cpu_fields) {
+    left_fields_ = fields;
+    left_cpu_fields_ = cpu_fields;
+  }
+  [[nodiscard]] FieldMask left_fields() const { return left_fields_; }
+  [[nodiscard]] CpuFieldMask left_cpu_fields() const { return left_cpu_fields_; }
+
+  /// What people should know of the figures although they are good, such as what the machine lacks of them; "" for nothing.
+  /// Valid UTF-8. Emptied by reset(), the room is kept.
+  [[nodiscard]] const std::string& note() const { return note_; }
+  /// Adds to the note, "; " between; what goes beyond kLongestNote is left out.
+  void add_note(std::string_view text);
+  static constexpr std::size_t kLongestNote = 4096;
 
   /// Bytes of each size class that Field::kSizeMask has a bit for; empty when the allocator reports none.
   [[nodiscard]] std::vector<std::uint64_t>& size_classes() { return size_classes_; }
@@ -179,10 +196,13 @@ class Staging {
   std::vector<std::uint32_t> places_;                 // of merged types by name, open addressing; 0: none, else index + 1
   StagedStatistics statistics_;
   std::vector<std::uint64_t> notes_;
+  std::string note_;
   std::vector<std::uint64_t> node_figures_;  // [type][node][field by rank]
   NodeFieldMask node_fields_;
   std::uint32_t node_count_ = 0;
   CpuFieldMask cpu_fields_;
+  FieldMask left_fields_;
+  CpuFieldMask left_cpu_fields_;
   std::uint32_t cpu_count_ = 0;
   bool is_borrowing_ = false;
   bool is_incomplete_ = false;

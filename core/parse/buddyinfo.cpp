@@ -16,7 +16,7 @@ std::optional<FreeBlocks> FreeBlocks::parse(std::string_view row) {
   while (next_word(row, word)) {
     if (word.starts_with('>')) word.remove_prefix(1);
     const auto count = parse_u64(word);
-    if (!count || blocks.orders_ == kMostOrders) return std::nullopt;
+    if (!count || blocks.orders_ == kMaxOrders) return std::nullopt;
     blocks.counts_[blocks.orders_++] = *count;
   }
   if (blocks.orders_ == 0) return std::nullopt;

@@ -14,10 +14,10 @@ namespace memstat {
 class FreeBlocks {
  public:
   /// Kernels have 11 orders and, configured so, a few more (CONFIG_ARCH_FORCE_MAX_ORDER).
-  static constexpr std::size_t kMostOrders = 32;
+  static constexpr std::size_t kMaxOrders = 32;
 
   /// Reads a row of counts, order 0 first. A count may have a '>' before it: there are at least that many. Nothing:
-  /// something else stands there, none at all or more than kMostOrders. Allocates nothing.
+  /// something else stands there, none at all or more than kMaxOrders. Allocates nothing.
   static std::optional<FreeBlocks> parse(std::string_view row);
 
   [[nodiscard]] std::size_t orders() const { return orders_; }
@@ -34,9 +34,9 @@ class FreeBlocks {
   [[nodiscard]] double unusable_ratio(std::size_t order) const;
 
  private:
-  std::array<std::uint64_t, kMostOrders> counts_{};
-  std::array<double, kMostOrders> pages_from_{};  // in free blocks of this order and above
-  double blocks_ = 0;                             // of all orders
+  std::array<std::uint64_t, kMaxOrders> counts_{};
+  std::array<double, kMaxOrders> pages_from_{};  // in free blocks of this order and above
+  double blocks_ = 0;                            // of all orders
   std::size_t orders_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace memstat {
 namespace {
 
 /// Places of columns are kept for this number; no table here wants more.
-constexpr std::size_t kMostColumns = 8;
+constexpr std::size_t kMaxColumns = 8;
 
 /// Cuts the next line, which must end with a newline, off `rest`.
 bool next_whole_line(std::string_view& rest, std::string_view& line) {
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text, Digits digits) 
 
 /// Adds the values of one row. False when one is missing, no number or too much.
 bool add_row(std::string_view row, Digits digits, std::span<ColumnTotal> columns,
-             const std::array<std::optional<std::size_t>, kMostColumns>& places, bool is_first) {
+             const std::array<std::optional<std::size_t>, kMaxColumns>& places, bool is_first) {
   std::size_t missing = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) missing += places[i] ? 1 : 0;
   std::string_view word;
@@ -58,8 +58,8 @@ std::optional<std::size_t> sum_columns(std::string_view text, Digits digits, std
   rows = 0;
   std::string_view rest = text;
   std::string_view line;
-  if (columns.size() > kMostColumns || !next_whole_line(rest, line)) return 0;
-  std::array<std::optional<std::size_t>, kMostColumns> places;
+  if (columns.size() > kMaxColumns || !next_whole_line(rest, line)) return 0;
+  std::array<std::optional<std::size_t>, kMaxColumns> places;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     places[i] = column_of(line, columns[i].name);
     columns[i].is_present = places[i].has_value();

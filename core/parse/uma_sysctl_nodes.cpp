@@ -22,7 +22,7 @@ struct Namesakes {
 
 /// Gives the zones their nodes, those with a keg apart from those without where that is known of all nodes.
 void pair_up(const Namesakes& namesakes, std::optional<bool> has_keg, std::span<const ListedZone> zones,
-             std::span<const ZoneNode> nodes, std::vector<std::size_t>& places) {
+             std::span<const UmaSysctlNode> nodes, std::vector<std::size_t>& places) {
   std::vector<std::size_t> listed;
   for (const std::size_t zone : namesakes.zones) {
     if (!has_keg || zones[zone].has_keg == *has_keg) listed.push_back(zone);
@@ -57,7 +57,7 @@ std::optional<std::uint32_t> number_of_zone_node(std::string_view zone, std::str
   return zone.size() >= kLongestZoneName ? std::optional<std::uint32_t>(0) : std::nullopt;
 }
 
-std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std::span<const ZoneNode> nodes) {
+std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std::span<const UmaSysctlNode> nodes) {
   std::map<std::string_view, Namesakes> names;
   for (std::size_t i = 0; i < zones.size(); ++i) names[zones[i].name].zones.push_back(i);
 
@@ -80,7 +80,7 @@ std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std
   for (Doubt& doubt : doubts) {
     // Who has as many nodes as zones claims no more of them; and who made a keg is called as the keg is.
     std::erase_if(doubt.claims, [](const auto& claim) { return claim.second->nodes.size() >= claim.second->zones.size(); });
-    const ZoneNode& node = nodes[doubt.node];
+    const UmaSysctlNode& node = nodes[doubt.node];
     if (doubt.claims.size() > 1 && node.has_keg.value_or(false)) {
       const std::string_view keg = node.keg.substr(0, kLongestZoneName);
       std::erase_if(doubt.claims, [&](const auto& claim) { return zones[claim.second->zones[0]].name != keg; });
@@ -88,7 +88,7 @@ std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std
     if (doubt.claims.size() == 1) doubt.claims[0].second->nodes.emplace_back(doubt.claims[0].first, doubt.node);
   }
 
-  std::vector<std::size_t> places(zones.size(), kNoZoneNode);
+  std::vector<std::size_t> places(zones.size(), kNoUmaSysctlNode);
   for (auto& [name, namesakes] : names) {
     if (namesakes.zones.size() != namesakes.nodes.size()) continue;
     std::sort(namesakes.nodes.begin(), namesakes.nodes.end(), std::greater<>());

@@ -30,7 +30,7 @@ struct ListedZone {
 
 /// A node of the tree. What is not known differs from nothing: a recording has what was read in a poll, and that is not all.
 /// Thread safety: a plain value.
-struct ZoneNode {
+struct UmaSysctlNode {
   std::string_view name;
   std::string_view keg = {};  ///< Name of the keg: of the zone that made it, so of the zone itself unless it is secondary.
   std::optional<std::uint32_t> size = {};  ///< B
@@ -38,11 +38,11 @@ struct ZoneNode {
 };
 
 /// No node.
-inline constexpr std::size_t kNoZoneNode = static_cast<std::size_t>(-1);
+inline constexpr std::size_t kNoUmaSysctlNode = static_cast<std::size_t>(-1);
 
 /// The node of each of `zones`, by its place in `nodes`. Zones of one name are told apart by their age: the stream has the
 /// youngest first. What is not certain has none: zones whose names make the same node, of which the kernel shows only the
 /// first; names of which there are more or fewer nodes than zones; zones that differ from their node in size or keg.
-std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std::span<const ZoneNode> nodes);
+std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std::span<const UmaSysctlNode> nodes);
 
 }  // namespace memstat

@@ -324,12 +324,12 @@ constexpr MetricOrigin kOrigins[] = {
      "in this order: kern.maxfiles - 1, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc - 2, kern.ipc.nsfbufs, kern.nbuf, "
      "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, absent when 0"},
     {Field::kBytes,
-     "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, before 12.0 vm.kmem_map_size, "
-     "kernel_address_space: vm.kvm_size - vm.kvm_free, swap_reservations: vm.swap_reserved, user_wired: its pages x page "
-     "size"},
+     "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, "
+     "before 12.0 vm.kmem_map_size, kernel_address_space: vm.kvm_size - vm.kvm_free, "
+     "swap_reservations: vm.swap_reserved, user_wired: its pages x page size"},
     {Field::kBytesLimit,
-     "in this order: kern.ipc.maxpipekva, vfs.maxbufspace, vm.uma_kmem_limit (vm.kmem_size), vm.kvm_size, vm.swap_total "
-     "where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, absent when 0"},
+     "in this order: kern.ipc.maxpipekva, vfs.maxbufspace, vm.uma_kmem_limit (vm.kmem_size), vm.kvm_size, "
+     "vm.swap_total where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, absent when 0"},
     {Field::kFailures, "kern.ipc.pipeallocfail, vfs.numbufallocfails, sf_allocfail of kern.ipc.sfstat"},
     {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
     {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
@@ -350,9 +350,9 @@ const SourceDescriptor freebsd_table{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
-        "no privilege needed; which sysctls the kernel has is found at start, so tables of modules that are loaded later "
-        "are "
-        "not among them; limits of mbufs are those of their zones",
+        "no privilege needed; "
+        "which sysctls the kernel has is found at start, so tables of modules that are loaded later are not among them; "
+        "limits of mbufs are those of their zones",
     .steps = source_steps<State, open, read, parse>(),
 };
 

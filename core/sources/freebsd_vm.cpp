@@ -251,7 +251,7 @@ bool split_domain(std::string_view name, std::uint32_t& number, std::string_view
   const std::size_t end = name.find(kDomainStats);
   if (end == std::string_view::npos) return false;
   const auto parsed = parse_u64(name.substr(0, end));
-  if (!parsed || *parsed >= kMostNodes) return false;
+  if (!parsed || *parsed >= kMaxNodes) return false;
   number = static_cast<std::uint32_t>(*parsed);
   leaf = name.substr(end + kDomainStats.size());
   return true;
@@ -434,7 +434,7 @@ Result<void> find_sysctls(KernelView& view, State& state) {
     if (is_needed(name) && list.size() == before) return failed(system_error(name, ENOENT));
   }
   // Domains are numbered without holes; the first without a queue ends them.
-  for (std::uint32_t number = 0; number < kMostNodes; ++number) {
+  for (std::uint32_t number = 0; number < kMaxNodes; ++number) {
     const std::string prefix = std::string(kDomains) + std::to_string(number) + std::string(kDomainStats);
     const std::size_t before = list.size();
     const auto find = [&](std::string_view leaf) -> Result<void> {
@@ -486,15 +486,15 @@ constexpr MetricOrigin kOrigins[] = {
     {kAvailableBytes, "(v_free_count + v_inactive_count + v_cache_count) of vm.stats.vm x page size"},
     {kPartMissing, "1 for active, inactive or wired_other without its sysctl"},
     {kZoneWatermarkBytes,
-     "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, or "
-     "vm.stats.vm.v_FIGURE (node \"all\"), vm.stats.vm.v_pageout_free_min, v_interrupt_free_min"},
+     "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, "
+     "or vm.stats.vm.v_FIGURE (node \"all\"), vm.stats.vm.v_pageout_free_min, v_interrupt_free_min"},
     {kPageFrees, "vm.stats.vm.v_tfree"},
     {kReclaimScannedPages,
      "by queue: actpdpgs, inactpdpgs, laundpdpgs, unswppdpgs of all vm.domain.N.stats, or vm.stats.vm.v_pdpages"},
     {kReclaimedPages, "page_daemon: vm.stats.vm.v_dfree"},
     {kPageEvents,
-     "v_pdwakeups, v_pdshortfalls, v_reactivated, v_intrans of vm.stats.vm, vm.pageout_lock_miss, broken, reclaimed of "
-     "vm.reserv, vm.largepages.reclaim_tries"},
+     "v_pdwakeups, v_pdshortfalls, v_reactivated, v_intrans of vm.stats.vm, "
+     "vm.pageout_lock_miss, broken, reclaimed of vm.reserv, vm.largepages.reclaim_tries"},
     {kPagedPages, "v_swappgsin, v_swappgsout, v_vnodepgsin, v_vnodepgsout of vm.stats.vm"},
 };
 
@@ -511,10 +511,11 @@ const SourceDescriptor freebsd_vm{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
-        "no privilege needed; unaccounted bytes are pages in caches of CPUs and those that change while the sysctls are "
-        "read "
-        "one after the other; only amd64 reports page tables and pv entries, elsewhere they are in wired_other; this kernel "
-        "counts neither processes killed for want of memory nor failed allocations of pages",
+        "no privilege needed; "
+        "unaccounted bytes are pages in caches of CPUs and those "
+        "that change while the sysctls are read one after the other; "
+        "only amd64 reports page tables and pv entries, elsewhere they are in wired_other; "
+        "this kernel counts neither processes killed for want of memory nor failed allocations of pages",
     .steps = source_steps<State, open, read, parse>(),
 };
 

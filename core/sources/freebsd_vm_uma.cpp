@@ -104,7 +104,7 @@ std::optional<std::uint32_t> domain_of(std::string_view leaf, std::string_view p
   const std::size_t dot = leaf.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
   const auto number = parse_u64(leaf.substr(0, dot));
-  if (!number || *number >= kMostNodes) return std::nullopt;
+  if (!number || *number >= kMaxNodes) return std::nullopt;
   rest = leaf.substr(dot + 1);
   return static_cast<std::uint32_t>(*number);
 }
@@ -129,13 +129,13 @@ class ZoneFigures {
     std::string_view rest;
     if (leaf == kLimit) {
       // All bits set, or the sign: no limit, as 0.
-      if (*number != 0) set(zone, Field::kWideLimit, *number);
+      if (*number != 0) set(zone, Field::kCountLimit64, *number);
     } else if (leaf == kSleepers) {
       set(zone, Field::kSleepers, *number);
     } else if (leaf == kPagesPerSlab) {
       pages_per_slab_ = *number;
     } else if (leaf == kEfficiency) {
-      set(zone, Field::kEfficiency, *number);
+      set(zone, Field::kSlabUtilization, *number);
     } else if (const auto of_keg = domain_of(leaf, kKegDomain, rest); of_keg && *of_keg < staging.node_count()) {
       if (rest == "pages") {
         has_pages_ = true;
@@ -235,9 +235,9 @@ std::string text_of(const Buffer& bytes) {
 }
 
 /// What distinguishes nodes. `kegs` holds the names, as long as the nodes are in use.
-Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeNode>& nodes,
-                                       std::vector<std::string>& kegs) {
-  std::vector<ZoneNode> described;
+Result<std::vector<UmaSysctlNode>> describe(KernelView& view, const std::vector<TreeNode>& nodes,
+                                            std::vector<std::string>& kegs) {
+  std::vector<UmaSysctlNode> described;
   described.reserve(nodes.size());
   Buffer bytes;
   kegs.reserve(nodes.size());
@@ -247,7 +247,7 @@ Result<std::vector<ZoneNode>> describe(KernelView& view, const std::vector<TreeN
       return std::find(node.leaves.begin(), node.leaves.end(), leaf) != node.leaves.end();
     };
     kegs.emplace_back();
-    ZoneNode& entry = described.emplace_back();
+    UmaSysctlNode& entry = described.emplace_back();
     entry.name = node.name;
     if (has("keg.name")) {  // which every zone has, with or without a keg
       if (auto result = view.read_sysctl(prefix + "keg.name", bytes, 64); !result) return of_tree(result.error());
@@ -336,7 +336,7 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
 
   std::vector<PlannedZone> plan;
   for (std::size_t i = 0; i < zones.size(); ++i) {
-    if (places[i] == kNoZoneNode) continue;
+    if (places[i] == kNoUmaSysctlNode) continue;
     const TreeNode& node = nodes[places[i]];
     plan.push_back({.index = static_cast<std::uint32_t>(i),
                     .limit = u32(i, kLimitAt),
@@ -438,9 +438,9 @@ Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(v
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kSleepers, "limit.sleepers, of zones with a limit"},
-    {Field::kWideLimit, "limit.max_items, absent when 0"},
+    {Field::kCountLimit64, "limit.max_items, absent when 0"},
     {Field::kSlabs, "keg.domain.D.pages of all domains / keg.ppera, not of secondary and cache zones"},
-    {Field::kEfficiency, "keg.efficiency, not of secondary and cache zones"},
+    {Field::kSlabUtilization, "keg.efficiency, not of secondary and cache zones"},
     {NodeField::kHeldBytes, "keg.domain.D.pages x page size, not of secondary and cache zones"},
     {NodeField::kFree, "domain.D.nitems + keg.domain.D.free_items, the latter not of secondary and cache zones"},
 };
@@ -459,9 +459,9 @@ const SourceDescriptor freebsd_vm_uma{
     .node_fields = node_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
-        "no privilege needed; FreeBSD 13.0 and later; for zones with a limit the bytes by node are what the keg really has, "
-        "where held bytes are computed from items; zones whose names make the same node of the tree have none of these "
-        "figures",
+        "no privilege needed; FreeBSD 13.0 and later; "
+        "for zones with a limit the bytes by node are what the keg really has, where held bytes are computed from items; "
+        "zones whose names make the same node of the tree have none of these figures",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -39,7 +39,7 @@ constexpr std::size_t kTextPart = 0;
 constexpr FieldMask kFields{Field::kBytes, Field::kCount};
 constexpr std::uint64_t kFirstNegative = std::uint64_t{1} << 63U;
 constexpr std::size_t kLongestPlace = 256;  // B of a detail that are file and line: the last ones count
-constexpr std::size_t kMostColumns = 16;
+constexpr std::size_t kMaxColumns = 16;
 
 /// Which of the numbers in front of a tag is which.
 struct Columns {
@@ -73,7 +73,7 @@ Result<Columns> parse_header(std::string_view& rest) {
   Columns columns;
   if (!rest.starts_with('#')) return columns;
   const std::size_t offset = size - rest.size();
-  columns = {.count = 0, .size = kMostColumns, .calls = kMostColumns};
+  columns = {.count = 0, .size = kMaxColumns, .calls = kMaxColumns};
   std::string_view word;
   next_line(rest, line);
   line.remove_prefix(1);
@@ -81,7 +81,7 @@ Result<Columns> parse_header(std::string_view& rest) {
     if (word == "<size>") columns.size = columns.count;
     if (word == "<calls>") columns.calls = columns.count;
   }
-  if (columns.count <= kMostColumns && columns.size < columns.count && columns.calls < columns.count) return columns;
+  if (columns.count <= kMaxColumns && columns.size < columns.count && columns.calls < columns.count) return columns;
   Error error = data_error(kFile, offset, "the columns <size> and <calls> before <tag info> are missing");
   error.code = ErrorCode::kVersion;
   return error;
@@ -220,8 +220,9 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   error.code = ErrorCode::kNotPresent;
   error.path = kFile;
   error.detail =
-      "memory allocation profiling is switched off, so its figures stand still: sysctl vm.mem_profiling=1 switches it on "
-      "(what was allocated before is not counted); when it does not stay 1, the kernel's log says why";
+      "memory allocation profiling is switched off, so its figures stand still: "
+      "sysctl vm.mem_profiling=1 switches it on (what was allocated before is not counted); "
+      "when it does not stay 1, the kernel's log says why";
   return error;
 }
 
@@ -265,9 +266,9 @@ const SourceDescriptor linux_allocinfo{
     .notes =
         "kernels with memory allocation profiling, while vm.mem_profiling is 1; needs root or CAP_DAC_READ_SEARCH at start; "
         "a type is a function, \"function\" or \"function [module]\", its detail file and line of its largest call site, "
-        "and "
-        "\"not accurate\" where the kernel says that it missed some; the page has the functions with most bytes only (top, "
-        "min_bytes); the memory is also that of slab, page and vmalloc types: do not add it to theirs",
+        "and \"not accurate\" where the kernel says that it missed some; "
+        "the page has the functions with most bytes only (top, min_bytes); "
+        "the memory is also that of slab, page and vmalloc types: do not add it to theirs",
     .steps = source_steps<State, open, read, parse>(),
 };
 

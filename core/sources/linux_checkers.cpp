@@ -101,7 +101,7 @@ enum File : std::size_t { kTainted, kWarnings, kOopses, kKfence, kFileCount };
 static_assert(std::size(kPaths) == kFileCount);
 using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
-constexpr std::string_view kSlabFolder = "/sys/kernel/slab";
+constexpr std::string_view kSlabDirectory = "/sys/kernel/slab";
 constexpr std::string_view kSlabChecks[] = {"sanity_checks", "red_zone", "poison", "store_user"};
 
 // Of RawBytes.
@@ -226,7 +226,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
 /// Counts the checks that a cache has on.
 void count_checks(KernelView& view, const std::string& cache, State& state) {
   for (std::size_t i = 0; i < std::size(kSlabChecks); ++i) {
-    const std::string path = std::string(kSlabFolder) + "/" + cache + "/" + std::string(kSlabChecks[i]);
+    const std::string path = std::string(kSlabDirectory) + "/" + cache + "/" + std::string(kSlabChecks[i]);
     if (view.read_file(path, state.scratch) && trim(state.scratch.view()) == "1") ++state.caches_with_check[i];
   }
 }
@@ -237,9 +237,9 @@ void read_slab_checks(KernelView& view, State& state) {
   if (state.has_read_caches) return;
   state.has_read_caches = true;
   std::vector<std::string> caches;
-  if (!view.list_directory(kSlabFolder, caches)) return;
+  if (!view.list_directory(kSlabDirectory, caches)) return;
   for (const std::string& cache : caches) {
-    if (!view.read_link(std::string(kSlabFolder) + "/" + cache)) count_checks(view, cache, state);
+    if (!view.read_link(std::string(kSlabDirectory) + "/" + cache)) count_checks(view, cache, state);
   }
 }
 
@@ -288,8 +288,8 @@ const SourceDescriptor linux_checkers{
     .origins = kOrigins,
     .debugfs_paths = kDebugfs,
     .notes =
-        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; the slab "
-        "caches' checks are those when the daemon started; a taint stays until the machine is started anew",
+        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; "
+        "the slab caches' checks are those when the daemon started; a taint stays until the machine is started anew",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -23,7 +23,7 @@ namespace memstat::sources {
 namespace {
 
 constexpr std::string_view kParent = "/sys/kernel/mm";
-constexpr std::string_view kFolder = "/sys/kernel/mm/cma";
+constexpr std::string_view kDirectory = "/sys/kernel/mm/cma";
 constexpr std::string_view kAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 
@@ -68,7 +68,7 @@ Result<void> finish_area(const Area& area, std::size_t offset, std::uint64_t pag
       !set_bytes(type, Field::kBytesLimit, area.total, page_size) ||
       !set_bytes(type, Field::kMemAlloced, area.allocated, page_size) ||
       !set_bytes(type, Field::kMemFreed, area.released, page_size)) {
-    return data_error(kFolder, offset, "reports an area of more than 2^64 bytes");
+    return data_error(kDirectory, offset, "reports an area of more than 2^64 bytes");
   }
   if (area.failed) {
     type.fields.add(Field::kFailures);
@@ -105,7 +105,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     offset = static_cast<std::size_t>(content.data() - bundle.data());
     is_whole = path == kEndOfListedFiles;
     if (path == kMeminfo && !add_all_areas(content, staging)) {
-      return data_error(kFolder, offset, "absent, and /proc/meminfo has no lines CmaTotal and CmaFree with a number");
+      return data_error(kDirectory, offset, "absent, and /proc/meminfo has no lines CmaTotal and CmaFree with a number");
     }
     std::string_view file;
     const std::string_view name = component_after(path, kAreas, file);
@@ -116,26 +116,26 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     }
     if (name.empty()) continue;
     const auto number = parse_u64(trim(content));
-    if (!number) return data_error(kFolder, offset, "a file of an area holds no number of at most 64 bits");
+    if (!number) return data_error(kDirectory, offset, "a file of an area holds no number of at most 64 bits");
     area.take(file, *number);
   }
-  if (!is_whole) return data_error(kFolder, offset, "the data ends early");
-  if (staging.types().empty()) return data_error(kFolder, offset, "names no area");
+  if (!is_whole) return data_error(kDirectory, offset, "the data ends early");
+  if (staging.types().empty()) return data_error(kDirectory, offset, "names no area");
   return {};
 }
 
 /// As an error of the directory, whichever file it was.
-Error of_folder(const Error& error) { return system_error(kFolder, error.system_errno, error.path); }
+Error of_directory(const Error& error) { return system_error(kDirectory, error.system_errno, error.path); }
 
 /// Lists the files of every area.
 Result<void> find_areas(KernelView& view, Finding finding, FileList& list) {
   std::vector<std::string> areas;
-  if (auto result = view.list_directory(kFolder, areas); !result) return of_folder(result.error());
-  if (areas.empty()) return system_error(kFolder, ENOENT, "this machine has no area of contiguous memory");
+  if (auto result = view.list_directory(kDirectory, areas); !result) return of_directory(result.error());
+  if (areas.empty()) return system_error(kDirectory, ENOENT, "this machine has no area of contiguous memory");
   for (const std::string& area : areas) {
     for (const std::string_view file : kFiles) {
       auto result = list_file(view, finding, std::string(kAreas) + area + std::string(file), list);
-      if (!result && file == kNeeded) return of_folder(result.error());
+      if (!result && file == kNeeded) return of_directory(result.error());
     }
   }
   return {};
@@ -152,18 +152,18 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
   list.clear();
   std::vector<std::string> names;
   // Asked of the directory above, so that an error of the directory itself is not taken for its absence.
-  if (auto result = view.list_directory(kParent, names); !result) return of_folder(result.error());
+  if (auto result = view.list_directory(kParent, names); !result) return of_directory(result.error());
   if (std::find(names.begin(), names.end(), "cma") != names.end()) {
     auto result = find_areas(view, finding, list);
     if (!result) list.clear();
     return result;
   }
   Buffer meminfo;
-  if (auto result = view.read_file(kMeminfo, meminfo); !result) return of_folder(result.error());
+  if (auto result = view.read_file(kMeminfo, meminfo); !result) return of_directory(result.error());
   Staging staging;
   staging.reset({}, 0);
   if (!add_all_areas(meminfo.view(), staging) || staging.types()[0].figures[Field::kHeldBytes] == 0) {
-    return system_error(kFolder, ENOENT, "this machine has no area of contiguous memory");
+    return system_error(kDirectory, ENOENT, "this machine has no area of contiguous memory");
   }
   return list_file(view, finding, kMeminfo, list);
 }
@@ -177,7 +177,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
     return code != ErrorCode::kNotPresent || path == kMeminfo || path.ends_with(kNeeded);
   };
   auto result = read_listed_files(view, state.list, bundle, is_error);
-  if (!result && result.error().system_errno != 0) return of_folder(result.error());
+  if (!result && result.error().system_errno != 0) return of_directory(result.error());
   return result;
 }
 
@@ -207,9 +207,8 @@ const SourceDescriptor linux_cma{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
-        "needs no privilege; a type is an area, bytes are what drivers hold of it and failures count pages; without "
-        "CMA_SYSFS "
-        "there is one type \"all areas\" from /proc/meminfo, whose bytes contain pages lent to processes",
+        "needs no privilege; a type is an area, bytes are what drivers hold of it and failures count pages; "
+        "without CMA_SYSFS there is one type \"all areas\" from /proc/meminfo, whose bytes contain pages lent to processes",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -45,9 +45,9 @@ constexpr SystemMetric kHugetlbSurplus{
     .labels = {"type"},
 };
 
-constexpr std::string_view kFolder = "/sys/kernel/mm/hugepages";
+constexpr std::string_view kDirectory = "/sys/kernel/mm/hugepages";
 constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
-constexpr std::string_view kNodeFolder = "/sys/devices/system/node";
+constexpr std::string_view kNodeDirectory = "/sys/devices/system/node";
 constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 
 // Of RawBytes.
@@ -63,16 +63,17 @@ constexpr NodeFieldMask kNodeFields{NodeField::kHeldBytes, NodeField::kCount, No
 constexpr std::uint64_t kKilobyte = 1024;
 
 /// B of a page out of "hugepages-2048kB"; 0 for anything else.
-std::uint64_t page_size_of(std::string_view folder) {
+std::uint64_t page_size_of(std::string_view directory) {
   constexpr std::string_view kPrefix = "hugepages-";
   constexpr std::string_view kSuffix = "kB";
-  if (!folder.starts_with(kPrefix) || !folder.ends_with(kSuffix) || folder.size() <= kPrefix.size() + kSuffix.size()) {
+  if (!directory.starts_with(kPrefix) || !directory.ends_with(kSuffix) ||
+      directory.size() <= kPrefix.size() + kSuffix.size()) {
     return 0;
   }
-  folder.remove_prefix(kPrefix.size());
-  folder.remove_suffix(kSuffix.size());
+  directory.remove_prefix(kPrefix.size());
+  directory.remove_suffix(kSuffix.size());
   std::uint64_t bytes = 0;
-  const auto kilobytes = parse_u64(folder);
+  const auto kilobytes = parse_u64(directory);
   return !kilobytes || __builtin_mul_overflow(*kilobytes, kKilobyte, &bytes) ? 0 : bytes;
 }
 
@@ -100,7 +101,7 @@ class SizeName {
 /// The number of a node out of "/sys/devices/system/node/node3/hugepages/..."; `rest` is "hugepages/...".
 std::optional<std::uint32_t> node_of(std::string_view path, std::string_view& rest) {
   const auto number = parse_u64(component_after(path, kNodes, rest));
-  if (!number || *number >= kMostNodes) return std::nullopt;
+  if (!number || *number >= kMaxNodes) return std::nullopt;
   return static_cast<std::uint32_t>(*number);
 }
 
@@ -120,12 +121,12 @@ struct Pool {
   }
 };
 
-Error too_much(std::size_t offset) { return data_error(kFolder, offset, "reports a pool of more than 2^64 bytes"); }
+Error too_much(std::size_t offset) { return data_error(kDirectory, offset, "reports a pool of more than 2^64 bytes"); }
 
 /// Figures that one file cannot give: those of all files of a pool.
 Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging) {
   if (pool.size == 0) return {};
-  if (!pool.pages) return data_error(kFolder, offset, "does not report how many pages a pool has (nr_hugepages)");
+  if (!pool.pages) return data_error(kDirectory, offset, "does not report how many pages a pool has (nr_hugepages)");
   const SizeName name(pool.size);
   StagedType& type = staging.merge(name.view());
   Figures& figures = type.figures;
@@ -183,7 +184,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   FileBundleReader records(bundle);
   std::string_view path;
   std::string_view content;
-  std::string_view folder;  // of the pool that is being read
+  std::string_view directory;  // of the pool that is being read
   std::optional<std::uint32_t> node;
   Pool pool;
   std::size_t offset = 0;
@@ -192,25 +193,25 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     offset = static_cast<std::size_t>(content.data() - bundle.data());
     is_whole = path == kEndOfListedFiles;
     const std::size_t slash = path.rfind('/');
-    const std::string_view next_folder = path.substr(0, slash == std::string_view::npos ? 0 : slash);
-    if (next_folder != folder) {
+    const std::string_view next_directory = path.substr(0, slash == std::string_view::npos ? 0 : slash);
+    if (next_directory != directory) {
       if (node) {
         finish_node_pool(pool, *node, staging);
       } else if (auto result = finish_pool(pool, offset, staging); !result) {
         return result;
       }
-      folder = next_folder;
+      directory = next_directory;
       std::string_view rest;
-      node = node_of(folder, rest);
+      node = node_of(directory, rest);
       pool = {};
-      pool.size = page_size_of(folder.substr(folder.rfind('/') + 1));
+      pool.size = page_size_of(directory.substr(directory.rfind('/') + 1));
     }
     if (!is_whole && !pool.take(path.substr(slash + 1), parse_u64(trim(content)))) {
-      return data_error(kFolder, offset, "a file of a pool or a node holds no number of at most 64 bits");
+      return data_error(kDirectory, offset, "a file of a pool or a node holds no number of at most 64 bits");
     }
   }
-  if (!is_whole) return data_error(kFolder, offset, "the data ends early");
-  if (staging.types().empty()) return data_error(kFolder, offset, "has no size of huge pages");
+  if (!is_whole) return data_error(kDirectory, offset, "the data ends early");
+  if (staging.types().empty()) return data_error(kDirectory, offset, "has no size of huge pages");
   return {};
 }
 
@@ -225,27 +226,27 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
   FileList& list = state.list;
   list.clear();
   std::vector<std::string> pools;
-  if (auto result = view.list_directory(kFolder, pools); !result) return result;
+  if (auto result = view.list_directory(kDirectory, pools); !result) return result;
   std::erase_if(pools, [](const std::string& pool) { return page_size_of(pool) == 0; });
-  if (pools.empty()) return system_error(kFolder, ENOENT, "this kernel has no size of huge pages");
+  if (pools.empty()) return system_error(kDirectory, ENOENT, "this kernel has no size of huge pages");
   for (const std::string& pool : pools) {
     for (const std::string_view file : kPoolFiles) {
       const std::string path = std::string(kPools) + pool + std::string(file);
       if (auto result = list_file(view, finding, path, list); !result && file == kNeeded) {
         list.clear();
-        return system_error(kFolder, result.error().system_errno, path);
+        return system_error(kDirectory, result.error().system_errno, path);
       }
     }
   }
   std::vector<std::string> nodes;
-  if (!view.list_directory(kNodeFolder, nodes)) return {};
+  if (!view.list_directory(kNodeDirectory, nodes)) return {};
   for (const std::string& node : nodes) {
-    const std::string folder = std::string(kNodeFolder) + "/" + node + "/hugepages/";
+    const std::string directory = std::string(kNodeDirectory) + "/" + node + "/hugepages/";
     std::string_view rest;
-    if (!node_of(folder, rest)) continue;
+    if (!node_of(directory, rest)) continue;
     for (const std::string& pool : pools) {
       for (const std::string_view file : kNodeFiles) {
-        static_cast<void>(list_file(view, finding, folder + pool + std::string(file), list));
+        static_cast<void>(list_file(view, finding, directory + pool + std::string(file), list));
       }
     }
   }
@@ -262,7 +263,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   };
   auto result = read_listed_files(view, state.list, bundle, is_error);
   if (!result && result.error().system_errno != 0) {
-    return system_error(kFolder, result.error().system_errno, result.error().path);
+    return system_error(kDirectory, result.error().system_errno, result.error().path);
   }
   return result;
 }
@@ -297,8 +298,8 @@ const SourceDescriptor linux_hugetlb{
     .origins = kOrigins,
     .notes =
         "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "
-        "failed "
-        "allocations of surplus pages are counted by linux_page; nodes that are plugged in later are seen after a restart",
+        "failed allocations of surplus pages are counted by linux_page; "
+        "nodes that are plugged in later are seen after a restart",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -43,13 +43,11 @@ constexpr SystemMetric kMemcgPartBytes{
 };
 
 constexpr SystemMetric kMemcgEvents{
-    .facts =
-        {.name = "memstat_memcg_events_total",
-         .kind = MetricKind::kCounter,
-         .tier = Tier::kFull,
-         .help =
-             "Times since the control group was created that it reached its low or high threshold or its limit, ran out of "
-             "memory, or lost a process to that."},
+    .facts = {.name = "memstat_memcg_events_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Times since the control group was created that it reached its low or high threshold or its limit, "
+                      "ran out of memory, or lost a process to that."},
     .labels = {"group", "event"},
 };
 
@@ -64,14 +62,12 @@ constexpr SystemMetric kMemcgHighBytes{
 };
 
 constexpr SystemMetric kMemcgKernelBytes{
-    .facts =
-        {.name = "memstat_memcg_kernel_bytes",
-         .kind = MetricKind::kGauge,
-         .tier = Tier::kDefault,
-         .help =
-             "Bytes of kernel memory that a control group and its children use now: slab, page tables, stacks, sockets and "
-             "others.",
-         .unit = "bytes"},
+    .facts = {.name = "memstat_memcg_kernel_bytes",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Bytes of kernel memory that a control group and its children use now: slab, page tables, stacks, "
+                      "sockets and others.",
+              .unit = "bytes"},
     .labels = {"group"},
 };
 
@@ -79,9 +75,8 @@ constexpr SystemMetric kMemcgReclaimableBytes{
     .facts = {.name = "memstat_memcg_reclaimable_kernel_bytes",
               .kind = MetricKind::kGauge,
               .tier = Tier::kDefault,
-              .help = "Bytes of memstat_memcg_kernel_bytes that the kernel can reclaim when memory is short, such as cached "
-                      "directory "
-                      "entries.",
+              .help = "Bytes of memstat_memcg_kernel_bytes that the kernel can reclaim when memory is short, "
+                      "such as cached directory entries.",
               .unit = "bytes"},
     .labels = {"group"},
 };
@@ -103,10 +98,10 @@ constexpr SystemMetric kMemcgGroupsLeftOut{
                   "Control groups seen at the last read but not listed, because there are too many or they cannot be read."},
 };
 
-constexpr std::string_view kFolder = kControlGroupFolder;
+constexpr std::string_view kDirectory = kControlGroupDirectory;
 constexpr std::size_t kBundlePart = 0;  // of RawBytes
 
-enum Option : std::size_t { kDepth, kGroups, kMostGroups, kParts };
+enum Option : std::size_t { kDepth, kGroups, kMaxGroups, kParts };
 constexpr SourceOption kOptions[] = {
     {.name = "depth",
      .kind = SourceOption::Kind::kNumber,
@@ -141,7 +136,7 @@ std::uint64_t number_of(const ReaderState& state, Option option) {
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const ControlGroupBounds bounds{
       .depth = number_of(state, kDepth),
-      .most_groups = number_of(state, kMostGroups),
+      .most_groups = number_of(state, kMaxGroups),
       .has_parts = number_of(state, kParts) != 0,
       .matches = kGroups < state.options.size() ? &state.options[kGroups].matches : nullptr,
   };
@@ -204,7 +199,7 @@ class Parser {
     std::string_view name;
     std::string_view content;
     if (!records.next(root_, content)) return cut_short();
-    if (!root_.starts_with(kFolder) || !(root_.size() == kFolder.size() || root_[kFolder.size()] == '/'))
+    if (!root_.starts_with(kDirectory) || !(root_.size() == kDirectory.size() || root_[kDirectory.size()] == '/'))
       return bundle_error("the data of the groups has no start");
     is_version_1_ = content.starts_with('1');
     while (records.next(name, content)) {
@@ -224,7 +219,7 @@ class Parser {
   }
 
  private:
-  [[nodiscard]] Error bundle_error(std::string_view what) const { return data_error(kFolder, bundle_.size(), what); }
+  [[nodiscard]] Error bundle_error(std::string_view what) const { return data_error(kDirectory, bundle_.size(), what); }
   [[nodiscard]] Error cut_short() const { return bundle_error("the data of the groups has no end"); }
   /// Something is wrong in the current file, at that offset.
   [[nodiscard]] Error file_error(std::size_t offset, std::string_view what) const {
@@ -452,14 +447,14 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
 };
 
-constexpr std::string_view kReopened[] = {kFolder};
+constexpr std::string_view kReopened[] = {kDirectory};
 
 }  // namespace
 
 extern const SourceDescriptor linux_memcg;
 const SourceDescriptor linux_memcg{
     .name = "linux_memcg",
-    .origin = kFolder,
+    .origin = kDirectory,
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kMemcg,
     .is_roster = true,
@@ -467,13 +462,14 @@ const SourceDescriptor linux_memcg{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .options = kOptions,
-    .reopened_folders = kReopened,
+    .reopened_directories = kReopened,
     .notes =
-        "a type is a control group, by its path, and includes the groups below it; limit_bytes is the group's own hard "
-        "limit "
-        "(memory.high is memstat_memcg_high_bytes), sleeps are the times that it hit a bound, failures that it was out of "
-        "memory (v1: processes killed, in the group itself); hierarchies are found below /sys/fs/cgroup only; about 15 us a "
-        "group, of which reading memory.stat, with parts on, can take milliseconds where hundreds of CPUs have counted",
+        "a type is a control group, by its path, and includes the groups below it; "
+        "limit_bytes is the group's own hard limit (memory.high is memstat_memcg_high_bytes), sleeps are the times "
+        "that it hit a bound, failures that it was out of memory (v1: processes killed, in the group itself); "
+        "hierarchies are found below /sys/fs/cgroup only; "
+        "about 15 us a group, of which reading memory.stat, with parts on, "
+        "can take milliseconds where hundreds of CPUs have counted",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -44,7 +44,7 @@ constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kVmstat = "/proc/vmstat";
 constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
 constexpr std::string_view kVmallocinfo = "/proc/vmallocinfo";
-constexpr std::string_view kCmaFolder = "/sys/kernel/mm/cma";
+constexpr std::string_view kCmaDirectory = "/sys/kernel/mm/cma";
 constexpr std::string_view kCmaAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kZpool = "/sys/module/zswap/parameters/zpool";
 constexpr std::string_view kSockstat = "/proc/net/sockstat";
@@ -373,7 +373,7 @@ void find_files(KernelView& view, Finding finding, State& state) {
   Buffer areas_text;  // not the scratch, which would keep room for it
   state.stacks = view.read_file(kVmallocinfo, areas_text) ? kind_of_stacks(areas_text.view()) : Stacks::kUnknown;
   std::vector<std::string> areas;
-  if (view.list_directory(kCmaFolder, areas)) {
+  if (view.list_directory(kCmaDirectory, areas)) {
     for (const std::string& area : areas) {
       for (const char* file : {"/alloc_pages_success", "/available_pages", "/release_pages_success", "/total_pages"}) {
         static_cast<void>(list_file(view, finding, std::string(kCmaAreas) + area + file, list));
@@ -426,8 +426,8 @@ constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes, "memory_map: nr_memmap_pages x page size"},
     {kAccountedBytes, "hugetlb: Hugetlb"},
     {kAccountedBytes,
-     "cma: total_pages - available_pages, or alloc_pages_success - release_pages_success, of /sys/kernel/mm/cma/AREA x page "
-     "size, without areas of huge pages"},
+     "cma: total_pages - available_pages, or alloc_pages_success - release_pages_success, "
+     "of /sys/kernel/mm/cma/AREA x page size, without areas of huge pages"},
     {kAccountedBytes, "zswap: Zswap, or pool_total_size of debugfs"},
     {kAccountedBytes, "zsmalloc: nr_zspages x page size - zswap (without the latter where zpool is another)"},
     {kAccountedBytes, "bounce: Bounce"},
@@ -457,13 +457,13 @@ const SourceDescriptor linux_memory{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .debugfs_paths = kDebugfs,
-    .reopened_folders = kReopened,
+    .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; as root it knows for certain whether kernel stacks are vmalloc areas, and the buffer of "
-        "tracing "
-        "where tracefs is mounted; unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
-        "packet "
-        "rings and RAM disks, and the few that change while the files are read one after the other",
+        "needs no privilege; "
+        "as root it knows for certain whether kernel stacks are vmalloc areas, "
+        "and the buffer of tracing where tracefs is mounted; "
+        "unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
+        "packet rings and RAM disks, and the few that change while the files are read one after the other",
     .steps = source_steps<State, open, read, parse>(),
 };
 

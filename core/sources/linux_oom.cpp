@@ -186,9 +186,9 @@ const SourceDescriptor linux_oom{
     .cpu_fields = {},
     .origins = kOrigins,
     .notes =
-        "kills, stalls and reclaim of the whole machine since boot; oom_kills_total counts those in control groups that "
-        "reached their limit as well; stalls are by the highest zone that the allocation could have taken, which is no zone "
-        "that ran out",
+        "kills, stalls and reclaim of the whole machine since boot; "
+        "oom_kills_total counts those in control groups that reached their limit as well; "
+        "stalls are by the highest zone that the allocation could have taken, which is no zone that ran out",
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 

@@ -87,9 +87,8 @@ constexpr SystemMetric kNumaEvents{
     .facts = {.name = "memstat_numa_events_total",
               .kind = MetricKind::kCounter,
               .tier = Tier::kDefault,
-              .help = "Page allocations since boot by outcome: on this node as wanted (hit), on this node instead of "
-                      "another (miss), on "
-                      "another node instead of this one (foreign), and others."},
+              .help = "Page allocations since boot by outcome: on this node as wanted (hit), "
+                      "on this node instead of another (miss), on another node instead of this one (foreign), and others."},
     .labels = {"node", "kind"},
 };
 
@@ -113,9 +112,8 @@ constexpr SystemMetric kFragmentationIndex{
     .facts = {.name = "memstat_fragmentation_index",
               .kind = MetricKind::kGauge,
               .tier = Tier::kFull,
-              .help = "Why an allocation of 2^order pages would fail in the zone now: near 0 too little memory, near 1 "
-                      "fragmentation; -1: "
-                      "it would succeed.",
+              .help = "Why an allocation of 2^order pages would fail in the zone now: "
+                      "near 0 too little memory, near 1 fragmentation; -1: it would succeed.",
               .format = ValueFormat::kDouble},
     .labels = {"node", "zone", "order"},
 };
@@ -171,7 +169,7 @@ constexpr Counter kVmCounters[] = {
 
 // The kernel's longest is 11 (Unmovable has 9, Reclaimable 11), and it has six; what is longer is no name.
 constexpr std::size_t kLongestMigrateType = 64;
-constexpr std::size_t kMostMigrateTypes = 16;
+constexpr std::size_t kMaxMigrateTypes = 16;
 
 /// The name of a zone's type, in a place of its own.
 class TypeName {
@@ -361,7 +359,7 @@ Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
 
 Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
   TypeCursor cursor(staging);
-  std::array<std::string_view, kMostMigrateTypes> seen;  // of the zone
+  std::array<std::string_view, kMaxMigrateTypes> seen;  // of the zone
   std::size_t seen_count = 0;
   return for_each_line(raw, kMigrateTypes, [&](std::string_view line, std::size_t offset) -> Result<void> {
     const auto wrong = [offset](std::string_view detail) { return data_error(kFiles[kMigrateTypes], offset, detail); };
@@ -477,12 +475,12 @@ const SourceDescriptor linux_page{
     .origins = kOrigins,
     .options = kOptions,
     .notes =
-        "a type is a zone with memory: \"node 0 Normal\"; pages that wait in the sets of CPUs count as in use, as the "
-        "kernel "
-        "has it; healthy zones are full of page cache, so watermarks are no limits; page_allocations_total is by kind of "
-        "zone "
-        "over all nodes; pages by migrate type only with migrate_types: on, which needs root at start and walks the "
-        "free lists under the zone's lock",
+        "a type is a zone with memory: \"node 0 Normal\"; "
+        "pages that wait in the sets of CPUs count as in use, as the kernel has it; "
+        "healthy zones are full of page cache, so watermarks are no limits; "
+        "page_allocations_total is by kind of zone over all nodes; "
+        "pages by migrate type only with migrate_types: on, "
+        "which needs root at start and walks the free lists under the zone's lock",
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 

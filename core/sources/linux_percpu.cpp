@@ -115,8 +115,9 @@ const SourceDescriptor linux_percpu{
     .origins = kOrigins,
     .debugfs_paths = kDebugfs,
     .notes =
-        "needs no privilege; bytes are the pages of all CPUs together, in use or not; objects, allocations, frees and slabs "
-        "(the allocator's chunks) need a kernel with PERCPU_STATS, debugfs mounted, and root at start",
+        "needs no privilege; bytes are the pages of all CPUs together, in use or not; "
+        "objects, allocations, frees and slabs (the allocator's chunks) need a kernel with PERCPU_STATS, "
+        "debugfs mounted, and root at start",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -44,7 +44,7 @@ constexpr SystemMetric kProcessesLeftOut{
               .help = "Processes listed at the last read but not examined, because there are too many."},
 };
 
-constexpr std::string_view kFolder = "/proc";
+constexpr std::string_view kDirectory = "/proc";
 constexpr std::string_view kOrigin = "/proc/PID/statm";
 constexpr std::string_view kSelfStat = "/proc/self/stat";
 constexpr std::string_view kSelf = "self";
@@ -56,7 +56,7 @@ constexpr std::string_view kEnd = "end";
 constexpr std::string_view kStatm = "/statm";
 constexpr std::string_view kComm = "/comm";
 
-enum Option : std::size_t { kNames, kLargest, kMostProcesses };
+enum Option : std::size_t { kNames, kLargest, kMaxProcesses };
 constexpr SourceOption kOptions[] = {
     {.name = "names",
      .kind = SourceOption::Kind::kPattern,
@@ -92,7 +92,7 @@ bool has_pattern(const ReaderState& state) { return kNames < state.options.size(
 class ProcessPath {
  public:
   ProcessPath(std::string_view process, std::string_view file) {
-    append(kFolder);
+    append(kDirectory);
     append("/");
     append(process);
     append(file);
@@ -107,14 +107,14 @@ class ProcessPath {
 
 /// Whether a directory of /proc is a process: kernels have IDs of seven digits at most.
 bool is_process(std::string_view name) {
-  constexpr std::size_t kMostDigits = 10;
-  return !name.empty() && name.size() <= kMostDigits && name.find_first_not_of("0123456789") == std::string_view::npos;
+  constexpr std::size_t kMaxDigits = 10;
+  return !name.empty() && name.size() <= kMaxDigits && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 /// Whether `path` is one that the reader made: "/proc/1234/statm".
 bool is_statm_path(std::string_view path) {
-  if (path.size() <= kFolder.size() + 1 + kStatm.size()) return false;
-  const std::string_view process = path.substr(kFolder.size() + 1, path.size() - kFolder.size() - 1 - kStatm.size());
+  if (path.size() <= kDirectory.size() + 1 + kStatm.size()) return false;
+  const std::string_view process = path.substr(kDirectory.size() + 1, path.size() - kDirectory.size() - 1 - kStatm.size());
   return (process == kSelf || is_process(process)) && path == ProcessPath(process, kStatm).view();
 }
 
@@ -157,9 +157,9 @@ class Reader {
     std::array<char, 16> own_bytes;
     const std::string_view stat = state_.statm.view();
     const std::string_view own(own_bytes.data(), stat.substr(0, stat.find(' ')).copy(own_bytes.data(), own_bytes.size()));
-    if (auto result = view_.list_folders(kFolder, state_.names); !result) return result;
+    if (auto result = view_.list_directories(kDirectory, state_.names); !result) return result;
     std::string_view rest = state_.names.view();
-    std::uint64_t left = number_of(state_, kMostProcesses);
+    std::uint64_t left = number_of(state_, kMaxProcesses);
     for (std::string_view process; next_name(rest, process);) {
       if (!is_process(process) || process == own) continue;
       if (left == 0) {
@@ -364,7 +364,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kProcessesLeftOut, "processes beyond most_processes"},
 };
 
-constexpr std::string_view kReopened[] = {kFolder};
+constexpr std::string_view kReopened[] = {kDirectory};
 
 }  // namespace
 
@@ -381,13 +381,15 @@ const SourceDescriptor linux_process{
     .options = kOptions,
     .interval = std::chrono::seconds(30),
     .is_on_by_default = false,
-    .reopened_folders = kReopened,
+    .reopened_directories = kReopened,
     .notes =
-        "off by default; memstatd itself is always listed, and beside it the names that match (names) and those with "
-        "most resident memory (largest); a type is a name, as /proc/PID/comm has it, with the sums of all its "
-        "processes; bytes are what is resident, address_space all that is mapped, and memory that processes share "
-        "counts for each of them; what other users run may be hidden (mount option hidepid); no more than "
-        "most_processes are looked at",
+        "off by default; "
+        "memstatd itself is always listed, and beside it the names that match "
+        "(names) and those with most resident memory (largest); "
+        "a type is a name, as /proc/PID/comm has it, with the sums of all its processes; "
+        "bytes are what is resident, address_space all that is mapped, "
+        "and memory that processes share counts for each of them; "
+        "what other users run may be hidden (mount option hidepid); no more than most_processes are looked at",
     .steps = source_steps<State, open, read, parse>(),
 };
 

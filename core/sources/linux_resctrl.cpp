@@ -40,8 +40,8 @@ constexpr SystemMetric kMemoryBytes{
     .facts = {.name = "memstat_resctrl_memory_bytes_total",
               .kind = MetricKind::kCounter,
               .tier = Tier::kDefault,
-              .help = "Bytes that the resource group moved between the last-level cache and memory since it was made, by "
-                      "cache domain.",
+              .help = "Bytes that the resource group moved between the last-level "
+                      "cache and memory since it was made, by cache domain.",
               .unit = "bytes"},
     .labels = {"group", "domain"},
 };
@@ -82,7 +82,7 @@ constexpr std::array<File, 3> kFiles = {{{.name = "llc_occupancy", .metric = &kC
 constexpr std::array<std::string_view, 3> kNoValue = {"Unavailable", "Unassigned", "Error"};
 
 /// Domains of one machine that are read. There is one a cache; the largest machines have less than a tenth of it.
-constexpr std::size_t kMostDomains = 1024;
+constexpr std::size_t kMaxDomains = 1024;
 
 constexpr std::size_t kBundlePart = 0;  // of RawBytes
 
@@ -91,13 +91,13 @@ constexpr SourceOption kOptions[] = {{.name = "max_groups",
                                       .default_number = 64,
                                       .least = 1,
                                       .most = 4096,
-                                      .help = "resource groups read at most, control groups before monitored ones (each "
-                                              "value costs the kernel a call to a CPU of its domain)"}};
+                                      .help = "resource groups read at most, control groups before monitored ones "
+                                              "(each value costs the kernel a call to a CPU of its domain)"}};
 constexpr std::size_t kMaxGroups = 0;
 
 /// The number of a domain out of "mon_L3_00".
-std::optional<std::uint64_t> domain_of(std::string_view folder) {
-  return folder.starts_with(kDomain) ? parse_u64(folder.substr(kDomain.size())) : std::nullopt;
+std::optional<std::uint64_t> domain_of(std::string_view directory) {
+  return directory.starts_with(kDomain) ? parse_u64(directory.substr(kDomain.size())) : std::nullopt;
 }
 
 // ---- reading -------------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Walk {
     Buffer& groups = state_.groups;
     groups.clear();
     add_group("", "");
-    if (auto listed = view_.list_folders(kRoot, names); !listed) {
+    if (auto listed = view_.list_directories(kRoot, names); !listed) {
       return listed.error().code == ErrorCode::kNotPresent ? not_mounted() : listed;
     }
     bool is_mounted = false;
@@ -153,9 +153,9 @@ class Walk {
       FixedPath prefix;  // a copy: the list grows
       if (!prefix.assign(groups.view().substr(begin, end - begin)) || !prefix.append("/mon_groups/")) return too_long();
       begin = end + 1;
-      FixedPath folder;
-      if (!folder.assign(kRoot) || !folder.append(prefix.view().substr(0, prefix.size() - 1))) return too_long();
-      if (auto listed = view_.list_folders(folder.view(), names); !listed) {
+      FixedPath directory;
+      if (!directory.assign(kRoot) || !directory.append(prefix.view().substr(0, prefix.size() - 1))) return too_long();
+      if (auto listed = view_.list_directories(directory.view(), names); !listed) {
         if (listed.error().code == ErrorCode::kNotPresent) continue;  // gone, or a CPU that does not monitor
         return listed;
       }
@@ -181,21 +181,21 @@ class Walk {
     FixedPath path;
     if (!path.assign(kRoot) || !path.append(group) || !path.append_component(kData)) return too_long();
     Buffer& names = state_.names;
-    if (auto listed = view_.list_folders(path.view(), names); !listed) return unless_gone(listed);
+    if (auto listed = view_.list_directories(path.view(), names); !listed) return unless_gone(listed);
     std::string_view rest = names.view();
     std::size_t domains = 0;
     for (std::string_view name; next_name(rest, name);) {
-      if (!domain_of(name) || ++domains > kMostDomains) continue;
+      if (!domain_of(name) || ++domains > kMaxDomains) continue;
       const std::size_t size = path.size();
       if (!path.append_component(name)) return too_long();
       for (const File& file : kFiles) {
-        const std::size_t folder_size = path.size();
+        const std::size_t directory_size = path.size();
         if (!path.append_component(file.name)) return too_long();
         // A CPU that does not monitor this has no such file.
         if (auto added = unless_gone(bundle_.add_file(view_, path.view(), path.view().substr(kRoot.size()))); !added) {
           return added;
         }
-        path.truncate(folder_size);
+        path.truncate(directory_size);
       }
       path.truncate(size);
     }
@@ -300,11 +300,12 @@ const SourceDescriptor linux_resctrl{
     .cpu_fields = {},
     .origins = kOrigins,
     .options = kOptions,
-    .reopened_folders = kReopened,
+    .reopened_directories = kReopened,
     .notes =
-        "needs no privilege, but a CPU that monitors cache or memory bandwidth and a resctrl that was mounted before "
-        "memstatd started; the default group is /, and a control group includes its mon_groups, so groups are not to be "
-        "added up; a value that the kernel calls Unavailable, Unassigned or Error is no series",
+        "needs no privilege, but a CPU that monitors cache or memory "
+        "bandwidth and a resctrl that was mounted before memstatd started; "
+        "the default group is /, and a control group includes its mon_groups, so groups are not to be added up; "
+        "a value that the kernel calls Unavailable, Unassigned or Error is no series",
     .steps = source_steps<State, open, read, parse>(),
 };
 

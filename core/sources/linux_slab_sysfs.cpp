@@ -42,7 +42,7 @@
 namespace memstat::sources {
 namespace {
 
-constexpr std::string_view kFolder = "/sys/kernel/slab";
+constexpr std::string_view kDirectory = "/sys/kernel/slab";
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;  // cache by cache: a record without name holds the cache's, then one a file; kEnd
@@ -78,11 +78,10 @@ constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
 constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
 constexpr std::string_view kNoSlabs = "0\n";
 
-constexpr std::size_t kMostKeptFiles = 4096;         // some 240 caches have four each, with statistics eight
-constexpr std::uint64_t kMostPartialSlabs = 10'000;  // that `objects` is read of: they keep the lock for 100 ns each, 1 ms
-// How often the directory's names are looked at: every half an hour by default. That costs 0.2 ms and some allocations.
-constexpr std::uint32_t kReadsBetweenLooks = 30;
-constexpr std::uint64_t kHighestOrder = 20;  // a slab is at most 2^10 pages or so
+constexpr std::size_t kMaxKeptFiles = 4096;         // some 240 caches have four each, with statistics eight
+constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // that `objects` is read of: they keep the lock for 100 ns each, 1 ms
+constexpr std::uint32_t kReadsBetweenTries = 30;    // of what was gone
+constexpr std::uint64_t kHighestOrder = 20;         // a slab is at most 2^10 pages or so
 constexpr std::size_t kLongestFileName = 255;
 constexpr std::size_t kCountObjectsOption = 0;
 constexpr std::size_t kCountBudgetOption = 1;
@@ -123,7 +122,7 @@ struct State final : ReaderState {
   std::vector<PlannedCache> plan;  ///< Which files to read; empty: not known yet.
   std::uint64_t names_hash = 0;    ///< Of the directory's names when the plan was made.
   bool may_look = false;           ///< New caches could be opened, as far as is known.
-  std::uint32_t reads = 0;         ///< Since the directory was last looked at.
+  std::uint32_t reads = 0;         ///< Since what is gone was last tried.
   std::uint32_t next_count = 0;    ///< The cache whose objects are to be counted next.
   Buffer scratch;                  ///< One file.
   Buffer last;                     ///< The bundle of the read before; with count_objects only.
@@ -138,11 +137,11 @@ void forget_gone(State& state) {
 /// The error of a file, under one of the source's two names.
 Error of_source(Error error) {
   if (error.code == ErrorCode::kPermission) error.detail = kRootOnly;
-  if (!error.path.starts_with(kFolder)) return error;
-  if (error.path.size() > kFolder.size()) {
-    error.detail = error.path.substr(kFolder.size() + 1) + (error.detail.empty() ? "" : ": ") + error.detail;
+  if (!error.path.starts_with(kDirectory)) return error;
+  if (error.path.size() > kDirectory.size()) {
+    error.detail = error.path.substr(kDirectory.size() + 1) + (error.detail.empty() ? "" : ": ") + error.detail;
   }
-  error.path = kFolder;
+  error.path = kDirectory;
   return error;
 }
 
@@ -154,34 +153,30 @@ class Planner {
   /// Errors: of the first file that is there and cannot be read. The old plan stays then.
   Result<void> make() {
     // Asked first: without the directory nothing needs the list of caches, which only root may read.
-    std::vector<std::string> names;
-    const auto listed = view_.list_directory(kFolder, names);
+    const auto listed = view_.list_directories(kDirectory, state_.scratch);
     if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
-    auto caches = find_slab_folders(view_, state_.scratch);
+    const std::uint64_t names_hash = hash_of(state_.scratch.view());
+    auto caches = find_slab_directories(view_, state_.scratch);
     if (!caches) return of_source(caches.error());
     caches_ = std::move(*caches);
     if (auto result = find_files(); !result) return result;
     plan_.reserve(caches_.size());
-    for (const SlabFolder& cache : caches_) {
+    for (const SlabDirectory& cache : caches_) {
       if (auto result = add(cache); !result) return result;
     }
     state_.plan = std::move(plan_);
     state_.may_look = static_cast<bool>(listed);
-    state_.names_hash = hash_of(names);
-    state_.reads = 0;
+    state_.names_hash = names_hash;
     state_.next_count = 0;
     return {};
   }
 
-  static std::uint64_t hash_of(const std::vector<std::string>& names) {
-    std::uint64_t hash = names.size();
-    for (const std::string& name : names) hash = hash * 0x9E3779B97F4A7C15U + std::hash<std::string_view>{}(name);
-    return hash;
-  }
+  /// The kernel lists them in the order in which it keeps them.
+  static std::uint64_t hash_of(std::string_view names) { return std::hash<std::string_view>{}(names); }
 
  private:
-  static std::string path_of(const SlabFolder& cache, std::string_view file) {
-    return std::string(kFolder) + "/" + cache.folder + "/" + std::string(file);
+  static std::string path_of(const SlabDirectory& cache, std::string_view file) {
+    return std::string(kDirectory) + "/" + cache.directory + "/" + std::string(file);
   }
 
   /// Reads a file into the scratch; false when it is not there.
@@ -202,8 +197,8 @@ class Planner {
 
   /// Which files this kernel's caches have: all have the same. It takes one that is still there to see.
   Result<void> find_files() {
-    for (const SlabFolder& cache : caches_) {
-      if (cache.folder.empty() || files_ != 0) continue;
+    for (const SlabDirectory& cache : caches_) {
+      if (cache.directory.empty() || files_ != 0) continue;
       for (std::size_t file = 0; file < kFileCount; ++file) {
         if (file == kObjectsFile) continue;
         const auto is_there = read(path_of(cache, kFileNames[file]));
@@ -214,11 +209,11 @@ class Planner {
       if (!has_sheaf_counter) return has_sheaf_counter.error();
       if (*has_sheaf_counter) files_ &= ~(kAllocFiles | kFreeFiles);
     }
-    if (files_ == 0) return system_error(kFolder, ENOENT, "has no cache that /proc/slabinfo lists");
+    if (files_ == 0) return system_error(kDirectory, ENOENT, "has no cache that /proc/slabinfo lists");
     if (counts_objects(state_) && (files_ & bit(kSlabsFile)) != 0) files_ |= bit(kObjectsFile);
     if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
-    for (const SlabFolder& cache : caches_) {
-      if (cache.folder.empty()) continue;
+    for (const SlabDirectory& cache : caches_) {
+      if (cache.directory.empty()) continue;
       const auto slabs = read_number(path_of(cache, kFileNames[kCpuSlabsFile]));
       if (!slabs) return slabs.error();
       if (slabs->value_or(0) != 0) return {};
@@ -227,11 +222,11 @@ class Planner {
     return {};
   }
 
-  Result<void> add(const SlabFolder& cache) {
+  Result<void> add(const SlabDirectory& cache) {
     PlannedCache& planned = plan_.emplace_back();
     planned.name = cache.cache;
     const auto count = static_cast<std::size_t>(std::popcount(files_));
-    if (cache.folder.empty() || (keep_ && kept_ + count > kMostKeptFiles)) return {};
+    if (cache.directory.empty() || (keep_ && kept_ + count > kMaxKeptFiles)) return {};
     const auto has_order = read(path_of(cache, kOrder));
     if (!has_order) return has_order.error();
     if (*has_order) planned.order = state_.scratch.view();
@@ -253,22 +248,22 @@ class Planner {
   KernelView& view_;
   State& state_;
   bool keep_;
-  std::vector<SlabFolder> caches_;
+  std::vector<SlabDirectory> caches_;
   FileSet files_ = 0;
   std::size_t kept_ = 0;
   std::vector<PlannedCache> plan_;
 };
 
-/// Now and then: tries again what was gone, and makes a new plan when the directory has other names and new files can be
-/// opened.
+/// Makes a new plan when there are other directories and new files can be opened: within a minute at the default interval.
+/// Looking costs 0.1 ms. Now and then tries again what was gone.
 void look_around(KernelView& view, State& state) {
-  if (++state.reads < kReadsBetweenLooks) return;
-  state.reads = 0;
-  forget_gone(state);
+  if (++state.reads >= kReadsBetweenTries) {
+    state.reads = 0;
+    forget_gone(state);
+  }
   if (!state.may_look) return;
-  std::vector<std::string> names;
-  const auto listed = view.list_directory(kFolder, names);
-  if (listed && Planner::hash_of(names) == state.names_hash) return;
+  const auto listed = view.list_directories(kDirectory, state.scratch);
+  if (listed && Planner::hash_of(state.scratch.view()) == state.names_hash) return;
   // Whether privileges are gone by now shows only here, and does not change any more.
   const auto made = listed ? Planner(view, state, false).make() : listed;
   if (!made && made.error().code == ErrorCode::kPermission) state.may_look = false;
@@ -302,7 +297,7 @@ class ObjectCounting {
     std::string_view word;
     if (next_word(content, word)) partial_slabs_ = parse_u64(trim(word)).value_or(partial_slabs_);
   }
-  [[nodiscard]] bool is_countable() const { return partial_slabs_ <= kMostPartialSlabs; }
+  [[nodiscard]] bool is_countable() const { return partial_slabs_ <= kMaxPartialSlabs; }
   [[nodiscard]] std::string_view last_count() const { return last_count_; }
   Turns& turns() { return turns_; }
 
@@ -333,7 +328,7 @@ class FilesReader {
         if (auto result = take(file); !result) return result;
       }
     }
-    if (!has_any_) return gone_ ? *gone_ : system_error(kFolder, ENOENT, "all files of the caches have disappeared");
+    if (!has_any_) return gone_ ? *gone_ : system_error(kDirectory, ENOENT, "all files of the caches have disappeared");
     state_.next_count = counting_.turns().next_first();
     return bundle_.add(kEnd, {});
   }
@@ -421,7 +416,8 @@ class Parser {
     if (auto result = look_through(files, node_count); !result) return result;
     const bool has_statistics = (files & (kAllocFiles | kFreeFiles)) != 0;
     staging_.reset(has_statistics ? kCpuFields : CpuFieldMask(), cpu_count_);
-    NodeFieldMask node_fields(NodeField::kHeldBytes, NodeField::kSlots);
+    if (!has_statistics) staging_.leave(FieldMask(Field::kNumAllocs, Field::kNumFrees), kCpuFields);  // to linux_slab_events
+    NodeFieldMask node_fields(NodeField::kHeldBytes, NodeField::kTotalObjects);
     if ((files & bit(kObjectsFile)) != 0) node_fields.add(NodeField::kCount);
     staging_.set_nodes(node_fields, node_count);
     std::string_view name;
@@ -438,7 +434,7 @@ class Parser {
 
   [[nodiscard]] Error error_at(std::string_view content, std::string_view file, std::string_view what) const {
     const std::string_view cache = cache_ == nullptr ? std::string_view() : cache_->name;
-    return data_error(kFolder, static_cast<std::size_t>(content.data() - bundle_.data()),
+    return data_error(kDirectory, static_cast<std::size_t>(content.data() - bundle_.data()),
                       std::string(cache.substr(0, kLongestFileName)) + "/" + std::string(file) + ": " + std::string(what));
   }
 
@@ -461,12 +457,11 @@ class Parser {
       const std::size_t last = content.rfind('N');
       if (last == std::string_view::npos) continue;
       const std::string_view digits = content.substr(last + 1, content.find('=', last) - last - 1);
-      // What is no number, or too large a one, is found when the file is read.
-      const auto node = parse_u64(digits);
-      if (node && *node < kMostNodes) node_count = std::max(node_count, static_cast<std::uint32_t>(*node) + 1);
+      const auto node = parse_u64(digits);  // what is no number, or too large a one, is found when the file is read
+      if (node && *node < kMaxNodes) node_count = std::max(node_count, static_cast<std::uint32_t>(*node) + 1);
     }
-    if (!is_whole) return data_error(kFolder, end, "the data ends early; this is a bug of memstatd, please report it");
-    if (caches == 0) return data_error(kFolder, end, "no cache was read");
+    if (!is_whole) return data_error(kDirectory, end, "the data ends early; this is a bug of memstatd, please report it");
+    if (caches == 0) return data_error(kDirectory, end, "no cache was read");
     return {};
   }
 
@@ -505,12 +500,12 @@ class Parser {
     const bool has_figure = file == kTotalObjectsFile || file == kObjectsFile || (file == kSlabsFile && slab_size_ != 0);
     const NodeField field = file == kSlabsFile     ? NodeField::kHeldBytes
                             : file == kObjectsFile ? NodeField::kCount
-                                                   : NodeField::kSlots;
+                                                   : NodeField::kTotalObjects;
     if (has_figure) cache.node_fields.add(field);
     std::uint64_t node = 0;
     std::uint64_t value = 0;
     while (numbers.next(node, value)) {
-      if (node >= kMostNodes) return error_at(content, kFileNames[file], "names a node above 1023, which no kernel has");
+      if (node >= kMaxNodes) return error_at(content, kFileNames[file], "names a node above 1023, which no kernel has");
       if (!has_figure || node >= staging_.node_count()) continue;
       if (file == kSlabsFile && __builtin_mul_overflow(value, slab_size_, &value)) {
         return error_at(content, kFileNames[file], "reports a cache of more than 2^64 bytes");
@@ -569,7 +564,7 @@ constexpr MetricOrigin kOrigins[] = {
     {CpuField::kNumAllocs, "C= of the same files"},
     {CpuField::kNumFrees, "C= of the same files"},
     {NodeField::kHeldBytes, "N= of slabs x page size x 2^order"},
-    {NodeField::kSlots, "N= of total_objects"},
+    {NodeField::kTotalObjects, "N= of total_objects"},
     {NodeField::kCount, "N= of objects, with count_objects only"},
 };
 
@@ -592,7 +587,7 @@ const SourceDescriptor linux_slab_sysfs{
         "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, four a cache (eight with "
         "CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of caches without slabs one; what is read by "
         "default costs the kernel the same however many slabs a cache has; caches that appear after privileges were "
-        "dropped have none of these figures until a restart, else within 30 reads; no slabs of CPUs since 7.0; counters "
+        "dropped have none of these figures until a restart, else at the next read; no slabs of CPUs since 7.0; counters "
         "are of CPUs online and wrap at 2^32",
     .steps = source_steps<State, open, read, parse>(),
 };

@@ -23,12 +23,12 @@ namespace memstat::sources {
 namespace {
 
 constexpr std::string_view kFile = "/proc/slabinfo";
-constexpr std::string_view kFolder = "/sys/kernel/slab/";
+constexpr std::string_view kDirectory = "/sys/kernel/slab/";
 
 constexpr std::size_t kTextPart = 0;  // of RawBytes
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kSize, Field::kRSize};
-constexpr std::size_t kMostColumns = 12;
+constexpr std::size_t kMaxColumns = 12;
 // Widths that the kernel pads its columns to. Only a fast path relies on them: longer numbers shift what follows.
 constexpr std::size_t kNameWidth = 17;
 constexpr unsigned kObjectsWidth = 6;
@@ -39,10 +39,10 @@ constexpr unsigned kSlabsWidth = 6;
 /// Where the figures stand, from the header line.
 struct Columns {
   std::size_t first_group = 0;  ///< Numbers between the name and the first colon.
-  std::size_t active_objects = kMostColumns;
-  std::size_t all_objects = kMostColumns;
-  std::size_t object_size = kMostColumns;
-  std::size_t pages_per_slab = kMostColumns;
+  std::size_t active_objects = kMaxColumns;
+  std::size_t all_objects = kMaxColumns;
+  std::size_t object_size = kMaxColumns;
+  std::size_t pages_per_slab = kMaxColumns;
   std::size_t slabs_from_end = 0;  ///< num_slabs is the word so far from the end of the line, 1 being the last.
 };
 
@@ -85,7 +85,7 @@ Result<Columns> parse_header(std::string_view& rest, std::size_t size) {
   }
   const std::size_t last =
       std::max({columns.active_objects, columns.all_objects, columns.object_size, columns.pages_per_slab});
-  if (last >= columns.first_group || columns.first_group > kMostColumns || columns.slabs_from_end == 0) {
+  if (last >= columns.first_group || columns.first_group > kMaxColumns || columns.slabs_from_end == 0) {
     return data_error(kFile, offset,
                       "a column is missing: active_objs, num_objs, objsize, pagesperslab and num_slabs are needed");
   }
@@ -192,7 +192,7 @@ bool take_slabs(std::string_view rest, const Columns& columns, std::uint64_t& sl
 Result<void> parse_line(std::string_view line, std::size_t offset, const Columns& columns, std::uint64_t page_size,
                         SizeTable& sizes, Staging& staging) {
   std::string_view name;
-  std::uint64_t numbers[kMostColumns];
+  std::uint64_t numbers[kMaxColumns];
   std::string_view rest;
   if (!split_line(line, columns, name, numbers, rest)) {
     return data_error(kFile, offset,
@@ -244,10 +244,10 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
 
 /// Object size of one cache, 0 when it cannot be known: no sysfs, no permission, a name that is no file name.
 std::uint64_t read_object_size(KernelView& view, std::string_view name, Buffer& scratch) {
-  std::string path(kFolder);
+  std::string path(kDirectory);
   path += name;
   // kobject_set_name() turns '/' into '!' (lib/kobject.c).
-  std::replace(path.begin() + static_cast<std::ptrdiff_t>(kFolder.size()), path.end(), '/', '!');
+  std::replace(path.begin() + static_cast<std::ptrdiff_t>(kDirectory.size()), path.end(), '/', '!');
   if (name == "." || name == ".." || name.find('\0') != std::string_view::npos) return 0;
   if (!view.read_file(path + "/object_size", scratch)) return 0;
   return parse_u64(trim(scratch.view())).value_or(0);
@@ -256,7 +256,7 @@ std::uint64_t read_object_size(KernelView& view, std::string_view name, Buffer& 
 /// Notes the object sizes of the caches of `text`. Each cache is asked once; what was known stays known, also of caches that
 /// are gone, since after privileges are dropped it could not be read again when they come back.
 void update_sizes(KernelView& view, std::string_view text, State& state) {
-  constexpr std::size_t kMostGone = 1024;
+  constexpr std::size_t kMaxGone = 1024;
   struct Known {
     std::uint64_t size;
     bool is_listed;
@@ -269,7 +269,7 @@ void update_sizes(KernelView& view, std::string_view text, State& state) {
   std::string_view line;
   while (next_line(text, line)) {
     std::string_view name;
-    std::uint64_t numbers[kMostColumns];
+    std::uint64_t numbers[kMaxColumns];
     std::string_view after_colon;
     if (!split_line(line, *columns, name, numbers, after_colon)) continue;
     const auto [entry, is_new] = known.try_emplace(std::string(name), Known{0, true});
@@ -279,7 +279,7 @@ void update_sizes(KernelView& view, std::string_view text, State& state) {
   }
   std::size_t gone = 0;  // these stand after all that are listed, out of the way
   for (const auto& [cache, entry] : known) {
-    if (!entry.is_listed && entry.size != 0 && ++gone <= kMostGone) sizes.push_back({.cache = cache, .size = entry.size});
+    if (!entry.is_listed && entry.size != 0 && ++gone <= kMaxGone) sizes.push_back({.cache = cache, .size = entry.size});
   }
   state.sizes = std::move(sizes);
 }

@@ -59,8 +59,8 @@ constexpr SystemMetric kSocketEvents{
     .facts = {.name = "memstat_socket_events_total",
               .kind = MetricKind::kCounter,
               .tier = Tier::kDefault,
-              .help = "Events of the protocol since boot that were caused by too little memory or full queues, by the "
-                      "kernel's own name."},
+              .help = "Events of the protocol since boot that were caused by too little memory or full queues, "
+                      "by the kernel's own name."},
     .labels = {"type", "kind"},
 };
 
@@ -423,13 +423,15 @@ const SourceDescriptor linux_socket{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
-    .reopened_folders = kReopened,
+    .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; TCP's bytes are those of TCPv6 and MPTCP too, as UDP's are of UDPv6 and UDP-Lite, and control "
-        "groups count the same memory once more; sockets and events are of the daemon's network namespace, bytes and limits "
-        "of the machine; each CPU may hold up to 1 MiB back from a protocol's bytes; where pages are larger than 4 KiB, "
-        "kernels "
-        "from 4.10 to 5.19 count pieces of 4 KiB as pages, so that bytes are too large there",
+        "needs no privilege; "
+        "TCP's bytes are those of TCPv6 and MPTCP too, as UDP's are of UDPv6 and UDP-Lite, "
+        "and control groups count the same memory once more; "
+        "sockets and events are of the daemon's network namespace, bytes and limits of the machine; "
+        "each CPU may hold up to 1 MiB back from a protocol's bytes; "
+        "where pages are larger than 4 KiB, "
+        "kernels from 4.10 to 5.19 count pieces of 4 KiB as pages, so that bytes are too large there",
     .steps = source_steps<State, open, read, parse>(),
 };
 

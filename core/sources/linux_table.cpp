@@ -556,15 +556,15 @@ const SourceDescriptor linux_table{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
-    .reopened_folders = kReopened,
+    .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; tables of the network, of System V IPC and of keys are those that the daemon's own namespaces "
-        "see; root may go beyond some limits, and neighbours that are permanent do not count against theirs; tables of "
-        "modules that are loaded later are seen within four reads; the kernel shows nowhere how many watches of epoll, "
-        "inotify "
-        "and fanotify a user has: their limits are here, the watches of all users are the objects of the slab caches "
-        "eventpoll_epi, inotify_inode_mark and fanotify_*_mark; in a container whose devpts has no reserve, pty/max is 1024 "
-        "more than it may have",
+        "needs no privilege; "
+        "tables of the network, of System V IPC and of keys are those that the daemon's own namespaces see; "
+        "root may go beyond some limits, and neighbours that are permanent do not count against theirs; "
+        "tables of modules that are loaded later are seen within four reads; "
+        "the kernel shows nowhere how many watches of epoll, inotify and fanotify a user has: their limits are here, the "
+        "watches of all users are the objects of the slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; "
+        "in a container whose devpts has no reserve, pty/max is 1024 more than it may have",
     .steps = source_steps<State, open, read, parse>(),
 };
 

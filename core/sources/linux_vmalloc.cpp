@@ -81,7 +81,7 @@ std::uint32_t node_count_of(std::string_view text) {
   for (std::size_t at = text.find('N'); at != std::string_view::npos; at = text.find('N', at + 1)) {
     if (at == 0 || text[at - 1] != ' ') continue;
     NodePages on_node;
-    if (take_node(text.substr(at, text.substr(at, 32).find_first_of(" \n\r")), on_node) && on_node.node < kMostNodes) {
+    if (take_node(text.substr(at, text.substr(at, 32).find_first_of(" \n\r")), on_node) && on_node.node < kMaxNodes) {
       count = std::max(count, on_node.node + 1);
     }
   }
@@ -256,11 +256,12 @@ const SourceDescriptor linux_vmalloc{
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
     .notes =
-        "needs root or CAP_DAC_READ_SEARCH at start; a type is a caller: \"function\", \"function [module]\", or with its "
-        "kind when that is not vmalloc, \"function (ioremap)\"; bytes are the pages that the areas own (0 for what maps "
-        "devices or "
-        "memory of others), address_space their size without guard pages, count is areas, free those that wait to be "
-        "unmapped; read every 30 s only, because the kernel holds locks while it prints, about 0.25 us an area",
+        "needs root or CAP_DAC_READ_SEARCH at start; "
+        "a type is a caller: \"function\", \"function [module]\", "
+        "or with its kind when that is not vmalloc, \"function (ioremap)\"; "
+        "bytes are the pages that the areas own (0 for what maps devices or memory of others), "
+        "address_space their size without guard pages, count is areas, free those that wait to be unmapped; "
+        "read every 30 s only, because the kernel holds locks while it prints, about 0.25 us an area",
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 

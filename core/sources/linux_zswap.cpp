@@ -168,11 +168,10 @@ const SourceDescriptor linux_zswap{
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .debugfs_paths = kDebugfs,
-    .reopened_folders = kReopened,
+    .reopened_directories = kReopened,
     .notes =
-        "needs no privilege for bytes, objects (pages stored) and limit; failures, and everything on kernels before 5.19, "
-        "need "
-        "debugfs mounted and root at start",
+        "needs no privilege for bytes, objects (pages stored) and limit; "
+        "failures, and everything on kernels before 5.19, need debugfs mounted and root at start",
     .steps = source_steps<State, open, read, parse>(),
 };
 

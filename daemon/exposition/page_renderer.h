@@ -59,9 +59,9 @@ struct ExtraLabel {
 using OwnLabels = std::vector<std::pair<std::string, std::string>>;
 
 /// Appends to a buffer through a pointer that the caller keeps, since a store of a character could change a member.
-class PageCursor {
+class PageAppender {
  public:
-  explicit PageCursor(Buffer& out) : out_(out) {}
+  explicit PageAppender(Buffer& out) : out_(out) {}
 
   /// The end of the page, where `size` bytes may be written.
   char* need(std::size_t size) {
@@ -101,7 +101,7 @@ double figure_value(std::uint64_t bits) {
   return static_cast<double>(bits);
 }
 
-namespace page_walk {
+namespace page_renderer {
 
 inline constexpr std::string_view kTotal = "_total";
 
@@ -465,7 +465,7 @@ GaugeFrame frame_gauge(std::string_view name, std::string_view help) {
   return Writer::frame_gauge({.name = name, .help = help, .unit = unit_of(name), .kind = FamilyKind::kGauge});
 }
 
-}  // namespace page_walk
+}  // namespace page_renderer
 
 /// A format of that Writer, by its name on the command line, its content type, how clients ask for it, and what ends a
 /// document.
@@ -476,9 +476,9 @@ constexpr FormatDescriptor describe_format(std::string_view name, std::string_vi
           .content_type = content_type,
           .media = media,
           .document_end = document_end,
-          .write_types = &page_walk::write_snapshot<Writer>,
-          .write_own = &page_walk::write_own_metrics<Writer>,
-          .frame_gauge = &page_walk::frame_gauge<Writer>,
+          .write_types = &page_renderer::write_snapshot<Writer>,
+          .write_own = &page_renderer::write_own_metrics<Writer>,
+          .frame_gauge = &page_renderer::frame_gauge<Writer>,
           .write_gauge_value = &Writer::write_gauge_value};
 }
 

@@ -46,9 +46,9 @@ void add_timestamp(ProtobufMessage& message, unsigned field, std::int64_t nanose
   message.bytes(field, {bytes.data(), static_cast<std::size_t>(write_timestamp(bytes.data(), nanoseconds) - bytes.data())});
 }
 
-class ProtobufWriter : public PageCursor {
+class ProtobufWriter : public PageAppender {
  public:
-  ProtobufWriter(Buffer& out, const RenderOptions&) : PageCursor(out) {}
+  ProtobufWriter(Buffer& out, const RenderOptions&) : PageAppender(out) {}
 
   void begin_family(const FamilyHeader& header, std::size_t samples, std::size_t label_bytes) {
     unit_ = header.unit;

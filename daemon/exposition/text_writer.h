@@ -13,17 +13,17 @@
 namespace memstat {
 
 template <bool kIsOpenMetrics>
-class TextWriter : public PageCursor {
+class TextWriter : public PageAppender {
  public:
   TextWriter(Buffer& out, const RenderOptions& options)
-      : PageCursor(out), tells_created_(kIsOpenMetrics && options.created) {}
+      : PageAppender(out), tells_created_(kIsOpenMetrics && options.created) {}
 
   void begin_family(const FamilyHeader& header, std::size_t, std::size_t) {
     name_size_ = std::min(header.name.size(), kLongestMetricName);
     std::memcpy(name_.data(), header.name.data(), name_size_);
     std::string_view family = name();
-    if (kIsOpenMetrics && header.kind == FamilyKind::kCounter && family.ends_with(page_walk::kTotal)) {
-      family.remove_suffix(page_walk::kTotal.size());
+    if (kIsOpenMetrics && header.kind == FamilyKind::kCounter && family.ends_with(page_renderer::kTotal)) {
+      family.remove_suffix(page_renderer::kTotal.size());
     }
     family_size_ = family.size();
     put("# HELP ");

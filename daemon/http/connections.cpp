@@ -10,9 +10,9 @@ namespace {
 
 using State = ConnectionState;
 
-// Whether `a` goes before `b` where a waiting connection has to go.
+// Whether `a` goes before `b` where one of them has to go.
 bool goes_first(const HttpConnection& a, const HttpConnection& b) {
-  return std::tuple(a.state, a.since) < std::tuple(b.state, b.since);  // kWaiting before kReady
+  return std::tuple(a.state, a.since) < std::tuple(b.state, b.since);  // kWaiting, kUntaken, kReady
 }
 
 std::chrono::milliseconds grace(State state) {
@@ -38,6 +38,7 @@ HttpConnections::HttpConnections(std::size_t connections, std::size_t per_addres
 void HttpConnections::count(const HttpConnection& connection, std::ptrdiff_t by) {
   if (connection.state == State::kReady) ready_ += static_cast<std::size_t>(by);
   if (connection.holds_thread()) held_ += static_cast<std::size_t>(by);
+  if (connection.state == State::kUntaken) untaken_answers_ += static_cast<std::size_t>(by);
 }
 
 HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t listener, TimePoint now) {
@@ -56,6 +57,7 @@ HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t 
 
 void HttpConnections::remove(HttpConnection& connection) {
   count(connection, -1);
+  untaken_bytes_ -= connection.untaken;
   if (connection.holds_thread()) std::erase(held_list_, &connection);
   live_.back()->place = connection.place;
   live_[connection.place] = live_.back();
@@ -71,6 +73,39 @@ void HttpConnections::change(HttpConnection& connection, State state, TimePoint 
   connection.since = now;
   count(connection, 1);
   if (!held && connection.holds_thread()) held_list_.push_back(&connection);
+  if (held && !connection.holds_thread()) std::erase(held_list_, &connection);
+}
+
+void HttpConnections::note_untaken(HttpConnection& connection, std::size_t bytes, TimePoint now) {
+  if (bytes < connection.untaken) connection.since = now;
+  untaken_bytes_ += bytes - connection.untaken;
+  connection.untaken = bytes;
+}
+
+std::size_t HttpConnections::untaken_bytes_of(std::uint32_t address) const {
+  std::size_t bytes = 0;
+  for (const HttpConnection* const connection : live_)
+    bytes += connection->peer.address == address ? connection->untaken : 0;
+  return bytes;
+}
+
+HttpConnection* HttpConnections::longest_untaken() const {
+  if (untaken_answers_ == 0) return nullptr;
+  HttpConnection* found = nullptr;
+  std::size_t found_bytes = 0;
+  for (HttpConnection* const connection : live_) {
+    if (connection->state != State::kUntaken) continue;
+    if (found != nullptr && connection->peer.address == found->peer.address) {
+      if (connection->since < found->since) found = connection;
+      continue;
+    }
+    const std::size_t bytes = untaken_bytes_of(connection->peer.address);
+    if (found == nullptr || bytes > found_bytes || (bytes == found_bytes && connection->since < found->since)) {
+      found = connection;
+      found_bytes = bytes;
+    }
+  }
+  return found;
 }
 
 std::size_t HttpConnections::threads_of(std::uint32_t address) const {
@@ -79,6 +114,14 @@ std::size_t HttpConnections::threads_of(std::uint32_t address) const {
 }
 
 HttpConnection* HttpConnections::longest_waiting() const {
+  HttpConnection* found = nullptr;
+  for (HttpConnection* const connection : live_) {
+    if (connection->state == State::kWaiting && (found == nullptr || connection->since < found->since)) found = connection;
+  }
+  return found;
+}
+
+HttpConnection* HttpConnections::oldest() const {
   HttpConnection* found = nullptr;
   for (HttpConnection* const connection : live_) {
     if (!connection->holds_thread() && (found == nullptr || goes_first(*connection, *found))) found = connection;
@@ -97,7 +140,7 @@ HttpConnection* HttpConnections::too_many(std::uint32_t address) const {
     if (!connection->holds_thread() && (found == nullptr || goes_first(*connection, *found))) found = connection;
   }
   if (same >= per_address_) return found;
-  return full ? longest_waiting() : nullptr;
+  return full ? oldest() : nullptr;
 }
 
 HttpConnection* HttpConnections::next_request() const {

@@ -13,9 +13,11 @@
 
 namespace memstat {
 
-/// Where a connection is. The front owns it up to kHandedOver, a worker thread holds it from then on.
+/// Where a connection is. The front owns it up to kHandedOver, a worker thread holds it from then on, and the front has it
+/// again while it is kUntaken.
 enum class ConnectionState : std::uint8_t {
   kWaiting,     ///< Its request's header is not whole yet.
+  kUntaken,     ///< civetweb has closed it; the kernel still holds what the client has not taken of the last answer.
   kReady,       ///< The header is whole: it wants a thread.
   kHandedOver,  ///< civetweb has it, but no thread has taken it yet.
   kReading,     ///< A thread reads the header.
@@ -31,10 +33,12 @@ struct HttpConnection {
   Endpoint peer;
   std::size_t listener = 0;  ///< Through which of the listeners it came.
   std::size_t seen = 0;      ///< Bytes of the header that have come; while kWaiting.
-  TimePoint since;           ///< When `state` began.
+  TimePoint since;           ///< When `state` began; while kUntaken, when the client last took something.
   ConnectionState state = ConnectionState::kWaiting;
   bool shut_down = false;
-  std::size_t place = 0;  ///< For the table.
+  bool reset = false;       ///< Its close throws away what the client has not taken.
+  std::size_t untaken = 0;  ///< Bytes that the kernel holds for the client; while kUntaken.
+  std::size_t place = 0;    ///< For the table.
 
   [[nodiscard]] bool holds_thread() const { return state >= ConnectionState::kHandedOver; }
 };
@@ -44,8 +48,9 @@ class HttpConnections {
  public:
   using State = ConnectionState;
 
-  /// How long a connection may keep its thread from a request that waits for one: short of its header, not reading.
-  static constexpr std::chrono::milliseconds kHeaderGrace{100};
+  /// How long a connection may keep its thread from a request that waits for one: short of its header, not reading. A whole
+  /// header has come before a thread is given, so what takes long is the thread itself, on a busy machine.
+  static constexpr std::chrono::milliseconds kHeaderGrace{1000};
   static constexpr std::chrono::milliseconds kReadGrace{500};
 
   HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads);
@@ -60,12 +65,21 @@ class HttpConnections {
   [[nodiscard]] bool full() const { return free_.empty(); }
   [[nodiscard]] std::size_t held_threads() const { return held_; }
   [[nodiscard]] std::size_t ready() const { return ready_; }
+  /// How many connections are kUntaken, and the bytes of all of them.
+  [[nodiscard]] std::size_t untaken_answers() const { return untaken_answers_; }
+  [[nodiscard]] std::size_t untaken_bytes() const { return untaken_bytes_; }
 
-  /// The connection that has to go before one more from `address` may be added, or nullptr when there is room: the longest
-  /// waiting for its header, else the oldest request; of the same address when that has its share. A connection that a
-  /// thread holds is never chosen.
+  /// The kernel was asked how much it holds for a connection that is kUntaken. Less than before means that the client reads.
+  void note_untaken(HttpConnection& connection, std::size_t bytes, TimePoint now);
+  /// The answer to give up when too many bytes are untaken: of the address with the most of them, the one of which nothing
+  /// was taken for longest. nullptr when there is none.
+  [[nodiscard]] HttpConnection* longest_untaken() const;
+
+  /// The connection that has to go before one more from `address` may be added, or nullptr when there is room: the one that
+  /// has waited longest for its header, else the answer of which nothing was taken for longest, else the oldest request; of
+  /// the same address when that has its share. A connection that a thread holds is never chosen.
   [[nodiscard]] HttpConnection* too_many(std::uint32_t address) const;
-  /// As too_many, of any address; nullptr when no connection waits.
+  /// The connection that has waited longest for its header, of any address; nullptr when none does.
   [[nodiscard]] HttpConnection* longest_waiting() const;
 
   /// The request to answer next, or nullptr: of the address that holds the fewest threads, and of these the newest, because
@@ -86,7 +100,9 @@ class HttpConnections {
   [[nodiscard]] bool may_keep(const HttpConnection& connection) const;
 
  private:
+  [[nodiscard]] HttpConnection* oldest() const;
   [[nodiscard]] std::size_t threads_of(std::uint32_t address) const;
+  [[nodiscard]] std::size_t untaken_bytes_of(std::uint32_t address) const;
   void count(const HttpConnection& connection, std::ptrdiff_t by);
 
   std::vector<HttpConnection> connections_;
@@ -97,6 +113,8 @@ class HttpConnections {
   std::size_t threads_;
   std::size_t held_ = 0;
   std::size_t ready_ = 0;
+  std::size_t untaken_answers_ = 0;
+  std::size_t untaken_bytes_ = 0;
 };
 
 }  // namespace memstat

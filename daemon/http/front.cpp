@@ -27,6 +27,12 @@ constexpr int kAcceptsInARow = 64;
 constexpr milliseconds kReadyDeadline{10'000};
 constexpr milliseconds kPauseWithoutFiles{20};
 constexpr milliseconds kRefillPause{500};
+constexpr milliseconds kLookPause{1};
+// Answers that clients have not taken are looked at so often, and whenever their number has doubled.
+constexpr milliseconds kUntakenPause{1000};
+constexpr std::size_t kUntakenAtOnce = 32;
+// A client that has taken nothing for so long is gone, whatever its kernel acknowledges.
+constexpr milliseconds kUntakenDeadline{60'000};
 // Threads that are being freed for requests at the same time.
 constexpr std::size_t kYielding = 4;
 
@@ -46,7 +52,8 @@ HttpFront::HttpFront(Options options, AccessList access, HttpListeners listeners
     : options_(std::move(options)),
       access_(std::move(access)),
       listeners_(std::move(listeners)),
-      connections_(options_.connections, options_.per_address, options_.threads) {
+      connections_(options_.connections, options_.per_address, options_.threads),
+      look_at_count_(kUntakenAtOnce) {
   polled_.reserve(options_.connections + listeners_.descriptors().size() + 1);
   polled_connections_.reserve(options_.connections);
   header_.resize(options_.header_bytes);
@@ -109,9 +116,29 @@ void HttpFront::change(HttpConnection& connection, ConnectionState state) {
   if (state != State::kAnswering) wake_if_waiting();
 }
 
+void HttpFront::reset(HttpConnection& connection) {
+  const MutexLock lock(mutex_);
+  connection.reset = true;
+  reset_on_close(connection.descriptor);
+}
+
 void HttpFront::end(HttpConnection& connection) {
   const MutexLock lock(mutex_);
-  connections_.remove(connection);
+  const std::size_t untaken = connection.reset || stopping_ ? 0 : untaken_bytes(connection.descriptor);
+  // Where no descriptor is left for it the kernel alone has it, as that of any program that ends.
+  const int own = untaken == 0 ? -1 : ::fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) {
+    connections_.remove(connection);
+  } else {
+    const TimePoint now = options_.clock.now();
+    connection.descriptor = own;
+    connection.shut_down = false;  // it is yielding its thread no more
+    connections_.change(connection, State::kUntaken, now);
+    connections_.note_untaken(connection, untaken, now);
+    // next() may be waiting for ever.
+    const bool too_much = connections_.untaken_bytes() > options_.untaken_bytes;
+    if (too_much || look_again_ == TimePoint::max()) wake();
+  }
   wake_if_waiting();
 }
 
@@ -157,8 +184,7 @@ void HttpFront::close() {
 // ----------------------------------------------------------------------------------------------
 
 int HttpFront::next(sockaddr* address, socklen_t* length) {
-  // In a flood the newest request is answered first, so it must not wait behind the others in the kernel's queue.
-  bool looked = false;
+  // In a flood the newest request is answered first, so it must not wait long behind the others in the kernel's queue.
   for (;;) {
     const auto now = options_.clock.now();
     auto wake = TimePoint::max();
@@ -168,8 +194,9 @@ int HttpFront::next(sockaddr* address, socklen_t* length) {
         errno = ECONNABORTED;
         return -1;
       }
+      look_at_untaken(now);
       const bool flood = connections_.ready() > 1;
-      if (flood && !looked) {
+      if (flood && now >= looked_ + kLookPause) {
         wake = now;
       } else if (HttpConnection* const given = give_or_yield(now, wake); given != nullptr) {
         const sockaddr_in from = to_sockaddr(given->peer);
@@ -179,7 +206,7 @@ int HttpFront::next(sockaddr* address, socklen_t* length) {
         return given->descriptor;
       }
       collect_descriptors(now, wake);
-      looked = true;
+      looked_ = now;
     }
     wait_until(wake);
     for (std::size_t i = 0; i < polled_connections_.size(); ++i) {
@@ -215,7 +242,10 @@ HttpConnection* HttpFront::give_or_yield(TimePoint now, TimePoint& wake) {
       connections_.change(*yield.connection, State::kReading, now);
       continue;
     }
-    if (yield.connection->state == State::kStalled) discard_on_close(yield.connection->descriptor);
+    if (yield.connection->state == State::kStalled) {
+      yield.connection->reset = true;
+      reset_on_close(yield.connection->descriptor);
+    }
     shut_down(*yield.connection);
     ++evictions_;
     ++yielding;
@@ -228,7 +258,7 @@ void HttpFront::collect_descriptors(TimePoint now, TimePoint& wake) {
   polled_.clear();
   polled_connections_.clear();
   for (HttpConnection* const connection : connections_.all()) {
-    if (connection->holds_thread()) continue;
+    if (connection->holds_thread() || connection->state == State::kUntaken) continue;
     const bool waiting = connection->state == State::kWaiting;
     wake = std::min(wake, connection->since + (waiting ? options_.header_deadline : kReadyDeadline));
     if (!waiting) continue;
@@ -236,6 +266,7 @@ void HttpFront::collect_descriptors(TimePoint now, TimePoint& wake) {
     polled_.push_back({connection->descriptor, POLLIN, 0});
   }
   polled_.push_back({wake_pipe_[0], POLLIN, 0});
+  wake = std::min(wake, look_again_);
   if (now < listening_again_) {
     wake = std::min(wake, listening_again_);
     return;
@@ -290,8 +321,11 @@ bool HttpFront::make_room_for_a_file() {
   HttpConnection* waiting = nullptr;
   {
     const MutexLock lock(mutex_);
+    const std::size_t before = connections_.untaken_answers();
+    look_at_count_ = 0;
+    look_at_untaken(options_.clock.now());
+    if (connections_.untaken_answers() < before) return true;
     waiting = connections_.longest_waiting();
-    if (waiting != nullptr && waiting->state != State::kWaiting) return false;
   }
   if (waiting == nullptr) return false;
   drop(*waiting);
@@ -310,9 +344,13 @@ void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listen
   {
     const MutexLock lock(mutex_);
     if (HttpConnection* const excess = connections_.too_many(peer.address); excess != nullptr) {
-      dropped = excess->descriptor;
-      connections_.remove(*excess);
-      ++evictions_;
+      if (excess->state == State::kUntaken) {
+        if (!look_at(*excess, options_.clock.now())) give_up(*excess);
+      } else {
+        dropped = excess->descriptor;
+        connections_.remove(*excess);
+        ++evictions_;
+      }
     }
     if (!connections_.full()) connection = &connections_.add(descriptor, peer, listener, options_.clock.now());
   }
@@ -364,6 +402,50 @@ void HttpFront::refuse_late(TimePoint now) {
     if (late == nullptr) return;
     drop(*late);
   }
+}
+
+// Closes what is taken, and gives up what no client takes and what is more than the kernel is to hold for clients.
+void HttpFront::look_at_untaken(TimePoint now) {
+  if (now >= look_again_ || connections_.untaken_answers() >= look_at_count_) {
+    // Removing puts the last in the place of the removed, and the last has been looked at.
+    for (std::size_t i = connections_.all().size(); i-- > 0;) {
+      HttpConnection& connection = *connections_.all()[i];
+      if (connection.state != State::kUntaken || look_at(connection, now)) continue;
+      if (now >= connection.since + kUntakenDeadline) give_up(connection);
+    }
+    look_again_ = TimePoint::max();
+    look_at_count_ = std::max(kUntakenAtOnce, 2 * connections_.untaken_answers());
+  }
+  while (connections_.untaken_bytes() > options_.untaken_bytes) {
+    HttpConnection& connection = *connections_.longest_untaken();
+    const TimePoint since = connection.since;
+    // A client that reads goes to the end of the line.
+    if (!look_at(connection, now) && connection.since == since) give_up(connection);
+  }
+  if (connections_.untaken_answers() == 0) {
+    look_again_ = TimePoint::max();
+  } else if (look_again_ == TimePoint::max()) {
+    look_again_ = now + kUntakenPause;
+  }
+}
+
+// True when its client has taken everything: then it is closed.
+bool HttpFront::look_at(HttpConnection& connection, TimePoint now) {
+  const std::size_t untaken = untaken_bytes(connection.descriptor);
+  if (untaken != 0) {
+    connections_.note_untaken(connection, untaken, now);
+    return false;
+  }
+  ::close(connection.descriptor);
+  connections_.remove(connection);
+  return true;
+}
+
+void HttpFront::give_up(HttpConnection& connection) {
+  reset_on_close(connection.descriptor);
+  ::close(connection.descriptor);
+  connections_.remove(connection);
+  ++evictions_;
 }
 
 void HttpFront::drop(HttpConnection& connection) {

@@ -35,6 +35,7 @@ class HttpFront {
     std::size_t threads = 32;
     std::size_t header_bytes = 8192;
     std::chrono::milliseconds header_deadline{3000};
+    std::size_t untaken_bytes = 16 << 20;
     std::function<void(std::string_view)> log = {};  ///< May be empty. Must not throw.
     const Clock& clock = system_clock();
   };
@@ -68,7 +69,10 @@ class HttpFront {
   HttpConnection* claim();
   /// The connection of this thread is in another state.
   void change(HttpConnection& connection, ConnectionState state);
-  /// The connection of this thread is about to be closed: nothing here touches its descriptor from now on.
+  /// The close of this thread's connection will throw away what the client has not taken.
+  void reset(HttpConnection& connection);
+  /// The connection of this thread is about to be closed: nothing here touches its descriptor from now on. What the client
+  /// has not taken yet stays under watch by a descriptor of the front's own.
   void end(HttpConnection& connection);
   /// See HttpConnections::may_keep. False when stopping, too.
   [[nodiscard]] bool may_keep(const HttpConnection& connection);
@@ -86,6 +90,9 @@ class HttpFront {
   bool make_room_for_a_file();
   void examine(HttpConnection& connection);
   void refuse_late(TimePoint now);
+  void look_at_untaken(TimePoint now) MEMSTAT_REQUIRES(mutex_);
+  bool look_at(HttpConnection& connection, TimePoint now) MEMSTAT_REQUIRES(mutex_);
+  void give_up(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void drop(HttpConnection& connection);
   void shut_down(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void wake_if_waiting() MEMSTAT_REQUIRES(mutex_);
@@ -99,6 +106,8 @@ class HttpFront {
   HttpConnection* handed_over_ MEMSTAT_GUARDED_BY(mutex_) = nullptr;
   bool wants_thread_ MEMSTAT_GUARDED_BY(mutex_) = false;  // next() waits for a thread or for claim()
   bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  TimePoint look_again_ MEMSTAT_GUARDED_BY(mutex_) = TimePoint::max();  // when next() looks at untaken answers by itself
+  std::size_t look_at_count_ MEMSTAT_GUARDED_BY(mutex_) = 0;            // or as soon as there are this number of them
   std::atomic<std::size_t> evictions_{0};
   int listener_ = -1;
   int bell_ = -1;
@@ -109,6 +118,7 @@ class HttpFront {
   std::vector<char> header_;
   TimePoint listening_again_;  // no file could be had: until then no connection is accepted
   TimePoint refill_;
+  TimePoint looked_;  // when the descriptors were last polled
 };
 
 }  // namespace memstat

@@ -83,15 +83,11 @@ bool SpareFiles::give() {
   return true;
 }
 
-Result<HttpListeners> HttpListeners::open(std::span<const std::string> addresses) {
-  if (addresses.empty()) return option_error("listen", "", "no address; write one as 127.0.0.1:8947");
-  if (addresses.size() > kMaxAddresses) return option_error("listen", "", "more than 64 addresses");
+Result<HttpListeners> HttpListeners::open(std::vector<Endpoint> endpoints) {
+  if (endpoints.empty()) return option_error("listen", "", "no address; write one as 127.0.0.1:8947");
+  if (endpoints.size() > kMaxAddresses) return option_error("listen", "", "more than 64 addresses");
   HttpListeners listeners;
-  for (const std::string& text : addresses) {
-    const auto endpoint = parse_endpoint(text);
-    if (!endpoint) return endpoint.error();
-    listeners.endpoints_.push_back(*endpoint);
-  }
+  listeners.endpoints_ = std::move(endpoints);
   for (Endpoint& endpoint : listeners.endpoints_) {
     const Endpoint wanted = endpoint;
     if (const int status = open_listener(endpoint, listeners.descriptors_); status != 0) return bind_error(wanted, status);

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -42,9 +41,8 @@ class SpareFiles {
 /// Thread safety: none.
 class HttpListeners {
  public:
-  /// Listens on "127.0.0.1:8947" and the like; port 0 means any free port. At least one, at most 64. The error's `path`
-  /// names the address that is wrong or cannot be had.
-  static Result<HttpListeners> open(std::span<const std::string> addresses);
+  /// Listens there: at least one, at most 64. The error's `path` names the address that cannot be had.
+  static Result<HttpListeners> open(std::vector<Endpoint> endpoints);
 
   HttpListeners() = default;
   ~HttpListeners() { close(); }

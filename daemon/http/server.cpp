@@ -45,14 +45,14 @@ struct WorkerData {
 };
 
 // A request as far as it could be read, and what the server itself has to say to it.
-struct Checked {
+struct ValidatedRequest {
   HttpRequest request;
   bool head_only = false;
   bool keep_alive = false;
   int refusal = 0;  // status, or 0 when the handler is to answer
   std::string_view why;
 
-  Checked& refuse(int status, std::string_view words) {
+  ValidatedRequest& refuse(int status, std::string_view words) {
     refusal = status;
     why = words;
     keep_alive = false;
@@ -81,7 +81,7 @@ bool is_strict(const mg_request_info& info) {
 }
 
 // Sets path and query, and for a request in absolute form ("GET http://host/path") the host it is for.
-bool read_target(const mg_request_info& info, std::string& path, Checked& checked,
+bool read_target(const mg_request_info& info, std::string& path, ValidatedRequest& validated,
                  std::optional<std::string_view>& authority) {
   std::string_view target = info.request_uri;
   if (!target.starts_with('/')) {
@@ -92,28 +92,28 @@ bool read_target(const mg_request_info& info, std::string& path, Checked& checke
     target.remove_prefix(authority->size());
   }
   if (!decode_path(target, path)) return false;
-  checked.request.path = path;
-  if (info.query_string != nullptr) checked.request.query = info.query_string;
+  validated.request.path = path;
+  if (info.query_string != nullptr) validated.request.query = info.query_string;
   return true;
 }
 
-Checked check_request(const mg_request_info& info, WorkerData& worker, bool loopback_listener) {
-  Checked checked;
-  HttpRequest& request = checked.request;
+ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, bool loopback_listener) {
+  ValidatedRequest validated;
+  HttpRequest& request = validated.request;
   request.method = info.request_method;
-  checked.head_only = request.method == "HEAD";
-  if (checked.head_only) request.method = "GET";
+  validated.head_only = request.method == "HEAD";
+  if (validated.head_only) request.method = "GET";
   request.remote_address = info.remote_addr;
 
   // civetweb skips leading blanks without counting them as received, so behind them it would read what an earlier client
   // left.
   const bool moved = worker.buffer_begin != nullptr && info.request_method > worker.buffer_begin;
   if (!moved) worker.buffer_begin = info.request_method;
-  if (info.num_headers >= MG_MAX_HEADERS) return checked.refuse(431, "too many header lines");  // civetweb reads no more
-  if (moved || !is_strict(info)) return checked.refuse(400, "malformed request");
+  if (info.num_headers >= MG_MAX_HEADERS) return validated.refuse(431, "too many header lines");  // civetweb reads no more
+  if (moved || !is_strict(info)) return validated.refuse(400, "malformed request");
 
   const bool http_11 = std::strcmp(info.http_version, "1.1") == 0;
-  checked.keep_alive = http_11;
+  validated.keep_alive = http_11;
   int hosts = 0;
   bool body = false;
   for (int i = 0; i < info.num_headers; ++i) {
@@ -123,28 +123,28 @@ Checked check_request(const mg_request_info& info, WorkerData& worker, bool loop
       request.host = header.value;
       ++hosts;
     } else if (equals_ignoring_case(header.name, "Connection")) {
-      checked.keep_alive = list_contains(header.value, "keep-alive") && !list_contains(header.value, "upgrade") &&
-                           !list_contains(header.value, "close");
+      validated.keep_alive = list_contains(header.value, "keep-alive") && !list_contains(header.value, "upgrade") &&
+                             !list_contains(header.value, "close");
     } else if (equals_ignoring_case(header.name, "Transfer-Encoding")) {
       body = true;
     } else if (equals_ignoring_case(header.name, "Content-Length")) {
       const auto length = parse_u64(header.value);
-      if (!length) return checked.refuse(400, "Content-Length is not a number");
+      if (!length) return validated.refuse(400, "Content-Length is not a number");
       body = body || *length != 0;
     }
   }
   request.headers = {worker.headers.data(), static_cast<std::size_t>(info.num_headers)};
-  if (body) return checked.refuse(413, "this server accepts no request body");
-  if (hosts > 1 || (hosts == 0 && http_11)) return checked.refuse(400, "exactly one Host header is needed");
+  if (body) return validated.refuse(413, "this server accepts no request body");
+  if (hosts > 1 || (hosts == 0 && http_11)) return validated.refuse(400, "exactly one Host header is needed");
   std::optional<std::string_view> authority;
-  if (!read_target(info, worker.path, checked, authority)) return checked.refuse(400, "the path is malformed");
+  if (!read_target(info, worker.path, validated, authority)) return validated.refuse(400, "the path is malformed");
   if (loopback_listener &&
       ((hosts == 1 && !is_loopback_host(request.host)) || (authority && !is_loopback_host(*authority)))) {
-    return checked.refuse(403,
-                          "this address serves only this machine: the Host header must be localhost, 127.x.x.x or [::1]. A "
-                          "reverse proxy must set it so");
+    return validated.refuse(403,
+                            "this address serves only this machine: the Host header must be localhost, 127.x.x.x or [::1]. "
+                            "A reverse proxy must set it so");
   }
-  return checked;
+  return validated;
 }
 
 std::string_view date_of_now(const Clock& clock, WorkerData& worker) {
@@ -248,7 +248,7 @@ std::optional<std::string_view> HttpRequest::header(std::string_view name) const
 
 class HttpServer::Impl {
  public:
-  Impl(HttpServerOptions options, AccessList access, HttpListeners listeners, HttpHandler handler)
+  Impl(HttpServerOptions options, HttpListeners listeners, HttpHandler handler)
       : options_(std::move(options)),
         handler_(std::move(handler)),
         front_({.connections = options_.connections,
@@ -256,9 +256,10 @@ class HttpServer::Impl {
                 .threads = options_.threads,
                 .header_bytes = kMaxHeaderBytes,
                 .header_deadline = options_.header_deadline,
+                .untaken_bytes = options_.untaken_bytes,
                 .log = [this](std::string_view line) { log(line); },
                 .clock = options_.clock},
-               std::move(access), std::move(listeners)) {}
+               AccessList(options_.allow), std::move(listeners)) {}
   ~Impl() { stop(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -324,7 +325,7 @@ Result<void> HttpServer::Impl::start() {
   std::array<char, 256> text{};
   mg_error_data error{nullptr, text.data(), text.size()};
   {
-    const ThreadBirth birth;
+    const ThreadDefaultsScope birth;
     const CivetwebStart calls(front_);
     context_ = mg_start2(&init, &error);
   }
@@ -435,7 +436,7 @@ void HttpServer::Impl::log(std::string_view line) noexcept {
 
 void HttpServer::Impl::refuse(HttpConnection& connection) {
   front_.change(connection, ConnectionState::kDraining);
-  finish_refusal(connection.descriptor, options_.clock);
+  lingering_close(connection.descriptor, options_.clock);
 }
 
 HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
@@ -452,16 +453,16 @@ HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
 int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {
   HttpConnection& own = *worker.connection;
   front_.change(own, ConnectionState::kAnswering);
-  const Checked checked = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
+  const ValidatedRequest validated = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
   const HttpResponse response =
-      checked.refusal != 0 ? short_answer(checked.refusal, checked.why) : ask_handler(checked.request);
-  const bool keep_alive = checked.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);
-  const bool sent = respond(worker, response, checked.head_only, keep_alive);
+      validated.refusal != 0 ? short_answer(validated.refusal, validated.why) : ask_handler(validated.request);
+  const bool keep_alive = validated.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);
+  const bool sent = respond(worker, response, validated.head_only, keep_alive);
   // Without this civetweb would read on for a request body, for as long as the client drips one.
   if (!keep_alive || !sent) mg_disable_keep_alive(connection);
   if (!sent) {
-    discard_on_close(own.descriptor);
-  } else if (checked.refusal != 0) {
+    front_.reset(own);
+  } else if (validated.refusal != 0) {
     refuse(own);
   }
   return response.status;
@@ -496,10 +497,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpListeners listeners,
                                                       HttpHandler handler) {
-  auto access = AccessList::make(options.allow);
-  if (!access) return access.error();
   if (options.threads == 0) return option_error("HTTP server", "", "needs at least one thread");
-  auto impl = std::make_unique<Impl>(std::move(options), *std::move(access), std::move(listeners), std::move(handler));
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(listeners), std::move(handler));
   if (auto started = impl->start(); !started) return started.error();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

@@ -60,10 +60,10 @@ inline HttpResponse plain(int status, std::string text) {
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpServerOptions {
-  /// "127.0.0.1:8947"; port 0 means any free port. At least one. Not looked at when listeners are given.
-  std::vector<std::string> listen = {"127.0.0.1:8947"};
+  /// At least one. Not looked at when listeners are given.
+  std::vector<Endpoint> listen = {{kLoopbackAddress, 8947}};
   /// IPv4 networks that may connect; 127.0.0.0/8 always may. Others are refused before a thread is taken.
-  std::vector<std::string> allow = {};
+  std::vector<Ipv4Network> allow = {};
   /// Requests answered and idle connections kept at once; each has a thread. 1 or more.
   unsigned threads = 32;
   /// Connections at once, of all clients and of one address. Of more, the one that has waited longest for its own header is
@@ -74,6 +74,9 @@ struct HttpServerOptions {
   std::chrono::milliseconds header_deadline{3000};
   /// A client must have taken the whole answer so long after it was begun, else it is dropped.
   std::chrono::milliseconds write_deadline{10'000};
+  /// Bytes of answers that the kernel may hold for clients whose connections are closed otherwise. Of more, the answer of
+  /// which nothing was taken for longest is given up, of the address that has most of them.
+  std::size_t untaken_bytes = 16 << 20;
   /// How long an idle connection is kept for a next request while threads are free; when they are not, idle connections go
   /// first. Longer than the five minutes of Prometheus, so that the end comes from the client, which knows whether it is
   /// about to ask. 0 means that none is kept.

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,9 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-
-#include "core/base/text.h"
-#include "daemon/http/access_list.h"
 
 namespace memstat {
 namespace {
@@ -23,6 +21,8 @@ constexpr std::size_t kPiecesPerWrite = 16;
 constexpr int kSendBuffer = 256 * 1024;
 constexpr std::size_t kDrainBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kDrainTime{200};
+constexpr int kShortestPauseMs = 2;
+constexpr int kLongestPauseMs = 100;
 
 int milliseconds_until(TimePoint deadline, const Clock& clock) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
@@ -39,25 +39,6 @@ void enlarge_send_buffer(int descriptor) {
 
 }  // namespace
 
-Result<Endpoint> parse_endpoint(std::string_view text) {
-  const auto wrong = [&](std::string_view why) { return option_error("listen", text, why); };
-  if (text.find('[') != std::string_view::npos) {
-    return wrong("the HTTP server has no IPv6; listen on IPv4 and let a reverse proxy serve IPv6");
-  }
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return wrong("no port; write it as 127.0.0.1:8947");
-  const auto port = parse_u64(text.substr(colon + 1));
-  if (!port || *port > 65535) return wrong("the port is not a number from 0 to 65535; write it as 127.0.0.1:8947");
-  const std::string_view host = text.substr(0, colon);
-  const auto address = host == "localhost" ? parse_ipv4("127.0.0.1") : parse_ipv4(host);
-  if (!address) return wrong("not an IPv4 address; write it as 127.0.0.1:8947, or 0.0.0.0:8947 for all interfaces");
-  return Endpoint{*address, static_cast<std::uint16_t>(*port)};
-}
-
-std::string format_endpoint(Endpoint endpoint) {
-  return format_ipv4(endpoint.address) + ":" + std::to_string(endpoint.port);
-}
-
 sockaddr_in to_sockaddr(Endpoint endpoint) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -71,6 +52,7 @@ bool send_all(int descriptor, std::span<const std::string_view> pieces, const Se
   std::size_t offset = 0;  // how much of it is sent
   bool stalled = false;
   bool enlarged = false;
+  int pause_ms = 0;  // above 0: poll says that the socket can be written, and the kernel takes nothing all the same
   for (;;) {
     std::array<iovec, kPiecesPerWrite> parts;
     std::size_t part_count = 0;
@@ -90,6 +72,7 @@ bool send_all(int descriptor, std::span<const std::string_view> pieces, const Se
     if (sent >= 0) {
       if (stalled && sending.on_stall) sending.on_stall(false);
       stalled = false;
+      pause_ms = 0;
       auto left = static_cast<std::size_t>(sent);
       while (piece < pieces.size() && left >= pieces[piece].size() - offset) {
         left -= pieces[piece++].size() - offset;
@@ -110,17 +93,36 @@ bool send_all(int descriptor, std::span<const std::string_view> pieces, const Se
     if (!stalled && sending.on_stall) sending.on_stall(true);
     stalled = true;
     const int wait = milliseconds_until(sending.deadline, sending.clock);
-    pollfd writable{descriptor, POLLOUT, 0};
-    if (wait == 0 || (::poll(&writable, 1, wait) < 0 && errno != EINTR)) return false;
+    if (wait == 0) return false;
+    // When the memory of all sockets is used up the kernel refuses what poll promises: then only time helps.
+    pollfd writable{descriptor, static_cast<short>(pause_ms == 0 ? POLLOUT : 0), 0};
+    const int ready = ::poll(&writable, 1, pause_ms == 0 ? wait : std::min(wait, pause_ms));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready > 0 || pause_ms != 0) pause_ms = std::clamp(pause_ms * 2, kShortestPauseMs, kLongestPauseMs);
   }
 }
 
-void discard_on_close(int descriptor) {
+std::size_t untaken_bytes(int descriptor) {
+#if defined(FIONWRITE)
+  constexpr unsigned long kRequest = FIONWRITE;
+#else
+  constexpr unsigned long kRequest = TIOCOUTQ;  // which Linux names SIOCOUTQ for sockets
+#endif
+  int bytes = 0;
+  if (::ioctl(descriptor, kRequest, &bytes) != 0 || bytes <= 0) return 0;
+  // The count of a connection that was reset stays as it was; only that one has no peer.
+  sockaddr_in peer{};
+  socklen_t length = sizeof peer;
+  const bool gone = ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &length) != 0 && errno == ENOTCONN;
+  return gone ? 0 : static_cast<std::size_t>(bytes);
+}
+
+void reset_on_close(int descriptor) {
   const linger now{1, 0};
   ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-void finish_refusal(int descriptor, const Clock& clock) {
+void lingering_close(int descriptor, const Clock& clock) {
   ::shutdown(descriptor, SHUT_WR);
   const TimePoint deadline = clock.now() + kDrainTime;
   std::array<char, 4096> dropped;

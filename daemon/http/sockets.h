@@ -8,28 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "core/base/clock.h"
-#include "core/base/result.h"
+#include "core/base/ipv4.h"
 
 namespace memstat {
 
-/// An IPv4 address and a port, both in host byte order. Address 0 means all interfaces, port 0 any free port.
-struct Endpoint {
-  std::uint32_t address = 0;
-  std::uint16_t port = 0;
-  friend bool operator==(const Endpoint&, const Endpoint&) = default;
-};
-
-/// "127.0.0.1:8947" or "localhost:8947". Fails (kData) on anything else, saying what would be right.
-Result<Endpoint> parse_endpoint(std::string_view text);
-
-/// "127.0.0.1:8947".
-std::string format_endpoint(Endpoint endpoint);
-
-/// The same for the system's calls.
+/// The endpoint for the system's calls.
 sockaddr_in to_sockaddr(Endpoint endpoint);
 
 /// How a response's bytes are sent. The bytes are borrowed and may be many pieces; no system call gets more than 64 KiB.
@@ -46,15 +32,19 @@ struct Sending {
 bool send_all(int descriptor, std::span<const std::string_view> pieces, const Sending& sending);
 
 /// Makes the close that follows throw away what the client has not taken, so that the kernel keeps nothing for it.
-void discard_on_close(int descriptor);
+void reset_on_close(int descriptor);
 
 /// Ends our half of the connection, then reads and drops what the client still sends, at most 64 KiB and 200 ms, so that a
 /// refusal reaches a client that is still sending (closing with unread bytes would reset the connection and destroy it).
-void finish_refusal(int descriptor, const Clock& clock);
+void lingering_close(int descriptor, const Clock& clock);
 
 /// Sends `answer` as far as the client's buffers take it at once, and drops what it has sent. For a refusal that no thread
 /// waits for; close it after that.
 void refuse_now(int descriptor, std::string_view answer);
+
+/// Bytes that were sent and that the client's kernel has not acknowledged; the end of our half may count as one. 0 also when
+/// the client is gone, and when the system does not say.
+std::size_t untaken_bytes(int descriptor);
 
 /// Makes poll report the descriptor only when `bytes` or more can be read, or when the peer has ended its half.
 void report_from(int descriptor, int bytes);

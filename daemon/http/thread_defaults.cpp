@@ -9,7 +9,7 @@
 
 namespace memstat {
 
-ThreadBirth::ThreadBirth() {
+ThreadDefaultsScope::ThreadDefaultsScope() {
   sigset_t blocked;
   sigfillset(&blocked);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&blocked, fault);
@@ -25,7 +25,7 @@ ThreadBirth::ThreadBirth() {
 #endif
 }
 
-ThreadBirth::~ThreadBirth() {
+ThreadDefaultsScope::~ThreadDefaultsScope() {
 #if defined(__GLIBC__)
   if (attributes_changed_) {
     pthread_setattr_default_np(&old_attributes_);

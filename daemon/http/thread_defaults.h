@@ -15,14 +15,14 @@ namespace memstat {
 /// main thread), and with glibc threads created anywhere without a size of their own get stacks of 256 KiB: 16 threads of 8
 /// MiB would not fit under a limit for locked memory. Sanitizers keep the default size. Restores both at its end. Thread
 /// safety: one at a time, while no other thread creates threads.
-class ThreadBirth {
+class ThreadDefaultsScope {
  public:
   static constexpr std::size_t kStackBytes = 256 * 1024;
 
-  ThreadBirth();
-  ~ThreadBirth();
-  ThreadBirth(const ThreadBirth&) = delete;
-  ThreadBirth& operator=(const ThreadBirth&) = delete;
+  ThreadDefaultsScope();
+  ~ThreadDefaultsScope();
+  ThreadDefaultsScope(const ThreadDefaultsScope&) = delete;
+  ThreadDefaultsScope& operator=(const ThreadDefaultsScope&) = delete;
 
  private:
   sigset_t old_mask_{};

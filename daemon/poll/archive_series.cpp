@@ -100,9 +100,9 @@ std::map<std::uint64_t, std::string> list(int parent, const Parts& parts) {
   std::map<std::uint64_t, std::string> archives;
   UniqueFd again(::openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!again) return archives;
-  const OpenDirectory folder = open_directory(again);
-  if (folder == nullptr) return archives;
-  while (const dirent* entry = ::readdir(folder.get())) {
+  const OpenDirectory directory = open_directory(again);
+  if (directory == nullptr) return archives;
+  while (const dirent* entry = ::readdir(directory.get())) {
     if (const auto number = number_of(parts, entry->d_name)) archives.emplace(*number, entry->d_name);
   }
   return archives;

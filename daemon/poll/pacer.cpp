@@ -5,18 +5,18 @@
 
 namespace memstat {
 
-std::optional<std::int64_t> LiveFeed::next_due_ns() {
+std::optional<std::int64_t> LivePacer::next_due_ns() {
   if (polls_left_ == std::uint64_t{0}) return std::nullopt;
   return schedule_.due_ns();
 }
 
-std::int64_t LiveFeed::begin() {
+std::int64_t LivePacer::begin() {
   // With the recorded time, so that a replay gives the same rates.
   const auto recorded_ns = recorder_.begin("live");
   return recorded_ns ? *recorded_ns : clock_.monotonic_ns();
 }
 
-void LiveFeed::finish() {
+void LivePacer::finish() {
   recorder_.finish();
   if (polls_left_) --*polls_left_;
   if (const std::int64_t missed = schedule_.advance(clock_.monotonic_ns()); missed > 0) {
@@ -24,10 +24,10 @@ void LiveFeed::finish() {
   }
 }
 
-void LiveFeed::configure(const Config& config) { schedule_.restart(clock_.monotonic_ns(), config.poll.interval.count()); }
+void LivePacer::configure(const Config& config) { schedule_.restart(clock_.monotonic_ns(), config.poll.interval.count()); }
 
-ReplayFeed::ReplayFeed(const Clock& clock, CapturedKernelView& capture, Poller& poller, PollRecorder& recorder,
-                       Options options)
+ReplayPacer::ReplayPacer(const Clock& clock, ReplayKernelView& capture, Poller& poller, PollRecorder& recorder,
+                         Options options)
     : clock_(clock),
       capture_(capture),
       poller_(poller),
@@ -35,17 +35,17 @@ ReplayFeed::ReplayFeed(const Clock& clock, CapturedKernelView& capture, Poller& 
       options_(options),
       due_ns_(clock.monotonic_ns()) {}
 
-std::size_t ReplayFeed::poll_count() const {
+std::size_t ReplayPacer::poll_count() const {
   const std::size_t all = capture_.poll_count();
   return options_.polls ? static_cast<std::size_t>(std::min<std::uint64_t>(all, *options_.polls)) : all;
 }
 
-std::optional<std::int64_t> ReplayFeed::next_due_ns() {
+std::optional<std::int64_t> ReplayPacer::next_due_ns() {
   if (next_ >= poll_count()) return std::nullopt;
   return due_ns_;
 }
 
-std::int64_t ReplayFeed::begin() {
+std::int64_t ReplayPacer::begin() {
   const PollInfo& poll = capture_.poll_info(next_);
   (void)capture_.select_poll(next_);  // before the recording begins, which takes its times from it; next_ is in range
   (void)recorder_.begin(poll.label);
@@ -53,7 +53,7 @@ std::int64_t ReplayFeed::begin() {
   return poll.monotonic_ns;
 }
 
-void ReplayFeed::finish() {
+void ReplayPacer::finish() {
   recorder_.finish();
   const std::int64_t this_ns = capture_.poll_info(next_).monotonic_ns;
   ++next_;
@@ -69,6 +69,6 @@ void ReplayFeed::finish() {
   due_ns_ = clock_.monotonic_ns() + static_cast<std::int64_t>(std::clamp(scaled, 1e6, 1e17));
 }
 
-void ReplayFeed::configure(const Config&) {}  // a capture keeps its own times
+void ReplayPacer::configure(const Config&) {}  // a capture keeps its own times
 
 }  // namespace memstat

@@ -14,10 +14,10 @@
 namespace memstat {
 
 /// An absolute beat on the live kernel, for ever or for N polls.
-class LiveFeed final : public PollFeed {
+class LivePacer final : public PollPacer {
  public:
-  LiveFeed(const Clock& clock, SelfMetrics& metrics, PollRecorder& recorder, const Config& config,
-           std::optional<std::uint64_t> polls)
+  LivePacer(const Clock& clock, SelfMetrics& metrics, PollRecorder& recorder, const Config& config,
+            std::optional<std::uint64_t> polls)
       : clock_(clock),
         metrics_(metrics),
         recorder_(recorder),
@@ -43,7 +43,7 @@ class LiveFeed final : public PollFeed {
 /// view must outlive it. Thread safety: safe.
 class ReplayClock final : public Clock {
  public:
-  explicit ReplayClock(const CapturedKernelView& capture) : capture_(capture) {}
+  explicit ReplayClock(const ReplayKernelView& capture) : capture_(capture) {}
   [[nodiscard]] std::int64_t monotonic_ns() const override {
     return capture_.poll_info(capture_.selected_poll()).monotonic_ns;
   }
@@ -52,11 +52,11 @@ class ReplayClock final : public Clock {
   }
 
  private:
-  const CapturedKernelView& capture_;
+  const ReplayKernelView& capture_;
 };
 
 /// A capture's polls at the distances at which they were recorded, divided by `speed`.
-class ReplayFeed final : public PollFeed {
+class ReplayPacer final : public PollPacer {
  public:
   struct Options {
     double speed = 1;
@@ -64,7 +64,7 @@ class ReplayFeed final : public PollFeed {
     std::optional<std::uint64_t> polls = {};  ///< The number of polls to show.
   };
   /// The view must be usable for as long as this.
-  ReplayFeed(const Clock& clock, CapturedKernelView& capture, Poller& poller, PollRecorder& recorder, Options options);
+  ReplayPacer(const Clock& clock, ReplayKernelView& capture, Poller& poller, PollRecorder& recorder, Options options);
 
   std::optional<std::int64_t> next_due_ns() override;
   std::int64_t begin() override;
@@ -75,7 +75,7 @@ class ReplayFeed final : public PollFeed {
   [[nodiscard]] std::size_t poll_count() const;
 
   const Clock& clock_;
-  CapturedKernelView& capture_;
+  ReplayKernelView& capture_;
   Poller& poller_;
   PollRecorder& recorder_;
   Options options_;

@@ -55,7 +55,7 @@ bool PollLoop::refresh(std::chrono::nanoseconds max_age, TimePoint deadline) {
   MutexLock lock(mutex_);
   const auto is_young = [&]() MEMSTAT_REQUIRES(mutex_) { return last_begin_ && *last_begin_ >= oldest; };
   if (is_young()) return true;
-  if (must_stop_ || !feed_.can_poll_between()) return false;
+  if (must_stop_ || !pacer_.can_poll_between()) return false;
   while (!is_young()) {
     is_poll_wanted_ = true;  // the poll that is under way, if any, takes this back; it may have begun too early for us
     wake_.notify_all();
@@ -66,11 +66,11 @@ bool PollLoop::refresh(std::chrono::nanoseconds max_age, TimePoint deadline) {
 
 void PollLoop::poll_once(bool is_due) {
   const TimePoint begin = clock_.now();
-  poller_.poll(feed_.begin());
+  poller_.poll(pacer_.begin());
   if (is_due) {
-    feed_.finish();
+    pacer_.finish();
   } else {
-    feed_.finish_between();
+    pacer_.finish_between();
   }
   if (on_poll_) on_poll_();
   {
@@ -83,7 +83,7 @@ void PollLoop::poll_once(bool is_due) {
 
 void PollLoop::run() {
   while (true) {
-    const std::optional<std::int64_t> due_ns = feed_.next_due_ns();
+    const std::optional<std::int64_t> due_ns = pacer_.next_due_ns();
     std::optional<Config> config;
     bool is_due = true;
     {
@@ -110,7 +110,7 @@ void PollLoop::run() {
     try {
       if (config) {
         poller_.configure(*config);
-        feed_.configure(*config);
+        pacer_.configure(*config);
       } else {
         poll_once(is_due);
       }

@@ -35,9 +35,9 @@ class PollSchedule {
 };
 
 /// What paces the polls and prepares the view for each.
-class PollFeed {
+class PollPacer {
  public:
-  virtual ~PollFeed() = default;
+  virtual ~PollPacer() = default;
   /// When the next poll is due (monotonic, of our own clock), or nothing when there is none any more.
   virtual std::optional<std::int64_t> next_due_ns() = 0;
   /// Prepares the poll that is due. Returns the monotonic time that its figures are of.
@@ -55,11 +55,11 @@ class PollFeed {
 /// The thread that polls. Thread safety: start, configure and stop by one thread; refresh by any.
 class PollLoop {
  public:
-  /// `on_end` is called on the poll thread when the feed has no more polls; nothing: the last one is held.
-  /// `on_poll` is called on the poll thread after each poll; may be empty. `clock` is the one of the feed.
-  PollLoop(Poller& poller, PollFeed& feed, std::function<void()> on_end, std::function<void()> on_poll = {},
+  /// `on_end` is called on the poll thread when the pacer has no more polls; nothing: the last one is held.
+  /// `on_poll` is called on the poll thread after each poll; may be empty. `clock` is the one of the pacer.
+  PollLoop(Poller& poller, PollPacer& pacer, std::function<void()> on_end, std::function<void()> on_poll = {},
            const Clock& clock = system_clock())
-      : poller_(poller), feed_(feed), on_end_(std::move(on_end)), on_poll_(std::move(on_poll)), clock_(clock) {}
+      : poller_(poller), pacer_(pacer), on_end_(std::move(on_end)), on_poll_(std::move(on_poll)), clock_(clock) {}
   ~PollLoop() { stop(); }
 
   void start();
@@ -78,7 +78,7 @@ class PollLoop {
   void poll_once(bool is_due);
 
   Poller& poller_;
-  PollFeed& feed_;
+  PollPacer& pacer_;
   std::function<void()> on_end_;
   std::function<void()> on_poll_;
   const Clock& clock_;

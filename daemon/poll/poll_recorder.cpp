@@ -88,9 +88,10 @@ void PollRecorder::finish() {
   lock.unlock();
   if (is_full) shared.metrics->recording_poll(RecordingOutcome::kDropped);
   if (is_full && is_change) {
-    shared.log(LogLevel::kWarning,
-               "recording: the disk does not keep up, so polls are missing from the recording "
-               "(memstat_recording_polls_total counts them); polling and serving continue");
+    shared.log(
+        LogLevel::kWarning,
+        "recording: the disk does not keep up, "
+        "so polls are missing from the recording (memstat_recording_polls_total counts them); polling and serving continue");
   } else if (is_change) {
     shared.log(LogLevel::kInfo, "recording: the disk keeps up again");
   }
@@ -156,7 +157,7 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience, TimePoint du
     lock.unlock();
     thread_.detach();
     Error error =
-        system_error(shared.recording->folder(), ETIMEDOUT,
+        system_error(shared.recording->directory(), ETIMEDOUT,
                      "the disk does not respond in time: up to " + std::to_string(left + 1) + " polls are not recorded");
     error.code = ErrorCode::kTimeout;
     return error;
@@ -166,7 +167,7 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience, TimePoint du
   lock.lock();
   if (!shared.last || (shared.in_place && shared.any_failed)) {
     if (!shared.last) return shared.last.error();
-    return system_error(shared.recording->folder(), EIO, "some polls were not recorded; see the log");
+    return system_error(shared.recording->directory(), EIO, "some polls were not recorded; see the log");
   }
   return {};
 }

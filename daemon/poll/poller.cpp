@@ -41,9 +41,11 @@ struct Poller::Entry {
   std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
   bool has_fresh_options = false;
 
-  // Written by the poller under status_mutex_.
+  // Written by the poller's thread with status_mutex_ held, and read by it without. clang cannot check this: it knows no
+  // member that one thread may read without the mutex which the others need.
   SourceState state = SourceState::kUnknown;
   std::string error;
+  std::string note;
   std::size_t types = 0;
   double read_seconds = 0;
   std::uint64_t read_bytes = 0;
@@ -127,7 +129,8 @@ void Poller::configure(const Config& config) {
   if (is_limited) bounds = {.min_bytes = config_.min_bytes, .series_limit = config_.series_limit};
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->config = config_of(*entry->descriptor, config_);
-    entry->fresh_options = option_values(*entry->descriptor, entry->config);
+    if (options_.is_replay) entry->config.is_on_by_mode = entry->descriptor->is_traced;
+    entry->fresh_options = option_values(*entry->descriptor, entry->config, config_);
     entry->has_fresh_options = true;
     entry->next_due_ns = INT64_MIN;
     if (is_limited && entry->descriptor->is_roster) {
@@ -196,7 +199,13 @@ void Poller::succeeded(Entry& entry, double seconds) {
                               .types = staging.types().size(),
                               .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
   set_state(entry, SourceState::kUp, {});
+  const bool has_news = entry.note != staging.note();
+  const bool is_service = !options_.everything && !options_.unlimited;  // what prints one page says nothing beside it
+  if (has_news && is_service && options_.log && !staging.note().empty()) {
+    options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": left out: " + staging.note());
+  }
   const MutexLock lock(status_mutex_);
+  if (has_news) entry.note = staging.note();
   entry.types = staging.types().size();
   entry.read_seconds = seconds;
   entry.read_bytes = bytes;
@@ -359,6 +368,7 @@ std::vector<SourceStatus> Poller::statuses() const {
                         .origin = std::string(entry->descriptor->origin),
                         .state = entry->state,
                         .error = entry->error,
+                        .note = entry->state == SourceState::kUp ? entry->note : std::string(),
                         .types = entry->types,
                         .read_seconds = entry->read_seconds,
                         .read_bytes = entry->read_bytes});

@@ -32,6 +32,7 @@ namespace memstat {
 class Poller : public SourceStatuses {
  public:
   struct Options {
+    bool is_replay = false;   ///< The events that a capture has are read whatever the mode of events is.
     bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
     bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.

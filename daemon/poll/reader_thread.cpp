@@ -17,7 +17,8 @@ struct ReaderThread::Shared {
   bool is_cancelled MEMSTAT_GUARDED_BY(mutex) = false;
 };
 
-/// What one thread is asked to do. All guarded by Shared::mutex.
+/// What one thread is asked to do. All guarded by Shared::mutex, which clang cannot check for the reason that PolledSource
+/// gives.
 struct ReaderThread::Worker {
   std::shared_ptr<PolledSource> job;
   bool is_abandoned = false;

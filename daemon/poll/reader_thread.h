@@ -22,7 +22,8 @@ class PolledSource {
 
  private:
   friend class ReaderThread;
-  // Under the mutex of the ReaderThread's shared state, which clang has no name for here.
+  // Guarded by the mutex of ReaderThread::Shared. clang cannot check it: an annotation names a mutex by a path that begins
+  // at this object, and none leads there, because Shared outlives the ReaderThread and serves all sources.
   bool is_busy_ = false;
   Result<void> result_;
 };

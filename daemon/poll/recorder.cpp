@@ -34,7 +34,7 @@ std::string work_name_of(const std::string& path) {
 }
 
 /// Whether the account may make and remove what is in that directory, by its mode.
-bool may_write(const struct stat& directory, const FolderOwner& owner) {
+bool may_write(const struct stat& directory, const DirectoryOwner& owner) {
   if (owner.user < 0 || directory.st_uid == static_cast<uid_t>(owner.user)) return true;
   if (directory.st_gid == static_cast<gid_t>(owner.group)) return (directory.st_mode & S_IWGRP) != 0;
   return (directory.st_mode & S_IWOTH) != 0;
@@ -55,20 +55,20 @@ Result<void> Recorder::open_archive(const Config& config, const Options& options
   archive_path_ = parent == "." && config.capture.record.find('/') == std::string::npos
                       ? opened->name
                       : (std::filesystem::path(parent) / opened->name).string();
-  work_folder_ = (std::filesystem::path(parent) / work_name_of(config.capture.record)).string();
+  work_directory_ = (std::filesystem::path(parent) / work_name_of(config.capture.record)).string();
   return {};
 }
 
 void Recorder::remove_leftovers(KernelView& view, const Clock& clock) {
-  auto leftovers = RecordingKernelView::create(view, {.folder = work_folder_, .fresh = true}, clock);
+  auto leftovers = RecordingKernelView::create(view, {.directory = work_directory_, .fresh = true}, clock);
   if (!leftovers || !(*leftovers)->remove_everything()) return;
-  ::unlinkat(parent_.get(), std::filesystem::path(work_folder_).filename().c_str(), AT_REMOVEDIR);
+  ::unlinkat(parent_.get(), std::filesystem::path(work_directory_).filename().c_str(), AT_REMOVEDIR);
 }
 
 Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelView>& view, const Config& config,
                                                    const Clock& clock, const Options& options) {
   std::unique_ptr<Recorder> recorder(new Recorder);
-  RecordingOptions recording_options{.folder = config.capture.record,
+  RecordingOptions recording_options{.directory = config.capture.record,
                                      .max_bytes = config.capture.max_bytes,
                                      .max_age_ns = config.capture.max_age.count(),
                                      .owner = options.owner};
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelV
   }
   if (is_archive_path(config.capture.record)) {
     if (auto opened = recorder->open_archive(config, options); !opened) return opened.error();
-    recording_options.folder = recorder->work_folder_;
+    recording_options.directory = recorder->work_directory_;
     // The polls of an interrupted run belong into no archive of --once.
     recording_options.fresh = !options.is_service;
   }
@@ -103,9 +103,9 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelV
 }
 
 std::vector<std::string> Recorder::writable_paths() const {
-  if (archive_path_.empty()) return {recording_->folder()};
+  if (archive_path_.empty()) return {recording_->directory()};
   if (parent_) return {parent_of(archive_path_)};
-  return {work_folder_};
+  return {work_directory_};
 }
 
 Result<void> Recorder::finish(const std::function<bool()>& must_stop) {
@@ -119,12 +119,12 @@ Result<void> Recorder::finish(const std::function<bool()>& must_stop) {
   if (!result) {
     // An empty archive is taken up by the next run.
     (void)!::ftruncate(archive_.get(), 0);
-    result.error().detail += " (the polls are in " + recording_->folder() + ")";
+    result.error().detail += " (the polls are in " + recording_->directory() + ")";
     return result;
   }
   result = recording_->remove_everything();
   // Not where the directory above is closed to us: there the empty directory stays, and is used again.
-  if (parent_) ::unlinkat(parent_.get(), std::filesystem::path(work_folder_).filename().c_str(), AT_REMOVEDIR);
+  if (parent_) ::unlinkat(parent_.get(), std::filesystem::path(work_directory_).filename().c_str(), AT_REMOVEDIR);
   return result;
 }
 

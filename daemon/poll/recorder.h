@@ -22,7 +22,7 @@ class Recorder {
     /// Serving: an archive that exists is left alone and a numbered one is begun beside it, and polls that an interrupted
     /// run left behind go into the new archive. Otherwise (--once) an archive that exists is an error.
     bool is_service = false;
-    FolderOwner owner = {};                     ///< The account that memstatd becomes before the first poll.
+    DirectoryOwner owner = {};                  ///< The account that memstatd becomes before the first poll.
     const CaptureManifest* replayed = nullptr;  ///< What the capture says of its kernel when the view is a replay.
   };
 
@@ -38,7 +38,7 @@ class Recorder {
   /// The view to read through. Keeps all it needs alive.
   [[nodiscard]] std::shared_ptr<RecordingKernelView> view() const { return recording_; }
   /// The directory or the archive that is written.
-  [[nodiscard]] const std::string& path() const { return archive_path_.empty() ? recording_->folder() : archive_path_; }
+  [[nodiscard]] const std::string& path() const { return archive_path_.empty() ? recording_->directory() : archive_path_; }
   /// Where files must stay writable.
   [[nodiscard]] std::vector<std::string> writable_paths() const;
 
@@ -52,10 +52,10 @@ class Recorder {
   void remove_leftovers(KernelView& view, const Clock& clock);
 
   std::shared_ptr<RecordingKernelView> recording_;
-  std::string archive_path_;  // "" when the recording is a directory
-  std::string work_folder_;   // of an archive
-  UniqueFd archive_;          // locked
-  UniqueFd parent_;           // the directory that the archive is in
+  std::string archive_path_;    // "" when the recording is a directory
+  std::string work_directory_;  // of an archive
+  UniqueFd archive_;            // locked
+  UniqueFd parent_;             // the directory that the archive is in
 };
 
 }  // namespace memstat

@@ -6,21 +6,41 @@
 namespace memstat {
 
 bool is_off(const SourceDescriptor& source, const SourceConfig& config) {
-  return config.enabled == Switch::kOff || (config.enabled == Switch::kAuto && !source.is_on_by_default);
+  return config.enabled == Switch::kOff ||
+         (config.enabled == Switch::kAuto && !source.is_on_by_default && !config.is_on_by_mode);
 }
 
-const SourceConfig& config_of(const SourceDescriptor& source, const Config& config) {
-  static const SourceConfig kDefaults;
+SourceConfig config_of(const SourceDescriptor& source, const Config& config) {
   const auto chosen = config.sources.find(source.name);
-  return chosen == config.sources.end() ? kDefaults : chosen->second;
+  SourceConfig own = chosen == config.sources.end() ? SourceConfig() : chosen->second;
+  own.is_on_by_mode = source.is_traced && config.events_mode == EventsMode::kCounters;
+  return own;
 }
 
-std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, const SourceConfig& config) {
+namespace {
+
+/// Key `counters` as its source takes it: a line a set, NAME CPUS EVENT...
+std::string text_of(const std::vector<CounterSetConfig>& sets) {
+  std::string text;
+  for (const CounterSetConfig& set : sets) {
+    text += set.name + " " + set.cpus;
+    for (const std::string& event : set.events) text += " " + event;
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, const SourceConfig& config,
+                                             const Config& whole) {
   std::vector<SourceOptionValue> values;
   for (const SourceOption& option : source.options) {
     SourceOptionValue& value = values.emplace_back();
     const auto set = config.settings.find(option.name);
-    if (option.kind != SourceOption::Kind::kPattern) {
+    if (option.kind == SourceOption::Kind::kKey) {
+      if (option.name == "counters") value.text = text_of(whole.counters);
+    } else if (option.kind != SourceOption::Kind::kPattern) {
       value.number = set == config.settings.end() ? option.default_number : set->second.number;
     } else if (set != config.settings.end()) {
       value.matches = [pattern = set->second.pattern](std::string_view name) { return pattern.matches(name); };
@@ -43,16 +63,17 @@ std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& 
   return otherwise;
 }
 
-std::vector<std::string> reopened_folders(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
-                                          const Config& config) {
-  std::vector<std::string> folders;
+std::vector<std::string> reopened_directories(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
+                                              const Config& config) {
+  std::vector<std::string> directories;
   for (const SourceDescriptor* source : sources) {
     if (source->os != os || is_off(*source, config_of(*source, config))) continue;
-    for (const std::string_view folder : source->reopened_folders) {
-      if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.emplace_back(folder);
+    for (const std::string_view directory : source->reopened_directories) {
+      if (std::find(directories.begin(), directories.end(), directory) == directories.end())
+        directories.emplace_back(directory);
     }
   }
-  return folders;
+  return directories;
 }
 
 }  // namespace memstat

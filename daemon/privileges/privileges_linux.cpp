@@ -62,10 +62,10 @@ Error wrong(std::string detail) {
 
 // 0 when /proc does not report it.
 unsigned list_threads() {
-  const OpenDirectory folder(::opendir("/proc/self/task"));
-  if (!folder) return 0;
+  const OpenDirectory directory(::opendir("/proc/self/task"));
+  if (!directory) return 0;
   unsigned count = 0;
-  while (const dirent* const entry = ::readdir(folder.get())) count += entry->d_name[0] != '.';
+  while (const dirent* const entry = ::readdir(directory.get())) count += entry->d_name[0] != '.';
   return count;
 }
 
@@ -148,8 +148,11 @@ Result<Account> find_account(const std::string& user) {
     text.resize(text.size() * 2);
   }
   if (found == nullptr) {
+    // Accounts are unknown, which is not an error, or cannot be looked up, which says nothing about this one.
     Error error =
-        wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user");
+        status == 0 || status == ENOENT || status == ESRCH
+            ? wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user")
+            : wrong("user: cannot look up the account \"" + user + "\"");
     error.system_errno = status;
     return error;
   }

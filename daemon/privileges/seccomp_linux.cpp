@@ -103,6 +103,7 @@ constexpr NeededCall kNeeded[] = {{"clone", kCloneFlagsArgument, kCloneThread},
                                   {"sendto", 3, MSG_NOSIGNAL},
                                   {"sendmsg", 2, MSG_NOSIGNAL},
                                   {"ioctl", 1, FIONREAD},
+                                  {"ioctl", 1, TIOCOUTQ},
                                   {"prctl", 0, PR_SET_NAME}};
 
 class Filter {
@@ -170,7 +171,7 @@ int export_filter(pid_t self_process, int file) {
   // Answering on connections: to no address, and without TCP's way to connect by sending.
   filter.rule(SCMP_ACT_ALLOW, "sendto", {masked(3, MSG_FASTOPEN, 0), equal(4, 0)});
   filter.rule(SCMP_ACT_ALLOW, "sendmsg", {masked(2, MSG_FASTOPEN, 0)});
-  for (const std::uint32_t request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS}) {
+  for (const std::uint32_t request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TIOCOUTQ}) {
     filter.rule(SCMP_ACT_ALLOW, "ioctl", {equal32(1, request)});
   }
   for (const std::uint32_t option : {std::uint32_t{PR_SET_NAME}, std::uint32_t{PR_GET_NAME}, kPrSetVma}) {

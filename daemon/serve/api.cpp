@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "core/base/json_writer.h"
 #include "core/base/mutex.h"
-#include "daemon/serve/json.h"
 #include "daemon/serve/negotiation.h"
 #include "daemon/serve/revalidation.h"
 
@@ -16,9 +16,7 @@ HttpResponse json_response(int status, std::string text) {
 }
 
 HttpResponse failure(int status, std::string_view why) {
-  Json json;
-  json.open_object().member("error", why).close_object();
-  return json_response(status, json.take() + "\n");
+  return json_response(status, JsonWriter().field("error", why).finish());
 }
 
 /// Whether the request has parameters: such a document is made for itself and not kept.

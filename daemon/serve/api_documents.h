@@ -27,12 +27,6 @@ struct HostInfo {
   std::string replay;   ///< The capture that is replayed; empty: this is the live kernel.
 };
 
-/// Whether the row is memory that other rows tell in parts: zones of pages, control groups, processes, address space.
-[[nodiscard]] bool is_container(Allocator allocator, std::string_view type);
-
-/// Whether failures of the type are part of normal work: bucket zones of uma(9).
-[[nodiscard]] bool fails_routinely(Allocator allocator, std::string_view type);
-
 /// The row of that type, if it is listed.
 [[nodiscard]] std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type);
 

@@ -79,7 +79,7 @@ void append_accounts(std::string& html, const Snapshot& snapshot) {
   if (!unaccounted.empty())
     row("unaccounted",
         static_cast<std::uint64_t>(std::max(std::bit_cast<std::int64_t>(unaccounted[0].bits), std::int64_t{0})));
-  html += "</table>\n<p class=quiet>What is missing to the whole is free.</p>\n";
+  html += "</table>\n<p class=quiet>The remainder is free memory.</p>\n";
 }
 
 /// The first few of the files that a source reads.
@@ -112,6 +112,10 @@ void append_sources(std::string& html, const SourceStatuses& sources) {
       if (why.starts_with(source.name + ": ")) why.remove_prefix(source.name.size() + 2);  // the row says whose it is
       html += ": ";
       append_html(html, why);
+    }
+    if (!source.note.empty()) {
+      html += "; left out: ";
+      append_html(html, source.note);
     }
     // A source may have figures of the machine only.
     const bool has_types = source.state == SourceState::kUp && source.types != 0;
@@ -193,12 +197,12 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
 std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request, const Clock& clock) {
   constexpr double kReserveSeconds = 0.25;
   constexpr double kUsualSeconds = 10;  // Prometheus's default
-  constexpr double kMostSeconds = 60;
+  constexpr double kMaxSeconds = 60;
   double seconds = kUsualSeconds;
   if (const auto header = request.header("X-Prometheus-Scrape-Timeout-Seconds")) {
     seconds = parse_decimal(*header).value_or(kUsualSeconds);
   }
-  const double patience = std::clamp(seconds - kReserveSeconds, 0.0, kMostSeconds);
+  const double patience = std::clamp(seconds - kReserveSeconds, 0.0, kMaxSeconds);
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(clock.monotonic_ns())) +
          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(patience));
 }

@@ -5,14 +5,15 @@
 #include <cstddef>
 #include <optional>
 
+#include "core/base/ascii.h"
+
 namespace memstat {
 namespace {
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
 /// `wanted` is in lower case.
 constexpr bool equals_folded(std::string_view text, std::string_view wanted) {
-  return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(), [](char a, char b) { return lower(a) == b; });
+  return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(),
+                    [](char a, char b) { return ascii_lower(a) == b; });
 }
 
 constexpr std::array<bool, 256> make_token_table() {
@@ -35,7 +36,7 @@ struct Value {
     std::size_t matched = 0;
     for (std::size_t i = 0; i < raw.size(); ++i) {
       if (quoted && raw[i] == '\\') ++i;  // the scanner has made sure that a byte follows
-      const char c = fold ? lower(raw[i]) : raw[i];
+      const char c = fold ? ascii_lower(raw[i]) : raw[i];
       if (matched == wanted.size() || c != wanted[matched++]) return false;
     }
     return matched == wanted.size();
@@ -155,27 +156,29 @@ std::optional<int> read_parameters(Scanner& scanner, Other other) {
 }
 
 /// What an entry says of one thing that its parameters may fix.
-enum class Said : std::uint8_t { kNothing, kOurs, kOlder, kOther };
+enum class ParameterMatch : std::uint8_t { kNothing, kOurs, kOlder, kOther };
 
 /// A parameter that is sent twice with different meanings fits nothing.
-void note(Said& said, Said now) { said = said == Said::kNothing || said == now ? now : Said::kOther; }
+void note(ParameterMatch& match, ParameterMatch now) {
+  match = match == ParameterMatch::kNothing || match == now ? now : ParameterMatch::kOther;
+}
 
 /// An entry of Accept: its type, and what its parameters say of those of each format.
 struct MediaRange {
   std::string_view type;
   std::string_view subtype;
-  std::array<std::array<Said, kMaxMediaParameters>, kExpositionFormatCount> said{};
+  std::array<std::array<ParameterMatch, kMaxMediaParameters>, kExpositionFormatCount> matches{};
 
   void note_parameter(std::string_view name, const Value& value) {
-    for (std::size_t format = 0; format < said.size(); ++format) {
+    for (std::size_t format = 0; format < matches.size(); ++format) {
       const auto parameters = descriptor_of(static_cast<ExpositionFormat>(format)).media.parameters;
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const MediaParameter& ours = parameters[i];
         if (!equals_folded(name, ours.name)) continue;
         const bool is_older = !ours.older.empty() && value.is(ours.older, ours.ignores_case);
-        note(said[format][i], value.is(ours.value, ours.ignores_case) ? Said::kOurs
-                              : is_older                              ? Said::kOlder
-                                                                      : Said::kOther);
+        note(matches[format][i], value.is(ours.value, ours.ignores_case) ? ParameterMatch::kOurs
+                                 : is_older                              ? ParameterMatch::kOlder
+                                                                         : ParameterMatch::kOther);
       }
     }
   }
@@ -203,11 +206,12 @@ int specificity_for(const MediaRange& range, ExpositionFormat format) {
   const bool is_named = specificity >= kNamed;
   for (std::size_t i = 0; i < media.parameters.size(); ++i) {
     const MediaParameter& parameter = media.parameters[i];
-    const Said said = range.said[static_cast<std::size_t>(format)][i];
-    if (said == Said::kOther || (parameter.is_required && (!is_named || said != Said::kOurs))) return 0;
+    const ParameterMatch match = range.matches[static_cast<std::size_t>(format)][i];
+    if (match == ParameterMatch::kOther || (parameter.is_required && (!is_named || match != ParameterMatch::kOurs)))
+      return 0;
     if (!is_named) continue;
-    if (said == Said::kOurs) specificity += parameter.weight;
-    if (said == Said::kOlder) specificity += parameter.older_weight;
+    if (match == ParameterMatch::kOurs) specificity += parameter.weight;
+    if (match == ParameterMatch::kOlder) specificity += parameter.older_weight;
   }
   return specificity;
 }

@@ -116,11 +116,12 @@ HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
       const MutexLock lock(entry.mutex);
       own = own_of(entry, format, snapshot.options, true);
       types = types_of(entry, format, snapshot);
-      if (own->types_before != types->generation) {
-        own->crc_with_types = gzip_crc(types->gzip.crc, own->text);
-        own->types_before = types->generation;
+      if (entry.crc_own_version != own->version || entry.crc_generation != types->generation) {
+        entry.crc = gzip_crc(types->gzip.crc, own->text);
+        entry.crc_own_version = own->version;
+        entry.crc_generation = types->generation;
       }
-      crc = own->crc_with_types;
+      crc = entry.crc;
     }
     response.pieces = {gzip_header(), types->gzip.bytes.view(), own->gzip.bytes.view()};
     std::string age;  // and the end of the document

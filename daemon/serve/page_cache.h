@@ -48,9 +48,6 @@ class PageCache {
     std::string text;  // without the document's end
     GzipPart gzip;
     bool is_compressed = false;
-    // The checksum of types and own figures together, and of which generation of types: guarded by the mutex.
-    std::uint32_t crc_with_types = 0;
-    std::uint64_t types_before = ~std::uint64_t{0};  // none
   };
   struct Types {
     std::uint64_t generation = 0;  // of the snapshot; 0: none
@@ -61,6 +58,10 @@ class PageCache {
     // What they point to does not change while others hold it.
     std::shared_ptr<Own> own MEMSTAT_GUARDED_BY(mutex);
     std::shared_ptr<Types> types MEMSTAT_GUARDED_BY(mutex);
+    // The checksum of both together, and which of them it is of; 0: there was none.
+    std::uint32_t crc MEMSTAT_GUARDED_BY(mutex) = 0;
+    std::uint64_t crc_own_version MEMSTAT_GUARDED_BY(mutex) = 0;
+    std::uint64_t crc_generation MEMSTAT_GUARDED_BY(mutex) = 0;
     GaugeFrame age;  // the last part, around its value
   };
 

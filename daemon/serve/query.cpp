@@ -16,8 +16,8 @@ Error client_error(std::string detail) {
 }
 
 std::string shown_to_client(std::string_view text) {
-  constexpr std::size_t kMost = 60;
-  return "\"" + std::string(text.substr(0, kMost)) + (text.size() > kMost ? "...\"" : "\"");
+  constexpr std::size_t kMax = 60;
+  return "\"" + std::string(text.substr(0, kMax)) + (text.size() > kMax ? "...\"" : "\"");
 }
 
 Result<void> for_each_parameter(std::string_view query, const std::function<void(std::string_view, std::string&&)>& take) {

@@ -23,18 +23,18 @@ Result<Textfile> Textfile::open(const std::string& path) {
   Textfile file;
   file.path_ = path;
   const std::size_t slash = path.rfind('/');
-  file.folder_ = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  file.directory_ = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   file.name_ = slash == std::string::npos ? path : path.substr(slash + 1);
   if (file.name_.empty() || file.name_ == "." || file.name_ == "..") {
     return data_error(path, 0, "is not the path of a file; give one such as /var/lib/memstatd/memstat.prom");
   }
   file.temporary_ = "." + file.name_ + ".tmp";
-  file.folder_fd_ = UniqueFd(::open(file.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!file.folder_fd_) {
+  file.directory_fd_ = UniqueFd(::open(file.directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file.directory_fd_) {
     return system_error(path, errno, "cannot open the directory of the file; make it first");
   }
   struct stat there {};
-  if (::fstatat(file.folder_fd_.get(), file.name_.c_str(), &there, 0) == 0 && S_ISDIR(there.st_mode)) {
+  if (::fstatat(file.directory_fd_.get(), file.name_.c_str(), &there, 0) == 0 && S_ISDIR(there.st_mode)) {
     return system_error(path, EISDIR, "give the path of a file in it, such as " + path + "/memstat.prom");
   }
   return file;
@@ -42,15 +42,16 @@ Result<Textfile> Textfile::open(const std::string& path) {
 
 Result<void> Textfile::check() {
   if (auto tried = write_temporary({}); !tried) return tried;
-  ::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
+  ::unlinkat(directory_fd_.get(), temporary_.c_str(), 0);
   return {};
 }
 
 Result<void> Textfile::write_temporary(std::string_view page) {
   constexpr std::string_view kHint = "cannot write next to the file; its directory must be writable by the user of memstatd";
   // What a run that was killed left behind is removed rather than followed or reused.
-  ::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
-  const UniqueFd fd(::openat(folder_fd_.get(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableByAll));
+  ::unlinkat(directory_fd_.get(), temporary_.c_str(), 0);
+  const UniqueFd fd(
+      ::openat(directory_fd_.get(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableByAll));
   if (!fd) return system_error(path_, errno, kHint);
   while (!page.empty()) {
     const ssize_t written = ::write(fd.get(), page.data(), page.size());
@@ -67,14 +68,14 @@ Result<void> Textfile::write_temporary(std::string_view page) {
 
 Result<void> Textfile::write(std::string_view page) {
   Result<void> result = write_temporary(page);
-  if (result && ::renameat(folder_fd_.get(), temporary_.c_str(), folder_fd_.get(), name_.c_str()) != 0) {
+  if (result && ::renameat(directory_fd_.get(), temporary_.c_str(), directory_fd_.get(), name_.c_str()) != 0) {
     result = system_error(path_, errno, "cannot put the new page in place; the old file stays");
   }
   if (!result) {
-    ::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
+    ::unlinkat(directory_fd_.get(), temporary_.c_str(), 0);
     return result;
   }
-  ::fsync(folder_fd_.get());  // the name, too; a file system that cannot do this has renamed all the same
+  ::fsync(directory_fd_.get());  // the name, too; a file system that cannot do this has renamed all the same
   return {};
 }
 

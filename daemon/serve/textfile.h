@@ -30,17 +30,17 @@ class Textfile {
   /// Replaces the file, mode 0644. Error: system_error; the file before then stays.
   Result<void> write(std::string_view page);
 
-  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
   Textfile() = default;
   Result<void> write_temporary(std::string_view page);
 
   std::string path_;
-  std::string folder_;
+  std::string directory_;
   std::string name_;
   std::string temporary_;  // begins with a dot and does not end in .prom: collectors pass it by
-  UniqueFd folder_fd_;
+  UniqueFd directory_fd_;
 };
 
 /// Writes the text page after each poll, on a thread of its own: a disk that hangs must not keep the kernel from being

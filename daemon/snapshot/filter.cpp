@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kMostListed = 40;
+constexpr std::size_t kMaxListed = 40;
 constexpr std::size_t kLongestSlip = 64;  // a longer word is no slip of the pen, and comparing it is not for free
 
 Error refused(std::string detail) {
@@ -21,7 +21,7 @@ Error unknown(std::string_view what, std::string_view word, std::span<const std:
   std::string detail = "no " + std::string(what) + " is called " + quoted(word);
   const std::string_view nearest = word.size() <= kLongestSlip ? nearest_word(word, known) : std::string_view();
   detail += nearest.empty() ? "; there are: " : "; did you mean " + quoted(nearest) + "? There are: ";
-  const std::size_t shown = std::min(known.size(), kMostListed);
+  const std::size_t shown = std::min(known.size(), kMaxListed);
   for (std::size_t i = 0; i < shown; ++i) detail += (i == 0 ? "" : ", ") + printable(known[i]);
   if (shown == 0) detail += "none";
   if (shown < known.size()) detail += " and " + std::to_string(known.size() - shown) + " more";
@@ -30,10 +30,10 @@ Error unknown(std::string_view what, std::string_view word, std::span<const std:
 
 /// The same for metrics, of which there are too many to list: the nearest ones.
 Error unknown_metric(std::string_view word, std::vector<std::string_view> known) {
-  constexpr int kMostNear = 5;
+  constexpr int kMaxNear = 5;
   const std::size_t count = known.size();
   std::string near;
-  for (int i = 0; i < kMostNear && word.size() <= kLongestSlip; ++i) {
+  for (int i = 0; i < kMaxNear && word.size() <= kLongestSlip; ++i) {
     const std::string_view nearest = nearest_word(word, known);
     if (nearest.empty()) break;
     near += (i == 0 ? "" : ", ") + quoted(nearest);
@@ -138,8 +138,9 @@ bool PageFilter::shows_own(std::string_view name) const {
 
 Result<void> check_per_cpu(const Snapshot& snapshot, const PageFilter* filter) {
   constexpr std::string_view kAdvice =
-      " has per-CPU values; memstatd keeps them only for the types that the key per_cpu selects, such as "
-      "per_cpu: {types: [\"mbuf.*\"]}, and where the kernel has them (malloc, uma)";
+      " has per-CPU values; "
+      "memstatd keeps them only for the types that the key per_cpu selects, "
+      "such as per_cpu: {types: [\"mbuf.*\"]}, and where the kernel has them (malloc, uma)";
   bool has_any = false;
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
     if (filter != nullptr && !filter->shows_row(row)) continue;

@@ -31,14 +31,13 @@ constexpr MetricDescriptor kOwn[] = {
      "Bytes in use now by the allocator's types that are not listed, because of min_bytes, top or series_limit.", "bytes",
      kGauge, MetricScope::kAllocator, Tier::kMinimal, kUnsigned, kSum,
      static_cast<std::uint16_t>(AllocatorFigure::kUnlistedBytes)},
-    tracked_metric(TrackedFigure::kLimitUsed,
-                   {.name = "memstat_type_limit_used_ratio",
-                    .tier = Tier::kMinimal,
-                    .help = "Share of its limit that the type uses, 1 is all; of the nearer limit where it has one of bytes "
-                            "and one of objects.",
-                    .unit = "ratio",
-                    .format = kDouble,
-                    .duplicates = kMost}),
+    tracked_metric(TrackedFigure::kLimitUsed, {.name = "memstat_type_limit_used_ratio",
+                                               .tier = Tier::kMinimal,
+                                               .help = "Share of its limit that the type uses, 1 is all; "
+                                                       "of the nearer limit where it has one of bytes and one of objects.",
+                                               .unit = "ratio",
+                                               .format = kDouble,
+                                               .duplicates = kMax}),
     tracked_metric(
         TrackedFigure::kLimitConfigured,
         {.name = "memstat_type_limit_configured",
@@ -49,8 +48,8 @@ constexpr MetricDescriptor kOwn[] = {
                    {.name = "memstat_type_limit_hits_total",
                     .kind = kCounter,
                     .tier = Tier::kMinimal,
-                    .help = "Times that the limit was hit since memstatd started: waits and failures, or upward crossings "
-                            "where the kernel counts neither."},
+                    .help = "Times that the limit was hit since memstatd started: "
+                            "waits and failures, or upward crossings where the kernel counts neither."},
                    CountedSince::kFirstSight),
     tracked_metric(TrackedFigure::kDeltaBytes,
                    {.name = "memstat_type_delta_bytes",
@@ -71,12 +70,12 @@ constexpr MetricDescriptor kOwn[] = {
     tracked_metric(TrackedFigure::kPeakBytes, {.name = "memstat_type_peak_bytes",
                                                .help = "Most bytes in use at any poll since memstatd first saw the type.",
                                                .unit = "bytes"}),
-    tracked_metric(TrackedFigure::kResets,
-                   {.name = "memstat_type_resets_total",
-                    .kind = kCounter,
-                    .help = "Times since memstatd started that a counter of the type fell by more than unlocked reading "
-                            "explains."},
-                   CountedSince::kFirstSight),
+    tracked_metric(
+        TrackedFigure::kResets,
+        {.name = "memstat_type_resets_total",
+         .kind = kCounter,
+         .help = "Times since memstatd started that a counter of the type fell by more than unlocked reading explains."},
+        CountedSince::kFirstSight),
     {"memstat_type_detail", "1 for each type with more detail than its name, such as the file and line of a call site.", "",
      kGauge, MetricScope::kDetail, Tier::kFull, kUnsigned, kSameOrNone, 0},
 };

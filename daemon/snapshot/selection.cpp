@@ -79,7 +79,7 @@ void Selection::configure(const Options& options) {
 bool Selection::is_large(const Snapshot& snapshot, std::size_t row, std::int64_t now_ns, Listing& listing) const {
   const auto allocator = static_cast<std::size_t>(snapshot.rows()[row].allocator);
   const std::uint64_t min_bytes = min_bytes_[allocator];
-  if (min_bytes == 0 || listing.had_trouble || !snapshot.has(Field::kBytes, row)) return true;
+  if (min_bytes == 0 || listing.had_failures_or_waits || !snapshot.has(Field::kBytes, row)) return true;
   const std::uint32_t epoch = epochs_[allocator];
   if (listing.epoch != epoch) {
     listing.epoch = epoch;
@@ -114,7 +114,8 @@ bool Selection::hide_beyond_top(const Snapshot& snapshot, std::span<Listing* con
     if (top == 0 || top >= snapshot.row_count()) continue;
     candidates_.clear();
     for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
-      if (static_cast<std::size_t>(snapshot.rows()[row].allocator) != i || keep_[row] == 0 || listings[row]->had_trouble) {
+      if (static_cast<std::size_t>(snapshot.rows()[row].allocator) != i || keep_[row] == 0 ||
+          listings[row]->had_failures_or_waits) {
         continue;
       }
       candidates_.push_back(candidate(snapshot, row, *listings[row]));

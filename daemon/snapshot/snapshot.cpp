@@ -24,7 +24,7 @@ constexpr std::size_t kUsualLabelBytes = 56;
 /// totals, limits may be the configuration's, and the efficiency is a percentage in the kernel.
 constexpr FieldMask kPlainFields(Field::kHeldBytes, Field::kFree, Field::kZoneFree, Field::kKegFree, Field::kSleepers,
                                  Field::kSize, Field::kRSize, Field::kSizeMask, Field::kSlabs, Field::kPartialSlabs,
-                                 Field::kCpuSlabs, Field::kAddressSpace, Field::kWideLimit);
+                                 Field::kCpuSlabs, Field::kAddressSpace, Field::kCountLimit64, Field::kRequestedBytes);
 constexpr CpuFieldMask kCpuGauges(CpuField::kFree);
 constexpr CpuFieldMask kCpuFieldsWithMetric(CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs,
                                             CpuField::kNumFrees, CpuField::kFree);
@@ -101,9 +101,9 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
       figures.put(TrackedFigure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
   }
   for_each_of(fields & kPlainFields, [&](Field field) { figures.put(field, type.figure(field)); });
-  if (fields.has(Field::kEfficiency)) {
-    figures.put(Field::kEfficiency,
-                std::bit_cast<std::uint64_t>(static_cast<double>(type.figure(Field::kEfficiency)) / 100));
+  if (fields.has(Field::kSlabUtilization)) {
+    figures.put(Field::kSlabUtilization,
+                std::bit_cast<std::uint64_t>(static_cast<double>(type.figure(Field::kSlabUtilization)) / 100));
   }
   bool has_counters = false;
   for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
@@ -259,11 +259,11 @@ std::uint32_t SnapshotBuilder::free_number() {
 }
 
 std::optional<std::uint32_t> SnapshotBuilder::forget(MemoryType& type) {
-  const Label* const label = KeptWithTypes<Label, kLabelPointerSlot>::of(type);
+  const Label* const label = TypeSlot<Label, kLabelPointerSlot>::of(type);
   if (label == nullptr) return std::nullopt;
   const std::uint32_t number = label->number;
   free_numbers_.push_back(number);
-  labels_.give_back(type);
+  labels_.release(type);
   return number;
 }
 
@@ -473,9 +473,9 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   const bool wants_more =
       std::any_of(extras.has_details.begin(), extras.has_details.end(), std::identity{}) ||
       std::any_of(extras.live_node.begin(), extras.live_node.end(), [](NodeFieldMask fields) { return !fields.empty(); });
-  static const FigureSet kNeedAll = figures_with(DuplicateRule::kSumOfAll) | figures_with(DuplicateRule::kMost);
+  static const FigureSet kNeedAll = figures_with(DuplicateRule::kSumOfAll) | figures_with(DuplicateRule::kMax);
   static const FigureSet kNeedSame = figures_with(DuplicateRule::kSameOrNone);
-  static const FigureSet kMost = figures_with(DuplicateRule::kMost);
+  static const FigureSet kMax = figures_with(DuplicateRule::kMax);
   for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
     const auto allocator = static_cast<std::size_t>(type->allocator());
     const FieldMask fields = type->fields() & live[allocator];
@@ -487,7 +487,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       snapshot.add_columns(figures.present);
       figures_ |= figures.present;
     }
-    Label& label = labels_.of_or_new(type->eldest(), [&](Label& fresh) {
+    Label& label = labels_.get_or_create(type->first_of_name(), [&](Label& fresh) {
       render_label(*type, times.now_ns, fresh);
       fresh.number = free_number();
     });
@@ -523,7 +523,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
           value = figures.values[figure];
         } else if ((kNeedSame & this_bit) != 0) {
           if (value != figures.values[figure]) withheld |= this_bit;
-        } else if ((kMost & this_bit) != 0) {
+        } else if ((kMax & this_bit) != 0) {
           value = std::max(value, figures.values[figure]);  // bits of doubles that are not negative are in their order
         } else if (figure == Figure(Field::kSizeMask).number()) {
           value |= figures.values[figure];
@@ -536,7 +536,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
       row.figures |= figures.present;
       if (withheld != 0) withheld_.push_back({.row = label.row, .figures = withheld});
     }
-    if (tracked->had_trouble) label.listing.had_trouble = true;
+    if (tracked->had_failures_or_waits) label.listing.had_failures_or_waits = true;
     if (tracked->wants_cpus) add_cpus(*type, type->cpu_fields() & live_cpu[allocator], label.row, snapshot);
     if (!wants_more) continue;
     add_nodes(*type, type->node_fields() & extras.live_node[allocator], label.row, snapshot);

@@ -63,11 +63,11 @@ RowLabels allocator_labels(Allocator allocator);
 
 /// What is remembered of a row from poll to poll for daemon/snapshot/selection.h, which has the rules.
 struct Listing {
-  bool had_trouble = false;       ///< Waits, failures or limit hits were seen since memstatd first saw the type.
-  bool is_large = false;          ///< Not hidden by min_bytes.
-  bool is_listed = false;         ///< Was on the page when it was last there.
-  std::uint32_t epoch = 0;        ///< Configuration that is_large belongs to; 0: none yet.
-  std::int64_t last_high_ns = 0;  ///< When it last had half of min_bytes, monotonic.
+  bool had_failures_or_waits = false;  ///< Waits, failures or limit hits were seen since memstatd first saw the type.
+  bool is_large = false;               ///< Not hidden by min_bytes.
+  bool is_listed = false;              ///< Was on the page when it was last there.
+  std::uint32_t epoch = 0;             ///< Configuration that is_large belongs to; 0: none yet.
+  std::int64_t last_high_ns = 0;       ///< When it last had half of min_bytes, monotonic.
 };
 
 /// When things began, in nanoseconds since 1970; 0: not known.
@@ -300,7 +300,7 @@ class SnapshotBuilder {
   static std::uint64_t bits_of(const StagedStatistics& staged, const StagedStatistics::Entry& entry, Snapshot& snapshot);
   void add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
 
-  KeptWithTypes<Label, kLabelPointerSlot> labels_;
+  TypeSlot<Label, kLabelPointerSlot> labels_;
   std::vector<std::uint32_t> free_numbers_;
   std::uint32_t numbers_ = 0;  // given out or free
   std::uint64_t builds_ = 0;

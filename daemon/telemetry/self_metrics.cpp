@@ -5,6 +5,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -101,7 +102,7 @@ struct SelfMetrics::Implementation {
   std::atomic<std::uint64_t> version{1};
   Mutex mutex;
   std::map<std::string, Source, std::less<>> sources MEMSTAT_GUARDED_BY(mutex);
-  const std::unique_ptr<ProcessMeter> meter MEMSTAT_THREAD_SAFETY(pt_guarded_by(mutex)) = make_process_meter();
+  const std::unique_ptr<ProcessStatsReader> meter MEMSTAT_THREAD_SAFETY(pt_guarded_by(mutex)) = make_process_stats_reader();
 
   Source& source(std::string_view name) MEMSTAT_REQUIRES(mutex) {
     const auto known = sources.find(name);
@@ -116,6 +117,21 @@ struct SelfMetrics::Implementation {
     if (entry.read_seconds == nullptr)
       entry.read_seconds = &read_seconds.add({{"source", std::string(name)}}, clock.realtime_ns());
     entry.read_seconds->observe(seconds);
+  }
+  /// All families but the histograms, process_* as of now.
+  std::vector<prometheus::MetricFamily> collect() MEMSTAT_EXCLUDES(mutex) {
+    {
+      const MutexLock lock(mutex);
+      const ProcessStats usage = meter->read();
+      open_files.Set(static_cast<double>(usage.open_files));
+      max_files.Set(static_cast<double>(usage.max_files));
+      virtual_bytes.Set(static_cast<double>(usage.virtual_bytes));
+      resident_bytes.Set(static_cast<double>(usage.resident_bytes));
+      start_time.Set(usage.start_time_seconds);
+      const double more = usage.cpu_seconds - cpu_seconds.Value();
+      if (more > 0) cpu_seconds.Increment(more);
+    }
+    return registry.Collect();
   }
   template <typename Metric>
   static void drop(Family<Metric>& family, Metric*& metric) {
@@ -268,18 +284,7 @@ std::uint64_t SelfMetrics::version() const { return implementation_->version; }
 
 std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& options,
                               const std::function<bool(std::string_view)>& shows) const {
-  {
-    const MutexLock lock(implementation_->mutex);
-    const ProcessUsage usage = implementation_->meter->read();
-    implementation_->open_files.Set(static_cast<double>(usage.open_files));
-    implementation_->max_files.Set(static_cast<double>(usage.max_files));
-    implementation_->virtual_bytes.Set(static_cast<double>(usage.virtual_bytes));
-    implementation_->resident_bytes.Set(static_cast<double>(usage.resident_bytes));
-    implementation_->start_time.Set(usage.start_time_seconds);
-    const double more = usage.cpu_seconds - implementation_->cpu_seconds.Value();
-    if (more > 0) implementation_->cpu_seconds.Increment(more);
-  }
-  std::vector<prometheus::MetricFamily> families = implementation_->registry.Collect();
+  std::vector<prometheus::MetricFamily> families = implementation_->collect();
   std::vector<HistogramFamily::Data> histograms = {implementation_->read_seconds.data(),
                                                    implementation_->poll_seconds.data()};
   if (shows) {
@@ -292,6 +297,26 @@ std::string SelfMetrics::page(ExpositionFormat format, const RenderOptions& opti
       {.families = std::move(families), .histograms = std::move(histograms), .created_ns = implementation_->created_ns},
       page);
   return std::string(page.view());
+}
+
+std::vector<SelfMetrics::Value> SelfMetrics::values() const {
+  std::vector<Value> values;
+  for (const prometheus::MetricFamily& family : implementation_->collect()) {
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      if (!metric.label.empty()) continue;
+      const bool is_counter = family.type == prometheus::MetricType::Counter;
+      values.push_back({family.name, is_counter ? metric.counter.value : metric.gauge.value});
+    }
+  }
+  for (const HistogramFamily::Data& family : {implementation_->read_seconds.data(), implementation_->poll_seconds.data()}) {
+    for (const auto& [labels, data] : family.members) {
+      if (!labels.empty()) continue;
+      values.push_back({family.name + "_count", static_cast<double>(data.count)});
+      values.push_back({family.name + "_sum", data.sum});
+    }
+  }
+  std::sort(values.begin(), values.end(), [](const Value& a, const Value& b) { return a.name < b.name; });
+  return values;
 }
 
 }  // namespace memstat

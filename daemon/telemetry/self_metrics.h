@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -74,6 +75,14 @@ class SelfMetrics {
   [[nodiscard]] std::string page(ExpositionFormat format, const RenderOptions& options = {},
                                  const std::function<bool(std::string_view)>& shows = {}) const;
   [[nodiscard]] std::string text() const { return page(kFallbackFormat); }
+
+  /// A series without labels.
+  struct Value {
+    std::string name;
+    double value = 0;
+  };
+  /// All of them, by name, process_* as of now; of a histogram its count and its sum. Allocates.
+  [[nodiscard]] std::vector<Value> values() const;
 
  private:
   struct Implementation;

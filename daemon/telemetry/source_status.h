@@ -26,6 +26,7 @@ struct SourceStatus {
   std::string origin;
   SourceState state = SourceState::kUnknown;
   std::string error;             ///< Why it is down or not present, "" otherwise.
+  std::string note;              ///< What it left out although it is up, and why; "" for nothing.
   std::size_t types = 0;         ///< Named in the last good read.
   double read_seconds = 0;       ///< That the last good read took; 0: there was none.
   std::uint64_t read_bytes = 0;  ///< B that it brought.

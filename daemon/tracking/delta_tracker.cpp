@@ -37,9 +37,10 @@ std::uint64_t clamp_negative(std::uint64_t value) { return static_cast<std::int6
 
 std::uint64_t cpus_of(const MemoryType& type) { return std::max(type.cpu_count(), 1U); }
 
-/// Makes the kernel's figures the CPU totals of `type`, and adds what it had counted beyond them to `eldest`. For eldest
-/// itself, which comes last: what others left there stays if it makes the sum larger. Differences are modulo 2^64.
-void hand_over_cpu_totals(MemoryType& type, MemoryType& eldest) {
+/// Makes the kernel's figures the CPU totals of `type`, and adds what it had counted beyond them to `first_of_name`. For
+/// first_of_name itself, which comes last: what others left there stays if it makes the sum larger. Differences are modulo
+/// 2^64.
+void hand_over_cpu_totals(MemoryType& type, MemoryType& first_of_name) {
   for (std::size_t i = 0; i < kTrackedCpuCounters.size(); ++i) {
     // A present type without the counter lacks it for now: it keeps what it has counted.
     if (type.is_present() && !type.cpu_fields().has(kTrackedCpuCounters[i])) continue;
@@ -50,8 +51,9 @@ void hand_over_cpu_totals(MemoryType& type, MemoryType& eldest) {
       const std::uint64_t surplus = type.cpu_caller_uint64(cpu, total_slot) - raw;
       type.set_cpu_caller_uint64(cpu, kCpuPreviousSlot + i, raw);
       type.set_cpu_caller_uint64(cpu, total_slot, raw);
-      const bool is_gain = &type != &eldest || static_cast<std::int64_t>(surplus) > 0;
-      if (is_gain) eldest.set_cpu_caller_uint64(cpu, total_slot, eldest.cpu_caller_uint64(cpu, total_slot) + surplus);
+      const bool is_gain = &type != &first_of_name || static_cast<std::int64_t>(surplus) > 0;
+      if (is_gain)
+        first_of_name.set_cpu_caller_uint64(cpu, total_slot, first_of_name.cpu_caller_uint64(cpu, total_slot) + surplus);
     }
   }
 }
@@ -83,14 +85,14 @@ std::uint64_t DeltaTracker::accumulated(const MemoryType& type, std::uint32_t cp
 }
 
 void DeltaTracker::keep_totals_of_changed_names(MemoryTypeList& list, std::uint64_t generation) {
-  for (MemoryType* eldest = list.first(); eldest != nullptr; eldest = eldest->next()) {
-    if (eldest->sighted_generation() != generation || eldest->ordinal() != 0) continue;
-    if (eldest->caller_uint64(kGenerationSlot) == 0) continue;  // a name never seen before
+  for (MemoryType* first_of_name = list.first(); first_of_name != nullptr; first_of_name = first_of_name->next()) {
+    if (first_of_name->first_seen_generation() != generation || first_of_name->ordinal() != 0) continue;
+    if (first_of_name->caller_uint64(kGenerationSlot) == 0) continue;  // a name never seen before
     std::array<std::uint64_t, kTrackedCounters.size()> surplus{};
-    TrackedType* state = States::of(*eldest);
+    TrackedType* state = States::of(*first_of_name);
     for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
-      if (&type->eldest() != eldest) continue;
-      if (type != eldest && state->wants_cpus) hand_over_cpu_totals(*type, *eldest);
+      if (&type->first_of_name() != first_of_name) continue;
+      if (type != first_of_name && state->wants_cpus) hand_over_cpu_totals(*type, *first_of_name);
       if (TrackedType* gone = States::of(*type); gone != nullptr && !type->is_present()) {
         state->resets += std::exchange(gone->resets, 0);
         state->limit_hits += std::exchange(gone->limit_hits, 0);
@@ -106,10 +108,11 @@ void DeltaTracker::keep_totals_of_changed_names(MemoryTypeList& list, std::uint6
         type->set_caller_uint64(kAccumulatedSlot + i, raw);
       }
     }
-    if (state->wants_cpus) hand_over_cpu_totals(*eldest, *eldest);
+    if (state->wants_cpus) hand_over_cpu_totals(*first_of_name, *first_of_name);
     for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
       if (static_cast<std::int64_t>(surplus[i]) <= 0) continue;
-      eldest->set_caller_uint64(kAccumulatedSlot + i, eldest->caller_uint64(kAccumulatedSlot + i) + surplus[i]);
+      first_of_name->set_caller_uint64(kAccumulatedSlot + i,
+                                       first_of_name->caller_uint64(kAccumulatedSlot + i) + surplus[i]);
     }
   }
 }
@@ -134,7 +137,7 @@ void DeltaTracker::track_counters(MemoryType& type, TrackedType& state, FieldMas
     if (counter == Field::kFailures || counter == Field::kSleeps) waits_and_failures += step.added;
   }
   if (was_reset) ++state.resets;
-  if (waits_and_failures != 0) state.had_trouble = true;
+  if (waits_and_failures != 0) state.had_failures_or_waits = true;
   track_limits(type, state, fields, fresh, waits_and_failures);
 }
 
@@ -154,7 +157,7 @@ void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, Fiel
   const bool is_over = (objects != 0 && held_objects >= objects) || (bytes != 0 && state.bytes >= bytes);
   if (is_over && !state.is_over_limit && (fresh & kLimitFields).empty()) {
     ++state.limit_hits;
-    state.had_trouble = true;
+    state.had_failures_or_waits = true;
   }
   state.is_over_limit = is_over;
 }
@@ -193,7 +196,7 @@ void DeltaTracker::look_up(const MemoryType& type, TrackedType& state) const {
 }
 
 void DeltaTracker::track_type(MemoryType& type, TrackedType& state, FieldMask fields, std::uint64_t generation) {
-  const bool first_sight = type.caller_uint64(kGenerationSlot) == 0 || type.sighted_generation() == generation;
+  const bool first_sight = type.caller_uint64(kGenerationSlot) == 0 || type.first_seen_generation() == generation;
   const FieldMask fresh = first_sight ? fields : fields - state.seen;
   state.seen = first_sight ? fields : state.seen | fields;
   if (fields.has(Field::kBytes)) {
@@ -250,7 +253,7 @@ void DeltaTracker::track(MemoryTypeList& list, const std::array<FieldMask, kAllo
     const auto allocator = static_cast<std::size_t>(type->allocator());
     const FieldMask fields = type->fields() & live[allocator];
     if (fields.empty()) continue;
-    TrackedType& state = states_.of_or_new(*type, [](TrackedType&) {});
+    TrackedType& state = states_.get_or_create(*type, [](TrackedType&) {});
     look_up(*type, state);
     track_type(*type, state, fields, generation);
     if (state.wants_cpus) track_cpus(*type, type->cpu_fields() & live_cpu[allocator]);

@@ -62,13 +62,13 @@ struct TrackedType {
   double growth_bytes_per_second = 0;  ///< over the growth window, or since first sight when that is shorter
   std::uint64_t resets = 0;            ///< times that a counter fell by more than skew explains
   std::uint64_t limit_hits = 0;
-  ConfiguredLimit limit;           ///< from the configuration, looked up once
-  bool is_filtered = false;        ///< whether the configuration wants nothing of it on the page, looked up once
-  bool had_trouble = false;        ///< whether failures or sleeps grew or the limit was hit since first sight
-  bool wants_cpus = false;         ///< whether per-CPU counters are followed and shown, looked up once
-  std::uint64_t epoch = 0;         ///< which configuration that was
-  std::uint64_t first_sample = 0;  ///< number of the first growth sample of this type
-  std::uint64_t last_sample = 0;   ///< number of its newest one
+  ConfiguredLimit limit;               ///< from the configuration, looked up once
+  bool is_filtered = false;            ///< whether the configuration wants nothing of it on the page, looked up once
+  bool had_failures_or_waits = false;  ///< whether failures or sleeps grew or the limit was hit since first sight
+  bool wants_cpus = false;             ///< whether per-CPU counters are followed and shown, looked up once
+  std::uint64_t epoch = 0;             ///< which configuration that was
+  std::uint64_t first_sample = 0;      ///< number of the first growth sample of this type
+  std::uint64_t last_sample = 0;       ///< number of its newest one
   std::array<std::uint64_t, kGrowthSamples> growth_samples{};  ///< B, by sample number modulo kGrowthSamples
 };
 
@@ -79,7 +79,7 @@ std::uint64_t objects_against_limit(const MemoryType& type, const TrackedType& t
 /// Updates the caller slots once a poll. Steady state: no allocation.
 /// Thread safety: none; confined to the poller's thread, like the list.
 class DeltaTracker {
-  using States = KeptWithTypes<TrackedType, kTrackerPointerSlot>;
+  using States = TypeSlot<TrackedType, kTrackerPointerSlot>;
 
  public:
   struct Options {
@@ -112,7 +112,7 @@ class DeltaTracker {
   [[nodiscard]] static std::uint64_t accumulated(const MemoryType& type, std::uint32_t cpu, CpuField counter);
 
   /// Gives back what is kept with a type that is about to be evicted.
-  void forget(MemoryType& type) { states_.give_back(type); }
+  void forget(MemoryType& type) { states_.release(type); }
 
  private:
   static void keep_totals_of_changed_names(MemoryTypeList& list, std::uint64_t generation);

@@ -14,14 +14,14 @@ namespace memstat {
 /// One T a type, reached through caller pointer slot `kSlot`. The objects live as long as this, or until given back.
 /// Thread safety: none; confined to the thread of the list.
 template <typename T, std::size_t kSlot>
-class KeptWithTypes {
+class TypeSlot {
  public:
   /// The type's object, nullptr when it has none.
   [[nodiscard]] static T* of(const MemoryType& type) { return static_cast<T*>(type.caller_pointer(kSlot)); }
 
   /// The type's object; `fill(T&)` completes a new one. When that throws, the type has none and nothing is lost.
   template <typename Fill>
-  T& of_or_new(MemoryType& type, Fill fill) {
+  T& get_or_create(MemoryType& type, Fill fill) {
     if (T* kept = of(type); kept != nullptr) return *kept;
     T made{};
     fill(made);
@@ -38,7 +38,7 @@ class KeptWithTypes {
   }
 
   /// Takes the type's object back, if it has one.
-  void give_back(MemoryType& type) {
+  void release(MemoryType& type) {
     T* kept = of(type);
     if (kept == nullptr) return;
     free_.push_back(kept);

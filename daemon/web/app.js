@@ -200,7 +200,8 @@ function drawSources() {
   const cells = (source) => [
     ['source', source.name], ['state', source.state], ['types', source.types ? count(source.types) : '-'],
     ['took', source.read_seconds ? `${(1000 * source.read_seconds).toFixed(1)} ms` : '-'],
-    [source.error ? 'because' : 'reads', source.error ? source.error.replace(`${source.name}: `, '') : shortened(source.origin), source.origin]];
+    [source.error ? 'because' : 'reads', source.error ? source.error.replace(`${source.name}: `, '')
+      : shortened(source.origin) + (source.left_out ? `; left out: ${source.left_out}` : ''), source.origin]];
   const rank = {down: 0, up: 1, 'not read yet': 2, 'not present': 3, off: 4};
   const rows = [...state.sources].sort((a, b) => (rank[a.state] ?? 9) - (rank[b.state] ?? 9)).map((source) => element(
     'tr', {}, ...cells(source).map(([label, text, hint]) => element(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DFOLDER=FOLDER -DOUTPUT=FILE.cpp -P embed.cmake: writes C++ that holds the pages of the folder, byte by byte, with a hash of each.
+# cmake -DDIRECTORY=DIRECTORY -DOUTPUT=FILE.cpp -P embed.cmake: writes C++ that holds the pages of the directory, byte by byte, with a hash of each.
 set(arrays "")
 set(rows "")
 set(number 0)
-file(GLOB FILES ${FOLDER}/*.html ${FOLDER}/*.css ${FOLDER}/*.js ${FOLDER}/uplot/*.css ${FOLDER}/uplot/*.js)
+file(GLOB FILES ${DIRECTORY}/*.html ${DIRECTORY}/*.css ${DIRECTORY}/*.js ${DIRECTORY}/uplot/*.css ${DIRECTORY}/uplot/*.js)
 foreach(file IN LISTS FILES)
   file(READ ${file} bytes HEX)
   file(SHA256 ${file} hash)

@@ -18,8 +18,8 @@ namespace {
 constexpr int kWarmUp = 6;  // polls until every arena has its size
 
 /// The bytes of the first poll, so that reading them costs a copy and no system call.
-std::shared_ptr<PreparedKernelView> prepare(const char* folder) {
-  auto capture = open_capture(folder);
+std::shared_ptr<PreparedKernelView> prepare(const char* directory) {
+  auto capture = open_capture(directory);
   if (!capture) {
     std::fprintf(stderr, "%s\n", to_string(capture.error()).c_str());
     return nullptr;
@@ -36,8 +36,8 @@ std::shared_ptr<PreparedKernelView> prepare(const char* folder) {
   return view;
 }
 
-int count(const std::string& step, const char* folder, int times) {
-  const std::shared_ptr<PreparedKernelView> view = prepare(folder);
+int count(const std::string& step, const char* directory, int times) {
+  const std::shared_ptr<PreparedKernelView> view = prepare(directory);
   if (view == nullptr) return 1;
   ManualClock clock;
   SelfMetrics metrics("count");

@@ -29,23 +29,23 @@ def settings(build_dir):
             "system": f"{platform.machine()} {' '.join(platform.libc_ver())}"}
 
 
-def count(program, step, folder, times):
+def count(program, step, directory, times):
     environment = dict(os.environ, GLIBC_TUNABLES=SAME_ON_EVERY_CPU, LC_ALL="C")
-    run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, step, folder, str(times)],
+    run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, step, directory, str(times)],
                          env=environment, capture_output=True, text=True, timeout=120, check=False)
     found = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode != 0 or not found:
-        raise RuntimeError(f"{step} of {folder}: exit status {run.returncode}\n{run.stderr}")
+        raise RuntimeError(f"{step} of {directory}: exit status {run.returncode}\n{run.stderr}")
     return int(found.group(1))
 
 
 def measure(program):
     """{"poll linux-6.12-4cpu": instructions of one}: of 2N without those of N, so that starting up is not among them."""
     counts = {}
-    with tempfile.TemporaryDirectory(prefix="memstat-instructions-") as folder:
+    with tempfile.TemporaryDirectory(prefix="memstat-instructions-") as directory:
         for capture in CAPTURES:
             archive = os.path.join(SOURCE_DIR, "tests", "fixtures", "captures", capture + ".tar.zst")
-            unpacked = os.path.join(folder, capture)
+            unpacked = os.path.join(directory, capture)
             os.mkdir(unpacked)
             with subprocess.Popen(["zstd", "-dc", archive], stdout=subprocess.PIPE) as zstd:
                 subprocess.run(["tar", "-x", "--strip-components=1", "-C", unpacked], stdin=zstd.stdout, check=True)

@@ -75,7 +75,7 @@ class Bench {
   SelfMetrics metrics_{"bench"};
   SnapshotPool pool_;
   PageCache cache_{pool_, metrics_, clock_};
-  std::unique_ptr<ProcessMeter> meter_ = make_process_meter();
+  std::unique_ptr<ProcessStatsReader> meter_ = make_process_stats_reader();
   std::unique_ptr<ManyTypes> data_;
   HttpResponse last_;
   std::size_t series_ = kTypes * 9;

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   Pages pages(pool, metrics, poller, clock, {});
   std::mutex one_poll_at_a_time;
   HttpServerOptions options;
-  options.listen = {"127.0.0.1:" + std::string(argv[1])};
+  options.listen = {{kLoopbackAddress, static_cast<std::uint16_t>(std::stoi(argv[1]))}};
   auto server = HttpServer::start(options, [&](const HttpRequest& request) {
     {
       const std::lock_guard lock(one_poll_at_a_time);

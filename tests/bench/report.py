@@ -9,9 +9,9 @@ import statistics
 import sys
 
 
-def cpu_times(folder, name):
+def cpu_times(directory, name):
     """CPU time of each repetition by benchmark, in ns."""
-    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+    with open(os.path.join(directory, name + ".json"), encoding="utf-8") as file:
         runs = json.load(file)["benchmarks"]
     unit = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
     times = {}
@@ -21,15 +21,15 @@ def cpu_times(folder, name):
     return times
 
 
-def counter(folder, name, key):
+def counter(directory, name, key):
     """The largest value of a counter."""
-    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+    with open(os.path.join(directory, name + ".json"), encoding="utf-8") as file:
         return max(run[key] for run in json.load(file)["benchmarks"] if key in run)
 
 
-def medians(folder, name, key):
+def medians(directory, name, key):
     """The median over the repetitions of one counter, by benchmark."""
-    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+    with open(os.path.join(directory, name + ".json"), encoding="utf-8") as file:
         runs = json.load(file)["benchmarks"]
     values = {}
     for run in runs:
@@ -46,9 +46,9 @@ def micro(times, name):
     return f"{statistics.median(times[name]) / 1e3:,.0f} us"
 
 
-def scale_rows(folder):
+def scale_rows(directory):
     """Huge machines, each in a process of its own; times are bounds by themselves, not ratios."""
-    with open(os.path.join(folder, "scale.json"), encoding="utf-8") as file:
+    with open(os.path.join(directory, "scale.json"), encoding="utf-8") as file:
         machines = {name: {key: statistics.median(run[key] for run in runs) for key in runs[0]}
                     for name, runs in json.load(file).items()}
     for name, what, most_ms in (("malloc_2000x1024", "2000 types x 1024 CPUs", 250), ("malloc_2000x4096", "2000 types x 4096 CPUs", 1000)):
@@ -69,10 +69,10 @@ def scale_rows(folder):
            f"{slab['first_commit_ms']:.0f} ms the first time; the page {slab['page_ms']:.1f} ms, {slab['series']} series")
 
 
-def partial_slabs_rows(folder):
+def partial_slabs_rows(directory):
     """The live kernel with one cache's list of partial slabs made long."""
     try:
-        with open(os.path.join(folder, "partial_slabs.json"), encoding="utf-8") as file:
+        with open(os.path.join(directory, "partial_slabs.json"), encoding="utf-8") as file:
             found = json.load(file)
     except (OSError, json.JSONDecodeError):
         print("(the figures of partial slabs are missing: not root)", file=sys.stderr)
@@ -88,52 +88,65 @@ def partial_slabs_rows(folder):
         yield (f"the same, {what}", times[file], "", None, f"{long[file] / 1e3:,.1f} us / {short[file] / 1e3:,.1f} us")
 
 
-def counters_rows(folder):
+def counters_rows(directory):
     """libcpc on the live kernel."""
     try:
-        times = cpu_times(folder, "counters")
+        times = cpu_times(directory, "counters")
         yield ("cpc_set_sample of six events / the bare read of the same group", ratio(times, "cpc_sample", "bare_read"), "<=", 1.1,
                f"{statistics.median(times['cpc_sample']):,.0f} ns / {statistics.median(times['bare_read']):,.0f} ns")
         yield ("six events of 64 CPUs read, one system call a CPU, ms",
                statistics.median(times["read_64_cpus/real_time"]) / 1e6, "<=", 1, "as many sets on the CPUs that there are")
         yield ("the same opened, ms", statistics.median(times["open_64_cpus"]) / 1e6, "", None, "384 descriptors")
-        yield ("heap of a libcpc handle, B", counter(folder, "counters", "handle_bytes"), "", None,
-               f"with a bound set of six events and its buffer {counter(folder, 'counters', 'bound_set_bytes'):,.0f}")
+        yield ("heap of a libcpc handle, B", counter(directory, "counters", "handle_bytes"), "", None,
+               f"with a bound set of six events and its buffer {counter(directory, 'counters', 'bound_set_bytes'):,.0f}")
     except (OSError, KeyError, ValueError):
         print("(the figures of libcpc are missing: no perf events)", file=sys.stderr)
 
 
-def rows(folder):
-    decode = cpu_times(folder, "decode")
+def events_rows(directory):
+    """Slab events on the live kernel: what is added to opening and closing an event descriptor."""
+    try:
+        times = cpu_times(directory, "events")
+        ours, empty = (statistics.median(times[name]) - statistics.median(times["detached"]) for name in ("counters", "empty_programs"))
+        events = counter(directory, "events", "events")
+        yield ("CPU added by counting slab events / by programs that do nothing on the same tracepoints", ours / empty, "<=", 1.4,
+               f"{ours / events:,.0f} ns / {empty / events:,.0f} ns an event")
+        yield ("what was counted read and parsed, us", statistics.median(times["read_and_parse"]) / 1e3, "", None, "no kernel involved")
+    except (OSError, KeyError, ValueError):
+        print("(the figures of slab events are missing: not root, or no libbpf)", file=sys.stderr)
+
+
+def rows(directory):
+    decode = cpu_times(directory, "decode")
     yield ("decode 21 MB kern.malloc_stats / checksum of the same bytes", ratio(decode, "decode", "checksum"), "<=", 1.5,
            f"{micro(decode, 'decode')} / {micro(decode, 'checksum')}")
-    api = cpu_times(folder, "c_api")
+    api = cpu_times(directory, "c_api")
     yield ("original libmemstat / ours, from the streams (21 MB + 52 KB) to the list", ratio(api, "original_algorithm", "our_algorithm"),
            ">=", 10, f"{micro(api, 'original_algorithm')} / {micro(api, 'our_algorithm')}")
     yield ("the same, a whole memstat_sysctl_all with the kernel's copy", ratio(api, "original", "ours"), "", None,
            f"{micro(api, 'original')} / {micro(api, 'ours')}, copying alone {micro(api, 'copying_only')}")
     yield ("the same on a fresh list", ratio(api, "original_fresh", "ours_fresh"), "", None,
            f"{micro(api, 'original_fresh')} / {micro(api, 'ours_fresh')}")
-    yield ("heap of a list of 465 types, 330 of them with 1024 CPU slots in the stream, MB", counter(folder, "c_api", "list_bytes") / 1e6, "<=", 2, "4 CPUs")
-    render = cpu_times(folder, "render")
+    yield ("heap of a list of 465 types, 330 of them with 1024 CPU slots in the stream, MB", counter(directory, "c_api", "list_bytes") / 1e6, "<=", 2, "4 CPUs")
+    render = cpu_times(directory, "render")
     yield ("prometheus-cpp / our renderer, 100 000 series", ratio(render, "prometheus_cpp", "ours"), ">=", 50,
            f"{micro(render, 'prometheus_cpp')} / {micro(render, 'ours')}")
     yield ("our renderer / copying the page, 100 000 series", ratio(render, "ours", "copy"), "<=", 2,
            f"{micro(render, 'ours')} / {micro(render, 'copy')}")
-    yield from scale_rows(folder)
-    gzip = cpu_times(folder, "compression")
+    yield from scale_rows(directory)
+    gzip = cpu_times(directory, "compression")
     for series in ("1200", "100000"):
         if f"ours/{series}" in gzip:  # not in a build without gzip
             yield (f"zlib at level 1 / our gzip, {series} series",
                    ratio(gzip, f"zlib/{series}/1", f"ours/{series}"), ">=", 2.5,
                    f"{micro(gzip, f'zlib/{series}/1')} / {micro(gzip, f'ours/{series}')}")
-    scrape = medians(folder, "scrape_server", "both_us")
+    scrape = medians(directory, "scrape_server", "both_us")
     for coding in ("identity", "gzip"):
         for series, words in (("1200", "1200"), ("100000", "100 000")):
             ours, fixed = scrape[f"ours/{coding}/{series}"], scrape[f"fixed/{coding}/{series}"]
             yield (f"scrape over loopback / the same server sending a static buffer, {words} series"
                    f"{', gzip' if coding == 'gzip' else ''}", ours / fixed, "<=", 1.15, f"{ours:,.1f} us / {fixed:,.1f} us")
-    cpu = medians(folder, "scrape_server", "server_us")
+    cpu = medians(directory, "scrape_server", "server_us")
     ours, bare = cpu["ours_fresh/identity/1200"], cpu["bare_fresh/identity/1200"]
     yield ("CPU of a scrape on a connection of its own / the same civetweb with a bare handler, 1200 series", ours / bare, "<=", 1.3,
            f"{ours:,.1f} us / {bare:,.1f} us")
@@ -141,7 +154,7 @@ def rows(folder):
         ours, theirs = cpu[f"ours/{coding}/100000"], cpu[f"exposer/{coding}"]
         yield (f"CPU of a scrape: prometheus-cpp's Exposer / memstatd, 100 000 series{', gzip' if coding == 'gzip' else ''}",
                theirs / ours, ">=", 50, f"{theirs:,.0f} us / {ours:,.0f} us")
-    with open(os.path.join(folder, "memory.json"), encoding="utf-8") as file:
+    with open(os.path.join(directory, "memory.json"), encoding="utf-8") as file:
         memory = json.load(file)
     yield ("resident bytes a series, 100 000 series: snapshots and their pages, text in use", memory["text"], "<=", 200,
            f"beside list, slots and labels with {memory['list']:.0f}")
@@ -150,22 +163,23 @@ def rows(folder):
            f"gzip {memory['gzip']:.0f} more, OpenMetrics {memory['openmetrics']:.0f}, protobuf {memory['protobuf']:.0f}")
     yield ("further bytes while slow readers hold every snapshot", memory["slow_readers"], "", None,
            f"{-memory['after_slow_readers']:.0f} are given back after them")
-    yield from partial_slabs_rows(folder)
-    yield from counters_rows(folder)
+    yield from partial_slabs_rows(directory)
+    yield from counters_rows(directory)
+    yield from events_rows(directory)
     try:
-        poll = cpu_times(folder, "poll")
+        poll = cpu_times(directory, "poll")
         yield ("poll of the live slab caches / reading /proc/slabinfo", ratio(poll, "poll", "read_only"), "<=", 1.2,
                f"{micro(poll, 'poll')} / {micro(poll, 'read_only')}")
         yield ("the same with rendering the page / reading", ratio(poll, "poll_and_render", "read_only"), "<=", 1.6,
                f"{micro(poll, 'poll_and_render')} / {micro(poll, 'read_only')}")
-        sources = cpu_times(folder, "sources")
-        yield (f"all sources that are on by default ({counter(folder, 'sources', 'types'):.0f} types) / reading the same "
-               f"{counter(folder, 'sources', 'files'):.0f} files", ratio(sources, "all_default_sources", "read_only"), "<=", 1.5,
+        sources = cpu_times(directory, "sources")
+        yield (f"all sources that are on by default ({counter(directory, 'sources', 'types'):.0f} types) / reading the same "
+               f"{counter(directory, 'sources', 'files'):.0f} files", ratio(sources, "all_default_sources", "read_only"), "<=", 1.5,
                f"{micro(sources, 'all_default_sources')} / {micro(sources, 'read_only')}")
         everything = statistics.median(sources["poll_with_everything_on/process_time/real_time"])
         yield ("a poll of the daemon with every source, figure and series on, CPU of all threads, ms", everything / 1e6, "<=", 10,
-               f"{counter(folder, 'sources', 'series'):.0f} series, read at every poll")
-        with open(os.path.join(folder, "scrape.json"), encoding="utf-8") as file:
+               f"{counter(directory, 'sources', 'series'):.0f} series, read at every poll")
+        with open(os.path.join(directory, "scrape.json"), encoding="utf-8") as file:
             scrape = json.load(file)
     except (OSError, KeyError, json.JSONDecodeError):
         print("(the live figures are missing: not root, or no prometheus-node-exporter)", file=sys.stderr)
@@ -192,11 +206,11 @@ def rows(folder):
 
 
 def main():
-    folder = sys.argv[1]
+    directory = sys.argv[1]
     print(f"{platform.system()} {platform.release()}, {os.cpu_count()} CPUs, {datetime.date.today()}\n")
     print("| figure | measured | wanted | medians |\n|---|---|---|---|")
     missed = 0
-    for what, value, sign, bound, detail in rows(folder):
+    for what, value, sign, bound, detail in rows(directory):
         reached = bound is None or (value <= bound if sign == "<=" else value >= bound)
         missed += not reached
         wanted = f"{sign} {bound}" if bound is not None else ""

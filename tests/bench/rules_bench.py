@@ -81,7 +81,7 @@ def lines(series, hosts, start, end, step, shift=0):
                 yield f"{head} {moved:.10g} {now}\n"
 
 
-def history(folder, series, hosts, end):
+def history(directory, series, hosts, end):
     """Blocks of what lies behind."""
     total = next(value for name, value, _ in series if name.startswith("memstat_memory_total_bytes"))
     kept = [(name.replace("memstat_type_bytes", "instance_allocator_type:memstat_type_bytes:median30m"), value, False)
@@ -98,11 +98,11 @@ def history(folder, series, hosts, end):
              "hours": lines(ratios, hosts, end - 7 * HOUR, end - 40 * MINUTE, MINUTE),
              "minutes": lines(named + held, hosts, end - 40 * MINUTE, end, MINUTE)}
     for name, made in parts.items():
-        path = folder / f"{name}.om"
+        path = directory / f"{name}.om"
         with open(path, "w", encoding="ascii", buffering=1 << 20) as file:
             file.writelines(made)
             file.write("# EOF\n")
-        subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=168h", "openmetrics", "--quiet", str(path), str(folder / "data")],
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=168h", "openmetrics", "--quiet", str(path), str(directory / "data")],
                        check=True, stdout=subprocess.DEVNULL)
         path.unlink()
     return len(kept)
@@ -128,19 +128,19 @@ class Hosts(http.server.BaseHTTPRequestHandler):
 
 
 class Prometheus:
-    def __init__(self, folder, hosts, port):
-        self.folder, self.hosts, self.port = folder, hosts, port
+    def __init__(self, directory, hosts, port):
+        self.directory, self.hosts, self.port = directory, hosts, port
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{probe.getsockname()[1]}"
         self.configure([])
-        with open(folder / "log", "wb") as log:
-            self.process = subprocess.Popen(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data", "--web.enable-lifecycle",
+        with open(directory / "log", "wb") as log:
+            self.process = subprocess.Popen(["prometheus", f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data", "--web.enable-lifecycle",
                                              "--storage.tsdb.retention.time=30d", f"--web.listen-address={self.address}"], stdout=log, stderr=log)
         deadline = time.monotonic() + 120
         while not self.answers("/-/ready"):
             if time.monotonic() > deadline or self.process.poll() is not None:
-                raise SystemExit((folder / "log").read_text()[-3000:])
+                raise SystemExit((directory / "log").read_text()[-3000:])
             time.sleep(0.2)
 
     def answers(self, path, data=None):
@@ -150,16 +150,16 @@ class Prometheus:
         return None
 
     def configure(self, groups):
-        (self.folder / "rules.yml").write_text(yaml.safe_dump({"groups": groups}))
+        (self.directory / "rules.yml").write_text(yaml.safe_dump({"groups": groups}))
         targets = [{"targets": [f"127.0.0.1:{self.port}"], "labels": {"instance": f"host{host}", "__param_host": str(host)}} for host in range(self.hosts)]
-        (self.folder / "prometheus.yml").write_text(yaml.safe_dump({
+        (self.directory / "prometheus.yml").write_text(yaml.safe_dump({
             "global": {"scrape_interval": "1m", "scrape_timeout": "50s", "evaluation_interval": "1m"}, "rule_files": ["rules.yml"],
             "scrape_configs": [{"job_name": "memstatd", "static_configs": targets}]}))
 
     def reload(self, groups):
         self.configure(groups)
         if self.answers("/-/reload", b"") is None:
-            raise SystemExit((self.folder / "log").read_text()[-3000:])
+            raise SystemExit((self.directory / "log").read_text()[-3000:])
 
     def cpu(self):
         """Seconds on a processor since its start, of all threads."""
@@ -211,14 +211,14 @@ def seconds(interval):
     return int(interval[:-1]) * SECONDS[interval[-1]]
 
 
-def measured(folder, memstatd, hosts):
+def measured(directory, memstatd, hosts):
     groups = [group for name in ("recording_rules.yml", "alerts.yml") for group in yaml.safe_load((RULES / name).read_text())["groups"]]
     series = series_of(memstatd)
     Hosts.series = series
-    kept = history(folder, series, hosts, int(time.time()))
+    kept = history(directory, series, hosts, int(time.time()))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hosts)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    prometheus = Prometheus(folder, hosts, server.server_address[1])
+    prometheus = Prometheus(directory, hosts, server.server_address[1])
     try:
         time.sleep(70)  # every host is scraped once
         idle = prometheus.rate(IDLE_SECONDS)
@@ -243,8 +243,8 @@ def main():
         return 77
     memstatd, hosts = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
     random.seed(1)
-    with tempfile.TemporaryDirectory(prefix="memstat-rules-") as folder:
-        result = measured(pathlib.Path(folder), memstatd, hosts)
+    with tempfile.TemporaryDirectory(prefix="memstat-rules-") as directory:
+        result = measured(pathlib.Path(directory), memstatd, hosts)
     total = 0
     print(f"{result['hosts']} hosts x {result['series']} series, {result['medians_a_host']} types of each in the medians; load of the machine {result['load']:.1f}")
     print("| group | rules | every | CPU a host and evaluation | CPU a host and minute |\n|---|---|---|---|---|")

@@ -114,7 +114,7 @@ class Client {
 
 std::unique_ptr<HttpServer> serve(HttpHandler handler) {
   HttpServerOptions options;
-  options.listen = {"127.0.0.1:0"};
+  options.listen = {{kLoopbackAddress, 0}};
   options.threads = 4;
   auto server = HttpServer::start(options, std::move(handler));
   if (!server) fail(to_string(server.error()).c_str());

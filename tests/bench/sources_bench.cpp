@@ -57,7 +57,7 @@ struct Live {
     for (const SourceDescriptor* source : in_reading_order(all_sources())) {
       if (source->os != view->os() || !source->is_on_by_default) continue;
       auto reader = std::make_unique<SourceReader>(*source);
-      reader->state->options = option_values(*source, config_of(*source, config));
+      reader->state->options = option_values(*source, config_of(*source, config), config);
       const auto result = open_source(*reader, *view);
       if (!result && result.error().code == ErrorCode::kNotPresent) continue;
       if (!result) {

@@ -95,7 +95,7 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
     for (const StagedType& type : reader_->staging.types()) whole_types_.emplace_back(type.fields, type.figures);
   }
 
-  std::unique_ptr<CapturedKernelView> view_;
+  std::unique_ptr<ReplayKernelView> view_;
   std::optional<SourceReader> reader_;
   MemoryTypeList list_;
   std::string before_;

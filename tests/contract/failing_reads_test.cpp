@@ -67,7 +67,7 @@ class FailingReads : public testing::TestWithParam<SourceCase> {
   /// The types and slots of the list, without figures that an optional read contributes.
   std::string before() const { return dump(list_); }
 
-  std::unique_ptr<CapturedKernelView> view_;
+  std::unique_ptr<ReplayKernelView> view_;
   std::optional<FaultyKernelView> faulty_;
   MemoryTypeList list_;
   std::size_t type_count_ = 0;

@@ -32,7 +32,7 @@ const std::map<std::string, CpuField, std::less<>> kCpuFieldOf = {
     {"frees", CpuField::kNumFrees},    {"memalloced", CpuField::kMemAlloced},
     {"memfreed", CpuField::kMemFreed}, {"sizemask", CpuField::kSizeMask}};
 
-std::string poll_folder(std::size_t index) {
+std::string poll_directory(std::size_t index) {
   std::ostringstream name;
   name << std::setw(6) << std::setfill('0') << index;
   return name.str();
@@ -40,7 +40,7 @@ std::string poll_folder(std::size_t index) {
 
 std::optional<std::vector<OracleType>> oracle_of(const std::string& capture, std::size_t poll, Allocator allocator) {
   const auto text = read_beside_capture(
-      capture, "oracle/" + poll_folder(poll) + "-libmemstat-" + std::string(to_string(allocator)) + ".txt");
+      capture, "oracle/" + poll_directory(poll) + "-libmemstat-" + std::string(to_string(allocator)) + ".txt");
   if (!text) return std::nullopt;
   auto types = parse_oracle(*text);
   EXPECT_TRUE(types) << (types ? "" : to_string(types.error()));

@@ -29,7 +29,7 @@ class Refresh : public testing::TestWithParam<SourceCase> {
     ASSERT_TRUE(result) << to_string(result.error());
   }
 
-  std::unique_ptr<CapturedKernelView> view_;
+  std::unique_ptr<ReplayKernelView> view_;
   std::optional<SourceReader> reader_;
   std::optional<RosterFirst> roster_;
   MemoryTypeList list_;
@@ -153,7 +153,7 @@ TEST_P(Refresh, ReadsTheSame16BytesAtATime) {
   EXPECT_EQ(first_difference(dump(list_, {.identity = false}), dump(list, {.identity = false})), "");
   if (GetParam().source->os == OperatingSystem::kLinux) {
     EXPECT_GT(slow.reads, slow.bytes / 16);
-    EXPECT_GT(slow.reads, 10U);
+    EXPECT_GT(slow.reads, has_table(*GetParam().source) ? 0U : 10U);
   }
 }
 
@@ -161,7 +161,7 @@ TEST_P(Refresh, LeavesTheTypesOfOtherAllocatorsAlone) {
   // One list with everything that all sources know, whatever their system.
   std::uint64_t generation = 0;
   std::vector<std::unique_ptr<SourceReader>> readers;
-  std::map<std::string, std::unique_ptr<CapturedKernelView>> views;  // unpacked once each
+  std::map<std::string, std::unique_ptr<ReplayKernelView>> views;  // unpacked once each
   for (const SourceDescriptor* other : all_sources()) {
     const std::string capture = captures_of_source(std::string(other->name)).front();
     if (!views.contains(capture)) views.emplace(capture, open_fixture(capture));

@@ -27,13 +27,13 @@ scrape_configs:
 @prometheus_server.needs_prometheus
 class AlertStack(unittest.TestCase):
     def test_trouble_of_the_kernel_reaches_alertmanager(self):
-        with program.temporary_folder() as folder:
-            rules = shipped_rules.write(folder)
+        with program.temporary_directory() as directory:
+            rules = shipped_rules.write(directory)
             capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-            with alertmanager.alertmanager(folder) as manager, \
+            with alertmanager.alertmanager(directory) as manager, \
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
-                with prometheus_server.prometheus(folder, None, config=config) as server:
+                with prometheus_server.prometheus(directory, None, config=config) as server:
                     found = self.wait_for(manager, {("MemstatAllocationFailures", "mbuf_jumbo_page"),
                                                     ("MemstatLimitHit", "mbuf_cluster"), ("MemstatLimitHit", "mbuf_jumbo_page")})
                     self.check_words(found)
@@ -62,13 +62,13 @@ class AlertStack(unittest.TestCase):
 
     def test_one_cause_is_one_notification(self):
         """Many types of this host stand at limits, fail and wait at once: who is on call is told once, and of each type once."""
-        with program.temporary_folder() as folder, alertmanager.Receiver() as receiver:
-            rules = shipped_rules.write(folder)
+        with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
+            rules = shipped_rules.write(directory)
             capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "0s")) as manager, \
+            with alertmanager.alertmanager(directory, alertmanager.example(receiver, "0s")) as manager, \
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
-                with prometheus_server.prometheus(folder, None, config=config):
+                with prometheus_server.prometheus(directory, None, config=config):
                     program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log, 120)
         night = [labels for name, labels in receiver.notifications if name == "night"]
         self.assertEqual(len(night), 1)

@@ -73,14 +73,14 @@ class BadInput(unittest.TestCase):
     maxDiff = 4000
 
     def setUp(self):
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
+        directory = program.temporary_directory()
+        self.directory = directory.__enter__()
+        self.addCleanup(directory.__exit__, None, None, None)
         self.captures = 0
 
     def capture(self, polls, system):
         self.captures += 1
-        return captures.write_capture(os.path.join(self.folder, str(self.captures)), polls, system)
+        return captures.write_capture(os.path.join(self.directory, str(self.captures)), polls, system)
 
     def once(self, polls, system="linux", status=0):
         """(page, log) after the last of these polls; the page is without fault."""
@@ -152,7 +152,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(log, "")
         read, log = self.once([{MALLOC: GOOD_MALLOC, UMA: GOOD_UMA}] + [{MALLOC: GOOD_MALLOC}] * 2, "freebsd")
         self.assert_down(read, log, "freebsd_uma", "vm.zone_stats", "not_present", "not_present", 2)
-        config = os.path.join(self.folder, "memstatd.yaml")
+        config = os.path.join(self.directory, "memstatd.yaml")
         captures.write_file(config, "sources: {freebsd_uma: {enabled: on}}\n")
         done = program.run("--once", "--config", config, "--replay", self.capture([{MALLOC: GOOD_MALLOC}], "freebsd"))
         self.assertEqual(page.check(done.stdout)[0].number("memstat_source_up", source="freebsd_uma"), 0)
@@ -246,7 +246,7 @@ class BadInput(unittest.TestCase):
         self.assertFalse(late.series("memstat_type_delta_bytes", type="a"))  # seen for the first time
 
     def test_a_link_out_of_the_capture_is_not_followed(self):
-        secret = os.path.join(self.folder, "secret")
+        secret = os.path.join(self.directory, "secret")
         captures.write_file(secret, captures.slabinfo(captures.slabinfo_line("stolen")))
         for target in (secret, "../../../../secret"):
             capture = self.capture([{"fs/proc/version": "Linux"}], "linux")
@@ -290,7 +290,7 @@ class BadInput(unittest.TestCase):
     def test_five_thousand_types_are_served(self):
         lines = [captures.slabinfo_line(f"cache-{number}", number) for number in range(5000)]
         capture = self.capture([{SLABINFO: captures.slabinfo(*lines)}] * 2, "linux")
-        config = os.path.join(self.folder, "memstatd.yaml")
+        config = os.path.join(self.directory, "memstatd.yaml")
         captures.write_file(config, "series_limit: 100000\n")
         with program.Daemon("--config", config, "--replay", capture, "--replay-speed", "1000") as daemon:
             daemon.wait_log("the replay has ended")

@@ -58,8 +58,8 @@ class Bounds(unittest.TestCase):
             largest = max(everything, key=everything.get)
             # Figures of the machine belong to no type and are always there; what is left of the limit is for types.
             narrow = 50 + machine_series(capture)
-            with self.subTest(name), program.temporary_folder() as folder:
-                path = os.path.join(folder, "memstatd.yaml")
+            with self.subTest(name), program.temporary_directory() as directory:
+                path = os.path.join(directory, "memstatd.yaml")
                 captures.write_file(path, f"series_limit: {narrow}\nsources: {{}}\n")
                 # A replay of one poll, again and again: a poll after each reload.
                 with program.Daemon("--config", path, "--replay", capture, "--polls", "1", "--replay-loop",
@@ -94,8 +94,8 @@ class Bounds(unittest.TestCase):
                     self.assertEqual(now.series("memstat_unlisted_bytes", allocator=largest[0]), [])
 
     def test_a_wrong_bound_leaves_the_one_before_in_force(self):
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "memstatd.yaml")
             limit = 60 + machine_series(captures.fixtures()[LINUX])
             captures.write_file(path, f"series_limit: {limit}\n")
             with program.Daemon("--config", path, "--replay", captures.fixtures()[LINUX]) as daemon:
@@ -109,8 +109,8 @@ class Bounds(unittest.TestCase):
 
     def test_tiny_limits_hold_with_figures_of_each_cpu(self):
         capture = captures.fixtures()[FREEBSD]
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "memstatd.yaml")
             for limit in (1, 2, 3, 10, 33, 500):
                 captures.write_file(path, f"series_limit: {limit}\ntier: full\nper_cpu: {{types: [\".*\"]}}\n")
                 with program.Daemon("--config", path, "--replay", capture, "--replay-speed", "1000") as daemon:
@@ -122,8 +122,8 @@ class Bounds(unittest.TestCase):
 
     def test_once_lists_all_types_at_the_tier_that_was_said(self):
         capture = captures.fixtures()[FREEBSD]
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "memstatd.yaml")
             captures.write_file(path, "series_limit: 5\nmin_bytes: 1GiB\ntier: minimal\n")
             pages = {}
             for tier in ("", "full", "default", "minimal"):
@@ -145,8 +145,8 @@ class Bounds(unittest.TestCase):
 
     def test_the_flag_tier_beats_the_key_also_after_a_reload(self):
         reads = "memstat_source_read_seconds_count"
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "memstatd.yaml")
             captures.write_file(path, "tier: minimal\n")
             with program.Daemon("--config", path, "--tier", "full", "--replay", captures.fixtures()[LINUX], "--polls", "1",
                                 "--replay-loop", "--replay-speed", "20") as daemon:

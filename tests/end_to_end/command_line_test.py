@@ -18,7 +18,7 @@ import page  # noqa: E402
 import program  # noqa: E402
 
 FLAGS = ("--config --check-config --listen --interval --once --replay --replay-speed --replay-loop --polls --record "
-         "--list-metrics --list-sources --no-sandbox --tier --log-level --version --help").split()
+         "--list-metrics --list-sources --selftest --no-sandbox --tier --log-level --version --help").split()
 # Arguments that are wrong, and what the message must name.
 WRONG_USAGE = [
     (["--nope"], "--nope"), (["stray"], "stray"), (["--interval"], "--interval"), (["--interval", "5"], "5s"),
@@ -84,8 +84,8 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(program.run("--check-config").returncode, 0)
 
     def test_wrong_configurations_are_told_by_line_column_and_key_with_status_2(self):
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "memstatd.yaml")
             for text, place, key in WRONG_CONFIGURATIONS:
                 for more in (["--check-config"], [], ["--once"]):
                     with self.subTest(text=text, more=more):
@@ -97,11 +97,11 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(len(program.run("--config", path, "--check-config").stderr.splitlines()), 2)  # all, not the first
             os.remove(path)
             self.assert_refused(program.run("--config", path), 2, path)
-            self.assert_refused(program.run("--config", folder), 2, folder)
+            self.assert_refused(program.run("--config", directory), 2, directory)
 
     def test_lists_are_tables_with_a_header(self):
         tables = {}
-        for flag, first in (("--list-metrics", "memstat_type_bytes"), ("--list-sources", "freebsd_malloc")):
+        for flag, first in (("--list-metrics", "memstat_type_bytes"), ("--list-sources", "cpu_counters")):
             done = program.run(flag)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             rows = [line.split("\t") for line in done.stdout.decode().splitlines()]
@@ -121,10 +121,10 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((listed[name]["type"], listed[name]["help"]), (family.type, family.help))
 
     def test_once_says_by_its_status_whether_a_source_was_up(self):
-        with program.temporary_folder() as folder:
-            good = captures.write_capture(os.path.join(folder, "good"), [one_slab()])
-            bare = captures.write_capture(os.path.join(folder, "bare"), [{"fs/proc/version": "Linux"}])
-            bad = captures.write_capture(os.path.join(folder, "bad"), [one_slab(), {"fs/proc/slabinfo": "garbage"}])
+        with program.temporary_directory() as directory:
+            good = captures.write_capture(os.path.join(directory, "good"), [one_slab()])
+            bare = captures.write_capture(os.path.join(directory, "bare"), [{"fs/proc/version": "Linux"}])
+            bad = captures.write_capture(os.path.join(directory, "bad"), [one_slab(), {"fs/proc/slabinfo": "garbage"}])
             done = program.run("--once", "--replay", good)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             for capture in (bare, bad):
@@ -138,11 +138,21 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_the_soft_limit_of_open_files_is_raised_to_the_hard_one(self):
-        with program.temporary_folder() as folder:
-            capture = captures.write_capture(os.path.join(folder, "good"), [one_slab()])
+        with program.temporary_directory() as directory:
+            capture = captures.write_capture(os.path.join(directory, "good"), [one_slab()])
             done = program.run("--once", "--replay", capture,
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200)))
             self.assertEqual(page.check(done.stdout)[0].number("process_max_fds"), 200)
+
+    @program.needs_slabinfo
+    def test_sources_leave_descriptors_to_the_accounts_and_the_clients(self):
+        with program.Daemon(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))) as daemon:
+            program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
+            read = daemon.page()
+            self.assertEqual(read.number("memstat_source_up", source="linux_slabinfo"), 1)
+            self.assertLess(read.number("process_open_fds"), 130)
+            if read.number("memstat_source_up", source="linux_slab_sysfs") != 1:  # it has few files where caches have no directories
+                daemon.wait_log("linux_slab_sysfs: .*this process may not open more files")
 
     @program.needs_slabinfo
     def test_once_prints_every_metric_of_the_live_kernel(self):
@@ -174,10 +184,10 @@ class CommandLine(unittest.TestCase):
         self.assertIn("stopped", done.stderr)
 
     def test_replay_loop_starts_over_with_nothing_remembered(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(folder, [{"sysctl/kern.malloc_stats": captures.malloc_stats([("a", {0: (4096 * n, 0, n, 0)})])}
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [{"sysctl/kern.malloc_stats": captures.malloc_stats([("a", {0: (4096 * n, 0, n, 0)})])}
                                             for n in (5, 9)], system="freebsd")
-            with program.Daemon("--replay", folder, "--replay-speed", "50", "--replay-loop") as daemon:
+            with program.Daemon("--replay", directory, "--replay-speed", "50", "--replay-loop") as daemon:
                 reads = "memstat_source_read_seconds_count"
                 daemon.wait_page(lambda now: now.number(reads, source="freebsd_malloc") > 6, "the third round")
                 values = set()
@@ -189,37 +199,37 @@ class CommandLine(unittest.TestCase):
                 self.assertNotIn("at its end", daemon.log)
 
     def test_what_is_no_capture_is_told_with_status_1(self):
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             paths = {"garbage": b"garbage", "garbage.tar.zst": b"garbage", "empty.tar": b"", "short.tar.zst": None}
             with open(captures.fixtures()["linux-5.10-2cpu"], "rb") as file:
                 paths["short.tar.zst"] = file.read()[:5000]
             for name, content in paths.items():
-                captures.write_file(os.path.join(folder, name), content)
-            os.mkdir(os.path.join(folder, "empty"))
-            captures.write_capture(os.path.join(folder, "no-polls"), [])
-            captures.write_capture(os.path.join(folder, "other-format"), [one_slab()])
-            captures.write_file(os.path.join(folder, "other-format", "manifest.yaml"), "format: 2\nos: linux\n")
+                captures.write_file(os.path.join(directory, name), content)
+            os.mkdir(os.path.join(directory, "empty"))
+            captures.write_capture(os.path.join(directory, "no-polls"), [])
+            captures.write_capture(os.path.join(directory, "other-format"), [one_slab()])
+            captures.write_file(os.path.join(directory, "other-format", "manifest.yaml"), "format: 2\nos: linux\n")
             for name in [*paths, "empty", "no-polls", "other-format", "absent"]:
                 for more in ([], ["--once"]):
                     with self.subTest(name=name, more=more):
-                        self.assert_refused(program.run("--replay", os.path.join(folder, name), *more), 1, name)
+                        self.assert_refused(program.run("--replay", os.path.join(directory, name), *more), 1, name)
 
     def test_a_port_that_is_taken_is_told_with_its_address_and_status_1(self):
-        with program.temporary_folder() as folder, socket.socket() as other:
-            captures.write_capture(folder, [one_slab()])
+        with program.temporary_directory() as directory, socket.socket() as other:
+            captures.write_capture(directory, [one_slab()])
             other.bind(("127.0.0.1", 0))
             other.listen()
             address = f"127.0.0.1:{other.getsockname()[1]}"
-            self.assert_refused(program.run("--replay", folder, "--listen", address), 1, address, "in use")
+            self.assert_refused(program.run("--replay", directory, "--listen", address), 1, address, "in use")
             # The second of two as well, and then the first is not served either.
-            done = program.run("--replay", folder, "--listen", "127.0.0.1:0", "--listen", address)
+            done = program.run("--replay", directory, "--listen", "127.0.0.1:0", "--listen", address)
             self.assert_refused(done, 1, address)
             self.assertNotIn("listening", done.stderr)
 
     def test_each_listener_serves(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(folder, [one_slab()])
-            with program.Daemon("--replay", folder, "--listen", "127.0.0.1:0") as daemon:
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [one_slab()])
+            with program.Daemon("--replay", directory, "--listen", "127.0.0.1:0") as daemon:
                 second = daemon.wait_log(r"listening on http://127.0.0.1:(\d+)/", 2)
                 ports = {daemon.port, int(second.group(1))}
                 self.assertEqual(len(ports), 2)
@@ -227,13 +237,13 @@ class CommandLine(unittest.TestCase):
                     daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
 
     def test_log_level_and_format(self):
-        with program.temporary_folder() as folder:
-            capture = captures.write_capture(os.path.join(folder, "capture"),
+        with program.temporary_directory() as directory:
+            capture = captures.write_capture(os.path.join(directory, "capture"),
                                              [one_slab(), {"fs/proc/slabinfo": b"garbage"}, one_slab()])
             for level, expected in (("trace", ["error", "info"]), ("info", ["error", "info"]), ("error", ["error"])):
                 done = program.run("--once", "--replay", capture, "--log-level", level)
                 self.assertEqual(re.findall(r" (\w+): linux_slabinfo: ", done.stderr), expected)
-            path = os.path.join(folder, "memstatd.yaml")
+            path = os.path.join(directory, "memstatd.yaml")
             captures.write_file(path, "log: {level: info, format: json}\n")
             done = program.run("--once", "--replay", capture, "--config", path)
             levels = [json.loads(line)["level"] for line in done.stderr.splitlines()]
@@ -259,8 +269,8 @@ class Recordings(unittest.TestCase):
     def test_a_recorded_replay_gives_the_same_page(self):
         for name in ("freebsd-15.0-amd64-2cpu-limits", "linux-6.1-4cpu-2nodes"):
             for ending in ("", ".tar", ".tar.zst"):
-                with self.subTest(name=name, ending=ending), program.temporary_folder() as folder:
-                    recording = os.path.join(folder, "recording" + ending)
+                with self.subTest(name=name, ending=ending), program.temporary_directory() as directory:
+                    recording = os.path.join(directory, "recording" + ending)
                     done = program.run("--once", "--replay", captures.fixtures()[name], "--record", recording)
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     self.assertEqual(self.replayed(recording), type_lines(done.stdout))
@@ -272,20 +282,20 @@ class Recordings(unittest.TestCase):
 
     @program.needs_slabinfo
     def test_a_recorded_live_kernel_gives_the_same_page(self):
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             for ending in ("", ".tar.zst"):
-                recording = os.path.join(folder, "recording" + ending)
+                recording = os.path.join(directory, "recording" + ending)
                 done = program.run("--once", "--record", recording)
                 self.assertEqual((done.returncode, program.said(done.stderr)), (0, ""))
                 self.assertEqual(self.replayed(recording), type_lines(done.stdout))
 
     @program.needs_slabinfo
     def test_a_daemon_records_while_it_serves(self):
-        with program.temporary_folder() as folder:
-            os.chmod(folder, 0o777)  # memstatd makes the recording as root or as we are, and writes it as the account it drops to
+        with program.temporary_directory() as directory:
+            os.chmod(directory, 0o777)  # memstatd makes the recording as root or as we are, and writes it as the account it drops to
             for ending in ("", ".tar.zst"):
                 with self.subTest(ending):
-                    recording = os.path.join(folder, "recording" + ending)
+                    recording = os.path.join(directory, "recording" + ending)
                     with program.Daemon("--record", recording, "--interval", "100ms") as daemon:
                         daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count", source="linux_slabinfo") > 2, "a third poll")
                         self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0)
@@ -298,13 +308,13 @@ class Recordings(unittest.TestCase):
                     self.assertTrue(read.series("memstat_type_delta_bytes"))
 
     def test_a_recording_that_cannot_be_made_is_told_with_status_1(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(os.path.join(folder, "capture"), [one_slab()])
-            captures.write_file(os.path.join(folder, "file"), b"text")
+        with program.temporary_directory() as directory:
+            captures.write_capture(os.path.join(directory, "capture"), [one_slab()])
+            captures.write_file(os.path.join(directory, "file"), b"text")
             for name in ("absent/recording", "absent/recording.tar.zst", "file", "file/recording"):
                 for more in ([], ["--once"]):
-                    path = os.path.join(folder, name)
-                    done = program.run("--replay", os.path.join(folder, "capture"), "--record", path, *more)
+                    path = os.path.join(directory, name)
+                    done = program.run("--replay", os.path.join(directory, "capture"), "--record", path, *more)
                     self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
                     self.assertIn(path, done.stderr)
 

@@ -70,10 +70,10 @@ class ConfigBounds(unittest.TestCase):
     def setUp(self):
         if program.SANITIZER:
             self.skipTest("a sanitizer's own memory is counted")
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-        self.config = os.path.join(self.folder, "memstatd.yaml")
+        directory = program.temporary_directory()
+        self.directory = directory.__enter__()
+        self.addCleanup(directory.__exit__, None, None, None)
+        self.config = os.path.join(self.directory, "memstatd.yaml")
 
     def test_the_largest_file_is_refused_within_its_bound(self):
         for name in [*DEAR, *DEAR_TO_PARSE]:

@@ -38,9 +38,9 @@ class Library(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
+        directory = program.temporary_directory()
+        self.directory = directory.__enter__()
+        self.addCleanup(directory.__exit__, None, None, None)
 
     def test_it_shows_what_is_declared_and_all_of_the_original(self):
         shown = [line.split()[2] for line in package.command("nm", "-D", "--defined-only", SHARED).splitlines()]
@@ -50,7 +50,7 @@ class Library(unittest.TestCase):
 
     def test_the_header_compiles_alone_in_c_and_cpp(self):
         for language, standard in (("c", "c11"), ("c", "gnu17"), ("c++", "c++11"), ("c++", "c++20")):
-            path = os.path.join(self.folder, "alone.c")
+            path = os.path.join(self.directory, "alone.c")
             with open(path, "w", encoding="ascii") as file:
                 file.write("#include <libcpc.h>\n#include <libcpc.h>\n")
             package.command("cc", "-x", language, f"-std={standard}", "-D_DEFAULT_SOURCE", "-fsyntax-only", "-pedantic", "-Wall", "-Wextra",
@@ -71,10 +71,10 @@ class Library(unittest.TestCase):
         for needed in ("make", "pkg-config"):
             if not shutil.which(needed):
                 self.skipTest(f"{needed} is not installed")
-        prefix = os.path.join(self.folder, "prefix")
+        prefix = os.path.join(self.directory, "prefix")
         package.install(prefix)
         environment = {"PKG_CONFIG_PATH": os.path.join(prefix, LIBDIR, "pkgconfig"), "LD_LIBRARY_PATH": os.path.join(prefix, LIBDIR)}
-        build = shutil.copytree(os.path.join(package.CONSUMERS, "libcpc"), os.path.join(self.folder, "build"))
+        build = shutil.copytree(os.path.join(package.CONSUMERS, "libcpc"), os.path.join(self.directory, "build"))
         package.command("make", "-C", build, f"CC={package.setting('CMAKE_C_COMPILER', 'cc')}", environment=environment)
         probe = subprocess.run([os.path.join(build, "delta")], capture_output=True, text=True, check=False, timeout=60,
                                env={**package.ENVIRONMENT, **environment})

@@ -20,10 +20,10 @@ import program  # noqa: E402
 class Schema(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = node_packages.installed("grafana_schema")
+        cls.directory = node_packages.installed("grafana_schema")
 
     def problems(self, *files):
-        done = subprocess.run(["node", "validate.mjs", *files], cwd=self.folder, capture_output=True, text=True,
+        done = subprocess.run(["node", "validate.mjs", *files], cwd=self.directory, capture_output=True, text=True,
                               timeout=program.PATIENCE, check=False)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertEqual(done.stderr, "")
@@ -31,14 +31,14 @@ class Schema(unittest.TestCase):
 
     def test_dashboards_are_what_grafana_says(self):
         # Grafana's types have no annotations of Prometheus, whose fields are the plugin's: these are looked at here.
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             files = []
             for name, dashboard in grafana.dashboards().items():
                 for annotation in dashboard["annotations"]["list"]:
                     self.assertEqual(annotation["datasource"], {"type": "prometheus", "uid": "${datasource}"})
                     self.assertTrue(annotation["name"] and annotation["iconColor"] and annotation["expr"])
                 dashboard["annotations"]["list"] = []
-                files.append(os.path.join(folder, f"{name}.json"))
+                files.append(os.path.join(directory, f"{name}.json"))
                 with open(files[-1], "w", encoding="utf-8") as file:
                     json.dump(dashboard, file)
             self.assertEqual(self.problems(*files), [])
@@ -55,12 +55,12 @@ class Schema(unittest.TestCase):
             "fillOpacity": lambda bad: first(bad, "timeseries")["fieldConfig"]["defaults"]["custom"].update(fillOpacity="8"),
             "query A": lambda bad: first(bad, "bargauge")["targets"][0].update(format="matrix"),
         }
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             files = []
             for index, spoil in enumerate(mistakes.values()):
                 bad = copy.deepcopy(good)
                 spoil(bad)
-                files.append(os.path.join(folder, f"{index}.json"))
+                files.append(os.path.join(directory, f"{index}.json"))
                 with open(files[-1], "w", encoding="utf-8") as file:
                     json.dump(bad, file)
             found = self.problems(*files)

@@ -72,10 +72,10 @@ class Dashboards(unittest.TestCase):
         asked = [(panel, target) for panel, target in grafana.queries(grafana.dashboards()["daemon"]) if "_seconds" in target["expr"]]
         self.assertGreater(len([target for _, target in asked if "histogram_" in target["expr"]]), 2)
         config = prometheus_server.CONFIG.replace("memstatd\n", "memstatd\n    relabel_configs: [{{target_label: instance, replacement: Linux}}]\n", 1)
-        with program.temporary_folder() as folder:
-            capture = edited_capture.write(os.path.join(folder, "linux"))
+        with program.temporary_directory() as directory:
+            capture = edited_capture.write(os.path.join(directory, "linux"))
             with program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon, \
-                    prometheus_server.prometheus(folder, None, "--enable-feature=native-histograms",
+                    prometheus_server.prometheus(directory, None, "--enable-feature=native-histograms",
                                                  config=config.format(target=f"{daemon.host}:{daemon.port}")) as server:
                 for panel, target in asked:
                     program.wait_until(lambda target=target: self.has_data(server, target, "Linux"), f"data of {panel['title']}: {target['expr']}")

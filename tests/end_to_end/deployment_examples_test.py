@@ -25,7 +25,7 @@ import node_packages  # noqa: E402
 import program  # noqa: E402
 import prometheus_server  # noqa: E402
 
-FOLDER = os.path.join(program.SOURCE_DIR, "dashboards", "examples")
+DIRECTORY = os.path.join(program.SOURCE_DIR, "dashboards", "examples")
 UID, CONTAINER = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0", "ab" * 32
 GROUPS = (  # systemd's and cgroupfs' names, by three runtimes
     f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{UID.replace('-', '_')}.slice/cri-containerd-{CONTAINER}.scope",
@@ -35,7 +35,7 @@ GROUPS = (  # systemd's and cgroupfs' names, by three runtimes
 
 
 def documents(*path):
-    with open(os.path.join(FOLDER, *path), encoding="utf-8") as file:
+    with open(os.path.join(DIRECTORY, *path), encoding="utf-8") as file:
         return list(yaml.safe_load_all(file))
 
 
@@ -43,8 +43,8 @@ class Examples(unittest.TestCase):
     def test_the_configuration_of_the_daemon_set_is_taken_and_reaches_containers(self):
         config_map, daemon_set = documents("kubernetes", "daemonset.yaml")
         text = config_map["data"]["memstatd.yaml"]
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "memstatd.yaml")
             captures.write_file(path, text)
             done = subprocess.run([program.MEMSTATD, "--check-config", "--config", path], capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=False)
@@ -75,10 +75,10 @@ class Examples(unittest.TestCase):
         collector = documents("otel-collector.yaml")[0]
         victoria = documents("victoriametrics.yml")[0]
         rules = documents("kubernetes", "prometheusrule.yaml")[0]
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             for name, config, what in (("otel", collector["receivers"]["prometheus"]["config"], "config"), ("victoria", victoria, "config"),
                                        ("rules", {"groups": rules["spec"]["groups"]}, "rules")):
-                path = os.path.join(folder, name + ".yml")
+                path = os.path.join(directory, name + ".yml")
                 captures.write_file(path, yaml.safe_dump(config))
                 done = subprocess.run(["promtool", "check", what, path], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -118,19 +118,19 @@ class Examples(unittest.TestCase):
         self.assertEqual({rule["record"] for rule in group["rules"]}, {name.partition("{")[0] for name in expected})
         if not shutil.which("promtool"):
             self.skipTest("promtool is not installed (Debian package prometheus)")
-        with program.temporary_folder() as folder:
-            captures.write_file(os.path.join(folder, "rules.yml"), yaml.safe_dump({"groups": [group, {"name": "alert", "rules": [alert]}]}))
-            captures.write_file(os.path.join(folder, "test.yml"), yaml.safe_dump(test))
-            done = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=folder, capture_output=True, text=True, timeout=250, check=False)
+        with program.temporary_directory() as directory:
+            captures.write_file(os.path.join(directory, "rules.yml"), yaml.safe_dump({"groups": [group, {"name": "alert", "rules": [alert]}]}))
+            captures.write_file(os.path.join(directory, "test.yml"), yaml.safe_dump(test))
+            done = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=directory, capture_output=True, text=True, timeout=250, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_the_objects_keep_the_schemas_of_kubernetes(self):
         objects = [found for name in ("daemonset", "podmonitor", "prometheusrule") for found in documents("kubernetes", name + ".yaml")]
         self.assertEqual([found["kind"] for found in objects], ["ConfigMap", "DaemonSet", "PodMonitor", "PrometheusRule"])
-        folder = node_packages.installed("kubernetes")
+        directory = node_packages.installed("kubernetes")
 
         def complaints(found):
-            done = subprocess.run(["node", "validate.mjs"], cwd=folder, input=json.dumps(found), capture_output=True, text=True, timeout=250, check=False)
+            done = subprocess.run(["node", "validate.mjs"], cwd=directory, input=json.dumps(found), capture_output=True, text=True, timeout=250, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout
         self.assertEqual(complaints(objects), "")
@@ -143,10 +143,10 @@ class Examples(unittest.TestCase):
     @unittest.skipUnless(shutil.which("vmagent") and shutil.which("vmalert"), "vmagent and vmalert are not installed (Debian package victoria-metrics)")
     def test_victoria_metrics_takes_its_example_and_the_rules(self):
         rules = [os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", name) for name in ("recording_rules.yml", "alerts.yml")]
-        with program.temporary_folder() as folder:
-            for command in (["vmagent", "-dryRun", "-promscrape.config=" + os.path.join(FOLDER, "victoriametrics.yml"), "-remoteWrite.url=http://127.0.0.1:1",
-                             "-remoteWrite.tmpDataPath=" + folder], ["vmalert", "-dryRun", *("-rule=" + path for path in rules)]):
-                done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=250, check=False)
+        with program.temporary_directory() as directory:
+            for command in (["vmagent", "-dryRun", "-promscrape.config=" + os.path.join(DIRECTORY, "victoriametrics.yml"), "-remoteWrite.url=http://127.0.0.1:1",
+                             "-remoteWrite.tmpDataPath=" + directory], ["vmalert", "-dryRun", *("-rule=" + path for path in rules)]):
+                done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=250, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_compose_runs_with_what_the_daemon_set_gives(self):
@@ -155,7 +155,7 @@ class Examples(unittest.TestCase):
         self.assertEqual((service["cap_drop"], service["cap_add"]), (capabilities["drop"], capabilities["add"]))
 
     def test_the_image_is_built_with_what_is_here(self):
-        with open(os.path.join(FOLDER, "container", "Containerfile"), encoding="utf-8") as file:
+        with open(os.path.join(DIRECTORY, "container", "Containerfile"), encoding="utf-8") as file:
             text = file.read()
         self.assertIn("daemon/run --build", text)
         self.assertTrue(os.access(os.path.join(program.SOURCE_DIR, "daemon", "run"), os.X_OK))

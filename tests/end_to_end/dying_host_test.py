@@ -35,14 +35,14 @@ NOT_NEWS = {"MemstatMemoryLow", "MemstatMemoryPressure", "MemstatMemoryPressureH
             "MemstatKernelMemoryGoneInFourHours", "MemstatKernelMemoryGoneInADay", "MemstatNegativeDentries", "MemstatSocketPressure", "MemstatUserQuota"}
 
 
-def write_history(folder):
+def write_history(directory):
     """Five hours in which the kernel of lin1 came to hold 100 MiB more: what was recorded of it, as blocks of Prometheus."""
     now = int(time.time())
     lines = [f'{name}{{job="memstatd",instance="lin1:8947"}} {(180 + 80 * (1 - back / 300)) * 2**20:.0f} {now - back * 60}\n'
              for name, step in (("instance:memstat_kernel_held_bytes:sum", 1), ("instance:memstat_kernel_held_bytes:median30m", 10))
              for back in range(300, 0, -step)]
-    captures.write_file(os.path.join(folder, "history"), "".join(lines) + "# EOF\n")
-    subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", os.path.join(folder, "history"), os.path.join(folder, "data")],
+    captures.write_file(os.path.join(directory, "history"), "".join(lines) + "# EOF\n")
+    subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", os.path.join(directory, "history"), os.path.join(directory, "data")],
                    check=True, stdout=subprocess.DEVNULL, timeout=program.PATIENCE)
 
 
@@ -51,15 +51,15 @@ def write_history(folder):
 class DyingHost(unittest.TestCase):
     @prometheus_server.needs_promtool
     def test_a_host_that_dies_is_one_notification(self):
-        with program.temporary_folder() as folder, alertmanager.Receiver() as receiver:
-            rules = shipped_rules.write(folder, 0.2)
-            capture = dying_capture.write(os.path.join(folder, "capture"))
-            write_history(folder)
+        with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
+            rules = shipped_rules.write(directory, 0.2)
+            capture = dying_capture.write(os.path.join(directory, "capture"))
+            write_history(directory)
             # Every alert comes within the time that is waited for the others of the host.
-            with alertmanager.alertmanager(folder, alertmanager.example(receiver, "30s")) as manager, \
+            with alertmanager.alertmanager(directory, alertmanager.example(receiver, "30s")) as manager, \
                     program.Daemon("--replay", capture, "--replay-speed", "10") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
-                with prometheus_server.prometheus(folder, None, config=config):
+                with prometheus_server.prometheus(directory, None, config=config):
                     found = self.gathered(manager)
                     program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log, 120)
         # On a machine that is busy a page may come too late, and memstatd be missed for a moment.

@@ -19,13 +19,13 @@ FLAGS_OF_MEMSTATD = re.compile(r"--(?:replay|once|config|check-config|listen|rec
 
 class FirstSteps(unittest.TestCase):
     def setUp(self):
-        context = program.temporary_folder()
-        self.folder = context.__enter__()
+        context = program.temporary_directory()
+        self.directory = context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
         self.capture = captures.write_capture(self.path("capture"), [SLABS])
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def assert_refused(self, done, status, *words):
         """One line on standard error that holds the words, and nothing else."""
@@ -41,13 +41,13 @@ class FirstSteps(unittest.TestCase):
             self.assert_refused(done, 2, self.path("pipe"), "must be a regular file, not a pipe", "for the defaults, use an empty file")
             self.assertNotIn("errno", done.stderr, "no call has failed")
 
-    def test_a_text_file_that_is_a_folder(self):
-        os.mkdir(self.path("folder"))
-        captures.write_file(self.path("memstatd.yaml"), f"textfile: {self.path('folder')}\n")
-        hint = f"give the path of a file in it, such as {self.path('folder')}/memstat.prom"
+    def test_a_text_file_that_is_a_directory(self):
+        os.mkdir(self.path("directory"))
+        captures.write_file(self.path("memstatd.yaml"), f"textfile: {self.path('directory')}\n")
+        hint = f"give the path of a file in it, such as {self.path('directory')}/memstat.prom"
         for more in (["--once"], []):
-            self.assert_refused(program.run("--textfile", self.path("folder"), "--replay", self.capture, *more), 1, hint)
-        for how in (["--textfile", self.path("folder")], ["--config", self.path("memstatd.yaml")]):
+            self.assert_refused(program.run("--textfile", self.path("directory"), "--replay", self.capture, *more), 1, hint)
+        for how in (["--textfile", self.path("directory")], ["--config", self.path("memstatd.yaml")]):
             self.assert_refused(program.run(*how, "--check-config"), 2, "textfile: ", hint)
 
     def test_a_poll_that_is_no_number(self):
@@ -106,8 +106,8 @@ class Said(unittest.TestCase):
     """What is said when memstatd starts, and how often."""
 
     def test_an_address_is_named_once_it_is_served_and_warnings_are_said_once(self):
-        with program.temporary_folder() as folder:
-            capture = captures.write_capture(os.path.join(folder, "capture"), [SLABS, {"fs/proc/slabinfo": b"garbage"}])
+        with program.temporary_directory() as directory:
+            capture = captures.write_capture(os.path.join(directory, "capture"), [SLABS, {"fs/proc/slabinfo": b"garbage"}])
             with program.Daemon("--replay", capture, "--replay-speed", "50", "--replay-loop") as daemon:
                 self.assertEqual(daemon.request("/-/healthy")[0], 200, "the address was named before it is served")
                 daemon.wait_page(lambda now: now.number("memstat_poll_duration_seconds_count") > 20, "ten rounds")
@@ -118,8 +118,8 @@ class Said(unittest.TestCase):
                     self.assertEqual(log.count(line), 1, log)
 
     def test_a_run_that_cannot_have_its_address_names_none(self):
-        with program.temporary_folder() as folder:
-            capture = captures.write_capture(folder, [SLABS])
+        with program.temporary_directory() as directory:
+            capture = captures.write_capture(directory, [SLABS])
             with program.Daemon("--replay", capture) as daemon:
                 done = program.run("--replay", capture, "--listen", f"127.0.0.1:{daemon.port}")
             self.assertEqual(done.returncode, 1)

@@ -28,10 +28,10 @@ VALUES = {"cluster": ".*", "job": "memstatd", "instance": ".+", "allocator": ".+
 MOST_SAMPLES = 3000
 
 
-def kernels(folder):
+def kernels(directory):
     """(capture, options) for each memstatd: two in trouble over and over, and all other kernels as they were."""
     limits = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-    linux = edited_capture.write(os.path.join(folder, "linux"))
+    linux = edited_capture.write(os.path.join(directory, "linux"))
     # Whole kernels; the names of captures that hold some files only end in what these show.
     others = [path for name, path in captures.fixtures().items() if re.search(r"-\d+cpu(-\d+(nodes|domains)|-limits)?$", name)]
     busy = [(path, ["--replay-loop", "--replay-speed", "2"]) for path in (limits, linux)]
@@ -39,7 +39,7 @@ def kernels(folder):
 
 
 def agent_config(receiver):
-    with open(os.path.join(shipped_rules.FOLDER, "scrape", "agent.yml"), encoding="utf-8") as file:
+    with open(os.path.join(shipped_rules.DIRECTORY, "scrape", "agent.yml"), encoding="utf-8") as file:
         text = file.read()
     for old, new in (("scrape_interval: 60s", "scrape_interval: 5s"), ("http://127.0.0.1:9090", f"http://{receiver}")):
         if old not in text:
@@ -54,16 +54,16 @@ class Fleet(unittest.TestCase):
     def setUp(self):
         self.stack = contextlib.ExitStack()
         self.addCleanup(self.stack.close)
-        self.folder = self.stack.enter_context(program.temporary_folder())
+        self.directory = self.stack.enter_context(program.temporary_directory())
 
     def path(self, *parts):
-        path = os.path.join(self.folder, *parts)
+        path = os.path.join(self.directory, *parts)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return path
 
     def start(self):
         """({host: its memstatd}, the receiving server). Many hosts are of one kernel, and one memstatd shows them all: it is scraped once for each."""
-        rules = shipped_rules.write(self.folder)
+        rules = shipped_rules.write(self.directory)
         daemons = [self.stack.enter_context(program.Daemon("--replay", capture, *options))
                    for capture, options in kernels(self.path("captures", ""))]
         receiver = self.stack.enter_context(prometheus_server.prometheus(

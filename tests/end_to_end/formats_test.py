@@ -55,15 +55,15 @@ def of_types(values):
     return {series: value for series, value in values.items() if series[0] in catalogue()}
 
 
-def capture_of_odd_names(folder):
+def capture_of_odd_names(directory):
     lines = [captures.slabinfo_line(name, active=10 + index) for index, name in enumerate(ODD_NAMES)]
-    return captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(*lines)}] * 2)
+    return captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(*lines)}] * 2)
 
 
 def captured_kernels():
     """(name, path) of the fixtures, and of a capture whose names need escapes."""
-    with program.temporary_folder() as folder:
-        yield "odd names", capture_of_odd_names(os.path.join(folder, "odd"))
+    with program.temporary_directory() as directory:
+        yield "odd names", capture_of_odd_names(os.path.join(directory, "odd"))
     yield from captures.shown_fixtures().items()
 
 
@@ -102,8 +102,8 @@ class OpenMetricsPages(unittest.TestCase):
                 self.assertEqual(families, {}, "families that the text page does not have")
 
     def test_the_strict_parser_takes_the_beginnings_of_counters(self):
-        with program.temporary_folder() as folder:
-            config = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            config = os.path.join(directory, "memstatd.yaml")
             captures.write_file(config, "created_series: true\n")
             path = captures.fixtures()["linux-6.12-4cpu"]
             done = program.run("--config", config, "--once", "--replay", path, "--format", "openmetrics")
@@ -113,8 +113,8 @@ class OpenMetricsPages(unittest.TestCase):
             self.assertNotIn(b"_created", once(path, "openmetrics"))
 
     def test_the_parser_would_find_faults(self):
-        with program.temporary_folder() as folder:
-            content = once(capture_of_odd_names(os.path.join(folder, "odd")), "openmetrics")
+        with program.temporary_directory() as directory:
+            content = once(capture_of_odd_names(os.path.join(directory, "odd")), "openmetrics")
         self.read(content)
         for spoilt in (content.replace(b"# EOF\n", b""), content.replace(b"_errors ", b"_errors_total "),
                        content.replace(b"# UNIT memstat_type_bytes bytes", b"# UNIT memstat_type_bytes seconds"),
@@ -194,10 +194,10 @@ def decode(messages):
             size >>= 7
         page.append(size)
         page += message
-    with program.temporary_folder() as folder:
-        with open(os.path.join(folder, "page.proto"), "w", encoding="ascii") as file:
+    with program.temporary_directory() as directory:
+        with open(os.path.join(directory, "page.proto"), "w", encoding="ascii") as file:
             file.write(PAGE_PROTO)
-        done = subprocess.run(["protoc", f"--proto_path={folder}", f"--proto_path={os.path.dirname(PROTO)}", "--decode=Page",
+        done = subprocess.run(["protoc", f"--proto_path={directory}", f"--proto_path={os.path.dirname(PROTO)}", "--decode=Page",
                                "page.proto"], input=bytes(page), capture_output=True, check=True)
     return [value for _, value in Messages(done.stdout.decode()).fields()]
 
@@ -263,10 +263,10 @@ class ProtobufPages(unittest.TestCase):
         self.assertEqual(one["schema"], 3)
 
     def test_counters_say_when_they_began_where_the_capture_does(self):
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             polls = [{"sysctl/kern.malloc_stats": captures.malloc_stats([("a", {0: (9, 3, 2, 1)})]),
                       "sysctl/kern.boottime": (1_700_000_000).to_bytes(8, "little") + (250_000).to_bytes(8, "little")}]
-            content = once(captures.write_capture(folder, polls, system="freebsd", cpus="0-3"), "protobuf")
+            content = once(captures.write_capture(directory, polls, system="freebsd", cpus="0-3"), "protobuf")
         began = {}
         for fields in decode(split_delimited(content)):
             name = dict(fields)["name"]

@@ -212,7 +212,7 @@ class UnderPolls(unittest.TestCase):
     """Polls as fast as they go: each answer is one whole document all the same."""
     THREADS, REQUESTS = 8, 200
 
-    def polls(self, folder):
+    def polls(self, directory):
         """Polls between which the number of types, their names' lengths and their figures change."""
         pages = []
         for poll in range(6):
@@ -220,7 +220,7 @@ class UnderPolls(unittest.TestCase):
                      for index in range(20 + 30 * (poll % 3))]
             lines += [captures.slabinfo_line(f"stays_{index}", active=1000 * poll + index) for index in range(40)]
             pages.append({"fs/proc/slabinfo": captures.slabinfo(*lines)})
-        return captures.write_capture(folder, pages)
+        return captures.write_capture(directory, pages)
 
     def check(self, form, content):
         """Parses the whole page; the types' figures are those of one poll. Gives that poll back."""
@@ -236,8 +236,8 @@ class UnderPolls(unittest.TestCase):
         return poll
 
     def test_every_answer_is_one_consistent_document(self):
-        with program.temporary_folder() as folder:
-            path = self.polls(folder)
+        with program.temporary_directory() as directory:
+            path = self.polls(directory)
             with program.Daemon("--replay", path, "--replay-speed", "1000", "--replay-loop") as daemon:
                 daemon.wait_page(lambda now: now.samples(), "a page")
 

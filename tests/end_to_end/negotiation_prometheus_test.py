@@ -30,8 +30,8 @@ def without_target(labels):
 class Negotiated(unittest.TestCase):
     def scrape(self, form, accept=None, arguments=()):
         with documents.serving(captures.fixtures()[FIXTURE]) as daemon:
-            with program.temporary_folder() as folder, prometheus_server.Relay(daemon, accept) as relay, \
-                    prometheus_server.prometheus(folder, relay.address, "--log.level=debug", *arguments) as server:
+            with program.temporary_directory() as directory, prometheus_server.Relay(daemon, accept) as relay, \
+                    prometheus_server.prometheus(directory, relay.address, "--log.level=debug", *arguments) as server:
                 self.check(form, daemon, relay, server)
                 log = server.whole_log()
                 self.assertEqual(FAULT.findall(log), [])

@@ -16,8 +16,8 @@ class OutOfMemory(unittest.TestCase):
     def test_it_serves_on_or_says_why_not(self):
         if program.SANITIZER:
             self.skipTest("a sanitizer has malloc to itself")
-        with program.temporary_folder() as folder:
-            sweep = out_of_memory.Sweep(folder)
+        with program.temporary_directory() as directory:
+            sweep = out_of_memory.Sweep(directory)
             whole = sweep.whole()
             self.assertEqual((whole.status, whole.problem()), (0, None))
             self.assertGreater(whole.allocations, 1000)

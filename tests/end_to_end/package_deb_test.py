@@ -39,30 +39,30 @@ def write(data, *path):
 class Root:
     """An empty root that dpkg installs into. Its scripts run outside of it, told by DPKG_ROOT, so that no libc is needed in it."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, directory):
+        self.directory = directory
         for name in ("info", "updates", "triggers"):
-            os.makedirs(os.path.join(folder, "var/lib/dpkg", name))
+            os.makedirs(os.path.join(directory, "var/lib/dpkg", name))
         for name in ("status", "available"):
-            write(b"", folder, "var/lib/dpkg", name)
+            write(b"", directory, "var/lib/dpkg", name)
 
     def dpkg(self, *arguments):
         # What the packages depend on is this machine's: its own root has none of it. A container's dpkg may leave documents out.
-        return package.command(*as_root, "dpkg", f"--root={self.folder}", "--force-script-chrootless", "--force-depends",
+        return package.command(*as_root, "dpkg", f"--root={self.directory}", "--force-script-chrootless", "--force-depends",
                                "--log=/dev/null", "--path-include=/*", *arguments)
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def has(self, name):
         return os.path.lexists(self.path(name))
 
     def files(self):
-        found = package.tree(self.folder)
+        found = package.tree(self.directory)
         return {path: mode for path, mode in found.items() if not path.startswith("var/lib/")}
 
     def status(self, name):
-        text = read(self.folder, "var/lib/dpkg/status").decode()
+        text = read(self.directory, "var/lib/dpkg/status").decode()
         found = re.search(rf"^Package: {name}\nStatus: (.*)$", text, re.MULTILINE)
         return found.group(1) if found else "not known"
 
@@ -74,22 +74,22 @@ class Packages(unittest.TestCase):
     def setUpClass(cls):
         stack = contextlib.ExitStack()
         cls.addClassCleanup(stack.close)
-        cls.folder = stack.enter_context(program.temporary_folder())
-        package.command("cpack", "--config", os.path.join(package.BUILD_DIR, "CPackConfig.cmake"), "-G", "DEB", "-B", cls.folder)
-        cls.debs = {os.path.basename(path).split("_")[0]: path for path in glob.glob(os.path.join(cls.folder, "*.deb"))}
+        cls.directory = stack.enter_context(program.temporary_directory())
+        package.command("cpack", "--config", os.path.join(package.BUILD_DIR, "CPackConfig.cmake"), "-G", "DEB", "-B", cls.directory)
+        cls.debs = {os.path.basename(path).split("_")[0]: path for path in glob.glob(os.path.join(cls.directory, "*.deb"))}
         cls.host_before = os.path.lexists("/" + WANTED_BY)
 
     def setUp(self):
-        folder = program.temporary_folder()
-        self.root = Root(folder.__enter__())
-        self.addCleanup(folder.__exit__, None, None, None)
+        directory = program.temporary_directory()
+        self.root = Root(directory.__enter__())
+        self.addCleanup(directory.__exit__, None, None, None)
 
     def field(self, name, field):
         return package.command("dpkg-deb", "-f", self.debs[name], field).strip()
 
     def other_version(self, version, configuration=None):
         """memstatd's package once more, under another version and maybe with another default configuration."""
-        tree = os.path.join(self.root.folder + "-tree")
+        tree = os.path.join(self.root.directory + "-tree")
         self.addCleanup(shutil.rmtree, tree, True)
         shutil.rmtree(tree, ignore_errors=True)
         package.command("dpkg-deb", "-R", self.debs["memstatd"], tree)
@@ -130,11 +130,11 @@ class Packages(unittest.TestCase):
         for name in NAMES:
             self.assertEqual(self.root.status(name), "install ok installed")
         # Together they are what `cmake --install` puts in place, except for what Debian wants compressed or adds.
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             umask = os.umask(0o022)
-            package.install("/usr", folder)
+            package.install("/usr", directory)
             os.umask(umask)
-            wanted = package.tree(folder)
+            wanted = package.tree(directory)
         wanted = {path + ".gz" if "/share/man/" in path else path: mode for path, mode in wanted.items()}
         wanted.update({f"usr/share/doc/{name}/changelog.Debian.gz": "644" for name in NAMES})
         wanted[WANTED_BY] = "/" + UNIT
@@ -232,28 +232,28 @@ class Scripts(unittest.TestCase):
     """The maintainer scripts on a machine where systemd runs, with stand-ins that write down how they are called."""
 
     def setUp(self):
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-        os.mkdir(os.path.join(self.folder, "running"))
+        directory = program.temporary_directory()
+        self.directory = directory.__enter__()
+        self.addCleanup(directory.__exit__, None, None, None)
+        os.mkdir(os.path.join(self.directory, "running"))
         for name in ("systemctl", "deb-systemd-invoke", "deb-systemd-helper"):
             status = "exit 3" if name == "deb-systemd-invoke" else "exit ${HELPER_STATUS:-0}"  # a service that fails to start
-            self.script(name, f'#!/bin/sh\necho "{name} $*" >>"{self.folder}/calls"\n{status}\n')
+            self.script(name, f'#!/bin/sh\necho "{name} $*" >>"{self.directory}/calls"\n{status}\n')
 
     def script(self, name, text):
-        write(text.encode(), self.folder, name)
-        os.chmod(os.path.join(self.folder, name), stat.S_IRWXU)
+        write(text.encode(), self.directory, name)
+        os.chmod(os.path.join(self.directory, name), stat.S_IRWXU)
 
     def calls(self, name, *arguments, running=True, environment=None):
         """What the script calls; it must succeed."""
         text = read(SCRIPTS, name).decode()
         self.assertIn("-d /run/systemd/system", text)
-        self.script("under-test", text.replace("/run/systemd/system", self.folder + ("/running" if running else "/absent")))
-        write(b"", self.folder, "calls")
-        path = self.folder + ":" + package.ENVIRONMENT["PATH"]
-        package.command(os.path.join(self.folder, "under-test"), *arguments,
-                        environment={"PATH": path, "DPKG_ROOT": self.folder + "/root", **(environment or {})})
-        return [line.replace("--quiet ", "") for line in read(self.folder, "calls").decode().splitlines()]
+        self.script("under-test", text.replace("/run/systemd/system", self.directory + ("/running" if running else "/absent")))
+        write(b"", self.directory, "calls")
+        path = self.directory + ":" + package.ENVIRONMENT["PATH"]
+        package.command(os.path.join(self.directory, "under-test"), *arguments,
+                        environment={"PATH": path, "DPKG_ROOT": self.directory + "/root", **(environment or {})})
+        return [line.replace("--quiet ", "") for line in read(self.directory, "calls").decode().splitlines()]
 
     def test_installation_enables_and_starts(self):
         self.assertEqual(self.calls("postinst", "configure", "", environment={"DPKG_ROOT": ""}),
@@ -274,7 +274,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.calls("postrm", "remove", environment={"DPKG_ROOT": ""}), ["systemctl --system daemon-reload"])
 
     def test_another_root_and_a_machine_without_systemd_start_and_stop_nothing(self):
-        for running, root in ((True, self.folder + "/root"), (False, "")):
+        for running, root in ((True, self.directory + "/root"), (False, "")):
             for name, action in (("postinst", "configure"), ("prerm", "remove"), ("postrm", "remove")):
                 called = self.calls(name, action, "", running=running, environment={"DPKG_ROOT": root})
                 self.assertEqual([line for line in called if not line.startswith("deb-systemd-helper ")], [], (name, root))

@@ -34,23 +34,23 @@ def install_service(system, prefix, destdir):
                            "-P", SERVICE_SCRIPT, environment={"DESTDIR": destdir})
 
 
-class InFolder(unittest.TestCase):
+class InDirectory(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
+        directory = program.temporary_directory()
+        self.directory = directory.__enter__()
+        self.addCleanup(directory.__exit__, None, None, None)
 
     def path(self, *names):
-        return os.path.join(self.folder, *names)
+        return os.path.join(self.directory, *names)
 
 
-class Places(InFolder):
+class Places(InDirectory):
     def test_files_and_their_permissions(self):
         umask = os.umask(0o022)
         try:
-            package.install("/usr", self.folder)
+            package.install("/usr", self.directory)
         finally:
             os.umask(umask)
         wanted = {
@@ -76,7 +76,7 @@ class Places(InFolder):
             wanted["usr/bin/memstatctl"] = "755"
         if sys.platform == "linux":
             wanted["usr/lib/systemd/system/memstatd.service"] = "644"
-        found = package.tree(self.folder)
+        found = package.tree(self.directory)
         for path, mode in wanted.items():
             self.assertIn(path, found)
             if mode:
@@ -85,30 +85,30 @@ class Places(InFolder):
                    and not (path.startswith(f"usr/{LIBDIR}/cmake/memstat/memstat-") and path.endswith("targets-release.cmake"))]
         self.assertEqual(strange, [])
         self.assertEqual([path for path in found if path.endswith(".py") or "/dashboards/prometheus/tests/" in path], [])
-        for where, folders, _ in os.walk(self.folder):
-            for name in folders:
+        for where, directories, _ in os.walk(self.directory):
+            for name in directories:
                 self.assertEqual(os.stat(os.path.join(where, name)).st_mode & 0o777, 0o755, os.path.join(where, name))
 
     def test_nothing_installed_names_the_source_or_the_build(self):
         package.install(self.path("prefix"))
-        for path in package.tree(self.folder):
+        for path in package.tree(self.directory):
             with open(self.path(path), "rb") as file:
                 data = file.read()
             if path.endswith((".cmake", ".pc", ".h", ".service", ".yaml")):
                 self.assertNotIn(program.SOURCE_DIR.encode(), data, path)
                 self.assertNotIn(package.BUILD_DIR.encode(), data, path)
             if path.endswith((".cmake", ".pc")):
-                self.assertNotIn(self.folder.encode(), data, path)
+                self.assertNotIn(self.directory.encode(), data, path)
 
     def test_an_edited_configuration_is_kept(self):
         edited = self.path("etc", "memstatd", "memstatd.yaml")
-        install_service("Linux", "/usr", self.folder)
+        install_service("Linux", "/usr", self.directory)
         self.assertEqual(content(edited), source("config/memstatd.yaml"))
-        install_service("Linux", "/usr", self.folder)
+        install_service("Linux", "/usr", self.directory)
         self.assertFalse(os.path.exists(edited + ".new"))
         with open(edited, "w", encoding="ascii") as file:
             file.write("tier: minimal\n")
-        self.assertIn("Kept /etc/memstatd/memstatd.yaml", install_service("Linux", "/usr", self.folder))
+        self.assertIn("Kept /etc/memstatd/memstatd.yaml", install_service("Linux", "/usr", self.directory))
         self.assertEqual(content(edited), "tier: minimal\n")
         self.assertEqual(content(edited + ".new"), source("config/memstatd.yaml"))
 
@@ -146,7 +146,7 @@ class Places(InFolder):
         self.assertTrue(os.path.exists(self.path("d/opt/mem/etc/memstatd/memstatd.yaml")))
 
 
-class Consumers(InFolder):
+class Consumers(InDirectory):
     """Each outside project is built with the shared and with the static library, and run on a capture of a FreeBSD kernel."""
 
     @classmethod

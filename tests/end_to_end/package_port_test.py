@@ -32,14 +32,14 @@ def variable(name):
 
 def installed():
     """Paths below the prefix that the component has on FreeBSD: this build's, with the service file of that system."""
-    with program.temporary_folder() as folder:
+    with program.temporary_directory() as directory:
         for component in ("daemon", "dashboards"):
             package.command("cmake", "--install", package.BUILD_DIR, "--prefix", "/usr/local", "--component", component,
-                            environment={"DESTDIR": os.path.join(folder, "all")})
+                            environment={"DESTDIR": os.path.join(directory, "all")})
         package.command("cmake", f"-DMEMSTAT_SOURCE={program.SOURCE_DIR}", "-DMEMSTAT_SYSTEM=FreeBSD", "-DMEMSTAT_BINDIR=bin",
                         "-DMEMSTAT_SYSCONFDIR=etc", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-P", SERVICE_SCRIPT,
-                        environment={"DESTDIR": os.path.join(folder, "service")})
-        paths = {path for part in ("all", "service") for path in package.tree(os.path.join(folder, part, "usr", "local"))}
+                        environment={"DESTDIR": os.path.join(directory, "service")})
+        paths = {path for part in ("all", "service") for path in package.tree(os.path.join(directory, part, "usr", "local"))}
     return {path for path in paths if not path.endswith(".service")}
 
 

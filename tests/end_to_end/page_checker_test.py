@@ -82,9 +82,9 @@ class PageChecker(unittest.TestCase):
             self.assertTrue(page.check(GOOD[:end])[1], GOOD[start:end])
 
     def test_the_command_tells_by_its_exit_status(self):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             for content, status in ((GOOD, 0), (HEAD, 1)):
-                path = os.path.join(folder, "page")
+                path = os.path.join(directory, "page")
                 with open(path, "wb") as file:
                     file.write(content)
                 command = [sys.executable, "-B", os.path.join(SUPPORT, "page.py"), path]

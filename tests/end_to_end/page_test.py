@@ -33,8 +33,8 @@ def held_at_the_end(name, *options):
     return daemon
 
 
-def per_cpu_of_mbufs(folder):
-    path = os.path.join(folder, "memstatd.yaml")
+def per_cpu_of_mbufs(directory):
+    path = os.path.join(directory, "memstatd.yaml")
     captures.write_file(path, 'per_cpu: {types: ["mbuf.*"]}\n')
     return path
 
@@ -45,12 +45,12 @@ class Page(unittest.TestCase):
     def setUpClass(cls):
         cls.packages = node_packages.installed("browser")
 
-    def look(self, daemon, scenarios, folder="", **environment):
+    def look(self, daemon, scenarios, directory="", **environment):
         """What check.mjs found, by scenario; nothing may have gone wrong on the way."""
-        if folder:
-            folder = os.path.join(PICTURES, folder)
-            os.makedirs(folder, exist_ok=True)
-        done = subprocess.run(["node", "check.mjs", CHROMIUM, f"http://{daemon.host}:{daemon.port}/", scenarios, folder], cwd=self.packages,
+        if directory:
+            directory = os.path.join(PICTURES, directory)
+            os.makedirs(directory, exist_ok=True)
+        done = subprocess.run(["node", "check.mjs", CHROMIUM, f"http://{daemon.host}:{daemon.port}/", scenarios, directory], cwd=self.packages,
                               capture_output=True, text=True, timeout=4 * program.PATIENCE, check=False,
                               env={**os.environ, "TYPE_HASH": TYPE_HASH, **environment})
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -64,7 +64,7 @@ class Page(unittest.TestCase):
         return results
 
     def test_a_freebsd_out_of_network_buffers(self):
-        with program.temporary_folder() as folder, held_at_the_end(LIMITS, "--config", per_cpu_of_mbufs(folder)) as daemon:
+        with program.temporary_directory() as directory, held_at_the_end(LIMITS, "--config", per_cpu_of_mbufs(directory)) as daemon:
             looks = self.look(daemon, "overview,table,type,phone,colours,axe", "limits")
             seen = looks["overview"]
             self.assertTrue(seen["host"].startswith(f"Replay of {LIMITS}"), seen["host"])
@@ -124,8 +124,8 @@ class Page(unittest.TestCase):
     def test_a_daemon_without_sources(self):
         done = program.run("--list-sources")
         sources = [line.split("\t")[0] for line in done.stdout.decode().splitlines()[1:] if "\tlinux\t" in line or line.startswith("linux_")]
-        with program.temporary_folder() as folder:
-            path = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            path = os.path.join(directory, "memstatd.yaml")
             captures.write_file(path, "sources:\n" + "".join(f"  {source}: {{enabled: off}}\n" for source in sources))
             with program.Daemon("--config", path) as daemon:
                 program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
@@ -135,10 +135,10 @@ class Page(unittest.TestCase):
 
     def test_names_never_become_markup(self):
         names = ["<img/src=x/onerror=alert(1)>", "</script><b>", "\"'><iframe/src=//example.org>", "javascript:alert(2)", "..", "%2e%2e/a"]
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             lines = [captures.slabinfo_line(name, active=1000 * (len(names) - index)) for index, name in enumerate(names)]
-            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(*lines)}])
-            with program.Daemon("--replay", folder) as daemon:
+            captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(*lines)}])
+            with program.Daemon("--replay", directory) as daemon:
                 program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
                 seen = self.look(daemon, "hostile")["hostile"]
                 self.assertEqual(seen["types"], names)
@@ -146,12 +146,12 @@ class Page(unittest.TestCase):
                 self.assertTrue(seen["title"].startswith(names[0]), seen["title"])
 
     def test_twenty_thousand_types(self):
-        with program.temporary_folder() as folder:
+        with program.temporary_directory() as directory:
             lines = [captures.slabinfo_line(f"cache-{index}", active=1 + index % 5000) for index in range(MANY)]
-            captures.write_capture(os.path.join(folder, "capture"), [{"fs/proc/slabinfo": captures.slabinfo(*lines)}])
-            path = os.path.join(folder, "memstatd.yaml")
+            captures.write_capture(os.path.join(directory, "capture"), [{"fs/proc/slabinfo": captures.slabinfo(*lines)}])
+            path = os.path.join(directory, "memstatd.yaml")
             captures.write_file(path, "series_limit: 10000000\n")
-            with program.Daemon("--config", path, "--replay", os.path.join(folder, "capture")) as daemon:
+            with program.Daemon("--config", path, "--replay", os.path.join(directory, "capture")) as daemon:
                 program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
                 seen = self.look(daemon, "many")["many"]
                 self.assertEqual(seen["rows"], str(MANY + 1))

@@ -29,8 +29,8 @@ def is_near(shown, before, after):
 @program.needs_slabinfo
 class ScrapedByPrometheus(unittest.TestCase):
     def test_its_query_api_returns_this_kernel_s_types(self):
-        with program.temporary_folder() as folder, program.Daemon("--interval", "1s") as daemon:
-            with prometheus(folder, f"127.0.0.1:{daemon.port}") as server:
+        with program.temporary_directory() as directory, program.Daemon("--interval", "1s") as daemon:
+            with prometheus(directory, f"127.0.0.1:{daemon.port}") as server:
                 self.check(daemon, server)
                 self.assertEqual(server.stop(), 0, server.log())
             self.assertNotRegex(daemon.log, r" (warning|error): ")
@@ -113,10 +113,10 @@ class FoundGoodByPromtool(unittest.TestCase):
             self.lint(daemon.scrape(), "served")
 
     def test_a_page_with_failures(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))},
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))},
                                             {"fs/proc/slabinfo": b"garbage"}])
-            content = program.run("--once", "--replay", folder).stdout
+            content = program.run("--once", "--replay", directory).stdout
             self.assertIn(b"memstat_source_errors_total{", content)
             self.assertEqual(page.check(content)[1], [])
             self.lint(content, "a page with failures")

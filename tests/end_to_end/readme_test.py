@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""README names only metrics, sources and manual pages that exist; the lists of all of them are in the manual, not in README."""
+"""README is a front door: short, it names only what exists, and its examples work when they are typed.
+
+They are typed in the order in which they stand, beside a memstatd that serves as daemon/run starts it. What is printed of a capture
+must be what README shows, byte by byte; of the live kernel the same series with other values.
+"""
 import os
 import re
 import subprocess
@@ -11,12 +15,53 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import captures  # noqa: E402
 import program  # noqa: E402
 
+MOST_LINES = 260
 PAGES = ("core/man", "daemon/man", "config/man")
+# Commands that this test does not type, by how they begin, and what types them: they install, or need another system.
+TYPED_ELSEWHERE = {
+    "daemon/run ": "tests/fresh",
+    "daemon/run --build && cpack": "tests/end_to_end/package_deb_test.py",
+    "tests/run": "tests/fresh",
+    "sudo apt-get install": "tests/end_to_end/package_deb_test.py",
+    "sudo cp /usr/share/memstatd/dashboards": "tests/end_to_end/package_install_test.py",
+    "cmake -S . -B build": "tests/end_to_end/package_port_test.py",
+    "sysrc memstatd_enable=YES": "tests/unit/rc.d/rc_script_test.sh",
+}
 
 
 def readme():
     with open(os.path.join(program.SOURCE_DIR, "README.md"), encoding="utf-8") as file:
         return file.read()
+
+
+def blocks(text):
+    """The language and the lines of each example."""
+    return [(language, body.splitlines()) for language, body in re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)]
+
+
+def commands(text):
+    """(command, lines that it prints or None) in the order of the text."""
+    for language, lines in blocks(text):
+        if language == "sh":
+            for line in lines:
+                yield re.sub(r"\s+# .*", "", line), None
+        elif language == "console":
+            command, shown = None, []
+            for line in [*lines, "$ "]:
+                if line.startswith("$ "):
+                    if command:
+                        yield command, shown
+                    command, shown = line[2:], []
+                elif line:
+                    shown.append(line)
+
+
+def typed_elsewhere(command):
+    return max((start for start in TYPED_ELSEWHERE if (command + " ").startswith(start)), key=len, default=None)
+
+
+def series(lines):
+    return [line.rsplit(" ", 1)[0] for line in lines]
 
 
 def column(flag, name):
@@ -26,6 +71,9 @@ def column(flag, name):
 
 
 class Readme(unittest.TestCase):
+    def test_it_is_short(self):
+        self.assertLessEqual(readme().count("\n"), MOST_LINES)
+
     def test_metrics_exist(self):
         printed = program.run("--once", "--replay", captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]).stdout.decode()
         known = column("--list-metrics", "name") | set(re.findall(r"^# TYPE (\w+) ", printed, re.M))
@@ -43,7 +91,7 @@ class Readme(unittest.TestCase):
         self.assertIn(("memstatd-metrics", "7"), named)
         self.assertIn(("memstatd-sources", "7"), named)
         for page, number in named:
-            paths = [os.path.join(program.SOURCE_DIR, folder, f"{page}.{number}") for folder in PAGES]
+            paths = [os.path.join(program.SOURCE_DIR, directory, f"{page}.{number}") for directory in PAGES]
             self.assertTrue(any(os.path.exists(path) for path in paths), f"{page}({number})")
 
     def test_lists_of_all_metrics_and_sources_are_in_the_manual(self):
@@ -52,6 +100,50 @@ class Readme(unittest.TestCase):
         self.assertLess(len(listed), len(column("--list-metrics", "name")) / 2)
         for name in column("--list-sources", "name"):
             self.assertNotIn(f"| `{name}` |", text)
+
+
+class Examples(unittest.TestCase):
+    maxDiff = None
+
+    def test_what_is_not_typed_here_is_typed_by_a_test_that_is_there(self):
+        for path in TYPED_ELSEWHERE.values():
+            self.assertTrue(os.path.exists(os.path.join(program.SOURCE_DIR, path)), path)
+        used = {typed_elsewhere(command) for command, _ in commands(readme())}
+        self.assertEqual(set(TYPED_ELSEWHERE) - used, set(), "README has no such command")
+
+    @program.needs_slabinfo
+    def test_each_works(self):
+        typed = 0
+        with program.temporary_directory() as directory, program.Daemon("--interval", "500ms") as daemon:
+            program.wait_until(lambda: b"memstat_type_delta_bytes{" in daemon.request("/metrics")[2], "the second poll")
+            for name in ("config", "core", "tests"):
+                os.symlink(os.path.join(program.SOURCE_DIR, name), os.path.join(directory, name))
+            os.makedirs(os.path.join(directory, "build"))
+            os.symlink(os.path.dirname(program.MEMSTATD), os.path.join(directory, "build", "bin"))
+            session = ""
+            for command, shown in commands(readme()):
+                if typed_elsewhere(command):
+                    continue
+                if command.startswith("export "):
+                    session += command + "\n"
+                    continue
+                line = command.replace("127.0.0.1:8947", f"127.0.0.1:{daemon.port}")
+                if "| head" not in line:  # which ends before what it reads from
+                    line = "set -o pipefail; " + line
+                done = subprocess.run(["bash", "-c", session + line], cwd=directory, capture_output=True, text=True, check=False,
+                                      stdin=subprocess.DEVNULL, timeout=program.PATIENCE)
+                typed += 1
+                self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+                if shown is None:
+                    continue
+                printed = done.stdout.splitlines()
+                if "--from tests/" in command or "--check-config" in command:
+                    self.assertEqual(printed, shown, command)
+                elif shown[0].startswith("memstat_"):
+                    self.assertLessEqual(set(series(shown)), set(series(printed)), command)
+                else:  # A sentence: what comes after the colon depends on the kernel.
+                    self.assertEqual(printed[0].partition(": ")[0], shown[0].partition(": ")[0], command)
+        self.assertGreater(typed, 8)
 
 
 if __name__ == "__main__":

@@ -20,11 +20,11 @@ import program  # noqa: E402
 STOP_SECONDS = 10.0 if program.SANITIZER else 2.0
 
 
-def listing(folder):
+def listing(directory):
     """Every path below it with owner, mode and size, which tell whether anything was touched."""
     found = {}
-    for path, folders, files in os.walk(folder):
-        for name in [".", *folders, *files]:
+    for path, directories, files in os.walk(directory):
+        for name in [".", *directories, *files]:
             about = os.lstat(os.path.join(path, name))
             found[os.path.join(path, name)] = (about.st_uid, about.st_gid, about.st_mode, about.st_size)
     return found
@@ -36,15 +36,15 @@ def polls(recording):
 
 class Recording(unittest.TestCase):
     def setUp(self):
-        context = program.temporary_folder()
-        self.folder = context.__enter__()
+        context = program.temporary_directory()
+        self.directory = context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
         slabs = {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry"))}
         self.capture = captures.write_capture(self.path("capture"), [slabs, slabs], apart_ns=200_000_000)
         self.replay = ["--replay", self.capture]
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def once(self, record, *more):
         return program.run("--once", *self.replay, "--record", record, *more)
@@ -77,7 +77,7 @@ class Target(Recording):
             os.mkdir(self.path("foreign"))
             os.chown(self.path("foreign"), 12345, 12345)
             wrong.append(("foreign", "belongs to user 12345"))
-        before = listing(self.folder)
+        before = listing(self.directory)
         for name, word in wrong:
             for more in (["--once"], ["--listen", "127.0.0.1:0"]):
                 with self.subTest(name=name, more=more):
@@ -85,7 +85,7 @@ class Target(Recording):
                     self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
                     self.assertIn(self.path(name), done.stderr)
                     self.assertRegex(done.stderr, word)
-                    self.assertEqual(listing(self.folder), before)
+                    self.assertEqual(listing(self.directory), before)
 
     @program.needs_root
     def test_a_directory_of_root_is_not_given_away_when_the_account_changes(self):
@@ -140,7 +140,7 @@ class Target(Recording):
 
 class Restart(Recording):
     def test_archives_of_restarts_are_numbered(self):
-        os.chmod(self.folder, 0o755)
+        os.chmod(self.directory, 0o755)
         os.mkdir(self.path("out"))
         names = ["a.tar.zst", "a-2.tar.zst", "a-3.tar.zst"]
         for name in names:
@@ -211,7 +211,7 @@ class Disk(Recording):
 
     @program.needs_slabinfo
     def test_a_disk_that_does_not_answer_holds_up_no_poll_and_what_is_left_out_is_counted(self):
-        hang = preload.Hang(self.folder, "slow_disk.c")
+        hang = preload.Hang(self.directory, "slow_disk.c")
         with program.Daemon("--record", self.path("a"), "--interval", "100ms", environment=hang.environment) as daemon:
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > 1, "written polls")
             hang.turn(True)
@@ -233,7 +233,7 @@ class Disk(Recording):
 
     @program.needs_slabinfo
     def test_a_slow_disk_does_not_hold_up_a_stop(self):
-        hang = preload.Hang(self.folder, "slow_disk.c")
+        hang = preload.Hang(self.directory, "slow_disk.c")
         with program.Daemon("--record", self.path("a"), "--interval", "100ms", environment=hang.environment) as daemon:
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > 1, "written polls")
             hang.turn(700)  # ms; each poll makes directories, syncs and renames
@@ -246,7 +246,7 @@ class Disk(Recording):
         self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is of use")
 
     def test_an_archive_that_cannot_be_brought_to_the_disk_does_not_hold_up_a_stop_and_its_polls_are_in_the_next(self):
-        hang = preload.Hang(self.folder, "slow_disk.c")
+        hang = preload.Hang(self.directory, "slow_disk.c")
         os.mkdir(self.path("out"))
         with program.Daemon(*self.replay, "--record", self.path("out/a.tar.zst"), environment=hang.environment) as daemon:
             daemon.wait_log("the replay has ended")
@@ -272,7 +272,7 @@ class Replay(Recording):
             self.skipTest("no zstd to pack with")
         slabs = captures.slabinfo(captures.slabinfo_line("dentry"))
         captures.write_capture(self.path(name), [{"fs/proc/slabinfo": slabs, "fs/proc/filler": bytes(filler)}] * polls_)
-        subprocess.run(["tar", "-C", self.folder, "--sort=name", "-I", zstd, "-cf", self.path(name + ".tar.zst"), name], check=True)
+        subprocess.run(["tar", "-C", self.directory, "--sort=name", "-I", zstd, "-cf", self.path(name + ".tar.zst"), name], check=True)
         shutil.rmtree(self.path(name))
         return self.path(name + ".tar.zst")
 

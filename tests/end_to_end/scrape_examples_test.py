@@ -15,7 +15,7 @@ import program  # noqa: E402
 import prometheus_server  # noqa: E402
 
 DASHBOARDS = os.path.join(program.SOURCE_DIR, "dashboards")
-FOLDER = os.path.join(DASHBOARDS, "prometheus", "scrape")
+DIRECTORY = os.path.join(DASHBOARDS, "prometheus", "scrape")
 INSTALLED = "/usr/share/memstatd/dashboards"
 # Debian's Prometheus is built without Kubernetes; what would be discovered there stands in these labels instead.
 DISCOVERED = """static_configs:
@@ -36,7 +36,7 @@ DISCOVERED = """static_configs:
 
 def example(name):
     """An example as it would be used, with the rules of this tree and without Kubernetes."""
-    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+    with open(os.path.join(DIRECTORY, name), encoding="utf-8") as file:
         text = file.read().replace(INSTALLED, DASHBOARDS)
     text, count = re.subn(r"kubernetes_sd_configs:\n(?: {6}.*\n)+", DISCOVERED, text)
     return text, count
@@ -44,21 +44,21 @@ def example(name):
 
 class Examples(unittest.TestCase):
     def setUp(self):
-        temporary = program.temporary_folder()
-        self.folder = temporary.__enter__()
+        temporary = program.temporary_directory()
+        self.directory = temporary.__enter__()
         self.addCleanup(temporary.__exit__, None, None, None)
 
     def write(self, name):
         text, _ = example(name)
-        path = os.path.join(self.folder, name)
+        path = os.path.join(self.directory, name)
         captures.write_file(path, text)
         return path
 
     @prometheus_server.needs_promtool
     def test_promtool_takes_them(self):
-        names = sorted(name for name in os.listdir(FOLDER) if name.endswith(".yml"))
+        names = sorted(name for name in os.listdir(DIRECTORY) if name.endswith(".yml"))
         self.assertEqual(names, ["agent.yml", "file_discovery.yml", "kubernetes.yml", "static.yml"])
-        shutil.copytree(os.path.join(FOLDER, "targets"), os.path.join(self.folder, "targets"))
+        shutil.copytree(os.path.join(DIRECTORY, "targets"), os.path.join(self.directory, "targets"))
         for name in names:
             options = ["--agent"] if name == "agent.yml" else []
             done = subprocess.run(["promtool", "check", "config", *options, self.write(name)], capture_output=True, text=True,
@@ -69,7 +69,7 @@ class Examples(unittest.TestCase):
 
     def test_rules_are_where_they_are_installed(self):
         for name in ("static.yml", "file_discovery.yml", "kubernetes.yml"):
-            with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+            with open(os.path.join(DIRECTORY, name), encoding="utf-8") as file:
                 for path in re.findall(rf"{INSTALLED}/(\S+)", file.read()):
                     self.assertTrue(os.path.exists(os.path.join(DASHBOARDS, path)), path)
 
@@ -78,7 +78,7 @@ class Examples(unittest.TestCase):
         # By way of a proxy that is not there, so that nothing is looked up and no server is asked.
         config = example(name)[0].replace("job_name: memstatd\n", "job_name: memstatd\n    proxy_url: http://127.0.0.1:9\n", 1)
         self.assertIn("proxy_url", config)
-        with prometheus_server.prometheus(self.folder, None, config=config) as server:
+        with prometheus_server.prometheus(self.directory, None, config=config) as server:
             found = program.wait_until(lambda: server.api("targets", state="active")["activeTargets"], "targets")
         return {target["labels"]["instance"]: target["scrapeUrl"] for target in found}, found
 
@@ -90,7 +90,7 @@ class Examples(unittest.TestCase):
 
     @prometheus_server.needs_prometheus
     def test_files_name_hosts_with_or_without_port(self):
-        shutil.copytree(os.path.join(FOLDER, "targets"), os.path.join(self.folder, "targets"))
+        shutil.copytree(os.path.join(DIRECTORY, "targets"), os.path.join(self.directory, "targets"))
         found, targets = self.targets("file_discovery.yml")
         self.assertEqual(found, {"web1.example": "http://web1.example:8947/metrics", "web2.example": "http://web2.example:8947/metrics",
                                  "db1.example": "http://db1.example:9947/metrics"})

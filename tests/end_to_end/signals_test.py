@@ -34,11 +34,11 @@ class WithReplay(unittest.TestCase):
     """A memstatd with a configuration that replays three polls over and over, a tenth of a second apart."""
 
     def setUp(self):
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-        self.config = os.path.join(self.folder, "memstatd.yaml")
-        self.capture = captures.write_capture(os.path.join(self.folder, "capture"), [
+        directory = program.temporary_directory()
+        self.directory = directory.__enter__()
+        self.addCleanup(directory.__exit__, None, None, None)
+        self.config = os.path.join(self.directory, "memstatd.yaml")
+        self.capture = captures.write_capture(os.path.join(self.directory, "capture"), [
             {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry", active), captures.slabinfo_line("inode"))}
             for active in (10, 11, 12)])
 
@@ -185,7 +185,7 @@ class Pages(WithReplay):
     def test_not_ready_without_a_source_but_healthy(self):
         for content, word in ((b"garbage", "offset 0"), (None, "not present")):
             polls = [{"fs/proc/slabinfo": content} if content else {"fs/proc/version": "Linux"}]
-            capture = captures.write_capture(os.path.join(self.folder, f"capture-{word}"), polls)
+            capture = captures.write_capture(os.path.join(self.directory, f"capture-{word}"), polls)
             with program.Daemon("--replay", capture) as daemon:
                 daemon.wait_log("the replay has ended")
                 status, _, body = daemon.request("/-/ready")
@@ -258,9 +258,9 @@ class Stop(WithReplay):
 @program.needs_slabinfo
 class SourceThatHangs(unittest.TestCase):
     def test_it_is_down_with_reason_timeout_until_it_answers_and_does_not_keep_memstatd_from_stopping(self):
-        with program.temporary_folder() as folder:
-            hang = preload.Hang(folder, "hanging_read.c")
-            config = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            hang = preload.Hang(directory, "hanging_read.c")
+            config = os.path.join(directory, "memstatd.yaml")
             captures.write_file(config, "poll: {interval: 100ms, timeout: 300ms}\n")
             with program.Daemon("--config", config, environment=hang.environment) as daemon:
                 daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "a poll")
@@ -337,9 +337,9 @@ class Privileges(unittest.TestCase):
 
     @program.needs_root
     def test_no_sandbox_drops_root_all_the_same(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
-            with program.Daemon("--replay", folder, "--no-sandbox") as daemon:
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
+            with program.Daemon("--replay", directory, "--no-sandbox") as daemon:
                 daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
                 for status in self.statuses(daemon.process):
                     self.assertEqual((status["Seccomp"], int(status["CapEff"], 16)), ("0", 0))
@@ -347,11 +347,11 @@ class Privileges(unittest.TestCase):
 
     @program.needs_root
     def test_an_account_that_does_not_exist_is_told_and_nothing_is_started(self):
-        with program.temporary_folder() as folder:
-            captures.write_capture(folder, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
-            config = os.path.join(folder, "memstatd.yaml")
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
+            config = os.path.join(directory, "memstatd.yaml")
             captures.write_file(config, "user: no-such-account\n")
-            done = program.run("--config", config, "--replay", folder, "--listen", "127.0.0.1:0")
+            done = program.run("--config", config, "--replay", directory, "--listen", "127.0.0.1:0")
             self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
             self.assertIn("no-such-account", done.stderr)
             self.assertNotIn("listening", done.stderr)

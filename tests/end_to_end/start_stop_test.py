@@ -26,12 +26,12 @@ def blocks_hangup(pid):
     return int(fields["SigBlk"], 16) & 1 << (signal.SIGHUP - 1)
 
 
-class WithFolder(unittest.TestCase):
+class WithDirectory(unittest.TestCase):
     def setUp(self):
-        folder = program.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-        self.config = os.path.join(self.folder, "memstatd.yaml")
+        directory = program.temporary_directory()
+        self.directory = directory.__enter__()
+        self.addCleanup(directory.__exit__, None, None, None)
+        self.config = os.path.join(self.directory, "memstatd.yaml")
         captures.write_file(self.config, "poll: {interval: 100ms}\n")
 
     def start(self, log):
@@ -63,14 +63,14 @@ class WithFolder(unittest.TestCase):
         self.assertLess(seconds, STOP_SECONDS, daemon.log)
 
 
-class AnyMoment(WithFolder):
+class AnyMoment(WithDirectory):
     def log_text(self):
         with open(self.log, encoding="utf-8") as file:
             return file.read()
 
     def setUp(self):
         super().setUp()
-        self.log = os.path.join(self.folder, "log")
+        self.log = os.path.join(self.directory, "log")
 
     def test_hangups_all_through_start_and_stop_harm_nothing(self):
         for _ in range(3):
@@ -110,7 +110,7 @@ class AnyMoment(WithFolder):
         self.assertGreater(early, 0)
 
 
-class NothingIsWaitedFor(WithFolder):
+class NothingIsWaitedFor(WithDirectory):
     def test_a_configuration_that_became_a_pipe_is_refused_at_once(self):
         with program.Daemon("--config", self.config) as daemon:
             os.remove(self.config)

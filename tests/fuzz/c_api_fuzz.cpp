@@ -104,8 +104,8 @@ std::string with_header(std::string bytes, std::size_t type_size) {
 }  // namespace memstat
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::size_t kMost = 2048;  // a dozen types: more of them teach nothing and take their time
-  size = std::min(size, kMost);
+  constexpr std::size_t kMax = 2048;  // a dozen types: more of them teach nothing and take their time
+  size = std::min(size, kMax);
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   memstat::fuzz_lists(bytes, memstat::with_header(bytes, 120));
   memstat::fuzz_lists(memstat::with_header(bytes, 32), memstat::with_header(bytes.substr(size / 2), 32));

@@ -19,6 +19,10 @@ constexpr memstat::SourceOption kOptions[] = {
     {.name = "min_bytes", .kind = Kind::kBytes},
     {.name = "budget", .kind = Kind::kDuration, .default_number = 1000, .least = 1000, .most = 1'000'000'000},
     {.name = "groups", .kind = Kind::kPattern},
+    {.name = "counters",
+     .kind = Kind::kKey,
+     .default_pattern = "page-faults minor-faults",
+     .problem_with = [](std::string_view word) { return std::string(word.size() > 20 ? "is no event" : ""); }},
 };
 
 }  // namespace
@@ -39,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (config.listen.empty() || config.retention == 0 || config.poll.interval < memstat::kMinPollInterval) std::abort();
   if (config.poll.timeout.count() <= 0 || config.growth_window < config.poll.interval) std::abort();
   if (config.series_limit == 0 || config.series_limit > memstat::kMaxSeriesLimit) std::abort();
-  for (const memstat::ListenAddress& address : config.listen) {
+  for (const memstat::Endpoint& address : config.listen) {
     if (!memstat::check_listen_address(address, !config.allow.empty())) std::abort();
   }
   return 0;

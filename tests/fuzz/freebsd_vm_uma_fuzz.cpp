@@ -18,7 +18,7 @@ void commit(memstat::SourceReader& reader) {
 void match(std::string_view text) {
   using namespace memstat;
   std::vector<ListedZone> zones;
-  std::vector<ZoneNode> nodes;
+  std::vector<UmaSysctlNode> nodes;
   std::string_view line;
   while (next_line(text, line) && zones.size() + nodes.size() < 64) {
     const auto flags = static_cast<unsigned char>(line.empty() ? 0 : line.front());
@@ -27,7 +27,7 @@ void match(std::string_view text) {
     if ((flags & 1U) != 0) {
       zones.push_back({first.substr(0, kLongestZoneName), flags / 8U, (flags & 2U) != 0});
     } else {
-      ZoneNode& node = nodes.emplace_back();
+      UmaSysctlNode& node = nodes.emplace_back();
       node.name = first;
       node.keg = name.substr(std::min(first.size() + 1, name.size()));
       if ((flags & 4U) == 0) node.size = flags / 8U;
@@ -38,7 +38,7 @@ void match(std::string_view text) {
   MEMSTAT_FUZZ_REQUIRE(places.size() == zones.size());
   std::set<std::size_t> taken;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (places[i] == kNoZoneNode) continue;
+    if (places[i] == kNoUmaSysctlNode) continue;
     MEMSTAT_FUZZ_REQUIRE(places[i] < nodes.size() && taken.insert(places[i]).second);
     MEMSTAT_FUZZ_REQUIRE(nodes[places[i]].size.value_or(zones[i].size) == zones[i].size);
     MEMSTAT_FUZZ_REQUIRE(number_of_zone_node(zones[i].name, nodes[places[i]].name).has_value());

@@ -96,7 +96,7 @@ inline bool fuzz_contribution(SourceReader& reader) {
     MEMSTAT_FUZZ_REQUIRE(list.size() == 0);
   }
   Staging& staging = reader.staging;
-  MEMSTAT_FUZZ_REQUIRE(staging.node_count() <= kMostNodes && staging.cpu_count() <= reader.raw.cpu_count);
+  MEMSTAT_FUZZ_REQUIRE(staging.node_count() <= kMaxNodes && staging.cpu_count() <= reader.raw.cpu_count);
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < staging.types().size(); ++i) {
     const StagedType& type = staging.types()[i];

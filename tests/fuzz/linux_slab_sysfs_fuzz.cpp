@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                            "free_fastpath", "free_slowpath"}) {
     files[file] = own;
   }
-  for (const char* cache : {"dentry", "kmalloc-64", "a"}) kernel.add_folder(cache, files);
+  for (const char* cache : {"dentry", "kmalloc-64", "a"}) kernel.add_directory(cache, files);
   kernel.list("dentry");
   SourceReader reader(*find_source("linux_slab_sysfs"));
   reader.state->options = {{.number = size % 2}, {.number = 0}};

@@ -22,7 +22,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "dashboards" / "grafana"
+DIRECTORY = ROOT / "dashboards" / "grafana"
 NAMES = ("fleet", "host", "type", "daemon")
 UIDS = {f"memstatd-{name}" for name in NAMES}
 PANEL_TYPES = {"timeseries", "stat", "table", "bargauge", "heatmap", "state-timeline", "text", "row"}
@@ -230,18 +230,18 @@ def check_promql(expressions):
         for name, value in {"__rate_interval": "5m", "__range": "1h", "__interval": "5m"}.items():
             expression = expression.replace(f"${name}", value)
         rules.append({"record": f"check:expression{index}:of", "expr": expression})
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "rules.yml"
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "rules.yml"
         path.write_text(yaml.safe_dump({"groups": [{"name": "check", "rules": rules}]}))
         done = subprocess.run(["promtool", "check", "rules", str(path)], capture_output=True, text=True, timeout=100, check=False)
         return [] if done.returncode == 0 else [done.stdout + done.stderr]
 
 
 def provisioning_problems():
-    """Grafana's provisioning files: one datasource, and a provider of the folder that is installed."""
+    """Grafana's provisioning files: one datasource, and a provider of the directory that is installed."""
     found = []
-    sources = yaml.safe_load((FOLDER / "provisioning" / "datasources" / "prometheus.yml").read_text())
-    providers = yaml.safe_load((FOLDER / "provisioning" / "dashboards" / "memstatd.yml").read_text())
+    sources = yaml.safe_load((DIRECTORY / "provisioning" / "datasources" / "prometheus.yml").read_text())
+    providers = yaml.safe_load((DIRECTORY / "provisioning" / "dashboards" / "memstatd.yml").read_text())
     if sources["apiVersion"] != 1 or [source["type"] for source in sources["datasources"]] != ["prometheus"]:
         found.append("provisioning: one datasource of type prometheus")
     path = providers["providers"][0]["options"]["path"]
@@ -286,14 +286,14 @@ def check_self(good):
 
 
 def main():
-    dashboards = {name: json.loads((FOLDER / f"{name}.json").read_text()) for name in NAMES}
+    dashboards = {name: json.loads((DIRECTORY / f"{name}.json").read_text()) for name in NAMES}
     check_self(dashboards["fleet"])
     found = [problem for name, dashboard in dashboards.items() for problem in problems(name, dashboard)]
     found += reading_problems(dashboards)
     has_jsonnet = shutil.which("jsonnet")
     found += stale() if has_jsonnet else []
     found += provisioning_problems()
-    if {path.name for path in FOLDER.glob("*.json")} != {f"{name}.json" for name in NAMES}:
+    if {path.name for path in DIRECTORY.glob("*.json")} != {f"{name}.json" for name in NAMES}:
         found.append("dashboards/grafana has other dashboards than are looked at here")
     expressions = [target["expr"] for dashboard in dashboards.values() for panel in all_panels(dashboard) for target in panel.get("targets", [])]
     has_promtool = shutil.which("promtool")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A test that reads this machine's kernel has Live in its name: by that name CMake labels it `live` and runs it alone."""
-import pathlib
 import re
 import sys
+
+import findings
 
 # What opens the machine's own kernel. RootedKernelView, which shows a temporary directory through the live view, does not count.
 OPENS = re.compile(r"\bmake_live_kernel_view\(\)")
@@ -35,13 +36,8 @@ def check_self():
 
 def main():
     check_self()
-    root = pathlib.Path(__file__).resolve().parents[2]
-    files = sorted((root / "tests").rglob("*_test.cpp"))
-    assert len(files) > 50, "hardly any test was found: this test looks in the wrong place"
-    found = [text for path in files for text in problems(path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"))]
-    for text in found:
-        print(text)
-    return 1 if found else 0
+    files = [file for file in findings.texts(["tests"], {".cpp"}) if file[0].endswith("_test.cpp")]
+    return findings.report([text for file in files for text in problems(*file)], len(files), 50)
 
 
 if __name__ == "__main__":

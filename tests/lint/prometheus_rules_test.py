@@ -16,7 +16,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "dashboards" / "prometheus"
+DIRECTORY = ROOT / "dashboards" / "prometheus"
 RUNBOOKS = "https://runbooks.example.org/memstatd/runbooks.md#"
 DASHBOARDS = "https://grafana.example.org/d/memstatd-"
 SEVERITIES = {"info", "warning", "critical"}
@@ -137,7 +137,7 @@ def check_self():
 
 
 def promtool(*arguments):
-    done = subprocess.run(["promtool", *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["promtool", *arguments], cwd=DIRECTORY, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
         raise AssertionError(f"promtool {' '.join(arguments)}:\n{done.stdout[-6000:]}{done.stderr[-6000:]}")
 
@@ -149,9 +149,9 @@ def check_promtool():
 def main():
     check_self()
     read = lambda path: yaml.safe_load(path.read_text())  # noqa: E731
-    documents = {path.name: read(path) for path in sorted((FOLDER / "tests").glob("*_test.yml"))}
+    documents = {path.name: read(path) for path in sorted((DIRECTORY / "tests").glob("*_test.yml"))}
     runbooks = (ROOT / "dashboards" / "runbooks.md").read_text()
-    alerts, records = read(FOLDER / "alerts.yml"), read(FOLDER / "recording_rules.yml")
+    alerts, records = read(DIRECTORY / "alerts.yml"), read(DIRECTORY / "recording_rules.yml")
     found = problems(alerts, records, documents, runbooks)
     print("\n".join(found))
     if found:

@@ -7,7 +7,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R "$root/CMakeLists.txt" "$root/core" "$copy/"
 mkdir -p "$copy/tests/unit"
-cp -R "$root/tests/unit/sources" "$copy/tests/unit/"
+cp -R "$root/tests/unit/sources" "$root/tests/unit/events" "$root/tests/unit/counters" "$copy/tests/unit/"
 cp -R "$root/tests/fixtures" "$copy/tests/"
 build=$copy/build
 table=$build/generated/sources_of_memstat_core.cpp

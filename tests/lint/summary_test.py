@@ -26,8 +26,8 @@ DISABLED = '<testcase name="g" status="disabled"/>'
 class Summary(unittest.TestCase):
     def run_on(self, *cases, arguments=()):
         """Exit status and lines of a summary of one tree with these cases."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "results.xml")
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "results.xml")
             path.write_text(f"<testsuite>{''.join(cases)}</testsuite>", encoding="ascii")
             return self.run_with(*arguments, "release", str(path))
 
@@ -66,8 +66,8 @@ class Summary(unittest.TestCase):
             self.assertEqual(self.run_with("release", file.name)[0], 1)
 
     def test_a_tree_without_tests_has_failed_unless_tests_were_asked_for_by_name(self):
-        with tempfile.TemporaryDirectory() as folder:
-            good, empty = pathlib.Path(folder, "good.xml"), pathlib.Path(folder, "empty.xml")
+        with tempfile.TemporaryDirectory() as directory:
+            good, empty = pathlib.Path(directory, "good.xml"), pathlib.Path(directory, "empty.xml")
             good.write_text(f"<testsuite>{PASSED}</testsuite>", encoding="ascii")
             empty.write_text("<testsuite/>", encoding="ascii")
             trees = ("release", str(good), "asan", str(empty))

@@ -24,16 +24,16 @@ receivers: [{name: nowhere}]
 class Alertmanager:
     """A server on loopback without neighbours."""
 
-    def __init__(self, folder, config):
-        self.log_path = os.path.join(folder, "alertmanager.log")
-        with open(os.path.join(folder, "alertmanager.yml"), "w", encoding="utf-8") as file:
+    def __init__(self, directory, config):
+        self.log_path = os.path.join(directory, "alertmanager.log")
+        with open(os.path.join(directory, "alertmanager.yml"), "w", encoding="utf-8") as file:
             file.write(config)
         self.address = f"127.0.0.1:{free_port()}"
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, f"--config.file={folder}/alertmanager.yml", f"--storage.path={folder}/alertmanager",
+                [PROGRAM, f"--config.file={directory}/alertmanager.yml", f"--storage.path={directory}/alertmanager",
                  f"--web.listen-address={self.address}", "--cluster.listen-address="],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=directory)
         try:
             program.wait_until(self.is_ready, self.log)
         except BaseException:
@@ -104,8 +104,8 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def alertmanager(folder, config=CONFIG):
-    server = Alertmanager(folder, config)
+def alertmanager(directory, config=CONFIG):
+    server = Alertmanager(directory, config)
     try:
         yield server
     finally:

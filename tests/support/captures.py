@@ -10,16 +10,16 @@ import tarfile
 
 import program
 
-FOLDER = os.path.join(program.SOURCE_DIR, "tests", "fixtures", "captures")
+DIRECTORY = os.path.join(program.SOURCE_DIR, "tests", "fixtures", "captures")
 POLL_NS = 10_000_000_000
 
 
 def fixtures():
     """{name: path} of every captured kernel of the tree."""
     ending = ".tar.zst"
-    found = {name[:-len(ending)]: os.path.join(FOLDER, name) for name in sorted(os.listdir(FOLDER)) if name.endswith(ending)}
+    found = {name[:-len(ending)]: os.path.join(DIRECTORY, name) for name in sorted(os.listdir(DIRECTORY)) if name.endswith(ending)}
     if len(found) < 3:
-        raise AssertionError(f"{FOLDER} has hardly any capture")
+        raise AssertionError(f"{DIRECTORY} has hardly any capture")
     return found
 
 
@@ -50,11 +50,11 @@ def read_fixture(path):
 
 def slab_object_sizes(files, poll="000000"):
     """{cache: object_size} of /sys/kernel/slab; most caches there are links to another one that they were merged with."""
-    folder = f"{poll}/fs/sys/kernel/slab/"
+    directory = f"{poll}/fs/sys/kernel/slab/"
     sizes = {}
-    for name in {file[len(folder):].split("/")[0] for file in files if file.startswith(folder)}:
-        link = files.get(folder + name)
-        content = files.get(f"{folder}{link if isinstance(link, str) else name}/object_size")
+    for name in {file[len(directory):].split("/")[0] for file in files if file.startswith(directory)}:
+        link = files.get(directory + name)
+        content = files.get(f"{directory}{link if isinstance(link, str) else name}/object_size")
         if content is not None:
             sizes[name] = int(content)
     return sizes
@@ -98,19 +98,19 @@ def write_file(path, content):
         file.write(content.encode() if isinstance(content, str) else content)
 
 
-def write_capture(folder, polls, system="linux", cpus="0-1", page_size=4096, apart_ns=POLL_NS):
+def write_capture(directory, polls, system="linux", cpus="0-1", page_size=4096, apart_ns=POLL_NS):
     """Makes a capture. Each poll is {path: content}: "fs/proc/slabinfo", "sysctl/vm.zone_stats", "errors.yaml"; polls are
     `apart_ns` apart, as they are when a daemon replays them. Gives back the directory."""
-    write_file(os.path.join(folder, "manifest.yaml"),
+    write_file(os.path.join(directory, "manifest.yaml"),
                f'format: 1\nos: {system}\nrelease: "test"\nmachine: x86_64\npage_size: {page_size}\ncpus_present: "{cpus}"\n'
                "nodes: 1\nhow: made by an end-to-end test\nedits: all of it\n")
     for index, files in enumerate(polls):
-        poll = os.path.join(folder, f"{index:06d}")
+        poll = os.path.join(directory, f"{index:06d}")
         for path, content in files.items():
             write_file(os.path.join(poll, path), content)
         write_file(os.path.join(poll, "poll.yaml"),
                    f"label: poll {index}\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: {(index + 10) * apart_ns}\n")
-    return folder
+    return directory
 
 
 SLABINFO_HEADER = ("slabinfo - version: 2.1\n"

@@ -52,7 +52,7 @@ def integer(value):
     return struct.pack("<I", value)
 
 
-def capture_of(folder, malloc=(), zones=(), classes=None):
+def capture_of(directory, malloc=(), zones=(), classes=None):
     """A capture with these types; each is (name, in use, bytes, requests, mask) or a zone for captures.zone_stats. The kernel
     names the newest first, so they are turned around."""
     types = [(name, {1: (memory, 0, requests, (requests - used) % 2**64, mask)}) for name, used, memory, requests, mask in malloc]
@@ -63,7 +63,7 @@ def capture_of(folder, malloc=(), zones=(), classes=None):
     if classes:
         poll["sysctl/vm.malloc.zone_count"] = integer(len(classes) + 1)
         poll["sysctl/vm.malloc.zone_sizes"] = struct.pack(f"<{len(classes) + 1}I", *classes, 0)
-    return captures.write_capture(folder, [poll], system="freebsd", cpus="0-3")
+    return captures.write_capture(directory, [poll], system="freebsd", cpus="0-3")
 
 
 def library_dump(files, poll, allocator):

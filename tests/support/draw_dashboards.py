@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws the dashboards as pictures to look at, a development job and no test: `tests/support/draw_dashboards.py [FOLDER [NAME...]]`.
+"""Draws the dashboards as pictures to look at, a development job and no test: `tests/support/draw_dashboards.py [DIRECTORY [NAME...]]`.
 
 Three hosts with a day of history are in a real Prometheus that evaluates the shipped rules: web1, a Linux with containers, db1, one that
 leaks, and bsd1, the FreeBSD at its limits. It answers every query of every panel, and headless Chromium draws the answers with Grafana's own
@@ -67,23 +67,23 @@ def draw(packages, chromium, dashboard, path):
     print(path, flush=True)
 
 
-def hosts(folder):
+def hosts(directory):
     """{name: [(seconds before now, page)]}."""
-    config = os.path.join(folder, "memstatd.yaml")
+    config = os.path.join(directory, "memstatd.yaml")
     captures.write_file(config, MEMSTATD)
     at = [hours * pictured_hosts.HOUR for hours in pictured_hosts.HOURS]
     found = {}
     for name, is_leaking in (("web1", False), ("db1", True)):
-        capture = pictured_hosts.linux(os.path.join(folder, name), is_leaking)
+        capture = pictured_hosts.linux(os.path.join(directory, name), is_leaking)
         found[name] = list(zip(at, pictured_hosts.pages(capture, config, len(at))))
     first, second, third = pictured_hosts.pages(captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"], config, 3)
     found["bsd1"] = list(zip(at, (first, first, second, second, third)))
     return found
 
 
-def pictures(folder, scenes):
+def pictures(directory, scenes):
     """[(dashboard, scene, what to draw)] of a Prometheus with the hosts, or without any."""
-    with prometheus_server.prometheus(folder, None, config=CONFIG.format(rules=shipped_rules.write(folder, 0.1))) as server:
+    with prometheus_server.prometheus(directory, None, config=CONFIG.format(rules=shipped_rules.write(directory, 0.1))) as server:
         if "leaks" in scenes:
             program.wait_until(lambda: len(server.query('ALERTS{alertstate="firing",instance="db1"}')) > 5, server.log, 200)
         for name, dashboard in grafana.dashboards().items():
@@ -92,8 +92,8 @@ def pictures(folder, scenes):
 
 
 def main():
-    folder = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(node_packages.PLACE, "..", "pictures"))
-    os.makedirs(folder, exist_ok=True)
+    directory = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(node_packages.PLACE, "..", "pictures"))
+    os.makedirs(directory, exist_ok=True)
     chromium = shutil.which("chromium")
     if not chromium:
         print("chromium is not installed (Debian package chromium)")
@@ -102,14 +102,14 @@ def main():
     subprocess.run(["node_modules/.bin/esbuild", "page.js", "--bundle", "--minify", "--outfile=bundle.js",
                     '--define:process.env.NODE_ENV="production"'], cwd=packages, check=True, stderr=subprocess.DEVNULL)
     drawn = []
-    with program.temporary_folder() as data, program.temporary_folder() as nothing:
+    with program.temporary_directory() as data, program.temporary_directory() as nothing:
         pictured_hosts.store(data, hosts(data))
         drawn += pictures(data, [scene for scene in SCENES if scene != "empty"])
         drawn += pictures(nothing, ["empty"])
     for name, scene, dashboard in drawn:
         # All hosts are the same picture in each scene.
         if (name != "fleet" or scene in ("two", "empty")) and (len(sys.argv) < 3 or f"{name}-{scene}" in sys.argv[2:]):
-            draw(packages, chromium, dashboard, os.path.join(folder, f"{name}-{scene}.png"))
+            draw(packages, chromium, dashboard, os.path.join(directory, f"{name}-{scene}.png"))
     return 0
 
 

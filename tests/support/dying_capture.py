@@ -42,18 +42,18 @@ def poll(first, index):
     }
 
 
-def write(folder):
-    """Writes the capture to a folder, which it gives back."""
+def write(directory):
+    """Writes the capture to a directory, which it gives back."""
     files = captures.read_fixture(captures.fixtures()[BASE])
-    # What no rule asks for is left out: the captured folders of the tracing system have ten thousand files.
+    # What no rule asks for is left out: the captured directories of the tracing system have ten thousand files.
     first = {path.partition("/")[2]: content for path, content in files.items()
              if path.startswith("000000/fs/proc/") or path.startswith("000000/fs/sys/devices/system/node/")}
     for index in range(POLLS):
-        place = os.path.join(folder, f"{index:06d}")
+        place = os.path.join(directory, f"{index:06d}")
         for path, content in poll(first, index).items():
             if not isinstance(content, str):
                 captures.write_file(os.path.join(place, path), content)
         captures.write_file(os.path.join(place, "poll.yaml"),
                             f"label: poll {index}\nrealtime: 2026-11-20T15:{index // 6:02d}:{index % 6}0Z\nmonotonic_ns: {(index + 1) * captures.POLL_NS}\n")
-    captures.write_file(os.path.join(folder, "manifest.yaml"), files["manifest.yaml"].decode().partition("edits:")[0] + "edits: >" + EDITS + "\n")
-    return folder
+    captures.write_file(os.path.join(directory, "manifest.yaml"), files["manifest.yaml"].decode().partition("edits:")[0] + "edits: >" + EDITS + "\n")
+    return directory

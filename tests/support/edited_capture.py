@@ -11,7 +11,8 @@ EDITS = """
   which the captured kernel lacks. Poll 000001 is made by hand from it: the slab cache kmalloc-1k grew by 200 slabs, g1 came near its
   limit, met it 900 times and ran out of memory 3 times, 5 processes were killed, allocations stalled, compacted and reclaimed, and
   tasks waited 2 s for memory. From then on it says that KFENCE found 2 errors, that the kernel printed 3 warnings and an oops and met
-  a bad page, and that the user 1000 has 195 of 200 keys; the captured kernel has no KFENCE. Poll 000002 is poll 000001, but /proc/vmallocinfo could not be read (EIO)."""
+  a bad page, and that the user 1000 has 195 of 200 keys; the captured kernel has no KFENCE. Each poll has a table of CPU counters,
+  which are those of no machine. Poll 000002 is poll 000001, but /proc/vmallocinfo could not be read (EIO)."""
 GROUP = "fs/sys/fs/cgroup/g1/"
 KFENCE = "enabled: 1\ncurrently allocated: 12\ntotal allocations: 400\ntotal frees: 388\nzombie allocations: 0\ntotal bugs: {}\n"
 KEY_USERS = "    0:    10 10/10 8/1000000 400/25000000\n 1000: {0:5} {0}/{0} {0}/200 1000/20000\n"
@@ -52,7 +53,15 @@ def integrity(tainted, warnings, oopses, bugs, keys):
             "fs/proc/key-users": KEY_USERS.format(keys).encode()}
 
 
-def write(folder):
+def counters(poll):
+    """What CPUs counted, of which the second one took turns for half of the time."""
+    lines = [f"cpu {cpu} set memory enabled_ns 10000000000 running_ns {10000000000 // (cpu + 1)} cache-misses {5000 // (cpu + 1)} "
+             f"{5000 * (poll + 1)} dTLB-load-misses {800 // (cpu + 1)} {800 * (poll + 1)} minor-faults {300 // (cpu + 1)} {300 * (poll + 1)} "
+             f"context-switches {90 // (cpu + 1)} {90 * (poll + 1)}" for cpu in range(2)]
+    return "".join(line + "\n" for line in ["left_out dTLB-walks: no event of this CPU is known that counts them", *lines, "end 2"]).encode()
+
+
+def write(directory):
     """Writes the capture to a directory, which it gives back."""
     files = captures.read_fixture(captures.fixtures()[BASE])
     first = {path.partition("/")[2]: content for path, content in files.items() if path.startswith("000000/")}
@@ -71,15 +80,16 @@ def write(folder):
     third["errors.yaml"] = b"- {path: /proc/vmallocinfo, errno: 5}\n"
     del third["fs/proc/vmallocinfo"]
     for index, poll in enumerate((first, second, third)):
+        poll["source/cpu_counters"] = counters(index)
         for path, content in poll.items():
             if isinstance(content, str):
-                place = os.path.join(folder, f"{index:06d}", path)
+                place = os.path.join(directory, f"{index:06d}", path)
                 os.makedirs(os.path.dirname(place), exist_ok=True)
                 os.symlink(content, place)
             elif path != "poll.yaml":
-                captures.write_file(os.path.join(folder, f"{index:06d}", path), content)
-        captures.write_file(os.path.join(folder, f"{index:06d}", "poll.yaml"),
+                captures.write_file(os.path.join(directory, f"{index:06d}", path), content)
+        captures.write_file(os.path.join(directory, f"{index:06d}", "poll.yaml"),
                             f"label: poll {index}\nrealtime: 2026-11-20T15:20:{index}0Z\nmonotonic_ns: {(index + 1) * captures.POLL_NS}\n")
     manifest = files["manifest.yaml"].decode()
-    captures.write_file(os.path.join(folder, "manifest.yaml"), manifest.partition("edits:")[0] + "edits: >" + EDITS + "\n")
-    return folder
+    captures.write_file(os.path.join(directory, "manifest.yaml"), manifest.partition("edits:")[0] + "edits: >" + EDITS + "\n")
+    return directory

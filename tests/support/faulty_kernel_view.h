@@ -120,7 +120,9 @@ class FaultyKernelView final : public ForwardingKernelView {
     return inner_.list_directory(path, names);
   }
   /// Each listing of a directory is a call, as list_directory counts it.
-  Result<void> list_folders(std::string_view path, Buffer& names) override { return KernelView::list_folders(path, names); }
+  Result<void> list_directories(std::string_view path, Buffer& names) override {
+    return KernelView::list_directories(path, names);
+  }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     if (auto entered = enter(prefix); !entered) return entered;
     return inner_.list_sysctls(prefix, names);

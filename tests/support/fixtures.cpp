@@ -27,7 +27,7 @@ std::string source_path(const std::string& name) { return MEMSTAT_SOURCE_DIR "/"
 
 std::string fixture_path(const std::string& name) { return source_path("tests/fixtures/" + name); }
 
-std::unique_ptr<CapturedKernelView> open_fixture(const std::string& capture_file_name) {
+std::unique_ptr<ReplayKernelView> open_fixture(const std::string& capture_file_name) {
   auto capture = open_capture(fixture_path("captures/" + capture_file_name));
   if (!capture) give_up(to_string(capture.error()));
   return std::move(*capture);
@@ -45,13 +45,13 @@ std::vector<std::string> captures_of_source(const std::string& source_name) {
   return names;
 }
 
-TemporaryFolder::TemporaryFolder() {
+TemporaryDirectory::TemporaryDirectory() {
   const char* parent = std::getenv("TMPDIR");
   path_ = std::string(parent == nullptr || *parent == '\0' ? "/tmp" : parent) + "/memstat-test-XXXXXX";
   if (::mkdtemp(path_.data()) == nullptr) give_up("cannot make a directory like " + path_);
 }
 
-TemporaryFolder::~TemporaryFolder() {
+TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

@@ -18,19 +18,19 @@ std::string fixture_path(const std::string& name);
 
 /// A capture of tests/fixtures/captures by its file name, with poll 0 selected. Never null: ends the test program with a
 /// message when it cannot be opened.
-std::unique_ptr<CapturedKernelView> open_fixture(const std::string& capture_file_name);
+std::unique_ptr<ReplayKernelView> open_fixture(const std::string& capture_file_name);
 
 /// The captures that show a source: the lines of tests/fixtures/sources/NAME.captures without comments. Ends the test
 /// program when there is no such list.
 std::vector<std::string> captures_of_source(const std::string& source_name);
 
 /// A new, empty directory under $TMPDIR or /tmp, removed with all in it when this goes.
-class TemporaryFolder {
+class TemporaryDirectory {
  public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// The path of a file in it.

@@ -71,13 +71,13 @@ int open64(const char* path, int flags, ...) {
   MODE(flags)
   return is_file_refused() ? -1 : opened(NEXT(open64)(path, flags, mode), 1);
 }
-int openat(int folder, const char* path, int flags, ...) {
+int openat(int directory, const char* path, int flags, ...) {
   MODE(flags)
-  return is_file_refused() ? -1 : opened(NEXT(openat)(folder, path, flags, mode), 1);
+  return is_file_refused() ? -1 : opened(NEXT(openat)(directory, path, flags, mode), 1);
 }
-int openat64(int folder, const char* path, int flags, ...) {
+int openat64(int directory, const char* path, int flags, ...) {
   MODE(flags)
-  return is_file_refused() ? -1 : opened(NEXT(openat64)(folder, path, flags, mode), 1);
+  return is_file_refused() ? -1 : opened(NEXT(openat64)(directory, path, flags, mode), 1);
 }
 int pipe(int ends[2]) { return is_full(2) ? -1 : opened(NEXT(pipe)(ends), 2); }
 int accept4(int listener, struct sockaddr* address, socklen_t* length, int flags) {

@@ -6,7 +6,7 @@ import re
 
 import program
 
-FOLDER = os.path.join(program.SOURCE_DIR, "dashboards", "grafana")
+DIRECTORY = os.path.join(program.SOURCE_DIR, "dashboards", "grafana")
 NAMES = ("fleet", "host", "type", "daemon")
 
 
@@ -14,7 +14,7 @@ def dashboards():
     """{name: dashboard} of all that ship."""
     found = {}
     for name in NAMES:
-        with open(os.path.join(FOLDER, f"{name}.json"), encoding="utf-8") as file:
+        with open(os.path.join(DIRECTORY, f"{name}.json"), encoding="utf-8") as file:
             found[name] = json.load(file)
     return found
 

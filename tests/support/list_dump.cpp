@@ -47,9 +47,9 @@ std::string dump(const MemoryTypeList& list, const DumpOptions& options) {
     put(text, "cpus", type->cpu_count());
     if (options.identity) {
       put(text, "at", number_of(type));
-      put(text, "eldest", number_of(&type->eldest()));
+      put(text, "first_of_name", number_of(&type->first_of_name()));
       put(text, "seen", type->last_seen_generation());
-      put(text, "sighted", type->sighted_generation());
+      put(text, "sighted", type->first_seen_generation());
     }
     for (std::size_t i = 0; i < kFieldCount; ++i) {
       const auto field = static_cast<Field>(i);

@@ -33,16 +33,16 @@ inline std::optional<Mounted> mounted_hierarchy() {
   for (std::string line; std::getline(mounts, line);) {
     std::istringstream words(line);
     std::string device;
-    std::string folder;
+    std::string directory;
     std::string type;
     std::string options;
-    words >> device >> folder >> type >> options;
-    if (folder.find("/sys/fs/cgroup") != 0) continue;
-    if (type == "cgroup" && ("," + options + ",").find(",memory,") != std::string::npos) return Mounted{folder, true};
+    words >> device >> directory >> type >> options;
+    if (directory.find("/sys/fs/cgroup") != 0) continue;
+    if (type == "cgroup" && ("," + options + ",").find(",memory,") != std::string::npos) return Mounted{directory, true};
     if (type != "cgroup2") continue;
-    std::ifstream controllers(folder + "/cgroup.subtree_control");
+    std::ifstream controllers(directory + "/cgroup.subtree_control");
     for (std::string word; controllers >> word;) {
-      if (word == "memory") return Mounted{folder, false};
+      if (word == "memory") return Mounted{directory, false};
     }
   }
   return {};

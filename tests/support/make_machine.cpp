@@ -34,7 +34,7 @@ constexpr const char* kUsage =
 
 struct Arguments {
   OperatingSystem os = OperatingSystem::kOther;
-  std::string folder;
+  std::string directory;
   std::uint32_t polls = 2;
   SyntheticOptions machine{
       .types = 2000, .zones = 200, .caches = 20'000, .cpus = 1024, .slots = 1024, .duplicate_one_in = 50};
@@ -45,7 +45,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   const std::string_view system = argv[1];
   if (system != "freebsd" && system != "linux") return false;
   arguments.os = system == "freebsd" ? OperatingSystem::kFreeBsd : OperatingSystem::kLinux;
-  arguments.folder = argv[2];
+  arguments.directory = argv[2];
   SyntheticOptions& machine = arguments.machine;
   struct Option {
     std::string_view name;
@@ -80,32 +80,32 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 
 class CaptureWriter {
  public:
-  explicit CaptureWriter(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit CaptureWriter(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   void write(const std::filesystem::path& path, std::string_view bytes) {
     std::error_code failure;
-    std::filesystem::create_directories((folder_ / path).parent_path(), failure);
-    std::ofstream file(folder_ / path, std::ios::binary);
+    std::filesystem::create_directories((directory_ / path).parent_path(), failure);
+    std::ofstream file(directory_ / path, std::ios::binary);
     file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     file.close();
     if (file || has_failed_) return;
     has_failed_ = true;
-    std::fprintf(stderr, "make_machine: cannot write %s\n", (folder_ / path).c_str());
+    std::fprintf(stderr, "make_machine: cannot write %s\n", (directory_ / path).c_str());
   }
   [[nodiscard]] bool has_failed() const { return has_failed_; }
 
  private:
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
   bool has_failed_ = false;
 };
 
 int make(const Arguments& arguments) {
-  if (std::filesystem::exists(arguments.folder)) {
-    std::fprintf(stderr, "make_machine: %s exists already\n", arguments.folder.c_str());
+  if (std::filesystem::exists(arguments.directory)) {
+    std::fprintf(stderr, "make_machine: %s exists already\n", arguments.directory.c_str());
     return 1;
   }
   SyntheticMachine machine(arguments.os, arguments.machine);
-  CaptureWriter writer(arguments.folder);
+  CaptureWriter writer(arguments.directory);
   CaptureManifest manifest;
   manifest.os = arguments.os;
   manifest.release = "synthetic";
@@ -122,21 +122,21 @@ int make(const Arguments& arguments) {
     machine.poll = poll;
     char number[16];
     std::snprintf(number, sizeof number, "%06u", poll);
-    const std::filesystem::path folder = number;
+    const std::filesystem::path directory = number;
     const auto write_sysctl = [&](std::string_view name) {
-      if (machine.read_sysctl(name, bytes, 0)) writer.write(folder / "sysctl" / name, bytes.view());
+      if (machine.read_sysctl(name, bytes, 0)) writer.write(directory / "sysctl" / name, bytes.view());
     };
     if (arguments.os == OperatingSystem::kFreeBsd) {
       for (const auto& [name, value] : machine.integers()) write_sysctl(name);
       for (const char* name : {"vm.malloc.zone_sizes", "kern.malloc_stats", "vm.zone_stats"}) write_sysctl(name);
     } else if (machine.read_file("/proc/slabinfo", bytes)) {
-      writer.write(folder / "fs/proc/slabinfo", bytes.view());
+      writer.write(directory / "fs/proc/slabinfo", bytes.view());
     }
     PollInfo info;
     info.label = "poll " + std::to_string(poll);
     info.monotonic_ns = (std::int64_t{poll} + 10) * 10'000'000'000;
     info.realtime_ns = 1'800'000'000'000'000'000 + info.monotonic_ns;
-    writer.write(folder / "poll.yaml", format_poll_info(info));
+    writer.write(directory / "poll.yaml", format_poll_info(info));
   }
   return writer.has_failed() ? 1 : 0;
 }

@@ -20,20 +20,20 @@ def installed(name):
     source = os.path.join(program.SOURCE_DIR, "tests", "support", name)
     with open(os.path.join(source, "package-lock.json"), "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()[:12]
-    folder = os.path.join(PLACE, f"{name}-{digest}")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
+    directory = os.path.join(PLACE, f"{name}-{digest}")
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
         for file in os.listdir(source):
             if os.path.isfile(os.path.join(source, file)):
-                shutil.copy(os.path.join(source, file), folder)
-        if not os.path.exists(os.path.join(folder, "complete")):
+                shutil.copy(os.path.join(source, file), directory)
+        if not os.path.exists(os.path.join(directory, "complete")):
             try:
-                done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+                done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=directory, capture_output=True, text=True, timeout=200, check=False)
             except subprocess.TimeoutExpired as hung:
                 raise unittest.SkipTest("npm does not get the packages within 200 s") from hung
             if done.returncode != 0:
                 raise unittest.SkipTest("npm cannot install the packages: " + done.stderr.strip().splitlines()[-1])
-            with open(os.path.join(folder, "complete"), "w", encoding="utf-8"):
+            with open(os.path.join(directory, "complete"), "w", encoding="utf-8"):
                 pass
-    return folder
+    return directory

@@ -29,12 +29,12 @@ CLEAR = re.compile(r"^memstatd: .*(memory|thread)|^\S+ error: .*memory|no_memory
 class Life:
     """One life of memstatd: start, some polls of the live kernel, a scrape of each page, a reload, stop."""
 
-    def __init__(self, library, folder, fail_at=0, count=1):
+    def __init__(self, library, directory, fail_at=0, count=1):
         self.log = b""
         self.allocations = 0
         report, report_writer = os.pipe()
         reader, writer = os.pipe()
-        config = os.path.join(folder, "memstatd.yaml")
+        config = os.path.join(directory, "memstatd.yaml")
         environment = {**os.environ, "LD_PRELOAD": library, "MEMSTAT_TEST_FAIL_AT": str(fail_at),
                        "MEMSTAT_TEST_FAIL_COUNT": str(count), "MEMSTAT_TEST_FAIL_REPORT": str(report_writer)}
         process = subprocess.Popen([program.MEMSTATD, "--config", config, "--polls", str(POLLS), "--interval", "100ms",
@@ -101,21 +101,21 @@ class Life:
 
 
 class Sweep:
-    def __init__(self, folder):
-        self.folder = folder
-        captures.write_file(os.path.join(folder, "memstatd.yaml"), "tier: full\n")
-        self.library = preload.build_library(folder, "failing_malloc.c")
+    def __init__(self, directory):
+        self.directory = directory
+        captures.write_file(os.path.join(directory, "memstatd.yaml"), "tier: full\n")
+        self.library = preload.build_library(directory, "failing_malloc.c")
         self.endings = collections.Counter()  # lives, by how they ended
         self.problems = []
 
     def whole(self):
         """A life in which nothing fails."""
-        return Life(self.library, self.folder)
+        return Life(self.library, self.directory)
 
     def run(self, lives):
         """Lives that fail at these allocations, each with the length of the burst."""
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for (at, burst), life in zip(lives, pool.map(lambda case: Life(self.library, self.folder, *case), lives)):
+            for (at, burst), life in zip(lives, pool.map(lambda case: Life(self.library, self.directory, *case), lives)):
                 self.endings[life.status] += 1
                 if life.problem():
                     self.problems.append(f"{burst} from allocation {at} on: {life.problem()}")
@@ -125,8 +125,8 @@ class Sweep:
 def main():
     step = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    with program.temporary_folder() as folder:
-        sweep = Sweep(folder)
+    with program.temporary_directory() as directory:
+        sweep = Sweep(directory)
         allocations = sweep.whole().allocations
         print(f"{allocations} allocations in a whole life", flush=True)
         for at in range(first, allocations + 1, step):

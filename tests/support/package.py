@@ -41,12 +41,12 @@ def skip_all(reason):
     sys.exit(77)
 
 
-def tree(folder):
+def tree(directory):
     """{path below the directory: permissions in octal, or where a link leads} of all that is no directory."""
     found = {}
-    for where, _, names in os.walk(folder):
+    for where, _, names in os.walk(directory):
         for name in names:
             path = os.path.join(where, name)
             link = os.path.islink(path)
-            found[os.path.relpath(path, folder)] = os.readlink(path) if link else f"{os.stat(path).st_mode & 0o7777:o}"
+            found[os.path.relpath(path, directory)] = os.readlink(path) if link else f"{os.stat(path).st_mode & 0o7777:o}"
     return found

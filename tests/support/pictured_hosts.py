@@ -75,22 +75,22 @@ def linux_polls(is_leaking):
         yield {**poll, **edited_capture.integrity(0, 0, 0, 0, 20 + 170 * short)}
 
 
-def write(folder, polls, manifest):
+def write(directory, polls, manifest):
     """Writes a capture of these polls, as far apart as HOURS says."""
     for index, (hours, poll) in enumerate(zip(HOURS, polls)):
         for path, content in poll.items():
             if not isinstance(content, str):
-                captures.write_file(os.path.join(folder, f"{index:06d}", path), content)
+                captures.write_file(os.path.join(directory, f"{index:06d}", path), content)
         moment = datetime.datetime(2026, 11, 20, 15, 20) - datetime.timedelta(hours=hours)
-        captures.write_file(os.path.join(folder, f"{index:06d}", "poll.yaml"),
+        captures.write_file(os.path.join(directory, f"{index:06d}", "poll.yaml"),
                             f"label: poll {index}\nrealtime: {moment:%Y-%m-%dT%H:%M:%SZ}\nmonotonic_ns: {(50 - hours) * HOUR * 10**9}\n")
-    captures.write_file(os.path.join(folder, "manifest.yaml"), manifest)
-    return folder
+    captures.write_file(os.path.join(directory, "manifest.yaml"), manifest)
+    return directory
 
 
-def linux(folder, is_leaking):
+def linux(directory, is_leaking):
     manifest = captures.read_fixture(captures.fixtures()[BASE])["manifest.yaml"].decode().partition("edits:")[0]
-    return write(folder, linux_polls(is_leaking), manifest + "edits: All polls are made by hand from the captured one, for pictures.\n")
+    return write(directory, linux_polls(is_leaking), manifest + "edits: All polls are made by hand from the captured one, for pictures.\n")
 
 
 def pages(capture, config, count):
@@ -112,7 +112,7 @@ def history(host, at, now):
         for (before, first), (after, second) in zip(at, at[1:]):
             if name not in first or name not in second:
                 continue
-            for back in range(before, after, -(2 * MINUTE if before <= 7 * HOUR else 10 * MINUTE)):
+            for back in range(before, after, -(2 if before <= 7 * HOUR else 4) * MINUTE):
                 part = (before - back) / (before - after)
                 value = first[name] + part * (second[name] - first[name])
                 yield f"{head} {now - back if re.search('(poll|success)_timestamp', metric) else value:.10g} {now - back}\n"
@@ -121,32 +121,32 @@ def history(host, at, now):
             yield f'{name}{{job="memstatd",instance="{host}"}} {value} {now - back}\n'
 
 
-def blocks(folder, lines):
-    captures.write_file(os.path.join(folder, "history"), "".join(lines) + "# EOF\n")
-    subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=72h", "--quiet", "openmetrics", os.path.join(folder, "history"), os.path.join(folder, "data")],
+def blocks(directory, lines):
+    captures.write_file(os.path.join(directory, "history"), "".join(lines) + "# EOF\n")
+    subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=72h", "--quiet", "openmetrics", os.path.join(directory, "history"), os.path.join(directory, "data")],
                    check=True, stdout=subprocess.DEVNULL)
 
 
-def record(folder, rules, start, end, step):
+def record(directory, rules, start, end, step):
     """What rules would have recorded. Those that look at the results of others come after them."""
     names = {rule["record"] for rule in rules}
-    path = os.path.join(folder, "rules.yml")
+    path = os.path.join(directory, "rules.yml")
     while rules:
         first = [rule for rule in rules if not any(name in rule["expr"] for name in names)]
         captures.write_file(path, yaml.safe_dump({"groups": [{"name": "pictures", "rules": first}]}))
-        with prometheus_server.prometheus(folder, None, config="global: {}\n") as server:
+        with prometheus_server.prometheus(directory, None, config="global: {}\n") as server:
             subprocess.run(["promtool", "tsdb", "create-blocks-from", "rules", f"--url=http://{server.address}", f"--start={start}", f"--end={end}", f"--eval-interval={step}s",
-                            "--output-dir=" + os.path.join(folder, "data"), path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                            "--output-dir=" + os.path.join(directory, "data"), path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         rules = [rule for rule in rules if rule not in first]
         names -= {rule["record"] for rule in first}
 
 
-def store(folder, hosts):
-    """Fills the data of a Prometheus in `folder` with the history of hosts: {name: [(seconds before now, page)]}."""
+def store(directory, hosts):
+    """Fills the data of a Prometheus in `directory` with the history of hosts: {name: [(seconds before now, page)]}."""
     now = int(time.time()) // MINUTE * MINUTE
-    os.makedirs(os.path.join(folder, "data"), exist_ok=True)
-    blocks(folder, (line for host, at in hosts.items() for line in history(host, at, now)))
+    os.makedirs(os.path.join(directory, "data"), exist_ok=True)
+    blocks(directory, (line for host, at in hosts.items() for line in history(host, at, now)))
     with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "recording_rules.yml"), encoding="utf-8") as file:
         groups = {group["name"]: group["rules"] for group in yaml.safe_load(file)["groups"]}
     for group, hours, step in (("memstat-host", 29, 5 * MINUTE), ("memstat-slow", 28, 10 * MINUTE), ("memstat-fleet", 6, 10 * MINUTE)):
-        record(folder, groups[group], now - hours * HOUR, now + AHEAD, step)
+        record(directory, groups[group], now - hours * HOUR, now + AHEAD, step)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries that are loaded into memstatd before all others, and make calls hang as a sick kernel or disk does."""
+"""Libraries that are loaded into memstatd before all others: calls hang, as a sick kernel or disk makes them, fail or are counted."""
 import os
 import re
 import shutil
@@ -11,28 +11,31 @@ import captures
 import program
 
 
-def build_library(folder, source):
-    """The library that tests/support/SOURCE makes, in `folder`."""
+def build_library(directory, source):
+    """The library that tests/support/SOURCE makes, in `directory`."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
     if not compiler:
         raise unittest.SkipTest("no C compiler, which makes the library that is loaded into memstatd")
-    library = os.path.join(folder, os.path.splitext(source)[0] + ".so")
+    library = os.path.join(directory, os.path.splitext(source)[0] + ".so")
     path = os.path.join(program.SOURCE_DIR, "tests", "support", source)
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, path, "-ldl"], check=True)
     return library
 
 
+def sanitizers():
+    """The libraries of a sanitizer that memstatd was built with: they must come first, or they refuse to work."""
+    linked = subprocess.run(["ldd", program.MEMSTATD], stdout=subprocess.PIPE, text=True, check=False).stdout
+    return re.findall(r"=> (\S*/lib[at]san\.so\S*)", linked)
+
+
 class Hang:
     """Makes what tests/support/SOURCE says, in a memstatd that is started with `environment`, hang and go on."""
 
-    def __init__(self, folder, source):
-        library = build_library(folder, source)
-        self.switch = os.path.join(folder, "hang")
+    def __init__(self, directory, source):
+        library = build_library(directory, source)
+        self.switch = os.path.join(directory, "hang")
         self.turn(False)
-        # A sanitizer's library must come first, or it refuses to work.
-        linked = subprocess.run(["ldd", program.MEMSTATD], stdout=subprocess.PIPE, text=True, check=False).stdout
-        sanitizers = re.findall(r"=> (\S*/lib[at]san\.so\S*)", linked)
-        self.environment = {"LD_PRELOAD": ":".join([*sanitizers, library]), "MEMSTAT_TEST_HANG": self.switch}
+        self.environment = {"LD_PRELOAD": ":".join([*sanitizers(), library]), "MEMSTAT_TEST_HANG": self.switch}
 
     def turn(self, on):
         if not os.path.exists(self.switch):

@@ -25,7 +25,7 @@ class PreparedKernelView : public KernelView {
   std::map<std::string, std::vector<std::string>, std::less<>> contents;
   std::size_t version = 0;
   /// Names of the directories in a directory that can be listed, each with a NUL behind it.
-  std::map<std::string, std::string, std::less<>> folders;
+  std::map<std::string, std::string, std::less<>> directories;
   /// errno of paths and names that cannot be read.
   std::map<std::string, int, std::less<>> failures;
 
@@ -46,15 +46,15 @@ class PreparedKernelView : public KernelView {
   }
 
   /// Puts in what `other` has of a directory and of those below it.
-  void copy_tree_from(KernelView& other, const std::string& folder) {
+  void copy_tree_from(KernelView& other, const std::string& directory) {
     std::vector<std::string> names;
     Buffer below;
-    if (!other.list_directory(folder, names) || !other.list_folders(folder, below)) return;
-    folders[folder] = below.view();
+    if (!other.list_directory(directory, names) || !other.list_directories(directory, below)) return;
+    directories[directory] = below.view();
     for (const std::string& name : names) {
-      if (contents.contains(folder + "/" + name)) continue;
-      copy_from(other, {folder + "/" + name});
-      copy_tree_from(other, folder + "/" + name);
+      if (contents.contains(directory + "/" + name)) continue;
+      copy_from(other, {directory + "/" + name});
+      copy_tree_from(other, directory + "/" + name);
     }
   }
 
@@ -63,9 +63,9 @@ class PreparedKernelView : public KernelView {
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
   [[nodiscard]] bool may_read(std::string_view path) override { return contents.find(path) != contents.end(); }
-  Result<void> list_folders(std::string_view path, Buffer& names) override {
-    const auto found = folders.find(path);
-    if (found == folders.end()) return system_error(path, ENOENT);
+  Result<void> list_directories(std::string_view path, Buffer& names) override {
+    const auto found = directories.find(path);
+    if (found == directories.end()) return system_error(path, ENOENT);
     names.assign(found->second);
     return {};
   }

@@ -38,21 +38,21 @@ needs_root = unittest.skipUnless(os.geteuid() == 0, "needs root: there is no pri
 
 
 @contextlib.contextmanager
-def temporary_folder():
+def temporary_directory():
     """A directory that the account memstatd drops to may read, unlike what tempfile makes."""
-    folder = tempfile.mkdtemp(prefix="memstat-e2e-")
-    os.chmod(folder, 0o755)
+    directory = tempfile.mkdtemp(prefix="memstat-e2e-")
+    os.chmod(directory, 0o755)
     try:
-        yield folder
+        yield directory
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def copy_for_others(path):
     """A copy of a program that any account may start: the build may be in a directory that only its owner may enter."""
-    with temporary_folder() as folder:
-        copy = os.path.join(folder, os.path.basename(path))
+    with temporary_directory() as directory:
+        copy = os.path.join(directory, os.path.basename(path))
         shutil.copy(path, copy)
         os.chmod(copy, 0o755)
         yield copy
@@ -95,7 +95,7 @@ def run(*arguments, environment=None, **options):
 class Daemon:
     """A memstatd that serves on a port of its own. As a context manager it ends with the block, cleanly or not at all."""
 
-    def __init__(self, *arguments, listen=True, environment=None, unread_after=None):
+    def __init__(self, *arguments, listen=True, environment=None, unread_after=None, preexec_fn=None):
         """`unread_after`: the log is read up to the line that holds this, and then no further."""
         command = [MEMSTATD, *arguments] + (["--listen", "127.0.0.1:0"] if listen else [])
         self._lines = []
@@ -103,7 +103,7 @@ class Daemon:
         self._ended = False
         self._unread_after = unread_after
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env={**os.environ, **(environment or {})})
+                                        env={**os.environ, **(environment or {})}, preexec_fn=preexec_fn)
         self._readers = [threading.Thread(target=self._read, args=(self.process.stderr, True), daemon=True),
                          threading.Thread(target=self._read, args=(self.process.stdout, False), daemon=True)]
         self._printed = []

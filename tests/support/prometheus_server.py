@@ -34,21 +34,21 @@ def free_port():
 
 
 class Prometheus:
-    """A Prometheus server on loopback that keeps its data in `folder`. `config`: the whole configuration, instead of one that
+    """A Prometheus server on loopback that keeps its data in `directory`. `config`: the whole configuration, instead of one that
     scrapes `target`."""
 
-    def __init__(self, folder, target, *arguments, config=None):
-        self.log_path = os.path.join(folder, "prometheus.log")
-        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
+    def __init__(self, directory, target, *arguments, config=None):
+        self.log_path = os.path.join(directory, "prometheus.log")
+        with open(os.path.join(directory, "prometheus.yml"), "w", encoding="utf-8") as file:
             file.write(config or CONFIG.format(target=target))
         for _ in range(5):  # another program may take the port between our looking and its binding
             self.address = f"127.0.0.1:{free_port()}"
             with open(self.log_path, "wb") as log:
                 self.process = subprocess.Popen(
-                    ["prometheus", f"--config.file={folder}/prometheus.yml",
-                     f"--storage.{'agent' if '--enable-feature=agent' in arguments else 'tsdb'}.path={folder}/data",
+                    ["prometheus", f"--config.file={directory}/prometheus.yml",
+                     f"--storage.{'agent' if '--enable-feature=agent' in arguments else 'tsdb'}.path={directory}/data",
                      f"--web.listen-address={self.address}", "--web.max-connections=16", *arguments],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=directory)
             try:
                 program.wait_until(lambda: self.process.poll() is not None or self.is_ready(), self.log)
             except BaseException:
@@ -97,9 +97,9 @@ class Prometheus:
 
 
 @contextlib.contextmanager
-def prometheus(folder, target, *arguments, config=None):
+def prometheus(directory, target, *arguments, config=None):
     """A server that scrapes `target`, or does what `config` says, with these arguments beside its own."""
-    server = Prometheus(folder, target, *arguments, config=config)
+    server = Prometheus(directory, target, *arguments, config=config)
     try:
         yield server
     finally:

@@ -41,16 +41,16 @@ def variables(system):
 @contextlib.contextmanager
 def scraped():
     """The Prometheus, from its first scrape on."""
-    with program.temporary_folder() as folder:
-        rules = shipped_rules.write(folder)
-        captures.write_file(os.path.join(folder, "memstatd.yaml"), MEMSTATD)
-        edited_capture.write(os.path.join(folder, "linux"))
-        os.mkdir(os.path.join(folder, "prometheus"))
-        options = ("--config", os.path.join(folder, "memstatd.yaml"), "--tier", "full", "--replay-loop", "--replay-speed", "4")
+    with program.temporary_directory() as directory:
+        rules = shipped_rules.write(directory)
+        captures.write_file(os.path.join(directory, "memstatd.yaml"), MEMSTATD)
+        edited_capture.write(os.path.join(directory, "linux"))
+        os.mkdir(os.path.join(directory, "prometheus"))
+        options = ("--config", os.path.join(directory, "memstatd.yaml"), "--tier", "full", "--replay-loop", "--replay-speed", "4")
         freebsd = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
         with program.Daemon("--replay", freebsd, *options) as one, \
-                program.Daemon("--replay", os.path.join(folder, "linux"), *options) as other:
+                program.Daemon("--replay", os.path.join(directory, "linux"), *options) as other:
             config = PROMETHEUS.format(rules=rules, freebsd=f"{one.host}:{one.port}",
                                        linux=f"{other.host}:{other.port}")
-            with prometheus_server.prometheus(os.path.join(folder, "prometheus"), None, config=config) as server:
+            with prometheus_server.prometheus(os.path.join(directory, "prometheus"), None, config=config) as server:
                 yield server

@@ -44,10 +44,10 @@ class RootedKernelView final : public ForwardingKernelView {
     if (auto entered = enter(path, real); !entered) return entered;
     return inner_.list_directory(real.view(), names);
   }
-  Result<void> list_folders(std::string_view path, Buffer& names) override {
+  Result<void> list_directories(std::string_view path, Buffer& names) override {
     FixedPath real;
     if (auto entered = enter(path, real); !entered) return entered;
-    return inner_.list_folders(real.view(), names);
+    return inner_.list_directories(real.view(), names);
   }
   Result<void> keep_open(std::string_view path) override {
     FixedPath real;

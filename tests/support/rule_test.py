@@ -54,14 +54,14 @@ def reduced(groups, test):
     return [{**group, "rules": [rule for rule in group["rules"] if rule in wanted]} for group in groups]
 
 
-def written(folder, file):
+def written(directory, file):
     """One file of tests for each test, with rules of its own."""
     document = yaml.load(file.read_text(encoding="utf-8"), Loader=LOADER)
     groups = [group for name in document["rule_files"] for group in yaml.load((file.parent / name).read_text(encoding="utf-8"), Loader=LOADER)["groups"]]
     paths = []
     for number, test in enumerate(document["tests"]):
-        (folder / f"rules{number}.yml").write_text(yaml.safe_dump({"groups": reduced(groups, test)}), encoding="utf-8")
-        paths.append(folder / f"test{number}.yml")
+        (directory / f"rules{number}.yml").write_text(yaml.safe_dump({"groups": reduced(groups, test)}), encoding="utf-8")
+        paths.append(directory / f"test{number}.yml")
         paths[-1].write_text(yaml.safe_dump({**document, "rule_files": [f"rules{number}.yml"], "tests": [test]}), encoding="utf-8")
     return paths
 
@@ -70,9 +70,9 @@ def main():
     if not shutil.which("promtool"):
         print("promtool is not installed (Debian package prometheus): this file of tests of the rules was not run")
         return 77
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         # Less time for the collector of promtool's garbage, at 200 MB of memory.
-        done = subprocess.run(["promtool", "test", "rules", *written(pathlib.Path(folder), ROOT / sys.argv[1])], capture_output=True,
+        done = subprocess.run(["promtool", "test", "rules", *written(pathlib.Path(directory), ROOT / sys.argv[1])], capture_output=True,
                               text=True, check=False, env={**os.environ, "GOGC": "800"})
     print(done.stdout[-8000:] + done.stderr[-8000:])
     return 1 if done.returncode else 0

@@ -22,16 +22,16 @@ import tempfile
 MAX_SEED_BYTES = 64 * 1024
 
 
-def unpacked_captures(source, folder):
+def unpacked_captures(source, directory):
     """The directories that the captures are unpacked in: once a build, however many fuzzers start at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w", encoding="ascii") as lock:
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for capture in sorted((source / "tests/fixtures/captures").glob("*.tar.zst")):
             state = capture.stat()
-            unpacked = folder / f"{capture.name}-{state.st_size}-{state.st_mtime_ns}"
+            unpacked = directory / f"{capture.name}-{state.st_size}-{state.st_mtime_ns}"
             if not unpacked.exists():
-                with tempfile.TemporaryDirectory(dir=folder) as part:
+                with tempfile.TemporaryDirectory(dir=directory) as part:
                     inside = pathlib.Path(part) / "capture"
                     inside.mkdir()
                     subprocess.run(["cmake", "-E", "tar", "xf", str(capture)], cwd=inside, check=True)
@@ -42,9 +42,9 @@ def unpacked_captures(source, folder):
 def seed_files(patterns, source, build):
     """Paths of the seeds in the tree and in the captures."""
     paths = [path for pattern in patterns for path in glob.glob(str(source / pattern))]
-    for folder in unpacked_captures(source, build / "captures"):
+    for directory in unpacked_captures(source, build / "captures"):
         for pattern in patterns:
-            paths += glob.glob(f"{folder}/**/[0-9]*/{pattern}", recursive=True)
+            paths += glob.glob(f"{directory}/**/[0-9]*/{pattern}", recursive=True)
     return [path for path in paths if os.path.isfile(path)]
 
 

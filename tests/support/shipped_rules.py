@@ -6,7 +6,7 @@ import re
 import captures
 import program
 
-FOLDER = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus")
+DIRECTORY = os.path.join(program.SOURCE_DIR, "dashboards", "prometheus")
 NAMES = ("recording_rules.yml", "alerts.yml")
 
 
@@ -22,9 +22,9 @@ def hurried(rules, minute):
     return text
 
 
-def write(folder, minute=1):
+def write(directory, minute=1):
     """Writes them to a directory; the configuration of Prometheus names them by this list of paths."""
     for name in NAMES:
-        with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
-            captures.write_file(os.path.join(folder, name), hurried(file.read(), minute))
-    return [os.path.join(folder, name) for name in NAMES]
+        with open(os.path.join(DIRECTORY, name), encoding="utf-8") as file:
+            captures.write_file(os.path.join(directory, name), hurried(file.read(), minute))
+    return [os.path.join(directory, name) for name in NAMES]

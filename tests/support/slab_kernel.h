@@ -25,10 +25,10 @@ class SlabKernel final : public KernelView {
   explicit SlabKernel(std::uint32_t cpus = 2) : cpu_count_(cpus) {}
 
   /// A directory of /sys/kernel/slab with these files, and slab_size and order unless they are among them.
-  void add_folder(const std::string& folder, Files files, unsigned slot_size = 64) {
+  void add_directory(const std::string& directory, Files files, unsigned slot_size = 64) {
     files.try_emplace("slab_size", std::to_string(slot_size) + "\n");
     files.try_emplace("order", "0\n");
-    folders[folder] = std::move(files);
+    directories[directory] = std::move(files);
   }
   /// A line of slabinfo.
   void list(const std::string& cache, unsigned slot_size = 64) {
@@ -38,13 +38,13 @@ class SlabKernel final : public KernelView {
   /// Both.
   void add(const std::string& cache, Files files, unsigned slot_size = 64) {
     list(cache, slot_size);
-    add_folder(cache, std::move(files), slot_size);
+    add_directory(cache, std::move(files), slot_size);
   }
 
   std::string slabinfo =
       "slabinfo - version: 2.1\n# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables "
       "<limit> <batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
-  std::map<std::string, Files, std::less<>> folders;  ///< By name.
+  std::map<std::string, Files, std::less<>> directories;  ///< By name.
   std::map<std::string, std::string, std::less<>> links;
   std::map<std::string, int, std::less<>> failures;  ///< errno by path.
   bool has_privileges = true;                        ///< Files that are not kept can be read.
@@ -77,7 +77,7 @@ class SlabKernel final : public KernelView {
     return {};
   }
   Result<std::string> read_link(std::string_view path) override {
-    const auto link = links.find(path.substr(std::min(path.size(), kFolder.size())));
+    const auto link = links.find(path.substr(std::min(path.size(), kDirectory.size())));
     if (link == links.end()) return system_error(path, EINVAL);
     return link->second;
   }
@@ -85,9 +85,19 @@ class SlabKernel final : public KernelView {
     calls.emplace_back(path);
     names.clear();
     if (const auto failure = failures.find(path); failure != failures.end()) return system_error(path, failure->second);
-    for (const auto& [name, files] : folders) names.push_back(name);
+    for (const auto& [name, files] : directories) names.push_back(name);
     for (const auto& [name, target] : links) names.push_back(name);
     std::sort(names.begin(), names.end());
+    return {};
+  }
+  Result<void> list_directories(std::string_view path, Buffer& names) override {
+    names.clear();
+    calls.emplace_back(path);
+    if (const auto failure = failures.find(path); failure != failures.end()) return system_error(path, failure->second);
+    for (const auto& [name, files] : directories) {
+      names.append(name);
+      names.append(std::string_view("\0", 1));
+    }
     return {};
   }
   Result<void> keep_open(std::string_view path) override {
@@ -98,20 +108,20 @@ class SlabKernel final : public KernelView {
   }
 
  private:
-  static constexpr std::string_view kFolder = "/sys/kernel/slab/";
+  static constexpr std::string_view kDirectory = "/sys/kernel/slab/";
 
   [[nodiscard]] const std::string* find(std::string_view path) const {
     if (path == "/proc/slabinfo") return &slabinfo;
-    if (!path.starts_with(kFolder)) return nullptr;
-    path.remove_prefix(kFolder.size());
+    if (!path.starts_with(kDirectory)) return nullptr;
+    path.remove_prefix(kDirectory.size());
     const std::size_t slash = path.rfind('/');
     if (slash == std::string_view::npos) return nullptr;
     std::string_view name = path.substr(0, slash);
     if (const auto link = links.find(name); link != links.end()) name = link->second;
-    const auto folder = folders.find(name);
-    if (folder == folders.end()) return nullptr;
-    const auto file = folder->second.find(path.substr(slash + 1));
-    return file == folder->second.end() ? nullptr : &file->second;
+    const auto directory = directories.find(name);
+    if (directory == directories.end()) return nullptr;
+    const auto file = directory->second.find(path.substr(slash + 1));
+    return file == directory->second.end() ? nullptr : &file->second;
   }
 
   std::uint32_t cpu_count_;

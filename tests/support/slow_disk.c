@@ -41,15 +41,15 @@ int fsync(int fd) {
   return next(fd);
 }
 
-int mkdirat(int folder, const char* path, mode_t mode) {
+int mkdirat(int directory, const char* path, mode_t mode) {
   wait_for_disk();
   int (*next)(int, const char*, mode_t) = (int (*)(int, const char*, mode_t))dlsym(RTLD_NEXT, "mkdirat");
-  return next(folder, path, mode);
+  return next(directory, path, mode);
 }
 
-int renameat(int from_folder, const char* from, int to_folder, const char* to) {
+int renameat(int from_directory, const char* from, int to_directory, const char* to) {
   wait_for_disk();
   int (*next)(int, const char*, int, const char*) =
       (int (*)(int, const char*, int, const char*))dlsym(RTLD_NEXT, "renameat");
-  return next(from_folder, from, to_folder, to);
+  return next(from_directory, from, to_directory, to);
 }

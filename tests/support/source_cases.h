@@ -45,8 +45,8 @@ inline std::string name_of_case(const SourceCase& value) {
 
 /// Whether a file lies in a directory that the source opens files of by name.
 inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
-  return std::any_of(source.reopened_folders.begin(), source.reopened_folders.end(),
-                     [&](std::string_view folder) { return path.starts_with(std::string(folder) + "/"); });
+  return std::any_of(source.reopened_directories.begin(), source.reopened_directories.end(),
+                     [&](std::string_view directory) { return path.starts_with(std::string(directory) + "/"); });
 }
 
 /// Whether each type has files of its own, so that one that cannot be read is a type that went.
@@ -59,6 +59,9 @@ inline bool has_types_that_go_alone(const SourceDescriptor& source) {
 inline bool is_stream(const SourceDescriptor& source) {
   return source.name == "freebsd_malloc" || source.name == "freebsd_uma";
 }
+
+/// Whether a source reads a table of its own, and hardly any file.
+inline bool has_table(const SourceDescriptor& source) { return source.name == "cpu_counters"; }
 
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }

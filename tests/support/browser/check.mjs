@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// node check.mjs CHROMIUM URL SCENARIO,... [FOLDER]: opens the status page and does what a person would; prints what came of each scenario as
-// JSON. FOLDER: where screenshots go. Every scenario counts errors of the console and requests to other places.
+// node check.mjs CHROMIUM URL SCENARIO,... [DIRECTORY]: opens the status page and does what a person would; prints what came of each scenario as
+// JSON. DIRECTORY: where screenshots go. Every scenario counts errors of the console and requests to other places.
 import {readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {chromium} from 'playwright-core';
 
-const [executablePath, url, wanted, folder] = process.argv.slice(2);
+const [executablePath, url, wanted, directory] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let result;  // of the scenario under way
 const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu']});
@@ -25,7 +25,7 @@ async function open({width = 1280, height = 900, dark = false, hash = '', bypass
 
 const text = (page, selector) => page.$eval(selector, (node) => node.textContent);
 const names = (page) => page.$$eval('#types-table tbody.rows-in-view a', (links) => links.map((link) => link.textContent));
-const picture = (page, name) => folder ? page.screenshot({path: `${folder}/page-${name}.png`, fullPage: true}) : undefined;
+const picture = (page, name) => directory ? page.screenshot({path: `${directory}/page-${name}.png`, fullPage: true}) : undefined;
 /** Whether anything is wider than the window, and how much is cut off within it. */
 const width = (page) => page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
 
@@ -47,7 +47,7 @@ const scenarios = {
       containers: await page.$$eval('#containers-table tbody.rows-in-view a', (links) => links.map((link) => link.textContent)),
       sources: await page.$$eval('#sources tbody tr', (rows) => rows.map((row) => row.textContent)), links: await page.$$eval('footer a', (all) => all.map((one) => one.getAttribute('href'))),
       order: await page.$$eval('#overview h2', (all) => all.map((one) => one.textContent)), width: await width(page)});
-    if (folder) await page.screenshot({path: `${folder}/page-first.png`});
+    if (directory) await page.screenshot({path: `${directory}/page-first.png`});
     await picture(page, 'light');
     await picture(await open({dark: true}), 'dark');
   },

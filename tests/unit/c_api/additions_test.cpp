@@ -20,8 +20,8 @@ constexpr std::uint64_t (*kNodeAccessors[])(const memory_type*, int) = {
 
 TEST(CApiNodes, HaveTheFiguresThatTheKernelGave) {
   StagingBuilder staging;
-  staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kSlots), 3);
-  staging.type("with").node(NodeField::kHeldBytes, {10, 0, 30}).node(NodeField::kSlots, {1, 2, 3});
+  staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kTotalObjects), 3);
+  staging.type("with").node(NodeField::kHeldBytes, {10, 0, 30}).node(NodeField::kTotalObjects, {1, 2, 3});
   memory_type_list list;
   ASSERT_TRUE(list.types().commit(roster_of(Allocator::kSlab), staging.staging(), 1));
   const memory_type* type = memstat_mtl_find(&list, ALLOCATOR_SLAB, "with");
@@ -39,7 +39,7 @@ TEST(CApiNodes, HaveEachFigureOfItsOwn) {
       .node(NodeField::kHeldBytes, {1, 11})
       .node(NodeField::kCount, {2, 12})
       .node(NodeField::kFree, {3, 13})
-      .node(NodeField::kSlots, {4, 14});
+      .node(NodeField::kTotalObjects, {4, 14});
   memory_type_list list;
   ASSERT_TRUE(list.types().commit(roster_of(Allocator::kSlab), staging.staging(), 1));
   const memory_type* type = memstat_mtl_first(&list);
@@ -66,7 +66,23 @@ TEST(CApiNodes, OutOfRangeReadAsZero) {
   EXPECT_EQ(memstat_get_node_figures(nullptr), 0U);
 }
 
-/// Sources whose kernels tell nodes: each of them is read through the C API as any program would.
+TEST(CApiFailures, AreRoutineForBucketZonesOfUmaAlone) {
+  memory_type_list list;
+  for (const Allocator allocator : {Allocator::kUma, Allocator::kSlab}) {
+    StagingBuilder staging;
+    staging.type("64 Bucket");
+    staging.type("mbuf").type("malloc-64");
+    ASSERT_TRUE(list.types().commit(roster_of(allocator), staging.staging(), 1));
+  }
+  EXPECT_EQ(memstat_fails_routinely(memstat_mtl_find(&list, ALLOCATOR_UMA, "64 Bucket")), 1);
+  EXPECT_EQ(memstat_fails_routinely(memstat_mtl_find(&list, ALLOCATOR_UMA, "mbuf")), 0);
+  EXPECT_EQ(memstat_fails_routinely(memstat_mtl_find(&list, ALLOCATOR_SLAB, "64 Bucket")), 0);
+  EXPECT_EQ(memstat_is_container(memstat_mtl_find(&list, ALLOCATOR_UMA, "mbuf")), 0);
+  EXPECT_EQ(memstat_is_container(memstat_mtl_find(&list, ALLOCATOR_UMA, "malloc-64")), 1);
+  EXPECT_EQ(memstat_is_container(memstat_mtl_find(&list, ALLOCATOR_SLAB, "malloc-64")), 0);
+}
+
+/// Sources whose kernels report nodes: each of them is read through the C API as any program would.
 TEST(CApiNodes, OfCapturesAddUpToTheType) {
   const ListPtr list = make_list();
   const std::string path = fixture_path("captures/linux-7.2-2cpu-2nodes-pools.tar.zst");
@@ -160,6 +176,41 @@ TEST(CApiMemoryBlock, IsFoundOrSaysWhyNot) {
   EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_PERMISSION);
   EXPECT_EQ(memstat_find_memory_block(list.get(), 0x10000, nullptr), -1);
   EXPECT_EQ(memstat_find_memory_block(nullptr, 0x10000, &block), -1);
+}
+
+TEST(CApiKernel, IsThatOfTheCaptureWithTheMemoryOfItsPoll) {
+  const ListPtr list = make_list();
+  const std::string limits = fixture_path("captures/freebsd-15.0-amd64-2cpu-limits.tar.zst");
+  ASSERT_EQ(memstat_mtl_set_capture(list.get(), (limits + "@0").c_str()), 0) << memstat_mtl_get_message(list.get());
+  memstat_kernel kernel;
+  ASSERT_EQ(memstat_get_kernel(list.get(), &kernel), 0);
+  EXPECT_STREQ(kernel.os, "freebsd");
+  EXPECT_STREQ(kernel.release, "15.0-RELEASE");
+  EXPECT_STREQ(kernel.machine, "amd64");
+  EXPECT_STREQ(kernel.host, "");
+  EXPECT_EQ(kernel.is_capture, 1);
+  EXPECT_EQ(kernel.time_ns, 1795186800000000000);
+  memstat_memory memory;
+  ASSERT_EQ(memstat_get_memory(list.get(), &memory), 0) << memstat_mtl_get_message(list.get());
+  EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U) << "the list is as it was";
+  // What memstatd's /api/v1/memory says of this poll.
+  EXPECT_EQ(memory.total, 1028919296U);
+  EXPECT_EQ(memory.free, 907317248U);
+  EXPECT_EQ(memory.available, 931360768U);
+  EXPECT_EQ(memory.unaccounted, 909312);
+  EXPECT_EQ(memstat_get_kernel(list.get(), nullptr), -1);
+  EXPECT_EQ(memstat_get_memory(list.get(), nullptr), -1);
+  EXPECT_EQ(memstat_get_memory(nullptr, &memory), -1);
+}
+
+TEST(CApiKernel, MayHaveNoMemoryToTell) {
+  const ListPtr list = make_list(std::make_shared<FakeKernelView>(OperatingSystem::kLinux, 1));
+  memstat_kernel kernel;
+  ASSERT_EQ(memstat_get_kernel(list.get(), &kernel), 0);
+  EXPECT_STREQ(kernel.os, "linux");
+  memstat_memory memory;
+  EXPECT_EQ(memstat_get_memory(list.get(), &memory), -1) << "it has no meminfo";
+  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOTPRESENT);
 }
 
 TEST(CApiText, IsWrittenAsSnprintfDoes) {

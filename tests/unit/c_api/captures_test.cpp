@@ -21,11 +21,11 @@ const std::string kFreeBsd = "freebsd-15.0-amd64-4cpu.tar.zst";
 const std::string kLinux = "linux-6.12-4cpu.tar.zst";
 
 /// Writes a capture of a FreeBSD kernel whose poll number p has a malloc type with 100 + p bytes and a zone with p items.
-void write_capture(const std::string& folder, int polls) {
-  write_text(folder + "/manifest.yaml",
+void write_capture(const std::string& directory, int polls) {
+  write_text(directory + "/manifest.yaml",
              "format: 1\nos: freebsd\nrelease: 15.0\nmachine: amd64\npage_size: 4096\ncpus_present: \"0-1\"\nnodes: 1\n");
   for (int poll = 0; poll < polls; ++poll) {
-    const std::string at = folder + "/00000" + std::to_string(poll) + "/";
+    const std::string at = directory + "/00000" + std::to_string(poll) + "/";
     const auto number = static_cast<std::uint64_t>(poll);
     write_text(at + "poll.yaml",
                "label: a\nrealtime: 2026-01-01T00:00:00Z\nmonotonic_ns: " + std::to_string(poll + 1) + "\n");
@@ -60,16 +60,16 @@ class CApiCaptures : public testing::Test {
     EXPECT_NE(std::string(memstat_mtl_get_message(list)).find(words), std::string::npos) << memstat_mtl_get_message(list);
     EXPECT_EQ(everything(list), before);
   }
-  const TemporaryFolder folder_;
+  const TemporaryDirectory directory_;
   const ListPtr list_ = make_list();
 };
 
 TEST_F(CApiCaptures, OfTheEnvironmentAreReadAtTheLastPollOrTheOneNamed) {
-  write_capture(folder_.file("c"), 3);
-  name(folder_.file("c"));
+  write_capture(directory_.file("c"), 3);
+  name(directory_.file("c"));
   EXPECT_EQ(bytes_after_query(list_.get()), 102U);
   for (const int poll : {0, 1, 2}) {
-    name(folder_.file("c") + "@" + std::to_string(poll));
+    name(directory_.file("c") + "@" + std::to_string(poll));
     EXPECT_EQ(bytes_after_query(list_.get()), 100U + static_cast<unsigned>(poll)) << "the variable counts at each query";
     EXPECT_EQ(memstat_get_count(memstat_mtl_find(list_.get(), ALLOCATOR_UMA, "z")), static_cast<std::uint64_t>(poll));
   }
@@ -77,13 +77,13 @@ TEST_F(CApiCaptures, OfTheEnvironmentAreReadAtTheLastPollOrTheOneNamed) {
 }
 
 TEST_F(CApiCaptures, ChangedBetweenTwoQueriesKeepTypesAndSlots) {
-  write_capture(folder_.file("a"), 1);
-  write_capture(folder_.file("b"), 2);
-  name(folder_.file("a"));
+  write_capture(directory_.file("a"), 1);
+  write_capture(directory_.file("b"), 2);
+  name(directory_.file("a"));
   EXPECT_EQ(bytes_after_query(list_.get()), 100U);
   fill_slots(list_.get());
   memory_type* type = memstat_mtl_find(list_.get(), ALLOCATOR_MALLOC, "m");
-  name(folder_.file("b"));
+  name(directory_.file("b"));
   EXPECT_EQ(bytes_after_query(list_.get()), 101U);
   EXPECT_EQ(memstat_mtl_find(list_.get(), ALLOCATOR_MALLOC, "m"), type);
   EXPECT_NE(memstat_get_percpu_caller_uint64(type, 1, 15), 0U);
@@ -116,22 +116,22 @@ TEST(CApiSysctl, IsGivenAsItIs) {
 }
 
 TEST_F(CApiCaptures, SetByTheFunctionWinOverTheEnvironment) {
-  write_capture(folder_.file("a"), 1);
-  write_capture(folder_.file("b"), 2);
-  name(folder_.file("a"));
-  ASSERT_EQ(memstat_mtl_set_capture(list_.get(), folder_.file("b").c_str()), 0);
+  write_capture(directory_.file("a"), 1);
+  write_capture(directory_.file("b"), 2);
+  name(directory_.file("a"));
+  ASSERT_EQ(memstat_mtl_set_capture(list_.get(), directory_.file("b").c_str()), 0);
   EXPECT_EQ(bytes_after_query(list_.get()), 101U);
-  ASSERT_EQ(memstat_mtl_set_capture(list_.get(), (folder_.file("b") + "@0").c_str()), 0);
+  ASSERT_EQ(memstat_mtl_set_capture(list_.get(), (directory_.file("b") + "@0").c_str()), 0);
   EXPECT_EQ(bytes_after_query(list_.get()), 100U);
   ASSERT_EQ(memstat_mtl_set_capture(list_.get(), nullptr), 0) << "back to the environment";
   EXPECT_EQ(bytes_after_query(list_.get()), 100U);
-  name(folder_.file("b"));
+  name(directory_.file("b"));
   EXPECT_EQ(bytes_after_query(list_.get()), 101U);
 }
 
 TEST_F(CApiCaptures, AnEmptyReferenceMeansTheLiveKernel) {
-  write_capture(folder_.file("a"), 1);
-  name(folder_.file("a"));
+  write_capture(directory_.file("a"), 1);
+  name(directory_.file("a"));
   ASSERT_EQ(memstat_mtl_set_capture(list_.get(), ""), 0);
   const auto live = make_live_kernel_view();
   if (live && (*live)->os() == OperatingSystem::kFreeBsd) GTEST_SKIP() << "this kernel is FreeBSD's, which needs no capture";
@@ -145,10 +145,10 @@ TEST_F(CApiCaptures, AnEmptyReferenceMeansTheLiveKernel) {
 }
 
 TEST_F(CApiCaptures, ThatCannotBeSetLeaveTheOldOneInForce) {
-  write_capture(folder_.file("a"), 2);
-  ASSERT_EQ(memstat_mtl_set_capture(list_.get(), folder_.file("a").c_str()), 0);
+  write_capture(directory_.file("a"), 2);
+  ASSERT_EQ(memstat_mtl_set_capture(list_.get(), directory_.file("a").c_str()), 0);
   EXPECT_EQ(bytes_after_query(list_.get()), 101U);
-  for (const std::string& bad : {folder_.file("none"), folder_.file("a") + "@2", folder_.path()}) {
+  for (const std::string& bad : {directory_.file("none"), directory_.file("a") + "@2", directory_.path()}) {
     EXPECT_EQ(memstat_mtl_set_capture(list_.get(), bad.c_str()), -1) << bad;
     EXPECT_EQ(memstat_mtl_geterror(list_.get()), MEMSTAT_ERROR_NOTPRESENT) << bad;
     EXPECT_STRNE(memstat_mtl_get_message(list_.get()), "");
@@ -157,41 +157,41 @@ TEST_F(CApiCaptures, ThatCannotBeSetLeaveTheOldOneInForce) {
 }
 
 TEST_F(CApiCaptures, ThatAreMissingOrBadAreErrorsOfTheQuery) {
-  write_capture(folder_.file("a"), 2);
-  name(folder_.file("a"));
+  write_capture(directory_.file("a"), 2);
+  name(directory_.file("a"));
   EXPECT_EQ(bytes_after_query(list_.get()), 101U);
-  name(folder_.file("none"));
+  name(directory_.file("none"));
   expect_failure(list_.get(), MEMSTAT_ERROR_NOTPRESENT, "none");
-  name(folder_.file("a") + "@2");
+  name(directory_.file("a") + "@2");
   expect_failure(list_.get(), MEMSTAT_ERROR_NOTPRESENT, "0 to 1");
-  name(folder_.file("a") + "@18446744073709551615");
+  name(directory_.file("a") + "@18446744073709551615");
   expect_failure(list_.get(), MEMSTAT_ERROR_NOTPRESENT, "0 to 1");
-  write_text(folder_.file("a/000001/poll.yaml"), "nonsense\n");
-  name(folder_.file("a") + "@0");
+  write_text(directory_.file("a/000001/poll.yaml"), "nonsense\n");
+  name(directory_.file("a") + "@0");
   expect_failure(list_.get(), MEMSTAT_ERROR_DATAERROR, "poll.yaml");
-  write_text(folder_.file("b/manifest.yaml"), "format: 99\n");
-  name(folder_.file("b"));
+  write_text(directory_.file("b/manifest.yaml"), "format: 99\n");
+  name(directory_.file("b"));
   EXPECT_EQ(memstat_sysctl_all(list_.get(), 0), -1);
-  write_capture(folder_.file("c"), 1);
-  std::filesystem::remove(folder_.file("c/000000/sysctl/vm.zone_stats"));
-  name(folder_.file("c"));
+  write_capture(directory_.file("c"), 1);
+  std::filesystem::remove(directory_.file("c/000000/sysctl/vm.zone_stats"));
+  name(directory_.file("c"));
   EXPECT_EQ(memstat_sysctl_malloc(list_.get(), 0), 0);
   EXPECT_EQ(memstat_sysctl_uma(list_.get(), 0), -1);
   EXPECT_EQ(memstat_mtl_geterror(list_.get()), MEMSTAT_ERROR_VERSION);
-  write_text(folder_.file("c/000000/errors.yaml"), "- {sysctl: vm.zone_stats, errno: 1}\n");
+  write_text(directory_.file("c/000000/errors.yaml"), "- {sysctl: vm.zone_stats, errno: 1}\n");
   const ListPtr fresh = make_list();
   EXPECT_EQ(memstat_sysctl_uma(fresh.get(), 0), -1);
   EXPECT_EQ(memstat_mtl_geterror(fresh.get()), MEMSTAT_ERROR_PERMISSION) << "as it was recorded";
 }
 
 TEST_F(CApiCaptures, MayHaveAnAtSignInTheirPath) {
-  const std::string path = folder_.file("dump of root@host/2026@7");
+  const std::string path = directory_.file("dump of root@host/2026@7");
   write_capture(path, 2);
   name(path + "@0");
   EXPECT_EQ(bytes_after_query(list_.get()), 100U);
   name(path + "@1");
   EXPECT_EQ(bytes_after_query(list_.get()), 101U);
-  const std::string plain = folder_.file("root@host");
+  const std::string plain = directory_.file("root@host");
   write_capture(plain, 2);
   name(plain);
   EXPECT_EQ(bytes_after_query(list_.get()), 101U) << "only digits behind the last @ are a poll";
@@ -199,10 +199,10 @@ TEST_F(CApiCaptures, MayHaveAnAtSignInTheirPath) {
 
 TEST_F(CApiCaptures, AreReadFromArchives) {
   if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
-  write_capture(folder_.file("c"), 3);
+  write_capture(directory_.file("c"), 3);
   for (const std::string ending : {".tar", ".tar.zst"}) {
-    const std::string archive = folder_.file("packed" + ending);
-    ASSERT_TRUE(pack_capture(folder_.file("c"), archive));
+    const std::string archive = directory_.file("packed" + ending);
+    ASSERT_TRUE(pack_capture(directory_.file("c"), archive));
     name(archive);
     EXPECT_EQ(bytes_after_query(list_.get()), 102U) << ending;
     name(archive + "@1");
@@ -290,18 +290,18 @@ TEST_F(CApiCaptures, TheLiveSlabCachesAreReadWithoutOne) {
   }
   ASSERT_EQ(memstat_linux_all(list_.get(), 0), 0) << memstat_mtl_get_message(list_.get());
   EXPECT_GT(memstat_mtl_get_count(list_.get()), 10U);
-  write_capture(folder_.file("a"), 1);
-  name(folder_.file("a"));
+  write_capture(directory_.file("a"), 1);
+  name(directory_.file("a"));
   EXPECT_EQ(memstat_linux_slab(list_.get(), 0), 0) << "a capture of FreeBSD does not hide this machine's kernel";
   EXPECT_EQ(bytes_after_query(list_.get()), 100U) << "both in one list";
 }
 
 TEST_F(CApiCaptures, ThatOurRecorderMadeAreReadAtEveryPoll) {
-  write_capture(folder_.file("c"), 3);
-  auto inner = open_capture_folder(folder_.file("c"));
+  write_capture(directory_.file("c"), 3);
+  auto inner = open_capture_directory(directory_.file("c"));
   ASSERT_TRUE(inner);
   const SystemClock clock;
-  auto recorder = RecordingKernelView::create(**inner, {.folder = folder_.file("recorded")}, clock);
+  auto recorder = RecordingKernelView::create(**inner, {.directory = directory_.file("recorded")}, clock);
   ASSERT_TRUE(recorder) << to_string(recorder.error());
   for (std::size_t poll = 0; poll < 3; ++poll) {
     ASSERT_TRUE((*inner)->select_poll(poll));
@@ -314,7 +314,7 @@ TEST_F(CApiCaptures, ThatOurRecorderMadeAreReadAtEveryPoll) {
     ASSERT_TRUE((*recorder)->end_poll());
   }
   for (const int poll : {2, 0, 1}) {
-    name(folder_.file("recorded") + "@" + std::to_string(poll));
+    name(directory_.file("recorded") + "@" + std::to_string(poll));
     EXPECT_EQ(bytes_after_query(list_.get()), 100U + static_cast<unsigned>(poll));
   }
 }
@@ -326,11 +326,11 @@ TEST_F(CApiCaptures, ThatMemstatdRecordedAreReadAtEveryPollAndSayTheSame) {
   if (failure || ::access(memstatd.c_str(), X_OK) != 0) GTEST_SKIP() << "memstatd is not beside this program";
   if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
   const std::string original = fixture_path("captures/" + kFreeBsd);
-  const std::string recorded = folder_.file("recorded");
+  const std::string recorded = directory_.file("recorded");
   const std::string command = "timeout 120 '" + memstatd + "' --replay '" + original + "' --once --record '" + recorded +
-                              "' >'" + folder_.file("log") + "' 2>&1";
+                              "' >'" + directory_.file("log") + "' 2>&1";
   const int status = std::system(command.c_str());
-  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_text(folder_.file("log"));
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << read_text(directory_.file("log"));
   for (const int poll : {0, 1, 2}) {
     const std::string at = "@" + std::to_string(poll);
     const ListPtr first = make_list();

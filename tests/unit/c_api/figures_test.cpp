@@ -258,6 +258,7 @@ TEST(CApiNull, IsSafeEverywhere) {
   EXPECT_EQ(memstat_mtl_geterror(nullptr), MEMSTAT_ERROR_UNDEFINED);
   EXPECT_EQ(memstat_mtl_get_count(nullptr), 0U);
   EXPECT_STREQ(memstat_mtl_get_message(nullptr), "");
+  EXPECT_STREQ(memstat_mtl_get_notes(nullptr), "");
   memstat_mtl_set_folding(nullptr, 1);
   for (const auto query : {memstat_sysctl_all, memstat_sysctl_malloc, memstat_sysctl_uma, memstat_linux_all,
                            memstat_linux_slab, memstat_linux_vmalloc}) {
@@ -285,6 +286,8 @@ TEST(CApiNull, IsSafeEverywhere) {
   EXPECT_EQ(memstat_get_ordinal(nullptr), 0);
   EXPECT_EQ(memstat_get_duplicates(nullptr), 0);
   EXPECT_EQ(memstat_is_present(nullptr), 0);
+  EXPECT_EQ(memstat_fails_routinely(nullptr), 0);
+  EXPECT_EQ(memstat_is_container(nullptr), 0);
   EXPECT_STREQ(memstat_get_detail(nullptr), "");
   EXPECT_EQ(memstat_get_held_bytes(nullptr), 0U);
   EXPECT_EQ(memstat_get_figures(nullptr), 0U);

@@ -40,6 +40,7 @@ TEST(CApiList, ANewOneIsEmptyWithoutAnError) {
   EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_ANY, "temp"), nullptr);
   EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_UNDEFINED);
   EXPECT_STREQ(memstat_mtl_get_message(list.get()), "");
+  EXPECT_STREQ(memstat_mtl_get_notes(list.get()), "");
   EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U);
 }
 

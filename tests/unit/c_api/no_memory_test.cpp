@@ -184,15 +184,15 @@ TEST_F(CApiNoMemoryFilled, FindAndTheAccessorsNeedNone) {
 }
 
 TEST_F(CApiNoMemoryFilled, SetCaptureChangesNothing) {
-  const TemporaryFolder folder;
-  write_text(folder.file("manifest.yaml"),
+  const TemporaryDirectory directory;
+  write_text(directory.file("manifest.yaml"),
              "format: 1\nos: freebsd\nrelease: x\nmachine: amd64\npage_size: 4096\ncpus_present: \"0-1\"\nnodes: 1\n");
-  write_text(folder.file("000000/poll.yaml"), "label: a\nrealtime: 2026-01-01T00:00:00Z\nmonotonic_ns: 1\n");
-  write_text(folder.file("000000/sysctl/kern.malloc_stats"), malloc_stream(2, 3));
-  write_text(folder.file("000000/sysctl/kern.malloc_count"), bytes_of(3));
-  write_text(folder.file("000000/sysctl/kern.smp.maxcpus"), bytes_of(2));
+  write_text(directory.file("000000/poll.yaml"), "label: a\nrealtime: 2026-01-01T00:00:00Z\nmonotonic_ns: 1\n");
+  write_text(directory.file("000000/sysctl/kern.malloc_stats"), malloc_stream(2, 3));
+  write_text(directory.file("000000/sysctl/kern.malloc_count"), bytes_of(3));
+  write_text(directory.file("000000/sysctl/kern.smp.maxcpus"), bytes_of(2));
   const ListPtr list = make_list();
-  const int failed = fail_each([&] { return memstat_mtl_set_capture(list.get(), folder.path().c_str()) == 0; },
+  const int failed = fail_each([&] { return memstat_mtl_set_capture(list.get(), directory.path().c_str()) == 0; },
                                [&](int n, bool succeeded) {
                                  if (succeeded) return;
                                  EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOMEMORY) << n;

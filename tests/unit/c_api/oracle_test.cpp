@@ -75,7 +75,7 @@ void expect_list(memory_type_list* list, const std::vector<OracleType>& expected
 
 class CApiOracle : public testing::TestWithParam<std::string> {
  protected:
-  const std::shared_ptr<CapturedKernelView> view_ = open_fixture(GetParam());
+  const std::shared_ptr<ReplayKernelView> view_ = open_fixture(GetParam());
 };
 
 TEST_P(CApiOracle, EveryPollIsTheSameOnAFreshList) {

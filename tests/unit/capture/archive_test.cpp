@@ -70,9 +70,9 @@ class Archive : public testing::Test {
     const auto opened = open_bytes(Tar().add_basics().finished());
     if (!opened && opened.error().code == ErrorCode::kNotPresent) GTEST_SKIP() << to_string(opened.error());
   }
-  Result<std::unique_ptr<CapturedKernelView>> open_bytes(const std::string& bytes, const ArchiveLimits& limits = {}) {
-    write_text(folder_.file("a.tar"), bytes);
-    return open_capture(folder_.file("a.tar"), limits);
+  Result<std::unique_ptr<ReplayKernelView>> open_bytes(const std::string& bytes, const ArchiveLimits& limits = {}) {
+    write_text(directory_.file("a.tar"), bytes);
+    return open_capture(directory_.file("a.tar"), limits);
   }
   void expect_refused(const Tar& tar, const std::string& message, const ArchiveLimits& limits = {}) {
     const auto opened = open_bytes(tar.finished(), limits);
@@ -80,10 +80,10 @@ class Archive : public testing::Test {
     EXPECT_EQ(opened.error().code, ErrorCode::kData);
     EXPECT_NE(to_string(opened.error()).find(message), std::string::npos) << to_string(opened.error());
   }
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
 };
 
-TEST_F(Archive, OpensACaptureAtTheRootInATopFolderAndBehindADot) {
+TEST_F(Archive, OpensACaptureAtTheRootInATopDirectoryAndBehindADot) {
   for (const char* top : {"", "./", "my-capture/", "./my-capture/"}) {
     const auto opened = open_bytes(Tar().add_basics(top).add(std::string(top) + "000000/fs/proc/stat", "cpu\n").finished());
     ASSERT_TRUE(opened) << top << ": " << to_string(opened.error());
@@ -159,8 +159,8 @@ TEST_F(Archive, PollsAreReadInAnyOrderAndAgain) {
   Tar tar;
   tar.add("c/manifest.yaml", kArchivedManifest);
   for (int poll = 0; poll < 5; ++poll) {
-    const std::string folder = "c/00000" + std::to_string(poll) + "/";
-    tar.add(folder + "fs/proc/stat", "poll " + std::to_string(poll)).add(folder + "poll.yaml", kPoll);
+    const std::string directory = "c/00000" + std::to_string(poll) + "/";
+    tar.add(directory + "fs/proc/stat", "poll " + std::to_string(poll)).add(directory + "poll.yaml", kPoll);
   }
   const auto opened = open_bytes(tar.finished());
   ASSERT_TRUE(opened) << to_string(opened.error());
@@ -180,8 +180,8 @@ TEST_F(Archive, ReadsFromSeveralThreadsSeeTheirPollWhileOthersAreSelected) {
   Tar tar;
   tar.add("manifest.yaml", kArchivedManifest);
   for (int poll = 0; poll < 4; ++poll) {
-    const std::string folder = "00000" + std::to_string(poll) + "/";
-    tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", "same").add(folder + "fs/b", "same");
+    const std::string directory = "00000" + std::to_string(poll) + "/";
+    tar.add(directory + "poll.yaml", kPoll).add(directory + "fs/a", "same").add(directory + "fs/b", "same");
   }
   const auto opened = open_bytes(tar.finished());
   ASSERT_TRUE(opened) << to_string(opened.error());
@@ -206,12 +206,12 @@ TEST_F(Archive, AnArchiveThatShrinksWhileItIsOpenIsAnErrorAndNoCrash) {
   Tar tar;
   tar.add("manifest.yaml", kArchivedManifest);
   for (int poll = 0; poll < 3; ++poll) {
-    const std::string folder = "00000" + std::to_string(poll) + "/";
-    tar.add(folder + "poll.yaml", kPoll).add(folder + "fs/a", std::string(200'000, 'x'));
+    const std::string directory = "00000" + std::to_string(poll) + "/";
+    tar.add(directory + "poll.yaml", kPoll).add(directory + "fs/a", std::string(200'000, 'x'));
   }
   const auto opened = open_bytes(tar.finished());
   ASSERT_TRUE(opened) << to_string(opened.error());
-  write_text(folder_.file("a.tar"), Tar().add("manifest.yaml", kArchivedManifest).finished());
+  write_text(directory_.file("a.tar"), Tar().add("manifest.yaml", kArchivedManifest).finished());
   ASSERT_TRUE((*opened)->select_poll(2));
   Buffer out;
   const auto read = (*opened)->read_file("/a", out);
@@ -252,7 +252,7 @@ TEST_F(Archive, RefusesSparseMembers) {
 }
 
 TEST_F(Archive, SaysWhatIsWrongWithAnAbsentEmptyOrForeignFile) {
-  const auto absent = open_capture(folder_.file("none.tar.zst"));
+  const auto absent = open_capture(directory_.file("none.tar.zst"));
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
   for (const std::string& bytes :
@@ -263,8 +263,8 @@ TEST_F(Archive, SaysWhatIsWrongWithAnAbsentEmptyOrForeignFile) {
     EXPECT_EQ(opened.error().code, ErrorCode::kData) << to_string(opened.error());
     EXPECT_NE(to_string(opened.error()).find("a.tar"), std::string::npos);
   }
-  ASSERT_EQ(::mkfifo(folder_.file("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(open_capture(folder_.file("pipe")).error().code, ErrorCode::kData) << "must not hang";
+  ASSERT_EQ(::mkfifo(directory_.file("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(open_capture(directory_.file("pipe")).error().code, ErrorCode::kData) << "must not hang";
   expect_refused(Tar().add("readme", "x"), "no manifest.yaml");
   expect_refused(Tar().add_basics("a/").add_basics("b/"), "more than one capture");
 }
@@ -316,7 +316,7 @@ TEST_F(Archive, AFlippedByteIsATypedErrorOrOneByteOfAFile) {
         const Error& error = opened.error();
         EXPECT_TRUE(error.code == ErrorCode::kData || error.code == ErrorCode::kVersion) << where << to_string(error);
         EXPECT_FALSE(error.detail.empty()) << where;
-        EXPECT_NE(error.path.find(folder_.file("a.tar")), std::string::npos) << where << error.path;
+        EXPECT_NE(error.path.find(directory_.file("a.tar")), std::string::npos) << where << error.path;
         continue;
       }
       ++opened_count;
@@ -338,8 +338,8 @@ TEST_F(Archive, AFlippedByteIsATypedErrorOrOneByteOfAFile) {
   EXPECT_GT(opened_count, 0U) << "the content of files has none";
 }
 
-TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
-  const std::string source = folder_.file("rec");
+TEST_F(Archive, PackingADirectoryGivesTheSameCapture) {
+  const std::string source = directory_.file("rec");
   write_text(source + "/manifest.yaml", kArchivedManifest);
   write_text(source + "/000000/poll.yaml", kPoll);
   write_text(source + "/000000/fs/proc/big", std::string(300'000, 'x'));
@@ -349,14 +349,14 @@ TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
   write_text(source + "/000001.tmp/poll.yaml", kPoll);
   std::filesystem::create_symlink(":0000072", source + "/000000/fs/sys/kernel/slab/alias");
   for (const char* name : {"packed.tar", "packed.tar.zst"}) {
-    write_text(folder_.file(std::string(name) + ".tmp"), "left by a packer that was killed");
-    const auto packed = pack_capture(source, folder_.file(name));
+    write_text(directory_.file(std::string(name) + ".tmp"), "left by a packer that was killed");
+    const auto packed = pack_capture(source, directory_.file(name));
     ASSERT_TRUE(packed) << to_string(packed.error());
     struct stat status {};
-    ASSERT_EQ(::stat(folder_.file(name).c_str(), &status), 0);
+    ASSERT_EQ(::stat(directory_.file(name).c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
-    EXPECT_FALSE(std::filesystem::exists(folder_.file(std::string(name) + ".tmp")));
-    const auto opened = open_capture(folder_.file(name));
+    EXPECT_FALSE(std::filesystem::exists(directory_.file(std::string(name) + ".tmp")));
+    const auto opened = open_capture(directory_.file(name));
     ASSERT_TRUE(opened) << to_string(opened.error());
     EXPECT_EQ((*opened)->poll_count(), 1U);
     Buffer out;
@@ -368,40 +368,40 @@ TEST_F(Archive, PackingAFolderGivesTheSameCapture) {
     EXPECT_EQ(*(*opened)->read_link("/sys/kernel/slab/alias"), ":0000072");
     EXPECT_EQ((*opened)->read_file("/proc/slabinfo", out).error().code, ErrorCode::kPermission);
   }
-  EXPECT_LT(std::filesystem::file_size(folder_.file("packed.tar.zst")), 20'000U);
+  EXPECT_LT(std::filesystem::file_size(directory_.file("packed.tar.zst")), 20'000U);
 }
 
 TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
-  const std::string source = folder_.file("rec");
+  const std::string source = directory_.file("rec");
   write_text(source + "/manifest.yaml", kArchivedManifest);
   for (const char* name : {"a", "b", "c"}) write_text(source + "/000000/fs/proc/" + name, "x");
-  const auto files = open_folder_files(source);
+  const auto files = open_directory_files(source);
   ASSERT_TRUE(files);
-  const UniqueFd fd(::open(folder_.file("packed.tar").c_str(), O_WRONLY | O_CREAT, 0600));
+  const UniqueFd fd(::open(directory_.file("packed.tar").c_str(), O_WRONLY | O_CREAT, 0600));
   int asked = 0;
-  const auto packed = pack_capture(**files, folder_.file("packed.tar"), fd.get(), [&] { return ++asked > 3; });
+  const auto packed = pack_capture(**files, directory_.file("packed.tar"), fd.get(), [&] { return ++asked > 3; });
   ASSERT_FALSE(packed);
   EXPECT_EQ(packed.error().code, ErrorCode::kTimeout);
   EXPECT_EQ(asked, 4) << "it went on";
 }
 
 TEST_F(Archive, PackingSaysWhatItCannotDoAndLeavesNothing) {
-  EXPECT_EQ(pack_capture(folder_.file("none"), folder_.file("x.tar")).error().code, ErrorCode::kNotPresent);
-  write_text(folder_.file("directory/file"), "no manifest");
-  EXPECT_EQ(pack_capture(folder_.file("directory"), folder_.file("x.tar.zst")).error().code, ErrorCode::kData);
-  EXPECT_EQ(pack_capture(folder_.file("directory"), folder_.file("x.zip")).error().code, ErrorCode::kData);
-  EXPECT_FALSE(pack_capture(folder_.file("directory"), "/nonexistent/x.tar"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar")));
-  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar.tmp")));
-  EXPECT_FALSE(std::filesystem::exists(folder_.file("x.tar.zst.tmp")));
+  EXPECT_EQ(pack_capture(directory_.file("none"), directory_.file("x.tar")).error().code, ErrorCode::kNotPresent);
+  write_text(directory_.file("directory/file"), "no manifest");
+  EXPECT_EQ(pack_capture(directory_.file("directory"), directory_.file("x.tar.zst")).error().code, ErrorCode::kData);
+  EXPECT_EQ(pack_capture(directory_.file("directory"), directory_.file("x.zip")).error().code, ErrorCode::kData);
+  EXPECT_FALSE(pack_capture(directory_.file("directory"), "/nonexistent/x.tar"));
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("x.tar")));
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("x.tar.tmp")));
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("x.tar.zst.tmp")));
 }
 
-TEST(OpenCapture, OpensAFolderInEveryBuild) {
-  const TemporaryFolder folder;
-  write_text(folder.file("manifest.yaml"), kArchivedManifest);
-  write_text(folder.file("000000/poll.yaml"), kPoll);
-  EXPECT_TRUE(open_capture(folder.path()));
-  const auto absent = open_capture(folder.file("none"));
+TEST(OpenCapture, OpensADirectoryInEveryBuild) {
+  const TemporaryDirectory directory;
+  write_text(directory.file("manifest.yaml"), kArchivedManifest);
+  write_text(directory.file("000000/poll.yaml"), kPoll);
+  EXPECT_TRUE(open_capture(directory.path()));
+  const auto absent = open_capture(directory.file("none"));
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
 }

@@ -40,17 +40,17 @@ class Recording : public testing::Test {
     (void)files->add_file("000000/fs/sys/slab/real/size", "64\n").has_value();
     (void)files->add_link("000000/fs/sys/slab/alias", "real").has_value();
     (void)files->add_file("000000/sysctl/kern.x", std::string("bytes\0\1", 7)).has_value();
-    kernel_ = std::move(*CapturedKernelView::open(std::move(files)));
+    kernel_ = std::move(*ReplayKernelView::open(std::move(files)));
     view_ = std::make_unique<FaultyKernelView>(*kernel_);
   }
   std::unique_ptr<RecordingKernelView> record(RecordingOptions options = {}) {
-    options.folder = path();
+    options.directory = path();
     auto made = RecordingKernelView::create(*view_, std::move(options), clock_);
     EXPECT_TRUE(made) << to_string(made.error());
     return made ? std::move(*made) : nullptr;
   }
-  std::unique_ptr<CapturedKernelView> replay() {
-    auto opened = open_capture_folder(path());
+  std::unique_ptr<ReplayKernelView> replay() {
+    auto opened = open_capture_directory(path());
     EXPECT_TRUE(opened) << to_string(opened.error());
     return opened ? std::move(*opened) : nullptr;
   }
@@ -61,12 +61,12 @@ class Recording : public testing::Test {
     EXPECT_TRUE(recording.read_file("/proc/stat", out_));
     return recording.end_poll();
   }
-  [[nodiscard]] std::string path() const { return folder_.file("rec"); }
+  [[nodiscard]] std::string path() const { return directory_.file("rec"); }
   [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(path() + "/" + name); }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   ManualClock clock_;
-  std::unique_ptr<CapturedKernelView> kernel_;
+  std::unique_ptr<ReplayKernelView> kernel_;
   std::unique_ptr<FaultyKernelView> view_;
   Buffer out_;
   std::vector<std::string> names_;
@@ -93,7 +93,7 @@ class CountedTable final : public LiveTable {
 TEST_F(Recording, TheTableOfASourceWithoutFilesReplaysWithoutItsSource) {
   FakeKernelView machine(OperatingSystem::kLinux);
   RecordingOptions options;
-  options.folder = path();
+  options.directory = path();
   auto recording = std::move(*RecordingKernelView::create(machine, std::move(options), clock_));
   CountedTable table;
   ASSERT_TRUE(recording->open_table("counters", table));
@@ -119,7 +119,7 @@ TEST_F(Recording, TheTableOfASourceWithoutFilesReplaysWithoutItsSource) {
 TEST_F(Recording, ATableThatWasRefusedIsRefusedInEveryPollOfTheReplay) {
   FakeKernelView machine(OperatingSystem::kLinux);
   RecordingOptions options;
-  options.folder = path();
+  options.directory = path();
   auto recording = std::move(*RecordingKernelView::create(machine, std::move(options), clock_));
   CountedTable table;
   table.refusal = EACCES;
@@ -313,7 +313,7 @@ TEST_F(Recording, FilesAreForTheirOwnerOnly) {
 }
 
 TEST_F(Recording, TheOldestPollsGoWhenItGetsTooLarge) {
-  auto recording = record({.folder = {}, .max_bytes = 300'000});
+  auto recording = record({.directory = {}, .max_bytes = 300'000});
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(record_poll(*recording, 50'000));
     std::uintmax_t bytes = 0;
@@ -328,7 +328,7 @@ TEST_F(Recording, TheOldestPollsGoWhenItGetsTooLarge) {
 }
 
 TEST_F(Recording, TheOldestPollsGoWhenTheyGetTooOld) {
-  auto recording = record({.folder = {}, .max_age_ns = 100});
+  auto recording = record({.directory = {}, .max_age_ns = 100});
   for (const std::int64_t time : {0, 60, 120, 160, 161}) {
     clock_.now = time;
     ASSERT_TRUE(record_poll(*recording));
@@ -339,7 +339,7 @@ TEST_F(Recording, TheOldestPollsGoWhenTheyGetTooOld) {
 }
 
 TEST_F(Recording, APollLargerThanTheBoundIsAnErrorAndTheOthersStay) {
-  auto recording = record({.folder = {}, .max_bytes = 100'000});
+  auto recording = record({.directory = {}, .max_bytes = 100'000});
   ASSERT_TRUE(record_poll(*recording));
   for (const std::size_t size : {95'000UL, 200'000UL}) {
     const auto result = record_poll(*recording, size);
@@ -356,41 +356,41 @@ TEST_F(Recording, ContinuesAfterThePollsThatAreThereAndCountsThem) {
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(record_poll(*recording, 50'000));
   }
   write_text(path() + "/000003.tmp/poll.yaml", "left by a kill");
-  auto recording = record({.folder = {}, .max_bytes = 300'000});
+  auto recording = record({.directory = {}, .max_bytes = 300'000});
   EXPECT_FALSE(exists("000003.tmp"));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(record_poll(*recording, 50'000));
   EXPECT_TRUE(exists("000005"));
   EXPECT_FALSE(exists("000000")) << "old polls count against the bound";
 }
 
-TEST_F(Recording, RefusesTheFolderOfAnotherKernelAndNotesAnotherRelease) {
+TEST_F(Recording, RefusesTheDirectoryOfAnotherKernelAndNotesAnotherRelease) {
   {
-    auto recording = record({.folder = {}, .release = "1.0"});
+    auto recording = record({.directory = {}, .release = "1.0"});
     ASSERT_TRUE(record_poll(*recording));
   }
   view_->set_cpu_count(64);
-  const auto other = RecordingKernelView::create(*view_, {.folder = path()}, clock_);
+  const auto other = RecordingKernelView::create(*view_, {.directory = path()}, clock_);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::kData);
   view_->clear_faults();
-  auto recording = record({.folder = {}, .release = "2.0"});
+  auto recording = record({.directory = {}, .release = "2.0"});
   EXPECT_EQ(replay()->manifest().release, "2.0");
   EXPECT_NE(replay()->manifest().how.find("Polls before 000001 are of release 1.0"), std::string::npos);
 }
 
 TEST_F(Recording, OneRecorderAtATime) {
   const auto first = record();
-  const auto second = RecordingKernelView::create(*view_, {.folder = path()}, clock_);
+  const auto second = RecordingKernelView::create(*view_, {.directory = path()}, clock_);
   ASSERT_FALSE(second);
   EXPECT_NE(to_string(second.error()).find("another process"), std::string::npos);
 }
 
-TEST_F(Recording, AFolderThatCannotBeMadeIsNamed) {
-  const auto made = RecordingKernelView::create(*view_, {.folder = "/nonexistent/rec"}, clock_);
+TEST_F(Recording, ADirectoryThatCannotBeMadeIsNamed) {
+  const auto made = RecordingKernelView::create(*view_, {.directory = "/nonexistent/rec"}, clock_);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().path, "/nonexistent/rec");
-  write_text(folder_.file("file"), "");
-  EXPECT_FALSE(RecordingKernelView::create(*view_, {.folder = folder_.file("file")}, clock_));
+  write_text(directory_.file("file"), "");
+  EXPECT_FALSE(RecordingKernelView::create(*view_, {.directory = directory_.file("file")}, clock_));
 }
 
 TEST_F(Recording, AFailedWriteLeavesNoHalfPollAndTheNextOneWorks) {
@@ -410,9 +410,9 @@ TEST_F(Recording, AFailedWriteLeavesNoHalfPollAndTheNextOneWorks) {
 
 TEST_F(Recording, WritesThroughItsDescriptorWhenThePathIsGone) {
   auto recording = record();
-  std::filesystem::rename(path(), folder_.file("moved"));
+  std::filesystem::rename(path(), directory_.file("moved"));
   ASSERT_TRUE(record_poll(*recording));
-  EXPECT_TRUE(open_capture_folder(folder_.file("moved")));
+  EXPECT_TRUE(open_capture_directory(directory_.file("moved")));
 }
 
 TEST_F(Recording, GoesOnAfterPrivilegesAreGone) {
@@ -422,7 +422,7 @@ TEST_F(Recording, GoesOnAfterPrivilegesAreGone) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     auto made = RecordingKernelView::create(
-        *view_, {.folder = path(), .max_bytes = 100'000, .owner = {.user = kNobody, .group = kNobody}}, clock_);
+        *view_, {.directory = path(), .max_bytes = 100'000, .owner = {.user = kNobody, .group = kNobody}}, clock_);
     if (!made || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(1);
     for (int poll = 0; poll < 4; ++poll) {  // more than fit: old ones are removed
       if (!record_poll(**made, 40'000)) ::_exit(2);
@@ -438,7 +438,7 @@ TEST_F(Recording, GoesOnAfterPrivilegesAreGone) {
 }
 
 TEST_F(Recording, DurableRecordingsAreTheSame) {
-  auto recording = record({.folder = {}, .durable = true});
+  auto recording = record({.directory = {}, .durable = true});
   ASSERT_TRUE(record_poll(*recording));
   EXPECT_TRUE(replay()->read_file("/proc/stat", out_));
 }
@@ -450,7 +450,7 @@ TEST_F(Recording, EveryPollIsWholeAfterSigkillAtAnyTime) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      auto made = RecordingKernelView::create(*view_, {.folder = path(), .max_bytes = 400'000}, clock_);
+      auto made = RecordingKernelView::create(*view_, {.directory = path(), .max_bytes = 400'000}, clock_);
       if (!made) ::_exit(1);
       Buffer own;
       while (true) {
@@ -481,9 +481,9 @@ TEST_F(Recording, EveryPollIsWholeAfterSigkillAtAnyTime) {
 
 TEST(RealCapture, ReRecordedIsTheSame) {
   const auto original = open_fixture("linux-7.2-2cpu.tar.zst");
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const SystemClock clock;
-  auto recording = RecordingKernelView::create(*original, {.folder = folder.file("rec")}, clock);
+  auto recording = RecordingKernelView::create(*original, {.directory = directory.file("rec")}, clock);
   ASSERT_TRUE(recording);
   std::vector<std::string> caches;
   Buffer bytes;
@@ -502,7 +502,7 @@ TEST(RealCapture, ReRecordedIsTheSame) {
   const auto ended = (*recording)->end_poll();
   ASSERT_TRUE(ended) << to_string(ended.error());
   ASSERT_GT(read.size(), 100U);
-  const auto replayed = open_capture_folder(folder.file("rec"));
+  const auto replayed = open_capture_directory(directory.file("rec"));
   ASSERT_TRUE(replayed) << to_string(replayed.error());
   std::vector<std::string> replayed_caches;
   ASSERT_TRUE((*replayed)->list_directory("/sys/kernel/slab", replayed_caches));

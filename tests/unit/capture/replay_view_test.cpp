@@ -31,43 +31,43 @@ struct SmallCapture {
     for (const auto& [path, target] : links) EXPECT_TRUE(made->add_link(path, target)) << path;
     return made;
   }
-  void write_to(const TemporaryFolder& folder) const {
-    for (const auto& [path, bytes] : files) write_text(folder.file(path), bytes);
+  void write_to(const TemporaryDirectory& directory) const {
+    for (const auto& [path, bytes] : files) write_text(directory.file(path), bytes);
     for (const auto& [path, target] : links) {
-      std::filesystem::create_directories(std::filesystem::path(folder.file(path)).parent_path());
-      std::filesystem::create_symlink(target, folder.file(path));
+      std::filesystem::create_directories(std::filesystem::path(directory.file(path)).parent_path());
+      std::filesystem::create_symlink(target, directory.file(path));
     }
   }
   /// Opens both kinds, and a directory loaded into memory, and runs `check` on each.
-  void check_both(const std::function<void(CapturedKernelView&)>& check) const {
-    auto memory = CapturedKernelView::open(in_memory());
+  void check_both(const std::function<void(ReplayKernelView&)>& check) const {
+    auto memory = ReplayKernelView::open(in_memory());
     ASSERT_TRUE(memory) << to_string(memory.error());
     check(**memory);
-    const TemporaryFolder folder;
-    write_to(folder);
-    auto opened = open_capture_folder(folder.path());
+    const TemporaryDirectory directory;
+    write_to(directory);
+    auto opened = open_capture_directory(directory.path());
     ASSERT_TRUE(opened) << to_string(opened.error());
     check(**opened);
-    auto loaded = load_capture_folder(folder.path());
+    auto loaded = load_capture_directory(directory.path());
     ASSERT_TRUE(loaded) << to_string(loaded.error());
-    std::filesystem::remove_all(folder.path());  // it is not needed any more
+    std::filesystem::remove_all(directory.path());  // it is not needed any more
     check(**loaded);
   }
   void expect_refused(ErrorCode code, const std::string& message) const {
-    const auto memory = CapturedKernelView::open(in_memory());
+    const auto memory = ReplayKernelView::open(in_memory());
     ASSERT_FALSE(memory);
     EXPECT_EQ(memory.error().code, code);
     EXPECT_NE(to_string(memory.error()).find(message), std::string::npos) << to_string(memory.error());
-    const TemporaryFolder folder;
-    write_to(folder);
-    const auto opened = open_capture_folder(folder.path());
+    const TemporaryDirectory directory;
+    write_to(directory);
+    const auto opened = open_capture_directory(directory.path());
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, code);
   }
 };
 
 TEST(Captured, GivesFilesSysctlsLinksAndListings) {
-  SmallCapture().check_both([](CapturedKernelView& view) {
+  SmallCapture().check_both([](ReplayKernelView& view) {
     EXPECT_EQ(view.os(), OperatingSystem::kLinux);
     EXPECT_EQ(view.page_size(), 4096U);
     EXPECT_EQ(view.cpu_count(), 4U);
@@ -100,7 +100,7 @@ TEST(Captured, GivesFilesSysctlsLinksAndListings) {
 }
 
 TEST(Captured, WhatIsMissingIsNotPresent) {
-  SmallCapture().check_both([](CapturedKernelView& view) {
+  SmallCapture().check_both([](ReplayKernelView& view) {
     Buffer out;
     std::vector<std::string> names;
     for (const char* path : {"/proc/none", "/none/x", "/proc/stat/x", "/sys/slab/alias/none"}) {
@@ -124,7 +124,7 @@ TEST(Captured, ACaptureWithoutFsOrSysctlHasNone) {
   SmallCapture capture;
   capture.files.resize(2);
   capture.links.clear();
-  capture.check_both([](CapturedKernelView& view) {
+  capture.check_both([](ReplayKernelView& view) {
     Buffer out;
     std::vector<std::string> names;
     EXPECT_EQ(view.read_file("/proc/stat", out).error().code, ErrorCode::kNotPresent);
@@ -134,7 +134,7 @@ TEST(Captured, ACaptureWithoutFsOrSysctlHasNone) {
 }
 
 TEST(Captured, RefusesNamesThatWouldLeaveTheCapture) {
-  SmallCapture().check_both([](CapturedKernelView& view) {
+  SmallCapture().check_both([](ReplayKernelView& view) {
     Buffer out;
     std::vector<std::string> names;
     for (const std::string& path :
@@ -157,14 +157,14 @@ TEST(Captured, RefusesLinksThatLeaveThePollsFiles) {
   capture.links = {{"000000/fs/up", "../poll.yaml"},
                    {"000000/fs/absolute", "/etc/passwd"},
                    {"000000/fs/sys/far", "../../../manifest.yaml"},
-                   {"000000/fs/folder", "../../.."},
+                   {"000000/fs/directory", "../../.."},
                    {"000000/sysctl/kern.link", "../poll.yaml"},
                    {"000000/fs/inside", "sys/../proc/./stat"},
                    {"000000/fs/again", "inside"}};
-  capture.check_both([](CapturedKernelView& view) {
+  capture.check_both([](ReplayKernelView& view) {
     Buffer out;
     std::vector<std::string> names;
-    for (const char* path : {"/up", "/absolute", "/sys/far", "/folder", "/folder/etc/passwd"}) {
+    for (const char* path : {"/up", "/absolute", "/sys/far", "/directory", "/directory/etc/passwd"}) {
       EXPECT_EQ(view.read_file(path, out).error().code, ErrorCode::kData) << path;
       EXPECT_EQ(view.list_directory(path, names).error().code, ErrorCode::kData) << path;
     }
@@ -178,7 +178,7 @@ TEST(Captured, RefusesLinksThatLeaveThePollsFiles) {
 TEST(Captured, LinksInACircleEnd) {
   SmallCapture capture;
   capture.links = {{"000000/fs/a", "b"}, {"000000/fs/b", "a"}, {"000000/fs/self", "self/x"}};
-  capture.check_both([](CapturedKernelView& view) {
+  capture.check_both([](ReplayKernelView& view) {
     Buffer out;
     EXPECT_EQ(view.read_file("/a", out).error().system_errno, ELOOP);
     EXPECT_EQ(view.read_file("/self/y", out).error().code, ErrorCode::kIo);
@@ -191,7 +191,7 @@ TEST(Captured, GivesBackTheErrnoThatWasRecorded) {
       "000000/errors.yaml",
       "- {path: /proc/slabinfo, errno: 13}\n- {path: /proc/stat, errno: 5}\n- {sysctl: vm.x, errno: 12}\n"
       "- {sysctl: kern.x, errno: 1}\n");
-  capture.check_both([](CapturedKernelView& view) {
+  capture.check_both([](ReplayKernelView& view) {
     Buffer out;
     std::vector<std::string> names;
     const auto denied = view.read_file("/proc/slabinfo", out);
@@ -220,7 +220,7 @@ TEST(Captured, SelectsPollsInOrderAndSkipsWhatIsNone) {
   capture.files.emplace_back("000008/fs/proc/stat", "no poll.yaml: not whole");
   capture.files.emplace_back("00009/poll.yaml", poll(9));
   capture.files.emplace_back("oracle/000000-notes.txt", "ignored");
-  capture.check_both([](CapturedKernelView& view) {
+  capture.check_both([](ReplayKernelView& view) {
     ASSERT_EQ(view.poll_count(), 4U);
     const std::vector<std::int64_t> times = {100, 3, 999999, 1000000};
     Buffer out;
@@ -269,8 +269,8 @@ TEST(Captured, ABadCaptureIsRefusedWithFileAndReason) {
   linked_manifest.expect_refused(ErrorCode::kData, "manifest.yaml");
 }
 
-TEST(Captured, AnAbsentFolderIsNotPresent) {
-  const auto opened = open_capture_folder("/nonexistent/capture");
+TEST(Captured, AnAbsentDirectoryIsNotPresent) {
+  const auto opened = open_capture_directory("/nonexistent/capture");
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
   EXPECT_EQ(opened.error().path, "/nonexistent/capture");
@@ -281,23 +281,23 @@ TEST(MemoryFiles, RefusesUnsafeNamesAndContradictions) {
   for (const std::string& bad : {std::string(""), std::string("/a"), std::string("a/"), std::string("a//b"),
                                  std::string("../a"), std::string("a/../b"), std::string("./a"), std::string("a\0b", 3)}) {
     EXPECT_FALSE(files.add_file(bad, "x")) << bad;
-    EXPECT_FALSE(files.add_folder(bad)) << bad;
+    EXPECT_FALSE(files.add_directory(bad)) << bad;
     EXPECT_FALSE(files.add_link(bad, "x")) << bad;
   }
   ASSERT_TRUE(files.add_file("a/file", "x"));
   ASSERT_TRUE(files.add_link("a/link", "file"));
-  EXPECT_TRUE(files.add_folder("a"));
+  EXPECT_TRUE(files.add_directory("a"));
   EXPECT_FALSE(files.add_file("a/file", "again"));
   EXPECT_FALSE(files.add_file("a/file/below", "x"));
   EXPECT_FALSE(files.add_file("a/link/below", "x")) << "through a link";
-  EXPECT_FALSE(files.add_folder("a/link"));
+  EXPECT_FALSE(files.add_directory("a/link"));
   EXPECT_FALSE(files.add_file("a", "x"));
   Buffer out;
   ASSERT_TRUE(files.read("a/file", out));
   EXPECT_EQ(out.view(), "x");
 }
 
-TEST(LinkStaysInside, CountsDepthFromTheLinksOwnFolder) {
+TEST(LinkStaysInside, CountsDepthFromTheLinksOwnDirectory) {
   EXPECT_TRUE(link_stays_inside("sys/kernel/slab/x", ":A-0000072"));
   EXPECT_TRUE(link_stays_inside("sys/kernel/slab/x", "../../../proc"));
   EXPECT_FALSE(link_stays_inside("sys/kernel/slab/x", "../../../../proc"));
@@ -307,10 +307,10 @@ TEST(LinkStaysInside, CountsDepthFromTheLinksOwnFolder) {
   EXPECT_FALSE(link_stays_inside("x", ""));
 }
 
-TEST(PollFolder, IsSixDigitsOrMoreWithoutALeadingZero) {
-  for (const char* good : {"000000", "000123", "999999", "1000000"}) EXPECT_TRUE(is_poll_folder(good)) << good;
+TEST(PollDirectory, IsSixDigitsOrMoreWithoutALeadingZero) {
+  for (const char* good : {"000000", "000123", "999999", "1000000"}) EXPECT_TRUE(is_poll_directory(good)) << good;
   for (const char* bad : {"", "0", "00000", "0000000", "000000.tmp", "00000a", "-00001", "99999999999999999999"}) {
-    EXPECT_FALSE(is_poll_folder(bad)) << bad;
+    EXPECT_FALSE(is_poll_directory(bad)) << bad;
   }
 }
 

@@ -25,10 +25,10 @@ class ControlGroups : public testing::Test {
  protected:
   void SetUp() override {
     if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view";
-    view_ = std::make_unique<RootedKernelView>(folder_.path());
+    view_ = std::make_unique<RootedKernelView>(directory_.path());
   }
-  void write(const std::string& path, const std::string& text) { write_text(folder_.file("sys/fs/cgroup" + path), text); }
-  void remove(const std::string& path) { std::filesystem::remove_all(folder_.file("sys/fs/cgroup" + path)); }
+  void write(const std::string& path, const std::string& text) { write_text(directory_.file("sys/fs/cgroup" + path), text); }
+  void remove(const std::string& path) { std::filesystem::remove_all(directory_.file("sys/fs/cgroup" + path)); }
   void make_root2(const std::string& root = "") {
     write(root + "/cgroup.controllers", "cpuset cpu io memory hugetlb pids rdma misc\n");
     write(root + "/cgroup.subtree_control", "cpu memory pids\n");
@@ -57,7 +57,7 @@ class ControlGroups : public testing::Test {
       files = 0;
     };
     EXPECT_TRUE(records.next(name, content));
-    words = std::string(name.substr(kControlGroupFolder.size())) + " v" + std::string(content.substr(0, 1)) + ":";
+    words = std::string(name.substr(kControlGroupDirectory.size())) + " v" + std::string(content.substr(0, 1)) + ":";
     while (records.next(name, content) && !name.empty()) {
       const std::string of(name.substr(0, name.rfind('/')));
       if (of != group) end_group();
@@ -70,7 +70,7 @@ class ControlGroups : public testing::Test {
     return words + ", " + std::string(content.substr(0, content.size() - 1)) + " left out";
   }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::unique_ptr<RootedKernelView> view_;
   std::function<bool(std::string_view)> matches_;
   ControlGroupBounds bounds_{.depth = 2, .most_groups = 100, .has_parts = true, .matches = &matches_};
@@ -94,7 +94,7 @@ TEST_F(ControlGroups, OfVersion1IncludeTheRoot) {
 
 TEST_F(ControlGroups, AreFoundWhereverTheMemoryControllerIs) {
   EXPECT_EQ(read().error().code, ErrorCode::kNotPresent);
-  std::filesystem::create_directories(folder_.file("sys/fs/cgroup"));
+  std::filesystem::create_directories(directory_.file("sys/fs/cgroup"));
   EXPECT_EQ(read().error().code, ErrorCode::kNotPresent);
   EXPECT_NE(read().error().detail.find("mounted"), std::string::npos);
   // Beside version 1 without the memory controller ("hybrid").
@@ -253,7 +253,7 @@ class Endless final : public KernelView {
     out.assign("1\n");
     return {};
   }
-  Result<void> list_folders(std::string_view, Buffer& names) override {
+  Result<void> list_directories(std::string_view, Buffer& names) override {
     names.assign(names_);
     ++listings;
     return {};

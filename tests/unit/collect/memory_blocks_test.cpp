@@ -29,16 +29,16 @@ class MemoryBlocks : public testing::Test {
  protected:
   void SetUp() override {
     if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "there is no view of this system's kernel";
-    view_.emplace(folder_.path());
+    view_.emplace(directory_.path());
   }
-  void write(const std::string& path, const std::string& text) { write_text(folder_.file(path), text); }
+  void write(const std::string& path, const std::string& text) { write_text(directory_.file(path), text); }
   void block(std::uint64_t number, const std::vector<int>& nodes, const std::string& state = "online") {
-    const std::string folder = "sys/devices/system/memory/memory" + std::to_string(number);
+    const std::string directory = "sys/devices/system/memory/memory" + std::to_string(number);
     char index[32];
     std::snprintf(index, sizeof index, "%08llx\n", static_cast<unsigned long long>(number));
-    write(folder + "/phys_index", index);
-    write(folder + "/state", state + "\n");
-    for (const int node : nodes) write(folder + "/node" + std::to_string(node) + "/x", "");
+    write(directory + "/phys_index", index);
+    write(directory + "/state", state + "\n");
+    for (const int node : nodes) write(directory + "/node" + std::to_string(node) + "/x", "");
   }
   void blocks() { write("sys/devices/system/memory/block_size_bytes", "8000000\n"); }
 
@@ -56,7 +56,7 @@ class MemoryBlocks : public testing::Test {
     return text.str();
   }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::optional<RootedKernelView> view_;
   ErrorCode code_ = ErrorCode::kUndefined;
 };
@@ -155,9 +155,9 @@ TEST_F(MemoryBlocks, PassOnWhatCannotBeRead) {
   blocks();
   block(0, {0, 1});
   write("proc/zoneinfo", zone(0, "A", 0, 10));
-  const std::string folder = "/sys/devices/system/memory";
-  for (const std::string& path : {folder + "/block_size_bytes", folder + "/memory0", folder + "/memory0/phys_index",
-                                  folder + "/memory0/state", std::string("/proc/zoneinfo")}) {
+  const std::string directory = "/sys/devices/system/memory";
+  for (const std::string& path : {directory + "/block_size_bytes", directory + "/memory0", directory + "/memory0/phys_index",
+                                  directory + "/memory0/state", std::string("/proc/zoneinfo")}) {
     view_->failures = {{path, EIO}};
     EXPECT_THAT(where(0), HasSubstr(path + ": "));
     EXPECT_EQ(code_, ErrorCode::kIo) << path;

@@ -26,20 +26,22 @@ const BadConfiguration kBadConfigurations[] = {
     {"Poll: {interval: 5s}\n", {"1:1: Poll: is not a known key; did you mean poll?"}},
     {"quux: 1\n",
      {"1:1: quux: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, log, "
-      "sandbox, "
-      "lock_memory"}},
+      "filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, "
+      "log, events, "
+      "sandbox, lock_memory"}},
     {"- tier: full\n",
      {"1:1: (file): must be a map of keys, not a list; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, history, "
+      "tier, per_cpu, sources, filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, "
+      "history, "
       "capture, "
-      "textfile, log, "
+      "textfile, log, events, "
       "sandbox, lock_memory)"}},
     {"tier\n",
      {"1:1: (file): must be a map of keys, not \"tier\"; write some of its keys (listen, allow, user, enable_reload, poll, "
-      "tier, per_cpu, sources, filters, limits, min_bytes, series_limit, created_series, growth, retention, history, "
+      "tier, per_cpu, sources, filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, "
+      "history, "
       "capture, "
-      "textfile, log, "
+      "textfile, log, events, "
       "sandbox, lock_memory)"}},
     {"tier: fast\n", {"1:7: tier: \"fast\" is not a known value; write minimal, default or full"}},
     {"tier: [full]\n", {"1:7: tier: must be minimal, default or full, not a list; write default"}},
@@ -271,10 +273,10 @@ const BadConfiguration kBadConfigurations[] = {
     {"series_limit: unlimited\n",
      {"1:15: series_limit: \"unlimited\" is not a whole number from 1 to 10000000; write one such as 20000"}},
     {"events: {mode: full}\n",
-     {"1:16: events.mode: is not available in this version; remove the key or leave its default (failures)"}},
+     {"1:16: events.mode: \"full\" is not available in this version; write counters, failures or off"}},
     {"events: {budget: 5%}\n",
      {"1:18: events.budget: is not available in this version; remove the key or leave its default (1%)"}},
-    {"events: off\n", {"1:9: events: must be a map of keys, not \"off\"; write some of its keys (mode, budget)"}},
+    {"events: off\n", {"1:9: events: must be a map of keys, not \"off\"; write some of its keys (mode)"}},
     {"textfile: memstat.prom\n",
      {"1:11: textfile: \"memstat.prom\" is not the absolute path of a file; write one such as "
       "/var/lib/memstatd/memstat.prom"}},
@@ -287,9 +289,9 @@ const BadConfiguration kBadConfigurations[] = {
     {"user: *me\n", {"1:7: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it"}},
     {"<<: {tier: full}\n",
      {"1:1: <<: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, log, "
-      "sandbox, "
-      "lock_memory"}},
+      "filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, "
+      "log, events, "
+      "sandbox, lock_memory"}},
     {"retention: !!int 6\n", {"1:12: (file): uses a YAML tag (!); remove it, or quote the value"}},
     {"[a]: 1\n", {"1:1: (file): has a list as a key; write a word"}},
     {"poll: {[a]: 1}\n", {"1:8: poll: has a list as a key; write a word"}},
@@ -314,9 +316,9 @@ const BadConfiguration kBadConfigurations[] = {
       "2:18: poll.interval: \"10\" has no unit; write 10s if seconds are meant",
       "2:31: poll.timeout: \"x\" is not a duration; write a number and a unit, such as 10s",
       "3:1: bogus: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
-      "filters, limits, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, log, "
-      "sandbox, "
-      "lock_memory"}},
+      "filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, "
+      "log, events, "
+      "sandbox, lock_memory"}},
 };
 
 TEST(BadConfiguration, IsRefusedWithTheMessage) {

@@ -78,5 +78,66 @@ TEST(SourceOptions, ThatAreWrongAreToldWithPlaceAndAdvice) {
   EXPECT_THAT(problem_of("sources: {plain: {depth: 3}}"), HasSubstr("is not a known key"));
 }
 
+/// Stands for the events of a machine.
+std::string problem_with(std::string_view word) { return word == "slip" ? "is no event; is it slap?" : ""; }
+
+constexpr SourceOption kCounters[] = {
+    {.name = "counters", .kind = Kind::kKey, .default_pattern = "one two", .problem_with = problem_with, .help = "Sets."}};
+const std::array<std::span<const SourceOption>, 2> kOptionsWithCounters = {std::span<const SourceOption>(),
+                                                                           std::span<const SourceOption>(kCounters)};
+
+ConfigResult load_counters(std::string_view yaml) {
+  return load_config_text(yaml, "f.yaml", ConfigContext{.sources = kSourcesWithOptions, .options = kOptionsWithCounters});
+}
+
+std::string counters_problem(std::string_view yaml) {
+  const ConfigResult result = load_counters(yaml);
+  return result || result.problems().size() != 1 ? "no one problem" : result.problems()[0];
+}
+
+TEST(CountersKey, NamesSetsOfEventsAndCpus) {
+  const ConfigResult result = load_counters("counters: [{set: memory}, {set: a, events: [x, cpu/y=1/], cpus: \"0-3,6\"}]");
+  ASSERT_TRUE(result) << result.problems()[0];
+  ASSERT_EQ(result->counters.size(), 2U);
+  EXPECT_THAT(result->counters[0].events, ElementsAre("one", "two")) << "the source's own";
+  EXPECT_EQ(result->counters[0].cpus, "all");
+  EXPECT_EQ(result->counters[1].name, "a");
+  EXPECT_THAT(result->counters[1].events, ElementsAre("x", "cpu/y=1/"));
+  EXPECT_EQ(result->counters[1].cpus, "0-3,6");
+  EXPECT_TRUE(load_counters("")->counters.empty());
+}
+
+TEST(CountersKey, RefusesWhatCannotBeCounted) {
+  EXPECT_EQ(counters_problem("counters:\n  - {set: memory, events: [one, slip]}"),
+            "f.yaml:2:33: counters[0].events[1]: \"slip\" is no event; is it slap?");
+  EXPECT_EQ(counters_problem("counters: [{set: a}]"),
+            "f.yaml:1:12: counters[0]: has no events; only set: memory has some of its own");
+  EXPECT_EQ(counters_problem("counters: [{events: [x]}]"), "f.yaml:1:12: counters[0]: has no name; write set: memory");
+  EXPECT_THAT(counters_problem("counters: [{set: a b, events: [x]}]"), HasSubstr("\"a b\" is no name of a set"));
+  for (const char* cpus : {"0-", "x", "\"3-1\"", "65536", "\"\"", "-1", "\"0, 1\""}) {
+    EXPECT_THAT(counters_problem("counters: [{set: memory, cpus: " + std::string(cpus) + "}]"),
+                HasSubstr("counters[0].cpus: "))
+        << cpus;
+  }
+  EXPECT_THAT(counters_problem("counters: [{set: a, events: [x, x]}]"), HasSubstr("counts \"x\" twice on one CPU; keep"));
+  EXPECT_THAT(counters_problem("counters: [{set: a, events: [x], cpus: 0-3}, {set: b, events: [x], cpus: 3}]"),
+              HasSubstr("counters[1]: counts \"x\" twice on one CPU, also in set a; keep"));
+  EXPECT_TRUE(load_counters("counters: [{set: a, events: [x], cpus: 0-3}, {set: b, events: [x], cpus: 4}]"));
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += (i == 0 ? "e" : ", e") + std::to_string(i);
+  EXPECT_THAT(counters_problem("counters: [{set: a, events: [" + many + "]}]"),
+              HasSubstr("makes 65 events; write at most 64"));
+  std::string sets;
+  for (int i = 0; i < 17; ++i) sets += "{set: s, events: [e" + std::to_string(i) + "]}, ";
+  EXPECT_THAT(counters_problem("counters: [" + sets + "]"), HasSubstr("counters[16]: is one set too many"));
+  EXPECT_THAT(counters_problem("counters: {set: memory}"), HasSubstr("a list of sets of events"));
+  EXPECT_THAT(counters_problem("sources: {rich: {counters: x}}"), HasSubstr("is not a known key"));
+}
+
+TEST(CountersKey, NeedsABuildWithCounters) {
+  EXPECT_EQ(problem_of("counters: [{set: memory}]"),
+            "f.yaml:1:12: counters[0]: cannot be counted: this build has no counters; remove the key");
+}
+
 }  // namespace
 }  // namespace memstat

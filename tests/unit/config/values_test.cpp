@@ -92,9 +92,9 @@ TEST(Size, RefusesAmbiguousUnitsBlanksAndOverflow) {
 TEST(Listen, AcceptsIpv4WithPort) {
   const auto result = parse_listen_address("192.0.2.7:9100");
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->host, "192.0.2.7");
+  EXPECT_EQ(result->address, 0xC0000207U);
   EXPECT_EQ(result->port, 9100);
-  EXPECT_EQ(result->text, "192.0.2.7:9100");
+  EXPECT_EQ(format_endpoint(*result), "192.0.2.7:9100");
   ASSERT_TRUE(parse_listen_address("127.0.0.1:0"));
   EXPECT_EQ(parse_listen_address("127.0.0.1:0")->port, 0);
   EXPECT_EQ(parse_listen_address("127.0.0.1:65535")->port, 65535);
@@ -110,11 +110,11 @@ TEST(Listen, RefusesEverythingElse) {
 
 TEST(Listen, OnlyLoopbackNeedsNoAccessList) {
   for (const char* text : {"127.0.0.1:1", "127.255.0.9:1"}) {
-    EXPECT_TRUE(is_loopback(*parse_listen_address(text))) << text;
+    EXPECT_TRUE(is_loopback(parse_listen_address(text)->address)) << text;
     EXPECT_TRUE(check_listen_address(*parse_listen_address(text), false)) << text;
   }
   for (const char* text : {"0.0.0.0:1", "128.0.0.1:1", "126.0.0.1:1", "10.0.0.1:0"}) {
-    EXPECT_FALSE(is_loopback(*parse_listen_address(text))) << text;
+    EXPECT_FALSE(is_loopback(parse_listen_address(text)->address)) << text;
     EXPECT_FALSE(check_listen_address(*parse_listen_address(text), false)) << text;
     EXPECT_TRUE(check_listen_address(*parse_listen_address(text), true)) << text;
   }
@@ -124,7 +124,7 @@ TEST(Cidr, AcceptsNetworksAndRefusesBitsBeyondThePrefix) {
   for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "192.168.1.128/25", "192.0.2.7/32", "128.0.0.0/1"}) {
     const auto result = parse_cidr(text);
     ASSERT_TRUE(result) << text << ": " << to_string(result.error());
-    EXPECT_EQ(*result, text);
+    EXPECT_EQ(format_ipv4(result->address) + "/" + std::to_string(result->prefix), text);
   }
   for (const char* text : {"", "/", "/8", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "1.0.0.0/0",
                            "10.0.0.1/31", "fe80::/10", "10.0.0.0/8/8", "10.0.0.0/8 "}) {

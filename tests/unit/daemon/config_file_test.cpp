@@ -44,16 +44,16 @@ class ConfigFileTest : public testing::Test {
  protected:
   ConfigFileTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "memstat-config-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data()) != nullptr ? pattern : "";
-    chmod(folder_.c_str(), 0755);
-    path_ = folder_ + "/memstatd.yaml";
+    directory_ = mkdtemp(pattern.data()) != nullptr ? pattern : "";
+    chmod(directory_.c_str(), 0755);
+    path_ = directory_ + "/memstatd.yaml";
   }
-  ~ConfigFileTest() override { std::filesystem::remove_all(folder_); }
+  ~ConfigFileTest() override { std::filesystem::remove_all(directory_); }
   static void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::trunc) << text; }
   /// Only who owned it when it was opened can read it now.
   static void close_to_others(const std::string& path) { ASSERT_EQ(chmod(path.c_str(), 0), 0); }
 
-  std::string folder_;
+  std::string directory_;
   std::string path_;
 };
 
@@ -71,7 +71,7 @@ TEST_F(ConfigFileTest, IsReadAnewAtEachLoad) {
   EXPECT_EQ(file.load()->retention, 3U);
   write(path_, "retention: 4\n");
   EXPECT_EQ(file.load()->retention, 4U);
-  const std::string fresh = folder_ + "/fresh";
+  const std::string fresh = directory_ + "/fresh";
   write(fresh, "retention: 5\n");
   std::filesystem::rename(fresh, path_);
   EXPECT_EQ(file.load()->retention, 5U);
@@ -128,8 +128,8 @@ TEST_F(ConfigFileTest, AReplacedFileThatItMayNotReadIsAProblemThatSaysWhatToDo) 
     write(path_, "retention: 3\n");
     ConfigFile file(path_);
     ASSERT_TRUE(file.load());
-    if (keep_the_old_one) std::filesystem::rename(path_, folder_ + "/old");
-    const std::string fresh = folder_ + "/fresh";
+    if (keep_the_old_one) std::filesystem::rename(path_, directory_ + "/old");
+    const std::string fresh = directory_ + "/fresh";
     write(fresh, "retention: 4\n");
     close_to_others(fresh);
     std::filesystem::rename(fresh, path_);

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
 #include <vector>
+
+#include "tests/support/failing_allocations.h"
 
 namespace memstat {
 namespace {
@@ -51,6 +54,22 @@ TEST(Options, WithoutFlagsEverythingHasItsDefault) {
   EXPECT_TRUE(config == Config{});
 }
 
+TEST(Options, WithoutMemoryTheCommandLineIsNotCalledWrong) {
+  const char* const arguments[] = {"memstatd",    "--config", "/etc/a-name-that-needs-memory-of-its-own.yaml",
+                                   "--polls",     "3",        "--listen",
+                                   "127.0.0.1:0", nullptr};
+  std::ptrdiff_t failures = 0;
+  for (bool has_failed = true; has_failed; ++failures) {
+    const FailingAllocation failing(failures);
+    try {
+      EXPECT_EQ(parse_command_line(7, arguments, "1.2.3").exit_status, std::nullopt) << failures;
+    } catch (const std::bad_alloc&) {
+    }
+    has_failed = failing.has_failed();
+  }
+  EXPECT_GT(failures, 100);
+}
+
 TEST(Options, EachFlagIsTaken) {
   const Outcome outcome = parse({"--config",
                                  "/etc/m.yaml",
@@ -87,7 +106,7 @@ TEST(Options, EachFlagIsTaken) {
   EXPECT_TRUE(options.check_config);
   ASSERT_EQ(options.listen.size(), 2U);
   EXPECT_EQ(options.listen[0].port, 0);
-  EXPECT_EQ(options.listen[1].text, "127.0.0.1:81");
+  EXPECT_EQ(options.listen[1], (Endpoint{kLoopbackAddress, 81}));
   EXPECT_EQ(options.interval, std::chrono::seconds(90));
   EXPECT_TRUE(options.once);
   EXPECT_EQ(options.replay, "capture.tar");
@@ -110,7 +129,7 @@ TEST(Options, AFlagBeatsItsKey) {
   config.capture.record = "elsewhere";
   apply(outcome.parsed.options, config);
   ASSERT_EQ(config.listen.size(), 1U);
-  EXPECT_EQ(config.listen[0].text, "127.0.0.1:1");
+  EXPECT_EQ(config.listen[0], (Endpoint{kLoopbackAddress, 1}));
   EXPECT_EQ(config.poll.interval, std::chrono::seconds(2));
   EXPECT_EQ(config.poll.timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.capture.record, "there");

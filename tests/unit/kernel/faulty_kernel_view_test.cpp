@@ -15,7 +15,7 @@ namespace {
 
 class Faulty : public testing::Test {
  protected:
-  std::unique_ptr<CapturedKernelView> kernel_ = open_fixture("linux-6.1-4cpu-2nodes.tar.zst");
+  std::unique_ptr<ReplayKernelView> kernel_ = open_fixture("linux-6.1-4cpu-2nodes.tar.zst");
   FaultyKernelView view_{*kernel_};
   Buffer out_;
 };
@@ -80,13 +80,13 @@ TEST_F(Faulty, BlocksOneReadUntilReleased) {
   EXPECT_FALSE(view_.is_blocked());
 }
 
-TEST(TemporaryFolderTest, GoesAwayWithAllInIt) {
+TEST(TemporaryDirectoryTest, GoesAwayWithAllInIt) {
   std::string path;
   {
-    const TemporaryFolder folder;
-    path = folder.path();
-    write_text(folder.file("a/b/c"), "text");
-    EXPECT_EQ(read_text(folder.file("a/b/c")), "text");
+    const TemporaryDirectory directory;
+    path = directory.path();
+    write_text(directory.file("a/b/c"), "text");
+    EXPECT_EQ(read_text(directory.file("a/b/c")), "text");
   }
   EXPECT_FALSE(std::filesystem::exists(path));
 }

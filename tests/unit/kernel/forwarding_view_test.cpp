@@ -30,7 +30,7 @@ class Answering final : public KernelView {
     names = {"directory " + std::string(path)};
     return {};
   }
-  Result<void> list_folders(std::string_view path, Buffer& names) override { return answer("directories", path, names); }
+  Result<void> list_directories(std::string_view path, Buffer& names) override { return answer("directories", path, names); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     return answer("sysctl " + std::to_string(size_hint), name, out);
   }
@@ -54,7 +54,7 @@ TEST(KernelView, HasNothingThatItDoesNotOverride) {
   std::vector<std::string> names;
   const std::vector<std::function<Result<void>()>> reads = {[&] { return view.read_file("/a", out); },
                                                             [&] { return view.list_directory("/a", names); },
-                                                            [&] { return view.list_folders("/a", out); },
+                                                            [&] { return view.list_directories("/a", out); },
                                                             [&] { return view.read_sysctl("/a", out, 1); },
                                                             [&] { return view.list_sysctls("/a", names); },
                                                             [&] { return view.keep_open("/a"); },
@@ -85,7 +85,7 @@ TEST(ForwardingKernelView, PassesEveryCallOn) {
   EXPECT_EQ(*view.read_link("/a"), "link /a");
   ASSERT_TRUE(view.list_directory("/a", names));
   EXPECT_EQ(names, std::vector<std::string>{"directory /a"});
-  ASSERT_TRUE(view.list_folders("/a", out));
+  ASSERT_TRUE(view.list_directories("/a", out));
   EXPECT_EQ(out.view(), "directories /a");
   ASSERT_TRUE(view.read_sysctl("a.b", out, 12));
   EXPECT_EQ(out.view(), "sysctl 12 a.b");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// KernelView::list_folders: of this kernel, of any directory, in recordings, and as every view has it.
+// KernelView::list_directories: of this kernel, of any directory, in recordings, and as every view has it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,65 +27,65 @@ std::set<std::string> names_of(const Buffer& buffer) {
   return names;
 }
 
-class ListFolders : public testing::Test {
+class ListDirectories : public testing::Test {
  protected:
   void SetUp() override {
     if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view";
-    view_ = std::make_unique<RootedKernelView>(folder_.path());
+    view_ = std::make_unique<RootedKernelView>(directory_.path());
   }
   std::set<std::string> listed(const std::string& path) {
     Buffer names("left over");
-    const auto result = view_->list_folders(path, names);
+    const auto result = view_->list_directories(path, names);
     EXPECT_TRUE(result) << to_string(result.error());
     return names_of(names);
   }
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::unique_ptr<RootedKernelView> view_;
 };
 
-TEST_F(ListFolders, NamesFoldersAndNeitherFilesNorLinks) {
+TEST_F(ListDirectories, NamesDirectoriesAndNeitherFilesNorLinks) {
   EXPECT_EQ(listed(""), std::set<std::string>{});
-  write_text(folder_.file("file"), "x");
+  write_text(directory_.file("file"), "x");
   EXPECT_EQ(listed(""), std::set<std::string>{});
   const std::set<std::string> names{"a", ".hidden", "..more", "with blank", "new\nline", "\xFF\"", std::string(255, 'n')};
-  for (const std::string& name : names) std::filesystem::create_directories(folder_.file(name) + "/below");
-  std::filesystem::create_directory_symlink("a", folder_.file("link"));
+  for (const std::string& name : names) std::filesystem::create_directories(directory_.file(name) + "/below");
+  std::filesystem::create_directory_symlink("a", directory_.file("link"));
   EXPECT_EQ(listed(""), names);
   EXPECT_EQ(listed("/a"), std::set<std::string>{"below"});
   EXPECT_EQ(listed("/a/below"), std::set<std::string>{});
 }
 
-TEST_F(ListFolders, NamesMoreThanOneCallBrings) {
+TEST_F(ListDirectories, NamesMoreThanOneCallBrings) {
   std::set<std::string> names;
   for (int i = 0; i < 500; ++i) names.insert("a directory with a long name to fill the buffer " + std::to_string(i));
-  for (const std::string& name : names) std::filesystem::create_directory(folder_.file(name));
+  for (const std::string& name : names) std::filesystem::create_directory(directory_.file(name));
   EXPECT_EQ(listed(""), names);
 }
 
-TEST_F(ListFolders, SaysWhatIsWrong) {
-  write_text(folder_.file("file"), "x");
+TEST_F(ListDirectories, SaysWhatIsWrong) {
+  write_text(directory_.file("file"), "x");
   Buffer names;
-  EXPECT_EQ(view_->list_folders("/none", names).error().system_errno, ENOENT);
-  EXPECT_EQ(view_->list_folders("/file", names).error().system_errno, ENOTDIR);
-  EXPECT_EQ(view_->list_folders("/file", names).error().code, ErrorCode::kNotPresent);
-  EXPECT_FALSE(view_->list_folders(std::string("/a\0b", 4), names));
-  EXPECT_FALSE(view_->list_folders("/" + std::string(5000, 'n'), names));
+  EXPECT_EQ(view_->list_directories("/none", names).error().system_errno, ENOENT);
+  EXPECT_EQ(view_->list_directories("/file", names).error().system_errno, ENOTDIR);
+  EXPECT_EQ(view_->list_directories("/file", names).error().code, ErrorCode::kNotPresent);
+  EXPECT_FALSE(view_->list_directories(std::string("/a\0b", 4), names));
+  EXPECT_FALSE(view_->list_directories("/" + std::string(5000, 'n'), names));
 }
 
-TEST_F(ListFolders, OfTheBaseAreTheSameAsOfTheLiveView) {
-  for (const char* name : {"a", "b c", "d"}) std::filesystem::create_directory(folder_.file(name));
-  write_text(folder_.file("file"), "x");
+TEST_F(ListDirectories, OfTheBaseAreTheSameAsOfTheLiveView) {
+  for (const char* name : {"a", "b c", "d"}) std::filesystem::create_directory(directory_.file(name));
+  write_text(directory_.file("file"), "x");
   Buffer names;
-  ASSERT_TRUE(view_->KernelView::list_folders("", names));
+  ASSERT_TRUE(view_->KernelView::list_directories("", names));
   EXPECT_EQ(names_of(names), listed(""));
   view_->failures["/a"] = EACCES;  // a directory all the same
-  ASSERT_TRUE(view_->KernelView::list_folders("", names));
+  ASSERT_TRUE(view_->KernelView::list_directories("", names));
   EXPECT_EQ(names_of(names), listed(""));
   view_->failures["/a"] = EIO;
-  EXPECT_EQ(view_->KernelView::list_folders("", names).error().system_errno, EIO);
+  EXPECT_EQ(view_->KernelView::list_directories("", names).error().system_errno, EIO);
 }
 
-TEST(ListFoldersLive, AreThoseThatTheStandardLibraryFindsInSys) {
+TEST(ListDirectoriesLive, AreThoseThatTheStandardLibraryFindsInSys) {
   auto view = make_live_kernel_view();
   if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
   std::error_code error;
@@ -107,7 +107,7 @@ TEST(ListFoldersLive, AreThoseThatTheStandardLibraryFindsInSys) {
     }
     if (error) continue;
     Buffer names;
-    if (const auto result = (*view)->list_folders(entries->path().string(), names); !result) continue;
+    if (const auto result = (*view)->list_directories(entries->path().string(), names); !result) continue;
     EXPECT_EQ(names_of(names), expected) << entries->path();
     ++compared;
     leaves += expected.empty() ? 1 : 0;
@@ -115,27 +115,27 @@ TEST(ListFoldersLive, AreThoseThatTheStandardLibraryFindsInSys) {
   EXPECT_GT(compared, leaves) << "no directory that holds another was seen";
 }
 
-TEST(ListFoldersRecorded, AreReplayed) {
+TEST(ListDirectoriesRecorded, AreReplayed) {
   const auto original = open_fixture("linux-6.18-cgroup-v1.tar.zst");
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const SystemClock clock;
-  auto recording = RecordingKernelView::create(*original, {.folder = folder.file("rec")}, clock);
+  auto recording = RecordingKernelView::create(*original, {.directory = directory.file("rec")}, clock);
   ASSERT_TRUE(recording);
   (*recording)->begin_poll("");
   Buffer names;
-  ASSERT_TRUE((*recording)->list_folders("/sys/fs/cgroup/memory", names));
+  ASSERT_TRUE((*recording)->list_directories("/sys/fs/cgroup/memory", names));
   const std::set<std::string> live = names_of(names);
   EXPECT_EQ(live.count("machine.slice"), 1U);
   EXPECT_EQ(live.count("memory.stat"), 0U);
-  EXPECT_FALSE((*recording)->list_folders("/sys/none", names));
-  ASSERT_TRUE((*recording)->list_folders("/sys/fs/cgroup/memory/machine.slice", names));
+  EXPECT_FALSE((*recording)->list_directories("/sys/none", names));
+  ASSERT_TRUE((*recording)->list_directories("/sys/fs/cgroup/memory/machine.slice", names));
   EXPECT_EQ(names_of(names), std::set<std::string>{"a name with blanks"});
   ASSERT_TRUE((*recording)->end_poll());
-  const auto replayed = open_capture_folder(folder.file("rec"));
+  const auto replayed = open_capture_directory(directory.file("rec"));
   ASSERT_TRUE(replayed) << to_string(replayed.error());
-  ASSERT_TRUE((*replayed)->list_folders("/sys/fs/cgroup/memory", names));
+  ASSERT_TRUE((*replayed)->list_directories("/sys/fs/cgroup/memory", names));
   EXPECT_EQ(names_of(names), live);
-  ASSERT_TRUE((*replayed)->list_folders("/sys/fs/cgroup/memory/machine.slice", names));
+  ASSERT_TRUE((*replayed)->list_directories("/sys/fs/cgroup/memory/machine.slice", names));
   EXPECT_EQ(names_of(names), std::set<std::string>{"a name with blanks"});
 }
 

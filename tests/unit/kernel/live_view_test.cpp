@@ -99,7 +99,7 @@ TEST_F(LiveLinuxView, HasNoSysctls) {
   EXPECT_EQ(view->list_sysctls("vm", names).error().code, ErrorCode::kNotPresent);
 }
 
-TEST_F(LiveLinuxView, ListsFoldersSortedAndReadsLinks) {
+TEST_F(LiveLinuxView, ListsDirectoriesSortedAndReadsLinks) {
   std::vector<std::string> names;
   ASSERT_TRUE(view->list_directory("/proc/self", names));
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
@@ -135,31 +135,31 @@ TEST_F(LiveLinuxView, ReadsOfDifferentPathsRunAtOnce) {
 }
 
 TEST(PosixFiles, AKeptFileOutlivesItsNameAndIsTheOneThatWasOpened) {
-  const TemporaryFolder folder;
-  write_text(folder.file("kept"), "old");
+  const TemporaryDirectory directory;
+  write_text(directory.file("kept"), "old");
   PosixFiles files;
-  ASSERT_TRUE(files.keep_open(folder.file("kept")));
-  std::filesystem::remove(folder.file("kept"));
-  EXPECT_TRUE(files.may_read(folder.file("kept")));
-  EXPECT_FALSE(files.may_read(folder.file("other")));
-  write_text(folder.file("kept"), "new");
+  ASSERT_TRUE(files.keep_open(directory.file("kept")));
+  std::filesystem::remove(directory.file("kept"));
+  EXPECT_TRUE(files.may_read(directory.file("kept")));
+  EXPECT_FALSE(files.may_read(directory.file("other")));
+  write_text(directory.file("kept"), "new");
   Buffer out;
-  ASSERT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));
+  ASSERT_TRUE(files.read_file(directory.file("kept"), out, ReadManner::kToTheEnd));
   EXPECT_EQ(out.view(), "old");
 }
 
 // So two readers of it do not disturb each other.
 TEST(PosixFiles, AReadOfAKeptFileNeitherUsesNorMovesItsOffset) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const std::string content(3'000'000, 'x');  // several reads
-  write_text(folder.file("kept"), "start" + content + "end");
+  write_text(directory.file("kept"), "start" + content + "end");
   PosixFiles files;
   const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // the number that the kept file will have
   ASSERT_EQ(::close(next), 0);
-  ASSERT_TRUE(files.keep_open(folder.file("kept")));
+  ASSERT_TRUE(files.keep_open(directory.file("kept")));
   ASSERT_EQ(::lseek(next, 7, SEEK_SET), 7);
   Buffer out;
-  ASSERT_TRUE(files.read_file(folder.file("kept"), out, ReadManner::kToTheEnd));
+  ASSERT_TRUE(files.read_file(directory.file("kept"), out, ReadManner::kToTheEnd));
   EXPECT_EQ(out.size(), content.size() + 8);
   EXPECT_EQ(out.view().substr(0, 5), "start");
   EXPECT_EQ(out.view().substr(content.size() + 5), "end");
@@ -167,39 +167,73 @@ TEST(PosixFiles, AReadOfAKeptFileNeitherUsesNorMovesItsOffset) {
 }
 
 TEST(PosixFiles, FindsEachOfThousandsOfKeptFiles) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   const std::size_t count = std::min<std::size_t>(2000, limit.rlim_cur / 2);
   PosixFiles files;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string path = folder.file(std::to_string(i));
+    const std::string path = directory.file(std::to_string(i));
     write_text(path, "content " + std::to_string(i));
     ASSERT_TRUE(files.keep_open(path));
     ASSERT_EQ(::unlink(path.c_str()), 0) << "so that only the kept file has it";
   }
   Buffer out;
   for (std::size_t i = 0; i < count; ++i) {
-    ASSERT_TRUE(files.read_file(folder.file(std::to_string(i)), out, ReadManner::kToTheEnd)) << i;
+    ASSERT_TRUE(files.read_file(directory.file(std::to_string(i)), out, ReadManner::kToTheEnd)) << i;
     ASSERT_EQ(out.view(), "content " + std::to_string(i));
   }
 }
 
 // In a child, because the limits are the process's.
 TEST(PosixFiles, WithoutRoomForAnotherOpenFileTheErrorSaysWhatToDo) {
-  const TemporaryFolder folder;
-  write_text(folder.file("file"), "x");
+  const TemporaryDirectory directory;
+  write_text(directory.file("file"), "x");
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     const rlimit none{.rlim_cur = 0, .rlim_max = 0};
     if (::setrlimit(RLIMIT_NOFILE, &none) != 0) ::_exit(1);
     PosixFiles files;
-    const auto kept = files.keep_open(folder.file("file"));
+    const auto kept = files.keep_open(directory.file("file"));
     if (kept || kept.error().code != ErrorCode::kIo || kept.error().system_errno != EMFILE) ::_exit(2);
     const std::string text = to_string(kept.error());
     for (const char* wanted : {"/file", "ulimit", "LimitNOFILE", "switch off"}) {
       if (text.find(wanted) == std::string::npos) ::_exit(3);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
+}
+
+// In a child, because the limits are the process's.
+TEST(PosixFiles, KeptFilesLeaveAQuarterOfTheDescriptorsAndGoWhenTheirSourceFails) {
+  const TemporaryDirectory directory;
+  constexpr int kFiles = 100;
+  for (int i = 0; i < kFiles; ++i) write_text(directory.file(std::to_string(i)), "x");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit few{.rlim_cur = 80, .rlim_max = 80};
+    if (::setrlimit(RLIMIT_NOFILE, &few) != 0) ::_exit(1);
+    PosixFiles files;
+    for (int i = 0; i < 10; ++i) {
+      if (!files.keep_open(directory.file(std::to_string(i)))) ::_exit(2);
+    }
+    int refused = 10;
+    while (refused < kFiles && files.keep_open(directory.file(std::to_string(refused)))) ++refused;
+    if (refused == kFiles || files.kept_count() != static_cast<std::size_t>(refused)) ::_exit(3);
+    for (int i = 0; i < 20; ++i) {
+      const int left = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+      if (left < 0) ::_exit(4);
+    }
+    files.close_kept_after(10);
+    if (files.kept_count() != 10) ::_exit(5);
+    for (int i = 10; i < refused - 20; ++i) {
+      if (!files.keep_open(directory.file(std::to_string(i)))) ::_exit(6);
     }
     ::_exit(0);
   }
@@ -234,14 +268,14 @@ class OnceReadable {
 };
 
 TEST(PosixFiles, AKeptFileWithoutOffsetsIsOpenedAgainAtEachRead) {
-  const TemporaryFolder folder;
-  OnceReadable file(folder.file("number"));
+  const TemporaryDirectory directory;
+  OnceReadable file(directory.file("number"));
   PosixFiles files;
-  ASSERT_TRUE(file.offer("", [&] { return files.keep_open(folder.file("number")); }));
+  ASSERT_TRUE(file.offer("", [&] { return files.keep_open(directory.file("number")); }));
   Buffer out;
   for (const ReadManner manner : {ReadManner::kToTheEnd, ReadManner::kInOne, ReadManner::kToTheEnd}) {
     const std::string content = manner == ReadManner::kInOne ? "2\n" : std::string(10'000, 'x');
-    const auto result = file.offer(content, [&] { return files.read_file(folder.file("number"), out, manner); });
+    const auto result = file.offer(content, [&] { return files.read_file(directory.file("number"), out, manner); });
     ASSERT_TRUE(result) << to_string(result.error());
     EXPECT_EQ(out.view(), content);
   }
@@ -258,15 +292,15 @@ int exit_status_of_child(Run run) {
 }
 
 // As in debugfs: the directory is root's, the files in it are readable by anyone, or by root only.
-TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowAFolderOfRootsAndItsRefusalIsAnError) {
+TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowADirectoryOfRootsAndItsRefusalIsAnError) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a directory that is out of its own reach later";
-  const TemporaryFolder folder;
-  std::filesystem::create_directories(folder.file("debug/zswap"));
-  const std::string open = folder.file("debug/zswap/open");
-  const std::string secret = folder.file("debug/zswap/secret");
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.file("debug/zswap"));
+  const std::string open = directory.file("debug/zswap/open");
+  const std::string secret = directory.file("debug/zswap/secret");
   ASSERT_EQ(::mkfifo(open.c_str(), 0644), 0);
   ASSERT_EQ(::mkfifo(secret.c_str(), 0600), 0);
-  ASSERT_EQ(::chmod(folder.file("debug").c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(directory.file("debug").c_str(), 0700), 0);
   const pid_t writer = ::fork();
   ASSERT_GE(writer, 0);
   if (writer == 0) {
@@ -314,9 +348,9 @@ std::string find_file_without_offsets(const std::string& debugfs) {
 // In a child with mounts of its own.
 TEST(PosixFiles, KeptNumbersOfDebugfsAreReadAgainAfterPrivilegesAreGone) {
   constexpr int kCannotTell = 77;
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const int failed_step = exit_status_of_child([&] {
-    const std::string debugfs = folder.file("");
+    const std::string debugfs = directory.file("");
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", debugfs.c_str(), "debugfs", 0, nullptr) != 0) {
       return kCannotTell;
@@ -340,8 +374,8 @@ TEST(PosixFiles, KeptNumbersOfDebugfsAreReadAgainAfterPrivilegesAreGone) {
 
 // In a child, because root has to become somebody else for good.
 TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {
-  const TemporaryFolder folder;
-  const std::string path = folder.file("kept");
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("kept");
   write_text(path, "content");
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -361,16 +395,16 @@ TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {
   EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
 }
 
-TEST(ProcessMeter, GoesOnAfterPrivilegesAreGone) {
+TEST(ProcessStatsReader, GoesOnAfterPrivilegesAreGone) {
   if (!live_view()) GTEST_SKIP() << "this system has no live view";
   if (::geteuid() != 0) GTEST_SKIP() << "only root has privileges to drop";
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const auto meter = make_process_meter();
-    const ProcessUsage before = meter->read();
+    const auto meter = make_process_stats_reader();
+    const ProcessStats before = meter->read();
     if (::setuid(65534) != 0) ::_exit(1);
-    const ProcessUsage after = meter->read();
+    const ProcessStats after = meter->read();
     ::_exit(after.resident_bytes > 0 && after.open_files == before.open_files && after.start_time_seconds > 0 ? 0 : 2);
   }
   int status = 0;
@@ -391,21 +425,21 @@ TEST(PosixFiles, RefusesPathsThatNoCallCanTake) {
   }
 }
 
-TEST(PosixFiles, AFolderIsNoFileAndAFileNoFolder) {
-  const TemporaryFolder folder;
-  write_text(folder.file("file"), "x");
+TEST(PosixFiles, ADirectoryIsNoFileAndAFileNoDirectory) {
+  const TemporaryDirectory directory;
+  write_text(directory.file("file"), "x");
   PosixFiles files;
   Buffer out;
   std::vector<std::string> names;
-  EXPECT_EQ(files.read_file(folder.path(), out, ReadManner::kToTheEnd).error().system_errno, EISDIR);
-  EXPECT_EQ(files.list_directory(folder.file("file"), names).error().system_errno, ENOTDIR);
+  EXPECT_EQ(files.read_file(directory.path(), out, ReadManner::kToTheEnd).error().system_errno, EISDIR);
+  EXPECT_EQ(files.list_directory(directory.file("file"), names).error().system_errno, ENOTDIR);
 }
 
-TEST(ProcessMeter, MeasuresThisProcess) {
-  const auto meter = make_process_meter();
+TEST(ProcessStatsReader, MeasuresThisProcess) {
+  const auto meter = make_process_stats_reader();
   const auto view = live_view();
   if (!view) GTEST_SKIP() << "this system has no live view";
-  const ProcessUsage usage = meter->read();
+  const ProcessStats usage = meter->read();
   EXPECT_GT(usage.resident_bytes, 100'000U);
   EXPECT_GT(usage.virtual_bytes, usage.resident_bytes);
   EXPECT_GT(usage.max_files, 3U);
@@ -414,13 +448,13 @@ TEST(ProcessMeter, MeasuresThisProcess) {
   EXPECT_GT(usage.start_time_seconds, now - 3600) << "a test runs no hour";
 }
 
-TEST(ProcessMeter, SeesADescriptorThatIsOpenedAndCpuTimeThatGrows) {
-  const auto meter = make_process_meter();
+TEST(ProcessStatsReader, SeesADescriptorThatIsOpenedAndCpuTimeThatGrows) {
+  const auto meter = make_process_stats_reader();
   if (!live_view()) GTEST_SKIP() << "this system has no live view";
-  const ProcessUsage before = meter->read();
+  const ProcessStats before = meter->read();
   if (before.open_files == 0) GTEST_SKIP() << "this kernel does not count descriptors";
   const UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  ProcessUsage after = meter->read();
+  ProcessStats after = meter->read();
   EXPECT_EQ(after.open_files, before.open_files + 1);
   while (after.cpu_seconds <= before.cpu_seconds) after = meter->read();  // reading takes time itself
   EXPECT_EQ(after.start_time_seconds, before.start_time_seconds);

@@ -133,9 +133,9 @@ TEST_F(OncePerPoll, AViewThatThrowsLeavesNothingBehind) {
 }
 
 TEST_F(OncePerPoll, ARecordingBelowItHasTheFileOfEachPoll) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const ManualClock clock;
-  auto recording = RecordingKernelView::create(*inner_, {.folder = folder.file("recording")}, clock);
+  auto recording = RecordingKernelView::create(*inner_, {.directory = directory.file("recording")}, clock);
   ASSERT_TRUE(recording);
   RecordingKernelView& recorder = **recording;
   OncePerPollView view(std::shared_ptr<KernelView>(std::move(*recording)));
@@ -148,8 +148,8 @@ TEST_F(OncePerPoll, ARecordingBelowItHasTheFileOfEachPoll) {
     view.end_poll();
     ASSERT_TRUE(recorder.end_poll());
   }
-  EXPECT_EQ(read_text(folder.file("recording/000000/fs/proc/meminfo")), "poll 0");
-  EXPECT_EQ(read_text(folder.file("recording/000001/fs/proc/meminfo")), "poll 1");
+  EXPECT_EQ(read_text(directory.file("recording/000000/fs/proc/meminfo")), "poll 0");
+  EXPECT_EQ(read_text(directory.file("recording/000001/fs/proc/meminfo")), "poll 1");
 }
 
 }  // namespace

@@ -46,16 +46,16 @@ TEST(OpenView, ForAReplayIsAtTheFirstPollAndAnAtBelongsToTheName) {
   EXPECT_NE(to_string(with_at.error()).find("@1"), std::string::npos);
 }
 
-TEST(OpenView, ThatLoadsNowNeedsTheFolderNoMore) {
-  const TemporaryFolder folder;
-  write_text(folder.file("c/manifest.yaml"), "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n");
-  write_text(folder.file("c/000000/poll.yaml"), "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n");
-  write_text(folder.file("c/000000/fs/a"), "bytes");
-  const auto reads = open_view(folder.file("c"));
-  const auto loaded = open_view(folder.file("c"), {.takes_poll = true, .load_now = true});
+TEST(OpenView, ThatLoadsNowNeedsTheDirectoryNoMore) {
+  const TemporaryDirectory directory;
+  write_text(directory.file("c/manifest.yaml"), "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n");
+  write_text(directory.file("c/000000/poll.yaml"), "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n");
+  write_text(directory.file("c/000000/fs/a"), "bytes");
+  const auto reads = open_view(directory.file("c"));
+  const auto loaded = open_view(directory.file("c"), {.takes_poll = true, .load_now = true});
   ASSERT_TRUE(reads) << to_string(reads.error());
   ASSERT_TRUE(loaded) << to_string(loaded.error());
-  std::filesystem::remove_all(folder.file("c"));
+  std::filesystem::remove_all(directory.file("c"));
   Buffer bytes;
   EXPECT_FALSE(reads->view->read_file("/a", bytes)) << "or this test shows nothing";
   ASSERT_TRUE(loaded->view->read_file("/a", bytes));

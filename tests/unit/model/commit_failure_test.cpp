@@ -17,9 +17,9 @@ std::string everything(const MemoryTypeList& list) {
   std::ostringstream text;
   text << list.size() << '\n';
   for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
-    text << type << ' ' << &type->eldest() << ' ' << to_string(type->allocator()) << ' ' << type->name() << ' '
+    text << type << ' ' << &type->first_of_name() << ' ' << to_string(type->allocator()) << ' ' << type->name() << ' '
          << type->ordinal() << ' ' << type->duplicates() << ' ' << type->is_present() << ' ' << type->last_seen_generation()
-         << ' ' << type->sighted_generation() << ' ' << type->fields().bits() << ' ' << type->cpu_fields().bits() << ' '
+         << ' ' << type->first_seen_generation() << ' ' << type->fields().bits() << ' ' << type->cpu_fields().bits() << ' '
          << type->cpu_count() << ':';
     for (std::size_t i = 0; i < kFieldCount; ++i) text << ' ' << type->figure(static_cast<Field>(i));
     for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {

@@ -25,7 +25,7 @@ class MemoryTypeListTest : public testing::Test {
   }
   std::size_t evict_before(std::uint64_t generation) {
     return list_.evict_vanished_before(generation, [this](MemoryType& type) {
-      evicted_.push_back(type.name() + ":" + std::to_string(type.ordinal()) + " of " + type.eldest().name());
+      evicted_.push_back(type.name() + ":" + std::to_string(type.ordinal()) + " of " + type.first_of_name().name());
     });
   }
 
@@ -73,8 +73,8 @@ TEST_F(MemoryTypeListTest, OrdinalsCountFromTheOldestWhichIsTheLastRecord) {
   EXPECT_EQ(find_ordinal(list_, "x", 0)->figure(Field::kBytes), 10U);
   EXPECT_EQ(find_ordinal(list_, "x", 1)->figure(Field::kBytes), 20U);
   EXPECT_EQ(find_ordinal(list_, "x", 2)->figure(Field::kBytes), 30U);
-  EXPECT_EQ(&find_ordinal(list_, "x", 2)->eldest(), find_ordinal(list_, "x", 0));
-  EXPECT_EQ(&find_ordinal(list_, "x", 0)->eldest(), find_ordinal(list_, "x", 0));
+  EXPECT_EQ(&find_ordinal(list_, "x", 2)->first_of_name(), find_ordinal(list_, "x", 0));
+  EXPECT_EQ(&find_ordinal(list_, "x", 0)->first_of_name(), find_ordinal(list_, "x", 0));
   EXPECT_EQ(find_ordinal(list_, "x", 1)->duplicates(), 3U);
   EXPECT_EQ(find_ordinal(list_, "y", 0)->duplicates(), 1U);
 }
@@ -118,7 +118,7 @@ TEST_F(MemoryTypeListTest, AReturningTypeIsTheSameEntryAndNotNew) {
   poll({"x", "y"});
   EXPECT_EQ(list_.find(std::nullopt, "y"), y);
   EXPECT_TRUE(y->is_present());
-  EXPECT_EQ(y->sighted_generation(), 1U);
+  EXPECT_EQ(y->first_seen_generation(), 1U);
   EXPECT_EQ(y->last_seen_generation(), 3U);
   EXPECT_EQ(y->caller_uint64(0), 42U);
 }
@@ -136,15 +136,15 @@ TEST_F(MemoryTypeListTest, AllMayVanish) {
 TEST_F(MemoryTypeListTest, AChangedNumberOfDuplicatesIsFirstSightForAllOfThem) {
   poll({"x", "x", "y"});
   poll({"x", "x", "y"});
-  EXPECT_EQ(find_ordinal(list_, "x", 0)->sighted_generation(), 1U);
+  EXPECT_EQ(find_ordinal(list_, "x", 0)->first_seen_generation(), 1U);
   poll({"x", "x", "x", "y"});
   for (const std::uint32_t ordinal : {0U, 1U, 2U}) {
-    EXPECT_EQ(find_ordinal(list_, "x", ordinal)->sighted_generation(), 3U);
+    EXPECT_EQ(find_ordinal(list_, "x", ordinal)->first_seen_generation(), 3U);
     EXPECT_EQ(find_ordinal(list_, "x", ordinal)->duplicates(), 3U);
   }
-  EXPECT_EQ(find_ordinal(list_, "y", 0)->sighted_generation(), 1U);
+  EXPECT_EQ(find_ordinal(list_, "y", 0)->first_seen_generation(), 1U);
   poll({"x", "y"});
-  EXPECT_EQ(find_ordinal(list_, "x", 0)->sighted_generation(), 4U);
+  EXPECT_EQ(find_ordinal(list_, "x", 0)->first_seen_generation(), 4U);
   EXPECT_EQ(find_ordinal(list_, "x", 0)->duplicates(), 1U);
   EXPECT_FALSE(find_ordinal(list_, "x", 1)->is_present());
   EXPECT_FALSE(find_ordinal(list_, "x", 2)->is_present());
@@ -154,10 +154,10 @@ TEST_F(MemoryTypeListTest, AGroupThatReturnsWithAnotherNumberIsFirstSight) {
   poll({"x", "x", "y"});
   poll({"y"});
   poll({"x", "x", "y"});
-  EXPECT_EQ(find_ordinal(list_, "x", 0)->sighted_generation(), 1U) << "the same number: nothing was lost";
+  EXPECT_EQ(find_ordinal(list_, "x", 0)->first_seen_generation(), 1U) << "the same number: nothing was lost";
   poll({"y"});
   poll({"x", "y"});
-  EXPECT_EQ(find_ordinal(list_, "x", 0)->sighted_generation(), 5U);
+  EXPECT_EQ(find_ordinal(list_, "x", 0)->first_seen_generation(), 5U);
 }
 
 TEST_F(MemoryTypeListTest, EvictsOnlyVanishedTypesThatWereNotSeenLately) {
@@ -174,7 +174,7 @@ TEST_F(MemoryTypeListTest, EvictsOnlyVanishedTypesThatWereNotSeenLately) {
   EXPECT_EQ(list_.size(), 1U);
   poll({"c", "a"});
   EXPECT_THAT(order_of(list_), ElementsAre("c:0", "a:0"));
-  EXPECT_EQ(list_.find(std::nullopt, "c")->sighted_generation(), 4U);
+  EXPECT_EQ(list_.find(std::nullopt, "c")->first_seen_generation(), 4U);
 }
 
 TEST_F(MemoryTypeListTest, WhileAGroupIsEvictedEachStillLeadsToItsEldest) {
@@ -190,10 +190,10 @@ TEST_F(MemoryTypeListTest, EvictingTheYoungestOfANameLeavesTheOthers) {
   EXPECT_EQ(evict_before(2), 1U);
   EXPECT_THAT(evicted_, ElementsAre("x:2 of x"));
   poll({"x", "x"});
-  EXPECT_EQ(find_ordinal(list_, "x", 0)->sighted_generation(), 2U);
+  EXPECT_EQ(find_ordinal(list_, "x", 0)->first_seen_generation(), 2U);
   poll({"x", "x", "x"});
   EXPECT_THAT(order_of(list_), ElementsAre("x:2", "x:0", "x:1"));
-  EXPECT_EQ(&find_ordinal(list_, "x", 2)->eldest(), find_ordinal(list_, "x", 0));
+  EXPECT_EQ(&find_ordinal(list_, "x", 2)->first_of_name(), find_ordinal(list_, "x", 0));
 }
 
 TEST_F(MemoryTypeListTest, FieldMasksAreThoseOfTheTypeAndOfTheOwner) {

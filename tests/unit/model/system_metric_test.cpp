@@ -55,19 +55,19 @@ TEST(Statistics, TakeHostileLabels) {
 TEST(Staging, KeepsFiguresOfNodes) {
   Staging staging;
   staging.reset({}, 0);
-  staging.set_nodes(NodeFieldMask{NodeField::kHeldBytes, NodeField::kSlots}, 3);
+  staging.set_nodes(NodeFieldMask{NodeField::kHeldBytes, NodeField::kTotalObjects}, 3);
   staging.merge("b");
   staging.merge("a");
-  staging.node_figure(staging.merge("b"), NodeField::kSlots, 2) += 7;
+  staging.node_figure(staging.merge("b"), NodeField::kTotalObjects, 2) += 7;
   staging.node_figure(staging.merge("a"), NodeField::kHeldBytes, 0) = 5;
   staging.sort_by_name();
   EXPECT_EQ(staging.node_figure(staging.types()[0], NodeField::kHeldBytes, 0), 5U);
-  EXPECT_EQ(staging.node_figure(staging.types()[0], NodeField::kSlots, 2), 0U);
-  EXPECT_EQ(staging.node_figure(staging.types()[1], NodeField::kSlots, 2), 7U);
+  EXPECT_EQ(staging.node_figure(staging.types()[0], NodeField::kTotalObjects, 2), 0U);
+  EXPECT_EQ(staging.node_figure(staging.types()[1], NodeField::kTotalObjects, 2), 7U);
   staging.reset({}, 0);
   EXPECT_EQ(staging.node_count(), 0U);
-  staging.set_nodes(NodeFieldMask{NodeField::kSlots}, 5000);
-  EXPECT_EQ(staging.node_count(), kMostNodes);
+  staging.set_nodes(NodeFieldMask{NodeField::kTotalObjects}, 5000);
+  EXPECT_EQ(staging.node_count(), kMaxNodes);
 }
 
 }  // namespace

@@ -31,9 +31,9 @@ TEST(FreeBlocks, AreNothingWhereSomethingElseStands) {
 
 TEST(FreeBlocks, HaveAsManyOrdersAsAnyKernelAndNoMore) {
   std::string row;
-  for (std::size_t i = 0; i < FreeBlocks::kMostOrders; ++i) row += "1 ";
+  for (std::size_t i = 0; i < FreeBlocks::kMaxOrders; ++i) row += "1 ";
   const FreeBlocks blocks = blocks_of(row);
-  EXPECT_EQ(blocks.orders(), FreeBlocks::kMostOrders);
+  EXPECT_EQ(blocks.orders(), FreeBlocks::kMaxOrders);
   EXPECT_EQ(blocks.largest_block(), std::uint64_t{1} << 31U);
   EXPECT_FALSE(FreeBlocks::parse(row + "1").has_value());
 }

@@ -11,7 +11,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 const SourceDescriptor& source() { return *find_source("freebsd_malloc"); }
 
@@ -110,9 +110,9 @@ TEST_F(FreebsdMalloc, SeesASingleByteInAnySlotAboveTheHighestCpu) {
 
 TEST_F(FreebsdMalloc, KeepsTotalsBelowZeroModulo64BitsAsTheOriginalDoes) {
   ASSERT_TRUE(parse(MallocStream(2).add("racy", {{0, {100, 164, 1, 3, 0}}}).bytes(), 2));
-  EXPECT_EQ(total("racy", Field::kBytes), kMost - 63);
-  EXPECT_EQ(total("racy", Field::kCount), kMost - 1);
-  ASSERT_TRUE(parse(MallocStream(2).add("wraps", {{0, {kMost, 0, kMost, 0, 0}}, {1, {3, 0, 2, 0, 0}}}).bytes(), 2));
+  EXPECT_EQ(total("racy", Field::kBytes), kMax - 63);
+  EXPECT_EQ(total("racy", Field::kCount), kMax - 1);
+  ASSERT_TRUE(parse(MallocStream(2).add("wraps", {{0, {kMax, 0, kMax, 0, 0}}, {1, {3, 0, 2, 0, 0}}}).bytes(), 2));
   EXPECT_EQ(total("wraps", Field::kMemAlloced), 2U);
   EXPECT_EQ(total("wraps", Field::kNumAllocs), 1U);
 }

@@ -67,7 +67,7 @@ class FreebsdVmUma : public testing::Test {
   }
   std::string text_of(const StagedType& type) {
     std::string text;
-    for (const Field field : {Field::kSleepers, Field::kWideLimit, Field::kSlabs, Field::kEfficiency}) {
+    for (const Field field : {Field::kSleepers, Field::kCountLimit64, Field::kSlabs, Field::kSlabUtilization}) {
       text += (type.fields.has(field) ? std::to_string(type.figures[field]) : "-") + " ";
     }
     for (std::uint32_t node = 0; node < reader_.staging.node_count(); ++node) {
@@ -295,9 +295,9 @@ void expect_the_stream_to_agree(const Staging& tree, const Staging& stream, std:
     if (next == tree.types().size() || tree.types()[next].name != zone.name) continue;
     const StagedType& type = tree.types()[next++];
     EXPECT_EQ(type.node_fields.has(NodeField::kHeldBytes), zone.fields.has(Field::kHeldBytes)) << zone.name;
-    EXPECT_EQ(type.fields.has(Field::kWideLimit), zone.fields.has(Field::kCountLimit)) << zone.name;
+    EXPECT_EQ(type.fields.has(Field::kCountLimit64), zone.fields.has(Field::kCountLimit)) << zone.name;
     if (zone.fields.has(Field::kCountLimit)) {
-      EXPECT_EQ(type.figures[Field::kWideLimit], zone.figures[Field::kCountLimit]) << zone.name;
+      EXPECT_EQ(type.figures[Field::kCountLimit64], zone.figures[Field::kCountLimit]) << zone.name;
     }
     std::uint64_t pages = 0;
     std::uint64_t free = 0;
@@ -311,9 +311,9 @@ void expect_the_stream_to_agree(const Staging& tree, const Staging& stream, std:
     const bool is_same = (!has_pages || pages == zone.figures[Field::kHeldBytes]) &&
                          free == zone.figures[Field::kZoneFree] + zone.figures[Field::kKegFree];
     if (!is_same) ++changed;
-    if (type.fields.has(Field::kEfficiency)) {
-      EXPECT_GT(type.figures[Field::kEfficiency], 0U) << zone.name;
-      EXPECT_LE(type.figures[Field::kEfficiency], 100U) << zone.name;
+    if (type.fields.has(Field::kSlabUtilization)) {
+      EXPECT_GT(type.figures[Field::kSlabUtilization], 0U) << zone.name;
+      EXPECT_LE(type.figures[Field::kSlabUtilization], 100U) << zone.name;
     }
   }
   EXPECT_EQ(next, tree.types().size()) << "types in another order than the roster's";
@@ -338,7 +338,7 @@ TEST(FreebsdVmUmaCaptures, AgreeWithTheStream) {
       expect_the_stream_to_agree(tree.staging, stream.staging, poll == 1 ? 10 : 2);
       const MemoryType* clusters = list.find(Allocator::kUma, "mbuf_cluster");
       ASSERT_NE(clusters, nullptr);
-      EXPECT_EQ(clusters->figure(Field::kWideLimit), 2200U);
+      EXPECT_EQ(clusters->figure(Field::kCountLimit64), 2200U);
       EXPECT_EQ(clusters->figure(Field::kSleepers), poll == 1 ? 8U : clusters->figure(Field::kSleepers));
       // What the stream makes 0 pages of, because its items are not in use now.
       const MemoryType* buffers = list.find(Allocator::kUma, "pbuf");

@@ -196,7 +196,7 @@ std::string many_sites(std::size_t count, std::size_t functions) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string number = std::to_string(i);
     text += site(std::to_string(i * 64), number,
-                 "drivers/some/folder/file.c:" + number + " func:function_" + std::to_string(i % functions));
+                 "drivers/some/directory/file.c:" + number + " func:function_" + std::to_string(i % functions));
   }
   return text;
 }
@@ -211,8 +211,8 @@ TEST_F(LinuxAllocinfo, TakesFiftyThousandSites) {
       EXPECT_EQ(bytes, 64ULL * 50'000 * 49'999 / 2);
     }
     EXPECT_EQ(staging_.types()[0].detail, functions == 50'000
-                                              ? "drivers/some/folder/file.c:0"
-                                              : "drivers/some/folder/file.c:" + std::to_string(50'000 - functions) +
+                                              ? "drivers/some/directory/file.c:0"
+                                              : "drivers/some/directory/file.c:" + std::to_string(50'000 - functions) +
                                                     " and " + std::to_string(50'000 / functions - 1) + " more");
   }
 }

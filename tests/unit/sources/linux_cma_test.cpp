@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-constexpr const char* kFolder = "/sys/kernel/mm/cma";
+constexpr const char* kDirectory = "/sys/kernel/mm/cma";
 
 const SourceDescriptor& source() { return *find_source("linux_cma"); }
 
@@ -29,7 +29,7 @@ class Cma : public testing::Test {
     Buffer scratch;
     FileBundleWriter writer(raw_.parts[0], scratch);
     for (const auto& [name, content] : files) {
-      EXPECT_TRUE(writer.add(name.starts_with('/') ? name : std::string(kFolder) + "/" + name, content));
+      EXPECT_TRUE(writer.add(name.starts_with('/') ? name : std::string(kDirectory) + "/" + name, content));
     }
     if (has_end) {
       EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
@@ -54,7 +54,7 @@ class Cma : public testing::Test {
     const auto result = parse(files, has_end);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, kFolder);
+    EXPECT_EQ(result.error().path, kDirectory);
     EXPECT_LE(result.error().offset, raw_.parts[0].size());
   }
   RawBytes raw_ = make_raw("");

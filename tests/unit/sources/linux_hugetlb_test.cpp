@@ -17,7 +17,7 @@
 namespace memstat {
 namespace {
 
-constexpr const char* kFolder = "/sys/kernel/mm/hugepages";
+constexpr const char* kDirectory = "/sys/kernel/mm/hugepages";
 
 const SourceDescriptor& source() { return *find_source("linux_hugetlb"); }
 
@@ -26,16 +26,16 @@ using Files = std::vector<std::pair<std::string, std::string>>;
 /// The files of one pool, "hugepages-2048kB" and the numbers of its files.
 Files pool(const std::string& name, const std::string& pages, const std::string& free, const std::string& reserved = "0",
            const std::string& surplus = "0", const std::string& overcommit = "0") {
-  const std::string folder = std::string(kFolder) + "/" + name + "/";
-  return {{folder + "nr_hugepages", pages + "\n"},
-          {folder + "free_hugepages", free + "\n"},
-          {folder + "resv_hugepages", reserved + "\n"},
-          {folder + "surplus_hugepages", surplus + "\n"},
-          {folder + "nr_overcommit_hugepages", overcommit + "\n"}};
+  const std::string directory = std::string(kDirectory) + "/" + name + "/";
+  return {{directory + "nr_hugepages", pages + "\n"},
+          {directory + "free_hugepages", free + "\n"},
+          {directory + "resv_hugepages", reserved + "\n"},
+          {directory + "surplus_hugepages", surplus + "\n"},
+          {directory + "nr_overcommit_hugepages", overcommit + "\n"}};
 }
 Files node_pool(const std::string& node, const std::string& name, const std::string& pages, const std::string& free) {
-  const std::string folder = "/sys/devices/system/node/" + node + "/hugepages/" + name + "/";
-  return {{folder + "nr_hugepages", pages + "\n"}, {folder + "free_hugepages", free + "\n"}};
+  const std::string directory = "/sys/devices/system/node/" + node + "/hugepages/" + name + "/";
+  return {{directory + "nr_hugepages", pages + "\n"}, {directory + "free_hugepages", free + "\n"}};
 }
 Files operator+(Files a, const Files& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -69,7 +69,7 @@ class Hugetlb : public testing::Test {
     const auto result = parse(files, has_end);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, kFolder);
+    EXPECT_EQ(result.error().path, kDirectory);
     EXPECT_LE(result.error().offset, raw_.parts[0].size());
     EXPECT_FALSE(result.error().detail.empty());
   }
@@ -127,14 +127,15 @@ TEST_F(Hugetlb, PassesOverNodesThatCannotBe) {
     EXPECT_EQ(staging_.types().size(), 1U) << node;
   }
   ASSERT_TRUE(parse(good + node_pool("node1023", "hugepages-9kB", "1", "1")));
-  EXPECT_EQ(staging_.node_count(), kMostNodes);
+  EXPECT_EQ(staging_.node_count(), kMaxNodes);
 }
 
 TEST_F(Hugetlb, DoesWithoutFilesThatAreNotThere) {
   const Files all = pool("hugepages-2048kB", "5", "3", "1", "2", "4");
   EXPECT_EQ(words({all[0]}), "2MiB: - - 10485760 - 2097152");
   EXPECT_EQ(words({all[0], all[1]}), "2MiB: 4194304 2 10485760 - 2097152");
-  EXPECT_EQ(words({all[0], {std::string(kFolder) + "/hugepages-2048kB/new_file", "12\n"}}), "2MiB: - - 10485760 - 2097152");
+  EXPECT_EQ(words({all[0], {std::string(kDirectory) + "/hugepages-2048kB/new_file", "12\n"}}),
+            "2MiB: - - 10485760 - 2097152");
 }
 
 TEST_F(Hugetlb, RefusesWhatIsNoNumberOrTooLarge) {
@@ -152,7 +153,7 @@ TEST_F(Hugetlb, RefusesABundleWithoutPoolOrEnd) {
   expect_refused({});
   expect_refused({}, false);
   expect_refused(pool("hugepages-2048kB", "1", "0"), false);
-  expect_refused({{std::string(kFolder) + "/hugepages-2048kB/free_hugepages", "1\n"}});
+  expect_refused({{std::string(kDirectory) + "/hugepages-2048kB/free_hugepages", "1\n"}});
   for (const char* name : {"hugepages-kB", "hugepages-0kB", "hugepages-2048", "2048kB", "", "hugepages-2048kB\n", "\xFF"}) {
     expect_refused(pool(name, "1", "0"));
   }
@@ -214,7 +215,7 @@ TEST(LiveHugetlb, EqualsMeminfoAndSeesAPageThatTheTestAdds) {
   ASSERT_TRUE(refresh(reader, **view, list, 1));
   expect_equal_to_meminfo(**view, reader.staging);
   const std::uint64_t size = meminfo(**view, "Hugepagesize");
-  const std::string file = std::string(kFolder) + "/hugepages-" + std::to_string(size / 1024) + "kB/nr_hugepages";
+  const std::string file = std::string(kDirectory) + "/hugepages-" + std::to_string(size / 1024) + "kB/nr_hugepages";
   const std::uint64_t before = std::stoull(read_text(file));
   const auto set_pool = [&](std::uint64_t pages) {
     std::ofstream out(file);

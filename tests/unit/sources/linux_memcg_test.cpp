@@ -337,26 +337,26 @@ TEST_P(CapturedMemcg, EqualsWhatAnIndependentReaderFinds) {
     EXPECT_EQ(list.size(), is_version_1 ? 19U : 1U);
     for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
       const std::string name(type->name());
-      const std::string folder = root + (name == "/" ? "" : name) + "/";
-      const std::string stat = text(folder + "memory.stat");
+      const std::string directory = root + (name == "/" ? "" : name) + "/";
+      const std::string stat = text(directory + "memory.stat");
       if (is_version_1) {
-        EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(folder + "memory.usage_in_bytes"));
-        const std::string limit = text(folder + "memory.limit_in_bytes");
+        EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(directory + "memory.usage_in_bytes"));
+        const std::string limit = text(directory + "memory.limit_in_bytes");
         EXPECT_EQ(type->fields().has(Field::kBytesLimit), limit != "9223372036854771712\n") << name;
         if (type->fields().has(Field::kBytesLimit)) {
           EXPECT_EQ(std::to_string(type->figure(Field::kBytesLimit)) + "\n", limit);
         }
-        EXPECT_EQ(std::to_string(type->figure(Field::kSleeps)) + "\n", text(folder + "memory.failcnt"));
-        EXPECT_EQ(type->figure(Field::kFailures), word_value(text(folder + "memory.oom_control"), "oom_kill"));
+        EXPECT_EQ(std::to_string(type->figure(Field::kSleeps)) + "\n", text(directory + "memory.failcnt"));
+        EXPECT_EQ(type->figure(Field::kFailures), word_value(text(directory + "memory.oom_control"), "oom_kill"));
         EXPECT_EQ(parts.at(name + ",anon"), word_value(stat, "total_rss"));
         EXPECT_EQ(parts.at(name + ",file"), word_value(stat, "total_cache"));
-        EXPECT_EQ(std::to_string(parts.at(name + ",kernel")) + "\n", text(folder + "memory.kmem.usage_in_bytes"));
+        EXPECT_EQ(std::to_string(parts.at(name + ",kernel")) + "\n", text(directory + "memory.kmem.usage_in_bytes"));
         continue;
       }
       EXPECT_EQ(name, "/g1");
-      EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(folder + "memory.current"));
-      EXPECT_EQ(type->fields().has(Field::kBytesLimit), text(folder + "memory.max") != "max\n");
-      const std::string counts = text(folder + "memory.events");
+      EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(directory + "memory.current"));
+      EXPECT_EQ(type->fields().has(Field::kBytesLimit), text(directory + "memory.max") != "max\n");
+      const std::string counts = text(directory + "memory.events");
       EXPECT_EQ(type->figure(Field::kSleeps), *word_value(counts, "max") + *word_value(counts, "high"));
       EXPECT_EQ(type->figure(Field::kFailures), word_value(counts, "oom"));
       for (const char* event : {"low", "high", "max", "oom", "oom_kill", "oom_group_kill", "sock_throttled"}) {

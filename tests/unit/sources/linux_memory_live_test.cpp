@@ -116,9 +116,9 @@ TEST_F(LiveMemory, IsAccountedForWhileProcessesHoldMuch) {
   shared.touch(4096);
   expect_accounted("shared memory", {{"shared", kShared / 2}});
 
-  const TemporaryFolder folder;
-  write_text(folder.file("cached"), std::string(kFile, 'x'));
-  ASSERT_EQ(read_text(folder.file("cached")).size(), kFile);
+  const TemporaryDirectory directory;
+  write_text(directory.file("cached"), std::string(kFile, 'x'));
+  ASSERT_EQ(read_text(directory.file("cached")).size(), kFile);
   expect_accounted("page cache");
 
   // A page in every 2 MiB, so that each needs a table of its own.

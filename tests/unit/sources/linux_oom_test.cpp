@@ -214,29 +214,29 @@ class LimitedGroup {
     }
   }
   ~LimitedGroup() {
-    if (!folder_.empty()) rmdir(folder_.c_str());
+    if (!directory_.empty()) rmdir(directory_.c_str());
   }
   LimitedGroup(const LimitedGroup&) = delete;
   LimitedGroup& operator=(const LimitedGroup&) = delete;
 
-  [[nodiscard]] bool is_ready() const { return !folder_.empty(); }
-  [[nodiscard]] std::string processes_file() const { return folder_ + "/cgroup.procs"; }
+  [[nodiscard]] bool is_ready() const { return !directory_.empty(); }
+  [[nodiscard]] std::string processes_file() const { return directory_ + "/cgroup.procs"; }
 
  private:
   void try_group(const std::string& parent, const char* limit) {
     if (is_ready()) return;
-    const std::string folder = parent + "/memstat-oom-test-" + std::to_string(getpid());
+    const std::string directory = parent + "/memstat-oom-test-" + std::to_string(getpid());
     std::error_code error;
-    if (!std::filesystem::create_directory(folder, error)) return;
-    std::ofstream file(folder + "/" + limit);
+    if (!std::filesystem::create_directory(directory, error)) return;
+    std::ofstream file(directory + "/" + limit);
     if (file << kLimit << std::flush) {
-      folder_ = folder;
-      std::ofstream(folder + "/memory.swap.max") << 0;  // where there is one
+      directory_ = directory;
+      std::ofstream(directory + "/memory.swap.max") << 0;  // where there is one
     } else {
-      rmdir(folder.c_str());
+      rmdir(directory.c_str());
     }
   }
-  std::string folder_;
+  std::string directory_;
 };
 
 /// Uses more memory than the group has, in a process of its own. Returns how that ended, as waitpid reports.

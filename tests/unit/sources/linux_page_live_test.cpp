@@ -217,13 +217,13 @@ TEST_F(LivePage, HasFreeBlocksByMigrateTypeThatAddUpToAllOfThem) {
 }
 
 TEST_F(LivePage, HasTheIndicesThatTheKernelComputes) {
-  const std::string folder = "/sys/kernel/debug/extfrag/";
-  if (!std::ifstream(folder + "unusable_index")) {
-    GTEST_SKIP() << folder << "unusable_index cannot be read: not root, or no debugfs mounted";
+  const std::string directory = "/sys/kernel/debug/extfrag/";
+  if (!std::ifstream(directory + "unusable_index")) {
+    GTEST_SKIP() << directory << "unusable_index cannot be read: not root, or no debugfs mounted";
   }
   /// "Node 0, zone Normal 0.000 0.107 ..." of a file, as labels and values.
   const auto indices = [&](const std::string& file) {
-    std::ifstream text(folder + file);
+    std::ifstream text(directory + file);
     std::map<std::string, double> values;
     for (std::string line; std::getline(text, line);) {
       std::istringstream words(line);

@@ -379,7 +379,7 @@ class CapturedZones : public testing::TestWithParam<std::string> {
     return sum;
   }
 
-  std::unique_ptr<CapturedKernelView> view_;
+  std::unique_ptr<ReplayKernelView> view_;
   SourceReader reader_{source()};
   MemoryTypeList list_;
   std::map<std::string, std::uint64_t> statistics_;

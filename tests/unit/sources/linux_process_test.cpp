@@ -194,10 +194,10 @@ class LinuxProcessReader : public testing::Test {
  protected:
   void SetUp() override {
     if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "there is no view of this system's kernel";
-    view_.emplace(folder_.path());
+    view_.emplace(directory_.path());
     process("self", "memstatd", "100 20 10 5 0 7 0\n");
     process("40", "memstatd", "100 20 10 5 0 7 0\n");
-    write_text(folder_.file("proc/self/stat"), "40 (memstatd) S 1 40 40 0 -1\n");
+    write_text(directory_.file("proc/self/stat"), "40 (memstatd) S 1 40 40 0 -1\n");
     process("1", "init", "50 5 1 1 0 1 0\n");
     process("2", "kthreadd", "0 0 0 0 0 0 0\n");
     process("300", "nginx", "80 9 1 1 0 1 0\n");
@@ -207,8 +207,8 @@ class LinuxProcessReader : public testing::Test {
     view_->before = [this](std::string_view path) { paths_.emplace_back(path); };
   }
   void process(const std::string& id, const std::string& comm, const std::string& statm) {
-    write_text(folder_.file("proc/" + id + "/comm"), comm + "\n");
-    write_text(folder_.file("proc/" + id + "/statm"), statm);
+    write_text(directory_.file("proc/" + id + "/comm"), comm + "\n");
+    write_text(directory_.file("proc/" + id + "/statm"), statm);
   }
   /// What is staged after one read and parse.
   std::string read(const Settings& settings = {}) {
@@ -220,7 +220,7 @@ class LinuxProcessReader : public testing::Test {
     return words(staging_);
   }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
   std::optional<RootedKernelView> view_;
   std::vector<std::string> paths_;
   RawBytes raw_;

@@ -32,21 +32,21 @@ class Resctrl : public testing::Test {
     view_.contents[kRoot + group + "/mon_data/mon_L3_" + domain + "/" + file] = {text};
   }
   /// Directories as the files' paths have them.
-  void make_folders() {
-    view_.folders.clear();
+  void make_directories() {
+    view_.directories.clear();
     for (const auto& [path, versions] : view_.contents) {
       for (std::size_t slash = path.rfind('/'); slash > kRoot.size() && slash != std::string::npos;) {
         const std::size_t above = path.rfind('/', slash - 1);
-        std::string& names = view_.folders[path.substr(0, above)];
+        std::string& names = view_.directories[path.substr(0, above)];
         const std::string name = path.substr(above + 1, slash - above - 1) + kNul;
         if ((kNul + names).find(kNul + name) == std::string::npos) names += name;
-        view_.folders[path.substr(0, slash)];
+        view_.directories[path.substr(0, slash)];
         slash = above;
       }
     }
   }
   Result<void> refresh_once() {
-    make_folders();
+    make_directories();
     MemoryTypeList list;
     if (auto result = open_source(reader_, view_); !result) return result;
     return refresh(reader_, view_, list, 1);

@@ -95,16 +95,16 @@ TEST_P(CapturedSlabSysfs, EqualsWhatAnIndependentReaderFinds) {
     for (std::size_t i = 0; i < staging.types().size(); ++i) {
       const StagedType& type = staging.types()[i];
       const std::string name(type.name);
-      const std::string folder = "/sys/kernel/slab/" + name + "/";
-      const auto slabs = numbers_in(*view, folder + "slabs");
-      const auto slots = numbers_in(*view, folder + "total_objects");
-      const auto partial = numbers_in(*view, folder + "partial");
-      const auto order = numbers_in(*view, folder + "order");
+      const std::string directory = "/sys/kernel/slab/" + name + "/";
+      const auto slabs = numbers_in(*view, directory + "slabs");
+      const auto slots = numbers_in(*view, directory + "total_objects");
+      const auto partial = numbers_in(*view, directory + "partial");
+      const auto order = numbers_in(*view, directory + "order");
       EXPECT_EQ(type.figures[Field::kSlabs], slabs.first) << name;
       EXPECT_EQ(type.figures[Field::kPartialSlabs], partial.first) << name;
       EXPECT_EQ(type.fields.has(Field::kCpuSlabs), has_cpu_slabs) << name;
-      EXPECT_EQ(type.figures[Field::kCpuSlabs], numbers_in(*view, folder + "cpu_slabs").first) << name;
-      EXPECT_EQ(sum_of_nodes(staging, type, NodeField::kSlots), slots.first) << name;
+      EXPECT_EQ(type.figures[Field::kCpuSlabs], numbers_in(*view, directory + "cpu_slabs").first) << name;
+      EXPECT_EQ(sum_of_nodes(staging, type, NodeField::kTotalObjects), slots.first) << name;
       EXPECT_EQ(sum_of_nodes(staging, type, NodeField::kHeldBytes), slabs.first * (4096U << order.first)) << name;
       EXPECT_EQ(type.fields.has(Field::kNumAllocs), has_counters) << name;
       const Line& line = lines.at(name);
@@ -113,7 +113,7 @@ TEST_P(CapturedSlabSysfs, EqualsWhatAnIndependentReaderFinds) {
       if (!has_counters) continue;
       std::pair<std::uint64_t, std::uint64_t> allocs;
       for (const char* file : {"alloc_fastpath", "alloc_slowpath"}) {
-        const auto part = numbers_in(*view, folder + file);
+        const auto part = numbers_in(*view, directory + file);
         allocs.first += part.first;
         allocs.second += part.second;
       }
@@ -123,7 +123,7 @@ TEST_P(CapturedSlabSysfs, EqualsWhatAnIndependentReaderFinds) {
         of_cpus += staging.cpu_figure(i, CpuField::kNumAllocs, cpu);
       }
       EXPECT_EQ(of_cpus, allocs.second) << name;
-      EXPECT_GE(type.figures[Field::kNumFrees], numbers_in(*view, folder + "free_fastpath").first) << name;
+      EXPECT_GE(type.figures[Field::kNumFrees], numbers_in(*view, directory + "free_fastpath").first) << name;
       allocations += of_cpus;
     }
     EXPECT_GE(same_as_slabinfo * 10, lines.size() * 8) << "slabinfo was read a little earlier or later";
@@ -194,7 +194,7 @@ TEST_F(LiveSlabSysfs, AgreesWithSlabinfoReadBeforeAndAfter) {
       ++compared;
       bool is_same = type.figures[Field::kSlabs] == line->second.slabs;
       if (reader_.staging.node_count() != 0) {
-        is_same = is_same && sum_of_nodes(reader_.staging, type, NodeField::kSlots) == line->second.objects;
+        is_same = is_same && sum_of_nodes(reader_.staging, type, NodeField::kTotalObjects) == line->second.objects;
         is_same = is_same && sum_of_nodes(reader_.staging, type, NodeField::kHeldBytes) ==
                                  line->second.slabs * line->second.pages_per_slab * view_->page_size();
       }

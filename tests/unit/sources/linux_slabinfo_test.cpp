@@ -342,7 +342,7 @@ TEST_F(ObjectSizes, AreSoughtUnderTheNameThatSysfsGivesTheCache) {
   EXPECT_EQ(size_of("dm/bio"), 72U);
 }
 
-TEST_F(ObjectSizes, AreNeverSoughtOutsideTheFolder) {
+TEST_F(ObjectSizes, AreNeverSoughtOutsideTheDirectory) {
   set_caches({"..", ".", "../../../etc"});
   poll();
   for (const auto& name :

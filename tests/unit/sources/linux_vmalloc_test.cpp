@@ -121,7 +121,7 @@ TEST_F(LinuxVmalloc, TakesNodesThatNoKernelHasForNone) {
     EXPECT_EQ(nodes_of(staging_), "f:") << word;
   }
   ASSERT_TRUE(parse(area("20480 f+0x1/0x2 pages=4 vmalloc N1023=4 N1024=4 N0=0")));
-  EXPECT_EQ(staging_.node_count(), kMostNodes);
+  EXPECT_EQ(staging_.node_count(), kMaxNodes);
   EXPECT_EQ(staging_.node_figure(staging_.types()[0], NodeField::kHeldBytes, 1023), 16384U);
   for (const std::string number : {"", "-1", "0x1", "many", "18446744073709551616"}) {
     expect_refused(area("20480 f+0x1/0x2 pages=4 vmalloc N0=" + number), 0);

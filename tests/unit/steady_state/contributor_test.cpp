@@ -54,11 +54,11 @@ TEST(SteadyContributor, WithUnknownNamesAndASharedFileAllocatesNothing) {
 
 TEST(SteadyKeptFiles, AreFoundAndReadWithoutAllocating) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   PosixFiles files;
   std::vector<std::string> paths;
   for (int i = 0; i < 200; ++i) {
-    paths.push_back(folder.file("a file with a long name, number " + std::to_string(i)));
+    paths.push_back(directory.file("a file with a long name, number " + std::to_string(i)));
     write_text(paths.back(), "content");
     ASSERT_TRUE(files.keep_open(paths.back()));
   }

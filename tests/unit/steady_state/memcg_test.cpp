@@ -15,9 +15,9 @@ namespace {
 TEST(SteadyMemcg, AllocatesNothingWhileTheSameGroupsAreThere) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
   if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view";
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto write = [&](const std::string& path, const std::string& text) {
-    write_text(folder.file("sys/fs/cgroup" + path), text);
+    write_text(directory.file("sys/fs/cgroup" + path), text);
   };
   write("/cgroup.controllers", "cpu memory\n");
   write("/cgroup.subtree_control", "memory\n");
@@ -37,7 +37,7 @@ TEST(SteadyMemcg, AllocatesNothingWhileTheSameGroupsAreThere) {
     write(group + "/memory.stat", "anon " + number + "file " + number + "kernel 1\npercpu 2\nsock 3\nvmalloc 4\nslab 5\n");
   };
   for (const std::string& group : groups) set(group, 6);
-  RootedKernelView view(folder.path());
+  RootedKernelView view(directory.path());
   SourceReader reader(*find_source("linux_memcg"));
   MemoryTypeList list;
   std::uint64_t generation = 0;

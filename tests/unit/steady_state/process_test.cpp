@@ -13,12 +13,12 @@ namespace {
 TEST(SteadyProcesses, AllocateNothingWhileTheSameOnesAreThere) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
   if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view";
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto set = [&](const std::string& process, const std::string& name, int pages) {
-    write_text(folder.file("proc/" + process + "/comm"), name + "\n");
-    write_text(folder.file("proc/" + process + "/statm"), "1000 " + std::to_string(pages) + " 3 2 0 1 0\n");
+    write_text(directory.file("proc/" + process + "/comm"), name + "\n");
+    write_text(directory.file("proc/" + process + "/statm"), "1000 " + std::to_string(pages) + " 3 2 0 1 0\n");
   };
-  write_text(folder.file("proc/self/stat"), "1 (memstatd) S\n");
+  write_text(directory.file("proc/self/stat"), "1 (memstatd) S\n");
   const auto set_all = [&](int poll) {
     set("self", "memstatd", 5 + poll);
     for (int i = 2; i < 300; ++i) {
@@ -26,7 +26,7 @@ TEST(SteadyProcesses, AllocateNothingWhileTheSameOnesAreThere) {
     }
   };
   set_all(0);
-  RootedKernelView view(folder.path());
+  RootedKernelView view(directory.path());
   SourceReader reader(*find_source("linux_process"));
   reader.state->options.assign(3, {});
   reader.state->options[0].matches = [](std::string_view name) { return name.ends_with('7'); };

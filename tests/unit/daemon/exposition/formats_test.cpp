@@ -81,7 +81,9 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
             "# TYPE memstat_type_bytes gauge\n"
             "# UNIT memstat_type_bytes bytes\n"
             "memstat_type_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
-            "# HELP memstat_type_freed_bytes Bytes freed since boot, rounded up to size classes.\n"
+            "# HELP memstat_type_freed_bytes Bytes freed since boot, rounded up to size classes; of slab caches, since "
+            "memstatd attached to "
+            "their events.\n"
             "# TYPE memstat_type_freed_bytes counter\n"
             "# UNIT memstat_type_freed_bytes bytes\n"
             "memstat_type_freed_bytes_total{allocator=\"uma\",type=\"b\"} 7\n"
@@ -159,7 +161,8 @@ TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginn
   EXPECT_EQ(families[0].metrics[0].gauge, 7);
   EXPECT_FALSE(families[0].metrics[0].created_ns);
   EXPECT_EQ(families[1].metrics[0].created_ns, kNow);
-  EXPECT_EQ(families[2].help, "Objects freed since boot.");
+  EXPECT_EQ(families[2].help,
+            "Objects freed since boot; of slab caches that memstatd counts by events, since it attached to them.");
   EXPECT_EQ(families[2].metrics[0].counter, 5);
   EXPECT_EQ(families[2].metrics[0].created_ns, kBoot);
   ASSERT_EQ(families[4].metrics.size(), 2U);
@@ -170,9 +173,9 @@ TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginn
 TEST_F(FormatsTest, FiguresOfTheMachineAndOfNodesAndDetailsAreTheSameInProtobuf) {
   const std::string odd = "q\"b\\n\\x0ar\xC3\xA9";
   StagingBuilder staging;
-  staging.nodes(NodeFieldMask(NodeField::kSlots), 2);
-  staging.type(odd, {{Field::kBytes, 1}}).node(NodeField::kSlots, {8, 9}).detail(odd);
-  staging.type("plain", {{Field::kBytes, 1}}).node(NodeField::kSlots, {6, 7}).detail("x");
+  staging.nodes(NodeFieldMask(NodeField::kTotalObjects), 2);
+  staging.type(odd, {{Field::kBytes, 1}}).node(NodeField::kTotalObjects, {8, 9}).detail(odd);
+  staging.type("plain", {{Field::kBytes, 1}}).node(NodeField::kTotalObjects, {6, 7}).detail("x");
   staging.statistic(kAccountedBytes, 11, {odd})
       .statistic(kAccountedBytes, 12, {std::string(4096, '"')})
       .statistic(kAccountedBytes, 13, {""})
@@ -226,7 +229,7 @@ TEST_F(FormatsTest, CountersOfTheMachineBeganAtBootAndMayBeSignedOrFractions) {
   TextWriter<true> text(out, {.created = true});
   for (const SystemMetric* own : {&kAccountedBytes, &kUnaccountedBytes}) {
     metric.figure = static_cast<std::uint16_t>(number_of(*own));
-    EXPECT_EQ(page_walk::write_machine(metric, types_.snapshot, text), 1U);
+    EXPECT_EQ(page_renderer::write_machine(metric, types_.snapshot, text), 1U);
   }
   EXPECT_THAT(std::string(out.view()), HasSubstr("# UNIT own_seconds seconds\n"
                                                  "own_seconds_total{part=\"a\\\"b\"} 2.5\n"

@@ -38,7 +38,9 @@ TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
   staging.type("b", {{Field::kNumFrees, 5}}).type("a", {{Field::kNumFrees, 0}});
   types_.poll(staging);
   EXPECT_EQ(types_.page({.tier = Tier::kDefault}),
-            "# HELP memstat_type_frees_total Objects freed since boot.\n"
+            "# HELP memstat_type_frees_total Objects freed since boot; of slab caches that memstatd counts by events, since "
+            "it attached to "
+            "them.\n"
             "# TYPE memstat_type_frees_total counter\n"
             "memstat_type_frees_total{allocator=\"uma\",type=\"a\"} 0\n"
             "memstat_type_frees_total{allocator=\"uma\",type=\"b\"} 5\n");
@@ -47,7 +49,9 @@ TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
 
 TEST_F(TextExpositionTest, APercentOfTheKernelIsARatio) {
   StagingBuilder staging;
-  staging.type("a", {{Field::kEfficiency, 97}}).type("b", {{Field::kEfficiency, 100}}).type("c", {{Field::kEfficiency, 0}});
+  staging.type("a", {{Field::kSlabUtilization, 97}})
+      .type("b", {{Field::kSlabUtilization, 100}})
+      .type("c", {{Field::kSlabUtilization, 0}});
   types_.poll(staging);
   EXPECT_EQ(value("slab_efficiency_ratio", "a"), "0.97");
   EXPECT_EQ(value("slab_efficiency_ratio", "b"), "1");
@@ -148,12 +152,14 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
     StagingBuilder staging(kEveryCpuField, 1);
     staging.nodes(kEveryNodeField, 1);
     for (const SystemMetric* metric : system_metrics()) staging.statistic(*metric, 0, {"1", "2", "3", "4"});
-    staging.type("a", {{Field::kBytes, 1},        {Field::kCount, 1},     {Field::kHeldBytes, 1},    {Field::kFree, 1},
-                       {Field::kZoneFree, 1},     {Field::kKegFree, 1},   {Field::kNumAllocs, 1},    {Field::kNumFrees, 1},
-                       {Field::kMemAlloced, 1},   {Field::kMemFreed, 1},  {Field::kFailures, 1},     {Field::kSleeps, 1},
-                       {Field::kSleepers, 1},     {Field::kXDomain, 1},   {Field::kSize, 1},         {Field::kRSize, 1},
-                       {Field::kSizeMask, 1},     {Field::kSlabs, 1},     {Field::kPartialSlabs, 1}, {Field::kCpuSlabs, 1},
-                       {Field::kAddressSpace, 1}, {Field::kWideLimit, 9}, {Field::kEfficiency, 1}});
+    staging.type("a", {{Field::kBytes, 1},        {Field::kCount, 1},           {Field::kHeldBytes, 1},
+                       {Field::kFree, 1},         {Field::kZoneFree, 1},        {Field::kKegFree, 1},
+                       {Field::kNumAllocs, 1},    {Field::kNumFrees, 1},        {Field::kMemAlloced, 1},
+                       {Field::kMemFreed, 1},     {Field::kFailures, 1},        {Field::kSleeps, 1},
+                       {Field::kSleepers, 1},     {Field::kXDomain, 1},         {Field::kSize, 1},
+                       {Field::kRSize, 1},        {Field::kSizeMask, 1},        {Field::kSlabs, 1},
+                       {Field::kPartialSlabs, 1}, {Field::kCpuSlabs, 1},        {Field::kAddressSpace, 1},
+                       {Field::kCountLimit64, 9}, {Field::kSlabUtilization, 1}, {Field::kRequestedBytes, 1}});
     staging.detail("d");
     types_.size_classes = {16};
     types_.poll(staging);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/http/rules.h"
@@ -22,14 +23,14 @@ namespace memstat {
 namespace {
 
 // An address of this host that is not loopback: connections to it come from it, as those of another host would.
-std::optional<std::string> other_address() {
+std::optional<std::uint32_t> other_address() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
-  std::optional<std::string> found;
+  std::optional<std::uint32_t> found;
   for (const ifaddrs* entry = list; entry != nullptr && !found; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET || (entry->ifa_flags & IFF_UP) == 0) continue;
     const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-    if (!is_loopback(ntohl(address->sin_addr.s_addr))) found = format_ipv4(ntohl(address->sin_addr.s_addr));
+    if (!is_loopback(ntohl(address->sin_addr.s_addr))) found = ntohl(address->sin_addr.s_addr);
   }
   ::freeifaddrs(list);
   return found;
@@ -46,8 +47,8 @@ TEST(HttpServer, RefusesAddressesThatAreNotAllowedAndServesThoseThatAre) {
   };
   for (const bool allowed : {false, true}) {
     HttpServerOptions options;
-    options.listen = {*own + ":0"};
-    if (allowed) options.allow = {*own + "/24"};
+    options.listen = {{*own, 0}};
+    if (allowed) options.allow = {{*own & ipv4_mask(24), 24}};
     options.log = log;
     auto server = HttpServer::start(options, [](const HttpRequest&) { return HttpResponse{}; });
     ASSERT_TRUE(server) << to_string(server.error());
@@ -59,11 +60,11 @@ TEST(HttpServer, RefusesAddressesThatAreNotAllowedAndServesThoseThatAre) {
     EXPECT_EQ(got ? got->status : 200, 200) << "Host is checked on loopback only";
   }
   const std::lock_guard lock(mutex);
-  EXPECT_NE(lines.find(*own), std::string::npos) << lines;
+  EXPECT_NE(lines.find(format_ipv4(*own)), std::string::npos) << lines;
 }
 
 TEST(HttpServer, ServesListenersThatWereOpenedBefore) {
-  auto listeners = HttpListeners::open(std::vector<std::string>{"127.0.0.1:0"});
+  auto listeners = HttpListeners::open({{kLoopbackAddress, 0}});
   ASSERT_TRUE(listeners);
   const std::string address = format_endpoint(listeners->endpoints().at(0));
   HttpClient early(address);  // waits in the kernel
@@ -75,26 +76,20 @@ TEST(HttpServer, ServesListenersThatWereOpenedBefore) {
 }
 
 TEST(AccessList, AdmitsLoopbackAndTheNetworksOfTheConfiguration) {
-  const auto admits = [](std::vector<std::string> networks, const char* address) {
-    return AccessList::make(networks)->admits(*parse_ipv4(address));
+  const auto admits = [](const std::vector<std::pair<const char*, unsigned>>& networks, const char* address) {
+    std::vector<Ipv4Network> allow;
+    for (const auto& [network, prefix] : networks) allow.push_back({*parse_ipv4(network), prefix});
+    return AccessList(allow).admits(*parse_ipv4(address));
   };
   EXPECT_TRUE(admits({}, "127.0.0.1"));
   EXPECT_TRUE(admits({}, "127.255.255.255"));
   EXPECT_FALSE(admits({}, "128.0.0.1"));
   EXPECT_FALSE(admits({}, "10.0.0.1"));
-  EXPECT_TRUE(admits({"10.1.2.3/8"}, "10.255.0.1"));
-  EXPECT_FALSE(admits({"10.1.2.3/8"}, "11.0.0.1"));
-  EXPECT_TRUE(admits({"10.0.0.0/8", "192.0.2.1"}, "192.0.2.1"));
-  EXPECT_FALSE(admits({"10.0.0.0/8", "192.0.2.1"}, "192.0.2.2"));
-  EXPECT_TRUE(admits({"0.0.0.0/0"}, "203.0.113.9"));
-}
-
-TEST(AccessList, RefusesWhatIsNoNetwork) {
-  for (const char* text : {"", "10", "10.0.0/8", "10.0.0.0.0", "256.0.0.1", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/08x",
-                           "a.b.c.d", "010.0.0.1", "::1", "fe80::/10", "10.0.0.0/-1", "10.0.0.1 "}) {
-    const std::vector<std::string> networks = {text};
-    EXPECT_FALSE(AccessList::make(networks)) << text;
-  }
+  EXPECT_TRUE(admits({{"10.0.0.0", 8}}, "10.255.0.1"));
+  EXPECT_FALSE(admits({{"10.0.0.0", 8}}, "11.0.0.1"));
+  EXPECT_TRUE(admits({{"10.0.0.0", 8}, {"192.0.2.1", 32}}, "192.0.2.1"));
+  EXPECT_FALSE(admits({{"10.0.0.0", 8}, {"192.0.2.1", 32}}, "192.0.2.2"));
+  EXPECT_TRUE(admits({{"0.0.0.0", 0}}, "203.0.113.9"));
 }
 
 TEST(HttpRules, PathsAreDecodedStrictly) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "config/values.h"
 #include "daemon/http/sockets.h"
 #include "tests/support/http_client.h"
 
@@ -71,7 +72,7 @@ HttpResponse answer(const HttpRequest& request) {
 class HttpServerTest : public testing::Test {
  protected:
   void start(HttpServerOptions options) {
-    options.listen = {"127.0.0.1:0"};
+    options.listen = {{kLoopbackAddress, 0}};
     options.log = [this](std::string_view line) {
       const std::lock_guard lock(log_mutex_);
       log_.append(line).append("\n");
@@ -549,7 +550,7 @@ TEST_F(HttpServerTest, StopIsQuickBeforeAnyAnswerWasGiven) {
 TEST_F(HttpServerTest, PortThatIsTakenIsNamed) {
   start();
   HttpServerOptions options;
-  options.listen = {address_};
+  options.listen = {*parse_listen_address(address_)};
   for (const auto& failed : {HttpServer::start(options, answer).error(), HttpListeners::open(options.listen).error()}) {
     EXPECT_EQ(failed.path, address_);
     EXPECT_EQ(failed.system_errno, EADDRINUSE);
@@ -565,17 +566,14 @@ TEST(HttpServerOptions, WrongOnesAreNamed) {
     auto server = HttpServer::start(std::move(options), answer);
     return server ? std::string("no error") : to_string(server.error());
   };
-  EXPECT_NE(error_of({.listen = {"192.0.2.77:0"}}).find("no interface of this host has this address"), std::string::npos);
-  EXPECT_NE(error_of({.listen = {"127.0.0.1:0", "nonsense"}}).find("listen: nonsense"), std::string::npos);
-  EXPECT_NE(error_of({.listen = {"[::1]:8947"}}).find("no IPv6"), std::string::npos);
-  EXPECT_NE(error_of({.listen = {"127.0.0.1:65536"}}).find("65535"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {{*parse_ipv4("192.0.2.77"), 0}}}).find("no interface of this host has this address"),
+            std::string::npos);
   EXPECT_NE(error_of({.listen = {}}).find("no address"), std::string::npos);
-  EXPECT_NE(error_of({.listen = {"127.0.0.1:0"}, .allow = {"10.0.0.0/33"}}).find("allow: 10.0.0.0/33"), std::string::npos);
-  EXPECT_NE(error_of({.listen = {"127.0.0.1:0"}, .threads = 0}).find("at least one thread"), std::string::npos);
+  EXPECT_NE(error_of({.listen = {{kLoopbackAddress, 0}}, .threads = 0}).find("at least one thread"), std::string::npos);
 }
 
 TEST(HttpServer, ListensOnSeveralAddresses) {
-  auto server = HttpServer::start({.listen = {"127.0.0.1:0", "127.0.0.1:0"}}, answer);
+  auto server = HttpServer::start({.listen = {{kLoopbackAddress, 0}, {kLoopbackAddress, 0}}}, answer);
   ASSERT_TRUE(server) << to_string(server.error());
   const auto addresses = (*server)->addresses();
   ASSERT_EQ(addresses.size(), 2U);
@@ -584,11 +582,12 @@ TEST(HttpServer, ListensOnSeveralAddresses) {
 }
 
 TEST(HttpServer, CanBeStartedAgainOnTheSamePort) {
-  std::string address = "127.0.0.1:0";
+  Endpoint endpoint{kLoopbackAddress, 0};
   for (int i = 0; i < 5; ++i) {
-    auto server = HttpServer::start({.listen = {address}}, answer);
+    auto server = HttpServer::start({.listen = {endpoint}}, answer);
     ASSERT_TRUE(server) << to_string(server.error());
-    address = (*server)->addresses()[0];
+    const std::string address = (*server)->addresses()[0];
+    endpoint = *parse_listen_address(address);
     EXPECT_TRUE(HttpClient(address).request("GET", "/metrics")) << i;
   }
 }

@@ -20,9 +20,9 @@ using std::chrono::seconds;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-class LiveFeedTest : public testing::Test {
+class LivePacerTest : public testing::Test {
  protected:
-  LiveFeed feed(std::optional<std::uint64_t> polls = {}) {
+  LivePacer pacer(std::optional<std::uint64_t> polls = {}) {
     return {daemon_.clock, daemon_.metrics, recorder_, daemon_.config, polls};
   }
   std::string missed() { return daemon_.own("memstat_poll_missed_total").value_or("none"); }
@@ -31,9 +31,9 @@ class LiveFeedTest : public testing::Test {
   PollRecorder recorder_;
 };
 
-TEST_F(LiveFeedTest, TheFirstPollIsDueAtOnceAndTheOthersAnIntervalApart) {
+TEST_F(LivePacerTest, TheFirstPollIsDueAtOnceAndTheOthersAnIntervalApart) {
   const std::int64_t start = daemon_.clock.monotonic_ns();
-  LiveFeed live = feed();
+  LivePacer live = pacer();
   EXPECT_EQ(live.next_due_ns(), start);
   EXPECT_EQ(live.begin(), start);
   daemon_.clock.advance(milliseconds(300));  // a poll takes its time; the deadlines do not move
@@ -42,9 +42,9 @@ TEST_F(LiveFeedTest, TheFirstPollIsDueAtOnceAndTheOthersAnIntervalApart) {
   EXPECT_EQ(missed(), "0");
 }
 
-TEST_F(LiveFeedTest, DeadlinesThatPassedAreCountedAndSkipped) {
+TEST_F(LivePacerTest, DeadlinesThatPassedAreCountedAndSkipped) {
   const std::int64_t start = daemon_.clock.monotonic_ns();
-  LiveFeed live = feed();
+  LivePacer live = pacer();
   live.begin();
   daemon_.clock.advance(seconds(35));
   live.finish();
@@ -52,8 +52,8 @@ TEST_F(LiveFeedTest, DeadlinesThatPassedAreCountedAndSkipped) {
   EXPECT_EQ(missed(), "3");
 }
 
-TEST_F(LiveFeedTest, EndsAfterSoManyPolls) {
-  LiveFeed live = feed(2);
+TEST_F(LivePacerTest, EndsAfterSoManyPolls) {
+  LivePacer live = pacer(2);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(live.next_due_ns());
     live.begin();
@@ -62,8 +62,8 @@ TEST_F(LiveFeedTest, EndsAfterSoManyPolls) {
   EXPECT_FALSE(live.next_due_ns());
 }
 
-TEST_F(LiveFeedTest, ANewIntervalCountsFromNow) {
-  LiveFeed live = feed();
+TEST_F(LivePacerTest, ANewIntervalCountsFromNow) {
+  LivePacer live = pacer();
   live.begin();
   live.finish();
   daemon_.clock.advance(seconds(4));
@@ -83,16 +83,16 @@ class RunningClock final : public Clock {
   mutable std::atomic<std::int64_t> now_ns_ = kSecond;
 };
 
-TEST_F(LiveFeedTest, ARecordedPollIsMadeWithTheTimeThatIsRecorded) {
+TEST_F(LivePacerTest, ARecordedPollIsMadeWithTheTimeThatIsRecorded) {
   const RunningClock clock;
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto kernel = open_fixture("linux-6.12-4cpu.tar.zst");
-  auto recording = RecordingKernelView::create(*kernel, {.folder = folder.file("recording")}, clock);
+  auto recording = RecordingKernelView::create(*kernel, {.directory = directory.file("recording")}, clock);
   ASSERT_TRUE(recording) << to_string(recording.error());
   const std::shared_ptr<RecordingKernelView> view = *std::move(recording);
   PollRecorder recorder(
       view, daemon_.metrics, [](LogLevel, std::string_view) {}, PollRecorder::Manner::kInPlace);
-  LiveFeed live(clock, daemon_.metrics, recorder, daemon_.config, {});
+  LivePacer live(clock, daemon_.metrics, recorder, daemon_.config, {});
   Buffer bytes;
   std::vector<std::int64_t> times;
   for (int i = 0; i < 2; ++i) {
@@ -100,27 +100,27 @@ TEST_F(LiveFeedTest, ARecordedPollIsMadeWithTheTimeThatIsRecorded) {
     ASSERT_TRUE(view->read_file("/proc/slabinfo", bytes));
     live.finish();
   }
-  auto files = open_folder_files(folder.file("recording"));
+  auto files = open_directory_files(directory.file("recording"));
   ASSERT_TRUE(files) << to_string(files.error());
-  const auto replay = CapturedKernelView::open(std::move(*files));
+  const auto replay = ReplayKernelView::open(std::move(*files));
   ASSERT_TRUE(replay) << to_string(replay.error());
   ASSERT_EQ((*replay)->poll_count(), 2U);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ((*replay)->poll_info(i).monotonic_ns, times[i]);
 }
 
-class ReplayFeedTest : public testing::Test {
+class ReplayPacerTest : public testing::Test {
  protected:
   /// A Linux capture whose polls are at 0 s, 10 s and 40 s, with 1, 2 and 3 active objects in a cache.
-  ReplayFeedTest() {
-    write_text(folder_.file("manifest.yaml"), "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0\"\n");
+  ReplayPacerTest() {
+    write_text(directory_.file("manifest.yaml"), "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0\"\n");
     const int at[] = {0, 10, 40};
     for (int i = 0; i < 3; ++i) {
       const std::string poll = "00000" + std::to_string(i);
-      write_text(folder_.file(poll + "/fs/proc/slabinfo"), slabinfo({{"cache", static_cast<std::uint64_t>(i) + 1}}));
-      write_text(folder_.file(poll + "/poll.yaml"), "label: p\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: " +
-                                                        std::to_string((100 + at[i]) * kSecond) + "\n");
+      write_text(directory_.file(poll + "/fs/proc/slabinfo"), slabinfo({{"cache", static_cast<std::uint64_t>(i) + 1}}));
+      write_text(directory_.file(poll + "/poll.yaml"), "label: p\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: " +
+                                                           std::to_string((100 + at[i]) * kSecond) + "\n");
     }
-    auto opened = open_capture_folder(folder_.path());
+    auto opened = open_capture_directory(directory_.path());
     if (!opened) std::abort();
     capture_ = *std::move(opened);
     poller_ = std::make_unique<Poller>(capture_, clock_, metrics_, pool_, Config{},
@@ -131,14 +131,14 @@ class ReplayFeedTest : public testing::Test {
     const auto snapshot = pool_.current();
     return value_of(std::string(snapshot->text.view()), std::string(metric) + R"({allocator="slab",type="cache"})");
   }
-  void poll(ReplayFeed& feed) {
-    ASSERT_TRUE(feed.next_due_ns());
-    ASSERT_TRUE(poller_->poll(feed.begin()));
-    feed.finish();
+  void poll(ReplayPacer& pacer) {
+    ASSERT_TRUE(pacer.next_due_ns());
+    ASSERT_TRUE(poller_->poll(pacer.begin()));
+    pacer.finish();
   }
 
-  TemporaryFolder folder_;
-  std::shared_ptr<CapturedKernelView> capture_;
+  TemporaryDirectory directory_;
+  std::shared_ptr<ReplayKernelView> capture_;
   ManualClock clock_;
   SelfMetrics metrics_{"test"};
   SnapshotPool pool_;
@@ -146,36 +146,36 @@ class ReplayFeedTest : public testing::Test {
   std::unique_ptr<Poller> poller_;
 };
 
-TEST_F(ReplayFeedTest, KeepsTheCapturesTimesDividedByTheSpeed) {
+TEST_F(ReplayPacerTest, KeepsTheCapturesTimesDividedByTheSpeed) {
   const std::int64_t start = clock_.monotonic_ns();
-  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {.speed = 10});
-  EXPECT_EQ(feed.next_due_ns(), start);
-  poll(feed);
-  EXPECT_EQ(feed.next_due_ns(), start + 1 * kSecond);
-  poll(feed);
-  EXPECT_EQ(feed.next_due_ns(), start + 3 * kSecond);
+  ReplayPacer pacer(clock_, *capture_, *poller_, recorder_, {.speed = 10});
+  EXPECT_EQ(pacer.next_due_ns(), start);
+  poll(pacer);
+  EXPECT_EQ(pacer.next_due_ns(), start + 1 * kSecond);
+  poll(pacer);
+  EXPECT_EQ(pacer.next_due_ns(), start + 3 * kSecond);
 }
 
-TEST_F(ReplayFeedTest, HoldsTheLastPollAtItsEnd) {
-  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {});
-  for (int i = 0; i < 3; ++i) poll(feed);
-  EXPECT_FALSE(feed.next_due_ns());
+TEST_F(ReplayPacerTest, HoldsTheLastPollAtItsEnd) {
+  ReplayPacer pacer(clock_, *capture_, *poller_, recorder_, {});
+  for (int i = 0; i < 3; ++i) poll(pacer);
+  EXPECT_FALSE(pacer.next_due_ns());
   EXPECT_EQ(shown("memstat_type_objects"), "3");
   EXPECT_EQ(shown("memstat_type_delta_objects"), "1");
   // 2 x 64 B in the 40 s between the first poll and the last, whatever our own clock says.
   EXPECT_EQ(shown("memstat_type_growth_bytes_per_second"), "3.2");
 }
 
-TEST_F(ReplayFeedTest, TakesOnlyTheFirstPolls) {
-  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {.polls = 1});
-  poll(feed);
-  EXPECT_FALSE(feed.next_due_ns());
+TEST_F(ReplayPacerTest, TakesOnlyTheFirstPolls) {
+  ReplayPacer pacer(clock_, *capture_, *poller_, recorder_, {.polls = 1});
+  poll(pacer);
+  EXPECT_FALSE(pacer.next_due_ns());
   EXPECT_EQ(shown("memstat_type_objects"), "1");
 }
 
-TEST_F(ReplayFeedTest, StartsOverWithAllForgotten) {
-  ReplayFeed feed(clock_, *capture_, *poller_, recorder_, {.loop = true});
-  for (int i = 0; i < 4; ++i) poll(feed);
+TEST_F(ReplayPacerTest, StartsOverWithAllForgotten) {
+  ReplayPacer pacer(clock_, *capture_, *poller_, recorder_, {.loop = true});
+  for (int i = 0; i < 4; ++i) poll(pacer);
   EXPECT_EQ(shown("memstat_type_objects"), "1");
   EXPECT_EQ(shown("memstat_type_peak_bytes"), "64");             // not the 192 of the round before
   EXPECT_EQ(shown("memstat_type_delta_objects"), std::nullopt);  // first sight

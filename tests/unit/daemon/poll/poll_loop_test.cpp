@@ -46,9 +46,9 @@ TEST(PollSchedule, ANewIntervalCountsFromNow) {
 }
 
 /// N polls that are due at once, then none before `later_ns`, if at all.
-class FakeFeed final : public PollFeed {
+class FakePacer final : public PollPacer {
  public:
-  explicit FakeFeed(int polls, std::optional<std::int64_t> later_ns = {}) : polls_(polls), later_ns_(later_ns) {}
+  explicit FakePacer(int polls, std::optional<std::int64_t> later_ns = {}) : polls_(polls), later_ns_(later_ns) {}
 
   std::optional<std::int64_t> next_due_ns() override {
     return finished < polls_ ? std::optional<std::int64_t>(0) : later_ns_;
@@ -79,43 +79,43 @@ class PollLoopTest : public testing::Test {
 };
 
 TEST_F(PollLoopTest, PollsWhatIsDueThenSaysOnceThatThereIsNoMore) {
-  FakeFeed feed(3);
+  FakePacer pacer(3);
   std::atomic<int> ended = 0;
-  PollLoop loop(*daemon_.poller, feed, [&] { ++ended; });
+  PollLoop loop(*daemon_.poller, pacer, [&] { ++ended; });
   loop.start();
   ASSERT_TRUE(eventually([&] { return ended == 1; }));
-  EXPECT_EQ(feed.begun, 3);
-  EXPECT_EQ(feed.finished, 3);
+  EXPECT_EQ(pacer.begun, 3);
+  EXPECT_EQ(pacer.finished, 3);
   EXPECT_EQ(daemon_.pool.current()->generation(), 3U);
   loop.configure(Config{});  // wakes it up once more
-  ASSERT_TRUE(eventually([&] { return feed.interval_ns != 0; }));
+  ASSERT_TRUE(eventually([&] { return pacer.interval_ns != 0; }));
   loop.stop();
   EXPECT_EQ(ended, 1);
-  EXPECT_EQ(feed.begun, 3);
+  EXPECT_EQ(pacer.begun, 3);
 }
 
 TEST_F(PollLoopTest, ANewConfigurationTakesEffectWhileItWaits) {
-  FakeFeed feed(1, kMuchLater);
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
-  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  ASSERT_TRUE(eventually([&] { return pacer.finished == 1; }));
   Config config;
   config.poll.interval = std::chrono::seconds(42);
   config.sources["linux_slabinfo"].enabled = Switch::kOff;
   loop.configure(config);
-  ASSERT_TRUE(eventually([&] { return feed.interval_ns == 42'000'000'000; }));
+  ASSERT_TRUE(eventually([&] { return pacer.interval_ns == 42'000'000'000; }));
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kOff);
   loop.stop();
-  EXPECT_EQ(feed.begun, 1) << "a reload is no poll";
+  EXPECT_EQ(pacer.begun, 1) << "a reload is no poll";
 }
 
 TEST_F(PollLoopTest, StopsWhileItWaitsAndMayBeStoppedTwice) {
-  FakeFeed feed(0, kMuchLater);
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(0, kMuchLater);
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
   loop.stop();
   loop.stop();
-  EXPECT_EQ(feed.begun, 0);
+  EXPECT_EQ(pacer.begun, 0);
 }
 
 TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
@@ -123,8 +123,8 @@ TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
   config.poll.timeout = std::chrono::hours(1);
   daemon_.poller->configure(config);
   daemon_.view->block(kSlabinfo);
-  FakeFeed feed(1, kMuchLater);
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
   daemon_.view->wait_until_hanging(kSlabinfo);
   loop.stop();
@@ -135,40 +135,40 @@ TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
 }
 
 TEST_F(PollLoopTest, NeedNotBeStarted) {
-  FakeFeed feed(1);
-  { PollLoop loop(*daemon_.poller, feed, {}); }
-  EXPECT_EQ(feed.begun, 0);
+  FakePacer pacer(1);
+  { PollLoop loop(*daemon_.poller, pacer, {}); }
+  EXPECT_EQ(pacer.begun, 0);
 }
 
 using std::chrono::steady_clock;
 constexpr std::chrono::minutes kLong{10};
 
 TEST_F(PollLoopTest, AScrapeThatFindsAYoungPollDoesNotTouchTheKernel) {
-  FakeFeed feed(1, kMuchLater);
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
   ASSERT_TRUE(loop.refresh(kLong, steady_clock::now() + kLong)) << "waits for the first one at most";
-  const int begun = feed.begun;
+  const int begun = pacer.begun;
   EXPECT_TRUE(loop.refresh(kLong, steady_clock::now()));
-  EXPECT_EQ(feed.begun, begun);
+  EXPECT_EQ(pacer.begun, begun);
 }
 
 TEST_F(PollLoopTest, AScrapeThatFindsAnOldPollHasTheKernelPolledAndTheBeatStays) {
-  FakeFeed feed(1, kMuchLater);
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
-  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  ASSERT_TRUE(eventually([&] { return pacer.finished == 1; }));
   EXPECT_TRUE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong));
-  EXPECT_EQ(feed.begun, 2);
-  EXPECT_EQ(feed.finished, 1) << "none that was due";
-  EXPECT_EQ(feed.finished_between, 1);
+  EXPECT_EQ(pacer.begun, 2);
+  EXPECT_EQ(pacer.finished, 1) << "none that was due";
+  EXPECT_EQ(pacer.finished_between, 1);
 }
 
 TEST_F(PollLoopTest, ScrapesThatWaitShareOnePollAndNoneWaitsBeyondItsDeadline) {
-  FakeFeed feed(1, kMuchLater);
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
-  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  ASSERT_TRUE(eventually([&] { return pacer.finished == 1; }));
   daemon_.view->block(kSlabinfo);
   std::vector<std::thread> scrapes;
   std::atomic<int> refreshed = 0;
@@ -176,36 +176,36 @@ TEST_F(PollLoopTest, ScrapesThatWaitShareOnePollAndNoneWaitsBeyondItsDeadline) {
     scrapes.emplace_back(
         [&] { refreshed += loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong) ? 1 : 0; });
   }
-  ASSERT_TRUE(eventually([&] { return feed.begun == 2; }));
+  ASSERT_TRUE(eventually([&] { return pacer.begun == 2; }));
   EXPECT_FALSE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + std::chrono::milliseconds(20)));
   daemon_.view->release(kSlabinfo);
   for (std::thread& scrape : scrapes) scrape.join();
   EXPECT_EQ(refreshed, 8);
-  EXPECT_LE(feed.begun, 3) << "those that asked while the first one was under way may share a second one";
+  EXPECT_LE(pacer.begun, 3) << "those that asked while the first one was under way may share a second one";
 }
 
 TEST_F(PollLoopTest, AReplayIsNotPolledForAScrape) {
-  FakeFeed feed(1, kMuchLater);
-  feed.polls_between = false;
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(1, kMuchLater);
+  pacer.polls_between = false;
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
-  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  ASSERT_TRUE(eventually([&] { return pacer.finished == 1; }));
   EXPECT_FALSE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong));
-  EXPECT_EQ(feed.begun, 1);
+  EXPECT_EQ(pacer.begun, 1);
 }
 
 TEST_F(PollLoopTest, StoppingEndsTheWaitOfScrapes) {
-  FakeFeed feed(1, kMuchLater);
-  PollLoop loop(*daemon_.poller, feed, {});
+  FakePacer pacer(1, kMuchLater);
+  PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
-  ASSERT_TRUE(eventually([&] { return feed.finished == 1; }));
+  ASSERT_TRUE(eventually([&] { return pacer.finished == 1; }));
   daemon_.view->block(kSlabinfo);
   std::atomic<bool> returned = false;
   std::thread scrape([&] {
     loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong);
     returned = true;
   });
-  ASSERT_TRUE(eventually([&] { return feed.begun == 2; }));
+  ASSERT_TRUE(eventually([&] { return pacer.begun == 2; }));
   loop.stop();
   scrape.join();
   EXPECT_TRUE(returned);
@@ -213,9 +213,9 @@ TEST_F(PollLoopTest, StoppingEndsTheWaitOfScrapes) {
 }
 
 TEST_F(PollLoopTest, SaysAfterEachPollThatThereWasOne) {
-  FakeFeed feed(3);
+  FakePacer pacer(3);
   std::atomic<int> polls = 0;
-  PollLoop loop(*daemon_.poller, feed, {}, [&] { ++polls; });
+  PollLoop loop(*daemon_.poller, pacer, {}, [&] { ++polls; });
   loop.start();
   EXPECT_TRUE(eventually([&] { return polls == 3; }));
 }

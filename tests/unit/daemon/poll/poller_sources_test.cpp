@@ -103,6 +103,17 @@ TEST_F(PollerSourcesTest, APollThatComesALittleEarlyDoesNotPutASourceWithAnInter
   EXPECT_EQ(view().reads_of(kFakeContributorFile), 3);
 }
 
+TEST_F(PollerSourcesTest, ASourceOfEventsIsReadInTheirMode) {
+  sources_.contributor.is_on_by_default = false;
+  sources_.contributor.is_traced = true;
+  Config config;
+  config.events_mode = EventsMode::kCounters;
+  start(config);
+  daemon_->poll();
+  EXPECT_EQ(state("a_contributor"), SourceState::kUp);
+  EXPECT_EQ(shown("failures_total", "a"), "1");
+}
+
 TEST_F(PollerSourcesTest, ASourceThatIsOffByDefaultIsReadWhenItIsSwitchedOnOnly) {
   sources_.contributor.is_on_by_default = false;
   start();

@@ -17,7 +17,7 @@ constexpr SourceOption kOptions[] = {
     {.name = "groups", .kind = Kind::kPattern, .help = "A pattern."},
     {.name = "words", .kind = Kind::kPattern, .default_pattern = "a.*", .help = "A pattern with a default."},
 };
-constexpr std::string_view kFolders[] = {"/sys/fs/cgroup", "/proc"};
+constexpr std::string_view kDirectories[] = {"/sys/fs/cgroup", "/proc"};
 
 SourceDescriptor source(std::string_view name, bool is_on) {
   return {.name = name,
@@ -29,13 +29,13 @@ SourceDescriptor source(std::string_view name, bool is_on) {
           .cpu_fields = {},
           .options = kOptions,
           .is_on_by_default = is_on,
-          .reopened_folders = kFolders,
+          .reopened_directories = kDirectories,
           .notes = "",
           .steps = {}};
 }
 
 TEST(SourceSettings, AreTheDescriptorsWhereTheConfigurationSaysNothing) {
-  const auto values = option_values(source("s", true), SourceConfig{});
+  const auto values = option_values(source("s", true), SourceConfig{}, Config{});
   ASSERT_EQ(values.size(), 3U);
   EXPECT_EQ(values[0].number, 2U);
   EXPECT_FALSE(values[1].matches);
@@ -47,7 +47,7 @@ TEST(SourceSettings, AreTheConfigurationsWhereItSaysSomething) {
   SourceConfig config;
   config.settings["depth"].number = 7;
   config.settings["words"].pattern = *NamePattern::compile("b");
-  const auto values = option_values(source("s", true), config);
+  const auto values = option_values(source("s", true), config, Config{});
   EXPECT_EQ(values[0].number, 7U);
   EXPECT_TRUE(values[2].matches("b"));
   EXPECT_FALSE(values[2].matches("abc"));
@@ -55,24 +55,51 @@ TEST(SourceSettings, AreTheConfigurationsWhereItSaysSomething) {
   EXPECT_EQ(option_number(source("s", true), config, "no such option", 1), 1U);
 }
 
-TEST(SourceSettings, LeaveOnlyTheFoldersOfSourcesThatAreReadOpen) {
+TEST(SourceSettings, SwitchASourceOfEventsOnByTheirMode) {
+  SourceDescriptor traced = source("traced", false);
+  traced.is_traced = true;
+  const SourceDescriptor rare = source("rare", false);
+  Config config;
+  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "failures: there is no event of failures alone";
+  config.events_mode = EventsMode::kCounters;
+  EXPECT_FALSE(is_off(traced, config_of(traced, config)));
+  EXPECT_TRUE(is_off(rare, config_of(rare, config)));
+  config.sources["traced"].enabled = Switch::kOff;
+  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "what the source's own entry says counts more";
+  config.events_mode = EventsMode::kOff;
+  config.sources["traced"].enabled = Switch::kOn;
+  EXPECT_FALSE(is_off(traced, config_of(traced, config)));
+}
+
+TEST(SourceSettings, HandTheKeyCountersToItsSourceALineASet) {
+  static constexpr SourceOption kKeys[] = {
+      {.name = "counters", .kind = Kind::kKey, .default_pattern = "x", .help = "Sets."}};
+  SourceDescriptor counting = source("s", true);
+  counting.options = kKeys;
+  Config config;
+  EXPECT_EQ(option_values(counting, SourceConfig{}, config)[0].text, "");
+  config.counters = {{.name = "memory", .events = {"a", "b"}}, {.name = "few", .events = {"c"}, .cpus = "0-3"}};
+  EXPECT_EQ(option_values(counting, SourceConfig{}, config)[0].text, "memory all a b\nfew 0-3 c\n");
+}
+
+TEST(SourceSettings, LeaveOnlyTheDirectoriesOfSourcesThatAreReadOpen) {
   const SourceDescriptor usual = source("usual", true);
   const SourceDescriptor rare = source("rare", false);
   const SourceDescriptor* both[] = {&rare, &usual};
   Config config;
-  EXPECT_THAT(reopened_folders(both, OperatingSystem::kLinux, config), ElementsAre("/sys/fs/cgroup", "/proc"))
+  EXPECT_THAT(reopened_directories(both, OperatingSystem::kLinux, config), ElementsAre("/sys/fs/cgroup", "/proc"))
       << "each once";
   config.sources["usual"].enabled = Switch::kOff;
-  EXPECT_TRUE(reopened_folders(both, OperatingSystem::kLinux, config).empty());
+  EXPECT_TRUE(reopened_directories(both, OperatingSystem::kLinux, config).empty());
   config.sources["rare"].enabled = Switch::kOn;
-  EXPECT_FALSE(reopened_folders(both, OperatingSystem::kLinux, config).empty());
-  EXPECT_TRUE(reopened_folders(both, OperatingSystem::kFreeBsd, config).empty());
+  EXPECT_FALSE(reopened_directories(both, OperatingSystem::kLinux, config).empty());
+  EXPECT_TRUE(reopened_directories(both, OperatingSystem::kFreeBsd, config).empty());
 }
 
 TEST(SourceSettings, OfEverySourceOfThisBuildHaveDefaultPatternsThatCompile) {
   for (const SourceDescriptor* descriptor : all_sources()) {
     for (const SourceOption& option : descriptor->options) {
-      if (option.default_pattern.empty()) continue;
+      if (option.kind != Kind::kPattern || option.default_pattern.empty()) continue;
       EXPECT_TRUE(NamePattern::compile(option.default_pattern)) << descriptor->name << ' ' << option.name;
     }
   }

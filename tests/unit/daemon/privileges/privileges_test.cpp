@@ -124,18 +124,18 @@ PrivilegeOptions as_nobody() {
 long landlock_abi() { return syscall(444, nullptr, 0, 1); }
 bool landlock_supported() { return landlock_abi() >= 1; }
 
-class TemporaryFolder {
+class TemporaryDirectory {
  public:
-  TemporaryFolder() {
+  TemporaryDirectory() {
     char name[] = "/tmp/memstat-privileges-XXXXXX";
     path_ = mkdtemp(name) == nullptr ? "" : name;
     if (chmod(path_.c_str(), 0777) != 0) path_.clear();
   }
-  ~TemporaryFolder() {
+  ~TemporaryDirectory() {
     if (!path_.empty() && std::system(("rm -rf " + path_).c_str()) != 0) ADD_FAILURE() << path_ << " stays";
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -402,8 +402,8 @@ TEST(Privileges, WhereTheKernelCanLandlockLetsNoPortBeBoundEither) {
 TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
   SKIP_UNDER_SANITIZERS();
   if (!landlock_supported()) GTEST_SKIP() << "this kernel has no Landlock";
-  const TemporaryFolder readable;
-  const TemporaryFolder writable;
+  const TemporaryDirectory readable;
+  const TemporaryDirectory writable;
   ASSERT_TRUE(can_create(readable.path() + "/config.yaml"));
   ASSERT_EQ(chmod((readable.path() + "/config.yaml").c_str(), 0644), 0);
   expect_clean(in_child([&](int) -> std::string {

@@ -186,17 +186,5 @@ TEST_F(ApiTest, SourcesSayHowTheyFareAndWhatTheDaemonCosts) {
   EXPECT_THAT(sources, HasSubstr("\"memstat_poll_duration_seconds_count\":1"));
 }
 
-TEST(ApiOfFreeBsd, ContainersAndRoutineFailuresAreMarked) {
-  EXPECT_TRUE(is_container(Allocator::kPage, "0/Normal"));
-  EXPECT_TRUE(is_container(Allocator::kMemcg, "/"));
-  EXPECT_TRUE(is_container(Allocator::kTable, "kmem"));
-  EXPECT_TRUE(is_container(Allocator::kTable, "swap_reservations"));
-  EXPECT_FALSE(is_container(Allocator::kTable, "files"));
-  EXPECT_TRUE(is_container(Allocator::kUma, "malloc-64"));
-  EXPECT_FALSE(is_container(Allocator::kSlab, "malloc-64"));
-  EXPECT_TRUE(fails_routinely(Allocator::kUma, "64 Bucket"));
-  EXPECT_FALSE(fails_routinely(Allocator::kUma, "mbuf"));
-}
-
 }  // namespace
 }  // namespace memstat

@@ -30,20 +30,21 @@ class TextfileTest : public testing::Test {
  protected:
   TextfileTest() {
     std::string name = (std::filesystem::temp_directory_path() / "memstat-textfile-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    path_ = folder_ / "memstat.prom";
+    directory_ = mkdtemp(name.data());
+    path_ = directory_ / "memstat.prom";
   }
-  ~TextfileTest() override { std::filesystem::remove_all(folder_); }
+  ~TextfileTest() override { std::filesystem::remove_all(directory_); }
   TextfileTest(const TextfileTest&) = delete;
   TextfileTest& operator=(const TextfileTest&) = delete;
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) all.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+      all.push_back(entry.path().filename().string());
     return all;
   }
 
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
   std::filesystem::path path_;
 };
 
@@ -80,11 +81,11 @@ TEST_F(TextfileTest, AFileThatIsOpenKeepsItsContent) {
 }
 
 TEST_F(TextfileTest, AnOldTemporaryFileIsNoHindrance) {
-  std::filesystem::create_symlink(folder_ / "elsewhere", folder_ / ".memstat.prom.tmp");
+  std::filesystem::create_symlink(directory_ / "elsewhere", directory_ / ".memstat.prom.tmp");
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file && file->write("page\n"));
   EXPECT_EQ(read_file(path_), "page\n");
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere")) << "a link is not followed";
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "elsewhere")) << "a link is not followed";
 }
 
 TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
@@ -98,18 +99,18 @@ TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
   EXPECT_THAT(names(), testing::ElementsAre("memstat.prom"));
 }
 
-TEST_F(TextfileTest, AFolderThatIsNotThereIsSaidAtTheStart) {
-  const auto file = Textfile::open((folder_ / "no" / "memstat.prom").string());
+TEST_F(TextfileTest, ADirectoryThatIsNotThereIsSaidAtTheStart) {
+  const auto file = Textfile::open((directory_ / "no" / "memstat.prom").string());
   ASSERT_FALSE(file);
   EXPECT_THAT(to_string(file.error()), HasSubstr("make it first"));
-  EXPECT_FALSE(Textfile::open((folder_ / "").string()));
+  EXPECT_FALSE(Textfile::open((directory_ / "").string()));
 }
 
-TEST_F(TextfileTest, AFolderThatWasRemovedMeanwhileIsAFailure) {
-  std::filesystem::create_directory(folder_ / "removed");
-  auto file = Textfile::open((folder_ / "removed" / "memstat.prom").string());
+TEST_F(TextfileTest, ADirectoryThatWasRemovedMeanwhileIsAFailure) {
+  std::filesystem::create_directory(directory_ / "removed");
+  auto file = Textfile::open((directory_ / "removed" / "memstat.prom").string());
   ASSERT_TRUE(file);
-  std::filesystem::remove(folder_ / "removed");
+  std::filesystem::remove(directory_ / "removed");
   EXPECT_FALSE(file->check());
   EXPECT_FALSE(file->write("page\n"));
 }

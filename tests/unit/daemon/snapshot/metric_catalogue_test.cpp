@@ -130,7 +130,7 @@ TEST(MetricCatalogue, SizesAndLimitsHaveTheirRulesForDuplicates) {
     DuplicateRule expected = DuplicateRule::kSum;
     if (name.starts_with("memstat_type_") && name.find("limit_") != std::string::npos && metric.kind == MetricKind::kGauge)
       expected = DuplicateRule::kSumOfAll;
-    if (name == "memstat_type_limit_used_ratio") expected = DuplicateRule::kMost;
+    if (name == "memstat_type_limit_used_ratio") expected = DuplicateRule::kMax;
     if (name == "memstat_type_limit_configured") expected = DuplicateRule::kSameOrNone;
     if (name.starts_with("memstat_type_object_")) expected = DuplicateRule::kSameOrNone;
     if (name == "memstat_type_slab_efficiency_ratio") expected = DuplicateRule::kSameOrNone;

@@ -389,7 +389,7 @@ TEST(SelectionProperty, TheLimitHoldsNothingIsLostAndWhatIsDroppedIsCounted) {
       const std::uint64_t min_bytes = upto(1) * upto(3000);
       selection.configure({.min_bytes = min_bytes, .series_limit = limit});
       StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), cpus);
-      staging.nodes(NodeFieldMask(NodeField::kFree, NodeField::kSlots), static_cast<std::uint32_t>(upto(3)));
+      staging.nodes(NodeFieldMask(NodeField::kFree, NodeField::kTotalObjects), static_cast<std::uint32_t>(upto(3)));
       std::uint64_t sum = 0;
       const std::uint64_t count = upto(80);
       for (std::uint64_t i = 0; i < count; ++i) {

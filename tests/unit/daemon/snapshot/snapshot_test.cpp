@@ -412,20 +412,21 @@ TEST_F(SnapshotTest, ManyStatisticsAreAllThereOnce) {
 
 TEST_F(SnapshotTest, NodeFiguresOfDuplicatesAreSums) {
   StagingBuilder staging;
-  staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kSlots), 2);
-  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {1, 2}).node(NodeField::kSlots, {3, 4});
+  staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kTotalObjects), 2);
+  staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {1, 2}).node(NodeField::kTotalObjects, {3, 4});
   staging.type("b", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {10, 0});
   staging.type("a", {{Field::kBytes, 1}}).node(NodeField::kHeldBytes, {100, 200});
   for (int i = 0; i < 2; ++i) {
     types_.poll(staging);
     EXPECT_EQ(nodes(NodeField::kHeldBytes),
               Texts({"{allocator=\"uma\",type=\"a\" 101 202", "{allocator=\"uma\",type=\"b\" 10 0"}));
-    EXPECT_EQ(nodes(NodeField::kSlots), Texts({"{allocator=\"uma\",type=\"a\" 3 4", "{allocator=\"uma\",type=\"b\" 0 0"}));
+    EXPECT_EQ(nodes(NodeField::kTotalObjects),
+              Texts({"{allocator=\"uma\",type=\"a\" 3 4", "{allocator=\"uma\",type=\"b\" 0 0"}));
     EXPECT_EQ(nodes(NodeField::kFree), Texts()) << "which no source gave";
   }
-  types_.live_node[static_cast<std::size_t>(Allocator::kUma)].remove(NodeField::kSlots);
+  types_.live_node[static_cast<std::size_t>(Allocator::kUma)].remove(NodeField::kTotalObjects);
   types_.poll(staging);
-  EXPECT_EQ(nodes(NodeField::kSlots), Texts()) << "its source is down";
+  EXPECT_EQ(nodes(NodeField::kTotalObjects), Texts()) << "its source is down";
   EXPECT_EQ(nodes(NodeField::kHeldBytes).size(), 2U);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -73,6 +74,23 @@ TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
     EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(name) + " "));
   }
   EXPECT_EQ(value("memstat_build_info{version=\"1.2.3\"}"), "1");
+}
+
+TEST_F(SelfMetricsTest, HandsOutTheSeriesWithoutLabelsAsNumbers) {
+  metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
+  metrics_.poll_finished(1700000000.25, 0.125, 40);
+  metrics_.polls_missed(2);
+  std::map<std::string, double> values;
+  for (const SelfMetrics::Value& own : metrics_.values())
+    EXPECT_TRUE(values.emplace(own.name, own.value).second) << own.name;
+  EXPECT_EQ(values.at("memstat_poll_timestamp_seconds"), 1700000000.25);
+  EXPECT_EQ(values.at("memstat_poll_duration_seconds_count"), 1);
+  EXPECT_EQ(values.at("memstat_poll_duration_seconds_sum"), 0.125);
+  EXPECT_EQ(values.at("memstat_poll_missed_total"), 2);
+  EXPECT_EQ(values.at("memstat_series"), 40);
+  EXPECT_GT(values.at("process_resident_memory_bytes"), 1e6);
+  EXPECT_FALSE(values.contains("memstat_source_types")) << "it has a label";
+  EXPECT_FALSE(values.contains("memstat_build_info")) << "it has a label";
 }
 
 TEST_F(SelfMetricsTest, StartsWithAGoodConfigurationAndNoSource) {

@@ -74,7 +74,7 @@ TEST_F(ContributedFigures, ACounterThatComesUpLaterStartsAtItsRawValueWithoutALi
   EXPECT_EQ(shown(Field::kNumAllocs), 1'000'000U);
   EXPECT_EQ(shown(Field::kFailures), 300U);
   EXPECT_EQ(x().limit_hits, 0U);
-  EXPECT_FALSE(x().had_trouble);
+  EXPECT_FALSE(x().had_failures_or_waits);
   EXPECT_EQ(x().resets, 0U);
   poll(5, {{Field::kNumAllocs, 1'000'001}, {Field::kFailures, 302}, {Field::kCountLimit, 1000}});
   EXPECT_EQ(shown(Field::kNumAllocs), 1'000'001U);

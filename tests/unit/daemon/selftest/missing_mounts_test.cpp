@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/poll/missing_mounts.h"
+#include "daemon/selftest/missing_mounts.h"
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ class MissingMountsTest : public testing::Test {
   }
 
   std::vector<std::string> missing() {
-    RootedKernelView view(folder_.path());
+    RootedKernelView view(directory_.path());
     return missing_mounts(view, all_sources());
   }
-  void make(const std::string& directory) { std::filesystem::create_directories(folder_.path() + directory); }
+  void make(const std::string& directory) { std::filesystem::create_directories(directory_.path() + directory); }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(MissingMountsTest, WithoutSysfsItsSourcesAreNamedWithWhatToDo) {
@@ -58,7 +58,7 @@ TEST_F(MissingMountsTest, WhatTheKernelDoesNotHaveIsNotMissing) {
 TEST_F(MissingMountsTest, WhatOnlyRootMaySeeIsNotTakenForMissing) {
   make("/sys/kernel/debug");
   for (const char* path : {"/sys/kernel", "/sys/kernel/debug"}) {
-    RootedKernelView view(folder_.path());
+    RootedKernelView view(directory_.path());
     view.failures[path] = EACCES;
     EXPECT_TRUE(missing_mounts(view, all_sources()).empty()) << path;
   }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/json_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/base/utf8.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+template <typename T>
+void append_number(std::string& text, T number) {
+  std::array<char, 32> digits{};
+  const auto [end, failure] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  text.append(digits.data(), failure == std::errc() ? end : digits.data());
+}
+
+void append_unit(std::string& text, std::uint32_t unit) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  text += "\\u";
+  for (std::uint32_t shift = 16; shift != 0; shift -= 4) text += kHex[unit >> (shift - 4) & 15U];
+}
+
+void append_escape(std::string& text, std::uint32_t character) {
+  if (character > 0xFFFFU) append_unit(text, 0xD800U + ((character - 0x10000U) >> 10U));
+  append_unit(text, character > 0xFFFFU ? 0xDC00U + (character & 0x3FFU) : character);
+}
+
+/// Characters that stand for themselves: nearly all.
+bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '<'; }
+
+}  // namespace
+
+JsonWriter::JsonWriter(std::string_view version) : JsonWriter() {
+  is_pretty_ = true;
+  if (version.empty()) return;
+  field("__version", version);
+  follows_version_ = true;
+}
+
+void JsonWriter::break_line() {
+  if (!is_pretty_) return;
+  text_ += '\n';
+  text_.append(kIndent * closings_.size(), ' ');
+}
+
+void JsonWriter::begin(std::string_view key) {
+  if (!is_first_) text_ += follows_version_ ? ", " : ",";  // the blank is libxo's
+  follows_version_ = false;
+  is_first_ = false;
+  break_line();
+  if (key.empty()) return;
+  text_ += '"';
+  text_ += key;
+  text_ += is_pretty_ ? "\": " : "\":";
+}
+
+JsonWriter& JsonWriter::open(std::string_view key, char opening, char closing) {
+  begin(key);
+  text_ += opening;
+  closings_ += closing;
+  is_first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::close() {
+  const char closing = closings_.back();
+  closings_.pop_back();
+  break_line();
+  text_ += closing;
+  is_first_ = false;
+  return *this;
+}
+
+void JsonWriter::append(double value) {
+  if (!std::isfinite(value)) return append(nullptr);
+  append_number(text_, value);
+}
+
+void JsonWriter::append(std::uint64_t value) { append_number(text_, value); }
+void JsonWriter::append(std::int64_t value) { append_number(text_, value); }
+
+void JsonWriter::append(std::string_view value) {
+  text_ += '"';
+  while (!value.empty()) {
+    const auto plain = static_cast<std::size_t>(std::find_if_not(value.begin(), value.end(), is_plain) - value.begin());
+    text_ += value.substr(0, plain);
+    value.remove_prefix(plain);
+    if (value.empty()) break;
+    const char c = value.front();
+    const std::size_t size = std::max<std::size_t>(character_size(value), 1);
+    if (c == '"' || c == '\\') {
+      text_ += '\\';
+      text_ += c;
+    } else if (c == '\n' || c == '\r') {
+      text_ += c == '\n' ? "\\n" : "\\r";
+    } else if (c == '<' && !is_pretty_) {
+      append_unit(text_, '<');
+    } else if (const auto hidden =
+                   hidden_character(value)) {  // libxo leaves controls as they are, which no JSON parser takes
+      append_escape(text_, *hidden);
+    } else {
+      text_ += value.substr(0, size);
+    }
+    value.remove_prefix(size);
+  }
+  text_ += '"';
+}
+
+std::string JsonWriter::finish() {
+  while (!closings_.empty()) close();
+  text_ += '\n';
+  return std::move(text_);
+}
+
+}  // namespace memstat

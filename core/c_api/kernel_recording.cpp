@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/c_api/kernel_recording.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/capture/archive.h"
+
+namespace memstat {
+namespace {
+
+/// The recording and the kernel that it reads, kept alive together.
+struct RecordedKernel {
+  std::shared_ptr<KernelView> inner;
+  std::unique_ptr<RecordingKernelView> recording;
+};
+
+Error exists_already(const std::string& output) {
+  Error error = data_error(output, 0, "there is something of that name already; name a new directory or archive");
+  error.offset.reset();
+  return error;
+}
+
+/// Hidden beside the archive, named as memstatd names it.
+std::string work_directory_of(const std::string& archive) {
+  const std::filesystem::path path(archive);
+  return (path.parent_path() / ("." + path.filename().string() + ".polls")).string();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::shared_ptr<KernelView>& inner,
+                                                                const std::string& output, std::uint64_t max_bytes) {
+  std::unique_ptr<KernelRecording> made(new KernelRecording);
+  RecordingOptions options{.directory = output, .max_bytes = max_bytes, .max_age_ns = 0};
+  options.how = "Recorded through libmemstat: what each read of the kernel returned.";
+  if (output.ends_with(".tar") || output.ends_with(".tar.zst")) {
+    made->archive_ = UniqueFd(::open(output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!made->archive_) return errno == EEXIST ? exists_already(output) : system_error(output, errno, "cannot be created");
+    made->archive_path_ = output;
+    options.directory = work_directory_of(output);
+    options.fresh = true;  // what an interrupted recording left
+  } else {
+    std::error_code failed;
+    const bool is_empty = std::filesystem::is_empty(output, failed);
+    if (!failed && !is_empty) return exists_already(output);
+  }
+  auto recording = RecordingKernelView::create(*inner, options, system_clock());
+  if (!recording) {
+    if (made->archive_) ::unlink(output.c_str());
+    return recording.error();
+  }
+  const auto both = std::make_shared<RecordedKernel>(RecordedKernel{inner, *std::move(recording)});
+  made->view_ = std::shared_ptr<RecordingKernelView>(both, both->recording.get());
+  return made;
+}
+
+Result<void> KernelRecording::finish() {
+  if (archive_path_.empty()) return {};
+  auto files = view_->open_files();
+  auto packed = files ? pack_capture(**files, archive_path_, archive_.get()) : Result<void>(files.error());
+  if (!packed) {
+    packed.error().detail += " (the polls are in " + view_->directory() + ")";
+    ::unlink(archive_path_.c_str());
+    return packed;
+  }
+  if (auto removed = view_->remove_everything(); !removed) return removed;
+  std::error_code ignored;  // an empty directory harms nothing
+  std::filesystem::remove(view_->directory(), ignored);
+  return {};
+}
+
+}  // namespace memstat

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A small Linux kernel that never ran: page tables, kallsyms, BTF and slab caches in a few hundred KiB of memory, as an ELF
+// dump. Everything in it is known to the test that made it, and can be damaged.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/postmortem/kallsyms.h"
+#include "core/postmortem/physical_memory.h"
+
+namespace memstat {
+
+/// How a kernel keeps its slabs.
+enum class SlabKernel { kPages, kSlabs, kSheaves };  // until 5.16, until 6.17, since 7.0
+
+struct FakeSlab {
+  std::uint32_t objects = 0;
+  std::uint32_t used = 0;
+};
+struct FakeCacheNode {
+  std::uint64_t slabs = 0;
+  std::uint64_t objects = 0;
+  std::vector<FakeSlab> partial = {};
+  std::uint32_t full_sheaves = 0;  ///< In its barn; SlabKernel::kSheaves only.
+};
+struct FakeCacheCpu {
+  std::vector<FakeSlab> slabs = {};         ///< The first is the active one. Not with SlabKernel::kSheaves.
+  std::uint32_t free_list = 0;              ///< Objects on the CPU's own list.
+  std::vector<std::uint32_t> sheaves = {};  ///< Objects in main, spare and rcu_free; SlabKernel::kSheaves only.
+};
+struct FakeCache {
+  std::string name;
+  std::uint32_t object_size = 0;
+  std::uint32_t size = 0;
+  std::uint32_t per_slab = 0;
+  std::uint32_t order = 0;
+  std::vector<FakeCacheNode> nodes = {};
+  std::vector<FakeCacheCpu> cpus = {};
+};
+
+struct FakeKernelOptions {
+  postmortem::Machine machine = postmortem::Machine::kX86;
+  SlabKernel slabs = SlabKernel::kSlabs;
+  bool has_five_levels = false;
+  postmortem::SymbolAddresses addresses = postmortem::SymbolAddresses::kPerCpuAbsolute;
+  std::vector<std::uint32_t> cpus = {0, 1};
+  std::uint32_t nodes = 1;
+  std::string extra_info = {};  ///< Lines added to VMCOREINFO.
+  std::string without = {};     ///< A line of VMCOREINFO whose key contains this is left out.
+  std::vector<FakeCache> caches = {};
+};
+
+/// Thread safety: none.
+class FakeLinuxDump {
+ public:
+  explicit FakeLinuxDump(FakeKernelOptions options);
+
+  /// The whole dump, 2 MiB.
+  [[nodiscard]] std::string elf() const;
+  /// The same in a sparse file, followed by an empty range of memory of that many bytes.
+  void write_sparse(const std::string& path, std::uint64_t empty_bytes) const;
+
+  /// VMCOREINFO's text.
+  [[nodiscard]] const std::string& info() const { return info_; }
+  /// The bytes of a table of the kernel's: "btf", "kallsyms_names", "kallsyms_token_table" or "kallsyms_token_index".
+  [[nodiscard]] std::string table(const std::string& name) const;
+  /// Virtual addresses of what was made: "cache NAME", "node NAME 0", "slab NAME 0 2" (of node 0's list, from 0), a symbol.
+  [[nodiscard]] std::uint64_t address(const std::string& what) const;
+  /// Changes 64 bits of memory at a virtual address.
+  void poke(std::uint64_t address, std::uint64_t value);
+
+ private:
+  struct Range {
+    std::uint64_t offset = 0;  // in memory_
+    std::uint64_t size = 0;
+  };
+
+  std::uint64_t allocate(std::uint64_t size, std::uint64_t alignment = 64);  // an offset in memory_
+  template <typename Number>
+  void put(std::uint64_t offset, Number value) {
+    memory_.replace(static_cast<std::size_t>(offset), sizeof value, reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  std::uint64_t add_table(const std::string& name, std::string_view bytes);
+  [[nodiscard]] std::uint64_t direct(std::uint64_t offset) const;  // its address in the map of all memory
+  [[nodiscard]] std::uint64_t image(std::uint64_t offset) const;   // its address in the map of the kernel's image
+  std::uint64_t add_variable(const std::string& name, std::string_view bytes);
+
+  void map_page(std::uint64_t address, std::uint64_t physical, unsigned level);
+  void make_page_tables();
+  void make_types();
+  void make_variables();
+  void make_caches();
+  std::uint64_t make_slab(std::uint64_t cache, const FakeSlab& slab, std::uint32_t node);
+  void make_node(const FakeCache& cache, std::uint64_t cache_offset, std::uint32_t number);
+  void make_cpu(const FakeCache& cache, std::uint64_t cache_offset, std::uint64_t per_cpu, std::size_t index);
+  void make_symbols();
+  void make_info();
+  [[nodiscard]] std::string headers(std::uint64_t empty_bytes) const;
+
+  FakeKernelOptions options_;
+  std::string memory_;  // from kPhysical on
+  std::uint64_t root_ = 0;
+  std::map<std::string, Range> tables_;
+  std::map<std::string, std::uint64_t> symbols_;    // addresses
+  std::map<std::string, std::uint64_t> addresses_;  // of what is no symbol
+  std::string info_;
+};
+
+/// Three caches on two CPUs: "dentry" with partial slabs, "kmalloc-64" with slabs on CPUs, "empty" with nothing.
+FakeKernelOptions small_kernel(SlabKernel slabs = SlabKernel::kSlabs);
+
+/// The bytes of a BTF description that begins with these types.
+class BtfBuilder {
+ public:
+  struct Member {
+    std::string name;
+    std::uint32_t type = 0;
+    std::uint32_t bit_offset = 0;
+    std::uint32_t bit_size = 0;  ///< Of a bit field.
+  };
+  std::uint32_t add_integer(const std::string& name, std::uint32_t size);
+  std::uint32_t add_pointer(std::uint32_t target);
+  std::uint32_t add_typedef(const std::string& name, std::uint32_t target);
+  std::uint32_t add_array(std::uint32_t element, std::uint32_t count);
+  std::uint32_t add_struct(const std::string& name, std::uint32_t size, const std::vector<Member>& members);
+  std::uint32_t add_union(const std::string& name, std::uint32_t size, const std::vector<Member>& members);
+  std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
+  [[nodiscard]] std::string bytes() const;
+
+ private:
+  std::uint32_t add(const std::string& name, std::uint32_t kind, std::uint32_t count, std::uint32_t last,
+                    std::string_view extra, bool flag = false);
+  std::uint32_t add_compound(std::uint32_t kind, const std::string& name, std::uint32_t size,
+                             const std::vector<Member>& members);
+  std::uint32_t string_at(const std::string& text);
+
+  std::string types_;
+  std::string strings_ = std::string(1, '\0');
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace memstat

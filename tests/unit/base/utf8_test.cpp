@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace memstat {
+namespace {
+
+TEST(Utf8, CharactersHaveTheSizeOfTheirFirstByte) {
+  EXPECT_EQ(character_size("az"), 1U);
+  EXPECT_EQ(character_size("\xC3\xA4z"), 2U);
+  EXPECT_EQ(character_size("\xE2\x82\xACz"), 3U);
+  EXPECT_EQ(character_size("\xF0\x9F\x98\x80z"), 4U);
+}
+
+TEST(Utf8, WhatIsNoCharacterHasSizeZero) {
+  for (const std::string_view bytes : {"\x80", "\xC3", "\xC3z", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xE2\x82",
+                                       "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xF0\x9F\x98", "\xF5\x80\x80\x80"}) {
+    EXPECT_EQ(character_size(bytes), 0U) << testing::PrintToString(bytes);
+  }
+}
+
+TEST(Utf8, HiddenCharactersAreToldFromThoseThatShow) {
+  EXPECT_EQ(hidden_character("\x1B["), 0x1BU);
+  EXPECT_EQ(hidden_character("\xC2\x9B"), 0x9BU);
+  EXPECT_EQ(hidden_character("\xE2\x80\xAE"), 0x202EU);
+  EXPECT_EQ(hidden_character("\xF3\xA0\x81\x81"), 0xE0041U);
+  EXPECT_FALSE(hidden_character("a"));
+  EXPECT_FALSE(hidden_character("\xE2\x82\xAC"));
+}
+
+}  // namespace
+}  // namespace memstat
