@@ -246,8 +246,12 @@ async function drawType() {
     state.view = undefined;
   }
   if (!wanted) return;
-  const isNew = state.view === undefined;
-  const view = state.view ??= new TypeView(at('type'), wanted);
+  if (state.view === undefined) {
+    state.view = new TypeView(at('type'), wanted);
+    window.scrollTo(0, 0);
+    at('type-title').focus({preventScroll: true});  // before the answers: keys pressed meanwhile belong to this view
+  }
+  const view = state.view;
   const name = `allocator=${encodeURIComponent(wanted.allocator)}&type=${encodeURIComponent(wanted.type)}`;
   try {
     const [{body: type}, history] = await Promise.all([
@@ -256,10 +260,6 @@ async function drawType() {
     if (state.view === view) view.show(type, history?.body);
   } catch (error) {
     if (state.view === view) view.fail(error.message);
-  }
-  if (isNew && state.view === view) {
-    window.scrollTo(0, 0);
-    at('type-title').focus({preventScroll: true});
   }
 }
 

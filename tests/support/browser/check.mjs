@@ -97,8 +97,8 @@ const scenarios = {
     await page.keyboard.press('Enter');
     await page.waitForSelector('#type-title');
     result.focused = await page.evaluate(() => document.activeElement.id);
+    await page.waitForSelector('#type [role=img] canvas');  // the answers are there
     result.facts = await text(page, '#type .facts');
-    await page.waitForSelector('#type [role=img] canvas');
     result.chart = await page.getAttribute('#type [role=img]', 'aria-label');
     result.keys = await page.$$eval('#type .key', (all) => all.map((one) => one.textContent));
     result.cpus = await page.$$eval('#type [aria-label="By CPU"] .bars', (all) => all.map((one) => one.children.length / 3));
