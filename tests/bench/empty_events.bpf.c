@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 // Programs that do nothing, on the tracepoints of core/events/bpf/slab_events.bpf.c: what attaching alone costs.
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
+#include "core/events/bpf/kernel_types.h"
 
 #include <bpf/bpf_helpers.h>
 

@@ -6,27 +6,12 @@
 // Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (6.13, a2d6ddb1c4f3), and without. The
 // event kmalloc names no cache: there it comes from the object, here from its size and flags, and what kfree() frees is not
 // known.
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
+#include "core/events/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "core/events/bpf/slab_layout.h"
-
-#define BPF_MAP_TYPE_ARRAY 2
-#define BPF_F_MMAPABLE (1U << 10)
-
-struct raw_arguments {
-  __u64 values[6];
-};
 
 struct kmem_cache {
   unsigned int size;
