@@ -18,7 +18,6 @@
 
 #include "core/base/no_figure.h"
 #include "core/base/text.h"
-#include "core/collect/root_only.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/buddyinfo.h"
 #include "core/parse/vmstat.h"
@@ -387,49 +386,66 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
   });
 }
 
-Result<void> parse(const RawBytes& raw, Staging& staging) {
+struct State final : ReaderState {
+  bool may_not_read_migrate_types = false;
+};
+
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset(kCpuFields, raw.cpu_count);
+  if (state.may_not_read_migrate_types) {
+    staging.add_note(
+        "free blocks by migrate type, since only root may open /proc/pagetypeinfo: start memstatd as root, or switch "
+        "migrate_types off");
+  }
   if (auto result = parse_zones(raw, staging); !result) return result;
   if (auto result = parse_counters(raw, staging); !result) return result;
   if (auto result = parse_buddy(raw, staging); !result) return result;
   return parse_migrate_types(raw, staging);
 }
 
-bool is_wanted(const ReaderState& state, std::size_t part) {
-  return part != kMigrateTypes || (!state.options.empty() && state.options[0].number != 0);
+bool is_wanted(State& state, std::size_t part) {
+  if (part != kMigrateTypes) return true;
+  const bool is_on = !state.options.empty() && state.options[0].number != 0;
+  // Tried again when it is switched off and on.
+  if (!is_on) state.may_not_read_migrate_types = false;
+  return is_on && !state.may_not_read_migrate_types;
+}
+
+/// Whether it failed only because these rights do not do for a part that the others do without.
+bool is_left_out(const Error& error, State& state, std::size_t part) {
+  if (part != kMigrateTypes || error.code != ErrorCode::kPermission) return false;
+  state.may_not_read_migrate_types = true;
+  return true;
 }
 
 /// A file that this kernel does not have leaves its part empty, and is not looked for again once a parse went well.
-Result<void> read_part(KernelView& view, RawBytes& raw, const ReaderState& state, std::size_t part) {
+Result<void> read_part(KernelView& view, RawBytes& raw, State& state, std::size_t part) {
   Buffer& buffer = raw.parts[part];
   if (!is_wanted(state, part)) {
-    buffer.clear();
+    buffer.assign("\n");  // an empty one would not be looked for when it is wanted
     return {};
   }
   if (part != kZones && state.parse_count != 0 && buffer.empty()) return {};
   auto result = view.read_file(kFiles[part], buffer);
   if (result || part == kZones) return result;
-  const bool is_absent = result.error().code == ErrorCode::kNotPresent;
+  const bool is_absent = result.error().code == ErrorCode::kNotPresent || is_left_out(result.error(), state, part);
   buffer.assign(is_absent ? "" : "\n");
   return is_absent ? Result<void>{} : result;
 }
 
-Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   for (std::size_t part = 0; part < kFiles.size(); ++part) {
     if (auto result = read_part(view, raw, state, part); !result) return result;
   }
   return {};
 }
 
-Result<void> open(KernelView& view, RawBytes&, const ReaderState& state) {
+Result<void> open(KernelView& view, RawBytes&, State& state) {
   for (std::size_t part = 0; part < kFiles.size(); ++part) {
     if (!is_wanted(state, part)) continue;
     auto result = view.keep_open(kFiles[part]);
     if (result || (part != kZones && result.error().code == ErrorCode::kNotPresent)) continue;
-    if (part == kMigrateTypes && result.error().code == ErrorCode::kPermission) {
-      result.error().detail = std::string(kRootOnly) + ", or switch migrate_types off";
-    }
-    return result;
+    if (!is_left_out(result.error(), state, part)) return result;
   }
   return {};
 }
@@ -481,7 +497,7 @@ const SourceDescriptor linux_page{
         "page_allocations_total is by kind of zone over all nodes; "
         "pages by migrate type only with migrate_types: on, "
         "which needs root at start and walks the free lists under the zone's lock",
-    .steps = source_steps<ReaderState, open, read, parse>(),
+    .steps = source_steps<State, open, read, parse>(),
 };
 
 }  // namespace memstat::sources
