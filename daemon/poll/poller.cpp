@@ -15,6 +15,9 @@ namespace memstat {
 /// How often a source that this kernel does not have is looked for again: a module may be loaded, a pool of huge pages made.
 constexpr std::chrono::nanoseconds kAbsentInterval = std::chrono::seconds(60);
 
+/// Two clocks are not read at the same time, so their difference moves a little by itself.
+constexpr std::chrono::nanoseconds kClockJitter = std::chrono::milliseconds(1);
+
 /// What came of reading a source in this poll.
 struct Poller::Outcome {
   enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent };
@@ -149,8 +152,8 @@ void Poller::configure(const Config& config) {
 }
 
 void Poller::open_sources() {
-  boot_time_ns_ = boot_time_ns(*view_);
-  metrics_.kernel_opened(to_string(view_->os()), view_->os_release(), static_cast<double>(boot_time_ns_) / 1e9);
+  metrics_.kernel_opened(to_string(view_->os()), view_->os_release());
+  note_boot_time();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;
     hand_over_options(*entry);
@@ -166,6 +169,18 @@ void Poller::open_sources() {
       set_state(*entry, SourceState::kDown, to_string(opened.error()));
     }
   }
+}
+
+// The kernel reckons it back from its clock, so it is another when somebody has set the clock.
+void Poller::note_boot_time() {
+  const std::int64_t offset_ns = clock_.realtime_ns() - clock_.monotonic_ns();
+  const bool is_set = std::chrono::abs(std::chrono::nanoseconds(offset_ns - clock_offset_ns_)) > kClockJitter;
+  if (!is_set && !options_.is_replay && !view_->wants_whole_polls()) return;
+  clock_offset_ns_ = offset_ns;
+  const std::int64_t told_ns = boot_time_ns(*view_);
+  if (told_ns == 0 || told_ns == boot_time_ns_) return;
+  boot_time_ns_ = told_ns;
+  metrics_.boot_time(static_cast<double>(told_ns) / 1e9);
 }
 
 void Poller::hand_over_options(Entry& entry) {
@@ -225,8 +240,9 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
     return;
   }
   entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
-  // What opening said knows more: it was said while there were privileges, with what to do.
-  if (entry.state == SourceState::kDown && entry.open_failure == error.code) return;
+  // What opening said knows more: it was said while there were privileges, with what to do. That they are gone is no news.
+  const bool is_old = entry.open_failure == error.code || (entry.open_failure && error.code == ErrorCode::kPermission);
+  if (entry.state == SourceState::kDown && is_old) return;
   entry.open_failure.reset();
   set_state(entry, SourceState::kDown, to_string(error));
 }
@@ -300,6 +316,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
   const std::int64_t begin_ns = clock_.monotonic_ns();
   view_->begin_poll();
+  note_boot_time();
   for (const std::unique_ptr<Entry>& entry : entries_) read_and_commit(*entry, now_ns);
   view_->end_poll();
   std::array<FieldMask, kAllocatorCount> live{};

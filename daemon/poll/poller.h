@@ -75,6 +75,7 @@ class Poller : public SourceStatuses {
   struct Outcome;
   struct Entry;
 
+  void note_boot_time();
   void hand_over_options(Entry& entry);
   void read_and_commit(Entry& entry, std::int64_t now_ns);
   void succeeded(Entry& entry, double seconds);
@@ -103,7 +104,8 @@ class Poller : public SourceStatuses {
   std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
   std::vector<std::uint64_t> size_classes_;          // of malloc, B
   std::uint64_t generation_ = 0;
-  std::int64_t boot_time_ns_ = 0;  // 0: not known
+  std::int64_t boot_time_ns_ = 0;     // 0: not known
+  std::int64_t clock_offset_ns_ = 0;  // of realtime to monotonic time, when the boot time was read
 };
 
 }  // namespace memstat

@@ -197,9 +197,13 @@ void SelfMetrics::poll_finished(double timestamp_seconds, double duration_second
   ++implementation_->version;
 }
 
-void SelfMetrics::kernel_opened(std::string_view os, std::string_view release, double boot_timestamp_seconds) {
+void SelfMetrics::kernel_opened(std::string_view os, std::string_view release) {
   implementation_->kernel.Add({{"os", std::string(os)}, {"release", std::string(release)}}).Set(1);
-  if (boot_timestamp_seconds > 0) implementation_->boot.Add({}).Set(boot_timestamp_seconds);
+  ++implementation_->version;
+}
+
+void SelfMetrics::boot_time(double timestamp_seconds) {
+  implementation_->boot.Add({}).Set(timestamp_seconds);
   ++implementation_->version;
 }
 

@@ -49,9 +49,10 @@ class SelfMetrics {
   /// `series`: of memory types on the page; `series_dropped`: that series_limit keeps off it.
   void poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,
                      std::uint64_t series_dropped = 0);
-  /// Which kernel the figures are of. `os`: "linux", "freebsd"; `release`: "" and `boot_timestamp_seconds` (Unix time): 0
-  /// when not known.
-  void kernel_opened(std::string_view os, std::string_view release, double boot_timestamp_seconds);
+  /// Which kernel the figures are of. `os`: "linux", "freebsd"; `release`: "" when not known.
+  void kernel_opened(std::string_view os, std::string_view release);
+  /// When it started, in Unix time; it changes when somebody sets the clock. Without a call there is no such series.
+  void boot_time(double timestamp_seconds);
   /// Time from one poll to the next, as configured.
   void poll_interval(double seconds);
   void polls_missed(std::size_t count);

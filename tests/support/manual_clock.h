@@ -20,6 +20,8 @@ class ManualClock final : public Clock {
     monotonic_ns_ += by.count();
     realtime_ns_ += by.count();
   }
+  /// Somebody sets the clock of the machine.
+  void set_realtime(std::chrono::nanoseconds since_1970) { realtime_ns_ = since_1970.count(); }
 
  private:
   std::atomic<std::int64_t> monotonic_ns_;

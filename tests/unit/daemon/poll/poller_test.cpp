@@ -68,6 +68,21 @@ TEST_F(LinuxPollerTest, APollPublishesTheTypesAndTheSourcesOwnSeries) {
   EXPECT_THAT(daemon_.log, IsEmpty());
 }
 
+TEST_F(LinuxPollerTest, TheBootTimeFollowsTheClockWhenSomebodySetsIt) {
+  view().set("/proc/stat", "btime 1600000000\n");
+  daemon_.poller->open_sources();
+  daemon_.poll();
+  EXPECT_EQ(daemon_.own("memstat_boot_timestamp_seconds"), "1600000000");
+  daemon_.clock.set_realtime(hours(1));
+  view().set("/proc/stat", "btime 300\n");
+  daemon_.poll();
+  EXPECT_EQ(daemon_.own("memstat_boot_timestamp_seconds"), "300");
+  EXPECT_EQ(daemon_.pool.current()->boot_time_ns(), 300'000'000'000);
+  view().set("/proc/stat", "btime 301\n");
+  daemon_.poll();
+  EXPECT_EQ(daemon_.own("memstat_boot_timestamp_seconds"), "300") << "not read while the clock goes on as it did";
+}
+
 TEST_F(LinuxPollerTest, DeltasAreFromPollToPoll) {
   daemon_.poll();
   EXPECT_FALSE(shown("delta_bytes", "dentry"));
@@ -212,6 +227,15 @@ TEST_F(LinuxPollerTest, WhatCannotBeOpenedIsSaidOnceWhilePrivilegesLast) {
   EXPECT_FALSE(daemon_.poll());
   EXPECT_EQ(daemon_.log.size(), 1U);
   EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("root"));
+}
+
+TEST_F(LinuxPollerTest, WhatCouldNotBeOpenedForLackOfFilesIsNotBlamedOnTheAccountLater) {
+  view().fail(kSlabinfo, EMFILE);
+  daemon_.poller->open_sources();
+  view().fail(kSlabinfo, EACCES);  // privileges are gone
+  daemon_.poll();
+  EXPECT_THAT(daemon_.logged(LogLevel::kError), ElementsAre(HasSubstr("Too many open files")));
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("Too many open files"));
 }
 
 TEST_F(LinuxPollerTest, AVanishedTypeLeavesAtOnceAndKeepsItsSlotsForTheRetention) {

@@ -164,7 +164,8 @@ TEST_F(SelfMetricsTest, ProcessFiguresAreAsOfNow) {
 TEST_F(SelfMetricsTest, NamesAreThoseOfItsPageAndNoOthers) {
   metrics_.source_succeeded("s", {});
   metrics_.source_failed("s", ErrorCode::kIo, 0);
-  metrics_.kernel_opened("linux", "6.1.0", 1000);
+  metrics_.kernel_opened("linux", "6.1.0");
+  metrics_.boot_time(1000);
   metrics_.recording_started();
   std::set<std::string, std::less<>> found;
   std::istringstream lines(metrics_.text());
