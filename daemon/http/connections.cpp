@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <tuple>
 
 namespace memstat {
@@ -12,7 +13,7 @@ using State = ConnectionState;
 
 // Whether `a` goes before `b` where one of them has to go.
 bool goes_first(const HttpConnection& a, const HttpConnection& b) {
-  return std::tuple(a.state, a.since) < std::tuple(b.state, b.since);  // kWaiting, kUntaken, kReady
+  return std::tuple(!a.narrow, a.state, a.since) < std::tuple(!b.narrow, b.state, b.since);  // kWaiting, kUntaken, kReady
 }
 
 std::chrono::milliseconds grace(State state) {
@@ -27,8 +28,9 @@ bool is_idle(State state) { return state == State::kKept || state == State::kDra
 
 }  // namespace
 
-HttpConnections::HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads)
-    : connections_(connections), per_address_(per_address), threads_(threads) {
+HttpConnections::HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads,
+                                 std::size_t narrow_bytes)
+    : connections_(connections), per_address_(per_address), threads_(threads), narrow_bytes_(narrow_bytes) {
   live_.reserve(connections);
   free_.reserve(connections);
   held_list_.reserve(connections);
@@ -145,15 +147,28 @@ HttpConnection* HttpConnections::too_many(std::uint32_t address) const {
 
 HttpConnection* HttpConnections::next_request() const {
   if (ready_ == 0) return nullptr;
+  if (HttpConnection* const wide = next_of(false); wide != nullptr) return wide;
+  const auto narrow =
+      std::count_if(held_list_.begin(), held_list_.end(), [](const HttpConnection* held) { return held->narrow; });
+  return static_cast<std::size_t>(narrow) < std::max<std::size_t>(threads_ / 4, 1) ? next_of(true) : nullptr;
+}
+
+HttpConnection* HttpConnections::next_of(bool narrow) const {
   HttpConnection* found = nullptr;
   std::size_t found_threads = 0;
+  std::optional<std::uint32_t> full;  // an address that leaves too much untaken
   for (HttpConnection* const connection : live_) {
-    if (connection->state != State::kReady) continue;
-    if (found != nullptr && connection->peer.address == found->peer.address) {
+    const std::uint32_t address = connection->peer.address;
+    if (connection->state != State::kReady || connection->narrow != narrow || full == address) continue;
+    if (found != nullptr && address == found->peer.address) {
       if (connection->since > found->since) found = connection;
       continue;
     }
-    const std::size_t threads = threads_of(connection->peer.address);
+    if (narrow && untaken_bytes_ > narrow_bytes_ && untaken_bytes_of(address) > narrow_bytes_) {
+      full = address;
+      continue;
+    }
+    const std::size_t threads = threads_of(address);
     if (found == nullptr || threads < found_threads || (threads == found_threads && connection->since > found->since)) {
       found = connection;
       found_threads = threads;

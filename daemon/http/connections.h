@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -35,6 +36,7 @@ struct HttpConnection {
   std::size_t seen = 0;      ///< Bytes of the header that have come; while kWaiting.
   TimePoint since;           ///< When `state` began; while kUntaken, when the client last took something.
   ConnectionState state = ConnectionState::kWaiting;
+  bool narrow = false;  ///< Its client takes so little at a time that most of an answer would stay in the kernel.
   bool shut_down = false;
   bool reset = false;       ///< Its close throws away what the client has not taken.
   std::size_t untaken = 0;  ///< Bytes that the kernel holds for the client; while kUntaken.
@@ -53,7 +55,9 @@ class HttpConnections {
   static constexpr std::chrono::milliseconds kHeaderGrace{1000};
   static constexpr std::chrono::milliseconds kReadGrace{500};
 
-  HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads);
+  /// While the kernel holds more than `narrow_bytes` for an address, requests of its narrow clients wait.
+  HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads,
+                  std::size_t narrow_bytes = std::numeric_limits<std::size_t>::max());
 
   /// A new entry in state kWaiting. It must not be full().
   HttpConnection& add(int descriptor, Endpoint peer, std::size_t listener, TimePoint now);
@@ -75,15 +79,17 @@ class HttpConnections {
   /// was taken for longest. nullptr when there is none.
   [[nodiscard]] HttpConnection* longest_untaken() const;
 
-  /// The connection that has to go before one more from `address` may be added, or nullptr when there is room: the one that
-  /// has waited longest for its header, else the answer of which nothing was taken for longest, else the oldest request; of
-  /// the same address when that has its share. A connection that a thread holds is never chosen.
+  /// The connection that has to go before one more from `address` may be added, or nullptr when there is room: of a narrow
+  /// client before that of another; of these the one that has waited longest for its header, else the answer of which
+  /// nothing was taken for longest, else the oldest request; of the same address when that has its share. A connection that
+  /// a thread holds is never chosen.
   [[nodiscard]] HttpConnection* too_many(std::uint32_t address) const;
   /// The connection that has waited longest for its header, of any address; nullptr when none does.
   [[nodiscard]] HttpConnection* longest_waiting() const;
 
   /// The request to answer next, or nullptr: of the address that holds the fewest threads, and of these the newest, because
-  /// in a flood it is the one whose client still waits.
+  /// in a flood it is the one whose client still waits. Narrow clients come after all others, have a quarter of the threads
+  /// at most, and wait while their address leaves too much untaken: its clients that take their answers are served then.
   [[nodiscard]] HttpConnection* next_request() const;
 
   /// What yield_thread found.
@@ -103,6 +109,7 @@ class HttpConnections {
   [[nodiscard]] HttpConnection* oldest() const;
   [[nodiscard]] std::size_t threads_of(std::uint32_t address) const;
   [[nodiscard]] std::size_t untaken_bytes_of(std::uint32_t address) const;
+  [[nodiscard]] HttpConnection* next_of(bool narrow) const;
   void count(const HttpConnection& connection, std::ptrdiff_t by);
 
   std::vector<HttpConnection> connections_;
@@ -111,6 +118,7 @@ class HttpConnections {
   std::vector<HttpConnection*> held_list_;
   std::size_t per_address_;
   std::size_t threads_;
+  std::size_t narrow_bytes_;
   std::size_t held_ = 0;
   std::size_t ready_ = 0;
   std::size_t untaken_answers_ = 0;

@@ -33,6 +33,10 @@ constexpr milliseconds kUntakenPause{1000};
 constexpr std::size_t kUntakenAtOnce = 32;
 // A client that has taken nothing for so long is gone, whatever its kernel acknowledges.
 constexpr milliseconds kUntakenDeadline{60'000};
+// And so often while requests of narrow clients wait for others to take their answers.
+constexpr milliseconds kNarrowPause{50};
+// No system's default is so small: with a smaller window a client has asked for a buffer that no page fits into.
+constexpr std::size_t kNarrowWindow = 8192;
 // Threads that are being freed for requests at the same time.
 constexpr std::size_t kYielding = 4;
 
@@ -52,7 +56,7 @@ HttpFront::HttpFront(Options options, AccessList access, HttpListeners listeners
     : options_(std::move(options)),
       access_(std::move(access)),
       listeners_(std::move(listeners)),
-      connections_(options_.connections, options_.per_address, options_.threads),
+      connections_(options_.connections, options_.per_address, options_.threads, options_.untaken_bytes / 2),
       look_at_count_(kUntakenAtOnce) {
   polled_.reserve(options_.connections + listeners_.descriptors().size() + 1);
   polled_connections_.reserve(options_.connections);
@@ -224,8 +228,12 @@ HttpConnection* HttpFront::give_or_yield(TimePoint now, TimePoint& wake) {
   if (connections_.ready() == 0) return nullptr;
   wants_thread_ = true;
   if (handed_over_ != nullptr) return nullptr;  // which thread has which would be unknown if there were two
+  HttpConnection* const request = connections_.next_request();
+  if (request == nullptr) {
+    look_again_ = std::min(look_again_, now + kNarrowPause);
+    return nullptr;
+  }
   if (connections_.held_threads() < options_.threads) {
-    HttpConnection* const request = connections_.next_request();
     connections_.change(*request, State::kHandedOver, now);
     handed_over_ = request;
     wants_thread_ = connections_.ready() != 0;
@@ -340,26 +348,42 @@ void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listen
     return;
   }
   HttpConnection* connection = nullptr;
-  int dropped = -1;
   {
     const MutexLock lock(mutex_);
-    if (HttpConnection* const excess = connections_.too_many(peer.address); excess != nullptr) {
-      if (excess->state == State::kUntaken) {
-        if (!look_at(*excess, options_.clock.now())) give_up(*excess);
-      } else {
-        dropped = excess->descriptor;
-        connections_.remove(*excess);
-        ++evictions_;
-      }
+    // While there is a thread for each connection none stands in another's way.
+    const bool narrow = connections_.all().size() >= options_.threads && window_of_client(descriptor) < kNarrowWindow;
+    if (make_room_for_a_client(peer.address, narrow)) {
+      connection = &connections_.add(descriptor, peer, listener, options_.clock.now());
+      connection->narrow = narrow;
     }
-    if (!connections_.full()) connection = &connections_.add(descriptor, peer, listener, options_.clock.now());
   }
-  close_if_open(dropped);
   if (connection == nullptr) {
+    reset_on_close(descriptor);
     ::close(descriptor);
     return;
   }
   examine(*connection);
+}
+
+// False when this client is the one that has to go.
+bool HttpFront::make_room_for_a_client(std::uint32_t address, bool narrow) {
+  HttpConnection* const excess = connections_.too_many(address);
+  if (excess == nullptr) return !connections_.full();
+  const bool is_untaken = excess->state == State::kUntaken;
+  if (is_untaken && look_at(*excess, options_.clock.now())) return true;
+  // One narrow client is worth as much as the next, and the newest costs least: nothing of it has been read.
+  if (narrow && excess->narrow) {
+    ++evictions_;
+    return false;
+  }
+  if (is_untaken) {
+    give_up(*excess);
+    return true;
+  }
+  ::close(excess->descriptor);
+  connections_.remove(*excess);
+  ++evictions_;
+  return true;
 }
 
 void HttpFront::examine(HttpConnection& connection) {

@@ -88,6 +88,7 @@ class HttpFront {
   void accept_from(std::size_t listener);
   void take(int descriptor, const sockaddr_in& from, std::size_t listener);
   bool make_room_for_a_file();
+  bool make_room_for_a_client(std::uint32_t address, bool narrow) MEMSTAT_REQUIRES(mutex_);
   void examine(HttpConnection& connection);
   void refuse_late(TimePoint now);
   void look_at_untaken(TimePoint now) MEMSTAT_REQUIRES(mutex_);

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 
 namespace memstat {
 namespace {
@@ -116,6 +118,15 @@ std::size_t untaken_bytes(int descriptor) {
   const bool gone = ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &length) != 0 && errno == ENOTCONN;
   return gone ? 0 : static_cast<std::size_t>(bytes);
 }
+
+#if !defined(__linux__)  // for which see client_window_linux.cpp
+std::size_t window_of_client(int descriptor) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  const bool is_told = ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+  return is_told ? info.tcpi_snd_wnd : std::numeric_limits<std::size_t>::max();
+}
+#endif
 
 void reset_on_close(int descriptor) {
   const linger now{1, 0};

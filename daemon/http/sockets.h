@@ -46,6 +46,10 @@ void refuse_now(int descriptor, std::string_view answer);
 /// the client is gone, and when the system does not say.
 std::size_t untaken_bytes(int descriptor);
 
+/// Bytes that the client's kernel takes now without its program reading any; the largest number when the system does not
+/// say.
+std::size_t window_of_client(int descriptor);
+
 /// Makes poll report the descriptor only when `bytes` or more can be read, or when the peer has ended its half.
 void report_from(int descriptor, int bytes);
 

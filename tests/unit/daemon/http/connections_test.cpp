@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace memstat {
 namespace {
 
@@ -71,6 +73,62 @@ TEST_F(HttpConnectionsTest, NewestRequestOfAnAddressIsNext) {
   add(kAttacker, State::kReady);
   HttpConnection& newest = add(kAttacker, State::kReady);
   EXPECT_EQ(table_.next_request(), &newest);
+}
+
+class NarrowClientsTest : public testing::Test {
+ protected:
+  HttpConnection& add(std::uint32_t address, bool narrow, State state) {
+    HttpConnection& made = table_.add(next_++, {address, 1}, 0, now_);
+    made.narrow = narrow;
+    if (state != State::kWaiting) table_.change(made, state, now_);
+    now_ += milliseconds(1);
+    return made;
+  }
+
+  HttpConnections table_{16, 8, 8, 100};
+  TimePoint now_{std::chrono::seconds(100)};
+  int next_ = 3;
+};
+
+TEST_F(NarrowClientsTest, GoBeforeOthersWhenThereAreTooMany) {
+  add(kAttacker, false, State::kWaiting);
+  HttpConnection& wide = add(kAttacker, false, State::kReady);
+  for (int i = 0; i < 5; ++i) add(kAttacker, false, State::kReady);
+  HttpConnection& narrow = add(kAttacker, true, State::kReady);
+  EXPECT_EQ(table_.too_many(kAttacker), &narrow);
+  table_.remove(narrow);
+  EXPECT_EQ(table_.too_many(kAttacker), nullptr);
+  EXPECT_NE(table_.next_request(), &wide) << "the newest first, as always";
+}
+
+TEST_F(NarrowClientsTest, AreAnsweredAfterAllOthersByAQuarterOfTheThreads) {
+  HttpConnection& wide = add(kScraper, false, State::kReady);
+  std::vector<HttpConnection*> narrow;
+  for (int i = 0; i < 3; ++i) narrow.push_back(&add(kAttacker, true, State::kReady));
+  add(kScraper, false, State::kAnswering);
+  EXPECT_EQ(table_.next_request(), &wide) << "although its address has a thread and the others have none";
+  table_.remove(wide);
+  for (int i = 2; i > 0; --i) {
+    EXPECT_EQ(table_.next_request(), narrow[static_cast<std::size_t>(i)]);
+    table_.change(*narrow[static_cast<std::size_t>(i)], State::kAnswering, now_);
+  }
+  EXPECT_EQ(table_.next_request(), nullptr) << "two of eight threads";
+  EXPECT_EQ(table_.ready(), 1U);
+}
+
+TEST_F(NarrowClientsTest, WaitWhileTheirAddressLeavesItsShareUntaken) {
+  HttpConnection& answer = add(kAttacker, true, State::kUntaken);
+  table_.note_untaken(answer, 101, now_);
+  HttpConnection& same = add(kAttacker, true, State::kReady);
+  EXPECT_EQ(table_.next_request(), nullptr);
+  HttpConnection& other = add(kScraper, true, State::kReady);
+  EXPECT_EQ(table_.next_request(), &other) << "the share is an address's own";
+  table_.remove(other);
+  HttpConnection& wide = add(kAttacker, false, State::kReady);
+  EXPECT_EQ(table_.next_request(), &wide);
+  table_.remove(wide);
+  table_.note_untaken(answer, 100, now_);
+  EXPECT_EQ(table_.next_request(), &same);
 }
 
 TEST_F(HttpConnectionsTest, IdleConnectionsYieldFirst) {

@@ -9,18 +9,18 @@
 #include <atomic>
 #include <cerrno>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "daemon/http/connections.h"
 #include "daemon/http/server.h"
 #include "daemon/http/sockets.h"
+#include "tests/support/fake_kernel_view.h"
 #include "tests/support/http_client.h"
+#include "tests/support/manual_clock.h"
 
 namespace {
 
@@ -49,7 +49,8 @@ constexpr std::uint32_t kSlowAddress = 2;
 constexpr std::uint32_t kScrapingAddress = 1;
 // Fits into the kernel's buffers of one connection.
 constexpr std::size_t kPageBytes = 200'000;
-constexpr int kSmallBuffer = 4096;
+constexpr int kSmallBuffer = 32768;
+constexpr int kNarrowBuffer = 1;  // which the kernel makes its least
 
 class UntakenAnswersInTheTable : public testing::Test {
  protected:
@@ -129,8 +130,9 @@ class UntakenAnswers : public testing::Test {
   }
 
   // A client that asks and does not read. Its connection is to be closed after the answer.
-  HttpClient& ask_and_do_not_read(std::vector<HttpClient>& clients, std::string_view more = "Connection: close\r\n") {
-    HttpClient& made = clients.emplace_back(address_, milliseconds(10'000), kSmallBuffer);
+  HttpClient& ask_and_do_not_read(std::vector<HttpClient>& clients, std::string_view more = "Connection: close\r\n",
+                                  int buffer = kSmallBuffer) {
+    HttpClient& made = clients.emplace_back(address_, milliseconds(10'000), buffer);
     made.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n");
     return made;
   }
@@ -153,15 +155,8 @@ class UntakenAnswers : public testing::Test {
     return sum;
   }
 
-  bool wait_until(const std::function<bool()>& condition) {
-    for (int i = 0; i < 1000; ++i) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    return false;
-  }
-
   std::string body_ = std::string(kPageBytes, 'x');
+  ManualClock clock_;  // outlives the server
   std::unique_ptr<HttpServer> server_;
   std::string address_;
 };
@@ -177,8 +172,23 @@ TEST_F(UntakenAnswers, TheKernelHoldsAreBoundedWhileScrapesAreAnswered) {
     EXPECT_TRUE(i % 10 != 0 || scrape()) << i;
   }
   // Beside the bound: what threads are sending.
-  EXPECT_TRUE(wait_until([&] { return *held_by_kernel() <= kBound + 4 * kPageBytes; })) << *held_by_kernel();
+  EXPECT_TRUE(eventually([&] { return *held_by_kernel() <= kBound + 4 * kPageBytes; })) << *held_by_kernel();
   EXPECT_GE(server_->evictions(), 40U);
+  EXPECT_TRUE(scrape());
+}
+
+TEST_F(UntakenAnswers, NarrowClientsThatDoNotReadCostNoScrape) {
+  constexpr std::size_t kBound = 2'000'000;
+  start({.threads = 4, .connections = 40, .connections_per_address = 20, .untaken_bytes = kBound});
+  std::vector<HttpClient> slow;
+  slow.reserve(100);
+  for (int i = 0; i < 100; ++i) {
+    ask_and_do_not_read(slow, "Connection: close\r\n", kNarrowBuffer);
+    EXPECT_TRUE(i % 10 != 0 || scrape()) << i;
+  }
+  if (held_by_kernel()) {
+    EXPECT_LE(*held_by_kernel(), kBound / 2 + 5 * kPageBytes) << "their requests wait";
+  }
   EXPECT_TRUE(scrape());
 }
 
@@ -227,6 +237,24 @@ TEST_F(UntakenAnswers, ClientsThatResetTheirConnectionsAreForgotten) {
 TEST(HttpServerDefaults, AnIdleConnectionIsKeptForTwoMinutesAndLonger) {
   // That it is closed at this time, and goes first when threads are short, is in server_test.cpp.
   EXPECT_GE(HttpServerOptions().keep_alive_idle, std::chrono::minutes(2));
+}
+
+TEST_F(UntakenAnswers, AClientThatTakesItsAnswersIsKeptForTwoMinutesWhileThreadsAreFree) {
+  start({.threads = 4, .clock = clock_});
+  HttpClient kept(address_);
+  ASSERT_TRUE(kept.request("GET", "/metrics"));
+  HttpClient waiting(address_);
+  waiting.send("GET /metrics HTTP/1.1\r\n");
+  EXPECT_TRUE(scrape()) << "accepted after the other";
+  clock_.advance(std::chrono::minutes(2));
+  EXPECT_TRUE(scrape());
+  const auto refused = waiting.read_to_end();
+  ASSERT_TRUE(refused);
+  EXPECT_TRUE(refused->starts_with("HTTP/1.1 408")) << "the server has not seen that two minutes have passed";
+  const auto again = kept.request("GET", "/metrics");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->body == body_);
+  EXPECT_EQ(server_->evictions(), 0U);
 }
 
 TEST_F(UntakenAnswers, RefusalsWhereTheSocketCanBeWrittenDoNotSpin) {
