@@ -302,6 +302,15 @@ Result<EventsMode> parse_events_mode(std::string_view text) {
   return parse_word(text, kWords);
 }
 
+std::string_view to_string(EventsMode mode) {
+  switch (mode) {
+    case EventsMode::kOff: return "off";
+    case EventsMode::kFailures: return "failures";
+    case EventsMode::kCounters: return "counters";
+  }
+  return "";
+}
+
 Result<Switch> parse_switch(std::string_view text) {
   static constexpr std::array<Word<Switch>, 3> kWords = {
       {{"auto", Switch::kAuto}, {"on", Switch::kOn}, {"off", Switch::kOff}}};

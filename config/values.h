@@ -82,6 +82,8 @@ Result<LogFormat> parse_log_format(std::string_view text);
 
 /// "off", "failures" or "counters". "full" is a later version's, and the error says so.
 Result<EventsMode> parse_events_mode(std::string_view text);
+/// The word of a mode, as in the configuration.
+std::string_view to_string(EventsMode mode);
 
 /// "auto", "on" or "off".
 Result<Switch> parse_switch(std::string_view text);

@@ -6,9 +6,11 @@
 
 namespace memstat::events {
 
-/// For kernels that give the cache of an object (6.13 and later).
+/// Slab events, for kernels that give the cache of an object (6.13 and later).
 std::span<const unsigned char> slab_events_with_owner();
-/// For kernels that do not.
+/// Slab events, for kernels that do not.
 std::span<const unsigned char> slab_events_by_size();
+/// Events beside those of slab caches.
+std::span<const unsigned char> vm_events();
 
 }  // namespace memstat::events

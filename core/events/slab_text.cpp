@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/events/slab_text.h"
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "core/base/arithmetic.h"
+#include "core/events/table_text.h"
 
 namespace memstat::events {
 namespace {
-
-/// A figure that the kernel may be changing.
-std::uint64_t figure_now(const unsigned long long& figure) { return __atomic_load_n(&figure, __ATOMIC_RELAXED); }
-
-void append_number(Buffer& out, std::uint64_t number) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  out.append({digits.data(), static_cast<std::size_t>(end.ptr - digits.data())});
-}
-
-void append_line(Buffer& out, std::string_view word, std::uint64_t number) {
-  out.append(word);
-  out.append(" ");
-  append_number(out, number);
-  out.append("\n");
-}
 
 /// The name of the cache that serves kmalloc() of this size and kind (mm/slab_common.c, kmalloc_info).
 void append_kmalloc_name(Buffer& out, std::uint64_t key) {
@@ -35,14 +18,6 @@ void append_kmalloc_name(Buffer& out, std::uint64_t key) {
   out.append(kPrefixes[key % MEMSTAT_SLAB_KINDS]);
   append_number(out, size >= 1024 ? size / 1024 : size);
   if (size >= 1024) out.append("k");
-}
-
-void append_name(Buffer& out, const memstat_slab_slot& slot) {
-  const char* const end = std::find(slot.name, slot.name + sizeof slot.name, '\0');
-  for (const char* at = slot.name; at != end; ++at) {
-    const char c = *at == '\n' ? '?' : *at;  // the one byte that the text has a meaning for
-    out.append({&c, 1});
-  }
 }
 
 /// The figures of one slot on one CPU, or of all.
@@ -85,7 +60,7 @@ void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_s
     if (is_by_size) {
       append_kmalloc_name(out, key);
     } else {
-      append_name(out, slot);
+      append_kernel_name(out, slot.name, sizeof slot.name);
     }
     out.append("\n");
     for (std::size_t cpu = 0; cpu < cpus.size(); ++cpu) {

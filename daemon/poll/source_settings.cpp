@@ -10,10 +10,25 @@ bool is_off(const SourceDescriptor& source, const SourceConfig& config) {
          (config.enabled == Switch::kAuto && !source.is_on_by_default && !config.is_on_by_mode);
 }
 
+namespace {
+
+/// A traced source that takes the key `events` has rare events, too.
+bool takes_mode(const SourceDescriptor& source) {
+  return std::any_of(source.options.begin(), source.options.end(), [](const SourceOption& option) {
+    return option.kind == SourceOption::Kind::kKey && option.name == "events";
+  });
+}
+
+bool is_on_by(EventsMode mode, const SourceDescriptor& source) {
+  return source.is_traced && (mode == EventsMode::kCounters || (mode == EventsMode::kFailures && takes_mode(source)));
+}
+
+}  // namespace
+
 SourceConfig config_of(const SourceDescriptor& source, const Config& config) {
   const auto chosen = config.sources.find(source.name);
   SourceConfig own = chosen == config.sources.end() ? SourceConfig() : chosen->second;
-  own.is_on_by_mode = source.is_traced && config.events_mode == EventsMode::kCounters;
+  own.is_on_by_mode = is_on_by(config.events_mode, source);
   return own;
 }
 
@@ -40,6 +55,7 @@ std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, con
     const auto set = config.settings.find(option.name);
     if (option.kind == SourceOption::Kind::kKey) {
       if (option.name == "counters") value.text = text_of(whole.counters);
+      if (option.name == "events") value.text = to_string(whole.events_mode);
     } else if (option.kind != SourceOption::Kind::kPattern) {
       value.number = set == config.settings.end() ? option.default_number : set->second.number;
     } else if (set != config.settings.end()) {

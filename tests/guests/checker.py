@@ -45,6 +45,7 @@ sources:
   linux_memcg: {{depth: 16, most_groups: 10000}}
   linux_page: {{migrate_types: {migrate_types}}}
   linux_process: {{enabled: on, interval: 1s, largest: 1000}}
+events: {{mode: off}}
 """
 # What the kernel's files do not have, by metric: why nothing here expects it.
 OF_MEMSTATD = "a figure of memstatd itself"

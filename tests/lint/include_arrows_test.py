@@ -51,7 +51,7 @@ LAYERS = [
 # Third-party headers and the files that may include them (tests may include any).
 THIRD_PARTIES = [
     (r"archive(_entry)?\.h", r"core/capture/(archive|pack)\.cpp|core/capture/archive_error\.h"),
-    (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z_]+_linux\.cpp)"),
+    (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z_]+_linux\.cpp|bpf_kernel\.h)"),
     (r"perfmon/.*", r"core/counters/libpfm_linux\.cpp"),
     (r"yaml-cpp/.*", r"config/.*\.cpp"),
     (r"prometheus/.*", r"daemon/.*"),

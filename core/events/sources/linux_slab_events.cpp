@@ -19,26 +19,19 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
+#include "core/events/event_metrics.h"
 #include "core/events/slab_events.h"
 #include "core/source.h"
 
 namespace memstat::sources {
 namespace {
 
+using events::kLostEvents;
+
 constexpr std::string_view kTable = "linux_slab_events";
 
 constexpr FieldMask kKernelCounts{Field::kNumAllocs, Field::kNumFrees};
 constexpr CpuFieldMask kKernelCpuCounts{CpuField::kNumAllocs, CpuField::kNumFrees};
-
-constexpr SystemMetric kLostEvents{
-    .facts =
-        {.name = "memstat_events_lost_total",
-         .kind = MetricKind::kCounter,
-         .tier = Tier::kDefault,
-         .help =
-             "Allocation events that memstatd could not count since it attached: no room for one more type (unplaced), or "
-             "an event during another on its CPU (missed)."},
-    .labels = {"reason"}};
 
 struct State final : ReaderState {
   std::unique_ptr<LiveTable> table = events::make_slab_events();

@@ -60,7 +60,7 @@ TEST(SourceSettings, SwitchASourceOfEventsOnByTheirMode) {
   traced.is_traced = true;
   const SourceDescriptor rare = source("rare", false);
   Config config;
-  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "failures: there is no event of failures alone";
+  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "failures: a source that cannot count what is rare only";
   config.events_mode = EventsMode::kCounters;
   EXPECT_FALSE(is_off(traced, config_of(traced, config)));
   EXPECT_TRUE(is_off(rare, config_of(rare, config)));
@@ -69,6 +69,22 @@ TEST(SourceSettings, SwitchASourceOfEventsOnByTheirMode) {
   config.events_mode = EventsMode::kOff;
   config.sources["traced"].enabled = Switch::kOn;
   EXPECT_FALSE(is_off(traced, config_of(traced, config)));
+}
+
+TEST(SourceSettings, HandTheModeOfEventsToASourceThatHasRareOnes) {
+  static constexpr SourceOption kKeys[] = {{.name = "events", .kind = Kind::kKey, .help = "The mode."}};
+  SourceDescriptor traced = source("traced", false);
+  traced.is_traced = true;
+  traced.options = kKeys;
+  Config config;
+  EXPECT_FALSE(is_off(traced, config_of(traced, config))) << "failures is the default";
+  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "failures");
+  config.events_mode = EventsMode::kCounters;
+  EXPECT_FALSE(is_off(traced, config_of(traced, config)));
+  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "counters");
+  config.events_mode = EventsMode::kOff;
+  EXPECT_TRUE(is_off(traced, config_of(traced, config)));
+  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "off");
 }
 
 TEST(SourceSettings, HandTheKeyCountersToItsSourceALineASet) {

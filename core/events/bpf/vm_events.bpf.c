@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+// Counts events of Linux's memory management that belong to no slab cache: a program a way to see an event, of which
+// memstatd loads those that this kernel has. What is known of the kernel's structs is declared here and moved to where this
+// kernel has it when the program is loaded (CO-RE).
+#include "core/events/bpf/kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "core/events/bpf/vm_layout.h"
+
+struct task_struct {
+  char comm[16];
+} __attribute__((preserve_access_index));
+
+struct kmem_cache {
+  const char* name;
+} __attribute__((preserve_access_index));
+
+const volatile struct memstat_vm_constants constants = {.has_victim_task = 1};
+
+struct memstat_vm_shared shared;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);  // as many as there are possible CPUs, set before the program is loaded
+  __type(key, __u32);
+  __type(value, struct memstat_vm_cpu);
+} by_cpu SEC(".maps");
+
+static __always_inline struct memstat_vm_cpu* this_cpu(void) {
+  const __u32 cpu = bpf_get_smp_processor_id();
+  return bpf_map_lookup_elem(&by_cpu, &cpu);
+}
+
+static __always_inline void count(__u32 event, __u64 bytes) {
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (!cpu) return;
+  ++cpu->events[event].count;
+  cpu->events[event].bytes += bytes;
+}
+
+// A name to look for, with 0 behind its end.
+struct name {
+  __u64 words[MEMSTAT_VM_NAME_SIZE / 8];
+};
+
+static __always_inline int is_name(const struct memstat_vm_name* known, const struct name* name) {
+  const __u64* words = (const __u64*)known->name;
+  __u64 difference = 0;
+  for (int i = 0; i < MEMSTAT_VM_NAME_SIZE / 8; ++i) difference |= words[i] ^ name->words[i];
+  return difference == 0;
+}
+
+// Two CPUs that see a new name at once may both claim a place for it: readers add equal names up.
+static __always_inline void count_name(struct memstat_vm_names* all, const struct name* name) {
+  for (int at = 0; at < MEMSTAT_VM_NAMES; ++at) {
+    struct memstat_vm_name* known = &all->names[at];
+    if (known->state == 0 && __sync_val_compare_and_swap(&known->state, 0, 1) == 0) {
+      __u64* words = (__u64*)known->name;
+      for (int i = 0; i < MEMSTAT_VM_NAME_SIZE / 8; ++i) words[i] = name->words[i];
+      __sync_fetch_and_add(&known->count, 1);
+      __sync_fetch_and_add(&known->state, 1);
+      return;
+    }
+    if (known->state == 2 && is_name(known, name)) {
+      __sync_fetch_and_add(&known->count, 1);
+      return;
+    }
+  }
+  __sync_fetch_and_add(&all->others, 1);
+}
+
+SEC("raw_tp/mark_victim")
+int on_mark_victim(struct raw_arguments* arguments) {
+  count(MEMSTAT_VM_OOM_KILL, 0);
+  if (!constants.has_victim_task) return 0;
+  const struct task_struct* task = (const struct task_struct*)arguments->values[0];
+  struct name name = {};
+  BPF_CORE_READ_STR_INTO((char(*)[MEMSTAT_VM_NAME_SIZE]) & name, task, comm);
+  count_name(&shared.victims, &name);
+  return 0;
+}
+
+// The page allocator gave a slab cache nothing. Asked for before the kernel decides whether to print it.
+SEC("fentry/slab_out_of_memory")
+int on_slab_out_of_memory(__u64* arguments) {
+  count(MEMSTAT_VM_SLAB_FAILURE, 0);
+  const struct kmem_cache* cache = (const struct kmem_cache*)arguments[0];
+  struct name name = {};
+  bpf_probe_read_kernel_str(&name, sizeof name, BPF_CORE_READ(cache, name));
+  count_name(&shared.caches, &name);
+  return 0;
+}
+
+// The last 16 bytes of a text that is read byte by byte.
+struct window {
+  __u64 before;
+  __u64 last;
+};
+#define EIGHT(a, b, c, d, e, f, g, h)                                                                                \
+  ((__u64)(a) << 56 | (__u64)(b) << 48 | (__u64)(c) << 40 | (__u64)(d) << 32 | (__u64)(e) << 24 | (__u64)(f) << 16 | \
+   (__u64)(g) << 8 | (__u64)(h))
+static __always_inline void move_on(struct window* window, char next) {
+  window->before = window->before << 8 | window->last >> 56;
+  window->last = window->last << 8 | (__u8)next;
+}
+
+// Reads a message of the kernel into `text`: 0 when there is none.
+static __always_inline int read_message(const struct raw_arguments* arguments, char* text) {
+  __u64 size = arguments->values[1];
+  if (size == 0) return 0;
+  if (size > MEMSTAT_VM_TEXT - 1) size = MEMSTAT_VM_TEXT - 1;
+  if (bpf_probe_read_kernel(text, size, (const void*)arguments->values[0]) != 0) return 0;
+  text[size & (MEMSTAT_VM_TEXT - 1)] = 0;
+  return 1;
+}
+
+// What slab_out_of_memory() prints: "  cache: dentry, object size: 192, ...".
+SEC("raw_tp/console")
+int on_slab_message(struct raw_arguments* arguments) {
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (!cpu || !read_message(arguments, cpu->slab_text)) return 0;
+  const char* text = cpu->slab_text;
+  struct window seen = {};
+  struct name name = {};
+  __u32 at = 0;
+  int is_found = 0;
+  for (; at < 64; ++at) {
+    move_on(&seen, text[at]);
+    is_found = seen.last == EIGHT(' ', ' ', 'c', 'a', 'c', 'h', 'e', ':');
+    if (is_found) break;
+  }
+  if (!is_found) return 0;
+  at += 2;
+  char* to = (char*)&name;
+  __u32 length = 0;
+  for (; length < MEMSTAT_VM_NAME_SIZE - 1; ++length) {
+    const char next = text[(at + length) & (MEMSTAT_VM_TEXT - 1)];
+    if (next == ',' || next == 0) break;
+    to[length] = next;
+  }
+  // A cache has a name, and the message goes on behind it.
+  if (length == 0 || text[(at + length) & (MEMSTAT_VM_TEXT - 1)] != ',') return 0;
+  ++cpu->events[MEMSTAT_VM_SLAB_FAILURE].count;
+  count_name(&shared.caches, &name);
+  return 0;
+}
+
+// What warn_alloc() prints: "COMMAND: page allocation failure: order:3, mode:...".
+SEC("raw_tp/console")
+int on_page_message(struct raw_arguments* arguments) {
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (!cpu || !read_message(arguments, cpu->page_text)) return 0;
+  struct window seen = {};
+  for (__u32 at = 0; at < 96; ++at) {
+    move_on(&seen, cpu->page_text[at]);
+    if (seen.before == EIGHT('o', 'c', 'a', 't', 'i', 'o', 'n', ' ') &&
+        seen.last == EIGHT('f', 'a', 'i', 'l', 'u', 'r', 'e', ':')) {
+      ++cpu->events[MEMSTAT_VM_PAGE_FAILURE].count;
+      return 0;
+    }
+  }
+  return 0;
+}
+
+SEC("raw_tp/percpu_alloc_percpu_fail")
+int on_percpu_failure(struct raw_arguments* arguments) {
+  count(MEMSTAT_VM_PERCPU_FAILURE, arguments->values[2]);
+  return 0;
+}
+
+SEC("raw_tp/alloc_vmap_area")
+int on_vmap_failure(struct raw_arguments* arguments) {
+  if ((int)arguments->values[5] != 0) count(MEMSTAT_VM_VMALLOC_FAILURE, arguments->values[1]);
+  return 0;
+}
+
+char terms[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The memory that bpf/vm_events.bpf.c writes and memstatd reads, without a system call: C for both of them. Each figure is
+ * written by one program only, on its CPU's own row, and no program interrupts itself on a CPU, so that nothing needs a
+ * lock; names, which are rare, are shared by all CPUs and claimed. Thread safety: as that says. */
+#pragma once
+
+/* What is counted. Their words are in vm_probes.cpp. */
+/* NOLINTBEGIN(readability-identifier-naming): the programs are C */
+enum memstat_vm_event {
+  MEMSTAT_VM_OOM_KILL,
+  MEMSTAT_VM_SLAB_FAILURE,
+  MEMSTAT_VM_PAGE_FAILURE,
+  MEMSTAT_VM_PERCPU_FAILURE,
+  MEMSTAT_VM_VMALLOC_FAILURE,
+  MEMSTAT_VM_EVENTS
+};
+/* NOLINTEND(readability-identifier-naming) */
+
+struct memstat_vm_count {
+  unsigned long long count;
+  unsigned long long bytes; /* of events that have a size */
+};
+
+#define MEMSTAT_VM_TEXT 256 /* B, of a message of the kernel that a program looks at */
+
+struct memstat_vm_cpu {
+  struct memstat_vm_count events[MEMSTAT_VM_EVENTS];
+  char slab_text[MEMSTAT_VM_TEXT]; /* the programs' own */
+  char page_text[MEMSTAT_VM_TEXT];
+};
+
+#define MEMSTAT_VM_NAME_SIZE 64 /* B, with the NUL; what is longer is cut */
+#define MEMSTAT_VM_NAMES 64     /* of each kind; events of further names are counted as those of others */
+
+/* The events of one name. */
+struct memstat_vm_name {
+  unsigned long long state; /* 0: free, 1: being claimed, 2: the name is whole */
+  unsigned long long count;
+  char name[MEMSTAT_VM_NAME_SIZE];
+};
+
+struct memstat_vm_names {
+  struct memstat_vm_name names[MEMSTAT_VM_NAMES];
+  unsigned long long others;
+};
+
+/* All CPUs share this. */
+struct memstat_vm_shared {
+  struct memstat_vm_names caches;  /* whose allocations failed */
+  struct memstat_vm_names victims; /* commands that were killed for memory */
+};
+
+/* What of this kernel the programs must know, told to them before they are loaded. */
+struct memstat_vm_constants {
+  unsigned int has_victim_task; /* mark_victim has the task, not its number */
+};

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the programs counted (bpf/vm_layout.h) as the text that the source linux_vm_events parses and captures hold.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/events/bpf/vm_layout.h"
+
+namespace memstat::events {
+
+/// How an event is called, and whether it has a size.
+struct VmEventWord {
+  std::string_view word;
+  bool has_bytes = false;
+};
+/// Of an event below MEMSTAT_VM_EVENTS.
+const VmEventWord& word_of(memstat_vm_event event);
+
+/// What stands in the text beside the counts. Thread safety: a plain value.
+struct VmTextFacts {
+  std::bitset<MEMSTAT_VM_EVENTS> counted;  ///< Events that this kernel gives; the others have no line.
+  std::string unsupported;                 ///< Lines "unsupported EVENT: REASON".
+  bool has_cache_failures = false;         ///< By name of the cache, and no other source has them.
+  bool has_victims = false;                ///< By name of the command.
+  std::uint64_t missed_events = 0;         ///< That found the programs busy on their CPU.
+};
+
+/// Writes the table into `out`, replacing what it held; sources/linux_vm_events.cpp has the grammar. `cpus`: a CPU each. The
+/// kernel may write while this reads: each figure is whole, their sum is of no one moment. Allocates nothing once `out` is
+/// large enough. Thread safety: none for `out`.
+void write_vm_text(const memstat_vm_shared& shared, std::span<const memstat_vm_cpu> cpus, const VmTextFacts& facts,
+                   Buffer& out);
+
+}  // namespace memstat::events
