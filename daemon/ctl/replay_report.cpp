@@ -118,7 +118,7 @@ Report replay(memory_type_list* list, const ReplayOptions& options) {
     const double after_ns = options.speed ? static_cast<double>(poll.monotonic_ns - first_ns) / *options.speed : 0;
     if (!signals.wait_until(start_ns + static_cast<std::int64_t>(after_ns))) break;
     const Sample sample = source->read();
-    if (sample.types.empty() && !sample.problem.empty()) return {.output = {}, .problem = sample.problem};
+    if (sample.is_failed()) return {.output = {}, .problem = sample.problem};
     if (print(text_of_poll(options, number, poll, sample, number == first)) != kExitDone) {
       return {.output = {}, .problem = "nothing reads the report"};
     }

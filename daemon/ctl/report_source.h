@@ -41,6 +41,9 @@ struct Sample {
   std::optional<MachineMemory> memory;  ///< None: not known.
   /// Why types, or some of them, are missing, for people; "": nothing is.
   std::string problem;
+
+  /// Whether there is nothing but a problem.
+  [[nodiscard]] bool is_failed() const { return types.empty() && !problem.empty(); }
 };
 
 /// One figure of a type, apart by CPU or by node.

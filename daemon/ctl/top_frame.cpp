@@ -140,6 +140,10 @@ void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::
   if (!sample_.problem.empty()) {
     lines.push_back(line_of(printable_bytes(sample_.problem), width, Look::kProblem));
   }
+  if (waiting_s_ >= 2) {
+    lines.push_back(
+        line_of("no answer for " + std::to_string(waiting_s_) + " s; what is shown is as it was", width, Look::kProblem));
+  }
 }
 
 void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8) {
@@ -196,12 +200,16 @@ void TopModel::add_splits(std::vector<TopLine>& lines, std::size_t width, std::s
                               (is_cpu ? " by CPU" : " by node") + ": " + cell(*type, kBytesInUse, true) + ", " +
                               cell(*type, kObjectsInUse, true) + " objects",
                           width, Look::kPlain));
-  const std::vector<Split>& splits = is_cpu ? splits_.cpus : splits_.nodes;
+  if (!splits_) {
+    lines.push_back(line_of("reading the figures by CPU and by node", width, Look::kPlain));
+    return;
+  }
+  const std::vector<Split>& splits = is_cpu ? splits_->cpus : splits_->nodes;
   if (splits.empty()) {
-    lines.push_back(line_of(!splits_.problem.empty() ? printable_bytes(splits_.problem)
-                            : is_cpu                 ? "no figures by CPU; n shows those by node"
-                                                     : "no figures by node; c shows those by CPU",
-                            width, splits_.problem.empty() ? Look::kPlain : Look::kProblem));
+    lines.push_back(line_of(!splits_->problem.empty() ? printable_bytes(splits_->problem)
+                            : is_cpu                  ? "no figures by CPU; n shows those by node"
+                                                      : "no figures by node; c shows those by CPU",
+                            width, splits_->problem.empty() ? Look::kPlain : Look::kProblem));
     return;
   }
   constexpr std::size_t kNumber = 5;

@@ -26,7 +26,7 @@ std::uint64_t amount_of(const TypeRow& type) { return has(type, kBytesInUse) ? t
 
 void TopModel::add(Sample sample, Heading heading) {
   heading_ = std::move(heading);
-  if (sample.types.empty() && !sample.problem.empty()) {  // what was there stays to be looked at
+  if (sample.is_failed()) {  // what was there stays to be looked at
     sample_.problem = std::move(sample.problem);
     return;
   }
@@ -251,7 +251,7 @@ TopAction TopModel::press_character(char key) {
     case 'c':
       if (shown_.empty()) return TopAction::kNone;
       selection_ = identity_of(*selected());  // it stays the one that is looked at, wherever it moves to
-      splits_ = {};
+      splits_.reset();
       view_ = View::kCpus;
       first_row_ = 0;
       return TopAction::kReadSplits;

@@ -52,6 +52,9 @@ class TopModel {
   /// What kReadSplits asked for.
   void set_splits(Splits splits) { splits_ = std::move(splits); }
 
+  /// How long the source has not answered a question, in seconds: from two on it is said.
+  void set_waiting(std::int64_t seconds) { waiting_s_ = seconds; }
+
   TopAction press(const KeyPress& press);
   /// The screen, at most `height` lines of at most `width` columns; moves what is scrolled so that the selection is seen.
   /// `is_utf8`: whether the terminal shows more than ASCII.
@@ -103,8 +106,9 @@ class TopModel {
   std::map<TypeIdentity, Track> tracks_;
   std::vector<Shown> shown_;
   std::optional<TypeIdentity> selection_;
-  Splits splits_;
+  std::optional<Splits> splits_;  // none: they were asked for
   std::string filter_;
+  std::int64_t waiting_s_ = 0;
   std::size_t first_row_ = 0;  // of the types or of a split
   std::size_t page_ = 10;
   SortKey sort_ = SortKey::kBytes;

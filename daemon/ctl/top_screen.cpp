@@ -179,10 +179,11 @@ std::optional<KeyPress> TopScreen::read_key() {
   return press;
 }
 
-ScreenEvent TopScreen::wait(int milliseconds) {
+ScreenEvent TopScreen::wait(int milliseconds, int wake_fd) {
   if (auto key = read_key()) return {.kind = ScreenEvent::Kind::kKey, .key = std::move(*key)};
-  std::array<pollfd, 2> entries{
-      {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}, {.fd = signal_pipe[0], .events = POLLIN, .revents = 0}}};
+  std::array<pollfd, 3> entries{{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                 {.fd = signal_pipe[0], .events = POLLIN, .revents = 0},
+                                 {.fd = wake_fd, .events = POLLIN, .revents = 0}}};
   ::poll(entries.data(), entries.size(), milliseconds);  // a signal ends the wait, too, and is in the pipe then
   unsigned char signal = 0;
   if (::read(signal_pipe[0], &signal, 1) == 1) {
@@ -196,7 +197,8 @@ ScreenEvent TopScreen::wait(int milliseconds) {
   }
   if (auto key = read_key()) return {.kind = ScreenEvent::Kind::kKey, .key = std::move(*key)};
   const bool is_closed = (entries[0].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
-  return {.kind = is_closed ? ScreenEvent::Kind::kClosed : ScreenEvent::Kind::kTime};
+  if (is_closed) return {.kind = ScreenEvent::Kind::kClosed};
+  return {.kind = entries[2].revents != 0 ? ScreenEvent::Kind::kWoken : ScreenEvent::Kind::kTime};
 }
 
 }  // namespace memstat::ctl

@@ -14,7 +14,7 @@ namespace memstat::ctl {
 
 /// What a screen waited for.
 struct ScreenEvent {
-  enum class Kind { kTime, kKey, kResized, kSignal, kClosed };
+  enum class Kind { kTime, kKey, kResized, kSignal, kClosed, kWoken };
   Kind kind = Kind::kTime;
   KeyPress key = {};  ///< Of kKey.
   int signal = 0;     ///< Of kSignal: one that ends the program.
@@ -35,8 +35,9 @@ class TopScreen {
   [[nodiscard]] std::size_t height() const;
   [[nodiscard]] bool is_utf8() const { return is_utf8_; }
   void draw(const std::vector<TopLine>& lines);
-  /// The next key or signal, or kTime after `milliseconds`.
-  ScreenEvent wait(int milliseconds);
+  /// The next key or signal, kWoken while there is something to read from `wake_fd` (-1: there is no such thing), or kTime
+  /// after `milliseconds`.
+  ScreenEvent wait(int milliseconds, int wake_fd);
 
  private:
   std::optional<KeyPress> read_key();

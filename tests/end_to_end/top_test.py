@@ -3,6 +3,7 @@
 """memstatctl top in tmux: its screens, keys and sizes, and the terminal as it was however it ends; plain lines into a pipe."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -123,6 +124,25 @@ class Screens(unittest.TestCase):
                 status = {"TERM": 143, "HUP": 129}.get(end, 0)
                 terminal.wait(f"same {status}", gone=("ALLOCATOR",))
                 self.assertEqual(terminal.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").strip(), "0 1")
+
+
+    def test_keys_work_while_a_daemon_hangs(self):
+        with program.Daemon("--replay", captures.fixtures()[LIMITS], "--polls", "1") as daemon:
+            program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
+            with Terminal() as terminal:
+                terminal.start("--from", f"http://127.0.0.1:{daemon.port}", "--interval", "100ms")
+                terminal.wait("ALLOCATOR")
+                os.kill(daemon.process.pid, signal.SIGSTOP)
+                try:
+                    terminal.wait("no answer for", "what is shown is as it was")
+                    terminal.keys("n")
+                    terminal.wait("by name", "no answer for")
+                    terminal.keys("Enter")
+                    terminal.wait("reading the figures by CPU", "no answer for")
+                    terminal.keys("q", "q")
+                    terminal.wait("ready$", gone=("ALLOCATOR",))
+                finally:
+                    os.kill(daemon.process.pid, signal.SIGCONT)
 
 
 class Lines(unittest.TestCase):
