@@ -11,27 +11,33 @@
 #include "daemon/explain/known_types.h"
 #include "daemon/explain/runbooks.h"
 #include "daemon/snapshot/metric_catalogue.h"
+#include "daemon/snapshot/own_metrics.h"
 
 namespace memstat {
 namespace {
 
-/// The alert that tells what to do when a figure of types grows.
+/// The alert that tells what to do when the metric grows, or says that something is wrong.
 struct AlertOfMetric {
   std::string_view metric;
   std::string_view alert;
 };
-constexpr std::array<AlertOfMetric, 12> kAlertsOfMetrics{{{"memstat_type_failures_total", "MemstatAllocationFailures"},
-                                                          {"memstat_type_limit_hits_total", "MemstatLimitHit"},
-                                                          {"memstat_type_sleeps_total", "MemstatLimitWaits"},
-                                                          {"memstat_type_sleepers", "MemstatLimitWaits"},
-                                                          {"memstat_type_limit_objects", "MemstatNearLimit"},
-                                                          {"memstat_type_limit_bytes", "MemstatNearLimit"},
-                                                          {"memstat_type_limit_used_ratio", "MemstatNearLimit"},
-                                                          {"memstat_type_bytes", "MemstatLeakSuspected"},
-                                                          {"memstat_type_objects", "MemstatLeakSuspected"},
-                                                          {"memstat_type_held_bytes", "MemstatLeakSuspected"},
-                                                          {"memstat_type_growth_bytes_per_second", "MemstatLeakSuspected"},
-                                                          {"memstat_unaccounted_bytes", "MemstatUnaccountedGrowth"}}};
+constexpr std::array<AlertOfMetric, 16> kAlertsOfMetrics{
+    {{"memstat_type_failures_total", "MemstatAllocationFailures"},
+     {"memstat_type_limit_hits_total", "MemstatLimitHit"},
+     {"memstat_type_sleeps_total", "MemstatLimitWaits"},
+     {"memstat_type_sleepers", "MemstatLimitWaits"},
+     {"memstat_type_limit_objects", "MemstatNearLimit"},
+     {"memstat_type_limit_bytes", "MemstatNearLimit"},
+     {"memstat_type_limit_used_ratio", "MemstatNearLimit"},
+     {"memstat_type_bytes", "MemstatLeakSuspected"},
+     {"memstat_type_objects", "MemstatLeakSuspected"},
+     {"memstat_type_held_bytes", "MemstatLeakSuspected"},
+     {"memstat_type_growth_bytes_per_second", "MemstatLeakSuspected"},
+     {"memstat_unaccounted_bytes", "MemstatUnaccountedGrowth"},
+     {"memstat_source_up", "MemstatSourceDown"},
+     {"memstat_source_errors_total", "MemstatSourceStuck"},
+     {"memstat_poll_timestamp_seconds", "MemstatPollStuck"},
+     {"memstat_config_last_reload_successful", "MemstatConfigReloadFailed"}}};
 
 bool equals_without_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -59,14 +65,14 @@ std::string line_of_source(const SourceDescriptor& source, std::string_view text
 }
 
 /// The sections of the runbooks that tell what to do when the metric grows, by the names of their alerts.
-std::string growth_of(const MetricDescriptor& metric) {
+std::string growth_of(std::string_view metric) {
   std::vector<std::string_view> alerts;
   for (const AlertOfMetric& row : kAlertsOfMetrics) {
-    if (row.metric == metric.name) alerts.push_back(row.alert);
+    if (row.metric == metric) alerts.push_back(row.alert);
   }
   for (const Runbook& runbook : runbooks()) {
     const bool is_new = std::find(alerts.begin(), alerts.end(), runbook.alert) == alerts.end();
-    if (is_new && runbook.section.find(metric.name) != std::string_view::npos) alerts.push_back(runbook.alert);
+    if (is_new && runbook.section.find(metric) != std::string_view::npos) alerts.push_back(runbook.alert);
   }
   std::string text;
   for (const std::string_view alert : alerts) text.append(text.empty() ? "see explain " : ", explain ").append(alert);
@@ -97,8 +103,23 @@ Explanation of_metric(const MetricDescriptor& metric) {
   }
   const bool is_tracked = metric.scope == MetricScope::kType && metric.figure >= kFieldCount;
   if (is_tracked) found.where.emplace_back("memstatd works it out of what changed from poll to poll");
-  found.growth = growth_of(metric);
+  found.growth = growth_of(metric.name);
   return found;
+}
+
+Explanation of_own_metric(const OwnMetric& metric) {
+  Explanation found{
+      .kind = "metric", .name = std::string(metric.name), .what = std::string(metric.help), .where = {}, .growth = {}};
+  found.what.append(" A ").append(to_string(metric.kind)).append(" of memstatd itself; shown in every tier.");
+  found.where.emplace_back(metric.name.starts_with("process_") ? "the kernel counts it of the process memstatd"
+                                                               : "memstatd counts it itself");
+  found.growth = growth_of(metric.name);
+  return found;
+}
+
+/// Whether `word` names the metric, with or without "memstat_".
+bool is_name_of(std::string_view word, std::string_view metric) {
+  return metric == word || (metric.starts_with("memstat_") && metric.substr(8) == word);
 }
 
 /// Figures of types by the words that libmemstat and --list-sources have for them.
@@ -142,7 +163,10 @@ void add_types(std::string_view word, std::vector<Explanation>& found) {
 std::vector<Explanation> explain(std::string_view word) {
   std::vector<Explanation> found;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.name == word || metric.name == "memstat_" + std::string(word)) found.push_back(of_metric(metric));
+    if (is_name_of(word, metric.name)) found.push_back(of_metric(metric));
+  }
+  for (const OwnMetric& metric : own_metrics()) {
+    if (is_name_of(word, metric.name)) found.push_back(of_own_metric(metric));
   }
   add_values(word, found);
   for (const Runbook& runbook : runbooks()) {
@@ -169,6 +193,7 @@ std::vector<Explanation> explain(std::string_view word) {
 std::vector<std::string> explained_words() {
   std::vector<std::string> words;
   for (const MetricDescriptor& metric : metric_catalogue()) words.emplace_back(metric.name);
+  for (const OwnMetric& metric : own_metrics()) words.emplace_back(metric.name);
   for (std::size_t i = 0; i < kFieldCount; ++i) words.emplace_back(to_string(static_cast<Field>(i)));
   for (const Runbook& runbook : runbooks()) words.emplace_back(runbook.alert);
   for (const SourceDescriptor* const source : all_sources()) words.emplace_back(source->name);

@@ -6,12 +6,12 @@
 
 #include "core/base/mutex.h"
 #include "daemon/exposition/exposition.h"
+#include "daemon/snapshot/own_metrics.h"
 
 namespace memstat {
 namespace {
 
 constexpr std::string_view kAge = "memstat_poll_age_seconds";
-constexpr std::string_view kAgeHelp = "Seconds since the poll began that this page is of, at the moment of the scrape.";
 
 /// What a part shared with others is held by while it is sent.
 struct Held {
@@ -28,8 +28,8 @@ Result<PageFilter> filter_of(const Snapshot& snapshot, const PageRequest& wanted
   const auto views = [](const std::vector<std::string>& words) {
     return std::vector<std::string_view>(words.begin(), words.end());
   };
-  std::vector<std::string_view> own(SelfMetrics::names().begin(), SelfMetrics::names().end());
-  own.push_back(kAge);
+  std::vector<std::string_view> own;
+  for (const OwnMetric& metric : own_metrics()) own.push_back(metric.name);
   const std::vector<std::string_view> allocators = views(wanted.allocators);
   const std::vector<std::string_view> types = views(wanted.types);
   const std::vector<std::string_view> names = views(wanted.names);
@@ -48,7 +48,7 @@ void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding 
 PageCache::PageCache(const SnapshotPool& pool, const SelfMetrics& metrics, const Clock& clock)
     : pool_(pool), metrics_(metrics), clock_(clock) {
   for (const ExpositionFormat format : all_formats()) {
-    formats_[static_cast<std::size_t>(format)].age = descriptor_of(format).frame_gauge(kAge, kAgeHelp);
+    formats_[static_cast<std::size_t>(format)].age = descriptor_of(format).frame_gauge(kAge, help_of_own_metric(kAge));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "core/kernel/kernel_view.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/native_histogram.h"
+#include "daemon/snapshot/own_metrics.h"
 
 namespace memstat {
 namespace {
@@ -23,12 +24,12 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
 
-Family<Gauge>& gauges(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+Family<Gauge>& gauges(prometheus::Registry& registry, const char* name) {
+  return prometheus::BuildGauge().Name(name).Help(std::string(help_of_own_metric(name))).Register(registry);
 }
 
-Family<Counter>& counters(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+Family<Counter>& counters(prometheus::Registry& registry, const char* name) {
+  return prometheus::BuildCounter().Name(name).Help(std::string(help_of_own_metric(name))).Register(registry);
 }
 
 }  // namespace
@@ -47,57 +48,38 @@ struct SelfMetrics::Implementation {
 
   const Clock& clock;
   prometheus::Registry registry;
-  Family<Gauge>& up =
-      gauges(registry, "memstat_source_up", "1 when the last read of the source succeeded, 0 when it failed.");
+  Family<Gauge>& up = gauges(registry, "memstat_source_up");
   HistogramFamily read_seconds{"memstat_source_read_seconds",
-                               "Time from asking for a read of the source to having its bytes.",
+                               std::string(help_of_own_metric("memstat_source_read_seconds")),
                                {0.0001, 0.001, 0.01, 0.1, 1.0}};
   HistogramFamily poll_seconds{"memstat_poll_duration_seconds",
-                               "Time of a whole poll: reading all sources, committing, tracking, rendering.",
+                               std::string(help_of_own_metric("memstat_poll_duration_seconds")),
                                {0.001, 0.01, 0.1, 1.0, 10.0}};
   const std::int64_t created_ns = clock.realtime_ns();  // when the counters began
   NativeHistogram& poll_duration = poll_seconds.add({}, created_ns);
-  Family<Gauge>& read_bytes =
-      gauges(registry, "memstat_source_read_bytes", "Bytes that the kernel gave in the last read of the source.");
-  Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds",
-                                       "Unix time of the last read of the source that succeeded.");
-  Family<Counter>& errors = counters(registry, "memstat_source_errors_total", "Reads of the source that failed, by reason.");
-  Family<Gauge>& types = gauges(registry, "memstat_source_types", "Memory types that the source named in its last read.");
-  Gauge& poll_timestamp =
-      gauges(registry, "memstat_poll_timestamp_seconds", "Unix time of the last poll; every memory type is as of then.")
-          .Add({});
-  Gauge& interval =
-      gauges(registry, "memstat_poll_interval_seconds", "Time from one poll to the next, as configured.").Add({});
-  Family<Gauge>& boot = gauges(registry, "memstat_boot_timestamp_seconds", "Unix time at which the kernel started.");
-  Family<Gauge>& kernel = gauges(registry, "memstat_kernel_info", "1; the labels say which kernel the figures are of.");
-  Counter& missed =
-      counters(registry, "memstat_poll_missed_total", "Polls that were skipped because the one before took too long.")
-          .Add({});
-  Counter& skipped =
-      counters(registry, "memstat_snapshots_skipped_total", "Polls not shown because slow readers held every snapshot.")
-          .Add({});
-  Family<Counter>& recording_polls = counters(
-      registry, "memstat_recording_polls_total",
-      "Polls to be recorded that were written, failed (refused by the disk) or were dropped (the disk was too slow).");
+  Family<Gauge>& read_bytes = gauges(registry, "memstat_source_read_bytes");
+  Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds");
+  Family<Counter>& errors = counters(registry, "memstat_source_errors_total");
+  Family<Gauge>& types = gauges(registry, "memstat_source_types");
+  Gauge& poll_timestamp = gauges(registry, "memstat_poll_timestamp_seconds").Add({});
+  Gauge& interval = gauges(registry, "memstat_poll_interval_seconds").Add({});
+  Family<Gauge>& boot = gauges(registry, "memstat_boot_timestamp_seconds");
+  Family<Gauge>& kernel = gauges(registry, "memstat_kernel_info");
+  Counter& missed = counters(registry, "memstat_poll_missed_total").Add({});
+  Counter& skipped = counters(registry, "memstat_snapshots_skipped_total").Add({});
+  Family<Counter>& recording_polls = counters(registry, "memstat_recording_polls_total");
   std::array<Counter*, 3> recording_outcomes{};  // by RecordingOutcome; nullptr without a recording
-  Gauge& series = gauges(registry, "memstat_series", "Series of memory types on the page.").Add({});
-  Gauge& dropped =
-      gauges(registry, "memstat_series_dropped", "Series of memory types that series_limit keeps off the page now.").Add({});
-  Gauge& reloaded = gauges(registry, "memstat_config_last_reload_successful",
-                           "1 when the last loading of the configuration succeeded, 0 when the one before it is in force.")
-                        .Add({});
-  Gauge& locked = gauges(registry, "memstat_memory_locked", "1 when the daemon's memory is locked against paging.").Add({});
-  Counter& log_dropped = counters(registry, "memstat_log_lines_dropped_total",
-                                  "Lines of the log that were dropped because the log was not read fast enough.")
-                             .Add({});
-  Gauge& open_files = gauges(registry, "process_open_fds", "Number of open file descriptors.").Add({});
-  Gauge& max_files = gauges(registry, "process_max_fds", "Maximum number of open file descriptors.").Add({});
-  Gauge& virtual_bytes = gauges(registry, "process_virtual_memory_bytes", "Virtual memory size in bytes.").Add({});
-  Gauge& resident_bytes = gauges(registry, "process_resident_memory_bytes", "Resident memory size in bytes.").Add({});
-  Gauge& start_time =
-      gauges(registry, "process_start_time_seconds", "Start time of the process since unix epoch in seconds.").Add({});
-  Counter& cpu_seconds =
-      counters(registry, "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.").Add({});
+  Gauge& series = gauges(registry, "memstat_series").Add({});
+  Gauge& dropped = gauges(registry, "memstat_series_dropped").Add({});
+  Gauge& reloaded = gauges(registry, "memstat_config_last_reload_successful").Add({});
+  Gauge& locked = gauges(registry, "memstat_memory_locked").Add({});
+  Counter& log_dropped = counters(registry, "memstat_log_lines_dropped_total").Add({});
+  Gauge& open_files = gauges(registry, "process_open_fds").Add({});
+  Gauge& max_files = gauges(registry, "process_max_fds").Add({});
+  Gauge& virtual_bytes = gauges(registry, "process_virtual_memory_bytes").Add({});
+  Gauge& resident_bytes = gauges(registry, "process_resident_memory_bytes").Add({});
+  Gauge& start_time = gauges(registry, "process_start_time_seconds").Add({});
+  Counter& cpu_seconds = counters(registry, "process_cpu_seconds_total").Add({});
 
   std::atomic<std::uint64_t> version{1};
   Mutex mutex;
@@ -142,9 +124,7 @@ struct SelfMetrics::Implementation {
 
 SelfMetrics::SelfMetrics(std::string_view version, const Clock& clock)
     : implementation_(std::make_unique<Implementation>(clock)) {
-  gauges(implementation_->registry, "memstat_build_info", "1; the labels say which memstatd this is.")
-      .Add({{"version", std::string(version)}})
-      .Set(1);
+  gauges(implementation_->registry, "memstat_build_info").Add({{"version", std::string(version)}}).Set(1);
   implementation_->reloaded.Set(1);
 }
 
@@ -250,38 +230,6 @@ void SelfMetrics::log_lines_dropped(std::uint64_t total) {
   if (more <= 0) return;
   implementation_->log_dropped.Increment(more);
   ++implementation_->version;
-}
-
-std::span<const std::string_view> SelfMetrics::names() {
-  static constexpr std::string_view kNames[] = {
-      "memstat_boot_timestamp_seconds",
-      "memstat_build_info",
-      "memstat_config_last_reload_successful",
-      "memstat_kernel_info",
-      "memstat_log_lines_dropped_total",
-      "memstat_memory_locked",
-      "memstat_poll_duration_seconds",
-      "memstat_poll_interval_seconds",
-      "memstat_poll_missed_total",
-      "memstat_poll_timestamp_seconds",
-      "memstat_recording_polls_total",
-      "memstat_series",
-      "memstat_series_dropped",
-      "memstat_snapshots_skipped_total",
-      "memstat_source_errors_total",
-      "memstat_source_last_success_timestamp_seconds",
-      "memstat_source_read_bytes",
-      "memstat_source_read_seconds",
-      "memstat_source_types",
-      "memstat_source_up",
-      "process_cpu_seconds_total",
-      "process_max_fds",
-      "process_open_fds",
-      "process_resident_memory_bytes",
-      "process_start_time_seconds",
-      "process_virtual_memory_bytes",
-  };
-  return kNames;
 }
 
 std::uint64_t SelfMetrics::version() const { return implementation_->version; }

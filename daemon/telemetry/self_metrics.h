@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,9 +66,6 @@ class SelfMetrics {
 
   /// Grows with every change of a figure (process_* are none of them), so that a page made of them can be kept.
   [[nodiscard]] std::uint64_t version() const;
-
-  /// Every family that page() may have. Static.
-  static std::span<const std::string_view> names();
 
   /// All series in that format, process_* as of now; what follows the memory types on a page. `options`: only
   /// what it says of the manner counts. `shows`: which families, by name; empty: all. Allocates.

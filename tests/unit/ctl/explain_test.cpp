@@ -13,6 +13,7 @@
 #include "daemon/explain/known_types.h"
 #include "daemon/explain/runbooks.h"
 #include "daemon/snapshot/metric_catalogue.h"
+#include "daemon/snapshot/own_metrics.h"
 
 namespace memstat {
 namespace {
@@ -40,6 +41,19 @@ TEST(Explain, EveryMetricIsExplainedWithWhereItIsCounted) {
   }
   EXPECT_EQ(one("type_failures_total").name, "memstat_type_failures_total") << "without memstat_";
   EXPECT_THAT(one("memstat_type_failures_total").growth, HasSubstr("MemstatAllocationFailures"));
+}
+
+TEST(Explain, EveryMetricOfMemstatdItselfIsExplained) {
+  for (const OwnMetric& metric : own_metrics()) {
+    const Explanation found = one(metric.name);
+    EXPECT_EQ(found.kind, "metric");
+    EXPECT_THAT(found.what, StartsWith(std::string(metric.help)));
+    EXPECT_THAT(found.where, SizeIs(1));
+  }
+  EXPECT_EQ(one("build_info").name, "memstat_build_info");
+  EXPECT_THAT(one("memstat_poll_missed_total").growth, HasSubstr("explain Memstat"));
+  EXPECT_THAT(one("memstat_source_up").growth, HasSubstr("explain MemstatSourceDown"));
+  EXPECT_THAT(one("process_open_fds").where, Contains(HasSubstr("the kernel")));
 }
 
 TEST(Explain, EveryValueOfTypesThatIsAMetricIsExplained) {
@@ -100,13 +114,13 @@ TEST(Explain, PatternsMatchWholeNames) {
 }
 
 TEST(ExplainReport, SuggestsWhatIsNear) {
-  const ctl::Report report = ctl::explain_report("dentri", false);
+  const ctl::Report report = ctl::explain_report("dentri", ctl::Layout::kText);
   EXPECT_EQ(report.output, "");
   EXPECT_THAT(report.problem, HasSubstr("did you mean dentry"));
 }
 
 TEST(ExplainReport, HasLinesOfOneHundredColumnsAndJson) {
-  const ctl::Report text = ctl::explain_report("slab/dentry", false);
+  const ctl::Report text = ctl::explain_report("slab/dentry", ctl::Layout::kText);
   EXPECT_THAT(text.output, StartsWith("slab/dentry (type)\n  A name in a directory"));
   EXPECT_THAT(text.output, HasSubstr("  When it grows:\n    "));
   for (std::size_t at = 0; at < text.output.size();) {
@@ -114,7 +128,9 @@ TEST(ExplainReport, HasLinesOfOneHundredColumnsAndJson) {
     EXPECT_LE(end - at, 100U) << text.output.substr(at, end - at);
     at = end + 1;
   }
-  EXPECT_THAT(ctl::explain_report("dentry", true).output, HasSubstr("\"kind\": \"type\""));
+  EXPECT_THAT(ctl::explain_report("dentry", ctl::Layout::kJson).output, HasSubstr("\"kind\": \"type\""));
+  EXPECT_THAT(ctl::explain_report("dentry", ctl::Layout::kCsv).output,
+              StartsWith("KIND,NAME,WHAT,WHERE,GROWTH\ntype,slab/dentry,"));
 }
 
 }  // namespace
