@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,8 +35,25 @@ struct Attempt {
   std::optional<Result<void>> outcome MEMSTAT_GUARDED_BY(mutex);
 };
 
+/// Whether it reads nothing until a key at the top of the configuration says what.
+bool waits_for_key(const SourceDescriptor& source) {
+  return std::any_of(source.options.begin(), source.options.end(),
+                     [](const SourceOption& option) { return option.kind == SourceOption::Kind::kKey; });
+}
+
+/// As if the key said what it says by default, so that the trial shows whether it would work.
+void configure_as_usual(SourceReader& reader) {
+  for (std::size_t i = 0; i < reader.descriptor->options.size(); ++i) {
+    const SourceOption& option = reader.descriptor->options[i];
+    if (option.kind == SourceOption::Kind::kKey) {
+      reader.state->options[i].text = std::string("usual all ") + std::string(option.default_pattern);
+    }
+  }
+}
+
 Result<void> try_source(Attempt& attempt) {
   try {
+    configure_as_usual(attempt.reader);
     if (auto opened = open_source(attempt.reader, *attempt.view); !opened) return opened;
     if (auto read = read_source(attempt.reader, *attempt.view); !read) return read;
     return parse_source(attempt.reader);
@@ -90,11 +108,28 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
   return {};
 }
 
+/// The error without what the table has in other columns. Where the kernel lacks something, errno says no more than that.
+std::string reason_of(const Error& error) {
+  std::string text = error.path;
+  const auto add = [&text](const std::string& words) {
+    if (!words.empty()) text += (text.empty() ? "" : ": ") + words;
+  };
+  if (error.offset) add("offset " + std::to_string(*error.offset));
+  add(error.detail);
+  const bool is_said = error.code == ErrorCode::kNotPresent && !error.detail.empty();
+  if (error.system_errno != 0 && !is_said) {
+    add(std::generic_category().message(error.system_errno) + " (errno " + std::to_string(error.system_errno) + ")");
+  } else if (error.detail.empty()) {
+    add(std::string(reason(error.code)));
+  }
+  return text;
+}
+
 SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescriptor& source,
                      std::chrono::nanoseconds patience, unsigned user) {
   SourceTrial trial{.source = source.name,
                     .origin = source.origin,
-                    .is_on_by_default = source.is_on_by_default,
+                    .is_on_by_default = source.is_on_by_default && !waits_for_key(source),
                     .health = SourceHealth::kStuck,
                     .types = 0,
                     .reason = {},
@@ -116,8 +151,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
     error = attempt.outcome->error();
     trial.health = health_of(error.code);
   }
-  error.source.clear();  // the table has it
-  trial.reason = to_string(error);
+  trial.reason = reason_of(error);
   trial.advice = advice_of(source, trial.health, error, user);
   return trial;
 }
