@@ -125,6 +125,7 @@ void write_table(JsonWriter& json, std::string_view key, MetricScope scope, cons
     const auto field = static_cast<Field>(metric.figure);
     if (!block->figures.has(field)) continue;
     json.open_object().field("metric", metric.name).field("help", metric.help);
+    if (!metric.unit.empty()) json.field("unit", metric.unit);
     write_values(json, values_of(*block, field), count);
     json.close();
   }

@@ -31,8 +31,11 @@ async function ask(path) {
   return {body, changed: true};
 }
 
-const typesTable = new TypesTable(at('types-table'), 'Table of memory types', {hrefOf, series: seriesOf});
-const containersTable = new TypesTable(at('containers-table'), 'Table of containers', {hrefOf, series: seriesOf});
+// A rate per hour of what happened within seconds would frighten without reason.
+const isEarly = () => state.span < ENOUGH;
+const ofTables = {hrefOf, series: seriesOf, isEarly};
+const typesTable = new TypesTable(at('types-table'), 'Table of memory types', ofTables);
+const containersTable = new TypesTable(at('containers-table'), 'Table of containers', ofTables);
 
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;  // a screen reader is not told what did not change
@@ -107,21 +110,19 @@ function drawProblems() {
 
 function growthRow(type) {
   const left = timeLeft(type, state.memory);
-  const until = state.span < ENOUGH ? 'too early to say how long it can' : left && left.seconds < 365 * 86400
+  const until = isEarly() ? 'too early to say how long it can' : left && left.seconds < 365 * 86400
     ? `${duration(left.seconds)} until ${left.until === 'limit' ? 'its limit' : 'no memory is available'}` : 'no end within a year';
-  // A rate per hour of what happened within seconds would frighten without reason.
-  const grown = state.span < ENOUGH ? grownOver(seriesOf(type)) : undefined;
+  const grown = isEarly() ? grownOver(seriesOf(type)) : undefined;
   return element('li', {}, nameOf(type), element('span', {class: 'what'}, `${bytes(type.bytes)} now; ${until}`),
                  element('span', {class: 'side'}, grown === undefined ? rate(type.growth_bytes_per_second) : `+${bytes(grown)}`));
 }
 
 function drawGrowth() {
-  const isEarly = state.span < ENOUGH;
-  const ranked = isEarly ? growing(state.types, Infinity).map((type) => [grownOver(seriesOf(type)) ?? 0, type]).filter(([grown]) => grown > 0)
+  const ranked = isEarly() ? growing(state.types, Infinity).map((type) => [grownOver(seriesOf(type)) ?? 0, type]).filter(([grown]) => grown > 0)
     .sort(([a], [b]) => b - a).slice(0, 5).map(([, type]) => type) : growing(state.types, 5);
   const rows = ranked.map(growthRow);
   if (rows.length === 0) rows.push(empty('Nothing grew, or it is too early to say.'));
-  setText(at('growth-title'), state.span > 0 ? `Grew most, over the last ${duration(state.span)}` : 'Grew most');
+  setText(at('growth-title'), state.history.size > 0 && state.span > 0 ? `Grew most, over the last ${duration(state.span)}` : 'Grew most');
   at('growth-list').replaceChildren(...rows);
 }
 
@@ -282,7 +283,7 @@ function draw() {
 async function refresh() {
   const memory = await ask('/api/v1/memory');
   if (!memory.changed && state.memory) return false;
-  const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));
+  const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));  // it may be off
   const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
   const isFirst = state.memory === null;
   state.memory = memory.body;
@@ -295,7 +296,9 @@ async function refresh() {
   }
   const {times, series} = (await asked).body;
   state.history = new Map(series.map((one) => [keyOf(one), one]));
-  state.span = times.length ? times[times.length - 1] - times[0] : 0;
+  // Without a history, growth is as old as memstatd.
+  const {history_bytes: kept, metrics: own} = sources.body.daemon;
+  state.span = times.length ? times[times.length - 1] - times[0] : kept === 0 ? Math.max(0, state.memory.time - own.process_start_time_seconds) : 0;
   draw();
   await drawType();
   document.documentElement.dataset.generation = state.memory.generation;

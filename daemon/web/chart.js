@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Elements of the page, and small drawings in SVG. Text of the kernel becomes text nodes only, never markup.
-import {count} from './view.js';
 
 /** An element: element('td', {class: 'number'}, 'text', child, ...). */
 export function element(tag, attributes = {}, ...children) {
@@ -52,8 +51,8 @@ export function meter(share, state) {
   return element('span', {class: `meter ${state}`, 'aria-hidden': 'true'}, fill);
 }
 
-/** One bar a CPU or node. */
-export function bars(values, name) {
+/** One bar a CPU or node; `text` of its value stands beside it. */
+export function bars(values, name, text) {
   const most = Math.max(1, ...values.map((value) => value ?? 0));
   const box = element('div', {class: 'bars'});
   values.forEach((value, index) => {
@@ -61,7 +60,7 @@ export function bars(values, name) {
     const fill = element('i');
     fill.style.width = `${100 * value / most}%`;
     box.append(element('span', {}, `${name} ${index}`), element('span', {class: 'track', 'aria-hidden': 'true'}, fill),
-               element('span', {class: 'number'}, count(value)));
+               element('span', {class: 'number'}, text(value)));
   });
   return box;
 }

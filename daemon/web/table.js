@@ -27,16 +27,17 @@ const COLUMNS = [
   {id: 'objects', title: 'Objects', css: 'w-amount number wide', by: figure('objects'), text: amount('objects', count)},
   {id: 'limit', title: 'Limit', css: 'w-limit number', by: figure('limit_used'), text: limitText, hint: 'how much of it is used'},
   {id: 'growth', title: 'Growth', css: 'w-growth number middle', by: figure('growth_bytes_per_second'),
-   text: amount('growth_bytes_per_second', rate), hint: 'over the growth window of the configuration'},
+   text: (type, isEarly) => isEarly && type.growth_bytes_per_second ? 'too early' : amount('growth_bytes_per_second', rate)(type), hint: 'over the growth window of the configuration'},
   {id: 'failures', title: 'Failures', css: 'w-limit number wide', by: figure('failures'), text: amount('failures', count), hint: 'since boot'},
   {id: 'spark', title: 'History', css: 'w-spark wide', by: undefined, hint: 'bytes in use, or objects, over the last hour at most'},
 ];
 
 export class TypesTable {
-  /** `open(type)` shows one type; `series(type)` gives the values of its sparkline. */
-  constructor(place, label, {hrefOf, series}) {
+  /** `hrefOf(type)` leads to one type; `series(type)` has the values of its sparkline; `isEarly()`: rates are noise yet. */
+  constructor(place, label, {hrefOf, series, isEarly}) {
     this.hrefOf = hrefOf;
     this.series = series;
+    this.isEarly = isEarly;
     this.types = [];
     this.shown = [];
     this.accepts = () => true;
@@ -133,8 +134,9 @@ export class TypesTable {
     line.link.href = this.hrefOf(type);
     line.cells.type.title = `allocator="${type.allocator}", type="${type.type}"`;
     line.cells.allocator.textContent = type.allocator;
+    const isEarly = this.isEarly();
     for (const column of COLUMNS) {
-      if (column.text) line.cells[column.id].textContent = column.text(type);
+      if (column.text) line.cells[column.id].textContent = column.text(type, isEarly);
     }
     const used = type.limit_used ?? 0;
     line.cells.limit.classList.toggle('bad-text', used >= 0.995);

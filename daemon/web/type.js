@@ -30,7 +30,7 @@ function figureRows(type) {
 }
 
 function split(place, tables, name, none) {
-  place.replaceChildren(...(tables.length ? tables.flatMap((table) => [element('p', {class: 'quiet'}, table.help), bars(table.values, name)])
+  place.replaceChildren(...(tables.length ? tables.flatMap((table) => [element('p', {class: 'quiet'}, table.help), bars(table.values, name, table.unit === 'bytes' ? bytes : count)])
     : [element('p', {class: 'quiet'}, none)]));
 }
 

@@ -107,6 +107,15 @@ class Page(unittest.TestCase):
             self.assertNotEqual(looks["colours"]["light"], looks["colours"]["dark"])
             self.assertEqual(looks["axe"]["violations"], [])
 
+    def test_a_type_on_two_memory_nodes(self):
+        with held_at_the_end("linux-7.2-2cpu-2nodes-pools", "--tier", "full") as daemon:
+            seen = self.look(daemon, "nodes", "nodes", TYPE_HASH="#/type/hugetlb/2MiB")["nodes"]
+        self.assertEqual([table["labels"] for table in seen["tables"]], 3 * [["Node 0", "Node 1"]])
+        self.assertEqual([table["values"] for table in seen["tables"]], [["2.0 MiB", "4.0 MiB"], ["1", "1"], ["0", "1"]])
+        self.assertEqual([table["widths"] for table in seen["tables"]], [[50, 100], [100, 100], [0, 100]])
+        self.assertIn("on this node", seen["tables"][1]["help"])
+        self.assertIn("No figures by CPU", seen["without"])
+
     def test_this_machine(self):
         with program.Daemon("--interval", "1s") as daemon:
             daemon.wait_page(lambda page: True, "a first poll")

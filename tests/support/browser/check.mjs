@@ -108,6 +108,17 @@ const scenarios = {
     await page.keyboard.press('Escape');
     await page.waitForSelector('#overview', {state: 'visible'});
   },
+  /** The bars of the type of TYPE_HASH: of each table what it says, its labels and values, and the longest bar's part of the track. */
+  async nodes() {
+    const page = await open({hash: process.env.TYPE_HASH});
+    await page.waitForSelector('#type [aria-label="By memory node"] .bars');
+    result.tables = await page.$$eval('#type [aria-label="By memory node"] .bars', (all) => all.map((box) => ({
+      help: box.previousElementSibling.textContent, labels: [...box.children].filter((_, index) => index % 3 === 0).map((one) => one.textContent),
+      values: [...box.children].filter((_, index) => index % 3 === 2).map((one) => one.textContent),
+      widths: [...box.querySelectorAll('i')].map((one) => parseFloat(one.style.width))})));
+    result.without = await text(page, '#type [aria-label="By CPU"]');
+    await picture(page, 'nodes');
+  },
   /** The page goes on with the polls and stays where it is, and asks for nothing while it is hidden. */
   async live() {
     const page = await open();
