@@ -119,8 +119,9 @@ void History::configure(std::size_t max_bytes) {
   polls_ = Ring();
   minutes_ = Ring();
   if (max_types_ == 0) return;
-  polls_.set_up(kMaxPolls, half / 2);
-  minutes_.set_up(kMaxMinutes, half / 2);
+  // There are twice as many minutes, and in a minute more types change than from poll to poll.
+  polls_.set_up(kMaxPolls, half / 4);
+  minutes_.set_up(kMaxMinutes, half - half / 4);
 }
 
 void History::clear() {

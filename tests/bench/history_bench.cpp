@@ -31,7 +31,9 @@ void history_poll(benchmark::State& state) {
   for (; number < kPollsOfADay; ++number) poll(history, types, number);
   for (auto unused : state) poll(history, types, ++number);
   state.counters["bytes"] = static_cast<double>(history.bytes());
-  state.counters["points"] = static_cast<double>(history.points(0, HistoryFigure::kAmount).size());
+  const auto points = history.points(0, HistoryFigure::kAmount);
+  state.counters["points"] = static_cast<double>(points.size());
+  state.counters["hours"] = static_cast<double>(points.back().time_ns - points.front().time_ns) / 3.6e12;
 }
 BENCHMARK(history_poll)->Arg(300)->Arg(1500)->Unit(benchmark::kMicrosecond);
 

@@ -116,6 +116,22 @@ def events_rows(directory):
         print("(the figures of slab events are missing: not root, or no libbpf)", file=sys.stderr)
 
 
+def history_rows(directory):
+    """The status page's history: what it adds to a poll of this machine, and its memory after a day of polls."""
+    history = cpu_times(directory, "history")
+    with open(os.path.join(directory, "history.json"), encoding="utf-8") as file:
+        small = next(run for run in json.load(file)["benchmarks"] if run["run_name"] == "history_poll/300" and run["run_type"] == "iteration")
+    ours = statistics.median(history["history_poll/300"])
+    try:
+        whole = statistics.median(cpu_times(directory, "sources")["all_default_sources"])
+        yield ("the status page's history, 300 types (1500 series) of which a tenth changes at each poll: part of a poll, %", 100 * ours / whole, "<=", 1,
+               f"{ours / 1e3:.1f} us of {whole / 1e6:.1f} ms; 1500 types: {micro(history, 'history_poll/1500')}")
+    except (OSError, KeyError, ValueError):
+        print("(the history's part of a poll is missing: not root)", file=sys.stderr)
+    yield ("the same, MB after a day of polls every 10 s", small["bytes"] / 1e6, "<=", 2,
+           f"{small['points']:.0f} points a type, which go back {small['hours']:.1f} h; {small['bytes'] / small['points'] / 900:.1f} bytes a point and series")
+
+
 def rows(directory):
     decode = cpu_times(directory, "decode")
     yield ("decode 21 MB kern.malloc_stats / checksum of the same bytes", ratio(decode, "decode", "checksum"), "<=", 1.5,
@@ -134,6 +150,7 @@ def rows(directory):
     yield ("our renderer / copying the page, 100 000 series", ratio(render, "ours", "copy"), "<=", 2,
            f"{micro(render, 'ours')} / {micro(render, 'copy')}")
     yield from scale_rows(directory)
+    yield from history_rows(directory)
     gzip = cpu_times(directory, "compression")
     for series in ("1200", "100000"):
         if f"ours/{series}" in gzip:  # not in a build without gzip
