@@ -105,6 +105,10 @@ std::size_t terminal_width() {
   return size.ws_col;
 }
 
+std::string column_name(std::string_view name, std::size_t width) {
+  return terminal_width() == 0 ? std::string(name) : shortened(name, width);
+}
+
 std::string to_right(std::string_view text, std::size_t width) { return spaces(text, width).append(text); }
 std::string to_left(std::string_view text, std::size_t width) { return std::string(text).append(spaces(text, width)); }
 std::string to_right(std::uint64_t number, std::size_t width) { return to_right(std::to_string(number), width); }

@@ -25,6 +25,10 @@ std::string shortened(std::string_view text, std::size_t width);
 /// Columns of the terminal that standard output is; 0: it is none, or its size is not known.
 std::size_t terminal_width();
 
+/// A name for a column of that width in a table whose layout is given: shortened where standard output is a terminal, whole
+/// elsewhere, where programs read it.
+std::string column_name(std::string_view name, std::size_t width);
+
 /// `text` moved to the right or left of `width` columns; whole, also when it is wider.
 std::string to_right(std::string_view text, std::size_t width);
 std::string to_left(std::string_view text, std::size_t width);

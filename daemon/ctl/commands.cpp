@@ -46,23 +46,30 @@ Report refused(const CommandLine& options, memory_type_list* list) {
 void add_malloc(OptionAdder& add) {
   add.from();
   add.json(kOriginalJson);
+  add.csv();
   add.format();
   add.human("Values as 2.3k: the default on a terminal, as in vmstat");
 }
 Report run_malloc(const CommandLine& options, memory_type_list* list) {
   if (memstat_sysctl_malloc(list, 0) != 0) return refused(options, list);
+  if (options.csv) return {.output = malloc_csv(list), .problem = {}};
   const bool is_human = options.human.value_or(::isatty(STDOUT_FILENO) == 1);
   return {.output = options.json ? malloc_json(list, options.format) : malloc_text(list, options.format, is_human),
           .problem = {}};
 }
 
-void add_zones(OptionAdder& add) {
+void add_mbufs(OptionAdder& add) {
   add.from();
   add.json(kOriginalJson);
   add.format();
 }
+void add_zones(OptionAdder& add) {
+  add_mbufs(add);
+  add.csv();
+}
 Report run_zones(const CommandLine& options, memory_type_list* list) {
   if (memstat_sysctl_uma(list, 0) != 0) return refused(options, list);
+  if (options.csv) return {.output = zones_csv(list), .problem = {}};
   return {.output = options.json ? zones_json(list, options.format) : zones_text(list, options.format), .problem = {}};
 }
 
@@ -78,6 +85,10 @@ void add_types(OptionAdder& add) {
   add.human("Bytes as 2.3M: the default");
 }
 
+Layout layout_of(const CommandLine& options) {
+  return options.json ? Layout::kJson : options.csv ? Layout::kCsv : Layout::kText;
+}
+
 /// What --from names; `list` has its capture set.
 OpenedSource source_of(const CommandLine& options, memory_type_list* list) {
   if (options.from && is_url(*options.from)) return open_daemon(*options.from);
@@ -90,8 +101,7 @@ Report report_of_types(const CommandLine& options, memory_type_list* list, Make 
   const OpenedSource opened = source_of(options, list);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   const Sample sample = opened.source->read();
-  const bool has_none = sample.types.empty() && !sample.problem.empty();
-  return {.output = has_none ? std::string() : make(sample.types), .problem = sample.problem};
+  return {.output = sample.is_failed() ? std::string() : make(sample.types), .problem = sample.problem};
 }
 
 Report run_types(const CommandLine& options, memory_type_list* list) {
@@ -176,8 +186,7 @@ void add_cpu(OptionAdder& add) {
 Report run_cpu(const CommandLine& options, memory_type_list* list) {
   const OpenedSource opened = source_of(options, list);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
-  const CpuLayout layout = options.json ? CpuLayout::kJson : options.csv ? CpuLayout::kCsv : CpuLayout::kText;
-  return cpu_report(*opened.source, options.type, layout, options.human.value_or(true));
+  return cpu_report(*opened.source, options.type, layout_of(options), options.human.value_or(true));
 }
 
 void add_leaks(OptionAdder& add) {
@@ -208,6 +217,7 @@ void add_record(OptionAdder& add) {
   add.interval("How long between two polls: 10s by default");
   add.count("Polls; without it until ^C");
   add.json("JSON: where to, and how many polls");
+  add.csv();
 }
 Report run_record(const CommandLine& options, memory_type_list* list) {
   return record(list, {.output = options.output,
@@ -215,7 +225,7 @@ Report run_record(const CommandLine& options, memory_type_list* list) {
                        .count = options.count,
                        .max_bytes = options.max_bytes,
                        .label = options.label,
-                       .is_json = options.json});
+                       .layout = layout_of(options)});
 }
 
 void add_replay(OptionAdder& add) {
@@ -247,50 +257,58 @@ void add_process(OptionAdder& add) {
   add.pids();
   add.from();
   add.json(kOwnJson);
+  add.csv();
 }
 Report run_process(const CommandLine& options, memory_type_list* list) {
-  return process_report(list, options.pids, options.json);
+  return process_report(list, options.pids, layout_of(options));
 }
 
 void add_node(OptionAdder& add) {
   add.addresses();
   add.from();
   add.json(kOwnJson);
+  add.csv();
 }
 Report run_node(const CommandLine& options, memory_type_list* list) {
-  return node_report(list, options.addresses, options.json);
+  return node_report(list, options.addresses, layout_of(options));
 }
 
 void add_resident(OptionAdder& add) {
   add.paths();
   add.json(kOwnJson);
+  add.csv();
 }
 Report run_resident(const CommandLine& options, memory_type_list* /*list*/) {
-  return resident_report(options.paths, options.json);
+  return resident_report(options.paths, layout_of(options));
 }
 
 void add_counters(OptionAdder& add) {
   add.counters();
   add.json("JSON, whole numbers; rates as text");
+  add.csv();
 }
 Report run_counters(const CommandLine& options, memory_type_list* /*list*/) {
 #if defined(MEMSTAT_HAVE_COUNTERS)
-  return counters_report(options.counters, options.json);
+  return counters_report(options.counters, layout_of(options));
 #else
   static_cast<void>(options);
   return {.output = {}, .problem = "built without libcpc, which counts events"};
 #endif
 }
 
-void add_doctor(OptionAdder& add) { add.json("JSON, a source an object"); }
-Report run_doctor(const CommandLine& options, memory_type_list* /*list*/) { return doctor_report(options.json); }
+void add_doctor(OptionAdder& add) {
+  add.json("JSON, a source an object");
+  add.csv();
+}
+Report run_doctor(const CommandLine& options, memory_type_list* /*list*/) { return doctor_report(layout_of(options)); }
 
 void add_explain(OptionAdder& add) {
   add.word();
   add.json("JSON, all that the word names");
+  add.csv();
 }
 Report run_explain(const CommandLine& options, memory_type_list* /*list*/) {
-  return explain_report(options.word, options.json);
+  return explain_report(options.word, layout_of(options));
 }
 
 void add_completion(OptionAdder& add) { add.shell(); }
@@ -301,7 +319,7 @@ Report run_completion(const CommandLine& options, memory_type_list* /*list*/) {
 constexpr std::array kCommands{
     Command{"malloc", "The malloc(9) types of a FreeBSD kernel, as vmstat -m prints them", add_malloc, run_malloc},
     Command{"zones", "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them", add_zones, run_zones},
-    Command{"mbufs", "The network buffers of a FreeBSD kernel, as netstat -m prints them", add_zones, run_mbufs},
+    Command{"mbufs", "The network buffers of a FreeBSD kernel, as netstat -m prints them", add_mbufs, run_mbufs},
     Command{"types", "Every memory type of any kernel, the largest first", add_types, run_types},
     Command{"limits", "What failed and what is near its limit, nearest first", add_types, run_limits},
     Command{"top", "Every memory type, again and again, on a full screen", add_top, run_top_command},

@@ -127,7 +127,17 @@ std::string json_of(const std::vector<Row>& rows, std::uint64_t elapsed) {
   return json.finish();
 }
 
-Report list_report(cpc_t* cpc, bool is_json) {
+std::string csv_of(const std::vector<Row>& rows, std::uint64_t elapsed) {
+  std::vector<TableRow> cells(1, {"EVENT", "COUNT", "PER SECOND", "ENABLED NS", "RUNNING NS"});
+  for (const Row& row : rows) {
+    const bool is_none = row.running == 0 && row.enabled != 0;
+    cells.push_back({row.event, is_none ? "-" : std::to_string(row.count), is_none ? "-" : rate_text(row.count, elapsed),
+                     std::to_string(row.enabled), std::to_string(row.running)});
+  }
+  return table_csv(cells);
+}
+
+Report list_report(cpc_t* cpc, Layout layout) {
   std::vector<std::string> events;
   std::vector<std::string> attributes;
   cpc_walk_events_all(cpc, &events, add_name);
@@ -138,7 +148,16 @@ Report list_report(cpc_t* cpc, bool is_json) {
     return counters == 1 ? std::string("0") : "0-" + std::to_string(counters - 1);
   };
   Report report;
-  if (is_json) {
+  if (layout == Layout::kCsv) {
+    std::vector<TableRow> rows(1, {"EVENT", "COUNTER", "DESCRIPTION"});
+    for (const std::string& event : events) {
+      rows.push_back(
+          {printable_bytes(event), counter_of(event), printable_bytes(cpc_event_description(cpc, event.c_str()))});
+    }
+    report.output = table_csv(rows);
+    return report;
+  }
+  if (layout == Layout::kJson) {
     JsonWriter json("1");
     json.field("what", cpc_cciname(cpc));
     json.field("counters", std::uint64_t{counters});
@@ -186,11 +205,11 @@ std::string run_command(pctx_t* process, const CounterOptions& wanted) {
 
 }  // namespace
 
-Report counters_report(const CounterOptions& wanted, bool json) {
+Report counters_report(const CounterOptions& wanted, Layout layout) {
   const Handle cpc(cpc_open(CPC_VER_CURRENT), cpc_close);
   if (!cpc) return failed(std::string("no event can be counted here: ") + cpc_open_message());
   cpc_seterrhndlr(cpc.get(), keep_problem);
-  if (wanted.is_list) return list_report(cpc.get(), json);
+  if (wanted.is_list) return list_report(cpc.get(), layout);
 
   const std::vector<std::string> events = wanted.events.empty() ? default_events(cpc.get()) : split(wanted.events);
   const uint_t flags = CPC_COUNT_USER | (wanted.is_user_only ? 0U : CPC_COUNT_SYSTEM);
@@ -233,7 +252,10 @@ Report counters_report(const CounterOptions& wanted, bool json) {
     cpc_buf_times(cpc.get(), after, static_cast<int>(i), &row.enabled, &row.running);
     rows.push_back(std::move(row));
   }
-  return {.output = json ? json_of(rows, elapsed) : table(rows, elapsed), .problem = {}};
+  return {.output = layout == Layout::kJson  ? json_of(rows, elapsed)
+                    : layout == Layout::kCsv ? csv_of(rows, elapsed)
+                                             : table(rows, elapsed),
+          .problem = {}};
 }
 
 }  // namespace memstat::ctl

@@ -9,6 +9,6 @@ namespace memstat::ctl {
 
 /// Counts the events that `wanted` names, or lists all (`wanted.is_list`). Runs the command of `wanted` if there is one,
 /// which writes to our own standard output; else waits for the seconds asked for. Throws std::bad_alloc.
-Report counters_report(const CounterOptions& wanted, bool json);
+Report counters_report(const CounterOptions& wanted, Layout layout);
 
 }  // namespace memstat::ctl

@@ -112,7 +112,7 @@ void add_parts(JsonWriter& json, const Parts& parts) {
 
 }  // namespace
 
-Report cpu_report(ReportSource& source, const std::string& word, CpuLayout layout, bool is_human) {
+Report cpu_report(ReportSource& source, const std::string& word, Layout layout, bool is_human) {
   const Sample sample = source.read();
   if (sample.types.empty()) return {.output = {}, .problem = sample.problem};
   const NamedType named = find_named_type(sample.types, word);
@@ -131,14 +131,14 @@ Report cpu_report(ReportSource& source, const std::string& word, CpuLayout layou
   }
   fill_shares(cpus);
   fill_shares(nodes);
-  if (layout == CpuLayout::kJson) {
+  if (layout == Layout::kJson) {
     JsonWriter json("1");
     json.field("type", name);
     add_parts(json, cpus);
     add_parts(json, nodes);
     return {.output = json.finish(), .problem = {}};
   }
-  if (layout == CpuLayout::kCsv) {
+  if (layout == Layout::kCsv) {
     return {.output = table_csv(part_rows(cpus.columns.empty() ? nodes : cpus, false, false)), .problem = {}};
   }
   std::string text = printable(name) + "\n";

@@ -2,7 +2,9 @@
 #include "daemon/ctl/doctor_report.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "daemon/ctl/cells.h"
 #include "daemon/ctl/json_writer.h"
 
 namespace memstat::ctl {
@@ -36,13 +38,27 @@ std::string doctor_json(const SelfTest& test) {
   return json.finish();
 }
 
-Report doctor_report(bool is_json) {
+std::string doctor_csv(const SelfTest& test) {
+  std::vector<TableRow> rows(1, {"SOURCE", "STATE", "TYPES", "DEFAULT", "ORIGIN", "REASON", "ADVICE"});
+  for (const SourceTrial& trial : test.trials) {
+    const bool works = trial.health == SourceHealth::kWorks;
+    rows.push_back({std::string(trial.source), std::string(to_string(trial.health)),
+                    works ? std::to_string(trial.types) : "-", trial.is_on_by_default ? "auto" : "off",
+                    std::string(trial.origin), trial.reason, trial.advice});
+  }
+  return table_csv(rows);
+}
+
+Report doctor_report(Layout layout) {
   const Result<SelfTest> test = test_this_machine();
   if (!test) return {.output = {}, .problem = to_string(test.error())};
   const auto failed = std::count_if(test->trials.begin(), test->trials.end(), [](const SourceTrial& trial) {
     return trial.is_on_by_default && trial.health != SourceHealth::kWorks && trial.health != SourceHealth::kAbsent;
   });
-  Report report{.output = is_json ? doctor_json(*test) : selftest_text(*test), .problem = {}};
+  Report report{.output = layout == Layout::kJson  ? doctor_json(*test)
+                          : layout == Layout::kCsv ? doctor_csv(*test)
+                                                   : selftest_text(*test),
+                .problem = {}};
   if (failed != 0) report.problem = std::to_string(failed) + " of the sources that this kernel has do not work";
   return report;
 }

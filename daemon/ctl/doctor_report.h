@@ -10,9 +10,10 @@
 namespace memstat::ctl {
 
 /// Tries every source of this machine's kernel. The problem says so when one that the kernel has does not work.
-Report doctor_report(bool is_json);
+Report doctor_report(Layout layout);
 
-/// An outcome as JSON.
+/// An outcome as JSON, and as comma-separated values, a source a line.
 std::string doctor_json(const SelfTest& test);
+std::string doctor_csv(const SelfTest& test);
 
 }  // namespace memstat::ctl

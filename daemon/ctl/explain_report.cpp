@@ -42,16 +42,27 @@ std::string text_of_explanation(const Explanation& found) {
   return text;
 }
 
+std::string csv_of_explanations(const std::vector<Explanation>& found) {
+  std::vector<TableRow> rows(1, {"KIND", "NAME", "WHAT", "WHERE", "GROWTH"});
+  for (const Explanation& one : found) {
+    std::string where;
+    for (const std::string& line : one.where) where += (where.empty() ? "" : "; ") + line;
+    rows.push_back({one.kind, printable_bytes(one.name), one.what, where, one.growth});
+  }
+  return table_csv(rows);
+}
+
 }  // namespace
 
-Report explain_report(const std::string& word, bool is_json) {
+Report explain_report(const std::string& word, Layout layout) {
   const std::vector<Explanation> found = explain(word);
   if (found.empty()) {
     return {.output = {},
             .problem = "\"" + printable_bytes(word) + "\" is no metric, type, alert, value or source that is known" +
                        did_you_mean(word, explained_words())};
   }
-  if (is_json) {
+  if (layout == Layout::kCsv) return {.output = csv_of_explanations(found), .problem = {}};
+  if (layout == Layout::kJson) {
     JsonWriter json("1");
     json.open_list("explanations");
     for (const Explanation& one : found) {

@@ -9,6 +9,6 @@
 namespace memstat::ctl {
 
 /// Everything that the word names; the problem names the nearest words when it is unknown.
-Report explain_report(const std::string& word, bool is_json);
+Report explain_report(const std::string& word, Layout layout);
 
 }  // namespace memstat::ctl

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <string>
+#include <vector>
 
 #include "daemon/ctl/cells.h"
 #include "daemon/ctl/json_writer.h"
@@ -29,18 +30,23 @@ std::string memory_of(const memstat_process& process) {
 
 }  // namespace
 
-Report process_report(memory_type_list* list, std::span<const int> pids, bool json) {
+Report process_report(memory_type_list* list, std::span<const int> pids, Layout layout) {
   constexpr std::array<int, 1> kSelf = {0};
   Report report;
   JsonWriter writer("1");
   writer.open_list("processes");
+  std::vector<TableRow> rows(1, {"PID", "NAME", "SIZE", "RESIDENT", "SHARED", "TEXT", "DATA"});
   for (const int pid : pids.empty() ? std::span<const int>(kSelf) : pids) {
     memstat_process process;
     if (memstat_get_process(list, pid, &process) != 0) {
       add_problem(report, list);
       continue;
     }
-    if (json) {
+    if (layout == Layout::kCsv) {
+      rows.push_back({pid == 0 ? "self" : std::to_string(pid), printable_bytes(process.name), std::to_string(process.size),
+                      std::to_string(process.resident), std::to_string(process.shared), std::to_string(process.text),
+                      std::to_string(process.data)});
+    } else if (layout == Layout::kJson) {
       writer.open_object({});
       if (pid != 0) writer.field("pid", static_cast<std::uint64_t>(pid));
       writer.field("name", printable_bytes(process.name));
@@ -55,14 +61,16 @@ Report process_report(memory_type_list* list, std::span<const int> pids, bool js
           (pid == 0 ? "self" : std::to_string(pid)) + " " + printable_bytes(process.name) + " " + memory_of(process) + "\n";
     }
   }
-  if (json) report.output = writer.finish();
+  if (layout == Layout::kJson) report.output = writer.finish();
+  if (layout == Layout::kCsv) report.output = table_csv(rows);
   return report;
 }
 
-Report node_report(memory_type_list* list, std::span<const std::uint64_t> addresses, bool json) {
+Report node_report(memory_type_list* list, std::span<const std::uint64_t> addresses, Layout layout) {
   Report report;
   JsonWriter writer("1");
   writer.open_list("addresses");
+  std::vector<TableRow> rows(1, {"ADDRESS", "NODE", "KIND", "FIRST", "LAST", "STATE"});
   for (const std::uint64_t address : addresses) {
     memstat_memory_block block;
     if (memstat_find_memory_block(list, address, &block) != 0) {
@@ -70,21 +78,26 @@ Report node_report(memory_type_list* list, std::span<const std::uint64_t> addres
       continue;
     }
     const char* const kind = block.is_block != 0 ? "block" : "zone";
-    if (json) {
+    const char* const state = block.is_online != 0 ? "online" : "offline";
+    if (layout == Layout::kCsv) {
+      rows.push_back({std::to_string(address), std::to_string(block.node), kind, std::to_string(block.first),
+                      std::to_string(block.last), state});
+    } else if (layout == Layout::kJson) {
       writer.open_object({});
       writer.field("address", address);
       writer.field("node", static_cast<std::uint64_t>(block.node));
       writer.field("kind", kind);
       writer.field("first", block.first);
       writer.field("last", block.last);
-      writer.field("state", block.is_online != 0 ? "online" : "offline");
+      writer.field("state", state);
       writer.close();
     } else {
       report.output += hex(address) + ": node " + std::to_string(block.node) + " (" + kind + " " + hex(block.first) + "-" +
                        hex(block.last) + (block.is_online != 0 ? ")\n" : ", offline)\n");
     }
   }
-  if (json) report.output = writer.finish();
+  if (layout == Layout::kJson) report.output = writer.finish();
+  if (layout == Layout::kCsv) report.output = table_csv(rows);
   return report;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/malloc_report.h"
 
+#include <vector>
+
 #include "daemon/ctl/cells.h"
 #include "daemon/ctl/humanize.h"
 #include "daemon/ctl/json_writer.h"
@@ -29,19 +31,20 @@ std::string header(Format format) {
 }
 
 std::string row(const memory_type* type, Format format, bool is_human) {
-  const std::string name = printable(memstat_get_name(type));
+  const std::size_t width = format == Format::kFreeBsd15 ? 16 : 13;
+  const std::string name = column_name(printable(memstat_get_name(type)), width);
   const std::uint64_t count = memstat_get_count(type);
   const std::uint64_t bytes = memstat_get_bytes(type);
   const std::uint64_t requests = memstat_get_numallocs(type);
   if (format != Format::kFreeBsd15) {
-    return to_right(name, 13) + " " + to_right(count, 5) + " " + to_right(kib(bytes), 5) + "K " +
+    return to_right(name, width) + " " + to_right(count, 5) + " " + to_right(kib(bytes), 5) + "K " +
            (has_high_use(format) ? "      - " : "") + to_right(requests, 8) + "  ";
   }
   const auto figure = [is_human](std::uint64_t value, Base base) {
     return is_human ? humanize(value, base, true) : std::to_string(value);
   };
-  return to_right(name, 16) + " " + to_right(figure(count, Base::k1000), 4) + " " + to_right(figure(bytes, Base::k1024), 5) +
-         " " + to_right(figure(requests, Base::k1000), 4) + " ";
+  return to_right(name, width) + " " + to_right(figure(count, Base::k1000), 4) + " " +
+         to_right(figure(bytes, Base::k1024), 5) + " " + to_right(figure(requests, Base::k1000), 4) + " ";
 }
 
 }  // namespace
@@ -61,6 +64,18 @@ std::string malloc_text(memory_type_list* list, Format format, bool is_human) {
     text += '\n';
   }
   return text;
+}
+
+std::string malloc_csv(memory_type_list* list) {
+  std::vector<TableRow> rows(1, {"TYPE", "OBJECTS", "BYTES", "REQUESTS", "SIZES"});
+  for (memory_type* type = memstat_mtl_first(list); type != nullptr; type = memstat_mtl_next(type)) {
+    if (!is_shown(type)) continue;
+    std::string sizes;
+    for_each_size(type, [&](std::uint64_t size) { sizes += (sizes.empty() ? "" : " ") + std::to_string(size); });
+    rows.push_back({printable(memstat_get_name(type)), std::to_string(memstat_get_count(type)),
+                    std::to_string(memstat_get_bytes(type)), std::to_string(memstat_get_numallocs(type)), sizes});
+  }
+  return table_csv(rows);
 }
 
 std::string malloc_json(memory_type_list* list, Format format) {

@@ -18,4 +18,7 @@ std::string malloc_text(memory_type_list* list, Format format, bool is_human);
 /// 10, whose tools had none.
 std::string malloc_json(memory_type_list* list, Format format);
 
+/// The same types as comma-separated values: whole numbers, bytes.
+std::string malloc_csv(memory_type_list* list);
+
 }  // namespace memstat::ctl

@@ -11,6 +11,9 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 
+/// How a report is written.
+enum class Layout { kText, kJson, kCsv };
+
 /// What a command prints on standard output, and why that is not all, or nothing ("" when it is all).
 struct Report {
   std::string output;

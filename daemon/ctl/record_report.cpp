@@ -32,7 +32,11 @@ Report record(memory_type_list* list, const RecordOptions& options) {
   progress.finish();
   if (memstat_record_end(list) != 0 && problem.empty()) problem = failure_of(list, {});
   if (polls == 0) return {.output = {}, .problem = problem.empty() ? "stopped before the first poll" : problem};
-  if (options.is_json) {
+  if (options.layout == Layout::kCsv) {
+    return {.output = table_csv({{"OUTPUT", "POLLS"}, {printable_bytes(options.output), std::to_string(polls)}}),
+            .problem = problem};
+  }
+  if (options.layout == Layout::kJson) {
     JsonWriter json("1");
     json.field("output", printable_bytes(options.output)).field("polls", polls);
     return {.output = json.finish(), .problem = problem};

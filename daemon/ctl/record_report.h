@@ -17,7 +17,7 @@ struct RecordOptions {
   std::optional<std::uint64_t> count = {};  ///< Polls; none: until a signal comes.
   std::uint64_t max_bytes = 0;              ///< On the disk; 0: no bound.
   std::string label;
-  bool is_json = false;
+  Layout layout = Layout::kText;
 };
 
 /// Records until all polls are made or ^C, and packs what there is. With a terminal at standard error it says how far it is.

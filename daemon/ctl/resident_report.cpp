@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/resident_report.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "core/include/memstat.h"
 #include "daemon/ctl/cells.h"
@@ -13,7 +15,9 @@
 namespace memstat::ctl {
 namespace {
 
-constexpr std::size_t kWidth = 8;  // of a column
+constexpr std::size_t kWidth = 8;    // of a column
+constexpr std::size_t kBefore = 27;  // columns before the name
+constexpr std::size_t kLeastName = 16;
 
 std::string size_text(std::uint64_t bytes) {
   std::array<char, 32> text;
@@ -32,10 +36,10 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
 
 class Writer {
  public:
-  explicit Writer(bool json) : is_json_(json), json_("1") {
-    if (is_json_) {
+  explicit Writer(Layout layout) : layout_(layout), json_("1") {
+    if (layout_ == Layout::kJson) {
       json_.open_list("files");
-    } else {
+    } else if (layout_ == Layout::kText) {
       report_.output = row("RESIDENT", "SIZE", "SHARE", "FILE");
     }
   }
@@ -55,7 +59,11 @@ class Writer {
       total_.resident += residency.resident;
       total_.resident_pages += residency.resident_pages;
     }
-    if (is_json_) {
+    if (layout_ == Layout::kCsv) {
+      const auto of = [&](std::uint64_t value) { return residency.is_told ? std::to_string(value) : std::string("-"); };
+      rows_.push_back({printable_bytes(path), std::to_string(residency.bytes), std::to_string(residency.pages),
+                       of(residency.resident), of(residency.resident_pages)});
+    } else if (layout_ == Layout::kJson) {
       json_.open_object({});
       json_.field("path", printable_bytes(path));
       fields(residency, residency.is_told);
@@ -71,7 +79,9 @@ class Writer {
   }
 
   Report finish() {
-    if (is_json_) {
+    if (layout_ == Layout::kCsv) {
+      report_.output = table_csv(rows_);
+    } else if (layout_ == Layout::kJson) {
       json_.close();
       json_.open_object("total");
       json_.field("files", count_);
@@ -93,7 +103,8 @@ class Writer {
  private:
   static std::string row(std::string_view resident, std::string_view size, std::string_view share, std::string_view file) {
     return to_right(resident, kWidth) + "  " + to_right(size, kWidth) + "  " + to_right(share, 5) + "  " +
-           std::string(file) + "\n";
+           column_name(file, std::max<std::size_t>(kLeastName, terminal_width() - std::min(terminal_width(), kBefore))) +
+           "\n";
   }
   void fields(const Residency& residency, bool is_told) {
     json_.field("size", residency.bytes);
@@ -103,7 +114,8 @@ class Writer {
     json_.field("resident_pages", residency.resident_pages);
   }
 
-  bool is_json_;
+  Layout layout_;
+  std::vector<TableRow> rows_{{"FILE", "SIZE", "PAGES", "RESIDENT", "RESIDENT_PAGES"}};
   JsonWriter json_;
   Report report_;
   Residency total_;
@@ -114,8 +126,8 @@ class Writer {
 
 }  // namespace
 
-Report resident_report(std::span<const std::string> paths, bool json) {
-  Writer writer(json);
+Report resident_report(std::span<const std::string> paths, Layout layout) {
+  Writer writer(layout);
   for (const std::string& path : paths) {
     walk(
         path, [&](const std::string& file) { writer.add(file); },

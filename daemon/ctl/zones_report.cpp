@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/zones_report.h"
 
+#include <vector>
+
 #include "daemon/ctl/cells.h"
 #include "daemon/ctl/json_writer.h"
 
@@ -22,7 +24,8 @@ const char* zones_header(Format format) {
 
 std::string row(const memory_type* zone, Format format) {
   const bool is_new = format == Format::kFreeBsd15;
-  std::string text = printable(memstat_get_name(zone)) + ":";
+  constexpr std::size_t kName = 19;  // and the colon
+  std::string text = column_name(printable(memstat_get_name(zone)), kName) + ":";
   if (is_new) {
     constexpr std::size_t kSizeEnds = 27;
     const std::size_t used = width_of(text);
@@ -46,6 +49,19 @@ std::string zones_text(memory_type_list* list, Format format) {
     text += row(zone, format);
   if (!has_cross_domain(format)) text += "\n";
   return text;
+}
+
+std::string zones_csv(memory_type_list* list) {
+  std::vector<TableRow> rows(1, {"ITEM", "SIZE", "LIMIT", "USED", "FREE", "REQUESTS", "FAILURES", "SLEEPS", "XDOMAIN"});
+  for (memory_type* zone = memstat_mtl_first(list); zone != nullptr; zone = memstat_mtl_next(zone)) {
+    TableRow& row = rows.emplace_back(TableRow{printable(memstat_get_name(zone))});
+    for (const std::uint64_t value :
+         {memstat_get_size(zone), memstat_get_countlimit(zone), memstat_get_count(zone), memstat_get_free(zone),
+          memstat_get_numallocs(zone), memstat_get_failures(zone), memstat_get_sleeps(zone), memstat_get_xdomain(zone)}) {
+      row.push_back(std::to_string(value));
+    }
+  }
+  return table_csv(rows);
 }
 
 std::string zones_json(memory_type_list* list, Format format) {

@@ -16,4 +16,7 @@ std::string zones_text(memory_type_list* list, Format format);
 /// The same as JSON. Not for the format of FreeBSD 10, whose tools had none.
 std::string zones_json(memory_type_list* list, Format format);
 
+/// The same zones as comma-separated values.
+std::string zones_csv(memory_type_list* list);
+
 }  // namespace memstat::ctl

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan
 """memstatctl as people and scripts use it: its own report, the command line, what is printed where, and the exit status."""
+import csv
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
@@ -130,7 +133,7 @@ class CommandLine(unittest.TestCase):
                 (["process", "4294967296"], "not the number of a process"), (["resident"], "PATH"), (["resident", "/", "--from", "live"], "--from"),
                 (["process", "--human"], "--human"), (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--seconds"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
                 (["diff", "a", "https://host/"], "URL"), (["diff", "--seconds", "1", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--seconds"), (["diff", "--seconds", "0"], "--seconds"),
-                (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["malloc", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
+                (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["mbufs", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
         for command in ("malloc", "zones", "mbufs"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):
@@ -198,6 +201,28 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(len(output("diff", capture, capture).splitlines()), 1, "the header: nothing changed")
         self.assert_fails(1, ["diff", capture, "/no/such"], "/no/such")
         self.assert_fails(1, ["diff", f"{capture}@3", capture], "no poll 3")
+
+    def test_lists_are_comma_separated_values_too(self):
+        def rows(*arguments):
+            return list(csv.DictReader(io.StringIO(output(*arguments))))
+        capture = captures.fixtures()[LIMITS]
+        zones = json.loads(output("zones", "--json", "--from", capture))["vmstat"]["memory-zone-statistics"]["zone"]
+        self.assertEqual([(row["ITEM"], int(row["USED"]), int(row["FAILURES"])) for row in rows("zones", "--csv", "--from", capture)],
+                         [(zone["name"], zone["used"], zone["fail"]) for zone in zones])
+        types = json.loads(output("malloc", "--json", "--from", capture))["vmstat"]["malloc-statistics"]["memory"]
+        self.assertEqual([(row["TYPE"], int(row["BYTES"]), [int(size) for size in row["SIZES"].split()])
+                          for row in rows("malloc", "--csv", "--from", capture)],
+                         [(one["type"], one["memory-use"], one["size"]) for one in types])
+        self.assertEqual(rows("explain", "memstat_build_info", "--csv")[0]["KIND"], "metric")
+        self.assertEqual({row["NAME"] for row in rows("explain", "TCP", "--csv")}, {"slab/TCP", "socket/TCP"})
+        self.assertEqual(rows("resident", __file__, "--csv")[0]["SIZE"], str(os.path.getsize(__file__)))
+
+    def test_on_a_terminal_long_names_lose_their_middle(self):
+        with tempfile.TemporaryDirectory() as directory:
+            capture_of(directory, malloc=[("a_type_with_a_very_long_name", 1, 64, 2, 0)])
+            self.assertIn("a_type_with_a_very_long_name ", output("malloc", "--from", directory))
+            self.assertIn("\na_type_w\u2026ng_name    1    64", on_terminal("malloc", "--from", directory, columns=80))
+            self.assertIn("\na_type\u2026g_name     1     1K", on_terminal("malloc", "--format", "freebsd-13", "--from", directory, columns=80))
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         capture = captures.fixtures()[LIMITS]

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """memstatctl doctor and memstatd --selftest on this machine's kernel: the same table, for root and for another user."""
+import csv
+import io
 import json
 import os
 import re
@@ -32,9 +34,20 @@ class Doctor(unittest.TestCase):
         self.assertEqual(bool(done.stderr), done.returncode == 1)
         for row in document["sources"]:
             self.assertEqual("reason" in row, row["state"] != "works", row)
+        rows = list(csv.DictReader(io.StringIO(run("doctor", "--csv").stdout)))
+        self.assertEqual({row["SOURCE"]: row["STATE"] for row in rows}, states(done.stdout))
         selftest = program.run("--selftest")
         self.assertEqual(selftest.returncode, done.returncode)
         self.assertEqual(states(selftest.stdout.decode()), states(done.stdout))
+
+    @unittest.skipUnless(sys.platform == "linux", "tracepoints and perf events are Linux")
+    def test_probes_and_counters_are_tried_although_they_are_off_until_configured(self):
+        rows = {row["source"]: row for row in json.loads(run("doctor", "--json").stdout)["sources"]}
+        for source in ("linux_slab_events", "cpu_counters"):
+            if source in rows:  # else built without it
+                self.assertEqual(rows[source]["default"], "off")
+                self.assertNotIn("no set of events is configured", rows[source].get("reason", ""))
+                self.assertNotIn("not_present", rows[source].get("reason", ""))
 
     @program.needs_slabinfo
     @program.needs_root

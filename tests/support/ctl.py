@@ -4,6 +4,7 @@ import os
 import pty
 import struct
 import subprocess
+import termios
 
 import captures
 import program
@@ -30,9 +31,11 @@ def output(*arguments, **options):
     return done.stdout
 
 
-def on_terminal(*arguments):
-    """What memstatctl prints on a terminal."""
+def on_terminal(*arguments, columns=0):
+    """What memstatctl prints on a terminal, of that many columns where they are known."""
     leader, follower = pty.openpty()
+    if columns:
+        termios.tcsetwinsize(follower, (24, columns))
     with open(leader, "rb", buffering=0) as screen:
         child = subprocess.Popen([MEMSTATCTL, *arguments], stdin=subprocess.DEVNULL, stdout=follower, stderr=subprocess.PIPE)
         os.close(follower)

@@ -129,19 +129,19 @@ TEST(CpuReport, HasSharesOfTheFirstFigureThatIsNotZero) {
   FakeSource source({{row("slab", "a"), row("slab", "none")}});
   source.splits_.cpus.push_back({.title = "allocations", .is_bytes = false, .values = {30, std::nullopt, 10}});
   source.splits_.nodes.push_back({.title = "held_bytes", .is_bytes = true, .values = {0, 4096}});
-  EXPECT_EQ(cpu_report(source, "a", CpuLayout::kCsv, false).output, "CPU,allocations,share\n0,30,75%\n2,10,25%\n");
-  const std::string text = cpu_report(source, "slab/a", CpuLayout::kText, true).output;
+  EXPECT_EQ(cpu_report(source, "a", Layout::kCsv, false).output, "CPU,allocations,share\n0,30,75%\n2,10,25%\n");
+  const std::string text = cpu_report(source, "slab/a", Layout::kText, true).output;
   EXPECT_THAT(text, HasSubstr("  0           30   75%  ###############     \n")) << text;
   EXPECT_THAT(text, HasSubstr("4.0K  100%  ####################"));
-  EXPECT_THAT(cpu_report(source, "a", CpuLayout::kJson, false).output, HasSubstr("\"share\": 0.75"));
+  EXPECT_THAT(cpu_report(source, "a", Layout::kJson, false).output, HasSubstr("\"share\": 0.75"));
   source.splits_ = {};
-  EXPECT_THAT(cpu_report(source, "none", CpuLayout::kText, true).problem, HasSubstr("counts nothing of slab/none by CPU"));
+  EXPECT_THAT(cpu_report(source, "none", Layout::kText, true).problem, HasSubstr("counts nothing of slab/none by CPU"));
 }
 
 TEST(CpuReport, AddsUpTypesOfOneName) {
   FakeSource source({{row("slab", "twin"), row("slab", "twin")}});
   source.splits_.cpus.push_back({.title = "frees", .is_bytes = false, .values = {1, 2}});
-  EXPECT_EQ(cpu_report(source, "twin", CpuLayout::kCsv, false).output, "CPU,frees,share\n0,2,33%\n1,4,67%\n");
+  EXPECT_EQ(cpu_report(source, "twin", Layout::kCsv, false).output, "CPU,frees,share\n0,2,33%\n1,4,67%\n");
 }
 
 }  // namespace
