@@ -27,14 +27,19 @@ struct Poller::Outcome {
 };
 
 struct Poller::Entry {
-  explicit Entry(const SourceDescriptor& source) : descriptor(&source), polled(std::make_shared<PolledSource>(source)) {}
+  Entry(const SourceDescriptor& source, std::size_t place)
+      : descriptor(&source), index(place), reader(std::make_shared<SourceReader>(source)) {
+    status.name = source.name;
+    status.origin = source.origin;
+  }
 
   [[nodiscard]] bool is_off() const { return memstat::is_off(*descriptor, config); }
   /// How often it is read; 0: at each poll.
   [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
 
   const SourceDescriptor* descriptor;
-  std::shared_ptr<PolledSource> polled;
+  const std::size_t index;               // in the list of entries, and in that of published statuses
+  std::shared_ptr<SourceReader> reader;  // shared with a read that may be stuck in it
   SourceConfig config;
   std::int64_t next_due_ns = INT64_MIN;
   Outcome outcome;                               // not yet told to the metrics
@@ -43,15 +48,7 @@ struct Poller::Entry {
   bool was_absent_at_start = false;              // so that it cannot be looked for without privileges is no failure
   std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
   bool has_fresh_options = false;
-
-  // Written by the poller's thread with status_mutex_ held, and read by it without. clang cannot check this: it knows no
-  // member that one thread may read without the mutex which the others need.
-  SourceState state = SourceState::kUnknown;
-  std::string error;
-  std::string note;
-  std::size_t types = 0;
-  double read_seconds = 0;
-  std::uint64_t read_bytes = 0;
+  SourceStatus status;  // as the poller knows it; publish() shows it to others
 };
 
 std::string_view to_string(SourceState state) {
@@ -74,8 +71,9 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
       options_(std::move(options)),
       reader_(view_) {
   for (const SourceDescriptor* source : in_reading_order(options_.sources)) {
-    if (source->os == view_->os()) entries_.push_back(std::make_unique<Entry>(*source));
+    if (source->os == view_->os()) entries_.push_back(std::make_unique<Entry>(*source, entries_.size()));
   }
+  for (const std::unique_ptr<Entry>& entry : entries_) statuses_.push_back(entry->status);
   config_ = config;
   forget_everything();
   configure(config);
@@ -90,7 +88,7 @@ void Poller::forget_everything() {
   history_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->next_due_ns = INT64_MIN;  // a replay's time starts over, too
-    if (entry->state == SourceState::kUp) entry->polled->reader.staging.statistics().clear();
+    if (entry->status.state == SourceState::kUp) entry->reader->staging.statistics().clear();
   }
 }
 
@@ -144,7 +142,7 @@ void Poller::configure(const Config& config) {
     if (entry->is_off()) {
       metrics_.source_absent(entry->descriptor->name);
       set_state(*entry, SourceState::kOff, "");
-    } else if (entry->state == SourceState::kOff) {
+    } else if (entry->status.state == SourceState::kOff) {
       set_state(*entry, SourceState::kUnknown, "");
     }
   }
@@ -157,7 +155,7 @@ void Poller::open_sources() {
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;
     hand_over_options(*entry);
-    const Result<void> opened = open_source(entry->polled->reader, *view_);
+    const Result<void> opened = open_source(*entry->reader, *view_);
     // Said here, since the polls to come can only say that the file cannot be opened any more.
     entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
     if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {
@@ -184,28 +182,35 @@ void Poller::note_boot_time() {
 }
 
 void Poller::hand_over_options(Entry& entry) {
-  if (!entry.has_fresh_options || reader_.is_busy(*entry.polled)) return;
-  entry.polled->reader.state->options.swap(entry.fresh_options);
+  if (!entry.has_fresh_options || reader_.is_busy(*entry.reader)) return;
+  entry.reader->state->options.swap(entry.fresh_options);
   entry.has_fresh_options = false;
 }
 
 void Poller::set_state(Entry& entry, SourceState state, std::string error) {
-  if (entry.state == state && entry.error == error) return;  // an unchanged error is logged once, then counted
+  if (entry.status.state == state && entry.status.error == error) return;  // an unchanged error is logged once, then counted
   if (options_.log) {
     if (state == SourceState::kDown) options_.log(LogLevel::kError, error);
-    if (state == SourceState::kUp && entry.state == SourceState::kDown) {
+    if (state == SourceState::kUp && entry.status.state == SourceState::kDown) {
       options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": is up again");
     }
   }
+  entry.status.state = state;
+  entry.status.error = std::move(error);
+  publish(entry);
+}
+
+void Poller::publish(const Entry& entry) {
   const MutexLock lock(status_mutex_);
-  entry.state = state;
-  entry.error = std::move(error);
+  SourceStatus& published = statuses_[entry.index];
+  published = entry.status;
+  if (published.state != SourceState::kUp) published.note.clear();
 }
 
 void Poller::succeeded(Entry& entry, double seconds) {
-  const Staging& staging = entry.polled->reader.staging;
+  const Staging& staging = entry.reader->staging;
   std::uint64_t bytes = 0;
-  for (const Buffer& part : entry.polled->reader.raw.parts) bytes += part.size();
+  for (const Buffer& part : entry.reader->raw.parts) bytes += part.size();
   entry.was_up = true;
   if (!staging.size_classes().empty()) size_classes_ = staging.size_classes();
   entry.outcome = {.kind = Outcome::Kind::kSucceeded,
@@ -214,35 +219,35 @@ void Poller::succeeded(Entry& entry, double seconds) {
                               .types = staging.types().size(),
                               .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
   set_state(entry, SourceState::kUp, {});
-  const bool has_news = entry.note != staging.note();
+  const bool has_news = entry.status.note != staging.note();
   const bool is_service = !options_.everything && !options_.unlimited;  // what prints one page says nothing beside it
   if (has_news && is_service && options_.log && !staging.note().empty()) {
     options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": left out: " + staging.note());
   }
-  const MutexLock lock(status_mutex_);
-  if (has_news) entry.note = staging.note();
-  entry.types = staging.types().size();
-  entry.read_seconds = seconds;
-  entry.read_bytes = bytes;
+  if (has_news) entry.status.note = staging.note();
+  entry.status.types = staging.types().size();
+  entry.status.read_seconds = seconds;
+  entry.status.read_bytes = bytes;
+  publish(entry);
 }
 
 void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
   // Where no file can be opened, the kernel says so before it looks for the file, so what it lacked it lacks still.
   const bool is_hidden =
       (error.code == ErrorCode::kPermission && entry.was_absent_at_start) ||
-      ((error.system_errno == ENFILE || error.system_errno == EMFILE) && entry.state == SourceState::kAbsent);
+      ((error.system_errno == ENFILE || error.system_errno == EMFILE) && entry.status.state == SourceState::kAbsent);
   const bool is_absent = error.code == ErrorCode::kNotPresent || is_hidden;
   if (is_absent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
     entry.outcome = {.kind = Outcome::Kind::kAbsent};
     entry.next_due_ns = std::max<std::int64_t>(entry.next_due_ns, now_ns + kAbsentInterval.count());
-    const bool is_why = error.code == ErrorCode::kNotPresent || entry.state != SourceState::kAbsent;
+    const bool is_why = error.code == ErrorCode::kNotPresent || entry.status.state != SourceState::kAbsent;
     if (is_why) set_state(entry, SourceState::kAbsent, to_string(error));
     return;
   }
   entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
   // What opening said knows more: it was said while there were privileges, with what to do. That they are gone is no news.
   const bool is_old = entry.open_failure == error.code || (entry.open_failure && error.code == ErrorCode::kPermission);
-  if (entry.state == SourceState::kDown && is_old) return;
+  if (entry.status.state == SourceState::kDown && is_old) return;
   entry.open_failure.reset();
   set_state(entry, SourceState::kDown, to_string(error));
 }
@@ -266,15 +271,15 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
     entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
   hand_over_options(entry);
   const std::int64_t begin_ns = clock_.monotonic_ns();
-  Result<void> result = reader_.read(entry.polled, config_.poll.timeout);
+  Result<void> result = reader_.read(entry.reader, config_.poll.timeout);
   const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
-  if (result) result = commit_source(entry.polled->reader, *list_, generation_);
+  if (result) result = commit_source(*entry.reader, *list_, generation_);
   if (result) {
     succeeded(entry, seconds);
   } else if (!reader_.is_cancelled()) {  // A read that the stop cut short says nothing about its source.
     failed(entry, result.error(), seconds, now_ns);
   }
-  if (!reader_.is_busy(*entry.polled)) give_back_spent(entry.polled->reader);
+  if (!reader_.is_busy(*entry.reader)) give_back_spent(*entry.reader);
 }
 
 /// What the sources that are up have beside the figures of types. Node figures and details are of tier full, and no other
@@ -283,8 +288,8 @@ SnapshotExtras Poller::extras(Tier tier) {
   SnapshotExtras extras;
   statistics_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
-    if (entry->state != SourceState::kUp) continue;
-    statistics_.push_back(&entry->polled->reader.staging.statistics());
+    if (entry->status.state != SourceState::kUp) continue;
+    statistics_.push_back(&entry->reader->staging.statistics());
     if (tier != Tier::kFull) continue;
     const auto allocator = static_cast<std::size_t>(entry->descriptor->allocator);
     extras.live_node[allocator] = extras.live_node[allocator] | entry->descriptor->node_fields;
@@ -323,7 +328,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
   bool any_up = false;
   for (const std::unique_ptr<Entry>& entry : entries_) {
-    if (entry->state != SourceState::kUp) continue;
+    if (entry->status.state != SourceState::kUp) continue;
     any_up = true;
     const auto allocator = static_cast<std::size_t>(entry->descriptor->allocator);
     live[allocator] = live[allocator] | entry->descriptor->fields;
@@ -379,18 +384,7 @@ bool Poller::poll(std::int64_t now_ns) {
 
 std::vector<SourceStatus> Poller::statuses() const {
   const MutexLock lock(status_mutex_);
-  std::vector<SourceStatus> statuses;
-  for (const std::unique_ptr<Entry>& entry : entries_) {
-    statuses.push_back({.name = std::string(entry->descriptor->name),
-                        .origin = std::string(entry->descriptor->origin),
-                        .state = entry->state,
-                        .error = entry->error,
-                        .note = entry->state == SourceState::kUp ? entry->note : std::string(),
-                        .types = entry->types,
-                        .read_seconds = entry->read_seconds,
-                        .read_bytes = entry->read_bytes});
-  }
-  return statuses;
+  return statuses_;
 }
 
 }  // namespace memstat

@@ -82,6 +82,7 @@ class Poller : public SourceStatuses {
   void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
   void tell_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
+  void publish(const Entry& entry);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] SnapshotExtras extras(Tier tier);
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
@@ -95,7 +96,8 @@ class Poller : public SourceStatuses {
   Config config_;
   ReaderThread reader_;
   std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
-  mutable Mutex status_mutex_;                   // of what statuses() reads of the entries
+  mutable Mutex status_mutex_;
+  std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // of the entries, as others may see them
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;

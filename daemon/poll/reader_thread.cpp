@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/poll/reader_thread.h"
 
+#include <algorithm>
 #include <exception>
+#include <utility>
+#include <vector>
 
 #include "core/base/mutex.h"
 
@@ -9,28 +12,30 @@ namespace memstat {
 
 /// Outlives the ReaderThread when a read is stuck.
 struct ReaderThread::Shared {
-  std::shared_ptr<KernelView> view;
+  explicit Shared(std::shared_ptr<KernelView> view_of_sources) : view(std::move(view_of_sources)) {}
+  [[nodiscard]] bool is_read(const SourceReader& source) const MEMSTAT_REQUIRES(mutex) {
+    return std::find(being_read.begin(), being_read.end(), &source) != being_read.end();
+  }
+
+  const std::shared_ptr<KernelView> view;
   Mutex mutex;
   CondVar wake_worker;
   CondVar wake_poller;
+  std::uint64_t worker MEMSTAT_GUARDED_BY(mutex) = 0;  // number of the thread that reads now; older ones are stuck
+  std::shared_ptr<SourceReader> job MEMSTAT_GUARDED_BY(mutex);
+  std::vector<const SourceReader*> being_read MEMSTAT_GUARDED_BY(mutex);
+  Result<void> result MEMSTAT_GUARDED_BY(mutex);  // of what `worker` read last
   std::size_t stuck MEMSTAT_GUARDED_BY(mutex) = 0;
+  bool must_stop MEMSTAT_GUARDED_BY(mutex) = false;
   bool is_cancelled MEMSTAT_GUARDED_BY(mutex) = false;
-};
-
-/// What one thread is asked to do. All guarded by Shared::mutex, which clang cannot check for the reason that PolledSource
-/// gives.
-struct ReaderThread::Worker {
-  std::shared_ptr<PolledSource> job;
-  bool is_abandoned = false;
-  bool must_stop = false;
 };
 
 namespace {
 
-Error timeout_error(const PolledSource& source, std::string_view detail) {
+Error timeout_error(const SourceReader& source, std::string_view detail) {
   return Error{.code = ErrorCode::kTimeout,
-               .source = std::string(source.reader.descriptor->name),
-               .path = std::string(source.reader.descriptor->origin),
+               .source = std::string(source.descriptor->name),
+               .path = std::string(source.descriptor->origin),
                .system_errno = 0,
                .offset = {},
                .detail = std::string(detail)};
@@ -54,71 +59,65 @@ Result<void> read_guarded(SourceReader& reader, KernelView& view) {
 
 }  // namespace
 
-ReaderThread::ReaderThread(std::shared_ptr<KernelView> view) : shared_(std::make_shared<Shared>()) {
-  shared_->view = std::move(view);
-}
+ReaderThread::ReaderThread(std::shared_ptr<KernelView> view) : shared_(std::make_shared<Shared>(std::move(view))) {}
 
 ReaderThread::~ReaderThread() {
   if (!thread_.joinable()) return;
   {
     const MutexLock lock(shared_->mutex);
-    worker_->must_stop = true;
+    shared_->must_stop = true;
   }
   shared_->wake_worker.notify_all();
   thread_.join();  // it is idle: a stuck one was detached when its deadline passed
 }
 
-void ReaderThread::start_worker() {
-  worker_ = std::make_shared<Worker>();
-  thread_ = std::thread([shared = shared_, worker = worker_] { work(shared, worker); });
-}
-
-void ReaderThread::work(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Worker>& worker) {
+void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t number) {
   MutexLock lock(shared->mutex);
   while (true) {
-    shared->wake_worker.wait(shared->mutex, [&] { return worker->job != nullptr || worker->must_stop; });
-    if (worker->job == nullptr) return;
-    const std::shared_ptr<PolledSource> source = worker->job;
+    shared->wake_worker.wait(shared->mutex,
+                             [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->job != nullptr || shared->must_stop; });
+    if (shared->job == nullptr) return;
+    const std::shared_ptr<SourceReader> source = std::move(shared->job);
     lock.unlock();
-    Result<void> result = read_guarded(source->reader, *shared->view);
+    Result<void> result = read_guarded(*source, *shared->view);
     lock.lock();
-    source->result_ = std::move(result);
-    source->is_busy_ = false;
-    worker->job.reset();
-    if (worker->is_abandoned) {
+    std::erase(shared->being_read, source.get());
+    if (shared->worker != number) {
       --shared->stuck;
       return;
     }
+    shared->result = std::move(result);
     shared->wake_poller.notify_one();
   }
 }
 
-Result<void> ReaderThread::read(const std::shared_ptr<PolledSource>& source, std::chrono::nanoseconds timeout) {
+Result<void> ReaderThread::read(const std::shared_ptr<SourceReader>& source, std::chrono::nanoseconds timeout) {
   MutexLock lock(shared_->mutex);
-  if (source->is_busy_) {
+  if (shared_->is_read(*source)) {
     return timeout_error(*source, "a read of an earlier poll has not returned yet; the source is read again when it has");
   }
   if (shared_->is_cancelled) return timeout_error(*source, "memstatd is stopping");
-  if (!thread_.joinable()) start_worker();
-  source->is_busy_ = true;
-  worker_->job = source;
+  if (!thread_.joinable()) {
+    thread_ = std::thread([shared = shared_, number = shared_->worker] { work(shared, number); });
+  }
+  shared_->being_read.push_back(source.get());
+  shared_->job = source;
   shared_->wake_worker.notify_all();
   shared_->wake_poller.wait_for(shared_->mutex, timeout, [&]() MEMSTAT_REQUIRES(shared_->mutex) {
-    return !source->is_busy_ || shared_->is_cancelled;
+    return !shared_->is_read(*source) || shared_->is_cancelled;
   });
-  if (!source->is_busy_) return std::move(source->result_);
-  worker_->is_abandoned = true;
+  if (!shared_->is_read(*source)) return std::move(shared_->result);
+  ++shared_->worker;
   ++shared_->stuck;
   thread_.detach();
-  worker_.reset();
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   return timeout_error(*source, "no answer within " + std::to_string(milliseconds) +
                                     " ms (poll.timeout); the read continues on its own; other sources are not affected");
 }
 
-bool ReaderThread::is_busy(const PolledSource& source) const {
+bool ReaderThread::is_busy(const SourceReader& source) const {
   const MutexLock lock(shared_->mutex);
-  return source.is_busy_;
+  return shared_->is_read(source);
 }
 
 void ReaderThread::cancel() {

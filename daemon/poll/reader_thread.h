@@ -5,28 +5,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
 #include "core/query.h"
 
 namespace memstat {
-
-/// A source as the daemon holds it: shared by the poller and by a read that may be stuck in it.
-class PolledSource {
- public:
-  explicit PolledSource(const SourceDescriptor& descriptor) : reader(descriptor) {}
-
-  /// Belongs to the reader thread while is_busy(), else to the poller.
-  SourceReader reader;
-
- private:
-  friend class ReaderThread;
-  // Guarded by the mutex of ReaderThread::Shared. clang cannot check it: an annotation names a mutex by a path that begins
-  // at this object, and none leads there, because Shared outlives the ReaderThread and serves all sources.
-  bool is_busy_ = false;
-  Result<void> result_;
-};
 
 /// Thread safety: used by one thread (the poller), except cancel().
 class ReaderThread {
@@ -39,10 +24,11 @@ class ReaderThread {
 
   /// Reads `source`, waiting `timeout` at most. Errors: what the source says; kTimeout when it did not return in time, and
   /// again, at once, for as long as that read has not returned. Nothing is read of a source that is still stuck.
-  Result<void> read(const std::shared_ptr<PolledSource>& source, std::chrono::nanoseconds timeout);
+  /// The source belongs to the thread while is_busy(), else to the caller.
+  Result<void> read(const std::shared_ptr<SourceReader>& source, std::chrono::nanoseconds timeout);
 
   /// Whether a read of the source has not returned, so that its buffers are not the caller's.
-  [[nodiscard]] bool is_busy(const PolledSource& source) const;
+  [[nodiscard]] bool is_busy(const SourceReader& source) const;
 
   /// Makes a read() that is waiting, and every later one, return kTimeout at once. For shutdown. Thread safety: any thread.
   void cancel();
@@ -55,12 +41,9 @@ class ReaderThread {
 
  private:
   struct Shared;
-  struct Worker;
-  void start_worker();
-  static void work(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Worker>& worker);
+  static void work(const std::shared_ptr<Shared>& shared, std::uint64_t number);
 
   std::shared_ptr<Shared> shared_;
-  std::shared_ptr<Worker> worker_;
   std::thread thread_;
 };
 

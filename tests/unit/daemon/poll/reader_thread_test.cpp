@@ -54,19 +54,19 @@ class ReaderThreadTest : public testing::Test {
   }
   std::shared_ptr<FakeKernelView> view_ = std::make_shared<FakeKernelView>(OperatingSystem::kOther, 3);
   std::unique_ptr<ReaderThread> reader_ = std::make_unique<ReaderThread>(view_);
-  std::shared_ptr<PolledSource> first_ = std::make_shared<PolledSource>(kFirst);
-  std::shared_ptr<PolledSource> second_ = std::make_shared<PolledSource>(kSecondFake);
+  std::shared_ptr<SourceReader> first_ = std::make_shared<SourceReader>(kFirst);
+  std::shared_ptr<SourceReader> second_ = std::make_shared<SourceReader>(kSecondFake);
 };
 
 TEST_F(ReaderThreadTest, ReadsOneSourceAfterTheOther) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(reader_->read(first_, hours(1)));
     ASSERT_TRUE(reader_->read(second_, hours(1)));
-    EXPECT_EQ(first_->reader.raw.parts[0].view(), "one");
-    EXPECT_EQ(second_->reader.raw.parts[0].view(), "two");
+    EXPECT_EQ(first_->raw.parts[0].view(), "one");
+    EXPECT_EQ(second_->raw.parts[0].view(), "two");
   }
-  EXPECT_EQ(first_->reader.raw.cpu_count, 3U);
-  EXPECT_EQ(first_->reader.raw.page_size, 4096U);
+  EXPECT_EQ(first_->raw.cpu_count, 3U);
+  EXPECT_EQ(first_->raw.page_size, 4096U);
   EXPECT_EQ(reader_->stuck_count(), 0U);
 }
 
@@ -125,7 +125,7 @@ TEST_F(ReaderThreadTest, AStuckSourceRecoversOnceItReturns) {
   ASSERT_TRUE(eventually([&] { return reader_->stuck_count() == 0; }));
   view_->set("/first", "fresh");
   ASSERT_TRUE(reader_->read(first_, hours(1)));
-  EXPECT_EQ(first_->reader.raw.parts[0].view(), "fresh");
+  EXPECT_EQ(first_->raw.parts[0].view(), "fresh");
   EXPECT_EQ(view_->reads_of("/first"), 2);
 }
 
@@ -160,7 +160,7 @@ TEST_F(ReaderThreadTest, DestructionDoesNotWaitForAStuckRead) {
   view_->block("/first");
   ASSERT_FALSE(reader_->read(first_, milliseconds(1)));
   view_->wait_until_hanging("/first");
-  const std::weak_ptr<PolledSource> source = first_;
+  const std::weak_ptr<SourceReader> source = first_;
   first_.reset();
   reader_.reset();
   EXPECT_TRUE(view_->is_hanging("/first")) << "destroyed while the read was still under way";
