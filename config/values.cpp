@@ -318,24 +318,13 @@ Result<Switch> parse_switch(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   std::size_t length = text.size();
   if (length > kShownBytes) {
     // Never cut inside of a UTF-8 sequence.
     length = kShownBytes;
     while (length > kShownBytes - 4 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
   }
-  std::string shown;
-  for (const char c : text.substr(0, length)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      shown += "\\x";
-      shown += kHex[byte >> 4U];
-      shown += kHex[byte & 0xFU];
-    } else {
-      shown += c;
-    }
-  }
+  std::string shown = make_label_text(text.substr(0, length));
   if (length < text.size()) shown += "...";
   return shown;
 }

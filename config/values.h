@@ -88,7 +88,7 @@ std::string_view to_string(EventsMode mode);
 /// "auto", "on" or "off".
 Result<Switch> parse_switch(std::string_view text);
 
-/// Text from a user, fit for one line of a message: control characters as \xNN, cut after 60 bytes. Without quotes.
+/// Text from a user, fit for one line of a message: as make_label_text() makes it, of its first 60 bytes. Without quotes.
 std::string printable(std::string_view text);
 
 /// As printable, in double quotes.

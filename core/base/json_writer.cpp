@@ -22,9 +22,8 @@ void append_number(std::string& text, T number) {
 }
 
 void append_unit(std::string& text, std::uint32_t unit) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   text += "\\u";
-  for (std::uint32_t shift = 16; shift != 0; shift -= 4) text += kHex[unit >> (shift - 4) & 15U];
+  append_hex(text, unit, 4);
 }
 
 void append_escape(std::string& text, std::uint32_t character) {
@@ -34,6 +33,33 @@ void append_escape(std::string& text, std::uint32_t character) {
 
 /// Characters that stand for themselves: nearly all.
 bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '<'; }
+
+void append_string(std::string& text, std::string_view value, bool is_pretty) {
+  text += '"';
+  while (!value.empty()) {
+    const auto plain = static_cast<std::size_t>(std::find_if_not(value.begin(), value.end(), is_plain) - value.begin());
+    text += value.substr(0, plain);
+    value.remove_prefix(plain);
+    if (value.empty()) break;
+    const char c = value.front();
+    const std::size_t size = std::max<std::size_t>(character_size(value), 1);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (c == '\n' || c == '\r') {
+      text += c == '\n' ? "\\n" : "\\r";
+    } else if (c == '<' && !is_pretty) {
+      append_unit(text, '<');
+    } else if (const auto hidden =
+                   hidden_character(value)) {  // libxo leaves controls as they are, which no JSON parser takes
+      append_escape(text, *hidden);
+    } else {
+      text += value.substr(0, size);
+    }
+    value.remove_prefix(size);
+  }
+  text += '"';
+}
 
 }  // namespace
 
@@ -86,31 +112,13 @@ void JsonWriter::append(double value) {
 void JsonWriter::append(std::uint64_t value) { append_number(text_, value); }
 void JsonWriter::append(std::int64_t value) { append_number(text_, value); }
 
-void JsonWriter::append(std::string_view value) {
-  text_ += '"';
-  while (!value.empty()) {
-    const auto plain = static_cast<std::size_t>(std::find_if_not(value.begin(), value.end(), is_plain) - value.begin());
-    text_ += value.substr(0, plain);
-    value.remove_prefix(plain);
-    if (value.empty()) break;
-    const char c = value.front();
-    const std::size_t size = std::max<std::size_t>(character_size(value), 1);
-    if (c == '"' || c == '\\') {
-      text_ += '\\';
-      text_ += c;
-    } else if (c == '\n' || c == '\r') {
-      text_ += c == '\n' ? "\\n" : "\\r";
-    } else if (c == '<' && !is_pretty_) {
-      append_unit(text_, '<');
-    } else if (const auto hidden =
-                   hidden_character(value)) {  // libxo leaves controls as they are, which no JSON parser takes
-      append_escape(text_, *hidden);
-    } else {
-      text_ += value.substr(0, size);
-    }
-    value.remove_prefix(size);
-  }
-  text_ += '"';
+void JsonWriter::append(std::string_view value) { append_string(text_, value, is_pretty_); }
+
+std::string json_string(std::string_view value) {
+  std::string text;
+  text.reserve(value.size() + 8);
+  append_string(text, value, false);
+  return text;
 }
 
 std::string JsonWriter::finish() {

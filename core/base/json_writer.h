@@ -79,4 +79,7 @@ class JsonWriter {
   bool follows_version_ = false;
 };
 
+/// `value` as a string of JSON, in its quotes, escaped as JsonWriter escapes it.
+std::string json_string(std::string_view value);
+
 }  // namespace memstat

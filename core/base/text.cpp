@@ -156,7 +156,6 @@ bool is_valid_label_text(std::string_view text) {
 }
 
 std::string make_label_text(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   std::string label;
   label.reserve(text.size() + 8);
   while (!text.empty()) {
@@ -169,8 +168,7 @@ std::string make_label_text(std::string_view text) {
     if (is_control(text, length)) {  // of two bytes, the second is the character
       const auto character = static_cast<unsigned char>(text[length - 1]);
       label += length == 1 ? "\\x" : "\\u00";
-      label += kHex[character >> 4U];
-      label += kHex[character & 15U];
+      append_hex(label, character, 2);
     } else {
       label += text.substr(0, length);
     }

@@ -46,4 +46,9 @@ std::optional<std::uint32_t> hidden_character(std::string_view text) {
   return std::nullopt;
 }
 
+void append_hex(std::string& text, std::uint32_t value, std::uint32_t digits) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  for (std::uint32_t shift = 4 * digits; shift != 0; shift -= 4) text += kHex[value >> (shift - 4) & 15U];
+}
+
 }  // namespace memstat

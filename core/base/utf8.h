@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace memstat {
@@ -16,5 +17,8 @@ std::size_t character_size(std::string_view text);
 /// The character that `text`, which is not empty, begins with, if a terminal would obey it instead of showing it: a control
 /// character, one without width, or one that changes the direction of the text.
 std::optional<std::uint32_t> hidden_character(std::string_view text);
+
+/// Appends the lowest `digits` hexadecimal digits of `value`.
+void append_hex(std::string& text, std::uint32_t value, std::uint32_t digits);
 
 }  // namespace memstat

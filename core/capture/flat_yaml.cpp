@@ -5,6 +5,7 @@
 
 #include "core/base/ascii.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace memstat {
 namespace {
@@ -231,10 +232,8 @@ std::string yaml_quote(std::string_view text) {
     } else if (c == '\n') {
       quoted += "\\n";
     } else if (byte < 0x20 || byte == 0x7F) {
-      constexpr std::string_view kDigits = "0123456789abcdef";
       quoted += "\\x";
-      quoted += kDigits[byte >> 4U];
-      quoted += kDigits[byte & 15U];
+      append_hex(quoted, byte, 2);
     } else {
       quoted += c;
     }

@@ -20,11 +20,9 @@ std::string spaces(std::string_view text, std::size_t width) {
 }
 
 void append_escape(std::string& text, std::uint32_t character) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   const bool is_ascii = character < 0x80U;
   text += is_ascii ? "\\x" : "\\u";
-  const std::uint32_t high = is_ascii ? 4 : character > 0xFFFFU ? 20 : 12;
-  for (std::uint32_t shift = high + 4; shift != 0; shift -= 4) text += kHex[character >> (shift - 4) & 15U];
+  append_hex(text, character, is_ascii ? 2 : character > 0xFFFFU ? 6 : 4);
 }
 
 }  // namespace

@@ -15,7 +15,9 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json_writer.h"
 #include "core/base/mutex.h"
+#include "core/base/text.h"
 #include "daemon/telemetry/log_queue.h"
 
 namespace memstat {
@@ -30,26 +32,6 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
     case LogLevel::kError: return spdlog::level::err;
   }
   return spdlog::level::info;
-}
-
-std::string escaped(std::string_view message, LogFormat format) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(message.size() + 8);
-  for (const char c : message) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      text += format == LogFormat::kJson ? "\\u00" : "\\x";
-      text += kHex[byte >> 4U];
-      text += kHex[byte & 15U];
-    } else if (format == LogFormat::kJson && (c == '"' || c == '\\')) {
-      text += '\\';
-      text += c;
-    } else {
-      text += c;
-    }
-  }
-  return text;
 }
 
 /// spdlog's formatted lines into the queue. Thread safety: safe.
@@ -88,7 +70,9 @@ struct Log::Implementation {
   std::atomic<LogFormat> format = LogFormat::kText;
   std::atomic<std::uint64_t> dropped_told = 0;
 
-  void write(LogLevel level, std::string_view message) { logger.log(to_spdlog(level), escaped(message, format)); }
+  void write(LogLevel level, std::string_view message) {
+    logger.log(to_spdlog(level), format == LogFormat::kJson ? json_string(message) : make_label_text(message));
+  }
 };
 
 Log::Log(const LogConfig& config, int descriptor) : implementation_(std::make_unique<Implementation>(descriptor)) {
@@ -104,7 +88,7 @@ void Log::configure(const LogConfig& config) {
   implementation_->format = config.format;
   implementation_->logger.set_level(to_spdlog(config.level));
   implementation_->logger.set_pattern(config.format == LogFormat::kJson
-                                          ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":"%v"})"
+                                          ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})"
                                           : "%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
 }
 

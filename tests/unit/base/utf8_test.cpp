@@ -29,5 +29,14 @@ TEST(Utf8, HiddenCharactersAreToldFromThoseThatShow) {
   EXPECT_FALSE(hidden_character("\xE2\x82\xAC"));
 }
 
+TEST(Utf8, HexadecimalDigitsAreTheLowestOnes) {
+  std::string text = "0x";
+  append_hex(text, 0xABCDE, 4);
+  append_hex(text, 7, 2);
+  append_hex(text, 0xFFFFFFFFU, 8);
+  append_hex(text, 1, 0);
+  EXPECT_EQ(text, "0xbcde07ffffffff");
+}
+
 }  // namespace
 }  // namespace memstat

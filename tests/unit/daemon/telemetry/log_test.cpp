@@ -72,7 +72,7 @@ TEST(Log, JsonIsOneObjectALine) {
   const std::vector<std::string> lines = lines_of(text);
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_THAT(lines[0], ContainsRegex("^\\{\"time\":\"[^\"]+\",\"level\":\"warning\",\"message\":\""));
-  EXPECT_THAT(lines[0], EndsWith("\"message\":\"say \\\"hi\\\" \\\\ and\\u000abye\\u0001\"}"));
+  EXPECT_THAT(lines[0], EndsWith("\"message\":\"say \\\"hi\\\" \\\\ and\\nbye\\u0001\"}"));
   EXPECT_THAT(lines[1], EndsWith("\"message\":\"r\xC3\xA9sum\xC3\xA9\"}"));
 }
 
