@@ -6,10 +6,31 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <new>
 #include <vector>
 
 #include "core/counters/perf_event.h"
 #include "core/include/libcpc.h"
+
+namespace {
+
+/// Heap bytes of the C++ objects of this process. mallinfo2(3) does not do: what malloc keeps for reuse is in use to it.
+std::size_t live_bytes = 0;
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  live_bytes += ::malloc_usable_size(memory);
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  live_bytes -= ::malloc_usable_size(memory);
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
 
 namespace {
 
@@ -102,14 +123,14 @@ void handle_memory(benchmark::State& state) {
   std::size_t handle = 0;
   std::size_t whole = 0;
   for ([[maybe_unused]] auto _ : state) {
-    const std::size_t before = ::mallinfo2().uordblks;
+    const std::size_t before = live_bytes;
     cpc_t* const cpc = cpc_open(CPC_VER_CURRENT);
     if (skip_without(state, cpc)) return;
-    handle = ::mallinfo2().uordblks - before;
+    handle = live_bytes - before;
     cpc_set_t* const set = make_set(cpc);
     cpc_bind_curlwp(cpc, set, 0);
     cpc_buf_create(cpc, set);
-    whole = ::mallinfo2().uordblks - before;
+    whole = live_bytes - before;
     cpc_close(cpc);
   }
   state.counters["handle_bytes"] = static_cast<double>(handle);
