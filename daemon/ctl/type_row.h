@@ -47,7 +47,7 @@ struct TypeRow {
   std::vector<Node> nodes = {};
 };
 
-/// What tells types apart, in the order of reports whose other keys are equal: allocator, name, ordinal.
+/// What makes types different, in the order of reports whose other keys are equal: allocator, name, ordinal.
 using TypeIdentity = std::tuple<int, std::string, std::string, int>;
 inline TypeIdentity identity_of(const TypeRow& type) {
   return {type.allocator_number, type.allocator, type.name, type.ordinal};

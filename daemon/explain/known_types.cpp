@@ -19,7 +19,7 @@ constexpr std::string_view kDescriptors =
     "A program may leak descriptors: compare fs.file-nr with ls /proc/PID/fd | wc -l of the suspects.";
 constexpr std::string_view kMappings =
     "Look for the process with the most lines in /proc/PID/maps; vm.max_map_count bounds each.";
-constexpr std::string_view kSockets = "See ss -s for sockets by state and ss -tanp for whose they are.";
+constexpr std::string_view kSockets = "See ss -s for sockets by state and ss -tanp for the processes that hold them.";
 constexpr std::string_view kPacketsWait =
     "Data waits in sockets or in a driver: see Recv-Q and Send-Q in ss -an, and the drops of ip -s link.";
 constexpr std::string_view kMbufs =
@@ -65,7 +65,8 @@ constexpr std::array kKnown{
     KnownType{"slab", "eventpoll_epi", "A descriptor that epoll(7) watches.", kDescriptors},
     KnownType{"slab", "inotify_inode_mark", "A watch of inotify(7).",
               "fs.inotify.max_user_watches bounds each user; each watch keeps its inode in memory."},
-    KnownType{"slab", "file_lock_cache", "A lock of a file by flock(2) or fcntl(2).", "See /proc/locks for who has them."},
+    KnownType{"slab", "file_lock_cache", "A lock of a file by flock(2) or fcntl(2).",
+              "See /proc/locks for the processes that hold them."},
     KnownType{"slab", "seq_file", "A file of /proc or of another such file system that is open for reading.", kDescriptors},
     KnownType{"slab", "names_cache", "A buffer for a path while a system call uses it.",
               "It is freed with the system call: growth means many calls at once, or a leak in the kernel."},
@@ -170,7 +171,7 @@ constexpr std::array kKnown{
     KnownType{"uma", "* Bucket", "An array of free items with which uma(9) fills the caches of CPUs.",
               "Its failures are routine: then an item is freed the slow way."},
     KnownType{"uma", "malloc-*", "The zone behind one size class of malloc(9).",
-              "The types of malloc show who has it; do not add both up."},
+              "The types of malloc show what uses it; do not add both up."},
     KnownType{"uma", "pcpu-*", "Memory with a copy for each CPU, mostly counters.",
               "It follows the number of network interfaces, routes, zones and rules of pf."},
     KnownType{"uma", "VNODE", "A file or directory that is in memory, bounded by kern.maxvnodes.",
@@ -185,7 +186,7 @@ constexpr std::array kKnown{
     KnownType{"uma", "TMPFS node", "A file or directory of tmpfs.",
               "They stay until they are removed: see df -i of each tmpfs."},
     KnownType{"uma", "Files", "An open file, bounded by kern.maxfiles.",
-              "Find who has them: fstat | awk '{print $2}' | sort | uniq -c."},
+              "Find the processes that hold them: fstat | awk '{print $2}' | sort | uniq -c."},
     KnownType{"uma", "PROC", "A process, bounded by kern.maxproc.",
               "Count processes by name, those that were not waited for included: ps ax."},
     KnownType{"uma", "THREAD", "A thread of a program or of the kernel.", "See procstat -ta | wc -l and who starts them."},
@@ -201,13 +202,13 @@ constexpr std::array kKnown{
               "It follows what is swapped: swapinfo."},
     KnownType{"uma", "pipe", "A pipe between programs.",
               "Their buffers are bounded by kern.ipc.maxpipekva: see kern.ipc.pipekva."},
-    KnownType{"uma", "socket", "A socket, bounded by kern.ipc.maxsockets.", "Find who has them: sockstat."},
+    KnownType{"uma", "socket", "A socket, bounded by kern.ipc.maxsockets.", "Find the processes that hold them: sockstat."},
     KnownType{"uma", "tcp_inpcb", "A TCP connection, bounded by kern.ipc.maxsockets.",
               "See netstat -an -p tcp by state, and sockstat."},
     KnownType{"uma", "udp_inpcb", "A UDP socket's addresses, bounded by kern.ipc.maxsockets.",
-              "Find who has them: sockstat -P udp."},
+              "Find the processes that hold them: sockstat -P udp."},
     KnownType{"uma", "unpcb", "A socket of the Unix domain, bounded by kern.ipc.maxsockets.",
-              "Find who has them: sockstat -u."},
+              "Find the processes that hold them: sockstat -u."},
     KnownType{"uma", "syncache", "A connection that is being established, bounded by net.inet.tcp.syncache.cachelimit.",
               "Many of them are a flood of SYN: netstat -s -p tcp, syncache."},
     KnownType{"uma", "hostcache", "What TCP remembers of another host, bounded by net.inet.tcp.hostcache.cachelimit.",
@@ -243,7 +244,7 @@ constexpr std::array kKnown{
     KnownType{"malloc", "vfscache", "The hash table of the name cache.",
               "It is made at boot; its names are in zones *VFS Cache."},
     KnownType{"malloc", "filedesc", "Tables of descriptors of processes with many of them.",
-              "See zone Files for who has them."},
+              "See zone Files for how to find the processes that hold them."},
     KnownType{"malloc", "kqueue", "A kqueue(2) and its table of events.", "See zone KNOTE."},
     KnownType{"malloc", "routetbl", "Routes.", "Count them: netstat -rn | wc -l."},
     KnownType{"malloc", "lltable", "Neighbours: entries of ARP and of IPv6 neighbour discovery.",

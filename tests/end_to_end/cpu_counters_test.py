@@ -24,7 +24,7 @@ def figures(page, event):
 
 
 def fault(pages):
-    """Touches so many fresh pages."""
+    """Touches that number of fresh pages."""
     with mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.madvise(mmap.MADV_NOHUGEPAGE)
         for at in range(0, pages * mmap.PAGESIZE, mmap.PAGESIZE):

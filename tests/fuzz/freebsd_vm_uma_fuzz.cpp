@@ -14,7 +14,7 @@ void commit(memstat::SourceReader& reader) {
   for (const StagedType& type : staging.types()) MEMSTAT_FUZZ_REQUIRE(type.name.size() <= 3 * kLongestZoneName);
 }
 
-/// No node is given to two zones, and who has one is not of another size or kind.
+/// No node is given to two zones, and none to a zone of another size or kind.
 void match(std::string_view text) {
   using namespace memstat;
   std::vector<ListedZone> zones;

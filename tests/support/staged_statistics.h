@@ -24,7 +24,7 @@ inline const SystemMetric& metric_named(std::string_view name) {
 }
 
 /// Bits by "metric{value,value}", the name without "memstat_"; braces only where there are labels. Of two of one name the
-/// last stays, and has_unique_statistics() tells.
+/// last stays, and has_unique_statistics() is false.
 inline std::map<std::string, std::uint64_t> statistics_of(const Staging& staging) {
   std::map<std::string, std::uint64_t> found;
   const StagedStatistics& statistics = staging.statistics();

@@ -59,7 +59,7 @@ TEST(Signals, AStopIsGivenOutOnceItIsBlocked) {
                          raise(signal);
                          if (!is_stop_wanted()) _exit(2);
                          if (wait_for_signal() != signal) _exit(3);
-                         if (!is_stop_wanted()) _exit(4);  // also for who asks after the main thread has taken it
+                         if (!is_stop_wanted()) _exit(4);  // also after the main thread has taken it
                        }),
                        42));
   }

@@ -151,7 +151,7 @@ TEST_F(Memory, TakesStacksOutOfVmallocWhereTheyAreAreas) {
   put("/proc/vmallocinfo", "0x1-0x2   20480 not_kernel_clone+0x9b/0x3f0 pages=4 vmalloc N0=4\n");
   EXPECT_EQ(part("vmalloc"), 3000) << "a kernel without CONFIG_VMAP_STACK";
   EXPECT_EQ(part("kernel_stacks"), 600);
-  // Who may not look tells from the size.
+  // A reader without privileges can see it by the size.
   view_.failures["/proc/vmallocinfo"] = EACCES;
   EXPECT_EQ(part("vmalloc"), 2400);
   set_line("VmallocUsed", "599 kB");

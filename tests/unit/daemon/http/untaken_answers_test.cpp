@@ -164,7 +164,7 @@ class UntakenAnswers : public testing::Test {
 TEST_F(UntakenAnswers, TheKernelHoldsAreBoundedWhileScrapesAreAnswered) {
   constexpr std::size_t kBound = 2'000'000;
   start({.threads = 4, .untaken_bytes = kBound});
-  if (!held_by_kernel()) GTEST_SKIP() << "no /proc/net/tcp, which tells what the kernel holds";
+  if (!held_by_kernel()) GTEST_SKIP() << "no /proc/net/tcp, which shows what the kernel holds";
   std::vector<HttpClient> slow;
   slow.reserve(60);
   for (int i = 0; i < 60; ++i) {

@@ -144,7 +144,7 @@ TEST_F(LinuxPollerTest, AnInterfaceThatIsNotThereIsAbsentAndNotDown) {
   EXPECT_FALSE(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"));
   EXPECT_THAT(daemon_.metrics.text(), Not(HasSubstr("linux_slabinfo")));
   EXPECT_THAT(daemon_.log, IsEmpty());
-  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("/proc/slabinfo")) << "why, for who asks";
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("/proc/slabinfo")) << "the status says why";
   set({{"dentry", 1}});
   const int reads = view().reads_of(kSlabinfo);
   EXPECT_FALSE(daemon_.poll(seconds(59)));
