@@ -20,11 +20,11 @@ struct Fault {
 };
 constexpr Fault kFaults[] = {{EACCES, false}, {EIO, false}, {ENOENT, false}, {EACCES, true}, {EIO, true}, {ENOENT, true}};
 
-/// Which call fails next: each of the first 200 (20 where it takes long), then ever fewer, where a source reads hundreds of
+/// Which call fails next: each of the first 100 (20 where it takes long), then ever fewer, where a source reads hundreds of
 /// files in the same way.
 std::size_t after(std::size_t nth) {
-  const std::size_t each = is_sanitized() ? 20 : 200;
-  return nth + 1 + (nth > each ? nth / (is_sanitized() ? 5 : 20) : 0);
+  const std::size_t each = is_sanitized() ? 20 : 100;
+  return nth + 1 + (nth > each ? nth / (is_sanitized() ? 5 : 10) : 0);
 }
 
 /// Whether each type comes from sysctls of its own: a kernel that lacks these lacks the type, which is no fault.
