@@ -63,11 +63,7 @@ local lib = import 'lib/rules.libsonnet';
           // Only where it grew by enough to foretell anything, in each half of that time, and is above yesterday's.
           record('instance:memstat_memory_gone:seconds1h', exhaustion(1, c.exhaustionHour)),
           record('instance:memstat_memory_gone:seconds4h', exhaustion(4, c.exhaustionThreeHours)),
-          // Growth of a type since this hour of yesterday, when it may have been too small to be recorded.
-          record('instance_allocator_type:memstat_type_bytes:growth1d', |||
-            instance_allocator_type:memstat_type_bytes:median30m
-              - %s
-          ||| % l.before('instance_allocator_type:memstat_type_bytes:median30m', '1d', 'instance_allocator_type:memstat_type_bytes:median30m')),
+        ] + growth('instance_allocator_type:memstat_type_bytes') + growth('instance:memstat_unaccounted_bytes') + [
           record('instance:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [
             l.host, l.of('memstat_accounted_bytes', 'part!~"%s"' % c.notKernel)
           ]),
@@ -126,6 +122,18 @@ local lib = import 'lib/rules.libsonnet';
       },
     ],
   },
+
+  // Growth of medians in the last half hour, in the last quarter of a day, and since this hour of yesterday. Alerts on leaks add these
+  // up: differences that they took themselves would be most of what all rules cost.
+  local growth(metric) = [
+    record('%s:growth%s' % [metric, span], '%s:median30m - %s' % [metric, medianBefore(metric, span)])
+    for span in ['30m', '6h', '1d']
+  ],
+  // A type may have been too small then to be recorded: it had 0 if its host was looked at.
+  local medianBefore(metric, span) =
+    local median = 'last_over_time(%s:median30m[15m] offset %s)' % [metric, span];
+    if metric == 'instance:memstat_unaccounted_bytes' then median
+    else '(%s or 0 * %s:median30m and on (%s) last_over_time(instance:memstat_type_bytes:count[15m] offset %s))' % [median, metric, l.host, span],
 
   local exhaustion(hours, share) = |||
     %(available)s

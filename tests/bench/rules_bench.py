@@ -87,7 +87,10 @@ def history(directory, series, hosts, end):
     kept = [(name.replace("memstat_type_bytes", "instance_allocator_type:memstat_type_bytes:median30m"), value, False)
             for name, value, _ in series if name.startswith("memstat_type_bytes{") and value > SHARE_KEPT * total
             and not re.search('allocator="(memcg|process|page|table|zswap|call_site|hugetlb|cma)"', name)]
-    recorded = [("instance:memstat_kernel_held_bytes:median30m{", total / 10, False), ("instance:memstat_unaccounted_bytes:median30m{", total / 50, False)]
+    recorded = [("instance:memstat_kernel_held_bytes:median30m{", total / 10, False), ("instance:memstat_unaccounted_bytes:median30m{", total / 50, False),
+                ("instance:memstat_type_bytes:count{", len(kept), False)]
+    recorded += [(name.replace(":median30m", f":growth{span}"), value / 1000, False)
+                 for name, value, _ in kept + recorded[1:2] for span in ("30m", "6h", "1d")]
     ratios = [entry for entry in series if entry[0].startswith(("memstat_type_limit_used_ratio", "memstat_poll_timestamp"))]
     rules = "".join((RULES / name).read_text() for name in ("recording_rules.yml", "alerts.yml"))
     # What is looked at over ten minutes and more; for the rest two scrapes will do.

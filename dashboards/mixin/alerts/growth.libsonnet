@@ -3,61 +3,50 @@
 // and night do not; relative to the machine's memory, so that a small machine warns early and a large one does not nag.
 local std = import '../lib/std.libsonnet';
 function(c, l)
-  local medians = 'instance_allocator_type:memstat_type_bytes:median30m';
-  local unaccounted = 'instance:memstat_unaccounted_bytes:median30m';
+  local types = 'instance_allocator_type:memstat_type_bytes';
+  local unaccounted = 'instance:memstat_unaccounted_bytes';
   // They are recorded every `slowInterval`, at other moments than these alerts are computed: an instant would miss them.
   local now(metric) = 'last_over_time(%s[15m])' % metric;
   local ago(metric, offset) = 'last_over_time(%s[15m] offset %s)' % [metric, offset];
-  local before(metric, offset) = if metric == medians then l.before(metric, offset, now(metric)) else ago(metric, offset);
-  local rises(metric, offsets, share) = std.join('\nand ', [
-    '%s - %s %s' % [if i == 0 then now(metric) else before(metric, offsets[i - 1]), before(metric, offsets[i]), l.partOfMemory(share)]
-    for i in std.range(0, std.length(offsets) - 1)
-  ]);
-  // Not when yesterday at this hour it was about as much. Without yesterday, by more.
-  local isNew(metric) = |||
-    (
-      %(metric)s - %(yesterday)s %(share)s
-      or %(metric)s - %(hour)s %(more)s
-      unless on (%(host)s) %(day)s
+  local grew(metric, span) = now('%s:growth%s' % [metric, span]);
+  local grewBefore(metric, span, offset) = ago('%s:growth%s' % [metric, span], offset);
+  local each(growths, share) = std.join('\nand ', ['%s %s' % [growth, l.partOfMemory(share)] for growth in growths]);
+  // In both halves of the hour; and not when yesterday at this hour it was about as much. Without yesterday, by more.
+  local hour(metric) = |||
+    %(grew)s %(share)s
+    and %(halves)s
+    and (
+      %(sinceYesterday)s %(share)s
+      or %(grew)s %(more)s
+      unless on (%(host)s) %(yesterday)s
     )
   ||| % {
-    metric: now(metric),
-    yesterday: before(metric, '1d'),
-    hour: before(metric, '1h'),
-    day: ago(if metric == medians then 'instance:memstat_type_bytes:count' else metric, '1d'),
+    local halves = [grew(metric, '30m'), grewBefore(metric, '30m', '30m')],
+    grew: std.join(' + ', halves),
+    halves: each(halves, c.leakHour / 3),
+    sinceYesterday: grew(metric, '1d'),
+    yesterday: ago(if metric == types then 'instance:memstat_type_bytes:count' else metric + ':median30m', '1d'),
     share: l.partOfMemory(c.leakHour),
     more: l.partOfMemory(c.leakHourWithoutYesterday),
     host: l.host,
   };
-  local hour(metric) = |||
-    %(metric)s - %(hour)s %(share)s
-    and %(rises)s
-    and %(isNew)s
-  ||| % {
-    metric: now(metric),
-    hour: before(metric, '1h'),
-    share: l.partOfMemory(c.leakHour),
-    rises: rises(metric, ['30m', '1h'], c.leakHour / 3),
-    isNew: isNew(metric),
-  };
   // Each of the last three days by a little, or the last day by more and in each quarter of it.
   local days(metric) = |||
     (
-      %(metric)s - %(three)s %(sum)s
-      and %(eachDay)s
+      %(sum)s %(threeDays)s
+      and %(each)s
     )
     or (
-      %(metric)s - %(one)s %(day)s
+      %(lastDay)s
       and %(quarters)s
     )
   ||| % {
-    metric: now(metric),
-    three: before(metric, '3d'),
-    one: before(metric, '1d'),
-    sum: l.partOfMemory(3 * c.leakEachOfThreeDays),
-    day: l.partOfMemory(c.leakDay),
-    eachDay: rises(metric, ['1d', '2d', '3d'], c.leakEachOfThreeDays),
-    quarters: rises(metric, ['6h', '12h', '18h', '1d'], c.leakQuarterOfDay),
+    local daily = [grew(metric, '1d'), grewBefore(metric, '1d', '1d'), grewBefore(metric, '1d', '2d')],
+    sum: std.join(' + ', daily),
+    threeDays: l.partOfMemory(3 * c.leakEachOfThreeDays),
+    each: each(daily, c.leakEachOfThreeDays),
+    lastDay: '%s %s' % [daily[0], l.partOfMemory(c.leakDay)],
+    quarters: each([grew(metric, '6h')] + [grewBefore(metric, '6h', offset) for offset in ['6h', '12h', '18h']], c.leakQuarterOfDay),
   };
   // Caches that the kernel gives back count only while memory is short: then they are not given back.
   local counts = |||
@@ -65,7 +54,7 @@ function(c, l)
       last_over_time(%s{type=~"%s"}[15m])
       and on (%s) instance:memstat_available:ratio > %g
     )
-  ||| % [medians, c.reclaimable, l.host, c.memoryLow];
+  ||| % [types + ':median30m', c.reclaimable, l.host, c.memoryLow];
   local quiet(expr) = '(\n' + expr + ')\n' + counts;
   local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
   local gone(seconds) = l.duration(
@@ -93,7 +82,7 @@ function(c, l)
     ),
     l.alert(
       'MemstatLeakFast',
-      quiet(hour(medians)),
+      quiet(hour(types)),
       '10m', 'warning', 'growth',
       'A kernel memory type grows fast on ' + l.hostName,
       l.hostName + ': ' + typeName + ' grew by ' + l.bytes + ' since ' + l.ago(3600) + ', and nothing like it happened at this hour '
@@ -102,12 +91,12 @@ function(c, l)
     ),
     l.alert(
       'MemstatLeakSuspected',
-      quiet(days(medians)),
+      quiet(days(types)),
       '30m', 'warning', 'growth',
       'A kernel memory type grows day after day on ' + l.hostName,
       l.hostName + ': ' + typeName + ' grew steadily by ' + l.bytes + ' since '
       + '{{ if printf `count(%s)` %s | query }}%s.%s{{ else }}%s.%s{{ end }}' % [
-        ago(medians + '{' + l.hostMatchers + '}', '3d'), l.hostArguments,
+        ago('%s:median30m{%s}' % [types, l.hostMatchers], '3d'), l.hostArguments,
         l.ago(259200), gone(259200), l.ago(86400), gone(86400)
       ],
       'type', ['allocator', 'type'],

@@ -27,12 +27,6 @@ function(config) {
   // A comparison with a part of each host's memory.
   partOfMemory(part):: '> on (%s) group_left () (%g * %s)' % [host, part, self.of('memstat_memory_total_bytes')],
 
-  // The median of a type as it was `offset` ago, or 0 where the type was too small to be recorded while the host was looked at. `now` is
-  // how it is asked for today: a group that did not record it itself misses it in an instant.
-  before(metric, offset, now):: '(last_over_time(%s[15m] offset %s) or 0 * %s and on (%s) last_over_time(instance:memstat_type_bytes:count[15m] offset %s))' % [
-    metric, offset, now, host, offset
-  ],
-
   // In a text.
   hostName:: hostName,
   bytes:: '{{ $value | humanize1024 }}B',
