@@ -12,5 +12,9 @@ std::span<const unsigned char> slab_events_with_owner();
 std::span<const unsigned char> slab_events_by_size();
 /// Events beside those of slab caches.
 std::span<const unsigned char> vm_events();
+/// Blocks in use, for kernels that give the cache of an object.
+std::span<const unsigned char> memuse_with_owner();
+/// Blocks in use, for kernels that do not.
+std::span<const unsigned char> memuse_by_size();
 
 }  // namespace memstat::events

@@ -19,6 +19,7 @@
 #include "daemon/ctl/linux_reports.h"
 #include "daemon/ctl/malloc_report.h"
 #include "daemon/ctl/mbufs_report.h"
+#include "daemon/ctl/memuse_report.h"
 #include "daemon/ctl/record_report.h"
 #include "daemon/ctl/replay_report.h"
 #include "daemon/ctl/report_source.h"
@@ -212,6 +213,14 @@ Report run_leaks(const CommandLine& options, memory_type_list* list) {
   return leaks_report(*opened.source, leaks);
 }
 
+void add_memuse(OptionAdder& add) {
+  add.seconds("How long to watch: 60 by default; ^C ends it before");
+  add.memuse();
+  add.json("JSON, every group, whole numbers");
+  add.human("Bytes as 2.3M: the default");
+}
+Report run_memuse(const CommandLine& options, memory_type_list* /*list*/) { return memuse_report(options); }
+
 void add_record(OptionAdder& add) {
   add.recording();
   add.interval("How long between two polls: 10s by default");
@@ -326,6 +335,8 @@ constexpr std::array kCommands{
     Command{"diff", "Who grew between two captures, two polls, or now and later", add_diff, run_diff},
     Command{"watch", "One type, a line each time: what it has, its growth and its failures", add_watch, run_watch},
     Command{"leaks", "Which types grow steadily, how fast, how surely, and until when", add_leaks, run_leaks},
+    Command{"memuse", "Who allocated what Linux has in use, by call stack, and what of it looks like a leak", add_memuse,
+            run_memuse},
     Command{"cpu", "The values of one type, CPU by CPU and node by node", add_cpu, run_cpu},
     Command{"record", "Records this machine's kernel as a capture, poll by poll", add_record, run_record},
     Command{"replay", "The polls of a capture one after the other, or a list of them", add_replay, run_replay},

@@ -128,6 +128,13 @@ std::string check_size(const std::string& text) {
   return "\"" + text + "\" is not a size: give bytes, or a number with KiB, MiB or GiB";
 }
 
+/// "" or what is wrong with the memory that memuse may take.
+std::string check_watch_memory(const std::string& text) {
+  const auto size = parse_size(text);
+  if (size && *size >= 1ULL << 20U && *size <= 4ULL << 30U) return {};
+  return "\"" + text + "\" is not a size for it: give 1MiB to 4GiB";
+}
+
 ParsedCommandLine refuse(const std::string& what) {
   std::fprintf(stderr, "memstatctl: %s\nmemstatctl --help lists the options.\n", what.c_str());
   return {.options = {}, .exit_status = kExitUsage};
@@ -149,6 +156,12 @@ std::string contradiction(const CommandLine& options) {
   if (std::string_view(options.command->name) == "diff" && options.from &&
       (!options.states.empty() || (*options.from != "live" && !is_url(*options.from)))) {
     return "--from: with diff only a URL, or live, together with --seconds";
+  }
+  if (std::string_view(options.command->name) == "memuse") {
+    if (options.memuse.older_ns >= std::int64_t{options.seconds.value_or(kMemuseSeconds)} * 1'000'000'000) {
+      return "memuse: --older must be less than --seconds, or no block can become old";
+    }
+    if (options.json && options.memuse.is_folded) return "--folded: not together with --json";
   }
   if (options.json && options.csv) return "--csv: not together with --json";
   if (options.human.value_or(false) && options.format != Format::kFreeBsd15) {
@@ -353,6 +366,35 @@ void OptionAdder::counters() {
       ->excludes(cpu)
       ->excludes(pid)
       ->excludes(list);
+}
+
+void OptionAdder::memuse() {
+  constexpr unsigned kMostFrames = 32;
+  MemuseOptions& memuse = line_.memuse;
+  app_.add_option("--type", memuse.type, "Blocks of this slab cache only, such as dentry or slab/dentry")->type_name("TYPE");
+  app_.add_option("--frames", memuse.frames, "Calls of a stack that are shown: 8 by default")
+      ->type_name("N")
+      ->check(CLI::Range(1U, kMostFrames));
+  app_.add_option("--match", memuse.match, "Calls that must be equal for two blocks to belong together: 2 by default")
+      ->type_name("N")
+      ->check(CLI::Range(1U, kMostFrames));
+  app_.add_option_function<std::string>(
+          "--older",
+          [line = &line_](const std::string& text) {
+            line->memuse.older_ns = static_cast<std::int64_t>(parse_duration(text).value_or(0));
+          },
+          "From that age on a block may be a leak: 10s by default")
+      ->type_name("DURATION")
+      ->check(check_interval);
+  app_.add_option_function<std::string>(
+          "--memory", [line = &line_](const std::string& text) { line->memuse.memory_bytes = parse_size(text).value_or(0); },
+          "What watching may take of the kernel's memory: 64MiB by default,\nenough for some 400000 blocks")
+      ->type_name("SIZE")
+      ->check(check_watch_memory);
+  app_.add_option("--groups", memuse.groups, "Groups that are shown as text, besides suspects: 20 by default, 0: all")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U));
+  app_.add_flag("--folded", memuse.is_folded, "Stacks as flame graphs are drawn from, with their bytes");
 }
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {

@@ -22,6 +22,9 @@ enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
 /// What --json says for JSON on one line.
 inline constexpr std::string_view kCompact = "compact";
 
+/// How long the command memuse watches unless it is told.
+inline constexpr unsigned kMemuseSeconds = 60;
+
 /// Of the command counters: what to count, of whom and for how long.
 struct CounterOptions {
   bool is_list = false;
@@ -31,6 +34,17 @@ struct CounterOptions {
   std::vector<std::string> command = {};  ///< With its arguments.
   std::string events = {};                ///< Separated by commas; "": what memory costs.
   std::optional<unsigned> seconds = {};   ///< None: 1, or until the command ends.
+};
+
+/// Of the command memuse: what to watch, and how to put it together.
+struct MemuseOptions {
+  std::string type = {};                      ///< A slab cache, as users name it; "": all.
+  unsigned frames = 8;                        ///< Of a stack that are shown.
+  unsigned match = 2;                         ///< Of these, that must be equal for two blocks to belong together.
+  std::int64_t older_ns = 10'000'000'000;     ///< From that age on a block is old.
+  std::uint64_t memory_bytes = 64ULL << 20U;  ///< Of the kernel, at most, for watching.
+  std::uint64_t groups = 20;                  ///< Shown as text; 0: all.
+  bool is_folded = false;
 };
 
 struct CommandLine {
@@ -45,6 +59,7 @@ struct CommandLine {
   std::vector<std::uint64_t> addresses;  ///< Of the command node.
   std::vector<std::string> paths;        ///< Of the command resident.
   CounterOptions counters;               ///< Of the command counters.
+  MemuseOptions memuse;                  ///< Of the command memuse.
   bool csv = false;
   std::vector<std::string> states;  ///< Of the command diff: two as `from`, or none: this kernel now and `seconds` later.
   std::optional<unsigned> seconds = {};
@@ -86,6 +101,7 @@ class OptionAdder {
   void replaying();                 ///< CAPTURE, --speed X, --list
   void seconds(const char* help);   ///< --seconds N
   void counters();                  ///< --list, --cpu, --pid, --events, --seconds, --user-only, -- COMMAND...
+  void memuse();                    ///< --type, --frames, --match, --older, --memory, --groups, --folded
 
  private:
   CLI::App& app_;

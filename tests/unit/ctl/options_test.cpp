@@ -42,9 +42,8 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
   EXPECT_EQ(command_names(" or "),
-            "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, cpu, record, replay, process, node, resident, "
-            "counters, explain, "
-            "doctor or completion");
+            "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, cpu, record, replay, process, node, "
+            "resident, counters, explain, doctor or completion");
 }
 
 TEST(CtlOptions, AreTakenAsTheyAreGiven) {
@@ -74,6 +73,33 @@ TEST(CtlOptions, IntervalsAndSizesHaveUnits) {
   EXPECT_EQ(parse({"record", "a", "--max-size", "3MiB"}).options.max_bytes, 3ULL << 20U);
   EXPECT_EQ(parse({"record", "a", "--max-size", "0"}).options.max_bytes, 0U);
   EXPECT_EQ(parse({"record", "a", "--max-size", "3MB"}).exit_status, 2);
+}
+
+TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
+  const MemuseOptions memuse = parse({"memuse"}).options.memuse;
+  EXPECT_EQ(memuse.frames, 8U);
+  EXPECT_EQ(memuse.match, 2U);
+  EXPECT_EQ(memuse.older_ns, 10'000'000'000);
+  const CommandLine given = parse({"memuse", "--seconds", "5", "--type", "dentry", "--frames", "3", "--match", "4",
+                                   "--older", "500ms", "--memory", "2MiB", "--groups", "0", "--folded"})
+                                .options;
+  EXPECT_EQ(given.seconds, 5U);
+  EXPECT_EQ(given.memuse.type, "dentry");
+  EXPECT_EQ(given.memuse.frames, 3U);
+  EXPECT_EQ(given.memuse.match, 4U);
+  EXPECT_EQ(given.memuse.older_ns, 500'000'000);
+  EXPECT_EQ(given.memuse.memory_bytes, 2ULL << 20U);
+  EXPECT_EQ(given.memuse.groups, 0U);
+  EXPECT_TRUE(given.memuse.is_folded);
+  for (const auto& wrong : std::vector<std::vector<const char*>>{{"memuse", "--match", "0"},
+                                                                 {"memuse", "--frames", "33"},
+                                                                 {"memuse", "--memory", "1KiB"},
+                                                                 {"memuse", "--memory", "5GiB"},
+                                                                 {"memuse", "--seconds", "10"},
+                                                                 {"memuse", "--older", "60s"},
+                                                                 {"memuse", "--json", "--folded"}}) {
+    EXPECT_EQ(parse(wrong).exit_status, 2) << wrong[1];
+  }
 }
 
 TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {

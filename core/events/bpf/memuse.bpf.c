@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+// Keeps which blocks of the kernel's allocator are in use and who allocated them: an allocation puts its address into a
+// map, with the stack; a free takes it out. Raw tracepoints, for the reasons of slab_events.bpf.c, and built twice as that
+// is: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache().
+#include "core/events/bpf/kernel_types.h"
+
+#define BPF_MAP_TYPE_HASH 1
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_ANY 0
+#define BPF_NOEXIST 1
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "core/events/bpf/memuse_layout.h"
+
+struct kmem_cache {
+  unsigned int size;
+  unsigned int allocflags;
+  const char* name;
+} __attribute__((preserve_access_index));
+
+#ifdef MEMSTAT_OWNER_OF_OBJECT
+extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
+#endif
+
+const volatile struct memstat_memuse_settings settings = {.frames = 8};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1);  // as many as the memory bound has room for, set before the programs are loaded
+  __type(key, __u64);
+  __type(value, struct memstat_memuse_block);
+} blocks SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1);  // likewise
+  __type(key, __u64);
+  __type(value, struct memstat_memuse_stack);
+} stacks SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, MEMSTAT_MEMUSE_CACHES);
+  __type(key, __u64);
+  __type(value, struct memstat_memuse_cache);
+} caches SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, MEMSTAT_MEMUSE_PROGRAMS);
+  __type(key, __u32);
+  __type(value, struct memstat_memuse_counts);
+} counts SEC(".maps");
+
+// The programs interrupt each other on a CPU, but none interrupts itself: what they write there is apart.
+enum { kCacheAlloc, kKmalloc, kCacheFree, kKfree };
+
+// What does not fit on a program's stack of 512 B.
+struct scratch {
+  __u64 raw[64];
+  struct memstat_memuse_stack stack;
+  struct memstat_memuse_cache cache;
+  __u64 number;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 2);  // of the programs that allocate
+  __type(key, __u32);
+  __type(value, struct scratch);
+} scratches SEC(".maps");
+
+// An allocation as the events have it.
+struct allocation {
+  __u64 call_site;
+  __u64 address;
+  __u64 cache;
+  __u32 requested;
+  __u32 allocated;
+};
+
+static __always_inline struct memstat_memuse_counts* counts_of(__u32 program) {
+  return bpf_map_lookup_elem(&counts, &program);
+}
+static __always_inline struct scratch* scratch_of(__u32 program) { return bpf_map_lookup_elem(&scratches, &program); }
+
+// What is known of the cache of an address; the first event of it finds that out.
+static __noinline struct memstat_memuse_cache* cache_at(__u64 address, struct scratch* scratch) {
+  struct memstat_memuse_cache* known = bpf_map_lookup_elem(&caches, &address);
+  if (known || !scratch) return known;
+  struct kmem_cache* cache = (struct kmem_cache*)address;
+  struct memstat_memuse_cache* fresh = &scratch->cache;
+  __builtin_memset(fresh->name, 0, sizeof fresh->name);
+  fresh->size = BPF_CORE_READ(cache, size);
+  fresh->is_reclaimable = (BPF_CORE_READ(cache, allocflags) & settings.reclaimable) != 0;
+  fresh->is_wanted = 1;
+  bpf_probe_read_kernel_str(fresh->name, sizeof fresh->name, BPF_CORE_READ(cache, name));
+  if (settings.has_wanted) {
+    for (int i = 0; i < MEMSTAT_MEMUSE_NAME; ++i) {
+      if (fresh->name[i] != settings.wanted[i]) fresh->is_wanted = 0;
+      if (fresh->name[i] == 0) break;
+    }
+  }
+  bpf_map_update_elem(&caches, &address, fresh, BPF_NOEXIST);
+  return bpf_map_lookup_elem(&caches, &address);
+}
+
+// The stack from the allocator's caller on, in scratch->stack, and its key.
+static __noinline __u64 take_stack(void* event, __u64 call_site, struct scratch* scratch) {
+  if (!scratch) return 0;
+  const long size = bpf_get_stack(event, scratch->raw, sizeof(__u64) * (MEMSTAT_MEMUSE_SKIPPED + MEMSTAT_MEMUSE_FRAMES), 0);
+  if (size <= 0) return 0;
+  const __u32 known = (__u32)size / sizeof(__u64);
+  __u32 first = 0;
+  for (__u32 i = 0; i < MEMSTAT_MEMUSE_SKIPPED; ++i) {
+    if (i < known && scratch->raw[i] == call_site) {
+      first = i;
+      break;
+    }
+  }
+  __u64 key = 0xCBF29CE484222325ULL;
+  for (__u32 i = 0; i < MEMSTAT_MEMUSE_FRAMES; ++i) {
+    const __u32 from = first + i;
+    const __u64 frame = i < settings.frames && from < known ? scratch->raw[from & 63] : 0;
+    scratch->stack.frames[i] = frame;
+    key = (key ^ frame) * 0x9E3779B97F4A7C15ULL;
+    key ^= key >> 29;
+  }
+  return key == 0 ? 1 : key;
+}
+
+// The key of the stack, once the map has it; 0: it has no room.
+static __always_inline __u64 keep_stack(void* event, __u64 call_site, struct scratch* scratch,
+                                        struct memstat_memuse_counts* cpu) {
+  const __u64 key = take_stack(event, call_site, scratch);
+  struct memstat_memuse_stack* stack = key == 0 ? 0 : bpf_map_lookup_elem(&stacks, &key);
+  if (!stack && key != 0) {
+    bpf_map_update_elem(&stacks, &key, &scratch->stack, BPF_NOEXIST);
+    stack = bpf_map_lookup_elem(&stacks, &key);
+  }
+  if (!stack) {
+    ++cpu->lost_stacks;
+    return 0;
+  }
+  __sync_fetch_and_add(&stack->allocations, 1);
+  return key;
+}
+
+// A block that is allocated though it is in use was freed without an event: in bulk, or after a grace period. Some kernels
+// tell twice of a kmalloc() above two pages (6.12), which is none.
+static __always_inline void forget_silently_freed(const struct allocation* allocation, struct memstat_memuse_counts* cpu) {
+  struct memstat_memuse_block* before = bpf_map_lookup_elem(&blocks, &allocation->address);
+  if (!before) return;
+  ++cpu->reused_blocks;
+  if (allocation->cache == 0 && allocation->allocated > 8192) return;
+  struct memstat_memuse_stack* stack = bpf_map_lookup_elem(&stacks, &before->stack);
+  if (stack) __sync_fetch_and_add(&stack->silent_frees, 1);
+}
+
+static __always_inline int keep(void* event, const struct allocation* allocation, __u32 program) {
+  struct memstat_memuse_counts* cpu = counts_of(program);
+  struct scratch* scratch = scratch_of(program);
+  if (!cpu || !scratch) return 0;
+  struct memstat_memuse_block block = {.time_ns = bpf_ktime_get_ns(),
+                                       .cache = allocation->cache,
+                                       .requested = allocation->requested,
+                                       .allocated = allocation->allocated,
+                                       .process = bpf_get_current_pid_tgid() >> 32};
+  if (allocation->cache != 0) {
+    struct memstat_memuse_cache* cache = cache_at(allocation->cache, scratch);
+    if (cache && !cache->is_wanted) return 0;
+    if (cache) block.allocated = cache->size;
+  } else if (settings.has_wanted && !settings.keeps_unnamed) {
+    return 0;
+  }
+  block.stack = keep_stack(event, allocation->call_site, scratch, cpu);
+  bpf_get_current_comm(block.command, sizeof block.command);
+  forget_silently_freed(allocation, cpu);
+  if (bpf_map_update_elem(&blocks, &allocation->address, &block, BPF_ANY) == 0) {
+    ++cpu->kept_blocks;
+  } else {
+    ++cpu->lost_blocks;
+  }
+  return 0;
+}
+
+static __always_inline int drop(__u64 address, __u32 program) {
+  struct memstat_memuse_counts* cpu = counts_of(program);
+  if (!cpu) return 0;
+  struct memstat_memuse_block* block = bpf_map_lookup_elem(&blocks, &address);
+  if (!block) {
+    ++cpu->other_frees;
+    return 0;
+  }
+  if (bpf_ktime_get_ns() - block->time_ns >= settings.older_ns) {
+    struct memstat_memuse_stack* stack = bpf_map_lookup_elem(&stacks, &block->stack);
+    if (stack) __sync_fetch_and_add(&stack->old_frees, 1);
+  }
+  if (bpf_map_delete_elem(&blocks, &address) == 0) ++cpu->freed_blocks;
+  return 0;
+}
+
+SEC("raw_tp/kmem_cache_alloc")
+int on_kmem_cache_alloc(struct raw_arguments* event) {
+  const struct allocation allocation = {
+      .call_site = event->values[0], .address = event->values[1], .cache = event->values[2]};
+  if (allocation.address == 0 || allocation.cache == 0) return 0;
+  return keep(event, &allocation, kCacheAlloc);
+}
+
+SEC("raw_tp/kmalloc")
+int on_kmalloc(struct raw_arguments* event) {
+  struct allocation allocation = {.call_site = event->values[0],
+                                  .address = event->values[1],
+                                  .requested = event->values[2],
+                                  .allocated = event->values[3]};
+  if (allocation.address <= 16 || allocation.allocated == 0) return 0;  // NULL and ZERO_SIZE_PTR are no blocks
+#ifdef MEMSTAT_OWNER_OF_OBJECT
+  struct scratch* scratch = scratch_of(kKmalloc);
+  struct kmem_cache* cache = bpf_get_kmem_cache(allocation.address);
+  if (scratch && cache) {  // as a number, which the verifier lets no program make of the pointer: a store and a load do
+    *(struct kmem_cache* volatile*)&scratch->number = cache;
+    allocation.cache = *(volatile __u64*)&scratch->number;
+  }
+#endif
+  return keep(event, &allocation, kKmalloc);
+}
+
+SEC("raw_tp/kmem_cache_free")
+int on_kmem_cache_free(struct raw_arguments* event) {
+  const __u64 address = event->values[1];
+  const __u64 owner = event->values[2];
+  if (address == 0) return 0;
+  if (settings.has_wanted) {
+    const struct memstat_memuse_cache* cache = bpf_map_lookup_elem(&caches, &owner);
+    if (!cache || !cache->is_wanted) return 0;
+  }
+  return drop(address, kCacheFree);
+}
+
+SEC("raw_tp/kfree")
+int on_kfree(struct raw_arguments* event) { return event->values[1] > 16 ? drop(event->values[1], kKfree) : 0; }
+
+char terms[] SEC("license") = "Dual BSD/GPL";
