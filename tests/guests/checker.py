@@ -97,7 +97,7 @@ def expect(reading, options):
             expected("memstat_source_up", 0, source=source)
         elif reading.text(path):
             expected("memstat_source_up", 1, source=source)
-    if any(path.startswith("/sys/kernel/slab/") and path.endswith("/slabs") for path in [*reading.files, *reading.refused]):
+    if any(path.startswith("/sys/kernel/slab/") and path.endswith("/partial") for path in [*reading.files, *reading.refused]):
         expected("memstat_source_up", int("/proc/slabinfo" not in reading.refused), source="linux_slab_sysfs")
     if options.get("processes"):
         expected("memstat_source_up", int(any(path.endswith("/statm") for path in reading.files)), source="linux_process")

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import machine
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/guests"
 LOOPS = 5_000_000  # of counters_arm64.c
@@ -61,23 +63,6 @@ def build_init(work):
         run("aarch64-linux-gnu-g++", "-std=c++20", "-O1", "-ffunction-sections", "-I", ROOT, "-c", path, "-o", objects[-1])
     run("aarch64-linux-gnu-g++", "-static", "-Wl,--gc-sections", work / "main.o", *objects, "-o", work / "init")
     return work / "init"
-
-
-def initramfs(files):
-    """A cpio archive (newc) of {path: (mode, content)}."""
-    archive = bytearray()
-
-    def add(name, mode, content, device=(0, 0)):
-        numbers = [len(archive) + 1, mode, 0, 0, 1, 0, len(content), 0, 0, *device, len(name) + 1, 0]
-        archive.extend(b"070701" + b"".join(b"%08x" % number for number in numbers) + name.encode() + b"\0")
-        archive.extend(b"\0" * (-len(archive) % 4))
-        archive.extend(content)
-        archive.extend(b"\0" * (-len(archive) % 4))
-
-    for name, (mode, content, *device) in files.items():
-        add(name, mode, content, *device)
-    add("TRAILER!!!", 0, b"")
-    return bytes(archive)
 
 
 def check(lines):
@@ -130,9 +115,8 @@ def main():
         work = pathlib.Path(directory)
         kernel = options.kernel or download_kernel(work)
         init = build_init(work)
-        content = {"dev": (0o40755, b""), "proc": (0o40755, b""), "sys": (0o40755, b""),
-                   "dev/console": (0o20600, b"", (5, 1)), "init": (0o100755, init.read_bytes())}
-        (work / "initrd").write_bytes(initramfs(content))
+        content = {"proc": (0o40755, b""), "sys": (0o40755, b""), "dev/console": (0o20600, b"", (5, 1)), "init": (0o100755, init.read_bytes())}
+        (work / "initrd").write_bytes(machine.cpio(content))
         done = subprocess.run(
             ["qemu-system-aarch64", "-machine", "virt", "-cpu", "max,pauth-impdef=on", "-icount", "shift=1", "-m", "512", "-nographic",
              "-no-reboot", "-nodefaults", "-serial", "stdio", "-kernel", kernel, "-initrd", str(work / "initrd"), "-append",

@@ -16,18 +16,22 @@ SHARERS = ("TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv
 
 
 def slabs(reading, add, _):
-    names = []
+    names, told = [], {}
     for line in reading.lines("/proc/slabinfo")[2:]:
         head, _, tail = line.partition(" : slabdata ")
         name, active, objects, size, _, pages_per_slab = head.partition(" : ")[0].split()[:6]
         number = int(tail.split()[1])
         names.append(name)
+        told[name] = {"slabs": f"{number} N0={number}", "total_objects": f"{objects} N0={objects}"}
         directory = f"/sys/kernel/slab/{name}/"
         add.type("slab", name, bytes=int(active) * int(size), objects=int(active), object_footprint_bytes=int(size),
                  held_bytes=number * int(pages_per_slab) * PAGE_SIZE, free_objects=int(objects) - int(active),
                  object_size_bytes=reading.number(directory + "object_size"))
     texts = {name: {file: reading.text(f"/sys/kernel/slab/{name}/{file}") for file in ("slabs", "partial", "cpu_slabs", "total_objects")}
              for name in names}
+    # Of a machine with one node neither is recorded: slabinfo has both.
+    if reading.text("/sys/devices/system/node/online").strip() == "0":
+        texts = {name: text | told[name] if text["partial"] and not text["slabs"] else text for name, text in texts.items()}
     if not any(text["slabs"] for text in texts.values()):
         return
     nodes = {node for text in texts.values() for node in placed(text["slabs"] or "0", "N")[1]}

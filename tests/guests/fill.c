@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fills one of the kernel's tables, says how far it came, and holds it: fill KIND COUNT [ATTEMPTS BEYOND].
+// Fills one of the kernel's tables, or memory of one kind, says how far it came, and holds it: fill KIND COUNT.
 // Static, for the guests of tests/guests/run. Prints "filled N, refused M", then waits to be killed.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/bpf.h>
+#include <linux/if_packet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +64,79 @@ static int huge_page(void) {
   return 0;
 }
 
+static int transparent_page(void) {
+  char* const memory = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return -1;
+  char* const aligned = memory + (-(unsigned long)memory & ((2 << 20) - 1));
+  madvise(aligned, 2 << 20, MADV_HUGEPAGE);
+  memset(aligned, 1, 2 << 20);
+  return 0;
+}
+
+// MiB that the kernel holds for descriptors of this process.
+
+static void write_much(int file) {
+  static char block[65536];
+  while (send(file, block, sizeof block, MSG_DONTWAIT) > 0) {
+  }
+}
+
+static void make_large(int file) {
+  const int bytes = 1 << 20;
+  setsockopt(file, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes);
+  setsockopt(file, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
+}
+
+static int full_pipe(void) {
+  static char block[65536];
+  int ends[2];
+  if (pipe2(ends, O_NONBLOCK) != 0 || fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) < 0) return -1;
+  while (write(ends[1], block, sizeof block) > 0) {
+  }
+  return 0;
+}
+
+static int full_unix_socket(void) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return -1;
+  make_large(ends[0]);
+  write_much(ends[0]);
+  return 0;
+}
+
+static int full_tcp_socket(void) {
+  static int listener = -1;
+  static struct sockaddr_in at = {.sin_family = AF_INET};
+  socklen_t length = sizeof at;
+  if (listener < 0) {
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    make_large(listener);
+    if (bind(listener, (struct sockaddr*)&at, sizeof at) != 0 || listen(listener, 16) != 0) return -1;
+    getsockname(listener, (struct sockaddr*)&at, &length);
+  }
+  const int from = socket(AF_INET, SOCK_STREAM, 0);
+  make_large(from);
+  if (connect(from, (struct sockaddr*)&at, sizeof at) != 0) return -1;
+  const int to = accept(listener, NULL, NULL);
+  for (int i = 0; i < 50; ++i) {
+    write_much(from);
+    usleep(1000);
+  }
+  return to;
+}
+
+static int packet_ring(void) {
+  const struct tpacket_req ring = {.tp_block_size = 65536, .tp_block_nr = 16, .tp_frame_size = 2048, .tp_frame_nr = 512};
+  const int file = socket(AF_PACKET, SOCK_RAW, 0);
+  return file < 0 ? -1 : setsockopt(file, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring);
+}
+
+static int bpf_array(void) {
+  union bpf_attr wanted = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4096, .max_entries = 256};
+  return (int)syscall(SYS_bpf, BPF_MAP_CREATE, &wanted, sizeof wanted);
+}
+
 static int take(const char* kind, int number) {
   if (strcmp(kind, "files") == 0) return open("/dev/null", O_RDONLY);
   if (strcmp(kind, "ptys") == 0) return open("/dev/pts/ptmx", O_RDWR);
@@ -75,6 +150,13 @@ static int take(const char* kind, int number) {
   if (strcmp(kind, "arp_cache") == 0) return datagram("10.9.0.2", number);
   if (strcmp(kind, "hugetlb") == 0) return huge_page();
   if (strcmp(kind, "memory") == 0) return megabyte(0);
+  if (strcmp(kind, "locked") == 0) return megabyte(MAP_LOCKED);
+  if (strcmp(kind, "transparent") == 0) return transparent_page();
+  if (strcmp(kind, "pipes") == 0) return full_pipe();
+  if (strcmp(kind, "unix_sockets") == 0) return full_unix_socket();
+  if (strcmp(kind, "tcp_sockets") == 0) return full_tcp_socket();
+  if (strcmp(kind, "packet_rings") == 0) return packet_ring();
+  if (strcmp(kind, "bpf_arrays") == 0) return bpf_array();
   fprintf(stderr, "fill: no table %s\n", kind);
   exit(2);
 }

@@ -73,6 +73,26 @@ start_memstatd() {
 }
 page() { wget -q -O "$1" http://127.0.0.1:8947/metrics; }
 
+# keep_connection: one that memstatd keeps; kept_page FILE: the page on it.
+keep_connection() {
+  rm -f /tmp/requests
+  mkfifo /tmp/requests
+  nc 127.0.0.1 8947 </tmp/requests >/tmp/answers &
+  CONNECTION=$!
+  exec 9>/tmp/requests
+  printf 'GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n' >&9
+}
+kept_page() {
+  printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&9
+  for _ in $(seq 100); do
+    kill -0 "$CONNECTION" 2>/dev/null || break
+    usleep 100000
+  done
+  exec 9>&-
+  awk 'BEGIN { RS = "\r\n\r\n"; ORS = "" } NR == 3' /tmp/answers >"$1"
+  grep -q '^memstat_' "$1"
+}
+
 # round NAME: the files, the page, the files again, below /out/NAME. Rounds GROUP.1, GROUP.2 are judged together.
 round() {
   mkdir -p "/out/$1"

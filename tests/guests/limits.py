@@ -28,6 +28,7 @@ class Limit:
     prepare: str = ""   # lines of shell
     user: str = ""      # who fills it; empty: root
     note: str = ""
+    kept: bool = False  # no new connection comes through at the limit, so the page comes on one that was kept, as Prometheus does
 
 
 def used(kind, allocator="table"):
@@ -47,7 +48,7 @@ LIMITS = (
     Limit("aio_events", 30, used("aio_events"), 0.95, NEAR, "echo 20 >/proc/sys/fs/aio-max-nr"),
     Limit("conntrack", 150, used("conntrack"), 0.95, ("MemstatNearLimit", "MemstatAllocationFailures"),
           "cd /proc/sys/net/netfilter; echo 3600 >nf_conntrack_udp_timeout; echo 3600 >nf_conntrack_udp_timeout_stream; "
-          "echo 50 >nf_conntrack_max; cd /"),
+          "echo 50 >nf_conntrack_max; cd /", kept=True),
     Limit("arp_cache", 200, used("arp_cache"), 0.95, ("MemstatNearLimit", "MemstatSoftLimit", "MemstatAllocationFailures"),
           "echo 65536 >/proc/sys/net/netfilter/nf_conntrack_max; insmod /modules/dummy.ko; ip link set dummy0 arp on up; ip addr add 10.9.0.1/16 dev dummy0; "
           "for n in 1 2 3; do echo $((n * 20)) >/proc/sys/net/ipv4/neigh/default/gc_thresh$n; done"),
@@ -67,10 +68,11 @@ def script():
             fill = f'su {limit.user} -s /bin/sh -c "exec {fill}"'
         name = f"/out/limits/{number}"
         lines += [f"{limit.prepare}" if "$$" not in limit.prepare and "self" not in limit.prepare else ":", "sleep 3", f"page {name}.before",
+                  "keep_connection" if limit.kept else ":",
                   f"sh -c '{limit.prepare}; exec {fill}' >{name}.said 2>&1 &" if "$$" in limit.prepare or "self" in limit.prepare
                   else f"{fill} >{name}.said 2>&1 &",
                   f"for _ in $(seq 60); do [ -s {name}.said ] && break; kill -0 $! 2>/dev/null || break; sleep 1; done", "sleep 3",
-                  f"page {name}.at || result wrong {limit.kind}: no page at the limit", "killall fill 2>/dev/null", "sleep 1"]
+                  f"{'kept_page' if limit.kept else 'page'} {name}.at || result wrong {limit.kind}: no page at the limit", "killall fill 2>/dev/null", "sleep 1"]
     return "\n".join(lines) + "\n"
 
 

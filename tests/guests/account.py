@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The account of memory under load: a guest takes memory in one way after the other, and what the page has as unaccounted must stay
+within 1 % of the memory and 16 MiB, or be what the runbook of unaccounted memory says that no kernel file has."""
+import dataclasses
+import pathlib
+import re
+
+RUNBOOK = pathlib.Path(__file__).resolve().parents[2] / "dashboards/runbooks.md"
+MIB = 1 << 20
+
+
+@dataclasses.dataclass
+class Load:
+    name: str
+    take: str          # a line of shell
+    fill: bool = True  # whether `take` is arguments of fill.c, which holds what it took until it is killed
+    undo: str = ":"
+    untold: str = ""   # what the runbook calls it, where no kernel file has it
+
+
+LOADS = (
+    Load("page cache", "tail -f /dev/null </dev/ram0 & dd if=/dev/ram0 of=/dev/null bs=1M count=128", fill=False,  # until the last close
+         undo="killall tail"),
+    Load("tmpfs", "mkdir -p /shm; mount -t tmpfs tmpfs /shm; dd if=/dev/zero of=/shm/file bs=1M count=128", fill=False, undo="umount /shm"),
+    Load("huge pages", "echo 64 >/proc/sys/vm/nr_hugepages", fill=False, undo="echo 0 >/proc/sys/vm/nr_hugepages"),
+    Load("transparent huge pages", "transparent 64"),
+    Load("locked memory", "locked 128"),
+    Load("vmalloc (BPF arrays)", "bpf_arrays 128"),
+    Load("TCP sockets", "tcp_sockets 100"),
+    Load("Unix sockets", "unix_sockets 128", untold="Unix sockets"),
+    Load("pipes", "pipes 128", untold="pipes"),
+    Load("packet rings", "packet_rings 128", untold="packet rings"),
+    Load("a thousand processes", "threads 1000"),
+    Load("ftrace", "echo 65536 >/sys/kernel/tracing/buffer_size_kb", fill=False, undo="echo 64 >/sys/kernel/tracing/buffer_size_kb"),
+    Load("RAM disk", "dd if=/dev/zero of=/dev/ram1 bs=1M count=128 conv=fsync; echo 3 >/proc/sys/vm/drop_caches", fill=False,
+         undo="rmmod brd", untold="RAM disks"),
+    Load("zram", "insmod /modules/zram.ko; echo 256M >/sys/block/zram0/disksize; dd if=/dev/urandom of=/dev/zram0 bs=1M count=96 conv=fsync; "
+         "echo 3 >/proc/sys/vm/drop_caches", fill=False, undo="rmmod zram"),
+)
+
+
+def script():
+    lines = ["mkdir -p /out/account; insmod /modules/brd.ko rd_nr=2 rd_size=262144; start_memstatd || return 0", "sleep 3", "page /out/account/idle"]
+    for number, load in enumerate(LOADS):
+        name = f"/out/account/{number}"
+        if load.fill:
+            lines += [f"fill {load.take} >{name}.said 2>&1 &",
+                      f"for _ in $(seq 60); do [ -s {name}.said ] && break; kill -0 $! 2>/dev/null || break; sleep 1; done"]
+        else:
+            lines.append(f"({load.take}) >{name}.said 2>&1")
+        lines += ["sleep 4", f"page {name}.page || result wrong {number}: no page", "killall fill 2>/dev/null", f"{load.undo} 2>/dev/null", "sleep 2"]
+    return "\n".join(lines) + "\n"
+
+
+def account(page):
+    """({part: bytes}, bytes unaccounted, bytes of memory)"""
+    parts = {part: float(value) for part, value in re.findall(r'^memstat_accounted_bytes\{part="([^"]+)"\} (\S+)', page, re.M)}
+    found = [re.search(rf"^memstat_{name}_bytes (\S+)", page, re.M) for name in ("unaccounted", "memory_total")]
+    return parts, *(float(one[1]) if one else float("nan") for one in found)
+
+
+def check(outcome):
+    """What is wrong, and the table of tests/README.md on standard output."""
+    idle, resting, _ = account(outcome.files.get("account/idle", b"").decode())
+    runbook = RUNBOOK.read_text(encoding="utf-8").partition("## MemstatUnaccountedGrowth")[2].partition("\n## ")[0]
+    wrong = []
+    for number, load in enumerate(LOADS):
+        parts, rest, total = account(outcome.files.get(f"account/{number}.page", b"").decode())
+        bound = 0.01 * total + 16 * MIB
+        taken = (sum(parts.values()) + rest - sum(idle.values()) - resting) / MIB
+        grown = sorted(((value - idle.get(part, 0)) / MIB, part) for part, value in parts.items())[-2:]
+        words = ", ".join(f"{part} {amount:+.0f}" for amount, part in reversed(grown) if amount >= 4)
+        verdict = "within" if abs(rest) <= bound else f"runbook: {load.untold}" if load.untold else "WRONG"
+        print(f"  | {load.name} | {taken:.0f} | {words or 'none'} | {(rest - resting) / MIB:+.1f} | {rest / MIB:.1f} of {bound / MIB:.1f} | {verdict} |")
+        if not abs(rest) <= bound and not (load.untold and load.untold in runbook):
+            wrong.append(f"{load.name}: {rest / MIB:.1f} MiB are unaccounted, {bound / MIB:.1f} may be")
+        if not taken > 32:
+            said = outcome.files.get(f"account/{number}.said", b"").decode().strip().splitlines()[-1:]
+            wrong.append(f"{load.name}: only {taken:.0f} MiB were taken, so nothing is shown {said}")
+    return wrong
