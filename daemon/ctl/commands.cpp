@@ -20,6 +20,7 @@
 #include "daemon/ctl/malloc_report.h"
 #include "daemon/ctl/mbufs_report.h"
 #include "daemon/ctl/memuse_report.h"
+#include "daemon/ctl/progress.h"
 #include "daemon/ctl/record_report.h"
 #include "daemon/ctl/replay_report.h"
 #include "daemon/ctl/report_source.h"
@@ -143,7 +144,7 @@ Report run_diff(const CommandLine& options, memory_type_list* /*list*/) {
   const std::string from = options.from.value_or("live");
   const Sample before = sample_of(is_over_time ? from : options.states[0]);
   if (!before.problem.empty()) return {.output = {}, .problem = before.problem};
-  if (is_over_time) ::sleep(options.seconds.value_or(1));
+  if (is_over_time) wait_seconds(options.seconds.value_or(1), "waiting for the second state");
   const Sample after = sample_of(is_over_time ? from : options.states[1]);
   if (!after.problem.empty()) return {.output = {}, .problem = after.problem};
   return {.output = options.json  ? diff_json(before.types, after.types)

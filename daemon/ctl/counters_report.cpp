@@ -7,18 +7,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "core/include/libcpc.h"
 #include "daemon/ctl/cells.h"
 #include "daemon/ctl/json_writer.h"
+#include "daemon/ctl/progress.h"
 
 namespace memstat::ctl {
 namespace {
@@ -239,7 +238,7 @@ Report counters_report(const CounterOptions& wanted, Layout layout) {
   if (!wanted.command.empty()) {
     problem = run_command(process.get(), wanted);
   } else {
-    std::this_thread::sleep_for(std::chrono::seconds(wanted.seconds.value_or(1)));
+    wait_seconds(wanted.seconds.value_or(1), "counting");
   }
   if (!problem.empty() || cpc_set_sample(cpc.get(), set, after) != 0)
     return failed(problem.empty() ? last_problem() : problem);

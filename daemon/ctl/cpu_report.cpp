@@ -127,7 +127,9 @@ Report cpu_report(ReportSource& source, const std::string& word, Layout layout, 
   }
   const std::string name = full_name(*named.types.front());
   if (cpus.columns.empty() && nodes.columns.empty()) {
-    return {.output = {}, .problem = "the kernel counts nothing of " + printable(name) + " by CPU or by node"};
+    return {
+        .output = {},
+        .problem = "the kernel counts nothing of " + printable(name) + " by CPU or by node" + source.hint_without_splits()};
   }
   fill_shares(cpus);
   fill_shares(nodes);

@@ -82,6 +82,10 @@ class DaemonSource final : public ReportSource {
     return splits;
   }
 
+  [[nodiscard]] std::string hint_without_splits() const override {
+    return ", or keys per_cpu and tier of the configuration of this memstatd leave it out";
+  }
+
   std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {
     std::vector<AmountHistory> histories;
     HttpAnswer answer;

@@ -6,6 +6,7 @@
 
 #include "daemon/ctl/cells.h"
 #include "daemon/ctl/json_writer.h"
+#include "daemon/ctl/progress.h"
 
 namespace memstat::ctl {
 
@@ -50,7 +51,10 @@ std::string doctor_csv(const SelfTest& test) {
 }
 
 Report doctor_report(Layout layout) {
-  const Result<SelfTest> test = test_this_machine();
+  Progress progress;
+  const Result<SelfTest> test =
+      test_this_machine([&progress](std::string_view source) { progress.show("trying " + std::string(source)); });
+  progress.finish();
   if (!test) return {.output = {}, .problem = to_string(test.error())};
   const auto failed = std::count_if(test->trials.begin(), test->trials.end(), [](const SourceTrial& trial) {
     return trial.is_on_by_default && trial.health != SourceHealth::kWorks && trial.health != SourceHealth::kAbsent;

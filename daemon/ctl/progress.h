@@ -26,4 +26,7 @@ class Progress {
   bool is_shown_ = false;
 };
 
+/// Waits, and shows how much of the time is over: "counting: 3 of 10 s".
+void wait_seconds(unsigned seconds, const std::string& what);
+
 }  // namespace memstat::ctl

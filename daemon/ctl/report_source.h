@@ -79,6 +79,9 @@ class ReportSource {
   /// Figures of that type apart, as of the last read().
   virtual Splits splits(const TypeRow& type) = 0;
 
+  /// What else than the kernel may be why a type has no figures apart, for the end of a sentence; "" for nothing.
+  [[nodiscard]] virtual std::string hint_without_splits() const { return {}; }
+
   /// How many polls the capture has; 0: it is none, and each read() sees a later moment.
   [[nodiscard]] virtual std::size_t poll_count() { return 0; }
   /// The poll, below poll_count(), that read() reads. "" or why not.

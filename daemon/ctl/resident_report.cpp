@@ -10,6 +10,7 @@
 #include "core/include/memstat.h"
 #include "daemon/ctl/cells.h"
 #include "daemon/ctl/json_writer.h"
+#include "daemon/ctl/progress.h"
 #include "daemon/ctl/residency.h"
 
 namespace memstat::ctl {
@@ -51,6 +52,7 @@ class Writer {
       return;
     }
     ++count_;
+    progress_.show("measured " + std::to_string(count_) + " files");
     untold_ += residency.is_told ? 0 : 1;
     total_.bytes += residency.bytes;
     total_.pages += residency.pages;
@@ -79,6 +81,7 @@ class Writer {
   }
 
   Report finish() {
+    progress_.finish();
     if (layout_ == Layout::kCsv) {
       report_.output = table_csv(rows_);
     } else if (layout_ == Layout::kJson) {
@@ -118,6 +121,7 @@ class Writer {
   std::vector<TableRow> rows_{{"FILE", "SIZE", "PAGES", "RESIDENT", "RESIDENT_PAGES"}};
   JsonWriter json_;
   Report report_;
+  Progress progress_;
   Residency total_;
   std::uint64_t told_bytes_ = 0;
   std::uint64_t count_ = 0;

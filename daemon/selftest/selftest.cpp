@@ -126,7 +126,7 @@ std::string reason_of(const Error& error) {
 }
 
 SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescriptor& source,
-                     std::chrono::nanoseconds patience, unsigned user) {
+                     std::chrono::nanoseconds patience, unsigned user, const SelfTestProgress& progress) {
   SourceTrial trial{.source = source.name,
                     .origin = source.origin,
                     .is_on_by_default = source.is_on_by_default && !waits_for_key(source),
@@ -134,12 +134,17 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                     .types = 0,
                     .reason = {},
                     .advice = {}};
+  if (progress) progress(source.name);
   const auto kept = std::make_shared<Attempt>(view, source);
   std::thread(run_attempt, kept).detach();
   Attempt& attempt = *kept;
   const MutexLock lock(attempt.mutex);
-  attempt.changed.wait_for(attempt.mutex, patience,
-                           [&attempt]() MEMSTAT_REQUIRES(attempt.mutex) { return attempt.outcome.has_value(); });
+  constexpr std::chrono::nanoseconds kStep = std::chrono::milliseconds(100);
+  for (std::chrono::nanoseconds left = patience; left.count() > 0 && !attempt.outcome; left -= kStep) {
+    attempt.changed.wait_for(attempt.mutex, std::min(kStep, left),
+                             [&attempt]() MEMSTAT_REQUIRES(attempt.mutex) { return attempt.outcome.has_value(); });
+    if (progress) progress(source.name);
+  }
   Error error{.code = ErrorCode::kTimeout, .source = {}, .path = {}, .system_errno = 0, .offset = {}, .detail = {}};
   if (!attempt.outcome) {
     error.detail = "no answer within " + std::to_string(patience / std::chrono::seconds(1)) + " s";
@@ -190,7 +195,7 @@ bool SelfTest::is_healthy() const {
 }
 
 SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const SourceDescriptor* const> sources,
-                      std::chrono::nanoseconds patience, unsigned user) {
+                      std::chrono::nanoseconds patience, unsigned user, const SelfTestProgress& progress) {
   SelfTest test;
   test.kernel = std::string(to_string(view->os())) + " " + view->os_release();
   test.account = user == 0 ? "root"
@@ -198,7 +203,7 @@ SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const S
                                  ", not root: what only root may read shows as \"no permission\"; run it as root as well to "
                                  "see what memstatd, which is started as root, can read";
   for (const SourceDescriptor* const source : sources) {
-    if (source->os == view->os()) test.trials.push_back(trial_of(view, *source, patience, user));
+    if (source->os == view->os()) test.trials.push_back(trial_of(view, *source, patience, user, progress));
   }
   test.mounts = missing_mounts(*view, sources);
   return test;
@@ -231,10 +236,10 @@ std::string selftest_text(const SelfTest& test) {
   return text;
 }
 
-Result<SelfTest> test_this_machine() {
+Result<SelfTest> test_this_machine(const SelfTestProgress& progress) {
   auto opened = open_view(std::string(kLiveReference));
   if (!opened) return std::move(opened.error());
-  return run_selftest(std::shared_ptr<KernelView>(std::move(opened->view)), all_sources(), kPatience, ::geteuid());
+  return run_selftest(std::shared_ptr<KernelView>(std::move(opened->view)), all_sources(), kPatience, ::geteuid(), progress);
 }
 
 }  // namespace memstat

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,15 +50,18 @@ struct SelfTest {
   [[nodiscard]] bool is_healthy() const;
 };
 
+/// Called with the name of a source again and again while it is tried.
+using SelfTestProgress = std::function<void(std::string_view source)>;
+
 /// Opens, reads and parses each of `sources` whose system is that of the view. A source that takes longer than `patience`
 /// keeps its thread, and with it the view. `user` is the effective user: 0 is root. Allocates.
 SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const SourceDescriptor* const> sources,
-                      std::chrono::nanoseconds patience, unsigned user);
+                      std::chrono::nanoseconds patience, unsigned user, const SelfTestProgress& progress = {});
 
 /// The table for people, with the advice below it.
 std::string selftest_text(const SelfTest& test);
 
 /// This machine's kernel and all sources of this program, as the account that we are. Error: no view of this kernel.
-Result<SelfTest> test_this_machine();
+Result<SelfTest> test_this_machine(const SelfTestProgress& progress = {});
 
 }  // namespace memstat

@@ -19,6 +19,7 @@ function factList(type) {
 /** A figure as people read it: bytes with a unit, shares as they are. */
 function valueText(figure) {
   if (figure.unit === 'bytes') return bytes(figure.value);
+  if (figure.metric.endsWith('_bytes_per_second')) return `${bytes(Math.round(figure.value))}/s`;
   return Number.isInteger(figure.value) ? count(figure.value) : String(Number(figure.value.toPrecision(4)));
 }
 

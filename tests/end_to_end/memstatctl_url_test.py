@@ -95,6 +95,13 @@ class OfADaemon(unittest.TestCase):
             still = run("diff", "--seconds", "1", "--from", url, "--csv")
             self.assertEqual((still.returncode, still.stdout.count("\n")), (0, 1), still.stderr)
 
+    def test_figures_by_cpu_that_a_daemon_leaves_out_are_not_blamed_on_the_kernel(self):
+        with program.Daemon("--replay", captures.fixtures()[LIMITS], "--polls", "1") as daemon:
+            program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
+            done = run("cpu", "uma/mbuf_cluster", "--from", f"http://127.0.0.1:{daemon.port}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("keys per_cpu and tier of the configuration", done.stderr)
+
     def test_a_user_and_a_password_are_sent_and_never_printed(self):
         with Answers(answer(401, "")) as server:
             url = server.url.replace("http://", "http://me:secret@")

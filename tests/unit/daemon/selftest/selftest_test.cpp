@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <string>
 #include <vector>
 
 #include "tests/support/fake_kernel_view.h"
@@ -45,6 +46,14 @@ TEST_F(SelfTestTest, SourcesThatWorkSayHowManyTypesTheyHave) {
   EXPECT_TRUE(test.is_healthy());
   EXPECT_THAT(selftest_text(test), HasSubstr("z_roster       works          2      /fake/roster\n"));
   EXPECT_THAT(selftest_text(test), HasSubstr("Every source that this kernel has works."));
+}
+
+TEST_F(SelfTestTest, SaysWhatItTries) {
+  std::vector<std::string> tried;
+  run_selftest(view_, sources_, kLong, 0, [&tried](std::string_view source) {
+    if (tried.empty() || tried.back() != source) tried.emplace_back(source);
+  });
+  EXPECT_EQ(tried, (std::vector<std::string>{std::string(contributor_.name), "z_roster"}));
 }
 
 TEST_F(SelfTestTest, WhatTheKernelDoesNotHaveIsNoFault) {
