@@ -110,9 +110,10 @@ void History::configure(std::size_t max_bytes) {
   if (max_bytes == max_bytes_) return;
   constexpr std::size_t kFrames = (kMaxPolls + kMaxMinutes) * sizeof(Frame);
   max_bytes_ = max_bytes;
-  // At most half of it is for what types cost beside the frames.
-  const std::size_t half = max_bytes > kFrames ? (max_bytes - kFrames) / 2 : 0;
-  max_types_ = half / kBytesPerType;
+  const std::size_t room = max_bytes > kFrames ? max_bytes - kFrames : 0;
+  // At most so much is for what types cost beside the frames: more types than a page of 20 000 series has.
+  const std::size_t for_types = room / 8 * 3;
+  max_types_ = for_types / kBytesPerType;
   current_ = std::vector<std::uint64_t>();  // gives its room back, which {} does not
   born_ns_ = std::vector<std::int64_t>();
   scratch_ = std::vector<std::uint8_t>();
@@ -120,8 +121,9 @@ void History::configure(std::size_t max_bytes) {
   minutes_ = Ring();
   if (max_types_ == 0) return;
   // There are twice as many minutes, and in a minute more types change than from poll to poll.
-  polls_.set_up(kMaxPolls, half / 4);
-  minutes_.set_up(kMaxMinutes, half - half / 4);
+  const std::size_t for_polls = room / 10;
+  polls_.set_up(kMaxPolls, for_polls);
+  minutes_.set_up(kMaxMinutes, room - for_types - for_polls);
 }
 
 void History::clear() {
