@@ -31,8 +31,6 @@ std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
   return found;
 }
 
-const char* unit_of(const Column& limit) { return limit.is_bytes ? "bytes" : "objects"; }
-
 }  // namespace
 
 std::vector<TableRow> limits_rows(std::span<const TypeRow> types, bool is_human) {

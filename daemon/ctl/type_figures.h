@@ -40,6 +40,9 @@ std::string cell(const TypeRow& type, const Column& column, bool is_human);
 /// An amount of bytes, or of objects, as text.
 std::string amount_text(std::uint64_t amount, bool is_bytes, bool is_human);
 
+/// What a limit, or another figure, is a number of.
+inline const char* unit_of(const Column& column) { return column.is_bytes ? "bytes" : "objects"; }
+
 /// The limit that will be met first, of bytes or of objects.
 struct NearestLimit {
   const Column* column = nullptr;  ///< null: the type has no limit

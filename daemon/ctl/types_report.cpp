@@ -57,12 +57,13 @@ std::vector<const TypeRow*> sorted(std::span<const TypeRow> rows) {
 std::vector<TableRow> types_rows(std::span<const TypeRow> types, bool is_human) {
   std::vector<TableRow> rows(1, {"ALLOCATOR", "TYPE"});
   for (const Column& column : kColumns) rows[0].emplace_back(column.title);
-  rows[0].insert(rows[0].end(), {"LIMIT", "USED"});
+  rows[0].insert(rows[0].end(), {"LIMIT", "OF", "USED"});
   for (const TypeRow* const type : sorted(types)) {
     TableRow& row = rows.emplace_back(TableRow{type->allocator, printable(type->name)});
     for (const Column& column : kColumns) row.push_back(cell(*type, column, is_human));
     const NearestLimit limit = nearest_limit(*type);
     row.push_back(limit.column != nullptr ? cell(*type, *limit.column, is_human) : "-");
+    row.emplace_back(limit.column == nullptr ? "-" : unit_of(*limit.column));
     row.push_back(limit.used ? percent(*limit.used) : "-");
   }
   return rows;

@@ -23,7 +23,7 @@ LIMITS = "freebsd-15.0-amd64-2cpu-limits"
 class Types(unittest.TestCase):
     def check_table(self, text):
         lines = text.splitlines()
-        self.assertEqual(lines[0].split(), ["ALLOCATOR", "TYPE", "BYTES", "OBJECTS", "HELD", "FREE", "FAILURES", "LIMIT", "USED"])
+        self.assertEqual(lines[0].split(), ["ALLOCATOR", "TYPE", "BYTES", "OBJECTS", "HELD", "FREE", "FAILURES", "LIMIT", "OF", "USED"])
         self.assertEqual({len(line) for line in lines}, {len(lines[0])}, "columns are not aligned")
         return lines[1:]
 
@@ -46,13 +46,14 @@ class Types(unittest.TestCase):
         self.assertTrue(all("failures" not in row and "limit" not in row for row in rows if row["allocator"] == "slab"),
                         "slabinfo does not have them")
         exact = self.check_table(output("types", "--no-human", "--from", path))
-        self.assertEqual([line.split()[-7:-2] for line in exact],
+        self.assertEqual([line.split()[-8:-3] for line in exact],
                          [[str(row.get(key, "-")) for key in ("bytes", "objects", "held", "free", "failures")] for row in rows])
         self.assertEqual([line.split()[-1] for line in exact], [row.get("limit_used", "-") for row in rows])
         for line, row in zip(exact, rows):
-            self.assertIn(line.split()[-2], {str(row[key]) for key in ("limit", "byte_limit") if key in row} or {"-"})
+            limits = {(str(row[key]), of) for key, of in (("limit", "objects"), ("byte_limit", "bytes")) if key in row}
+            self.assertIn(tuple(line.split()[-3:-1]), limits or {("-", "-")})
         human = self.check_table(output("types", "--from", path))
-        self.assertRegex(human[0].split()[-7], r"^[0-9.]+[KMG]$")
+        self.assertRegex(human[0].split()[-8], r"^[0-9.]+[KMG]$")
 
     def test_freebsd_types_of_both_allocators(self):
         path = captures.fixtures()[LIMITS]

@@ -51,8 +51,8 @@ TEST(TypesReport, JsonHasTheDetailWhereThereIsOne) {
   EXPECT_EQ(types_text(rows_of(&list), false).find("slub"), std::string::npos);
 }
 
-/// The columns LIMIT and USED of the only type of a list.
-std::string limit_and_used(Allocator allocator, std::initializer_list<StagedFigure> figures) {
+/// The columns LIMIT, OF and USED of the only type of a list.
+std::string limit_of_and_used(Allocator allocator, std::initializer_list<StagedFigure> figures) {
   StagingBuilder staging;
   staging.type("a", figures);
   memory_type_list list;
@@ -63,22 +63,24 @@ std::string limit_and_used(Allocator allocator, std::initializer_list<StagedFigu
   std::getline(text, line);
   std::istringstream words(line);
   const std::vector<std::string> cells{std::istream_iterator<std::string>(words), {}};
-  return cells.size() < 2 ? line : cells[cells.size() - 2] + " " + cells.back();
+  return cells.size() < 3 ? line : cells[cells.size() - 3] + " " + cells[cells.size() - 2] + " " + cells.back();
 }
 
 TEST(TypesReport, OfTwoLimitsTheNearerOneIsShown) {
   using enum Field;
   // System V shared memory: two segments of 4096, and nearly all bytes.
-  EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 998}, {kCount, 2}, {kBytesLimit, 1000}, {kCountLimit, 4096}}),
-            "1000 100%");
-  EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 1}, {kCount, 4000}, {kBytesLimit, 1000}, {kCountLimit, 4000}}),
-            "4000 100%");
-  EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 250}, {kBytesLimit, 1000}}), "1000 25%");
-  EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 250}, {kBytesLimit, 1000}, {kCountLimit, 10}}), "1000 25%")
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 998}, {kCount, 2}, {kBytesLimit, 1000}, {kCountLimit, 4096}}),
+            "1000 bytes 100%");
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 1}, {kCount, 4000}, {kBytesLimit, 1000}, {kCountLimit, 4000}}),
+            "4000 objects 100%");
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kBytesLimit, 1000}}), "1000 bytes 25%");
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kBytesLimit, 1000}, {kCountLimit, 10}}), "1000 bytes 25%")
       << "objects are unknown";
-  EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 250}, {kCountLimit, 10}}), "10 -") << "objects are unknown";
-  EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 250}, {kCount, 3}}), "- -");
-  EXPECT_EQ(limit_and_used(Allocator::kUma, {{kCount, 3}, {kFree, 6}, {kKegFree, 4}, {kCountLimit, 10}}), "10 50%")
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kCountLimit, 10}}), "10 objects -")
+      << "objects are unknown";
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kCount, 3}}), "- - -");
+  EXPECT_EQ(limit_of_and_used(Allocator::kUma, {{kCount, 3}, {kFree, 6}, {kKegFree, 4}, {kCountLimit, 10}}),
+            "10 objects 50%")
       << "caches count, free slabs do not";
 }
 
