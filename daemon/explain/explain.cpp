@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-/// The alert that tells what to do when the metric grows, or says that something is wrong.
+/// The alert whose runbook says what to do when the metric grows or something is wrong.
 struct AlertOfMetric {
   std::string_view metric;
   std::string_view alert;
