@@ -84,6 +84,14 @@ bool has_function(const btf& types, const char* function) {
   return btf__find_by_name_kind(&types, function, BTF_KIND_FUNC) > 0;
 }
 
+bool has_parameter(const btf& types, const char* function, int number, std::string_view name) {
+  const int id = btf__find_by_name_kind(&types, function, BTF_KIND_FUNC);
+  if (id < 0) return false;
+  const btf_type* type = btf__type_by_id(&types, btf__type_by_id(&types, static_cast<__u32>(id))->type);
+  return type != nullptr && btf_is_func_proto(type) && number < btf_vlen(type) &&
+         btf__name_by_offset(&types, btf_params(type)[number].name_off) == name;
+}
+
 std::uint64_t gfp_flag(const btf& types, std::string_view enumerator, std::uint64_t before) {
   for (__u32 id = 1; id < btf__type_cnt(&types); ++id) {
     const btf_type* type = btf__type_by_id(&types, id);

@@ -43,6 +43,8 @@ int arguments_of(const btf& types, const char* event);
 /// Whether argument `number` of a raw tracepoint (from 0 on) points to a struct of this name.
 bool points_to(const btf& types, const char* event, int number, std::string_view structure);
 bool has_function(const btf& types, const char* function);
+/// Whether parameter `number` of a function (from 0 on) has this name.
+bool has_parameter(const btf& types, const char* function, int number, std::string_view name);
 /// The GFP flag whose bit an enumerator of this kernel numbers (6.10, 772dd0342727); else as it was before there were such.
 std::uint64_t gfp_flag(const btf& types, std::string_view enumerator, std::uint64_t before);
 

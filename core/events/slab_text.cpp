@@ -37,6 +37,87 @@ Sums sums_of(const memstat_slab_row& row, const memstat_slab_slot& slot) {
       .failures = figure_now(row.cache_failures) + figure_now(row.kmalloc_failures)};
 }
 
+/// What all caches, and what is no cache's, come to.
+struct Events {
+  std::uint64_t cache_allocations = 0;
+  std::uint64_t cache_requested = 0;  // B
+  std::uint64_t cache_failures = 0;
+  std::uint64_t cache_frees = 0;
+  std::uint64_t cache_on_node = 0;
+  std::uint64_t kmallocs = 0;
+  std::uint64_t kmalloc_requested = 0;  // B
+  std::uint64_t kmalloc_failures = 0;
+  std::uint64_t kmalloc_on_node = 0;
+  std::uint64_t kfrees = 0;
+  std::array<std::uint64_t, MEMSTAT_SLAB_LARGE_SIZES> large{};
+};
+
+void add_row(const memstat_slab_row& row, const memstat_slab_slot& slot, Events& events) {
+  const std::uint64_t from_cache = figure_now(row.cache_allocations);
+  events.cache_allocations += from_cache;
+  events.cache_requested = saturating_sum(events.cache_requested, saturating_product(from_cache, slot.object_size));
+  events.cache_failures += figure_now(row.cache_failures);
+  events.cache_frees += figure_now(row.cache_frees);
+  events.kmallocs += figure_now(row.kmalloc_allocations);
+  events.kmalloc_requested = saturating_sum(events.kmalloc_requested, figure_now(row.kmalloc_requested));
+  events.kmalloc_failures += figure_now(row.kmalloc_failures);
+  events.kfrees += figure_now(row.kmalloc_frees);
+}
+
+void add_totals(const memstat_slab_totals& totals, Events& events) {
+  events.cache_on_node += figure_now(totals.cache_on_node);
+  events.kmalloc_on_node += figure_now(totals.kmalloc_on_node);
+  events.kmalloc_requested = saturating_sum(events.kmalloc_requested, figure_now(totals.large_requested));
+  events.kmalloc_failures += figure_now(totals.large_failures);
+  events.kfrees += figure_now(totals.large_frees);
+  for (std::size_t i = 0; i < MEMSTAT_SLAB_LARGE_SIZES; ++i) {
+    const std::uint64_t count = figure_now(totals.large_allocations[i]);
+    events.large[i] += count;
+    events.kmallocs += count;
+  }
+}
+
+void append_event(Buffer& out, std::string_view event, std::uint64_t count, std::uint64_t bytes) {
+  out.append("event ");
+  out.append(event);
+  out.append(" ");
+  append_number(out, count);
+  out.append(" ");
+  append_number(out, bytes);
+  out.append("\n");
+}
+
+void append_event(Buffer& out, std::string_view event, std::uint64_t count) {
+  out.append("event ");
+  append_line(out, event, count);
+}
+
+/// Slots are counted whatever became of their caches, so that these only grow.
+void append_events(Buffer& out, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, bool has_frees) {
+  Events events;
+  for (const memstat_slab_cpu& cpu : cpus) add_totals(cpu.totals, events);
+  for (std::size_t at = 0; at < MEMSTAT_SLAB_SLOTS; ++at) {
+    if (figure_now(shared.keys[at]) == 0) continue;
+    for (const memstat_slab_cpu& cpu : cpus) add_row(cpu.rows[at], shared.slots[at], events);
+  }
+  append_event(out, "kmem_cache_alloc", events.cache_allocations, events.cache_requested);
+  append_event(out, "kmem_cache_alloc_node", events.cache_on_node);
+  append_event(out, "kmem_cache_alloc_failure", events.cache_failures);
+  append_event(out, "kmem_cache_free", events.cache_frees);
+  append_event(out, "kmalloc", events.kmallocs, events.kmalloc_requested);
+  append_event(out, "kmalloc_node", events.kmalloc_on_node);
+  append_event(out, "kmalloc_failure", events.kmalloc_failures);
+  if (has_frees) append_event(out, "kfree", events.kfrees);
+  for (std::size_t i = 0; i < MEMSTAT_SLAB_LARGE_SIZES; ++i) {
+    if (events.large[i] == 0) continue;
+    out.append("large ");
+    append_number(out, std::uint64_t{2 * MEMSTAT_SLAB_LARGEST} << i);
+    out.append(" ");
+    append_number(out, events.large[i]);
+    out.append("\n");
+  }
+}
+
 }  // namespace
 
 void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, const SlabTextFacts& facts,
@@ -75,6 +156,7 @@ void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_s
       out.append("\n");
     }
   }
+  append_events(out, shared, cpus, facts.has_kmalloc_frees);
   out.append("end\n");
 }
 

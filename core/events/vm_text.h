@@ -2,6 +2,7 @@
 // What the programs counted (bpf/vm_layout.h) as the text that the source linux_vm_events parses and captures hold.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <span>
@@ -13,10 +14,11 @@
 
 namespace memstat::events {
 
-/// How an event is called, and whether it has a size.
+/// How an event is called, and what else there is to it.
 struct VmEventWord {
+  enum class Kind : std::uint8_t { kCount, kBytes, kFault };  ///< kBytes: with a size; kFault: a kind of page fault.
   std::string_view word;
-  bool has_bytes = false;
+  Kind kind = Kind::kCount;
 };
 /// Of an event below MEMSTAT_VM_EVENTS.
 const VmEventWord& word_of(memstat_vm_event event);
@@ -27,7 +29,12 @@ struct VmTextFacts {
   std::string unsupported;                 ///< Lines "unsupported EVENT: REASON".
   bool has_cache_failures = false;         ///< By name of the cache, and no other source has them.
   bool has_victims = false;                ///< By name of the command.
-  std::uint64_t missed_events = 0;         ///< That found the programs busy on their CPU.
+  bool has_brk_length = true;              ///< Where system calls are seen, brk()'s length is not known.
+  bool has_pages = false;                  ///< Page allocations by order and migrate type.
+  std::array<std::string, MEMSTAT_VM_MIGRATE_TYPES> migrate_types;  ///< Their words; "": there is none of this number.
+  std::uint64_t minor_faults = 0;   ///< That the kernel counted, beside what the programs did.
+  std::uint64_t major_faults = 0;   ///< The same.
+  std::uint64_t missed_events = 0;  ///< That found the programs busy on their CPU.
 };
 
 /// Writes the table into `out`, replacing what it held; sources/linux_vm_events.cpp has the grammar. `cpus`: a CPU each. The

@@ -87,6 +87,8 @@ static __always_inline struct memstat_slab_row* row_of(struct memstat_slab_cpu* 
   return at < MEMSTAT_SLAB_SLOTS ? &cpu->rows[at] : 0;
 }
 
+enum { kNoNode = -1 };  // NUMA_NO_NODE
+
 SEC("raw_tp/kmem_cache_alloc")
 int on_kmem_cache_alloc(struct raw_arguments* arguments) {
   struct memstat_slab_cpu* cpu = this_cpu();
@@ -95,6 +97,7 @@ int on_kmem_cache_alloc(struct raw_arguments* arguments) {
   if (!row) return 0;
   if (arguments->values[1] != 0) {
     ++row->cache_allocations;
+    if ((__s32)arguments->values[4] != kNoNode) ++cpu->totals.cache_on_node;
   } else {
     ++row->cache_failures;
   }
@@ -146,14 +149,35 @@ static __always_inline __u64 key_of_size(__u64 allocated, __u64 flags) {
   return (__u32)(allocated * MEMSTAT_SLAB_KINDS + kind);
 }
 
+// Some kernels (6.12) report one of these twice: from within the allocator, and with its caller.
+static __always_inline void count_large(struct memstat_slab_totals* totals, struct raw_arguments* arguments) {
+  const __u64 site = arguments->values[0];
+  const __u64 object = arguments->values[1];
+  if (object == 0) {
+    ++totals->large_failures;
+    return;
+  }
+  const int is_again = object == totals->last_large && site != totals->last_site;
+  totals->last_large = is_again ? 0 : object;
+  totals->last_site = site;
+  if (is_again) return;
+  totals->large_requested += arguments->values[2];
+  __u32 at = 0;
+  while (at < MEMSTAT_SLAB_LARGE_SIZES - 1 && (2ULL * MEMSTAT_SLAB_LARGEST << at) < arguments->values[3]) ++at;
+  ++totals->large_allocations[at];
+}
+
 SEC("raw_tp/kmalloc")
 int on_kmalloc(struct raw_arguments* arguments) {
   const __u64 object = arguments->values[1];
   const __u64 allocated = arguments->values[3];
-  // Above two pages kmalloc() is pages of their own; some kernels fire twice for these (6.12).
-  if (allocated == 0 || allocated > 8192) return 0;
+  if (allocated == 0) return 0;
   struct memstat_slab_cpu* cpu = this_cpu();
   if (!cpu) return 0;
+  if (allocated > MEMSTAT_SLAB_LARGEST) {
+    count_large(&cpu->totals, arguments);
+    return 0;
+  }
   __u64 key = 0;
 #ifdef MEMSTAT_OWNER_OF_OBJECT
   if (object != 0) {
@@ -169,6 +193,7 @@ int on_kmalloc(struct raw_arguments* arguments) {
     return 0;
   }
   ++row->kmalloc_allocations;
+  if ((__s32)arguments->values[5] != kNoNode) ++cpu->totals.kmalloc_on_node;
   row->kmalloc_requested += arguments->values[2];
   return 0;
 }
@@ -181,7 +206,11 @@ int on_kfree(struct raw_arguments* arguments) {
   struct memstat_slab_cpu* cpu = this_cpu();
   if (!cpu) return 0;
   const __u64 key = cache_of(object, &cpu->rows[1].scratch);
-  if (key == 0) return 0;
+  if (key == 0) {
+    if (cpu->totals.last_large == object) cpu->totals.last_large = 0;
+    ++cpu->totals.large_frees;
+    return 0;
+  }
   struct memstat_slab_row* row = row_of(cpu, key);
   if (row) ++row->kmalloc_frees;
   return 0;

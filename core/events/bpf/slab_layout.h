@@ -41,7 +41,23 @@ struct memstat_slab_row {
   unsigned long long scratch;             /* the programs' own, in the first row only */
 };
 
+#define MEMSTAT_SLAB_LARGEST 8192 /* B; what kmalloc() gives above this is pages, and of no cache */
+#define MEMSTAT_SLAB_LARGE_SIZES 10
+
+/* What is counted of no slot, or of all of them, on one CPU. */
+struct memstat_slab_totals {
+  unsigned long long cache_on_node;         /* allocations from caches that named a node */
+  unsigned long long kmalloc_on_node;       /* the same of kmalloc() */
+  unsigned long long large_requested;       /* B, of kmalloc() beyond the largest cache */
+  unsigned long long large_failures;        /* of these */
+  unsigned long long large_frees;           /* of these, and of others that are no cache's */
+  unsigned long long last_large, last_site; /* the programs' own: the last of these, and its caller */
+  /* of these by what they got: 16 KiB, 32 KiB, ..., the last: and more */
+  unsigned long long large_allocations[MEMSTAT_SLAB_LARGE_SIZES];
+};
+
 struct memstat_slab_cpu {
+  struct memstat_slab_totals totals;
   struct memstat_slab_row rows[MEMSTAT_SLAB_SLOTS];
 };
 

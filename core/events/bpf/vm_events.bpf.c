@@ -17,7 +17,12 @@ struct kmem_cache {
   const char* name;
 } __attribute__((preserve_access_index));
 
-const volatile struct memstat_vm_constants constants = {.has_victim_task = 1};
+struct kernel_siginfo {
+  int si_code;
+} __attribute__((preserve_access_index));
+
+const volatile struct memstat_vm_constants constants = {
+    .has_victim_task = 1, .page_size = 4096, .percpu_size = 3, .brk_length = 3};
 
 struct memstat_vm_shared shared;
 
@@ -174,6 +179,164 @@ int on_percpu_failure(struct raw_arguments* arguments) {
 SEC("raw_tp/alloc_vmap_area")
 int on_vmap_failure(struct raw_arguments* arguments) {
   if ((int)arguments->values[5] != 0) count(MEMSTAT_VM_VMALLOC_FAILURE, arguments->values[1]);
+  return 0;
+}
+
+// ---- what is not rare
+// -----------------------------------------------------------------------------------------------------
+
+// One of two arguments, both of which are read: the verifier lets no program choose the place to read from.
+static __always_inline __u64 one_of(__u64 first, __u64 second, int is_second) {
+  barrier_var(first);
+  barrier_var(second);
+  return is_second ? second : first;
+}
+
+#define FAULT_FLAG_WRITE 1
+#define VM_FAULT_OOM 0x1
+#define VM_FAULT_SIGBUS 0x2
+#define VM_FAULT_MAJOR 0x4
+#define VM_FAULT_RETRY 0x400
+
+SEC("fexit/handle_mm_fault")
+int on_fault(__u64* arguments) {
+  const __u32 result = (__u32)arguments[4];
+  if (result & VM_FAULT_RETRY) return 0;  // it comes again
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (!cpu) return 0;
+  if (arguments[2] & FAULT_FLAG_WRITE) {
+    ++cpu->events[MEMSTAT_VM_FAULT_WRITE].count;
+  } else {
+    ++cpu->events[MEMSTAT_VM_FAULT_READ].count;
+  }
+  if (result & VM_FAULT_OOM) {
+    ++cpu->events[MEMSTAT_VM_FAULT_OOM].count;
+  } else if (result & VM_FAULT_SIGBUS) {
+    ++cpu->events[MEMSTAT_VM_FAULT_SIGBUS].count;
+  } else if (result & VM_FAULT_MAJOR) {
+    ++cpu->events[MEMSTAT_VM_FAULT_MAJOR].count;
+  } else {
+    ++cpu->events[MEMSTAT_VM_FAULT_MINOR].count;
+  }
+  return 0;
+}
+
+// Of x86: the CPU's own word on the fault says whether it was a write. Each has counts of its own, because a fault in the
+// kernel may come within one of a program.
+#define IS_WRITE 2
+SEC("raw_tp/page_fault_user")
+int on_user_fault(struct raw_arguments* arguments) {
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (cpu) ++cpu->user_faults[(arguments->values[2] & IS_WRITE) != 0];
+  return 0;
+}
+SEC("raw_tp/page_fault_kernel")
+int on_kernel_fault(struct raw_arguments* arguments) {
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (cpu) ++cpu->kernel_faults[(arguments->values[2] & IS_WRITE) != 0];
+  return 0;
+}
+
+// The kernel signals a fault beyond the end of a file so.
+#define SIGBUS 7
+#define BUS_ADRERR 2
+SEC("raw_tp/signal_generate")
+int on_signal(struct raw_arguments* arguments) {
+  if ((int)arguments->values[0] != SIGBUS || arguments->values[1] <= 1) return 0;
+  const struct kernel_siginfo* facts = (const struct kernel_siginfo*)arguments->values[1];
+  if (BPF_CORE_READ(facts, si_code) == BUS_ADRERR) count(MEMSTAT_VM_FAULT_SIGBUS, 0);
+  return 0;
+}
+
+SEC("fentry/do_wp_page")
+int on_write_shared(__u64* arguments) {
+  count(MEMSTAT_VM_WRITE_SHARED, 0);
+  return 0;
+}
+SEC("fentry/wp_page_copy")
+int on_write_shared_copy(__u64* arguments) {
+  count(MEMSTAT_VM_WRITE_SHARED_COPY, 0);
+  return 0;
+}
+
+SEC("fentry/ksys_mmap_pgoff")
+int on_mmap(__u64* arguments) {
+  count(MEMSTAT_VM_MMAP, arguments[1]);
+  return 0;
+}
+SEC("fentry/__vm_munmap")
+int on_munmap(__u64* arguments) {
+  count(MEMSTAT_VM_MUNMAP, arguments[1]);
+  return 0;
+}
+SEC("fentry/do_brk_flags")
+int on_brk(__u64* arguments) {
+  count(MEMSTAT_VM_BRK, one_of(arguments[1], arguments[3], constants.brk_length == 3));
+  return 0;
+}
+
+struct system_call {
+  __u64 common;
+  __u64 number;
+  __u64 arguments[6];
+};
+SEC("tp/syscalls/sys_enter_mmap")
+int on_mmap_call(struct system_call* call) {
+  count(MEMSTAT_VM_MMAP, call->arguments[1]);
+  return 0;
+}
+SEC("tp/syscalls/sys_enter_munmap")
+int on_munmap_call(struct system_call* call) {
+  count(MEMSTAT_VM_MUNMAP, call->arguments[1]);
+  return 0;
+}
+SEC("tp/syscalls/sys_enter_brk")
+int on_brk_call(struct system_call* call) {
+  count(MEMSTAT_VM_BRK, 0);
+  return 0;
+}
+
+SEC("raw_tp/mm_page_alloc")
+int on_page_alloc(struct raw_arguments* arguments) {
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (!cpu) return 0;
+  const __u32 order = (__u32)arguments->values[1] & (MEMSTAT_VM_ORDERS - 1);
+  if (arguments->values[0] == 0) {
+    ++cpu->events[MEMSTAT_VM_PAGE_FAILURE].count;
+    ++cpu->page_failures[order];
+    return 0;
+  }
+  ++cpu->events[MEMSTAT_VM_PAGE_ALLOC].count;
+  cpu->events[MEMSTAT_VM_PAGE_ALLOC].bytes += (__u64)constants.page_size << order;
+  ++cpu->pages[order][(__u32)arguments->values[3] & (MEMSTAT_VM_MIGRATE_TYPES - 1)];
+  return 0;
+}
+SEC("raw_tp/mm_page_free")
+int on_page_free(struct raw_arguments* arguments) {
+  count(MEMSTAT_VM_PAGE_FREE, (__u64)constants.page_size << (arguments->values[1] & (MEMSTAT_VM_ORDERS - 1)));
+  return 0;
+}
+
+SEC("raw_tp/percpu_alloc_percpu")
+int on_percpu_alloc(struct raw_arguments* arguments) {
+  count(MEMSTAT_VM_PERCPU_ALLOC, one_of(arguments->values[2], arguments->values[3], constants.percpu_size == 3));
+  return 0;
+}
+SEC("raw_tp/percpu_free_percpu")
+int on_percpu_free(struct raw_arguments* arguments) {
+  count(MEMSTAT_VM_PERCPU_FREE, 0);
+  return 0;
+}
+
+SEC("raw_tp/alloc_vmap_area")
+int on_vmap_area(struct raw_arguments* arguments) {
+  const int has_failed = (int)arguments->values[5] != 0;
+  count(has_failed ? MEMSTAT_VM_VMALLOC_FAILURE : MEMSTAT_VM_VMALLOC, arguments->values[1]);
+  return 0;
+}
+SEC("raw_tp/free_vmap_area_noflush")
+int on_vmap_free(struct raw_arguments* arguments) {
+  count(MEMSTAT_VM_VFREE, 0);
   return 0;
 }
 

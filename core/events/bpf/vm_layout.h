@@ -4,7 +4,7 @@
  * lock; names, which are rare, are shared by all CPUs and claimed. Thread safety: as that says. */
 #pragma once
 
-/* What is counted. Their words are in vm_probes.cpp. */
+/* What is counted. Their words are in vm_text.cpp. */
 /* NOLINTBEGIN(readability-identifier-naming): the programs are C */
 enum memstat_vm_event {
   MEMSTAT_VM_OOM_KILL,
@@ -12,9 +12,30 @@ enum memstat_vm_event {
   MEMSTAT_VM_PAGE_FAILURE,
   MEMSTAT_VM_PERCPU_FAILURE,
   MEMSTAT_VM_VMALLOC_FAILURE,
+  /* Page faults by access, and by how they ended. */
+  MEMSTAT_VM_FAULT_READ,
+  MEMSTAT_VM_FAULT_WRITE,
+  MEMSTAT_VM_FAULT_MINOR,
+  MEMSTAT_VM_FAULT_MAJOR,
+  MEMSTAT_VM_FAULT_OOM,
+  MEMSTAT_VM_FAULT_SIGBUS,
+  MEMSTAT_VM_WRITE_SHARED,
+  MEMSTAT_VM_WRITE_SHARED_COPY,
+  MEMSTAT_VM_MMAP,
+  MEMSTAT_VM_MUNMAP,
+  MEMSTAT_VM_BRK,
+  MEMSTAT_VM_PAGE_ALLOC,
+  MEMSTAT_VM_PAGE_FREE,
+  MEMSTAT_VM_PERCPU_ALLOC,
+  MEMSTAT_VM_PERCPU_FREE,
+  MEMSTAT_VM_VMALLOC,
+  MEMSTAT_VM_VFREE,
   MEMSTAT_VM_EVENTS
 };
 /* NOLINTEND(readability-identifier-naming) */
+
+#define MEMSTAT_VM_ORDERS 16       /* of page allocations, a power of two; kernels have 11 */
+#define MEMSTAT_VM_MIGRATE_TYPES 8 /* a power of two; kernels have 4 to 6 */
 
 struct memstat_vm_count {
   unsigned long long count;
@@ -25,6 +46,10 @@ struct memstat_vm_count {
 
 struct memstat_vm_cpu {
   struct memstat_vm_count events[MEMSTAT_VM_EVENTS];
+  unsigned long long pages[MEMSTAT_VM_ORDERS][MEMSTAT_VM_MIGRATE_TYPES]; /* allocations that got pages */
+  unsigned long long page_failures[MEMSTAT_VM_ORDERS];
+  unsigned long long user_faults[2]; /* reads, writes; where faults are seen as the CPU's exceptions */
+  unsigned long long kernel_faults[2];
   char slab_text[MEMSTAT_VM_TEXT]; /* the programs' own */
   char page_text[MEMSTAT_VM_TEXT];
 };
@@ -53,4 +78,7 @@ struct memstat_vm_shared {
 /* What of this kernel the programs must know, told to them before they are loaded. */
 struct memstat_vm_constants {
   unsigned int has_victim_task; /* mark_victim has the task, not its number */
+  unsigned int page_size;       /* B */
+  unsigned int percpu_size;     /* which argument of percpu_alloc_percpu is the size */
+  unsigned int brk_length;      /* which argument of do_brk_flags is the length */
 };

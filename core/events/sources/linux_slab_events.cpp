@@ -9,11 +9,15 @@
 //   missed N                      events during an event of the same kind on the same CPU
 //   type SIZE NAME                a cache: B that an object takes; type_without_frees: its frees are not known
 //   cpu N ALLOCATIONS FREES REQUESTED FAILURES      of the type above on CPU N; CPUs with nothing but 0 are left out
+//   event EVENT COUNT [BYTES]     of all caches and of what is no cache's; bytes: requested
+//   large SIZE COUNT              kmalloc() beyond the largest cache that got this number of bytes, or less
 //   end
 //
 // A name may come twice (caches of one name, a kmalloc() that failed): it is one type with the sums. What is in use is never
 // derived: bulk frees and frees after a grace period have no event, so allocations less frees drift without bound.
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -27,11 +31,29 @@ namespace memstat::sources {
 namespace {
 
 using events::kLostEvents;
+using events::kVmEventBytes;
+using events::kVmEvents;
 
 constexpr std::string_view kTable = "linux_slab_events";
 
 constexpr FieldMask kKernelCounts{Field::kNumAllocs, Field::kNumFrees};
 constexpr CpuFieldMask kKernelCpuCounts{CpuField::kNumAllocs, CpuField::kNumFrees};
+
+constexpr double kKib = 1024;
+constexpr double kMib = 1024 * kKib;
+constexpr double kSizeBounds[] = {8,          16,         32,         64,       128,       256,       512,
+                                  kKib,       2 * kKib,   4 * kKib,   8 * kKib, 16 * kKib, 32 * kKib, 64 * kKib,
+                                  128 * kKib, 256 * kKib, 512 * kKib, kMib,     2 * kMib,  4 * kMib,  8 * kMib};
+constexpr HistogramBuckets kSizeBuckets{.bounds = kSizeBounds, .is_native = true, .schema = 0, .first_index = 3};
+
+constexpr SystemMetric kAllocationSize{
+    .facts = {.name = "memstat_allocation_size_bytes",
+              .kind = MetricKind::kHistogram,
+              .tier = Tier::kDefault,
+              .help =
+                  "Sizes of what slab caches and kmalloc() gave, padding included, since memstatd attached to their events.",
+              .unit = "bytes"},
+    .buckets = &kSizeBuckets};
 
 struct State final : ReaderState {
   std::unique_ptr<LiveTable> table = events::make_slab_events();
@@ -59,13 +81,12 @@ class Parser {
       if (line == "end") break;
       std::string_view word;
       next_word(line, word);
-      const bool is_parsed = word == "cpu"
-                                 ? take_cpu(line)
-                                 : (word == "type" || word == "type_without_frees") && take_type(line, word == "type");
-      if (!is_parsed) return data_error(kTable, offset, "is neither a type with its size nor a CPU with its five numbers");
+      if (!take(word, line))
+        return data_error(kTable, offset, "is no type with its size, CPU with its five numbers, or event");
     }
     if (!rest_.empty()) return data_error(kTable, text_.size() - rest_.size(), "goes on behind the line 'end'");
     if (staging_.types().empty()) return data_error(kTable, text_.size(), "names no cache");
+    staging_.statistics().add_histogram(kAllocationSize, {.counts = sizes_, .sum = size_sum_});
     return {};
   }
 
@@ -111,6 +132,43 @@ class Parser {
     return value.has_value();
   }
 
+  bool take(std::string_view word, std::string_view line) {
+    if (word == "cpu") return take_cpu(line);
+    if (word == "type" || word == "type_without_frees") return take_type(line, word == "type");
+    if (word == "event") return take_event(line);
+    return word == "large" && take_large(line);
+  }
+
+  bool take_event(std::string_view line) {
+    std::string_view event;
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    if (event_count_++ == kMostEvents || !next_word(line, event) || !is_valid_label_text(event) ||
+        !take_number(line, count)) {
+      return false;
+    }
+    staging_.statistics().add(kVmEvents, count, {event});
+    if (line.empty()) return true;
+    if (!take_number(line, bytes) || !line.empty()) return false;
+    staging_.statistics().add(kVmEventBytes, bytes, {event});
+    return true;
+  }
+
+  bool take_large(std::string_view line) {
+    std::uint64_t size = 0;
+    std::uint64_t count = 0;
+    if (!take_number(line, size) || !take_number(line, count) || !line.empty()) return false;
+    add_size(size, count);
+    return true;
+  }
+
+  void add_size(std::uint64_t size, std::uint64_t count) {
+    const auto bound = std::lower_bound(std::begin(kSizeBounds), std::end(kSizeBounds), static_cast<double>(size));
+    std::uint64_t& bucket = sizes_[static_cast<std::size_t>(bound - std::begin(kSizeBounds))];
+    bucket = saturating_sum(bucket, count);
+    size_sum_ += static_cast<double>(size) * static_cast<double>(count);
+  }
+
   bool take_type(std::string_view line, bool has_frees) {
     if (!take_number(line, size_)) return false;
     if (line.size() < 2) return false;  // the name stands behind one blank, and may have more of them
@@ -137,6 +195,7 @@ class Parser {
     const auto& [cpu, allocations, frees, requested, failures] = numbers;
     const std::uint64_t allocated = saturating_product(allocations, size_);
     const std::uint64_t freed = saturating_product(frees, size_);
+    add_size(size_, allocations);
     add(Field::kNumAllocs, allocations);
     add(Field::kNumFrees, frees);
     add(Field::kMemAlloced, allocated);
@@ -159,6 +218,10 @@ class Parser {
   FieldMask fields_{Field::kNumAllocs, Field::kNumFrees,       Field::kMemAlloced,
                     Field::kMemFreed,  Field::kRequestedBytes, Field::kFailures};
   CpuFieldMask cpu_fields_{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced, CpuField::kMemFreed};
+  static constexpr std::size_t kMostEvents = 64;
+  std::array<std::uint64_t, std::size(kSizeBounds) + 1> sizes_{};  // allocations by size
+  double size_sum_ = 0;                                            // B, of all of them
+  std::size_t event_count_ = 0;
   std::uint64_t size_ = 0;      // B, of the type at hand
   std::size_t index_ = 0;       // of it
   Figures* figures_ = nullptr;  // of it; lives until the next one
@@ -177,6 +240,9 @@ constexpr MetricOrigin kOrigins[] = {
     {CpuField::kNumFrees, "the same on the CPU"},
     {CpuField::kMemAlloced, "the same on the CPU"},
     {CpuField::kMemFreed, "the same on the CPU"},
+    {kVmEvents, "the same of all caches and, of kmalloc and kfree, of what is no cache's, _node of those that named a node"},
+    {kVmEventBytes, "bytes_req of the same"},
+    {kAllocationSize, "allocations by size of struct kmem_cache, and bytes_alloc of kmem:kmalloc above 8 KiB"},
     {kLostEvents, "counted by memstatd's programs and, as recursion_misses, by the kernel"},
 };
 

@@ -6,6 +6,9 @@
 //   by_cache 0|1                  1: failures of slab caches are counted here, and linux_slab_events has none
 //   unsupported EVENT: REASON     an event that this kernel or its policy does not give
 //   event EVENT COUNT [BYTES]     bytes: of events that have a size
+//   fault KIND COUNT              page faults: read and write by access; minor, major, oom and sigbus by how they ended
+//   pages ORDER TYPE COUNT        allocations of 2^ORDER pages, by migrate type
+//   page_failures ORDER COUNT     those that got none
 //   victim COUNT COMMAND          processes that were killed for memory; other_victim COUNT: of further commands
 //   cache COUNT NAME              slab caches that got no memory; other_cache COUNT: further ones
 //   end
@@ -41,7 +44,34 @@ constexpr SystemMetric kVictims{
 constexpr SourceOption kOptions[] = {{.name = "events",
                                       .kind = SourceOption::Kind::kKey,
                                       .default_pattern = "failures",
-                                      .help = "The mode of key events: failures counts what is rare only."}};
+                                      .help = "The mode of key events: failures counts what is rare, counters all."}};
+
+constexpr SystemMetric kPageFaults{
+    .facts = {.name = "memstat_page_faults_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kDefault,
+              .help =
+                  "Page faults since memstatd attached to their events, each counted twice: by access (read, write), and by "
+                  "how it ended (minor, major, oom, sigbus). What this kernel or its policy does not give is absent."},
+    .labels = {"kind"}};
+
+constexpr SystemMetric kPageAllocations{
+    .facts = {.name = "memstat_page_order_allocations_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help =
+                  "Allocations from the page allocator that got memory, since memstatd attached to their events, by order "
+                  "(two to this power pages) and migrate type."},
+    .labels = {"order", "migrate_type"}};
+
+constexpr SystemMetric kPageFailures{
+    .facts =
+        {.name = "memstat_page_order_failures_total",
+         .kind = MetricKind::kCounter,
+         .tier = Tier::kDefault,
+         .help = "Allocations from the page allocator that got none, since memstatd attached to their events, by order (two "
+                 "to this power pages)."},
+    .labels = {"order"}};
 
 struct State final : ReaderState {
   std::unique_ptr<LiveTable> table;
@@ -115,6 +145,9 @@ class Parser {
     if (!next_word(line, word)) return false;
     if (word == "unsupported") return take_unsupported(trim(line));
     if (word == "event") return take_event(line);
+    if (word == "fault") return take_fault(line);
+    if (word == "pages") return take_pages(line);
+    if (word == "page_failures") return take_page_failures(line);
     std::uint64_t count = 0;
     if (!take_number(line, count)) return false;
     if (word == "other_victim") return line.empty() && (others_ = saturating_sum(others_, count), true);
@@ -148,6 +181,35 @@ class Parser {
     return true;
   }
 
+  bool take_fault(std::string_view line) {
+    std::string_view word;
+    std::uint64_t count = 0;
+    if (!next_word(line, word) || !is_valid_label_text(word) || !take_number(line, count) || !line.empty()) return false;
+    if (event_count_++ == kMostEvents) return false;
+    staging_.statistics().add(kPageFaults, count, {word});
+    return true;
+  }
+
+  bool take_pages(std::string_view line) {
+    std::uint64_t order = 0;
+    std::string_view type;
+    std::uint64_t count = 0;
+    if (!take_number(line, order) || !next_word(line, type) || !is_valid_label_text(type) || !take_number(line, count) ||
+        !line.empty() || page_count_++ == kMostPages) {
+      return false;
+    }
+    staging_.statistics().add(kPageAllocations, count, {order, type});
+    return true;
+  }
+
+  bool take_page_failures(std::string_view line) {
+    std::uint64_t order = 0;
+    std::uint64_t count = 0;
+    if (!take_number(line, order) || !take_number(line, count) || !line.empty() || page_count_++ == kMostPages) return false;
+    staging_.statistics().add(kPageFailures, count, {order});
+    return true;
+  }
+
   bool take_victim(std::uint64_t count, std::string_view command) {
     for (std::size_t i = 0; i < victim_count_; ++i) {
       if (victims_[i].command != command) continue;
@@ -174,6 +236,7 @@ class Parser {
   }
 
   static constexpr std::size_t kMostEvents = 64;
+  static constexpr std::size_t kMostPages = 144;    // 16 orders of 8 migrate types, and their failures
   static constexpr std::size_t kMostCommands = 64;  // as many as the programs have room for
   static constexpr std::string_view kOther = "other";
   struct Victim {
@@ -187,6 +250,7 @@ class Parser {
   std::array<Victim, kMostCommands> victims_;
   std::size_t victim_count_ = 0;
   std::size_t event_count_ = 0;
+  std::size_t page_count_ = 0;
   std::uint64_t others_ = 0;  // victims of further commands
 };
 
@@ -195,12 +259,19 @@ Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, s
 constexpr MetricOrigin kOrigins[] = {
     {Field::kFailures, "calls of slab_out_of_memory(), else the kernel's messages \"cache: NAME\""},
     {kVmEvents,
-     "oom_kill is oom:mark_victim, slab_failure a call of slab_out_of_memory() or else its message, page_failure the "
-     "message "
-     "\"page allocation failure\", percpu_failure percpu:percpu_alloc_percpu_fail, vmalloc_failure vmalloc:alloc_vmap_area "
-     "that "
-     "failed"},
-    {kVmEventBytes, "size of percpu:percpu_alloc_percpu_fail and of vmalloc:alloc_vmap_area"},
+     "oom_kill is oom:mark_victim, slab_failure a call of slab_out_of_memory() or else its message, page_failure "
+     "kmem:mm_page_alloc without a page or, in mode failures, the message 'page allocation failure', "
+     "percpu_failure percpu:percpu_alloc_percpu_fail, vmalloc_failure vmalloc:alloc_vmap_area that failed, "
+     "write_shared do_wp_page(), write_shared_copy wp_page_copy(), mmap, munmap and brk ksys_mmap_pgoff(), "
+     "__vm_munmap() and do_brk_flags() or else syscalls:sys_enter_*, page_alloc and page_free kmem:mm_page_alloc "
+     "and mm_page_free, percpu_alloc and percpu_free percpu:percpu_alloc_percpu and percpu_free_percpu, vmalloc "
+     "and vfree vmalloc:alloc_vmap_area and free_vmap_area_noflush"},
+    {kVmEventBytes, "size, length or pages of the same"},
+    {kPageFaults,
+     "result of handle_mm_fault(), or else exceptions:page_fault_user and page_fault_kernel, pgfault and "
+     "pgmajfault of vmstat, and signal:signal_generate of SIGBUS with BUS_ADRERR"},
+    {kPageAllocations, "kmem:mm_page_alloc"},
+    {kPageFailures, "kmem:mm_page_alloc without a page"},
     {kVictims, "comm of oom:mark_victim"},
     {kLostEvents, "recursion_misses of memstatd's programs"},
 };
@@ -210,9 +281,7 @@ constexpr MetricOrigin kOrigins[] = {
 extern const SourceDescriptor linux_vm_events;
 const SourceDescriptor linux_vm_events{
     .name = kTable,
-    .origin =
-        "raw tracepoints oom:mark_victim, printk:console, percpu:percpu_alloc_percpu_fail, vmalloc:alloc_vmap_area; "
-        "function slab_out_of_memory()",
+    .origin = "raw tracepoints of oom, printk, percpu, vmalloc, kmem, exceptions, signal and syscalls, and functions",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
     .is_roster = false,
@@ -223,13 +292,14 @@ const SourceDescriptor linux_vm_events{
     .is_on_by_default = false,
     .is_traced = true,
     .notes =
-        "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and "
-        "BTF; "
-        "attaches to what is rare, so that it costs nothing that can be measured; where programs cannot be attached to "
-        "functions, failures of slab caches and pages are those that the kernel printed, which are fewer: it prints at most "
-        "ten of each in five seconds, and none of callers that asked it not to; of a slab cache those for want of pages, "
-        "not "
-        "of a limit of a control group; where linux_slab_events is on, failures by cache are its own",
+        "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at "
+        "start, and BTF; in mode failures it attaches to what is rare, and costs nothing that can be measured; "
+        "where programs cannot be attached to functions, failures of slab caches, and in mode failures of pages, "
+        "are those that the kernel printed, which are fewer: it prints at most ten of each in five seconds, and "
+        "none of callers that asked it not to; of a slab cache those for want of pages, not of a limit of a "
+        "control group; where linux_slab_events is on, failures by cache are its own; in mode counters each page "
+        "allocation, free and fault costs some 30 ns more; mmap, munmap and brk need functions or a mounted "
+        "tracefs; an event that this kernel does not give is absent, and the status page says why",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -24,6 +24,7 @@
 #include "core/events/slab_text.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/staged_statistics.h"
 
 namespace memstat {
 namespace {
@@ -102,11 +103,35 @@ TEST_F(LinuxSlabEvents, LeavesCountsThatTheKernelKeepsSinceBootToTheSourceOfThos
 TEST_F(LinuxSlabEvents, ReportsEventsThatWereNotCounted) {
   ASSERT_TRUE(parse("slab_events 1\nkmalloc_frees 1\ncounted_by_sysfs 0\nunplaced 7\nmissed 9\ntype 8 a\nend\n"));
   const auto& entries = reader_.staging.statistics().entries();
-  ASSERT_EQ(entries.size(), 2U);
+  ASSERT_GE(entries.size(), 2U);
   EXPECT_EQ(entries[0].bits, 7U);
   EXPECT_EQ(reader_.staging.statistics().label(entries[0], 0), "unplaced");
   EXPECT_EQ(entries[1].bits, 9U);
   EXPECT_EQ(reader_.staging.statistics().label(entries[1], 0), "missed");
+}
+
+TEST_F(LinuxSlabEvents, HasEventsOfAllCachesAndSizes) {
+  ASSERT_TRUE(parse(kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nevent kmalloc 7 900\nevent kfree 3\nlarge 16384 2\nend\n"));
+  const auto all = statistics_of(reader_.staging);
+  EXPECT_EQ(all.at("vm_events_total{kmalloc}"), 7U);
+  EXPECT_EQ(all.at("vm_event_bytes_total{kmalloc}"), 900U);
+  EXPECT_EQ(all.at("vm_events_total{kfree}"), 3U);
+  for (const StagedStatistics::Entry& entry : reader_.staging.statistics().entries()) {
+    if (!entry.is_histogram) continue;
+    const HistogramCounts sizes = reader_.staging.statistics().histogram(entry);
+    ASSERT_EQ(sizes.counts.size(), 22U);
+    EXPECT_EQ(sizes.counts[5], 5U) << "up to 256 B";
+    EXPECT_EQ(sizes.counts[11], 2U) << "up to 16 KiB";
+    EXPECT_EQ(sizes.sum, 5 * 192 + 2 * 16384);
+  }
+}
+
+TEST_F(LinuxSlabEvents, NeverSaysWhatIsInUse) {
+  ASSERT_TRUE(parse(kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nend\n"));
+  for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree}) {
+    EXPECT_FALSE(source().fields.has(field)) << "frees in bulk and after a grace period have no event";
+    EXPECT_FALSE(reader_.staging.types()[0].fields.has(field));
+  }
 }
 
 TEST_F(LinuxSlabEvents, StaysAtTheLargestNumber) {
@@ -123,7 +148,8 @@ TEST_F(LinuxSlabEvents, RefusesWhatIsNoSuchText) {
   expect_refused(kHeader, kHeader.size());
   expect_refused(kHeader + "end\n", kHeader.size() + 4);
   for (const std::string line :
-       {"type 8", "type 8 ", "type x a", "type -1 a", "cpu 0 1 1 1 1", "word", "type 18446744073709551616 a"})
+       {"type 8", "type 8 ", "type x a", "type -1 a", "cpu 0 1 1 1 1", "word", "type 18446744073709551616 a", "event",
+        "event a", "event a 1 2 3", "event a x", "large 1", "large x 1", "large 1 1 1"})
     expect_refused(kHeader + line + "\nend\n", kHeader.size());
   const std::string type = kHeader + "type 8 a\n";
   for (const std::string line : {"cpu 0 1 1 1", "cpu 0 1 1 1 1 1", "cpu 0 1 1 1 -1", "cpu 0 1 1 1 18446744073709551616"})
@@ -132,7 +158,7 @@ TEST_F(LinuxSlabEvents, RefusesWhatIsNoSuchText) {
 }
 
 TEST_F(LinuxSlabEvents, RefusesATextThatIsCutAnywhere) {
-  const std::string text = kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nend\n";
+  const std::string text = kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nevent kmalloc 7 900\nlarge 16384 2\nend\n";
   for (std::size_t size = 0; size + 1 < text.size(); ++size) EXPECT_FALSE(parse(text.substr(0, size))) << size;
   EXPECT_TRUE(parse(text));
 }
@@ -153,11 +179,12 @@ class SlabText : public testing::Test {
     events::write_slab_text(*shared_, cpus_, facts, out_);
     return std::string(out_.view());
   }
-  /// What stands between the header and the end.
+  /// What stands between the header and the events of all.
   std::string rows(events::SlabTextFacts facts = {.has_kmalloc_frees = true}) {
     std::string all = text(facts);
     const std::size_t begin = all.find("missed ");
-    return all.substr(all.find('\n', begin) + 1, all.size() - all.find('\n', begin) - 1 - 4);
+    const std::size_t first = all.find('\n', begin) + 1;
+    return all.substr(first, all.find("event ", first) - first);
   }
 
   std::unique_ptr<memstat_slab_slots> shared_ = std::make_unique<memstat_slab_slots>();
@@ -175,9 +202,11 @@ TEST_F(SlabText, HasTheRowsOfEachCpu) {
                       .kmalloc_failures = 2,
                       .kmalloc_frees = 3,
                       .scratch = 77};
-  EXPECT_EQ(
-      text({.has_kmalloc_frees = true, .missed_events = 4}),
-      "slab_events 1\nkmalloc_frees 1\ncounted_by_sysfs 0\nunplaced 0\nmissed 4\ntype 192 dentry\ncpu 1 6 5 1040 3\nend\n");
+  EXPECT_EQ(text({.has_kmalloc_frees = true, .missed_events = 4}),
+            "slab_events 1\nkmalloc_frees 1\ncounted_by_sysfs 0\nunplaced 0\nmissed 4\ntype 192 dentry\ncpu 1 6 5 1040 3\n"
+            "event kmem_cache_alloc 5 940\nevent kmem_cache_alloc_node 0\nevent kmem_cache_alloc_failure 1\nevent "
+            "kmem_cache_free 2\n"
+            "event kmalloc 1 100\nevent kmalloc_node 0\nevent kmalloc_failure 2\nevent kfree 3\nend\n");
 }
 
 TEST_F(SlabText, NamesTheCacheOfAKmallocByItsSizeAndKind) {
@@ -202,6 +231,25 @@ TEST_F(SlabText, KeepsANameOnItsLineAndWithinItsBounds) {
   std::string longest(MEMSTAT_SLAB_NAME_SIZE, 'x');
   claim(2, 0xffff888100042b00, 8, longest);
   EXPECT_EQ(rows(), "type 8 a?b\ntype 8 " + longest + "\n");
+}
+
+TEST_F(SlabText, CountsWhatIsOfNoCacheAndOfCachesThatAreGone) {
+  claim(2, MEMSTAT_SLAB_FORGOTTEN, 192, "destroyed");
+  cpus_[0].rows[2].cache_allocations = 4;
+  memstat_slab_totals& totals = cpus_[0].totals;
+  totals.cache_on_node = 2;
+  totals.kmalloc_on_node = 1;
+  totals.large_requested = 30'000;
+  totals.large_failures = 5;
+  totals.large_frees = 6;
+  totals.large_allocations[0] = 1;
+  cpus_[1].totals.large_allocations[0] = 1;
+  cpus_[1].totals.large_allocations[MEMSTAT_SLAB_LARGE_SIZES - 1] = 1;
+  const std::string all = text();
+  EXPECT_EQ(all.substr(all.find("event ")),
+            "event kmem_cache_alloc 4 752\nevent kmem_cache_alloc_node 2\nevent kmem_cache_alloc_failure 0\n"
+            "event kmem_cache_free 0\nevent kmalloc 3 30000\nevent kmalloc_node 1\nevent kmalloc_failure 5\nevent kfree 6\n"
+            "large 16384 2\nlarge 8388608 1\nend\n");
 }
 
 TEST_F(SlabText, ReportsTheEventsOfAFullTable) {

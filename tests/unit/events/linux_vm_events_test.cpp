@@ -3,6 +3,7 @@
 // that the test makes happen.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -60,6 +61,16 @@ TEST_F(LinuxVmEvents, ThatThisKernelDoesNotGiveAreSaidToBeMissingAndAreNot0) {
   EXPECT_FALSE(has_statistic("vm_events_total{vmalloc_failure}"));
 }
 
+TEST_F(LinuxVmEvents, HavePageFaultsByKindAndPagesByOrder) {
+  ASSERT_TRUE(
+      parse(kHeader + "fault read 3\nfault major 1\npages 0 movable 7\npages 3 movable 2\npage_failures 3 4\nend\n"));
+  EXPECT_EQ(statistic("page_faults_total{read}"), 3U);
+  EXPECT_EQ(statistic("page_faults_total{major}"), 1U);
+  EXPECT_EQ(statistic("page_order_allocations_total{0,movable}"), 7U);
+  EXPECT_EQ(statistic("page_order_allocations_total{3,movable}"), 2U);
+  EXPECT_EQ(statistic("page_order_failures_total{3}"), 4U);
+}
+
 TEST_F(LinuxVmEvents, FailuresOfACacheAreFailuresOfItsType) {
   ASSERT_TRUE(parse(kHeader + "event slab_failure 9\ncache 5 dentry\ncache 3 a b\ncache 1 dentry\nother_cache 1\nend\n"));
   const auto& types = reader_.staging.types();
@@ -91,10 +102,31 @@ TEST_F(LinuxVmEvents, RefuseWhatIsNoSuchText) {
   expect_refused("vm_events 2\n", 0, ErrorCode::kVersion);
   expect_refused("vm_events 1\nmissed x\n", 12);
   expect_refused(kHeader, kHeader.size());
-  for (const std::string line :
-       {"", "word", "word 1 a", "event", "event oom_kill", "event oom_kill -1", "event oom_kill 1 2 3", "event oom_kill 1 x",
-        "victim 1", "victim 1 ", "victim x a", "cache 1", "cache a", "other_victim 1 a", "other_cache", "unsupported",
-        "unsupported word", "event oom_kill 18446744073709551616"})
+  for (const std::string line : {"",
+                                 "word",
+                                 "word 1 a",
+                                 "event",
+                                 "event oom_kill",
+                                 "event oom_kill -1",
+                                 "event oom_kill 1 2 3",
+                                 "event oom_kill 1 x",
+                                 "victim 1",
+                                 "victim 1 ",
+                                 "victim x a",
+                                 "cache 1",
+                                 "cache a",
+                                 "other_victim 1 a",
+                                 "other_cache",
+                                 "unsupported",
+                                 "unsupported word",
+                                 "event oom_kill 18446744073709551616",
+                                 "fault read",
+                                 "fault read 1 1",
+                                 "pages 0 movable",
+                                 "pages x movable 1",
+                                 "pages 0 movable 1 1",
+                                 "page_failures 1",
+                                 "page_failures 1 x"})
     expect_refused(kHeader + line + "\nend\n", kHeader.size());
   expect_refused(kHeader + "end\nevent a 1\n", kHeader.size() + 4);
 }
@@ -106,11 +138,15 @@ TEST_F(LinuxVmEvents, RefuseMoreThanThePrograms) {
   text = kHeader;
   for (int i = 0; i < 65; ++i) text += "event v" + std::to_string(i) + " 1\n";
   EXPECT_FALSE(parse(text + "end\n"));
+  text = kHeader;
+  for (int i = 0; i < 145; ++i) text += "pages " + std::to_string(i) + " movable 1\n";
+  EXPECT_FALSE(parse(text + "end\n"));
 }
 
 TEST_F(LinuxVmEvents, RefuseATextThatIsCutAnywhere) {
-  const std::string text =
-      kHeader + "unsupported a: b\nevent percpu_failure 2 4096\nvictim 2 java\nother_victim 1\ncache 5 dentry\nend\n";
+  const std::string text = kHeader +
+                           "unsupported a: b\nevent percpu_failure 2 4096\nfault read 3\npages 0 movable 7\npage_failures 3 "
+                           "4\nvictim 2 java\nother_victim 1\ncache 5 dentry\nend\n";
   for (std::size_t size = 0; size + 1 < text.size(); ++size) EXPECT_FALSE(parse(text.substr(0, size))) << size;
   EXPECT_TRUE(parse(text));
 }
@@ -177,6 +213,32 @@ TEST_F(VmText, HasNamesThatAreWholeOnALineEach) {
                         "\nother_cache 5\nend\n");
 }
 
+TEST_F(VmText, AddsFaultsThatTheKernelCountedAndThoseOfTheCpu) {
+  facts_.counted.set(MEMSTAT_VM_FAULT_READ).set(MEMSTAT_VM_FAULT_WRITE).set(MEMSTAT_VM_FAULT_MINOR);
+  cpus_[0].events[MEMSTAT_VM_FAULT_READ].count = 1;
+  cpus_[0].user_faults[0] = 10;
+  cpus_[1].kernel_faults[0] = 100;
+  cpus_[1].kernel_faults[1] = 7;
+  facts_.minor_faults = 55;
+  EXPECT_EQ(text(), "vm_events 1\nmissed 0\nby_cache 0\nfault read 111\nfault write 7\nfault minor 55\nend\n");
+}
+
+TEST_F(VmText, HasNoLengthOfBrkWhereItIsNotKnown) {
+  facts_.counted.set(MEMSTAT_VM_BRK).set(MEMSTAT_VM_MMAP);
+  facts_.has_brk_length = false;
+  EXPECT_EQ(text(), "vm_events 1\nmissed 0\nby_cache 0\nevent mmap 0 0\nevent brk 0\nend\n");
+}
+
+TEST_F(VmText, HasPagesByOrderAndMigrateType) {
+  facts_.has_pages = true;
+  facts_.migrate_types[1] = "movable";
+  cpus_[0].pages[0][1] = 2;
+  cpus_[1].pages[0][1] = 3;
+  cpus_[1].pages[9][7] = 1;
+  cpus_[1].page_failures[9] = 4;
+  EXPECT_EQ(text(), "vm_events 1\nmissed 0\nby_cache 0\npages 0 movable 5\npages 9 unknown 1\npage_failures 9 4\nend\n");
+}
+
 TEST_F(VmText, OfEveryEventIsTakenByTheParser) {
   facts_.counted.set();
   facts_.has_victims = true;
@@ -184,7 +246,9 @@ TEST_F(VmText, OfEveryEventIsTakenByTheParser) {
   reader.raw.parts[0].assign(text());
   const auto result = parse_source(reader);
   ASSERT_TRUE(result) << to_string(result.error());
-  EXPECT_EQ(sum_of_statistics(reader.staging, "vm_events_total{").count, static_cast<std::size_t>(MEMSTAT_VM_EVENTS));
+  EXPECT_EQ(sum_of_statistics(reader.staging, "vm_events_total{").count +
+                sum_of_statistics(reader.staging, "page_faults_total{").count,
+            static_cast<std::size_t>(MEMSTAT_VM_EVENTS));
 }
 
 // ---- this machine's kernel -----------------------------------------------------------------------------------------------
@@ -289,10 +353,65 @@ TEST_F(LiveVmEvents, CountAMessageOfAPageThatWasNotGiven) {
   EXPECT_GE(statistic("vm_events_total{page_failure}"), before + 1);
 }
 
-TEST_F(LiveVmEvents, HaveAReasonWhereTheyAreMissing) {
+class LiveVmCounters : public LiveVmEvents {
+ protected:
+  LiveVmCounters() { table_ = events::make_vm_events("counters"); }
+};
+
+/// Memory of this size, no page of which is there yet.
+class FreshMemory {
+ public:
+  explicit FreshMemory(std::size_t size)
+      : size_(size), memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    ::madvise(memory_, size, MADV_NOHUGEPAGE);
+  }
+  ~FreshMemory() { ::munmap(memory_, size_); }
+  FreshMemory(const FreshMemory&) = delete;
+  FreshMemory& operator=(const FreshMemory&) = delete;
+  [[nodiscard]] volatile char* page(std::size_t number) const {
+    return static_cast<volatile char*>(memory_) + number * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  }
+
+ private:
+  std::size_t size_;
+  void* memory_;
+};
+
+TEST_F(LiveVmCounters, CountTheFaultsAndPagesOfMemoryThatIsTouched) {
+  constexpr std::uint64_t kPages = 2000;
+  const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::vector<std::string> words{"page_faults_total{read}", "page_faults_total{write}", "page_faults_total{minor}",
+                                       "vm_events_total{page_alloc}"};
+  std::vector<std::uint64_t> before;
+  for (const std::string& word : words) before.push_back(statistic(word));
+  const std::uint64_t bytes = statistic("vm_event_bytes_total{page_alloc}");
+  {
+    const FreshMemory read(kPages * page_size);
+    const FreshMemory written(kPages * page_size);
+    for (std::size_t i = 0; i < kPages; ++i) {
+      (void)*read.page(i);
+      *written.page(i) = 1;
+    }
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (statistic(words[i]) == 0 && before[i] == 0) continue;  // this kernel does not give it
+    EXPECT_GE(statistic(words[i]), before[i] + (words[i] == "page_faults_total{minor}" ? 2 : 1) * kPages) << words[i];
+  }
+  EXPECT_GE(statistic("vm_event_bytes_total{page_alloc}"), bytes + kPages * page_size);
+  EXPECT_GE(sum_of_statistics(reader_.staging, "page_order_allocations_total{0,").sum, kPages);
+}
+
+TEST_F(LiveVmCounters, LeaveFailuresByCacheToTheEventsOfCaches) {
+  EXPECT_TRUE(reader_.staging.types().empty());
+  EXPECT_TRUE(reader_.staging.left_fields().has(Field::kFailures));
+}
+
+TEST_F(LiveVmCounters, HaveAReasonWhereTheyAreMissing) {
   for (int event = 0; event < MEMSTAT_VM_EVENTS; ++event) {
     const std::string word(events::word_of(static_cast<memstat_vm_event>(event)).word);
-    const bool is_said_why = is_counted(word) || reader_.staging.note().find(word + ": ") != std::string::npos;
+    const bool is_said_why = is_counted(word) ||
+                             statistics_of(reader_.staging).contains("page_faults_total{" + word + "}") ||
+                             reader_.staging.note().find(word + ": ") != std::string::npos;
     EXPECT_TRUE(is_said_why) << word;
   }
 }
