@@ -11,8 +11,8 @@ EDITS = """
   which the captured kernel lacks. Poll 000001 is made by hand from it: the slab cache kmalloc-1k grew by 200 slabs, g1 came near its
   limit, met it 900 times and ran out of memory 3 times, 5 processes were killed, allocations stalled, compacted and reclaimed, and
   tasks waited 2 s for memory. From then on it says that KFENCE found 2 errors, that the kernel printed 3 warnings and an oops and met
-  a bad page, and that the user 1000 has 195 of 200 keys; the captured kernel has no KFENCE. Each poll has a table of CPU counters,
-  which are those of no machine. Poll 000002 is poll 000001, but /proc/vmallocinfo could not be read (EIO)."""
+  a bad page, and that the user 1000 has 195 of 200 keys; the captured kernel has no KFENCE. Each poll has tables of CPU counters
+  and of events of memory, which are those of no machine. Poll 000002 is poll 000001, but /proc/vmallocinfo could not be read (EIO)."""
 GROUP = "fs/sys/fs/cgroup/g1/"
 KFENCE = "enabled: 1\ncurrently allocated: 12\ntotal allocations: 400\ntotal frees: 388\nzombie allocations: 0\ntotal bugs: {}\n"
 KEY_USERS = "    0:    10 10/10 8/1000000 400/25000000\n 1000: {0:5} {0}/{0} {0}/200 1000/20000\n"
@@ -53,6 +53,14 @@ def integrity(tainted, warnings, oopses, bugs, keys):
             "fs/proc/key-users": KEY_USERS.format(keys).encode()}
 
 
+def vm_events(index):
+    """What memstatd would have counted with key events.mode counters."""
+    counts = {"event oom_kill": 2, "event slab_failure": 40, "event page_failure": 90, "event kmalloc": 9000, "event page_alloc": 5000,
+              "fault read": 800, "fault write": 1700, "fault minor": 2400, "fault major": 100, "victim": 2}
+    lines = [f"{name} {count * index}" + (" shop" if name == "victim" else "") for name, count in counts.items()]
+    return ("vm_events 1\nmissed 0\nby_cache 0\n" + "\n".join(lines) + "\nend\n").encode()
+
+
 def counters(poll):
     """What CPUs counted, of which the second one took turns for half of the time."""
     lines = [f"cpu {cpu} set memory enabled_ns 10000000000 running_ns {10000000000 // (cpu + 1)} cache-misses {5000 // (cpu + 1)} "
@@ -81,6 +89,7 @@ def write(directory):
     del third["fs/proc/vmallocinfo"]
     for index, poll in enumerate((first, second, third)):
         poll["source/cpu_counters"] = counters(index)
+        poll["source/linux_vm_events"] = vm_events(index)
         for path, content in poll.items():
             if isinstance(content, str):
                 place = os.path.join(directory, f"{index:06d}", path)

@@ -34,7 +34,7 @@ function(c, g)
                 queries: [[type('memstat_type_objects'), name + ': in use'], [type('memstat_type_free_objects'), name + ': free'], [type('memstat_type_limit_objects'), name + ': limit']] },
         { title: 'Growth', kind: 'timeseries', unit: 'binBps', description: 'Bytes gained a second over the growth window of memstatd\'s configuration.', empty: 'seen for the first time, or without bytes',
           queries: [[type('memstat_type_growth_bytes_per_second'), name]] },
-        lines { title: 'Allocations, frees, failures, waits, limit hits', unit: 'ops', description: 'Times a second. Linux counts these of few allocators, and of slab caches only when the kernel has SLUB statistics.', empty: 'not counted for this allocator: Linux does of few, FreeBSD of malloc and uma',
+        lines { title: 'Allocations, frees, failures, waits, limit hits', unit: 'ops', description: 'Times a second. Linux counts these of few allocators, and of slab caches only when the kernel has SLUB statistics or key events.mode is counters.', empty: 'not counted for this allocator: Linux does of few, FreeBSD of malloc and uma',
                 queries: [['rate(%s[$__rate_interval])' % type('memstat_type_allocations_total'), name + ': allocated'], ['rate(%s[$__rate_interval])' % type('memstat_type_frees_total'), name + ': freed'],
                           ['rate(%s[$__rate_interval])' % type('memstat_type_failures_total'), name + ': failed'], ['rate(%s[$__rate_interval])' % type('memstat_type_sleeps_total'), name + ': waited'],
                           ['rate(%s[$__rate_interval])' % type('memstat_type_limit_hits_total'), name + ': limit hits']] },
