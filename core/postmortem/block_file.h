@@ -22,11 +22,15 @@ class BlockFile {
 
   /// Errors: system_error; kData for what is no plain file.
   static Result<BlockFile> open(const std::string& path);
+  /// The same of a file that is open already; `name` is for people.
+  static Result<BlockFile> adopt(std::string name, UniqueFd fd);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// B when it was opened.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::int64_t changed_ns() const { return changed_ns_; }
+  /// Lives as long as this.
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
 
   /// Reads exactly `size` bytes. Errors: kKvmShortRead when the file ends before, kIo.
   Result<void> read(std::uint64_t offset, char* to, std::size_t size);

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/postmortem/block_file.h"
 #include "core/postmortem/bytes.h"
 #include "core/postmortem/elf_notes.h"
 
@@ -69,6 +68,14 @@ class ElfCore final : public PhysicalMemory {
   [[nodiscard]] Machine machine() const override { return machine_; }
   [[nodiscard]] std::string_view vmcoreinfo() const override { return info_; }
   [[nodiscard]] std::int64_t changed_ns() const override { return file_.changed_ns(); }
+
+  [[nodiscard]] std::string damage() const override {
+    std::uint64_t end = 0;
+    for (const Segment& segment : segments_) end = std::max(end, segment.offset + segment.size);
+    if (end <= file_.size()) return {};
+    return "is cut short: it has " + std::to_string(file_.size()) + " of " + std::to_string(end) +
+           " bytes, so figures may be too low or missing";
+  }
 
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
     while (size > 0) {
@@ -185,7 +192,11 @@ bool is_elf_core(std::string_view head) {
 Result<std::unique_ptr<PhysicalMemory>> open_elf_core(const std::string& path) {
   auto file = BlockFile::open(path);
   if (!file) return std::move(file.error());
-  auto core = std::make_unique<ElfCore>(*std::move(file));
+  return open_elf_core(*std::move(file));
+}
+
+Result<std::unique_ptr<PhysicalMemory>> open_elf_core(BlockFile file) {
+  auto core = std::make_unique<ElfCore>(std::move(file));
   if (auto opened = core->open(); !opened) return std::move(opened.error());
   return std::unique_ptr<PhysicalMemory>(std::move(core));
 }

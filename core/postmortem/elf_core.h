@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/postmortem/block_file.h"
 #include "core/postmortem/physical_memory.h"
 
 namespace memstat::postmortem {
@@ -16,5 +17,7 @@ bool is_elf_core(std::string_view head);
 /// Opens a dump; it is read when asked for, and 10 MiB are held whatever its size. Errors: system_error, kVersion for
 /// another machine's or 32-bit dumps, kData with the offset of what is wrong in its headers.
 Result<std::unique_ptr<PhysicalMemory>> open_elf_core(const std::string& path);
+/// The same of a file that is open.
+Result<std::unique_ptr<PhysicalMemory>> open_elf_core(BlockFile file);
 
 }  // namespace memstat::postmortem

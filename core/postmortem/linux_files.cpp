@@ -131,6 +131,7 @@ Result<std::unique_ptr<MemoryFiles>> make_linux_files(KernelImage& image, std::v
   const auto note = [&](const std::string& subject, const std::string& damage) {
     if (!damage.empty() && notes.size() < kMaxNotes) notes.push_back(subject + ": " + damage);
   };
+  note("the file", image.memory().damage());
   note("CPUs and nodes", machine.damage);
   note("slab caches", walk->damage);
 

@@ -34,6 +34,8 @@ class PhysicalMemory {
   [[nodiscard]] virtual std::string_view vmcoreinfo() const = 0;
   /// Nanoseconds since 1970 of the last change to the dump's file.
   [[nodiscard]] virtual std::int64_t changed_ns() const = 0;
+  /// What of the whole dump is missing, for people; "" as a rule.
+  [[nodiscard]] virtual std::string damage() const { return {}; }
 
   /// Reads exactly `size` bytes from a physical address on. Errors: kKvmShortRead where the dump does not hold all of them,
   /// kIo. `to` may hold anything then.

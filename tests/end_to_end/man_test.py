@@ -175,13 +175,15 @@ class Library(unittest.TestCase):
         if compiler is None or not os.path.exists(library):
             self.skipTest(f"no C compiler, or not built: {library}")
         literal = re.search(r"^\.Bd -literal\n(#include.*?)^\.Ed", section(self.page, "EXAMPLES"), re.M | re.S).group(1)
+        with open(os.path.join(directory, "..", "package", "memstat.pc"), encoding="utf-8") as file:
+            needs = re.search(r"^Libs.private: (.*)$", file.read(), re.M).group(1).split()
         sanitizers = {"address": ["-fsanitize=address,undefined"], "thread": ["-fsanitize=thread"]}.get(program.SANITIZER, [])
         with program.temporary_directory() as work:
             code, binary = os.path.join(work, "types.c"), os.path.join(work, "types")
             captures.write_file(code, literal.replace(r"\e", "\\").replace(r"\&", ""))
             done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", *sanitizers, "-I",
                                    os.path.join(program.SOURCE_DIR, "core", "include"), "-o", binary, code, library,
-                                   "-larchive", "-lstdc++"], check=False, capture_output=True, text=True)
+                                   *needs], check=False, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
 
             def run(capture):

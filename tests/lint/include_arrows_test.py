@@ -53,6 +53,7 @@ THIRD_PARTIES = [
     (r"archive(_entry)?\.h", r"core/capture/(archive|pack)\.cpp|core/capture/archive_error\.h"),
     (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z_]+_linux\.cpp|bpf_kernel\.h)"),
     (r"perfmon/.*", r"core/counters/libpfm_linux\.cpp"),
+    (r"zlib\.h|lzo/lzo1x\.h|zstd\.h", r"core/postmortem/packed_page\.cpp"),
     (r"yaml-cpp/.*", r"config/.*\.cpp"),
     (r"prometheus/.*", r"daemon/.*"),
     (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Trees: release asan
+"""memstatctl and memstatd with the crash dump of a kernel: whole, grown, torn, cut short and with flipped bits."""
+import csv
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import program  # noqa: E402
+from ctl import output, run  # noqa: E402
+
+MAKE_DUMP = os.path.join(os.path.dirname(program.MEMSTATD), "make_dump")
+DENTRY = {"bytes": 165 * 200, "objects": 165, "held": 10 * 4096, "free": 35}
+KMALLOC = {"bytes": 256 * 64, "objects": 256, "held": 4 * 4096, "free": 0}
+MEMORY = 0x4000  # where the dump's memory begins in its file; what the kernel made of it is at the front
+
+
+def memstatd(*arguments):
+    done = subprocess.run([program.MEMSTATD, "--once", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=program.PATIENCE, check=False)
+    program.check_no_report(done.stderr)
+    return done
+
+
+class Dump(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = cls.enterClassContext(program.temporary_directory())
+
+    def dump(self, *options):
+        path = os.path.join(self.directory, "-".join(("dump", *options)))
+        if not os.path.exists(path):
+            subprocess.run([MAKE_DUMP, path, *options], check=True, timeout=program.PATIENCE)
+        return path
+
+    def types(self, path):
+        return {row["type"]: row for row in json.loads(output("types", "--json", "--from", path))["types"]}
+
+    def test_types_of_every_kind_of_kernel_are_the_same(self):
+        for options in ([], ["pages"], ["sheaves"], ["arm64"], ["empty=64"]):
+            types = self.types(self.dump(*options))
+            for name, wanted in (("dentry", DENTRY), ("kmalloc-64", KMALLOC)):
+                self.assertEqual({key: types[name][key] for key in wanted}, wanted, (options, name))
+        rows = list(csv.DictReader(io.StringIO(output("types", "--csv", "--from", self.dump()))))
+        self.assertEqual([(row["TYPE"], int(row["BYTES"])) for row in rows], [("dentry", 33000), ("kmalloc-64", 16384), ("empty", 0)])
+        self.assertRegex(output("types", "--from", self.dump()), r"slab +dentry +32K +165 +40K +35 ")
+
+    def test_diff_of_two_dumps_and_of_a_dump_and_a_recording(self):
+        grown = {"allocator": "slab", "type": "kmalloc-64", "bytes_before": 16384, "bytes_after": 24576, "objects_before": 256,
+                 "objects_after": 384}
+        recording = os.path.join(self.directory, "recording")
+        done = memstatd("--replay", self.dump(), "--record", recording)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for before in (self.dump(), recording):
+            self.assertEqual(json.loads(output("diff", before, self.dump("grown"), "--json"))["changes"], [grown])
+
+    def test_memstatd_has_the_page_of_the_kernel(self):
+        done = memstatd("--replay", self.dump())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        for line in ('memstat_type_bytes{allocator="slab",type="dentry"} 33000',
+                     'memstat_type_cpu_slabs{allocator="slab",type="kmalloc-64"} 4', 'memstat_source_up{source="linux_slabinfo"} 1',
+                     'memstat_kernel_info{os="linux",release="6.1.0-fake"} 1'):
+            self.assertIn(line, lines)
+
+    def test_a_torn_list_is_a_note_and_the_rest(self):
+        said = "slab cache dentry: the partial slabs of node 0: 2 of 3 were read"
+        done = run("types", "--json", "--from", self.dump("torn"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(said, done.stderr)
+        types = {row["type"]: row for row in json.loads(done.stdout)["types"]}
+        self.assertEqual((types["dentry"]["objects"], types["kmalloc-64"]["objects"]), (184, 256))
+        done = memstatd("--replay", self.dump("torn"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(said, done.stderr)
+
+    def damaged(self, content):
+        """What both programs make of such a dump: never a crash, always an error, or a result."""
+        path = os.path.join(self.directory, "damaged")
+        with open(path, "wb") as file:
+            file.write(content)
+        done = run("types", "--json", "--from", path)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        if done.returncode == 0:
+            self.assertIn("types", json.loads(done.stdout))
+        else:
+            self.assertRegex(done.stderr, r"^memstatctl: .*\S: .*\S\n$")
+        return path, done
+
+    def test_cut_short_is_an_error_or_a_result_with_a_note(self):
+        with open(self.dump(), "rb") as file:
+            whole = file.read()
+        answers = set()
+        for size in (30, 100, 3000, 5000, MEMORY, 60000, 200000, len(whole) - 1):
+            path, done = self.damaged(whole[:size])
+            self.assertIn("is cut short", done.stderr, size)
+            answers.add(done.returncode)
+        self.assertEqual(answers, {0, 1})
+        self.assertIn(f"the file: is cut short: it has {len(whole) - 1} of {len(whole)} bytes", memstatd("--replay", path).stderr)
+
+    def test_flipped_bits_are_an_error_or_a_result(self):
+        with open(self.dump(), "rb") as file:
+            whole = file.read()
+        chance = random.Random(17)
+        answers = set()
+        for _ in range(20):
+            content = bytearray(whole)
+            for part in ((0, 256), (0x1000, 0x2000), (MEMORY, 0x40000)):
+                content[chance.randrange(*part)] ^= 1 << chance.randrange(8)
+            answers.add(self.damaged(bytes(content))[1].returncode)
+        self.assertEqual(answers, {0, 1})
+
+
+if __name__ == "__main__":
+    if not os.path.exists(MAKE_DUMP):
+        print("this build has no crash dumps: MEMSTAT_POSTMORTEM is off")
+        sys.exit(77)
+    unittest.main(verbosity=2)
