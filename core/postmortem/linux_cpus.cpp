@@ -2,6 +2,7 @@
 #include "core/postmortem/linux_cpus.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace memstat::postmortem {
@@ -35,11 +36,21 @@ std::string LinuxMachine::cpu_list() const {
   return list;
 }
 
+unsigned node_bits(const Btf& types) {
+  const auto cache = types.find_struct("kmem_cache");
+  if (!cache) return 0;
+  auto nodes = types.find_member(*cache, "node");
+  if (!nodes) nodes = types.find_member(*cache, "per_node");
+  const auto array = nodes ? types.array_of(nodes->type) : std::nullopt;
+  return array && std::has_single_bit(array->count) ? static_cast<unsigned>(std::countr_zero(array->count)) : 0;
+}
+
 LinuxMachine read_linux_machine(KernelImage& image) {
   LinuxMachine machine;
   machine.nodes = small_number(image, "nr_node_ids", kMostNodes, machine.damage);
   const std::uint32_t count = small_number(image, "nr_cpu_ids", kMostCpus, machine.damage);
   const auto present = image.symbol("__cpu_present_mask");
+  const auto online = image.symbol("__cpu_online_mask");
   const auto offsets = image.symbol("__per_cpu_offset");
   for (std::uint32_t cpu = 0; cpu < count && present && offsets; ++cpu) {
     const auto byte = image.read_number<std::uint8_t>(*present + cpu / 8);
@@ -48,7 +59,9 @@ LinuxMachine read_linux_machine(KernelImage& image) {
       machine.damage = (byte ? offset.error() : byte.error()).detail;
       break;
     }
-    if ((*byte >> (cpu % 8) & 1U) != 0) machine.cpus.push_back({.number = cpu, .offset = *offset});
+    if ((*byte >> (cpu % 8) & 1U) == 0) continue;
+    const auto mask = online ? image.read_number<std::uint8_t>(*online + cpu / 8) : Result<std::uint8_t>(*byte);
+    machine.cpus.push_back({.number = cpu, .offset = *offset, .is_online = !mask || (*mask >> (cpu % 8) & 1U) != 0});
   }
   if (machine.cpus.empty()) machine.cpus.push_back({});
   return machine;

@@ -15,6 +15,7 @@ struct LinuxMachine {
   struct Cpu {
     std::uint32_t number = 0;
     std::uint64_t offset = 0;  ///< What is added to the address of a per-CPU variable (__per_cpu_offset).
+    bool is_online = true;
   };
   std::vector<Cpu> cpus;    ///< Those present, at least one.
   std::uint32_t nodes = 1;  ///< nr_node_ids: one more than the highest node.
@@ -24,8 +25,12 @@ struct LinuxMachine {
   [[nodiscard]] std::string cpu_list() const;
 };
 
-/// Reads nr_cpu_ids, __cpu_present_mask, __per_cpu_offset and nr_node_ids. A kernel for one CPU or one node has none of
-/// them.
+/// Nodes are numbered in the highest bits of the flags of each page and slab: in how many (NODES_SHIFT), as the array of
+/// nodes that each slab cache has says. 0: not known, or there is one node.
+unsigned node_bits(const Btf& types);
+
+/// Reads nr_cpu_ids, __cpu_present_mask, __cpu_online_mask, __per_cpu_offset and nr_node_ids. A kernel for one CPU or one
+/// node has none of them.
 LinuxMachine read_linux_machine(KernelImage& image);
 
 }  // namespace memstat::postmortem

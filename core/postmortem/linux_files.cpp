@@ -11,6 +11,10 @@
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/capture/manifest.h"
+#include "core/postmortem/linux_meminfo.h"
+#include "core/postmortem/linux_statistics.h"
+#include "core/postmortem/linux_vmalloc.h"
+#include "core/postmortem/linux_zones.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -89,17 +93,46 @@ std::int64_t time_of(KernelImage& image) {
   return image.memory().changed_ns();
 }
 
+std::uint64_t page_bytes_of(KernelImage& image) {
+  const std::uint64_t bytes = parse_u64(image.info().text("PAGESIZE").value_or("")).value_or(0);
+  return std::has_single_bit(bytes) && bytes >= 4096 && bytes <= 65536 ? bytes : 4096;
+}
+
 std::string manifest_of(KernelImage& image, const LinuxMachine& machine) {
   CaptureManifest manifest;
   manifest.os = OperatingSystem::kLinux;
   manifest.release = printable(std::string(image.info().text("OSRELEASE").value_or("")));
   manifest.machine = to_string(image.memory().machine());
-  manifest.page_size = parse_u64(image.info().text("PAGESIZE").value_or("")).value_or(0);
-  if (!std::has_single_bit(manifest.page_size)) manifest.page_size = 4096;
+  manifest.page_size = page_bytes_of(image);
   manifest.cpus_present = machine.cpu_list();
   manifest.nodes = machine.nodes;
   manifest.how = "read from the crash dump " + image.name();
   return format_manifest(manifest);
+}
+
+/// Adds the files of the page allocator and of vmalloc, and a note for what of them is damaged. `note` takes a subject and
+/// what is wrong with it, which may be nothing.
+template <typename Note>
+Result<void> add_memory_files(KernelImage& image, const LinuxMachine& machine, std::uint64_t page_bytes, MemoryFiles& files,
+                              Note note) {
+  const LinuxStatistics statistics = read_linux_statistics(image, machine);
+  const LinuxNodes nodes = read_linux_nodes(image, machine, statistics);
+  const LinuxMeminfo meminfo = read_linux_meminfo(image, statistics, page_bytes);
+  const LinuxVmallocinfo areas = read_linux_vmallocinfo(image, machine);
+  note("counters", statistics.damage);
+  note("zones", nodes.damage);
+  note("meminfo", meminfo.damage);
+  note("vmalloc areas", areas.damage);
+  const std::pair<std::string_view, std::string> contents[] = {{"vmstat", vmstat_text(statistics)},
+                                                               {"zoneinfo", zoneinfo_text(nodes, statistics)},
+                                                               {"buddyinfo", buddyinfo_text(nodes)},
+                                                               {"meminfo", meminfo.text},
+                                                               {"vmallocinfo", areas.text}};
+  for (const auto& [name, text] : contents) {
+    if (text.empty()) continue;
+    if (auto added = files.add_file(std::string(kPoll) + "/fs/proc/" + std::string(name), text); !added) return added;
+  }
+  return {};
 }
 
 }  // namespace
@@ -143,6 +176,7 @@ Result<std::unique_ptr<MemoryFiles>> make_linux_files(KernelImage& image, std::v
                              std::pair{poll + "/fs/proc/slabinfo", slabinfo_text(walk->caches)}}) {
     if (auto added = files->add_file(path, text); !added) return added.error();
   }
+  if (auto added = add_memory_files(image, machine, page_bytes_of(image), *files, note); !added) return added.error();
   for (const SlabCache& cache : walk->caches) {
     note("slab cache " + printable(cache.name), cache.damage);
     add_directory_of(*files, cache);

@@ -19,6 +19,7 @@ std::string slabinfo_text(const std::vector<SlabCache>& caches);
 ///   /proc/slabinfo
 ///   /sys/kernel/slab/CACHE/{object_size,slab_size,order,objs_per_slab,slabs,total_objects,objects,partial,objects_partial,
 ///   cpu_slabs}, each by node as well
+///   /proc/vmstat, /proc/zoneinfo, /proc/buddyinfo, /proc/meminfo, /proc/vmallocinfo, where the kernel has what is in them
 /// Its time is that of the crash (CRASHTIME of VMCOREINFO), else of the last change to the dump. `notes` gets a line for
 /// each thing that is damaged, at most 1000. Errors: those of walk_slab_caches.
 Result<std::unique_ptr<MemoryFiles>> make_linux_files(KernelImage& image, std::vector<std::string>& notes);

@@ -2,7 +2,6 @@
 #include "core/postmortem/linux_slab.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -117,9 +116,6 @@ class SlabWalker {
       if (const auto barn = types.find_member(array->element, "barn")) barn_pointer_ = barn->bit_offset / 8;
     }
     nodes_at_ = nodes->bit_offset / 8;
-    // Nodes are numbered in the highest bits of a slab's flags; how many bits, the array of nodes says (NODES_SHIFT).
-    const auto array = types.array_of(nodes->type);
-    if (array && std::has_single_bit(array->count)) node_bits_ = static_cast<unsigned>(std::countr_zero(array->count));
     return node_stride_ != 0;
   }
 
@@ -320,7 +316,7 @@ class SlabWalker {
   std::uint64_t node_stride_ = 8;              // B from one node's pointers to the next
   std::uint64_t node_pointer_ = 0;             // in these
   std::optional<std::uint64_t> barn_pointer_;  // in these
-  unsigned node_bits_ = 0;
+  const unsigned node_bits_ = node_bits(image_.types());
   std::uint64_t slabs_walked_ = 0;
 };
 

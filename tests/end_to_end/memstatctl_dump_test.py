@@ -48,7 +48,10 @@ class Dump(unittest.TestCase):
             for name, wanted in (("dentry", DENTRY), ("kmalloc-64", KMALLOC)):
                 self.assertEqual({key: types[name][key] for key in wanted}, wanted, (options, name))
         rows = list(csv.DictReader(io.StringIO(output("types", "--csv", "--from", self.dump()))))
-        self.assertEqual([(row["TYPE"], int(row["BYTES"])) for row in rows], [("dentry", 33000), ("kmalloc-64", 16384), ("empty", 0)])
+        self.assertEqual([(row["TYPE"], int(row["BYTES"])) for row in rows],
+                         [("node 0 Normal", 245760000), ("node 0 DMA", 8192000), ("percpu", 491520), ("dentry", 33000),
+                          ("kmalloc-64", 16384), ("alloc_things", 16384), ("mod_alloc [fakemod]", 4096), ("empty", 0),
+                          ("alloc_things (ioremap)", 0), ("unknown (unpurged)", 0), ("unknown (vm_map_ram)", 0)])
         self.assertRegex(output("types", "--from", self.dump()), r"slab +dentry +32K +165 +40K +35 ")
 
     def test_diff_of_two_dumps_and_of_a_dump_and_a_recording(self):
@@ -66,6 +69,9 @@ class Dump(unittest.TestCase):
         lines = done.stdout.splitlines()
         for line in ('memstat_type_bytes{allocator="slab",type="dentry"} 33000',
                      'memstat_type_cpu_slabs{allocator="slab",type="kmalloc-64"} 4', 'memstat_source_up{source="linux_slabinfo"} 1',
+                     'memstat_type_bytes{allocator="vmalloc",type="mod_alloc [fakemod]"} 4096',
+                     'memstat_type_bytes{allocator="page",type="node 0 DMA"} 8192000',
+                     'memstat_accounted_bytes{part="buffers"} 1228800', 'memstat_accounted_bytes{part="kernel_stacks"} 655360',
                      'memstat_kernel_info{os="linux",release="6.1.0-fake"} 1'):
             self.assertIn(line, lines)
 

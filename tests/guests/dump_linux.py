@@ -5,7 +5,8 @@
     tests/guests/dump_linux.py [KERNEL] [--keep DIRECTORY] [--memory 128] [--cpus 2] [--nodes 1]
 
 The guest prints /proc/slabinfo and stops; its memory is dumped by the monitor's dump-guest-memory, with the VMCOREINFO that
--device vmcoreinfo brings; memstatctl then reads the dump. KERNEL is one of tests/guests/kernels.py, which downloads it. --keep
+-device vmcoreinfo brings, once as an ELF file and once compressed by zlib and flattened; memstatctl then reads both, which must be the
+same. KERNEL is one of tests/guests/kernels.py, which downloads it. --keep
 leaves dump and slabinfo there. Exit status 77: something of it is missing. MEMSTATCTL in the environment: the program, by default
 build/bin/memstatctl.
 """
@@ -97,7 +98,7 @@ def run_guest(work, kernel, options):
             time.sleep(0.1)
             if (work / "serial").exists():
                 serial = (work / "serial").read_text(encoding="utf-8", errors="replace")
-        monitor(work / "monitor", "stop", f"dump-guest-memory {work}/dump", "quit")
+        monitor(work / "monitor", "stop", f"dump-guest-memory {work}/dump", f"dump-guest-memory -z {work}/compressed", "quit")
     finally:
         guest.kill()
         guest.wait()
@@ -124,9 +125,8 @@ def read_dump(dump):
         complaints.seek(0)
         if process.returncode != 0:
             raise RuntimeError(complaints.read())
-        types = [one for one in json.load(output)["types"] if one["allocator"] == "slab"]
-        rows = sorted((one["type"], one["objects"], one["objects"] + one["free"], one["held"]) for one in types)
-        return rows, complaints.read(), seconds, usage.ru_maxrss / 1024
+        types = json.load(output)["types"]
+        return types, complaints.read(), seconds, usage.ru_maxrss / 1024
 
 
 def main():
@@ -146,20 +146,24 @@ def main():
     with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
         work = pathlib.Path(directory)
         version, slabinfo = run_guest(work, kernel, options)
-        found, complaints, seconds, most = read_dump(work / "dump")
+        types, complaints, seconds, most = read_dump(work / "dump")
+        compressed, *_ = read_dump(work / "compressed")
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             shutil.copy(work / "dump", options.keep / "dump")
             (options.keep / "slabinfo").write_text(slabinfo, encoding="utf-8")
+    found = sorted((one["type"], one["objects"], one["objects"] + one["free"], one["held"]) for one in types if one["allocator"] == "slab")
     wanted = caches_of(slabinfo)
     different = sorted(set(wanted) ^ set(found))
     print(version)
     print(f"{len(wanted)} caches in the guest, {len(found)} in the dump, read in {seconds:.2f} s and {most:.0f} MiB")
     for name in sorted({row[0] for row in different}):
         print("DIFFERENT:", [row for row in wanted if row[0] == name], [row for row in found if row[0] == name])
+    print(f"{len(types)} types of {len({one['allocator'] for one in types})} allocators,",
+          "the same in the compressed dump" if compressed == types else "NOT THE SAME in the compressed dump")
     if complaints:
         print("COMPLAINTS:", complaints)
-    return 1 if different or complaints or len(wanted) < 50 else 0
+    return 1 if different or complaints or compressed != types or len(wanted) < 50 else 0
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ FakeLinuxDump::FakeLinuxDump(FakeKernelOptions options) : options_(std::move(opt
   make_types();
   make_variables();
   make_caches();
+  if (options_.has_memory) make_memory();
   make_symbols();
   make_info();
   memory_.resize(kMemoryBytes);
@@ -170,6 +171,7 @@ void FakeLinuxDump::make_types() {
       {"slab_cache", pointer, bits(kSlabCache)},
       {"", counters, bits(kSlabUsed)}};
   types.add_struct(options_.slabs == SlabKernel::kPages ? "page" : "slab", kSlabBytes, slab);
+  if (options_.has_memory) make_memory_types(types);
   types.add_enum("zone_stat_item", {{"NR_FREE_PAGES", 0}, {"NR_MLOCK", 7}});
   const std::string bytes = types.bytes();
   const std::uint64_t at = add_table("btf", bytes);
@@ -186,7 +188,7 @@ void FakeLinuxDump::make_variables() {
   for (const std::uint32_t cpu : options_.cpus) {
     present[cpu / 8] = static_cast<char>(present[cpu / 8] | 1 << cpu % 8);
     // A per-CPU variable has a small address, to which this is added.
-    const std::string offset = raw(direct(allocate(8192, 4096)));
+    const std::string offset = raw(direct(allocate(8192, 4096)) - per_cpu_base());
     offsets.replace(cpu * 8, 8, offset);
   }
   add_variable("__cpu_present_mask", present);
@@ -231,9 +233,7 @@ void FakeLinuxDump::make_node(const FakeCache& cache, std::uint64_t cache_offset
 
 void FakeLinuxDump::make_cpu(const FakeCache& cache, std::uint64_t cache_offset, std::uint64_t per_cpu, std::size_t index) {
   const FakeCacheCpu& cpu = cache.cpus[index];
-  std::uint64_t base = 0;
-  std::memcpy(&base, memory_.data() + (symbols_["__per_cpu_offset"] - image(0)) + options_.cpus[index] * 8, sizeof base);
-  const std::uint64_t at = base - direct(0) + per_cpu;
+  const std::uint64_t at = per_cpu_area(index) + per_cpu;
   if (options_.slabs == SlabKernel::kSheaves) {
     for (std::size_t i = 0; i < cpu.sheaves.size(); ++i) {
       const std::uint64_t sheaf = allocate(32);
@@ -281,7 +281,7 @@ void FakeLinuxDump::make_caches() {
     put(at + kCacheName, direct(name));
     for (std::uint32_t node = 0; node < cache.nodes.size(); ++node) make_node(cache, at, node);
     if (!cache.cpus.empty()) {
-      put(at + (options_.slabs == SlabKernel::kSheaves ? kCacheSheaves : kCacheCpuSlab), per_cpu);
+      put(at + (options_.slabs == SlabKernel::kSheaves ? kCacheSheaves : kCacheCpuSlab), per_cpu_base() + per_cpu);
       for (std::size_t cpu = 0; cpu < cache.cpus.size(); ++cpu) make_cpu(cache, at, per_cpu, cpu);
       per_cpu += 64;
     }
@@ -333,16 +333,45 @@ void FakeLinuxDump::make_symbols() {
     const std::uint64_t address = symbols[i].second;
     const std::uint64_t place = offsets + i * 4;
     std::uint64_t number = address - image(0);
-    if (options_.addresses == SymbolAddresses::kPerCpuAbsolute) number = image(0) - 1 - address;
+    if (options_.addresses == SymbolAddresses::kPerCpuAbsolute) {
+      number = address < kPhysical ? address : image(0) - 1 - address;  // a variable of each CPU is small
+    }
     if (options_.addresses == SymbolAddresses::kPlace) number = address - image(place);
     put(place, static_cast<std::uint32_t>(number));
   }
+  if (options_.hides_symbols) hide_symbols();
+}
+
+void FakeLinuxDump::hide_symbols() {
+  const auto padded = [](std::string bytes) { return bytes.append((8 - bytes.size() % 8) % 8, '\0'); };
+  const std::string names = table("kallsyms_names");
+  std::string markers;
+  std::uint32_t symbol = 0;
+  for (std::size_t at = 0; at < names.size(); ++symbol) {
+    if (symbol % 256 == 0) markers += raw(static_cast<std::uint32_t>(at));
+    std::size_t length = static_cast<unsigned char>(names[at++]);
+    if ((length & 0x80U) != 0) length = (length & 0x7fU) | std::size_t{static_cast<unsigned char>(names[at++])} << 7U;
+    at += length;
+  }
+  std::string bytes;
+  for (const std::string& part : {table("kallsyms_offsets"), table("kallsyms_relative_base"), table("kallsyms_num_syms"),
+                                  names, markers, table("kallsyms_token_table"), table("kallsyms_token_index")}) {
+    bytes += padded(part);
+  }
+  for (const char* hidden : {"kallsyms_names", "kallsyms_num_syms", "kallsyms_token_table", "kallsyms_token_index",
+                             "kallsyms_offsets", "kallsyms_relative_base"}) {
+    const Range& range = tables_.at(hidden);
+    memory_.replace(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size),
+                    std::string(static_cast<std::size_t>(range.size), '\0'));
+  }
+  add_table("kallsyms", bytes);
 }
 
 void FakeLinuxDump::make_info() {
   std::vector<std::string> lines = {"OSRELEASE=6.1.0-fake", "PAGESIZE=4096", "SYMBOL(_stext)=" + hex_of(symbols_["_stext"])};
   for (const char* table : {"kallsyms_names", "kallsyms_num_syms", "kallsyms_token_table", "kallsyms_token_index",
                             "kallsyms_offsets", "kallsyms_relative_base"}) {
+    if (options_.hides_symbols) break;
     if (options_.addresses == SymbolAddresses::kPlace && table == std::string_view("kallsyms_relative_base")) continue;
     lines.push_back("SYMBOL(" + std::string(table) + ")=" + hex_of(image(tables_[table].offset)));
   }

@@ -52,8 +52,12 @@ struct FakeKernelOptions {
   std::uint32_t nodes = 1;
   std::string extra_info = {};  ///< Lines added to VMCOREINFO.
   std::string without = {};     ///< A line of VMCOREINFO whose key contains this is left out.
+  bool hides_symbols = false;   ///< As before Linux 6.0: VMCOREINFO does not say where the tables of symbols are.
+  bool has_memory = true;       ///< Zones, counters and areas of vmalloc; make_memory() says which.
   std::vector<FakeCache> caches = {};
 };
+
+class BtfBuilder;
 
 /// Thread safety: none.
 class FakeLinuxDump {
@@ -67,7 +71,8 @@ class FakeLinuxDump {
 
   /// VMCOREINFO's text.
   [[nodiscard]] const std::string& info() const { return info_; }
-  /// The bytes of a table of the kernel's: "btf", "kallsyms_names", "kallsyms_token_table" or "kallsyms_token_index".
+  /// The bytes of a table of the kernel's: "btf", "kallsyms_names", "kallsyms_token_table" or "kallsyms_token_index"; of a
+  /// kernel that hides them "kallsyms", all of its tables as they lie in memory.
   [[nodiscard]] std::string table(const std::string& name) const;
   /// Virtual addresses of what was made: "cache NAME", "node NAME 0", "slab NAME 0 2" (of node 0's list, from 0), a symbol.
   [[nodiscard]] std::uint64_t address(const std::string& what) const;
@@ -93,12 +98,26 @@ class FakeLinuxDump {
   void map_page(std::uint64_t address, std::uint64_t physical, unsigned level);
   void make_page_tables();
   void make_types();
+  void make_memory_types(BtfBuilder& types);
   void make_variables();
   void make_caches();
+  /// Pages of 4 KiB. Node 0: DMA with 3000 pages of which 1000 are free, Normal with 100000 of which 40000 are, Movable with
+  /// none. MemTotal 103000 pages. Areas: 4 pages of alloc_things, one of registers at 0xfed00000, one page of mod_alloc of
+  /// the module fakemod, one vm_map_ram, one unpurged. 2 huge pages of 2 MiB. 300 pages of block devices.
+  void make_memory();
+  void make_counters();
+  void make_zones();
+  void make_areas();
+  void make_module();
+  [[nodiscard]] std::uint64_t add_text(std::string_view text);                   // its address
+  void add_list(std::uint64_t head, const std::vector<std::uint64_t>& entries);  // addresses of each list_head
+  [[nodiscard]] std::uint64_t per_cpu_base() const;
+  [[nodiscard]] std::uint64_t per_cpu_area(std::size_t index) const;  // an offset in memory_
   std::uint64_t make_slab(std::uint64_t cache, const FakeSlab& slab, std::uint32_t node);
   void make_node(const FakeCache& cache, std::uint64_t cache_offset, std::uint32_t number);
   void make_cpu(const FakeCache& cache, std::uint64_t cache_offset, std::uint64_t per_cpu, std::size_t index);
   void make_symbols();
+  void hide_symbols();
   void make_info();
   [[nodiscard]] std::string headers(std::uint64_t empty_bytes) const;
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -58,12 +59,13 @@ int run(int argc, char** argv) {
     std::fputs(kUsage, stderr);
     return 2;
   }
+  const std::string path = std::filesystem::absolute(argv[1]);
   FakeLinuxDump dump(arguments.kernel);
   if (arguments.is_torn) dump.poke(dump.address("slab dentry 0 1") + 8, 0xdead000000000100);
   if (arguments.empty_bytes == 0) {
-    write_text(argv[1], dump.elf());
+    write_text(path, dump.elf());
   } else {
-    dump.write_sparse(argv[1], arguments.empty_bytes);
+    dump.write_sparse(path, arguments.empty_bytes);
   }
   return 0;
 }

@@ -25,7 +25,6 @@ TEST(DumpList, HasTheTypesOfTheKernelAndSaysWhatIsDamaged) {
   ASSERT_EQ(memstat_mtl_set_capture(list.get(), directory.file("whole").c_str()), 0) << memstat_mtl_get_message(list.get());
   ASSERT_EQ(memstat_linux_all(list.get(), 0), 0) << memstat_mtl_get_message(list.get());
   EXPECT_STREQ(memstat_mtl_get_notes(list.get()), "");
-  EXPECT_EQ(memstat_mtl_get_count(list.get()), 3U);
   const memory_type* const dentry = memstat_mtl_find(list.get(), ALLOCATOR_ANY, "dentry");
   ASSERT_NE(dentry, nullptr);
   EXPECT_EQ(memstat_get_count(dentry), 165U);
