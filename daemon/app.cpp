@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -35,6 +36,8 @@
 #include "daemon/selftest/selftest.h"
 #include "daemon/serve/endpoints.h"
 #include "daemon/serve/textfile.h"
+#include "daemon/service_manager.h"
+#include "daemon/service_watch.h"
 #include "daemon/signals.h"
 #include "daemon/stop_deadline.h"
 #include "daemon/telemetry/log.h"
@@ -93,13 +96,18 @@ struct Serving {
   std::unique_ptr<PollPacer> pacer;
   std::unique_ptr<PollLoop> loop;
   std::unique_ptr<Pages> pages;
+  std::unique_ptr<ServiceWatch> watch;
 };
 
 /// The daemon once its options and configuration are known.
 class App {
  public:
-  App(CommandLine options, ConfigFile& file, Config config)
-      : options_(std::move(options)), file_(file), config_(std::move(config)), log_(config_.log) {
+  App(CommandLine options, ConfigFile& file, Config config, ServiceManager manager)
+      : options_(std::move(options)),
+        file_(file),
+        config_(std::move(config)),
+        manager_(std::move(manager)),
+        log_(config_.log) {
     tell_http_threads();
   }
 
@@ -113,11 +121,13 @@ class App {
   int serve();
   int serve(Serving& serving);
   void make_threads(Serving& serving);
+  void watch(Serving& serving);
+  [[nodiscard]] std::string service_status() const;
   int stop(Serving& serving, int signal);
   int fail(std::string_view message);
   Result<void> give_up_privileges();
   Result<void> start_server(Pages& pages);
-  int wait_for_signals(PollLoop& loop);
+  int wait_for_signals(Serving& serving);
   std::vector<std::string> reload(PollLoop& loop);
   [[nodiscard]] HttpServerOptions server_options();
   [[nodiscard]] HostInfo host() const;
@@ -139,6 +149,7 @@ class App {
   CommandLine options_;
   ConfigFile& file_;
   Config config_;
+  const ServiceManager manager_;
   Log log_;
   SystemClock clock_;
   SelfMetrics metrics_{MEMSTAT_VERSION};
@@ -365,14 +376,16 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
   return {std::string(why(exception))};
 }
 
-int App::wait_for_signals(PollLoop& loop) {
+int App::wait_for_signals(Serving& serving) {
   while (true) {
     const int signal = wait_for_signal();
     if (signal != SIGHUP) return signal;
     try {
-      reload(loop);
+      if (serving.watch) serving.watch->reloading();
+      reload(*serving.loop);
     } catch (const std::bad_alloc&) {  // not even for an answer to the client
     }
+    if (serving.watch) serving.watch->reloaded();
   }
 }
 
@@ -414,8 +427,9 @@ void App::make_threads(Serving& serving) {
     };
   }
   if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
-  serving.loop = std::make_unique<PollLoop>(*poller_, *serving.pacer, on_end, [this] {
+  serving.loop = std::make_unique<PollLoop>(*poller_, *serving.pacer, on_end, [this, &serving] {
     if (textfile_writer_) textfile_writer_->notify();
+    if (serving.watch) serving.watch->polled();
     metrics_.log_lines_dropped(log_.dropped());
   });
   PollLoop& loop = *serving.loop;
@@ -434,20 +448,45 @@ void App::make_threads(Serving& serving) {
                                                          .has_per_cpu = [this] { return has_per_cpu_.load(); }});
 }
 
+std::string App::service_status() const {
+  const std::vector<SourceStatus> sources = poller_->statuses();
+  const auto count = [&](SourceState state) {
+    return std::count_if(sources.begin(), sources.end(), [&](const SourceStatus& source) { return source.state == state; });
+  };
+  std::string status = "serving; sources up: " + std::to_string(count(SourceState::kUp));
+  if (const auto down = count(SourceState::kDown); down != 0) status += ", down: " + std::to_string(down);
+  return status;
+}
+
+void App::watch(Serving& serving) {
+  if (!manager_.is_there()) return;
+  constexpr std::chrono::milliseconds kPatience{1000};
+  PollLoop& loop = *serving.loop;
+  serving.watch = std::make_unique<ServiceWatch>(
+      manager_,
+      ServiceWatch::Checks{.is_first_poll_served = [this] { return server_->answers("/metrics", kPatience); },
+                           .is_serving = [this] { return server_->answers("/-/healthy", kPatience); },
+                           .is_polling = [&loop](std::chrono::nanoseconds patience) { return !loop.is_late(patience); },
+                           .status = [this] { return service_status(); }});
+}
+
 int App::serve(Serving& serving) {
   log_.start_thread();
   make_threads(serving);
   if (const Result<void> started = start_server(*serving.pages); !started) return fail(to_string(started.error()));
+  watch(serving);
   serving.loop->start();
-  return stop(serving, wait_for_signals(*serving.loop));
+  return stop(serving, wait_for_signals(serving));
 }
 
 int App::stop(Serving& serving, int signal) {
   const TimePoint asked = clock_.now();
   serving.stop_deadline->begin(kStopTime);
+  manager_.tell("STOPPING=1");
   log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   serving.loop->stop();  // first, because requests may wait for a poll
   server_->stop();
+  serving.watch.reset();
   textfile_writer_.reset();
   // Who is there and wants the recording waits for it. A service manager does not: what is not packed goes into the archive
   // of the next run.
@@ -493,6 +532,8 @@ int run_or_throw(int argc, const char* const* argv) {
   if (options.list_metrics) return print_or_complain(metric_list());
   if (options.list_sources) return print_or_complain(source_list());
 
+  // Taken in any case: what prints and ends has no manager.
+  ServiceManager manager = ServiceManager::of_environment();
   ConfigFile file(options.config_file, {.must_stop = is_stop_wanted});
   ConfigResult loaded = file.load();
   for (const std::string& problem : loaded.problems()) std::fprintf(stderr, "%s\n", problem.c_str());
@@ -522,7 +563,7 @@ int run_or_throw(int argc, const char* const* argv) {
     }
     return print_or_complain(name + ": the configuration is valid\n");
   }
-  App app(options, file, std::move(config));
+  App app(options, file, std::move(config), std::move(manager));
   return app.run();
 }
 

@@ -167,6 +167,15 @@ void HttpFront::wake() const {
   [[maybe_unused]] const ssize_t ignored = ::write(wake_pipe_[1], "", 1);  // full pipe: awake anyway
 }
 
+bool HttpFront::adopt(UniqueFd& connection, Endpoint peer) {
+  const MutexLock lock(mutex_);
+  if (stopping_ || adopted_) return false;
+  adopted_ = std::move(connection);
+  adopted_peer_ = peer;
+  wake();
+  return true;
+}
+
 void HttpFront::stop() {
   const MutexLock lock(mutex_);
   stopping_ = true;
@@ -219,6 +228,7 @@ int HttpFront::next(sockaddr* address, socklen_t* length) {
     for (std::size_t i = polled_connections_.size() + 1; i < polled_.size(); ++i) {
       if (polled_[i].revents != 0) accept_from(i - polled_connections_.size() - 1);
     }
+    take_adopted();
     refuse_late(options_.clock.now());
   }
 }
@@ -321,6 +331,18 @@ void HttpFront::accept_from(std::size_t listener) {
       return;
     }
   }
+}
+
+void HttpFront::take_adopted() {
+  UniqueFd connection;
+  Endpoint peer;
+  {
+    const MutexLock lock(mutex_);
+    if (!adopted_) return;
+    connection = std::move(adopted_);
+    peer = adopted_peer_;
+  }
+  take(connection.release(), to_sockaddr(peer), 0);
 }
 
 // No file can be had. A spare one, a client that has not sent its request or a connection that is only kept goes for it.

@@ -19,6 +19,7 @@
 
 #include "core/base/mutex.h"
 #include "core/base/result.h"
+#include "core/base/unique_fd.h"
 #include "daemon/http/access_list.h"
 #include "daemon/http/connections.h"
 #include "daemon/http/listeners.h"
@@ -51,6 +52,10 @@ class HttpFront {
   void stop();
   /// Closes what civetweb has not closed. Call when civetweb has ended.
   void close();
+
+  /// A connection that was not accepted, as if one had come from `peer` to the first listener. One at a time: false when
+  /// the one before has not been taken yet. Thread safety: safe.
+  bool adopt(UniqueFd& connection, Endpoint peer);
 
   // For http_accept.cpp.
 
@@ -86,6 +91,7 @@ class HttpFront {
   void collect_descriptors(TimePoint now, TimePoint& wake) MEMSTAT_REQUIRES(mutex_);
   void wait_until(TimePoint wake);
   void accept_from(std::size_t listener);
+  void take_adopted();
   void take(int descriptor, const sockaddr_in& from, std::size_t listener);
   bool make_room_for_a_file();
   bool make_room_for_a_client(std::uint32_t address, bool narrow) MEMSTAT_REQUIRES(mutex_);
@@ -107,6 +113,8 @@ class HttpFront {
   HttpConnection* handed_over_ MEMSTAT_GUARDED_BY(mutex_) = nullptr;
   bool wants_thread_ MEMSTAT_GUARDED_BY(mutex_) = false;  // next() waits for a thread or for claim()
   bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  UniqueFd adopted_ MEMSTAT_GUARDED_BY(mutex_);
+  Endpoint adopted_peer_ MEMSTAT_GUARDED_BY(mutex_);
   TimePoint look_again_ MEMSTAT_GUARDED_BY(mutex_) = TimePoint::max();  // when next() looks at untaken answers by itself
   std::size_t look_at_count_ MEMSTAT_GUARDED_BY(mutex_) = 0;            // or as soon as there are this number of them
   std::atomic<std::size_t> evictions_{0};

@@ -5,9 +5,13 @@
 #include "daemon/http/server.h"
 
 #include <civetweb.h>
+#include <poll.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -17,6 +21,7 @@
 #include "core/base/ascii.h"
 #include "core/base/mutex.h"
 #include "core/base/text.h"
+#include "core/base/unique_fd.h"
 #include "daemon/http/accept.h"
 #include "daemon/http/access_list.h"
 #include "daemon/http/front.h"
@@ -267,6 +272,7 @@ class HttpServer::Impl {
   Result<void> start();
   void stop();
   [[nodiscard]] std::vector<std::string> addresses() const;
+  [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience);
   [[nodiscard]] std::size_t evictions() const { return front_.evictions(); }
 
  private:
@@ -355,6 +361,29 @@ void HttpServer::Impl::stop() {
     mg_exit_library();
     library_ready_ = false;
   }
+}
+
+bool HttpServer::Impl::answers(std::string_view path, std::chrono::milliseconds patience) {
+  constexpr Endpoint kOwnPeer{0x7FFFFFFF, 1};  // the broadcast address of the loopback network, which no client can have
+  const TimePoint due = options_.clock.now() + patience;
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
+  const UniqueFd own(ends[0]);
+  UniqueFd others(ends[1]);
+  const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  if (::send(own.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return false;
+  if (!front_.adopt(others, kOwnPeer)) return false;
+  constexpr std::string_view kGood = "HTTP/1.1 200 ";
+  std::array<char, kGood.size()> status{};
+  for (std::size_t have = 0; have < status.size();) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - options_.clock.now()).count();
+    pollfd readable{own.get(), POLLIN, 0};
+    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000))) < 0) return false;
+    const ssize_t got = ::recv(own.get(), status.data() + have, status.size() - have, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
+    have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  }
+  return std::string_view(status.data(), status.size()) == kGood;
 }
 
 std::vector<std::string> HttpServer::Impl::addresses() const {
@@ -504,6 +533,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
 }
 
 std::vector<std::string> HttpServer::addresses() const { return impl_->addresses(); }
+bool HttpServer::answers(std::string_view path, std::chrono::milliseconds patience) {
+  return impl_->answers(path, patience);
+}
 std::size_t HttpServer::evictions() const { return impl_->evictions(); }
 void HttpServer::stop() { impl_->stop(); }
 

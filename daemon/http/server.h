@@ -100,6 +100,10 @@ class HttpServer {
   /// Where it listens, in the order of the options, with real ports: "127.0.0.1:41234".
   [[nodiscard]] std::vector<std::string> addresses() const;
 
+  /// Whether a thread answers a GET of `path` with status 200 before `patience` is over. The request comes from this
+  /// process, from an address that no client has, and takes the way of any other through the server. Thread safety: safe.
+  [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience);
+
   /// How many connections were closed so that others could be served: too many of them, or holding a thread that a request
   /// waited for.
   [[nodiscard]] std::size_t evictions() const;

@@ -64,6 +64,12 @@ bool PollLoop::refresh(std::chrono::nanoseconds max_age, TimePoint deadline) {
   return true;
 }
 
+bool PollLoop::is_late(std::chrono::nanoseconds patience) {
+  const TimePoint now = clock_.now();
+  const MutexLock lock(mutex_);
+  return due_ && now - *due_ > patience;
+}
+
 void PollLoop::poll_once(bool is_due) {
   const TimePoint begin = clock_.now();
   poller_.poll(pacer_.begin());
@@ -91,8 +97,9 @@ void PollLoop::run() {
       const auto must_wake = [this]() MEMSTAT_REQUIRES(mutex_) {
         return must_stop_ || new_config_.has_value() || is_poll_wanted_;
       };
+      due_.reset();
       if (due_ns) {
-        const TimePoint due{std::chrono::nanoseconds(*due_ns)};
+        const TimePoint due = due_.emplace(std::chrono::nanoseconds(*due_ns));
         wake_.wait_until(mutex_, due, must_wake);
         is_due = clock_.now() >= due;
       } else {

@@ -70,6 +70,8 @@ class PollLoop {
   /// way, at most until `deadline`. All callers share one poll. Returns whether the published snapshot is that young.
   /// Thread safety: safe.
   bool refresh(std::chrono::nanoseconds max_age, TimePoint deadline);
+  /// Whether the poll that is due, or under way, should have ended `patience` ago. Thread safety: safe.
+  [[nodiscard]] bool is_late(std::chrono::nanoseconds patience);
   /// Does not wait for a source that does not answer.
   void stop();
 
@@ -89,6 +91,7 @@ class PollLoop {
   std::optional<Config> new_config_ MEMSTAT_GUARDED_BY(mutex_);
   bool is_poll_wanted_ MEMSTAT_GUARDED_BY(mutex_) = false;          // by a scrape
   std::optional<TimePoint> last_begin_ MEMSTAT_GUARDED_BY(mutex_);  // of the last finished poll
+  std::optional<TimePoint> due_ MEMSTAT_GUARDED_BY(mutex_);         // of the poll that is waited for or under way
   std::thread thread_;
 };
 

@@ -134,6 +134,33 @@ TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
   EXPECT_TRUE(eventually([&] { return daemon_.poller->stuck_count() == 0; }));
 }
 
+TEST_F(PollLoopTest, IsLateOnlyWhileAPollThatWasDueHasNotEnded) {
+  constexpr std::chrono::hours kHour{1};
+  constexpr std::chrono::nanoseconds kNow{0};
+  Config config;
+  config.poll.timeout = kHour;
+  daemon_.poller->configure(config);
+  daemon_.view->block(kSlabinfo);
+  FakePacer pacer(2, kMuchLater);  // due at 0 of the clock, long ago
+  PollLoop loop(*daemon_.poller, pacer, {});
+  EXPECT_FALSE(loop.is_late(kNow)) << "it has not begun";
+  loop.start();
+  daemon_.view->wait_until_hanging(kSlabinfo);
+  EXPECT_TRUE(loop.is_late(kNow));
+  daemon_.view->release(kSlabinfo);
+  ASSERT_TRUE(eventually([&] { return pacer.finished == 2; }));
+  EXPECT_TRUE(eventually([&] { return !loop.is_late(kNow); })) << "it waits for the next one";
+}
+
+TEST_F(PollLoopTest, IsNeverLateWhenNoPollIsLeft) {
+  FakePacer pacer(1);
+  std::atomic<bool> has_ended = false;
+  PollLoop loop(*daemon_.poller, pacer, [&] { has_ended = true; });
+  loop.start();
+  ASSERT_TRUE(eventually([&] { return has_ended.load(); }));
+  EXPECT_FALSE(loop.is_late(std::chrono::nanoseconds(0)));
+}
+
 TEST_F(PollLoopTest, NeedNotBeStarted) {
   FakePacer pacer(1);
   { PollLoop loop(*daemon_.poller, pacer, {}); }
