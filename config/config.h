@@ -122,13 +122,17 @@ struct LogConfig {
   bool operator==(const LogConfig&) const = default;
 };
 
+/// The account that the packages make for memstatd. Where it is missing, "nobody" takes its place.
+inline constexpr std::string_view kOwnUser = "_memstatd";
+
 /// The whole configuration; default-constructed, it is what an empty file gives.
 /// Thread safety: a plain value. Copies share compiled patterns.
 struct Config {
   std::vector<Endpoint> listen = {{kLoopbackAddress, 8947}};  ///< Never empty after loading.
   std::vector<Ipv4Network> allow;                             ///< Whose clients may connect, beside this machine's.
-  std::string user = "nobody";  ///< The account that the daemon switches to after it opened its files; "": it keeps its own.
-  bool enable_reload = false;   ///< Serve POST /-/reload.
+  /// The account that the daemon switches to after it opened its files; "": it keeps its own.
+  std::string user{kOwnUser};
+  bool enable_reload = false;  ///< Serve POST /-/reload.
   PollConfig poll;
   Tier tier = Tier::kDefault;
   PerCpuConfig per_cpu;

@@ -30,6 +30,7 @@
 #include "daemon/poll/poll_recorder.h"
 #include "daemon/poll/recorder.h"
 #include "daemon/poll/source_settings.h"
+#include "daemon/privileges/account.h"
 #include "daemon/privileges/fd_limit.h"
 #include "daemon/privileges/privileges.h"
 #include "daemon/selftest/missing_mounts.h"
@@ -212,7 +213,7 @@ Result<void> App::open_kernel() {
     const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
     auto recorder = Recorder::create(view_, config_, clock,
                                      {.is_service = !options_.once,
-                                      .owner = will_drop ? owner_of(config_.user) : DirectoryOwner{},
+                                      .owner = will_drop ? owner_of(account_for(config_.user)) : DirectoryOwner{},
                                       .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
@@ -309,7 +310,7 @@ HttpServerOptions App::server_options() {
 }
 
 Result<void> App::give_up_privileges() {
-  PrivilegeOptions options{.user = config_.user,
+  PrivilegeOptions options{.user = account_for(config_.user),
                            .sandbox = config_.sandbox,
                            .lock_memory = config_.lock_memory,
                            .readable_paths = {"/proc/self"},
@@ -556,7 +557,7 @@ int run_or_throw(int argc, const char* const* argv) {
         return kWrongUsage;
       }
     }
-    if (!config.user.empty() && getpwnam(config.user.c_str()) == nullptr) {
+    if (!config.user.empty() && getpwnam(account_for(config.user).c_str()) == nullptr) {
       complain(name + ": user: this machine has no account " + memstat::quoted(config.user) +
                "; make it, or name another one");
       return kWrongUsage;

@@ -148,6 +148,18 @@ class Packages(unittest.TestCase):
         self.assertEqual(read(self.root.path(CONFIGURATION)), read(program.SOURCE_DIR, "config/memstatd.yaml"))
         self.assertEqual(os.path.lexists("/" + WANTED_BY), self.host_before)  # this machine is not touched
 
+    def test_the_account_is_made_once(self):
+        os.makedirs(self.root.path("etc"))
+        for name, line in (("passwd", b"root:x:0:0:root:/root:/bin/sh\n"), ("group", b"root:x:0:\n")):
+            write(line, self.root.directory, "etc", name)
+        self.root.dpkg("-i", self.debs["memstatd"])
+        accounts = read(self.root.directory, "etc/passwd")
+        self.assertRegex(accounts, rb"(?m)^_memstatd:x?!?:\d+:\d+:memstatd:/nonexistent:/usr/sbin/nologin$")
+        self.assertRegex(read(self.root.directory, "etc/group"), rb"(?m)^_memstatd:x?!?:\d+:$")
+        self.root.dpkg("-i", self.other_version("0.1.1-1"))
+        self.root.dpkg("--purge", "memstatd")
+        self.assertEqual(read(self.root.directory, "etc/passwd"), accounts)
+
     def test_the_installed_program_runs(self):
         self.root.dpkg("-i", self.debs["memstatd"])
         installed = self.root.path("usr/bin/memstatd")

@@ -79,10 +79,10 @@ class Port(unittest.TestCase):
         for library in ("civetweb", "isal", "prometheus-cpp-core", "spdlog", "yaml-cpp"):
             self.assertIn(f"lib{library}.so:", makefile())
 
-    def test_the_account_takes_the_place_of_the_default_one(self):
+    def test_the_account_is_the_default_one(self):
         self.assertEqual((variable("USERS"), variable("GROUPS")), ([ACCOUNT], [ACCOUNT]))
-        self.assertIn("\nuser: nobody\n", text("config", "memstatd.yaml"), "which the Makefile replaces")
-        self.assertIn('"s/^user: nobody$$/user: ${USERS}/"', makefile())
+        self.assertIn(f"\nuser: {ACCOUNT}\n", text("config", "memstatd.yaml"))
+        self.assertIn(f"\n#   {ACCOUNT}:*:", makefile(), "the lines for UIDs and GIDs")
 
     def test_texts_are_as_the_ports_tree_wants_them(self):
         for name in ("Makefile", "pkg-descr", "pkg-plist"):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Recordings as an operator makes them: what is taken over and what is refused, slow and full disks, restarts, closed pipes."""
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -106,8 +105,8 @@ class Target(Recording):
     def test_a_new_directory_belongs_to_the_account_that_writes_it(self):
         with program.Daemon(*self.replay, "--record", self.path("new")) as daemon:
             daemon.wait_log("the replay has ended")
-        nobody = pwd.getpwnam("nobody")
-        self.assertEqual({about[:2] for about in listing(self.path("new")).values()}, {(nobody.pw_uid, nobody.pw_gid)})
+        account = program.account()
+        self.assertEqual({about[:2] for about in listing(self.path("new")).values()}, {(account.pw_uid, account.pw_gid)})
         self.assert_recorded(self.path("new"))
 
     def test_endings_of_archives_that_cannot_be_written_are_refused(self):

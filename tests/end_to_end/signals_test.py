@@ -297,12 +297,12 @@ class Privileges(unittest.TestCase):
                 yield dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
     def check(self, daemon):
-        nobody = pwd.getpwnam("nobody")
+        account = program.account()
         threads = list(self.statuses(daemon.process))
         self.assertGreater(len(threads), 2)
         for status in threads:
-            self.assertEqual(status["Uid"].split(), [str(nobody.pw_uid)] * 4)
-            self.assertEqual(status["Gid"].split(), [str(nobody.pw_gid)] * 4)
+            self.assertEqual(status["Uid"].split(), [str(account.pw_uid)] * 4)
+            self.assertEqual(status["Gid"].split(), [str(account.pw_gid)] * 4)
             self.assertEqual(status["Groups"].split(), [])
             for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
                 self.assertEqual(int(status[capabilities], 16), 0, capabilities)

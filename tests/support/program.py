@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -35,6 +36,14 @@ def can_read_slabinfo():
 NO_SLABINFO = "/proc/slabinfo cannot be read here: it needs root, and a kernel that has it"
 needs_slabinfo = unittest.skipUnless(can_read_slabinfo(), NO_SLABINFO)
 needs_root = unittest.skipUnless(os.geteuid() == 0, "needs root: there is no privilege to drop")
+
+
+def account():
+    """The account that a memstatd started as root becomes, as pwd has it."""
+    try:
+        return pwd.getpwnam("_memstatd")
+    except KeyError:
+        return pwd.getpwnam("nobody")
 
 
 @contextlib.contextmanager

@@ -56,7 +56,7 @@ TEST(Loader, TheDefaultsAreThoseOfTheDesign) {
   ASSERT_EQ(config.listen.size(), 1U);
   EXPECT_EQ(config.listen[0], *parse_listen_address("127.0.0.1:8947"));
   EXPECT_TRUE(config.allow.empty());
-  EXPECT_EQ(config.user, "nobody");
+  EXPECT_EQ(config.user, "_memstatd");
   EXPECT_FALSE(config.enable_reload);
   EXPECT_EQ(config.poll.interval, 10s);
   EXPECT_EQ(config.poll.timeout, 2s);
@@ -100,7 +100,7 @@ const ChangedKey kChangedKeys[] = {
      [](const Config& c) {
        return c.allow == std::vector<Ipv4Network>{{0x0A000000, 8}, {0xC0000207, 32}};
      }},
-    {"user: nobody", "user: _memstat", [](const Config& c) { return c.user == "_memstat"; }},
+    {"user: _memstatd", "user: _memstat", [](const Config& c) { return c.user == "_memstat"; }},
     {"enable_reload: false", "enable_reload: true", [](const Config& c) { return c.enable_reload; }},
     {"  interval: 10s", "  interval: 1m30s", [](const Config& c) { return c.poll.interval == 90s; }},
     {"  timeout: 2s", "  timeout: 500ms", [](const Config& c) { return c.poll.timeout == 500ms; }},

@@ -13,6 +13,7 @@ expect_line() { grep -q -x -e "$1" "$unit" || fail "no line \"$1\""; }
 
 expect_line "Type=notify"
 expect_line "WatchdogSec=60s"
+expect_line "User=_memstatd"
 expect_line "DynamicUser=yes"
 expect_line "AmbientCapabilities=CAP_DAC_READ_SEARCH"
 expect_line "CapabilityBoundingSet=CAP_DAC_READ_SEARCH"
