@@ -133,6 +133,8 @@ struct Config {
   /// The account that the daemon switches to after it opened its files; "": it keeps its own.
   std::string user{kOwnUser};
   bool enable_reload = false;  ///< Serve POST /-/reload.
+  /// Names of clients, and the hashes (bcrypt) of their passwords, all of the same cost; empty: everyone may ask.
+  std::map<std::string, std::string, std::less<>> basic_auth;
   PollConfig poll;
   Tier tier = Tier::kDefault;
   PerCpuConfig per_cpu;

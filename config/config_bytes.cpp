@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "config/loader.h"
+
 namespace memstat {
 
 ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept {
@@ -22,6 +24,7 @@ ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept {
     bytes.system_errno = S_ISDIR(about.st_mode) ? EISDIR : 0;
     return bytes;
   }
+  bytes.is_readable_by_all = (about.st_mode & S_IROTH) != 0;
   while (bytes.size < room.size()) {
     const ssize_t got =
         pread(descriptor, room.data() + bytes.size, room.size() - bytes.size, static_cast<off_t>(bytes.size));
@@ -79,6 +82,14 @@ Error config_bytes_error(const std::string& path, const ConfigBytes& bytes) {
     case ConfigBytes::Stop::kDone: break;
   }
   return system_error(path, bytes.system_errno, "cannot read the configuration");
+}
+
+Result<std::string> read_config_file(const std::string& path) {
+  std::string text(kMaxConfigBytes + 1, '\0');
+  const ConfigBytes bytes = read_config_bytes(path.c_str(), std::span(text.data(), text.size()));
+  if (bytes.stop != ConfigBytes::Stop::kDone) return config_bytes_error(path, bytes);
+  close(bytes.descriptor);
+  return text.substr(0, bytes.size);
 }
 
 }  // namespace memstat

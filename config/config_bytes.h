@@ -15,9 +15,10 @@ namespace memstat {
 struct ConfigBytes {
   enum class Stop { kDone, kOpen, kKind, kRead, kTooLarge };
   Stop stop = Stop::kDone;
-  int system_errno = 0;  ///< Of kOpen and kRead.
-  std::size_t size = 0;  ///< B that were read, when done.
-  int descriptor = -1;   ///< Of the open file when done; the caller closes it.
+  int system_errno = 0;             ///< Of kOpen and kRead.
+  std::size_t size = 0;             ///< B that were read, when done.
+  int descriptor = -1;              ///< Of the open file when done; the caller closes it.
+  bool is_readable_by_all = false;  ///< The file's mode lets every account read it.
 };
 
 /// Reads the regular file `path` to its end into `room`; one that leaves no byte of `room` free is too large. Nothing but a

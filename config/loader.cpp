@@ -3,8 +3,6 @@
 // stopping at the first.
 #include "config/loader.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -14,7 +12,6 @@
 #include <tuple>
 #include <utility>
 
-#include "config/config_bytes.h"
 #include "config/yaml_tree.h"
 #include "core/base/text.h"
 
@@ -36,7 +33,6 @@ struct ReservedKey {
   std::string_view default_text;
 };
 constexpr ReservedKey kReservedKeys[] = {
-    {"basic_auth", "{}"},
     {"events.budget", "1%"},
 };
 
@@ -239,6 +235,7 @@ class Loader {
 
   void read_listen(const Node& node, const std::string& path);
   void read_user(const Node& node, const std::string& path);
+  void read_basic_auth(const Node& node, const std::string& path);
   void read_source(const Node& key, const Node& node, const std::string& path);
   Reader source_option(const SourceOption& option, SourceConfig& source);
   void read_limit(const Node& node, const std::string& path);
@@ -275,6 +272,24 @@ void Loader::read_user(const Node& node, const std::string& path) {
     return problem(node, path, quoted(node.text) + " is not the name of a user; write one such as nobody");
   }
   config_.user = node.text;
+}
+
+void Loader::read_basic_auth(const Node& node, const std::string& path) {
+  if (!has_kind(node, path, Node::Kind::kMap, "a map of names and hashes", "write {} or {NAME: \"$2y$10$...\"}")) return;
+  auto& users = config_.basic_auth;
+  for_each_key(node, path, [&](const Node& key, const Node& value, const std::string& key_path) {
+    std::string name;
+    parsed(parse_client_name, name, "a name", "prometheus")(key, key_path);
+    parsed(parse_bcrypt_hash, users[name], "a hash of bcrypt", "\"$2y$10$...\"")(value, key_path);
+    if (!have_same_cost(users.begin()->second, users[name])) {
+      problem(value, key_path,
+              "has another cost than the one before, so that the time of an answer would tell names; make all alike");
+    }
+  });
+  if (!users.empty() && context_.is_readable_by_all) {
+    problem(node, path,
+            "is in a file that every account can read; run chmod o-r, with a group that memstatd's account is in");
+  }
 }
 
 void Loader::read_source(const Node& key, const Node& node, const std::string& path) {
@@ -454,6 +469,7 @@ void Loader::read(const Node& root) {
                      })},
       {"user", [this](const Node& node, const std::string& path) { read_user(node, path); }},
       {"enable_reload", boolean(c.enable_reload)},
+      {"basic_auth", [this](const Node& node, const std::string& path) { read_basic_auth(node, path); }},
       {"poll", map({{"interval", duration(c.poll.interval, kMinPollInterval, kMaxPollInterval, "10s")},
                     {"timeout", duration(c.poll.timeout, std::chrono::milliseconds(1), std::chrono::hours(1), "2s")},
                     {"on_scrape",
@@ -575,14 +591,6 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
     loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});
   }
   return loader.finish(file_name);
-}
-
-Result<std::string> read_config_file(const std::string& path) {
-  std::string text(kMaxConfigBytes + 1, '\0');
-  const ConfigBytes bytes = read_config_bytes(path.c_str(), std::span(text.data(), text.size()));
-  if (bytes.stop != ConfigBytes::Stop::kDone) return config_bytes_error(path, bytes);
-  close(bytes.descriptor);
-  return text.substr(0, bytes.size);
 }
 
 }  // namespace memstat

@@ -27,6 +27,7 @@ struct ConfigContext {
   std::span<const std::string_view> sources;  ///< Names of the sources of this build.
   /// The options of each source, by its place in `sources`; shorter: the others have none.
   std::span<const std::span<const SourceOption>> options = {};
+  bool is_readable_by_all = false;  ///< Every account may read the file, so it must not have secrets.
 };
 
 /// Why a file is no configuration: at least one line for people, in the order of the file.

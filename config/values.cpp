@@ -275,6 +275,33 @@ Result<std::string> parse_cpus(std::string_view text) {
   return std::string(text);
 }
 
+Result<std::string> parse_bcrypt_hash(std::string_view text) {
+  constexpr std::size_t kBytes = 60;
+  constexpr unsigned kMostCost = 15;
+  const auto is_letter = [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '/';
+  };
+  const bool has_scheme = text.starts_with("$2a$") || text.starts_with("$2b$") || text.starts_with("$2y$");
+  if (text.size() == kBytes && has_scheme && text[6] == '$' && std::all_of(text.begin() + 7, text.end(), is_letter)) {
+    const auto cost = parse_u64(text.substr(text[4] == '0' ? 5 : 4, text[4] == '0' ? 1 : 2));
+    if (cost && *cost >= 4 && *cost <= kMostCost) return std::string(text);
+  }
+  Error error;
+  error.code = ErrorCode::kData;
+  error.detail = "is not a hash of bcrypt with a cost of 4 to 15; htpasswd -nBC 10 NAME prints one";
+  return error;
+}
+
+bool have_same_cost(std::string_view hash, std::string_view other) {
+  return hash.empty() || other.empty() || hash.substr(4, 2) == other.substr(4, 2);
+}
+
+Result<std::string> parse_client_name(std::string_view text) {
+  const auto is_bad = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == ':' || c == '\x7F'; };
+  if (!text.empty() && text.size() <= 255 && std::none_of(text.begin(), text.end(), is_bad)) return std::string(text);
+  return wrong(text, "is not the name of a client; write one without colons, such as prometheus");
+}
+
 Result<Tier> parse_tier(std::string_view text) {
   static constexpr std::array<Word<Tier>, 3> kWords = {
       {{"minimal", Tier::kMinimal}, {"default", Tier::kDefault}, {"full", Tier::kFull}}};

@@ -71,6 +71,16 @@ Result<std::string> parse_set_name(std::string_view text);
 /// "all", or CPUs in the kernel's notation, "0-3,6".
 Result<std::string> parse_cpus(std::string_view text);
 
+/// A hash of bcrypt as htpasswd(1) prints it, "$2y$10$" and 53 characters: cost 4 to 15, beyond which one request takes
+/// seconds. The error does not repeat it.
+Result<std::string> parse_bcrypt_hash(std::string_view text);
+
+/// Whether two such hashes take as long. True when one of them is "".
+bool have_same_cost(std::string_view hash, std::string_view other);
+
+/// The name of a client of basic_auth: without colons and control characters.
+Result<std::string> parse_client_name(std::string_view text);
+
 /// "minimal", "default" or "full".
 Result<Tier> parse_tier(std::string_view text);
 

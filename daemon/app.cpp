@@ -35,6 +35,7 @@
 #include "daemon/privileges/privileges.h"
 #include "daemon/selftest/missing_mounts.h"
 #include "daemon/selftest/selftest.h"
+#include "daemon/serve/authentication.h"
 #include "daemon/serve/endpoints.h"
 #include "daemon/serve/textfile.h"
 #include "daemon/service_manager.h"
@@ -166,6 +167,7 @@ class App {
   std::shared_ptr<KernelView> view_;
   std::unique_ptr<Poller> poller_;
   HttpListeners listeners_;
+  std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
   std::atomic<std::int64_t> scrape_age_ns_{0};  // key poll.on_scrape; 0: off
@@ -213,7 +215,7 @@ Result<void> App::open_kernel() {
     const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
     auto recorder = Recorder::create(view_, config_, clock,
                                      {.is_service = !options_.once,
-                                      .owner = will_drop ? owner_of(account_for(config_.user)) : DirectoryOwner{},
+                                      .owner = will_drop ? owner_of(account_for(config_.user, kOwnUser)) : DirectoryOwner{},
                                       .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
@@ -310,7 +312,7 @@ HttpServerOptions App::server_options() {
 }
 
 Result<void> App::give_up_privileges() {
-  PrivilegeOptions options{.user = account_for(config_.user),
+  PrivilegeOptions options{.user = account_for(config_.user, kOwnUser),
                            .sandbox = config_.sandbox,
                            .lock_memory = config_.lock_memory,
                            .readable_paths = {"/proc/self"},
@@ -342,8 +344,10 @@ Result<void> App::give_up_privileges() {
 }
 
 Result<void> App::start_server(Pages& pages) {
-  auto server = HttpServer::start(server_options(), std::move(listeners_),
-                                  [&pages](const HttpRequest& request) { return pages.respond(request); });
+  auto server = HttpServer::start(server_options(), std::move(listeners_), [this, &pages](const HttpRequest& request) {
+    auto refusal = authentication_->refuse(request);
+    return refusal ? *std::move(refusal) : pages.respond(request);
+  });
   if (!server) return server.error();
   server_ = *std::move(server);
   for (const std::string& address : server_->addresses()) log_.info("listening on http://" + address + "/");
@@ -365,6 +369,7 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
     log_.warning("these keys need a restart: " + changed);
   }
   log_.configure(config.log);
+  authentication_->configure(config.basic_auth);
   loop.configure(config);
   config_ = std::move(config);
   tell_http_threads();
@@ -406,6 +411,7 @@ int App::serve() {
 }
 
 void App::make_threads(Serving& serving) {
+  authentication_ = std::make_unique<Authentication>(config_.basic_auth);
   serving.stop_deadline = std::make_unique<StopDeadline>([this] {
     log_.error("some work did not end in time; memstatd exits without it");
     if (is_recording_open_) log_.error("the recording is incomplete: the disk does not respond in time");
@@ -461,7 +467,7 @@ std::string App::service_status() const {
 
 void App::watch(Serving& serving) {
   if (!manager_.is_there()) return;
-  constexpr std::chrono::milliseconds kPatience{1000};
+  static constexpr std::chrono::milliseconds kPatience{1000};
   PollLoop& loop = *serving.loop;
   serving.watch = std::make_unique<ServiceWatch>(
       manager_,
@@ -486,6 +492,7 @@ int App::stop(Serving& serving, int signal) {
   manager_.tell("STOPPING=1");
   log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   serving.loop->stop();  // first, because requests may wait for a poll
+  authentication_->stop();
   server_->stop();
   serving.watch.reset();
   textfile_writer_.reset();
@@ -557,7 +564,7 @@ int run_or_throw(int argc, const char* const* argv) {
         return kWrongUsage;
       }
     }
-    if (!config.user.empty() && getpwnam(account_for(config.user).c_str()) == nullptr) {
+    if (!config.user.empty() && getpwnam(account_for(config.user, kOwnUser).c_str()) == nullptr) {
       complain(name + ": user: this machine has no account " + memstat::quoted(config.user) +
                "; make it, or name another one");
       return kWrongUsage;

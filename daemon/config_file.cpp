@@ -143,6 +143,7 @@ Result<std::string> ConfigFile::read() {
     text = config_bytes_error(path_, read_->bytes);
   } else {
     text = std::string(read_->room.get(), read_->bytes.size);
+    is_readable_by_all_ = read_->bytes.is_readable_by_all;
   }
   if (const int fresh = std::exchange(read_->bytes.descriptor, -1); fresh >= 0) {
     if (descriptor_ >= 0) close(descriptor_);
@@ -162,7 +163,8 @@ ConfigResult ConfigFile::load() {
     sources.push_back(source->name);
     options.push_back(source->options);
   }
-  ConfigResult result = load_config_text(*text, path_, ConfigContext{.sources = sources, .options = options});
+  ConfigResult result = load_config_text(
+      *text, path_, ConfigContext{.sources = sources, .options = options, .is_readable_by_all = is_readable_by_all_});
 #if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
   constexpr std::size_t kLargeBytes = 64 * 1024;  // whose tree leaves more than the heap gives back by itself
   if (text->size() > kLargeBytes) malloc_trim(0);

@@ -52,7 +52,8 @@ class ConfigFile {
   std::string path_;
   ConfigPatience patience_;
   int descriptor_ = -1;
-  std::unique_ptr<Read> read_;  // the one that runs
+  bool is_readable_by_all_ = false;  // the file that was read last
+  std::unique_ptr<Read> read_;       // the one that runs
 };
 
 }  // namespace memstat

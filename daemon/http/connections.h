@@ -36,7 +36,9 @@ struct HttpConnection {
   std::size_t seen = 0;      ///< Bytes of the header that have come; while kWaiting.
   TimePoint since;           ///< When `state` began; while kUntaken, when the client last took something.
   ConnectionState state = ConnectionState::kWaiting;
-  bool narrow = false;  ///< Its client takes so little at a time that most of an answer would stay in the kernel.
+  bool narrow = false;          ///< Its client takes so little at a time that most of an answer would stay in the kernel.
+  bool is_own = false;          ///< Of this process, not accepted from a client.
+  bool is_blank_first = false;  ///< Its first request begins with a blank or the end of a line, which civetweb skips.
   bool shut_down = false;
   bool reset = false;       ///< Its close throws away what the client has not taken.
   std::size_t untaken = 0;  ///< Bytes that the kernel holds for the client; while kUntaken.

@@ -342,7 +342,7 @@ void HttpFront::take_adopted() {
     connection = std::move(adopted_);
     peer = adopted_peer_;
   }
-  take(connection.release(), to_sockaddr(peer), 0);
+  take(connection.release(), to_sockaddr(peer), 0, true);
 }
 
 // No file can be had. A spare one, a client that has not sent its request or a connection that is only kept goes for it.
@@ -362,7 +362,7 @@ bool HttpFront::make_room_for_a_file() {
   return true;
 }
 
-void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listener) {
+void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listener, bool is_own) {
   const Endpoint peer{ntohl(from.sin_addr.s_addr), ntohs(from.sin_port)};
   if (!access_.admits(peer.address)) {
     ::close(descriptor);
@@ -373,10 +373,12 @@ void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listen
   {
     const MutexLock lock(mutex_);
     // While there is a thread for each connection none stands in another's way.
-    const bool narrow = connections_.all().size() >= options_.threads && window_of_client(descriptor) < kNarrowWindow;
+    const bool narrow =
+        !is_own && connections_.all().size() >= options_.threads && window_of_client(descriptor) < kNarrowWindow;
     if (make_room_for_a_client(peer.address, narrow)) {
       connection = &connections_.add(descriptor, peer, listener, options_.clock.now());
       connection->narrow = narrow;
+      connection->is_own = is_own;
     }
   }
   if (connection == nullptr) {
@@ -414,6 +416,7 @@ void HttpFront::examine(HttpConnection& connection) {
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
   if (size > connection.seen && (size == header_.size() || is_whole_header({header_.data(), size}))) {
     if (connection.seen != 0) report_from(connection.descriptor, 1);
+    connection.is_blank_first = std::string_view(" \t\r\n\v\f").find(header_[0]) != std::string_view::npos;
     const MutexLock lock(mutex_);
     connections_.change(connection, State::kReady, options_.clock.now());
     return;

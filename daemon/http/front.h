@@ -92,7 +92,7 @@ class HttpFront {
   void wait_until(TimePoint wake);
   void accept_from(std::size_t listener);
   void take_adopted();
-  void take(int descriptor, const sockaddr_in& from, std::size_t listener);
+  void take(int descriptor, const sockaddr_in& from, std::size_t listener, bool is_own = false);
   bool make_room_for_a_file();
   bool make_room_for_a_client(std::uint32_t address, bool narrow) MEMSTAT_REQUIRES(mutex_);
   void examine(HttpConnection& connection);

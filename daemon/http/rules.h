@@ -19,6 +19,10 @@ bool decode_path(std::string_view raw, std::string& path);
 /// port or none. A web page that had its own name resolve to 127.0.0.1 fails this.
 bool is_loopback_host(std::string_view host);
 
+/// Whether the text may be the name of a header: letters, digits and the marks that no list or quotation needs (a token of
+/// RFC 9110).
+bool is_header_name(std::string_view text);
+
 /// Whether the comma-separated list of a header contains `token`, regardless of case.
 bool list_contains(std::string_view list, std::string_view token);
 

@@ -123,6 +123,7 @@ ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, 
   bool body = false;
   for (int i = 0; i < info.num_headers; ++i) {
     const HttpHeader header{info.http_headers[i].name, info.http_headers[i].value};
+    if (!is_header_name(header.name)) return validated.refuse(400, "the name of a header is malformed");
     worker.headers[static_cast<std::size_t>(i)] = header;
     if (equals_ignoring_case(header.name, "Host")) {
       request.host = header.value;
@@ -482,7 +483,9 @@ HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
 int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {
   HttpConnection& own = *worker.connection;
   front_.change(own, ConnectionState::kAnswering);
-  const ValidatedRequest validated = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
+  ValidatedRequest validated = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
+  validated.request.is_own = own.is_own;
+  if (own.is_blank_first) validated.refuse(400, "malformed request");
   const HttpResponse response =
       validated.refusal != 0 ? short_answer(validated.refusal, validated.why) : ask_handler(validated.request);
   const bool keep_alive = validated.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);

@@ -33,6 +33,7 @@ struct HttpRequest {
   std::string_view host;    ///< The Host header; empty when there is none (HTTP/1.0).
   std::string_view remote_address;  ///< "192.0.2.1".
   std::span<const HttpHeader> headers = {};
+  bool is_own = false;  ///< Made by HttpServer::answers.
 
   /// The value of the first header of this name, regardless of case.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;

@@ -3,12 +3,10 @@
 
 #include <pwd.h>
 
-#include "config/config.h"
-
 namespace memstat {
 
-std::string account_for(const std::string& user) {
-  const bool is_missing = user == kOwnUser && getpwnam(user.c_str()) == nullptr;  // NOLINT(concurrency-mt-unsafe)
+std::string account_for(const std::string& user, std::string_view own) {
+  const bool is_missing = user == own && getpwnam(user.c_str()) == nullptr;  // NOLINT(concurrency-mt-unsafe)
   return is_missing ? "nobody" : user;
 }
 

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace memstat {
 
-/// `user`, but "nobody" where it is kOwnUser (config.h) and this machine has no such account: the packages make it, a build
+/// `user`, but "nobody" where it is `own` and this machine has no such account: the packages make memstatd's own, a build
 /// from source does not. What cannot be looked up counts as not there. Thread safety: none, as getpwnam(3).
-std::string account_for(const std::string& user);
+std::string account_for(const std::string& user, std::string_view own);
 
 }  // namespace memstat

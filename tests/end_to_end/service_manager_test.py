@@ -89,7 +89,7 @@ class ServiceManager(unittest.TestCase):
     def test_without_a_manager_or_with_one_that_is_gone_it_serves_all_the_same(self):
         gone = {"NOTIFY_SOCKET": os.path.join(self.directory, "gone"), **WATCHDOG}
         with program.Daemon("--config", self.config, environment=gone) as daemon:
-            daemon.page()
+            daemon.wait_page(lambda now: True, "the first poll")
         manager = self.manager()
         with program.Daemon("--config", self.config, environment={**manager.environment, **WATCHDOG}) as daemon:
             manager.wait("READY=1")

@@ -63,6 +63,7 @@ THIRD_PARTIES = [
     (r"civetweb\.h", r"daemon/http/server\.cpp"),
     (r"isa-l(/.*)?\.h", r"daemon/serve/gzip\.cpp"),
     (r"seccomp\.h", r"daemon/.*_linux\.cpp"),
+    (r"crypt\.h", r"daemon/serve/authentication\.cpp"),
 ]
 
 # Headers that only one system has, and the names of the files that may include them.

@@ -25,19 +25,22 @@ const BadConfiguration kBadConfigurations[] = {
     {"poll: {intervall: 5s}\n", {"1:8: poll.intervall: is not a known key; did you mean interval?"}},
     {"Poll: {interval: 5s}\n", {"1:1: Poll: is not a known key; did you mean poll?"}},
     {"quux: 1\n",
-     {"1:1: quux: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
+     {"1:1: quux: is not a known key; the keys here are listen, allow, user, enable_reload, basic_auth, poll, tier, "
+      "per_cpu, sources, "
       "filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, "
       "log, events, "
       "sandbox, lock_memory"}},
     {"- tier: full\n",
-     {"1:1: (file): must be a map of keys, not a list; write some of its keys (listen, allow, user, enable_reload, poll, "
+     {"1:1: (file): must be a map of keys, not a list; write some of its keys (listen, allow, user, enable_reload, "
+      "basic_auth, poll, "
       "tier, per_cpu, sources, filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, "
       "history, "
       "capture, "
       "textfile, log, events, "
       "sandbox, lock_memory)"}},
     {"tier\n",
-     {"1:1: (file): must be a map of keys, not \"tier\"; write some of its keys (listen, allow, user, enable_reload, poll, "
+     {"1:1: (file): must be a map of keys, not \"tier\"; write some of its keys (listen, allow, user, enable_reload, "
+      "basic_auth, poll, "
       "tier, per_cpu, sources, filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, "
       "history, "
       "capture, "
@@ -245,7 +248,17 @@ const BadConfiguration kBadConfigurations[] = {
     {"log: {format: xml}\n", {"1:15: log.format: \"xml\" is not a known value; write text or json"}},
     {"log: debug\n", {"1:6: log: must be a map of keys, not \"debug\"; write some of its keys (level, format)"}},
     {"basic_auth: {me: hash}\n",
-     {"1:13: basic_auth: is not available in this version; remove the key or leave its default ({})"}},
+     {"1:18: basic_auth.me: is not a hash of bcrypt with a cost of 4 to 15; htpasswd -nBC 10 NAME prints one"}},
+    {"basic_auth: {me: \"$2y$16$ajqBJ3yPvgxzwk/Lv7zVAeIBKbBbgtFsN5WMnJ6dfVD3gqpk3Cpgu\"}\n",
+     {"1:18: basic_auth.me: is not a hash of bcrypt with a cost of 4 to 15; htpasswd -nBC 10 NAME prints one"}},
+    {"basic_auth: {\"a:b\": \"$2y$04$ajqBJ3yPvgxzwk/Lv7zVAeIBKbBbgtFsN5WMnJ6dfVD3gqpk3Cpgu\"}\n",
+     {"1:14: basic_auth.a:b: \"a:b\" is not the name of a client; write one without colons, such as prometheus"}},
+    {"basic_auth: [me]\n",
+     {"1:13: basic_auth: must be a map of names and hashes, not a list; write {} or {NAME: \"$2y$10$...\"}"}},
+    {"basic_auth: {a: \"$2y$04$ajqBJ3yPvgxzwk/Lv7zVAeIBKbBbgtFsN5WMnJ6dfVD3gqpk3Cpgu\", b: "
+     "\"$2b$05$ajqBJ3yPvgxzwk/Lv7zVAeIBKbBbgtFsN5WMnJ6dfVD3gqpk3Cpgu\"}\n",
+     {"1:84: basic_auth.b: has another cost than the one before, so that the time of an answer would tell names; make all "
+      "alike"}},
     {"poll: {on_scrape: \"off\"}\n",
      {"1:19: poll.on_scrape: \"off\" is not a duration; write a number and a unit, such as 10s"}},
     {"poll: {on_scrape: 0s}\n", {"1:19: poll.on_scrape: \"0s\" is too short; write at least 1ms"}},
@@ -288,7 +301,8 @@ const BadConfiguration kBadConfigurations[] = {
     {"user: &me nobody\n", {"1:7: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it"}},
     {"user: *me\n", {"1:7: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it"}},
     {"<<: {tier: full}\n",
-     {"1:1: <<: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
+     {"1:1: <<: is not a known key; the keys here are listen, allow, user, enable_reload, basic_auth, poll, tier, per_cpu, "
+      "sources, "
       "filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, "
       "log, events, "
       "sandbox, lock_memory"}},
@@ -315,7 +329,8 @@ const BadConfiguration kBadConfigurations[] = {
      {"1:7: tier: \"fast\" is not a known value; write minimal, default or full",
       "2:18: poll.interval: \"10\" has no unit; write 10s if seconds are meant",
       "2:31: poll.timeout: \"x\" is not a duration; write a number and a unit, such as 10s",
-      "3:1: bogus: is not a known key; the keys here are listen, allow, user, enable_reload, poll, tier, per_cpu, sources, "
+      "3:1: bogus: is not a known key; the keys here are listen, allow, user, enable_reload, basic_auth, poll, tier, "
+      "per_cpu, sources, "
       "filters, limits, counters, min_bytes, series_limit, created_series, growth, retention, history, capture, textfile, "
       "log, events, "
       "sandbox, lock_memory"}},

@@ -102,6 +102,8 @@ const ChangedKey kChangedKeys[] = {
      }},
     {"user: _memstatd", "user: _memstat", [](const Config& c) { return c.user == "_memstat"; }},
     {"enable_reload: false", "enable_reload: true", [](const Config& c) { return c.enable_reload; }},
+    {"basic_auth: {}", "basic_auth: {me: $2b$04$ajqBJ3yPvgxzwk/Lv7zVAeIBKbBbgtFsN5WMnJ6dfVD3gqpk3Cpgu}",
+     [](const Config& c) { return c.basic_auth.size() == 1 && c.basic_auth.at("me").starts_with("$2b$04$ajq"); }},
     {"  interval: 10s", "  interval: 1m30s", [](const Config& c) { return c.poll.interval == 90s; }},
     {"  timeout: 2s", "  timeout: 500ms", [](const Config& c) { return c.poll.timeout == 500ms; }},
     {"tier: default", "tier: full", [](const Config& c) { return c.tier == Tier::kFull; }},
@@ -197,10 +199,18 @@ TEST(Loader, EveryActiveLineOfTheShippedFileIsTested) {
 }
 
 TEST(Loader, TheShippedFileNamesTheKeysOfLaterVersionsWithTheirDefaults) {
-  std::string text = replace_line(shipped(), "#basic_auth: {}", "basic_auth: {}");
-  text = replace_line(text, "#(and under events)  budget: 1%", "");
+  std::string text = replace_line(shipped(), "#(under events)  budget: 1%", "");
   text = replace_line(text, "  mode: failures", "  mode: failures\n  budget: 1%");
   EXPECT_EQ(good(text), Config());
+}
+
+TEST(Loader, HashesOfPasswordsMayNotBeInAFileThatEveryAccountCanRead) {
+  const std::string text = "basic_auth: {me: $2b$04$ajqBJ3yPvgxzwk/Lv7zVAeIBKbBbgtFsN5WMnJ6dfVD3gqpk3Cpgu}\n";
+  const ConfigResult readable = load_config_text(text, "a.yaml", {.sources = {}, .is_readable_by_all = true});
+  ASSERT_EQ(readable.problems().size(), 1U);
+  EXPECT_TRUE(readable.problems()[0].starts_with("a.yaml:1:13: basic_auth: is in a file that every account can read; "));
+  EXPECT_TRUE(load_config_text(text, "a.yaml", {.sources = {}}));
+  EXPECT_TRUE(load_config_text("basic_auth: {}\n", "a.yaml", {.sources = {}, .is_readable_by_all = true}));
 }
 
 TEST(Loader, AnEmptyUserMeansThatNobodyElseIsBecome) { EXPECT_EQ(good("user: \"\"\n").user, ""); }

@@ -110,6 +110,14 @@ TEST(HttpRules, HeaderIsWholeAtItsEndOrWhereItIsNone) {
   }
 }
 
+TEST(HttpRules, NamesOfHeadersAreTokens) {
+  for (const char* const good : {"Host", "x", "X-1", "!#$%&'*+-.^_`|~", "0"}) EXPECT_TRUE(is_header_name(good)) << good;
+  for (const char* const bad :
+       {"", "a b", "a\tb", "a:", "(a)", "a,b", "a/b", "\"a\"", "a[0]", "a{b}", "a=b", "a;b", "\x7F", "\xC3\xBC"}) {
+    EXPECT_FALSE(is_header_name(bad)) << bad;
+  }
+}
+
 TEST(HttpRules, ListsAreSearchedByWholeTokens) {
   EXPECT_TRUE(list_contains("a, Keep-Alive ,b", "keep-alive"));
   EXPECT_FALSE(list_contains("keep-alive-not", "keep-alive"));

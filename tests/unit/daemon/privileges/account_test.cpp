@@ -11,11 +11,11 @@ namespace {
 
 TEST(Account, IsMemstatdsOwnWhereThereIsOneAndElseNobody) {
   const std::string own(kOwnUser);
-  EXPECT_EQ(account_for(own), getpwnam(own.c_str()) != nullptr ? own : "nobody");
+  EXPECT_EQ(account_for(own, kOwnUser), getpwnam(own.c_str()) != nullptr ? own : "nobody");
 }
 
 TEST(Account, AnyOtherIsTakenAsItIs) {
-  for (const char* const user : {"", "root", "nobody", "no-such-account"}) EXPECT_EQ(account_for(user), user);
+  for (const char* const user : {"", "root", "nobody", "no-such-account"}) EXPECT_EQ(account_for(user, kOwnUser), user);
 }
 
 }  // namespace
