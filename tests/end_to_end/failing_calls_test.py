@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Samples of memstatd's lives in which system calls fail; support/failing_calls.py takes them all."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import failing_calls  # noqa: E402
+import program  # noqa: E402
+
+# Of each call one place in the middle of a life, and for those that the start needs the first one.
+SAMPLES = {"open": (1, 300), "read": (5, 200), "pread": (1, 300), "write": (2,), "readdir": (40,), "stat": (2,), "accept": (2,),
+           "recv": (5,), "send": (2,), "poll": (30,), "pipe": (2,), "socketpair": (1,), "thread": (1, 5), "fork": (1,)}
+
+
+class FailingCalls(unittest.TestCase):
+    def test_it_serves_on_or_says_why_not(self):
+        if program.SANITIZER:
+            self.skipTest("a sanitizer has calls of its own")
+        with program.temporary_directory() as directory:
+            sweep = failing_calls.Sweep(directory)
+            self.assertGreater(sweep.count("pread"), 300)  # the library sees the calls
+            sweep.run([(call, at, 3) for call, places in SAMPLES.items() for at in places])
+            print(f"lives by call and how they ended: {dict(sweep.endings)}")
+            self.assertFalse(sweep.problems, f"{len(sweep.problems)} lives ended badly:\n" + "\n".join(sweep.problems[:20]))
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Twenty seconds of support/soak.py, which runs for hours by hand."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import program  # noqa: E402
+import soak  # noqa: E402
+
+SECONDS = 20
+
+
+class Soak(unittest.TestCase):
+    def test_it_stays_as_it_is(self):
+        self.assertEqual(soak.run(SECONDS, busy=True), [])
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: any bytes as what judges a request before and after civetweb reads it: the end of its header, its path, its
+// Host, the names and lists of its header. Aborts when an answer contradicts another.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "daemon/http/rules.h"
+
+namespace memstat {
+namespace {
+
+void require(bool is_so) {
+  if (!is_so) std::abort();
+}
+
+void judge(std::string_view bytes) {
+  // What is whole stays whole, whatever comes behind it.
+  if (is_whole_header(bytes)) require(is_whole_header(std::string(bytes) + "x"));
+  std::string text;
+  if (decode_percent(bytes, false, text)) require(text.size() <= bytes.size());
+  std::string path;
+  if (decode_path(bytes, path)) require(path.starts_with('/') && path.find('\0') == std::string::npos && path == text);
+  if (is_header_name(bytes)) require(bytes.find_first_of(" \t\r\n:,\"") == std::string_view::npos);
+  if (is_loopback_host(bytes)) require(bytes.find_first_of(" /@#?") == std::string_view::npos);
+  if (list_contains(bytes, "close")) require(list_contains(std::string(bytes) + ",x", "close"));
+}
+
+}  // namespace
+}  // namespace memstat
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  memstat::judge({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

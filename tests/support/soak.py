@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A long life of memstatd at a hundred times its usual rate: polls each 0.1 s, four scrapers in all formats, reloads, floods and a
+recording that turns over, on this machine's kernel and on a replay beside it whose capture changes all the time.
+
+`python3 tests/support/soak.py HOURS [--busy]` with MEMSTATD and SOURCE_DIR in the environment. It fails when memory in use grows by more
+than 2 MiB after the first fifth, when a descriptor stays open, when the number of threads changes, when an answer is wrong, and,
+without --busy, when a poll is missed or the end of the recording comes late: on a machine that does other work, too, that may
+happen."""
+import argparse
+import itertools
+import os
+import re
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+import captures
+import page
+import program
+
+DRIFT_BYTES = 2 << 20
+FLOOD = 100
+ROUND_SECONDS = 2.0
+ACCEPT = ("text/plain", "application/openmetrics-text;version=1.0.0",
+          "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "*/*")
+CONFIGURATIONS = ("tier: default\n", "tier: full\nmin_bytes: 64KiB\n", "tier: minimal\nper_cpu: {allocators: [slab]}\n",
+                  "tier: default\nfilters: {exclude: [{type: \"kmalloc-.*\"}]}\nseries_limit: 500\n")
+REPLAYED = "linux-6.12-4cpu"
+
+
+class Host:
+    """One memstatd and all that is done to it."""
+
+    def __init__(self, directory, name, arguments, settings):
+        self.config = os.path.join(directory, f"{name}.yaml")
+        self.settings = settings
+        self.configure(CONFIGURATIONS[0])
+        self.daemon = program.Daemon("--config", self.config, *arguments)
+        self.name = name
+        self.faults = []
+        self.scrapes = 0
+        self.stopping = threading.Event()
+        self.seen = []  # (resident bytes, descriptors, threads) after each round
+        self.scrapers = [threading.Thread(target=self.scrape, args=(accept,)) for accept in ACCEPT]
+        self.missed = 0
+
+    def configure(self, text):
+        captures.write_file(self.config, self.settings + text)
+
+    def begin(self):
+        program.wait_until(lambda: self.daemon.request("/metrics")[0] == 200, "the first poll")
+        for scraper in self.scrapers:
+            scraper.start()
+
+    def scrape(self, accept):
+        for number in itertools.count():
+            if self.stopping.wait(0.05):
+                return
+            path = ("/metrics", "/", "/api/v1/types", "/plain", "/metrics?type%5B%5D=dentry")[number % 5 if number % 3 == 0 else 0]
+            try:
+                coding = "gzip" if number % 2 else "identity"
+                status, _, body = self.daemon.request(path, headers={"Accept": accept, "Accept-Encoding": coding})
+            except OSError as error:
+                self.faults.append(f"{path}: {error}")
+                continue
+            self.scrapes += 1
+            if status not in (200, 400) or not body:  # 400: a filter may leave out the type that is asked for
+                self.faults.append(f"{path}: status {status}")
+
+    def round(self, number):
+        self.configure(CONFIGURATIONS[number % len(CONFIGURATIONS)])
+        self.daemon.process.send_signal(signal.SIGHUP)
+        flood = []
+        for place in range(FLOOD):
+            client = socket.create_connection((self.daemon.host, self.daemon.port), timeout=program.PATIENCE)
+            flood.append(client)
+            client.sendall((b"", b"GET /met", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\0")[place % 4])
+        time.sleep(ROUND_SECONDS)
+        for client in flood:
+            client.close()
+
+    def state(self):
+        with open(f"/proc/{self.daemon.process.pid}/status", encoding="ascii", errors="replace") as file:
+            fields = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+        return int(fields["VmRSS"].split()[0]) * 1024, len(os.listdir(f"/proc/{self.daemon.process.pid}/fd")), int(fields["Threads"])
+
+    def settle(self):
+        """The state when the connections of a round are gone: the fewest descriptors of some looks at it."""
+        looks = []
+        for _ in range(20):
+            looks.append(self.state())
+            time.sleep(0.02)
+        return min(look[0] for look in looks), min(look[1] for look in looks), min(look[2] for look in looks)
+
+    def end(self, busy):
+        self.stopping.set()
+        for scraper in self.scrapers:
+            scraper.join()
+        read, problems = page.check(self.daemon.request("/metrics")[2])
+        self.faults += problems
+        self.missed = int(read.number("memstat_poll_missed_total"))
+        status, _ = self.daemon.terminate()
+        is_disk_late = busy and re.search(r"the recording is incomplete: .*timeout", self.daemon.log)
+        if status != 0 and not is_disk_late:
+            self.faults.append(f"it ended with status {status}; the end of its log:\n{self.daemon.log[-1500:]}")
+
+    def verdict(self, busy):
+        warm = max(1, len(self.seen) // 5)
+        early, late = self.seen[warm:], self.seen[-warm:]
+        growth = min(state[0] for state in late) - max(state[0] for state in early[:warm] or early)
+        descriptors = min(state[1] for state in late) - min(state[1] for state in early)
+        threads = {state[2] for state in late} - {state[2] for state in self.seen[:-warm]}
+        print(f"{self.name}: {self.scrapes} scrapes, resident {self.seen[-1][0] / 1e6:.1f} MB, growth {growth / 1024:.0f} KiB, "
+              f"descriptors {self.seen[-1][1]} ({descriptors:+d}), missed polls {self.missed}, {len(self.faults)} wrong answers")
+        bad = list(self.faults[:20])
+        if growth > DRIFT_BYTES:
+            bad.append(f"memory grew by {growth} bytes: {[state[0] for state in self.seen[::max(1, len(self.seen) // 50)]]}")
+        if descriptors > 0:
+            bad.append(f"{descriptors} descriptors more than before: {[state[1] for state in self.seen[::max(1, len(self.seen) // 50)]]}")
+        if threads:
+            bad.append(f"there are {sorted(threads)} threads at the end")
+        if self.missed and not busy:
+            bad.append(f"{self.missed} polls were missed")
+        return [f"{self.name}: {text}" for text in bad]
+
+
+def run(seconds, busy):
+    """Problems, after so long a life."""
+    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # so that no disk is worn
+    with program.temporary_directory() as directory, tempfile.TemporaryDirectory(dir=in_memory) as shared:
+        os.chmod(shared, 0o755)
+        recording = os.path.join(shared, "recording")
+        quick = "poll: {interval: 100ms}\n"
+        hosts = [Host(directory, "live", (), quick + f"capture: {{record: {recording}, max_bytes: 32MiB}}\n"),
+                 Host(directory, "replay", ("--replay", captures.fixtures()[REPLAYED], "--replay-loop", "--replay-speed", "100"), "")]
+        for host in hosts:
+            host.begin()
+        deadline = time.monotonic() + seconds
+        for number in itertools.count():
+            for host in hosts:
+                host.round(number)
+                host.seen.append(host.settle())
+            if time.monotonic() >= deadline:
+                break
+        for host in hosts:
+            host.end(busy)
+        return [problem for host in hosts for problem in host.verdict(busy)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("hours", type=float)
+    parser.add_argument("--busy", action="store_true", help="missed polls are printed, but are no failure")
+    arguments = parser.parse_args()
+    problems = run(arguments.hours * 3600, arguments.busy)
+    print("\n".join(problems))
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
