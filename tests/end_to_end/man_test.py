@@ -315,7 +315,7 @@ class Configuration(unittest.TestCase):
     def test_keys_of_later_versions_are_refused_with_another_value(self):
         later = section("memstatd.yaml.5", "KEYS").partition(".Ss Keys of later versions")[2]
         keys = [key for key in re.findall(r"^\.It Ic (\S+)", later, re.M) if documented_keys()[key][0] is not None]
-        self.assertGreater(len(keys), 1)
+        self.assertGreater(len(keys), 0)
         with program.temporary_directory() as directory:
             path = os.path.join(directory, "memstatd.yaml")
             for key in keys:

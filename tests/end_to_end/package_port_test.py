@@ -40,7 +40,7 @@ def installed():
                         "-DMEMSTAT_SYSCONFDIR=etc", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-P", SERVICE_SCRIPT,
                         environment={"DESTDIR": os.path.join(directory, "service")})
         paths = {path for part in ("all", "service") for path in package.tree(os.path.join(directory, part, "usr", "local"))}
-    return {path for path in paths if not path.endswith(".service")}
+    return {path for path in paths if not path.endswith((".service", ".spdx.json"))}  # which are for Linux alone
 
 
 def plist_of(paths):

@@ -199,7 +199,7 @@ TEST(Loader, EveryActiveLineOfTheShippedFileIsTested) {
 }
 
 TEST(Loader, TheShippedFileNamesTheKeysOfLaterVersionsWithTheirDefaults) {
-  std::string text = replace_line(shipped(), "#(under events)  budget: 1%", "");
+  std::string text = replace_line(shipped(), "#(and under events)  budget: 1%", "");
   text = replace_line(text, "  mode: failures", "  mode: failures\n  budget: 1%");
   EXPECT_EQ(good(text), Config());
 }

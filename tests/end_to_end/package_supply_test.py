@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What ships: hardened programs, a list of what they are made of (SPDX), and packages that are the same byte by byte when they are made
+again. daemon/package/reproduce builds twice from nothing, which takes too long for a test."""
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import package  # noqa: E402
+import program  # noqa: E402
+
+PROGRAMS = ("memstatd", "memstatctl")
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+class Supply(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = program.temporary_directory()
+        cls.directory = directory.__enter__()
+        cls.addClassCleanup(directory.__exit__, None, None, None)
+        cls.root = os.path.join(cls.directory, "root")
+        package.install("/usr", cls.root)
+
+    def installed(self, *path):
+        return os.path.join(self.root, "usr", *path)
+
+    @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed (Debian package binutils)")
+    def test_the_installed_programs_are_hardened(self):
+        for name in PROGRAMS:
+            with self.subTest(name):
+                headers = package.command("readelf", "-lW", self.installed("bin", name))
+                dynamic = package.command("readelf", "-dW", self.installed("bin", name))
+                symbols = package.command("readelf", "--dyn-syms", "-W", self.installed("bin", name))
+                self.assertRegex(dynamic, r"FLAGS_1.*\bPIE\b")
+                self.assertRegex(headers, r"GNU_RELRO")
+                self.assertRegex(dynamic, r"\bBIND_NOW\b|FLAGS_1.*\bNOW\b", "RELRO is full with both")
+                self.assertRegex(headers, r"GNU_STACK .* RW +0x", "no stack that can be run")
+                self.assertNotRegex(headers, r"LOAD .* RWE ", "nothing that can be written and run")
+                self.assertNotRegex(dynamic, r"\b(RPATH|RUNPATH|TEXTREL)\b")
+                self.assertIn("__stack_chk_fail", symbols)
+                self.assertRegex(symbols, r"__\w+_chk@", "fortified calls")
+
+    def test_the_list_of_parts_names_what_is_there(self):
+        path = self.installed("share", "doc", "memstatd", "memstatd.spdx.json")
+        if not os.path.exists(path):
+            self.skipTest("the target sbom was not built")
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        self.assertEqual((document["spdxVersion"], document["dataLicense"], document["SPDXID"]), ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"))
+        self.assertRegex(document["documentNamespace"], r"^https://\S+-[0-9a-f]{64}$")
+        self.assertRegex(document["creationInfo"]["created"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        packages = {part["SPDXID"]: part for part in document["packages"]}
+        self.assertEqual(len(packages), len(document["packages"]))
+        for identity, part in packages.items():
+            self.assertRegex(identity, r"^SPDXRef-[A-Za-z0-9.-]+$")
+            for field in ("name", "versionInfo", "downloadLocation", "licenseConcluded", "licenseDeclared", "copyrightText"):
+                self.assertTrue(part[field], (identity, field))
+        for relation in document["relationships"]:
+            self.assertIn(relation["relatedSpdxElement"], packages)
+            self.assertIn(relation["spdxElementId"], {"SPDXRef-DOCUMENT", *packages})
+        names = {part["name"] for part in packages.values()}
+        self.assertLessEqual({"uplot", *PROGRAMS}, names)
+        for name in PROGRAMS:
+            built = os.path.join(os.path.dirname(program.MEMSTATD), name)
+            self.assertEqual(packages[f"SPDXRef-program-{name}"]["checksums"][0]["checksumValue"], sha256(built))
+            needed = re.findall(r"\(NEEDED\).*\[(\S+)\]", package.command("readelf", "-dW", built)) if shutil.which("readelf") else []
+            self.assertLessEqual(set(needed), names)
+        if shutil.which("dpkg-query"):
+            libc = packages["SPDXRef-library-libc.so.6"]
+            self.assertRegex(libc["externalRefs"][0]["referenceLocator"], r"^pkg:deb/debian/libc6@\d")
+
+    @unittest.skipUnless(shutil.which("dpkg-deb") and shutil.which("cpack"), "dpkg-dev is not installed")
+    def test_packages_made_again_are_equal(self):
+        digests = []
+        for number in ("1", "2"):
+            directory = os.path.join(self.directory, number)
+            package.command("cpack", "--config", os.path.join(package.BUILD_DIR, "CPackConfig.cmake"), "-G", "DEB", "-B", directory,
+                            environment={"SOURCE_DATE_EPOCH": "1700000000"})
+            digests.append({name: sha256(os.path.join(directory, name)) for name in os.listdir(directory) if name.endswith(".deb")})
+        self.assertGreaterEqual(len(digests[0]), 5)
+        self.assertEqual(digests[0], digests[1])
+
+
+if __name__ == "__main__":
+    program.main()
