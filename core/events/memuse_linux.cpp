@@ -55,13 +55,25 @@ Result<void> read_table(const bpf_map* map, std::vector<std::uint64_t>& keys, st
   }
 }
 
-/// The kernel's lockdown, where that is why programs that read its memory are refused.
-bool is_confidential() {
-  const UniqueFd file(::open("/sys/kernel/security/lockdown", O_RDONLY | O_CLOEXEC));
-  std::array<char, 128> bytes;
+/// Whether the first bytes of a file have that word.
+bool has_word(const char* path, std::string_view word) {
+  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> bytes;
   const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  return size > 0 &&
-         std::string_view(bytes.data(), static_cast<std::size_t>(size)).find("[confidentiality]") != std::string_view::npos;
+  return size > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(size)).find(word) != std::string_view::npos;
+}
+
+/// Why the kernel did not take the programs. Locked down, it says EINVAL, since it then has no function for reading memory.
+Error not_loaded(int number) {
+  if (has_word("/sys/kernel/security/lockdown", "[confidentiality]") ||
+      has_word("/proc/cmdline", "lockdown=confidentiality")) {
+    return system_error("BPF_PROG_LOAD", EPERM,
+                        "the kernel is locked down for confidentiality, and then lets no program read its memory: it must "
+                        "be booted without lockdown=confidentiality");
+  }
+  if (number != -EINVAL) return refused("BPF_PROG_LOAD", number);
+  return system_error("BPF_PROG_LOAD", EINVAL,
+                      "the kernel refuses the programs, as it does when it is locked down for confidentiality");
 }
 
 class LinuxMemuse final : public MemuseWatch {
@@ -132,13 +144,8 @@ Result<void> LinuxMemuse::load(const btf& types, const MemuseRequest& request) {
   if (error == 0) error = bpf_map__set_max_entries(blocks_, stack_count * kBlocksOfAStack);
   if (error != 0) return refused("the constants of the programs", error);
   error = bpf_object__load(object_.get());
-  if (error == 0) return {};
-  if (is_confidential()) {
-    return system_error("BPF_PROG_LOAD", EPERM,
-                        "the kernel is locked down for confidentiality, and then lets no program read its memory: it must "
-                        "be booted without lockdown=confidentiality");
-  }
-  return refused("BPF_PROG_LOAD", error);
+  if (error != 0) return not_loaded(error);
+  return {};
 }
 
 Result<void> LinuxMemuse::attach() {

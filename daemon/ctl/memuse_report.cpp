@@ -94,13 +94,20 @@ std::string losses_text(const MemuseCounts& counts) {
     text += "lost: " + count_text(counts.lost_blocks, "block") + " for want of room: give more --memory, or a --type\n";
   }
   if (counts.lost_stacks != 0) {
-    text += "lost: the stack of " + count_text(counts.lost_stacks, "block") +
-            " for want of room: give more --memory, or fewer --frames\n";
+    text += "lost: the stack of " + count_text(counts.lost_stacks, "block") + " for want of room: give more --memory\n";
   }
   if (counts.missed_events != 0) {
     text += "lost: " + count_text(counts.missed_events, "event") + " that came during another on the same CPU\n";
   }
   return text;
+}
+
+/// What was found, in short.
+std::string finding(const events::MemuseTable& table, std::uint64_t suspects) {
+  if (table.watched_ns <= table.older_ns) {
+    return "leaks cannot be told in so short a time: no block is older than " + duration_text(seconds_of(table.older_ns));
+  }
+  return suspects == 0 ? "nothing looks like a leak" : count_text(suspects, "suspected leak");
 }
 
 /// The type that users mean, as the kernel names it. A word that no cache of this kernel has is a mistake, which is better
@@ -150,7 +157,7 @@ std::string memuse_text(const MemuseFindings& findings, bool is_human) {
   std::string text = "watched for " + duration_text(seconds_of(findings.table.watched_ns)) +
                      ": of what was allocated then " + count_text(blocks, "block") + " with " +
                      amount_text(bytes, true, is_human) + (is_human ? "" : " bytes") + " are in use; " +
-                     (suspects == 0 ? "nothing looks like a leak" : count_text(suspects, "suspected leak")) + "\n\n";
+                     finding(findings.table, suspects) + "\n\n";
   std::uint64_t others = 0;
   for (const MemuseGroup& group : groups) {
     if (group.verdict != MemuseVerdict::kSuspect && ++others > findings.options.groups && findings.options.groups != 0)

@@ -58,7 +58,7 @@ class Memuse(unittest.TestCase):
             start = before = time.monotonic()
             longest = 0.0
             # A leak is known by blocks of each quarter of the time, so a machine that stalls must be watched for longer.
-            while process.poll() is None and time.monotonic() < start + max(2.0, 8 * longest):
+            while process.poll() is None and time.monotonic() < start + max(1.5, 8 * longest):
                 work()
                 time.sleep(0.01)
                 longest = max(longest, time.monotonic() - before)

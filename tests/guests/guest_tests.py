@@ -57,6 +57,18 @@ rounds earlier
 date -s @86400 >/dev/null
 rounds 1970
 """
+MEMUSE = """
+memstatctl memuse --seconds 20 --older 5s >/tmp/quiet || result wrong "memuse of a quiet kernel ended with status $?"
+grep -q 'nothing looks like a leak' /tmp/quiet || { cat /tmp/quiet; result wrong "a suspect though nothing leaks"; }
+memstatctl memuse --seconds 600 --older 3s --type task_struct >/tmp/leak 2>/dev/null &
+watch=$!
+until [ "$(grep -ls tp_name /proc/$watch/fdinfo/* | wc -l)" -eq 4 ]; do sleep 0.1; done
+for process in $(seq 1 40); do sleep 1000 & sleep 0.3; done
+kill -TERM $watch; wait $watch || result wrong "memuse of a leak ended with status $?"
+cat /tmp/leak
+# the shell's last sleep may have ended and not been freed yet
+grep -q '^suspect that goes on: 4[01] blocks, .*, of task_struct' /tmp/leak || result wrong "40 processes are no suspect"
+"""
 RECORD = """
 memstatd --config /memstatd.yaml --record /out/capture --polls 2 >/out/log 2>&1 || result wrong "$(tail -n 1 /out/log)"
 """
@@ -103,5 +115,6 @@ TESTS = {test.name: test for test in (
          modules=(*CONNTRACK, "dummy=later"), shapes=(Shape(append="nf_conntrack.enable_hooks=1", patience=900),), programs=("fill.c",)),
     Test("account", "memory is taken in many ways, and little of it is unaccounted", account.script(), groups=0, page_check=account.check,
          modules=("brd=later", "zsmalloc", "lzo=later", "zram=later"), shapes=(Shape(cpus=2, patience=900),), programs=("fill.c",)),
+    Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=240),), groups=0),
     Test("record", "a capture recorded in the guest is replayed here", RECORD, groups=0, page_check=replay),
 )}

@@ -110,7 +110,9 @@ static __noinline struct memstat_memuse_cache* cache_at(__u64 address, struct sc
 // The stack from the allocator's caller on, in scratch->stack, and its key.
 static __noinline __u64 take_stack(void* event, __u64 call_site, struct scratch* scratch) {
   if (!scratch) return 0;
-  const long size = bpf_get_stack(event, scratch->raw, sizeof(__u64) * (MEMSTAT_MEMUSE_SKIPPED + MEMSTAT_MEMUSE_FRAMES), 0);
+  __u32 wanted = (MEMSTAT_MEMUSE_SKIPPED + settings.frames) * sizeof(__u64);  // each more costs time
+  if (wanted > sizeof scratch->raw) wanted = sizeof scratch->raw;
+  const long size = bpf_get_stack(event, scratch->raw, wanted, 0);
   if (size <= 0) return 0;
   const __u32 known = (__u32)size / sizeof(__u64);
   __u32 first = 0;

@@ -90,6 +90,8 @@ TEST(MemuseReport, SaysThatNothingLeaks) {
   MemuseFindings quiet = findings();
   quiet.table.blocks.resize(3);
   EXPECT_THAT(memuse_text(quiet, true), HasSubstr("nothing looks like a leak"));
+  quiet.table.watched_ns = quiet.table.older_ns;
+  EXPECT_THAT(memuse_text(quiet, true), HasSubstr("no block is older than 10s\n"));
   quiet.table.blocks.clear();
   EXPECT_THAT(memuse_text(quiet, true), HasSubstr("0 blocks with 0"));
   EXPECT_EQ(memuse_folded(quiet), "");
