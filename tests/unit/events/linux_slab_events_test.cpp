@@ -4,11 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -325,9 +321,7 @@ class LiveSlabEvents : public testing::Test {
     const auto parsed = parse_source(reader_);
     EXPECT_TRUE(parsed) << to_string(parsed.error());
     Counts counts;
-    failures_ = 0;
     for (const StagedType& type : reader_.staging.types()) {
-      failures_ += type.figures[Field::kFailures];
       if (type.name == cache) counts = {type.figures[Field::kNumAllocs], type.figures[Field::kNumFrees]};
     }
     return counts;
@@ -351,7 +345,6 @@ class LiveSlabEvents : public testing::Test {
 
   std::unique_ptr<LiveTable> table_ = events::make_slab_events();
   SourceReader reader_{source()};
-  std::uint64_t failures_ = 0;  // of all caches, when counts_of() was called last
 };
 
 /// Watches a directory for changes the old way, with fcntl(2): each call takes one dnotify_struct, and gives it back at once
@@ -411,82 +404,6 @@ TEST_F(LiveSlabEvents, CountTheFilesAndSocketsThatWeOpen) {
   // Others open files meanwhile, so these are the least.
   EXPECT_GE(counts_of("filp").allocations - files.allocations, 2 * kTimes);
   EXPECT_GE(counts_of("sock_inode_cache").allocations - sockets.allocations, 2 * kTimes);
-}
-
-/// A control group of version 1 whose processes fail to get memory when it is full, instead of being killed. Removed with
-/// this.
-class FullGroup {
- public:
-  bool make() { return ::mkdir(path_.c_str(), 0755) == 0 && put("memory.oom_control", "1"); }
-  ~FullGroup() { ::rmdir(path_.c_str()); }
-  [[nodiscard]] bool put(const char* file, const std::string& text) const {
-    const int descriptor = ::open((path_ + "/" + file).c_str(), O_WRONLY);
-    const bool is_written =
-        descriptor >= 0 && ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    ::close(descriptor);
-    return is_written;
-  }
-  [[nodiscard]] std::uint64_t usage() const {
-    std::ifstream file(path_ + "/memory.usage_in_bytes");
-    std::uint64_t bytes = 0;
-    file >> bytes;
-    return bytes;
-  }
-
- private:
-  std::string path_ = "/sys/fs/cgroup/memory/memstat_test_" + std::to_string(::getpid());
-};
-
-/// Asks for event descriptors until `wanted` of them were refused with `error`. False: too few were, or some for another
-/// reason.
-bool be_refused(int flags, int error, int wanted) {
-  int refused = 0;
-  for (int i = 0; i < 15'000 && refused < wanted; ++i) {
-    if (::eventfd(0, flags) >= 0) continue;
-    if (errno != error) return false;
-    ++refused;
-  }
-  return refused == wanted;
-}
-
-/// Opens event descriptors until `failures` of them found no memory, with 512 KiB of it left. Returns what did not work, 0:
-/// all did. Nothing may be touched for the first time once the group is full: such a fault would wait for ever. So all that
-/// runs then has run before, outside of the group, and its pages are locked.
-int fail_to_open(const FullGroup& group, int failures) {
-  if (!be_refused(-1, EINVAL, failures)) return 1;
-  for (int i = 0; i < 100; ++i) {
-    if (::eventfd(0, 0) < 0) return 2;
-  }
-  (void)group.usage();
-  constexpr int kWhatIsThere =
-      MCL_CURRENT | 4;  // MCL_ONFAULT, which not every libc has; past the sanitizers' own mlockall()
-  ::syscall(SYS_mlockall, kWhatIsThere);
-  if (!group.put("cgroup.procs", std::to_string(::getpid()))) return 3;
-  if (!group.put("memory.limit_in_bytes", std::to_string(group.usage() + (512U << 10U)))) return 4;
-  return be_refused(0, ENOMEM, failures) ? 0 : 5;
-}
-
-TEST_F(LiveSlabEvents, CountFailuresOfAGroupThatIsFull) {
-  FullGroup group;
-  if (!group.make()) GTEST_SKIP() << "no memory controller of version 1 at /sys/fs/cgroup/memory to make a group in";
-  rlimit files{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
-  if (files.rlim_max < 16'000) GTEST_SKIP() << "the limit of descriptors is below 16000";
-  counts_of("dentry");
-  const std::uint64_t before = failures_;
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    files.rlim_cur = files.rlim_max;
-    ::alarm(20);  // a fault in the full group would wait for ever
-    ::_exit(::setrlimit(RLIMIT_NOFILE, &files) == 0 ? fail_to_open(group, 50) : 6);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status)) << status;
-  ASSERT_EQ(WEXITSTATUS(status), 0);
-  counts_of("dentry");
-  EXPECT_GE(failures_ - before, 50U) << "of a dentry or a file, whichever met the limit; others may fail, too";
 }
 
 /// Numbers of all links of programs to events that the kernel has now (bpf(2), BPF_LINK_GET_NEXT_ID).

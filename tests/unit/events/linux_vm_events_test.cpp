@@ -23,9 +23,9 @@
 namespace memstat {
 namespace {
 
-const SourceDescriptor& source() { return *find_source("linux_vm_events"); }
+const SourceDescriptor& vm_source() { return *find_source("linux_vm_events"); }
 
-const std::string kHeader = "vm_events 1\nmissed 0\nby_cache 1\n";
+const std::string kVmHeader = "vm_events 1\nmissed 0\nby_cache 1\n";
 
 class LinuxVmEvents : public testing::Test {
  protected:
@@ -43,7 +43,7 @@ class LinuxVmEvents : public testing::Test {
     EXPECT_EQ(result.error().offset, offset) << text;
   }
 
-  SourceReader reader_{source()};
+  SourceReader reader_{vm_source()};
 };
 
 TEST_F(LinuxVmEvents, AreCountedByTheirWords) {
@@ -56,14 +56,14 @@ TEST_F(LinuxVmEvents, AreCountedByTheirWords) {
 }
 
 TEST_F(LinuxVmEvents, ThatThisKernelDoesNotGiveAreSaidToBeMissingAndAreNot0) {
-  ASSERT_TRUE(parse(kHeader + "unsupported vmalloc_failure: this kernel has no tracepoint x\nevent oom_kill 0\nend\n"));
+  ASSERT_TRUE(parse(kVmHeader + "unsupported vmalloc_failure: this kernel has no tracepoint x\nevent oom_kill 0\nend\n"));
   EXPECT_EQ(reader_.staging.note(), "vmalloc_failure: this kernel has no tracepoint x");
   EXPECT_FALSE(has_statistic("vm_events_total{vmalloc_failure}"));
 }
 
 TEST_F(LinuxVmEvents, HavePageFaultsByKindAndPagesByOrder) {
   ASSERT_TRUE(
-      parse(kHeader + "fault read 3\nfault major 1\npages 0 movable 7\npages 3 movable 2\npage_failures 3 4\nend\n"));
+      parse(kVmHeader + "fault read 3\nfault major 1\npages 0 movable 7\npages 3 movable 2\npage_failures 3 4\nend\n"));
   EXPECT_EQ(statistic("page_faults_total{read}"), 3U);
   EXPECT_EQ(statistic("page_faults_total{major}"), 1U);
   EXPECT_EQ(statistic("page_order_allocations_total{0,movable}"), 7U);
@@ -72,7 +72,7 @@ TEST_F(LinuxVmEvents, HavePageFaultsByKindAndPagesByOrder) {
 }
 
 TEST_F(LinuxVmEvents, FailuresOfACacheAreFailuresOfItsType) {
-  ASSERT_TRUE(parse(kHeader + "event slab_failure 9\ncache 5 dentry\ncache 3 a b\ncache 1 dentry\nother_cache 1\nend\n"));
+  ASSERT_TRUE(parse(kVmHeader + "event slab_failure 9\ncache 5 dentry\ncache 3 a b\ncache 1 dentry\nother_cache 1\nend\n"));
   const auto& types = reader_.staging.types();
   ASSERT_EQ(types.size(), 2U);
   EXPECT_EQ(types[0].name, "dentry");
@@ -88,11 +88,11 @@ TEST_F(LinuxVmEvents, LeaveFailuresByCacheToTheEventsOfCaches) {
 }
 
 TEST_F(LinuxVmEvents, NameTheCommandsOfVictims) {
-  ASSERT_TRUE(parse(kHeader + "victim 2 java\nvictim 1 a b\nvictim 1 java\nother_victim 4\nend\n"));
+  ASSERT_TRUE(parse(kVmHeader + "victim 2 java\nvictim 1 a b\nvictim 1 java\nother_victim 4\nend\n"));
   EXPECT_EQ(statistic("oom_victims_total{java}"), 3U);
   EXPECT_EQ(statistic("oom_victims_total{a b}"), 1U);
   EXPECT_EQ(statistic("oom_victims_total{other}"), 4U);
-  ASSERT_TRUE(parse(kHeader + "victim 2 other\nother_victim 4\nend\n"));
+  ASSERT_TRUE(parse(kVmHeader + "victim 2 other\nother_victim 4\nend\n"));
   EXPECT_EQ(statistic("oom_victims_total{other}"), 6U) << "a command of that name is not a second series";
   EXPECT_TRUE(has_unique_statistics(reader_.staging));
 }
@@ -101,7 +101,7 @@ TEST_F(LinuxVmEvents, RefuseWhatIsNoSuchText) {
   expect_refused("", 0, ErrorCode::kVersion);
   expect_refused("vm_events 2\n", 0, ErrorCode::kVersion);
   expect_refused("vm_events 1\nmissed x\n", 12);
-  expect_refused(kHeader, kHeader.size());
+  expect_refused(kVmHeader, kVmHeader.size());
   for (const std::string line : {"",
                                  "word",
                                  "word 1 a",
@@ -127,24 +127,24 @@ TEST_F(LinuxVmEvents, RefuseWhatIsNoSuchText) {
                                  "pages 0 movable 1 1",
                                  "page_failures 1",
                                  "page_failures 1 x"})
-    expect_refused(kHeader + line + "\nend\n", kHeader.size());
-  expect_refused(kHeader + "end\nevent a 1\n", kHeader.size() + 4);
+    expect_refused(kVmHeader + line + "\nend\n", kVmHeader.size());
+  expect_refused(kVmHeader + "end\nevent a 1\n", kVmHeader.size() + 4);
 }
 
 TEST_F(LinuxVmEvents, RefuseMoreThanThePrograms) {
-  std::string text = kHeader;
+  std::string text = kVmHeader;
   for (int i = 0; i < 65; ++i) text += "victim 1 v" + std::to_string(i) + "\n";
   EXPECT_FALSE(parse(text + "end\n"));
-  text = kHeader;
+  text = kVmHeader;
   for (int i = 0; i < 65; ++i) text += "event v" + std::to_string(i) + " 1\n";
   EXPECT_FALSE(parse(text + "end\n"));
-  text = kHeader;
+  text = kVmHeader;
   for (int i = 0; i < 145; ++i) text += "pages " + std::to_string(i) + " movable 1\n";
   EXPECT_FALSE(parse(text + "end\n"));
 }
 
 TEST_F(LinuxVmEvents, RefuseATextThatIsCutAnywhere) {
-  const std::string text = kHeader +
+  const std::string text = kVmHeader +
                            "unsupported a: b\nevent percpu_failure 2 4096\nfault read 3\npages 0 movable 7\npage_failures 3 "
                            "4\nvictim 2 java\nother_victim 1\ncache 5 dentry\nend\n";
   for (std::size_t size = 0; size + 1 < text.size(); ++size) EXPECT_FALSE(parse(text.substr(0, size))) << size;
@@ -153,7 +153,7 @@ TEST_F(LinuxVmEvents, RefuseATextThatIsCutAnywhere) {
 
 TEST_F(LinuxVmEvents, StayAtTheLargestNumber) {
   const std::string most = "18446744073709551615";
-  ASSERT_TRUE(parse(kHeader + "victim " + most + " a\nvictim 1 a\ncache " + most + " a\ncache 1 a\nend\n"));
+  ASSERT_TRUE(parse(kVmHeader + "victim " + most + " a\nvictim 1 a\ncache " + most + " a\ncache 1 a\nend\n"));
   EXPECT_EQ(std::to_string(statistic("oom_victims_total{a}")), most);
   EXPECT_EQ(std::to_string(reader_.staging.types()[0].figures[Field::kFailures]), most);
 }
@@ -161,7 +161,7 @@ TEST_F(LinuxVmEvents, StayAtTheLargestNumber) {
 TEST(LinuxVmEventsCapture, AreOfAKernelThatRan) {
   for (const std::string& capture : captures_of_source("linux_vm_events")) {
     const auto view = open_fixture(capture);
-    SourceReader reader(source());
+    SourceReader reader(vm_source());
     MemoryTypeList list;
     ASSERT_TRUE(open_source(reader, *view)) << capture;
     ASSERT_TRUE(refresh(reader, *view, list, 1)) << capture;
@@ -242,7 +242,7 @@ TEST_F(VmText, HasPagesByOrderAndMigrateType) {
 TEST_F(VmText, OfEveryEventIsTakenByTheParser) {
   facts_.counted.set();
   facts_.has_victims = true;
-  SourceReader reader(source());
+  SourceReader reader(vm_source());
   reader.raw.parts[0].assign(text());
   const auto result = parse_source(reader);
   ASSERT_TRUE(result) << to_string(result.error());
@@ -305,7 +305,7 @@ class LiveVmEvents : public testing::Test {
   }
 
   std::unique_ptr<LiveTable> table_ = events::make_vm_events("failures");
-  SourceReader reader_{source()};
+  SourceReader reader_{vm_source()};
 };
 
 TEST_F(LiveVmEvents, NameTheVictimOfAFullGroup) {

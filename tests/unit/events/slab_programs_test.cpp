@@ -15,10 +15,10 @@
 namespace memstat::events {
 namespace {
 
-constexpr std::uint64_t kNoNode = ~std::uint64_t{0};
-constexpr std::uint64_t kCache = 0xffff8880deadb000;  // of no object that there is: its name cannot be read
-constexpr std::uint64_t kObject = 0xffff8880deadc000;
-constexpr std::uint64_t kSite = 0xffffffff81000000;
+constexpr std::uint64_t kAnyNode = ~std::uint64_t{0};
+constexpr std::uint64_t kFakeCache = 0xffff8880deadb000;  // of no object that there is: its name cannot be read
+constexpr std::uint64_t kFakeObject = 0xffff8880deadc000;
+constexpr std::uint64_t kFakeSite = 0xffffffff81000000;
 
 class LiveSlabPrograms : public testing::Test {
  protected:
@@ -82,9 +82,9 @@ class LiveSlabPrograms : public testing::Test {
 
 TEST_F(LiveSlabPrograms, CountAnAllocationWithoutAResultAsAFailure) {
   const memstat_slab_row before = sum();
-  run("on_kmem_cache_alloc", {kSite, 0, kCache, 0, kNoNode});
-  run("on_kmem_cache_alloc", {kSite, kObject, kCache, 0, kNoNode});
-  run("on_kmem_cache_alloc", {kSite, kObject, kCache, 0, 1});
+  run("on_kmem_cache_alloc", {kFakeSite, 0, kFakeCache, 0, kAnyNode});
+  run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, kAnyNode});
+  run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, 1});
   EXPECT_EQ(sum().cache_failures - before.cache_failures, 1U);
   EXPECT_EQ(sum().cache_allocations - before.cache_allocations, 2U);
   EXPECT_EQ(cpu().totals.cache_on_node, 1U);
@@ -92,16 +92,16 @@ TEST_F(LiveSlabPrograms, CountAnAllocationWithoutAResultAsAFailure) {
 
 TEST_F(LiveSlabPrograms, CountALargeKmallocThatIsReportedTwiceOnce) {
   const auto allocate = [&](std::uint64_t site, std::uint64_t object) {
-    run("on_kmalloc", {site, object, 10'000, 16'384, 0, kNoNode});
+    run("on_kmalloc", {site, object, 10'000, 16'384, 0, kAnyNode});
   };
-  allocate(kSite, kObject);
-  allocate(kSite + 64, kObject);  // the same object, and its true caller
+  allocate(kFakeSite, kFakeObject);
+  allocate(kFakeSite + 64, kFakeObject);  // the same object, and its true caller
   EXPECT_EQ(large(), 1U);
   EXPECT_EQ(cpu().totals.large_requested, 10'000U);
-  allocate(kSite, kObject + 65'536);
-  allocate(kSite, kObject + 65'536);  // freed meanwhile: a caller that comes again is another allocation
+  allocate(kFakeSite, kFakeObject + 65'536);
+  allocate(kFakeSite, kFakeObject + 65'536);  // freed meanwhile: a caller that comes again is another allocation
   EXPECT_EQ(large(), 3U);
-  allocate(kSite, 0);
+  allocate(kFakeSite, 0);
   EXPECT_EQ(cpu().totals.large_failures, 1U);
   EXPECT_EQ(large(), 3U);
 }
@@ -109,7 +109,8 @@ TEST_F(LiveSlabPrograms, CountALargeKmallocThatIsReportedTwiceOnce) {
 TEST_F(LiveSlabPrograms, CountEventsThatHaveNoPlaceInAFullTable) {
   constexpr std::uint64_t kCaches = 2 * MEMSTAT_SLAB_SLOTS;
   const memstat_slab_row before = sum();
-  for (std::uint64_t i = 0; i < kCaches; ++i) run("on_kmem_cache_alloc", {kSite, kObject, kCache + 64 * i, 0, kNoNode});
+  for (std::uint64_t i = 0; i < kCaches; ++i)
+    run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache + 64 * i, 0, kAnyNode});
   const std::uint64_t placed = sum().cache_allocations - before.cache_allocations;
   EXPECT_EQ(placed + shared().unplaced_events, kCaches) << "each is counted, or said to be lost";
   EXPECT_LE(placed, std::uint64_t{MEMSTAT_SLAB_SLOTS});
@@ -117,34 +118,34 @@ TEST_F(LiveSlabPrograms, CountEventsThatHaveNoPlaceInAFullTable) {
 }
 
 TEST_F(LiveSlabPrograms, GiveASlotUpWhenItsCacheIsDestroyed) {
-  constexpr std::uint64_t kCacheOfCaches = kCache + 4096;
+  constexpr std::uint64_t kCacheOfCaches = kFakeCache + 4096;
   const auto slots_of = [&](std::uint64_t key) {
     std::uint64_t count = 0;
     for (const unsigned long long known : shared().keys) count += known == key ? 1 : 0;
     return count;
   };
-  run("on_kmem_cache_alloc", {kSite, kObject, kCache, 0, kNoNode});
-  EXPECT_EQ(slots_of(kCache), 1U);
+  run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, kAnyNode});
+  EXPECT_EQ(slots_of(kFakeCache), 1U);
   shared().cache_of_caches = kCacheOfCaches;
   put_shared();
   const memstat_slab_row before = sum();
-  run("on_kmem_cache_free", {kSite, kCache, kCacheOfCaches});
-  EXPECT_EQ(slots_of(kCache), 0U);
+  run("on_kmem_cache_free", {kFakeSite, kFakeCache, kCacheOfCaches});
+  EXPECT_EQ(slots_of(kFakeCache), 0U);
   EXPECT_EQ(slots_of(MEMSTAT_SLAB_FORGOTTEN), 1U);
-  run("on_kmem_cache_alloc", {kSite, kObject, kCache, 0, kNoNode});
-  EXPECT_EQ(slots_of(kCache), 1U) << "another cache at the same address begins anew";
+  run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, kAnyNode});
+  EXPECT_EQ(slots_of(kFakeCache), 1U) << "another cache at the same address begins anew";
   EXPECT_EQ(sum().cache_allocations - before.cache_allocations, 1U);
 }
 
 TEST_F(LiveSlabPrograms, CountNoFreeOfNothing) {
   load(slab_events_with_owner());
   if (IsSkipped()) return;
-  run("on_kfree", {kSite, 0});
-  run("on_kfree", {kSite, 16});  // ZERO_SIZE_PTR
+  run("on_kfree", {kFakeSite, 0});
+  run("on_kfree", {kFakeSite, 16});  // ZERO_SIZE_PTR
   EXPECT_FALSE(is_refused_);
   EXPECT_EQ(sum().kmalloc_frees, 0U);
   EXPECT_EQ(cpu().totals.large_frees, 0U);
-  run("on_kmem_cache_free", {kSite, 0, kCache});
+  run("on_kmem_cache_free", {kFakeSite, 0, kFakeCache});
   EXPECT_EQ(sum().cache_frees, 0U);
 }
 
