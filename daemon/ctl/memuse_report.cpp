@@ -27,10 +27,9 @@ using events::MemuseCounts;
 using events::MemuseGroup;
 using events::MemuseVerdict;
 
-constexpr double kSecond = 1e9;
 constexpr unsigned kFewestFrames = 8;  // kept, though fewer be shown: what is cached is known by its calls
 
-double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / kSecond; }
+double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 std::string frame_name(const MemuseFindings& findings, std::uint64_t return_address) {
   const std::string name = findings.name_of(return_address);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kNsOfASecond = 1'000'000'000;
 
 std::string name_of(std::uint64_t frame) {
   static const std::map<std::uint64_t, std::string> kNames{
@@ -27,7 +27,7 @@ std::string name_of(std::uint64_t frame) {
 /// A minute in which one program took a block a second and kept it, and another has two.
 MemuseFindings findings() {
   MemuseFindings findings{
-      .table = {.watched_ns = 60 * kSecond, .older_ns = 10 * kSecond}, .options = {}, .name_of = name_of};
+      .table = {.watched_ns = 60 * kNsOfASecond, .older_ns = 10 * kNsOfASecond}, .options = {}, .name_of = name_of};
   events::MemuseTable& table = findings.table;
   table.counts = {.blocks_in_use = 62, .allocations = 100, .other_frees = 7};
   table.caches = {{.key = 1, .name = "dnotify_struct"}, {.key = 2, .name = "nf_conntrack"}};
@@ -36,10 +36,11 @@ MemuseFindings findings() {
                   {.key = 7, .frames = {0x30, 0x20}, .allocations = 2}};
   for (int age = 0; age < 60; ++age) {
     table.blocks.push_back(
-        {.stack = 5, .cache = 1, .age_ns = age * kSecond, .bytes = 32, .process = 1234, .command = "python3"});
+        {.stack = 5, .cache = 1, .age_ns = age * kNsOfASecond, .bytes = 32, .process = 1234, .command = "python3"});
   }
   for (const std::uint64_t stack : {6U, 7U}) {
-    table.blocks.push_back({.stack = stack, .cache = 2, .age_ns = kSecond, .bytes = 4096, .process = 9, .command = "curl"});
+    table.blocks.push_back(
+        {.stack = stack, .cache = 2, .age_ns = kNsOfASecond, .bytes = 4096, .process = 9, .command = "curl"});
   }
   return findings;
 }

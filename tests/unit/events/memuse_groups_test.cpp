@@ -13,12 +13,12 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kNsOfASecond = 1'000'000'000;
 constexpr std::uint64_t kCache = 0xffff888100000100;
 
 /// A minute of watching, in which blocks of ten seconds are old, with one cache "kmalloc-64".
 MemuseTable minute() {
-  return {.watched_ns = 60 * kSecond, .older_ns = 10 * kSecond, .caches = {{.key = kCache, .name = "kmalloc-64"}}};
+  return {.watched_ns = 60 * kNsOfASecond, .older_ns = 10 * kNsOfASecond, .caches = {{.key = kCache, .name = "kmalloc-64"}}};
 }
 
 void add_stack(MemuseTable& table, std::uint64_t key, std::vector<std::uint64_t> frames) {
@@ -29,7 +29,7 @@ void add_stack(MemuseTable& table, std::uint64_t key, std::vector<std::uint64_t>
 void add_blocks(MemuseTable& table, std::uint64_t stack, int youngest, int oldest, const char* command = "leaker") {
   for (int age = youngest; age <= oldest; ++age) {
     table.blocks.push_back(
-        {.stack = stack, .cache = kCache, .age_ns = age * kSecond, .bytes = 64, .process = 7, .command = command});
+        {.stack = stack, .cache = kCache, .age_ns = age * kNsOfASecond, .bytes = 64, .process = 7, .command = command});
     ++table.stacks.back().allocations;
   }
 }
@@ -59,7 +59,7 @@ TEST(MemuseGroups, HaveTheirFirstFramesInCommon) {
   EXPECT_EQ(pairs[0].bytes, 512U);
   EXPECT_EQ(pairs[0].allocations, 8U);
   EXPECT_EQ(pairs[0].stacks, 2U);
-  EXPECT_EQ(pairs[0].oldest_ns, 5 * kSecond);
+  EXPECT_EQ(pairs[0].oldest_ns, 5 * kNsOfASecond);
   EXPECT_THAT(pairs[0].frames, ElementsAre(10, 20, 31)) << "of the stack with most blocks";
   EXPECT_EQ(pairs[1].blocks, 1U);
   EXPECT_THAT(groups_of(table, 1), SizeIs(1));
@@ -166,8 +166,8 @@ TEST(MemuseGroups, WithoutACacheHaveTheTypeOfTheirSize) {
 
 TEST(MemuseGroups, WithoutAStackAreOneThatIsNotKnown) {
   MemuseTable table = minute();
-  table.blocks = {{.stack = 0, .cache = kCache, .age_ns = kSecond, .bytes = 64},
-                  {.stack = 99, .cache = kCache, .age_ns = kSecond, .bytes = 64}};
+  table.blocks = {{.stack = 0, .cache = kCache, .age_ns = kNsOfASecond, .bytes = 64},
+                  {.stack = 99, .cache = kCache, .age_ns = kNsOfASecond, .bytes = 64}};
   const auto groups = groups_of(table);
   ASSERT_THAT(groups, SizeIs(1));
   EXPECT_EQ(groups[0].blocks, 2U);
@@ -188,7 +188,7 @@ TEST(MemuseGroups, CountTheirProcesses) {
 TEST(MemuseGroups, OfATableWithoutTimeAreInUse) {
   MemuseTable table;
   add_stack(table, 1, {10, 20});
-  table.blocks = {{.stack = 1, .age_ns = kSecond, .bytes = 64}};
+  table.blocks = {{.stack = 1, .age_ns = kNsOfASecond, .bytes = 64}};
   EXPECT_EQ(verdict_of(table), MemuseVerdict::kInUse);
   EXPECT_THAT(groups_of(MemuseTable{}), SizeIs(0));
 }
