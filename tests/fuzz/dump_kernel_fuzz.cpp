@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: a small kernel whose memory was changed in some places, 12 bytes each: where, and what stands there now.
+// Lists of caches, zones, counters, areas and modules are read in it; what is wrong is an error or a note.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "core/postmortem/kernel_image.h"
+#include "core/postmortem/linux_files.h"
+#include "tests/fuzz/dump_seeds.h"
+#include "tests/fuzz/fuzz_source.h"
+
+namespace memstat::postmortem {
+namespace {
+
+constexpr std::uint64_t kBegin = 0x1000000;     // where the memory of FakeLinuxDump begins
+constexpr std::uint64_t kHeaderBytes = 0x4000;  // of its file
+constexpr std::size_t kChangedBytes = 0x60000;  // all that was made is in the first part of its memory
+constexpr std::size_t kChangeBytes = 12;
+constexpr std::size_t kMostChanges = 64;
+
+/// What a kernel's memory is when nothing was changed.
+struct Kernel {
+  std::string info;
+  std::string memory;
+};
+
+Kernel make_kernel(SlabKernel slabs) {
+  const FakeLinuxDump dump(small_kernel(slabs));
+  return {.info = dump.info(), .memory = dump.elf().substr(kHeaderBytes)};
+}
+
+class ChangedMemory final : public PhysicalMemory {
+ public:
+  ChangedMemory(const Kernel& kernel, std::string_view changes) : info_(kernel.info), bytes_(kernel.memory) {
+    for (std::size_t count = 0; changes.size() >= kChangeBytes && count < kMostChanges; ++count) {
+      std::uint32_t at = 0;
+      std::memcpy(&at, changes.data(), sizeof at);
+      bytes_.replace(at % kChangedBytes, 8, changes.substr(sizeof at, 8));
+      changes.remove_prefix(kChangeBytes);
+    }
+  }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] Machine machine() const override { return Machine::kX86; }
+  [[nodiscard]] std::string_view vmcoreinfo() const override { return info_; }
+  [[nodiscard]] std::int64_t changed_ns() const override { return 0; }
+  Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
+    if (address < kBegin || address - kBegin > bytes_.size() || size > bytes_.size() - (address - kBegin)) {
+      return missing_memory(name_, "physical", address, "is not in the dump");
+    }
+    std::copy_n(bytes_.data() + (address - kBegin), size, to);
+    return {};
+  }
+
+ private:
+  std::string name_ = "fuzzed";
+  std::string info_;
+  std::string bytes_;
+};
+
+}  // namespace
+}  // namespace memstat::postmortem
+
+extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
+  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) {
+    const std::uint64_t changed[] = {0x5000, 0xdead000000000100, dump.address("slab_caches"), 0};
+    return std::string(reinterpret_cast<const char*>(changed), sizeof changed);
+  });
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace memstat::postmortem;
+  static const Kernel kernels[] = {make_kernel(memstat::SlabKernel::kSlabs), make_kernel(memstat::SlabKernel::kSheaves)};
+  const std::string_view changes(reinterpret_cast<const char*>(data), size);
+  for (const Kernel& kernel : kernels) {
+    auto image = KernelImage::open(std::make_unique<ChangedMemory>(kernel, changes));
+    if (!image) {
+      MEMSTAT_FUZZ_REQUIRE(!image.error().detail.empty());
+      continue;
+    }
+    std::vector<std::string> notes;
+    const auto files = make_linux_files(**image, notes);
+    MEMSTAT_FUZZ_REQUIRE(files || !files.error().detail.empty());
+    for (const std::string& note : notes) MEMSTAT_FUZZ_REQUIRE(!note.empty());
+  }
+  return 0;
+}
