@@ -15,9 +15,7 @@
 //
 // A name may come twice (caches of one name, a kmalloc() that failed): it is one type with the sums. What is in use is never
 // derived: bulk frees and frees after a grace period have no event, so allocations less frees drift without bound.
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <limits>
 #include <string>
 
@@ -38,22 +36,6 @@ constexpr std::string_view kTable = "linux_slab_events";
 
 constexpr FieldMask kKernelCounts{Field::kNumAllocs, Field::kNumFrees};
 constexpr CpuFieldMask kKernelCpuCounts{CpuField::kNumAllocs, CpuField::kNumFrees};
-
-constexpr double kKib = 1024;
-constexpr double kMib = 1024 * kKib;
-constexpr double kSizeBounds[] = {8,          16,         32,         64,       128,       256,       512,
-                                  kKib,       2 * kKib,   4 * kKib,   8 * kKib, 16 * kKib, 32 * kKib, 64 * kKib,
-                                  128 * kKib, 256 * kKib, 512 * kKib, kMib,     2 * kMib,  4 * kMib,  8 * kMib};
-constexpr HistogramBuckets kSizeBuckets{.bounds = kSizeBounds, .is_native = true, .schema = 0, .first_index = 3};
-
-constexpr SystemMetric kAllocationSize{
-    .facts = {.name = "memstat_allocation_size_bytes",
-              .kind = MetricKind::kHistogram,
-              .tier = Tier::kDefault,
-              .help =
-                  "Sizes of what slab caches and kmalloc() gave, padding included, since memstatd attached to their events.",
-              .unit = "bytes"},
-    .buckets = &kSizeBuckets};
 
 struct State final : ReaderState {
   std::unique_ptr<LiveTable> table = events::make_slab_events();
@@ -86,7 +68,6 @@ class Parser {
     }
     if (!rest_.empty()) return data_error(kTable, text_.size() - rest_.size(), "goes on behind the line 'end'");
     if (staging_.types().empty()) return data_error(kTable, text_.size(), "names no cache");
-    staging_.statistics().add_histogram(kAllocationSize, {.counts = sizes_, .sum = size_sum_});
     return {};
   }
 
@@ -154,19 +135,10 @@ class Parser {
     return true;
   }
 
-  bool take_large(std::string_view line) {
+  static bool take_large(std::string_view line) {
     std::uint64_t size = 0;
     std::uint64_t count = 0;
-    if (!take_number(line, size) || !take_number(line, count) || !line.empty()) return false;
-    add_size(size, count);
-    return true;
-  }
-
-  void add_size(std::uint64_t size, std::uint64_t count) {
-    const auto bound = std::lower_bound(std::begin(kSizeBounds), std::end(kSizeBounds), static_cast<double>(size));
-    std::uint64_t& bucket = sizes_[static_cast<std::size_t>(bound - std::begin(kSizeBounds))];
-    bucket = saturating_sum(bucket, count);
-    size_sum_ += static_cast<double>(size) * static_cast<double>(count);
+    return take_number(line, size) && take_number(line, count) && line.empty();
   }
 
   bool take_type(std::string_view line, bool has_frees) {
@@ -195,7 +167,6 @@ class Parser {
     const auto& [cpu, allocations, frees, requested, failures] = numbers;
     const std::uint64_t allocated = saturating_product(allocations, size_);
     const std::uint64_t freed = saturating_product(frees, size_);
-    add_size(size_, allocations);
     add(Field::kNumAllocs, allocations);
     add(Field::kNumFrees, frees);
     add(Field::kMemAlloced, allocated);
@@ -219,8 +190,6 @@ class Parser {
                     Field::kMemFreed,  Field::kRequestedBytes, Field::kFailures};
   CpuFieldMask cpu_fields_{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced, CpuField::kMemFreed};
   static constexpr std::size_t kMostEvents = 64;
-  std::array<std::uint64_t, std::size(kSizeBounds) + 1> sizes_{};  // allocations by size
-  double size_sum_ = 0;                                            // B, of all of them
   std::size_t event_count_ = 0;
   std::uint64_t size_ = 0;      // B, of the type at hand
   std::size_t index_ = 0;       // of it
@@ -242,7 +211,6 @@ constexpr MetricOrigin kOrigins[] = {
     {CpuField::kMemFreed, "the same on the CPU"},
     {kVmEvents, "the same of all caches and, of kmalloc and kfree, of what is no cache's, _node of those that named a node"},
     {kVmEventBytes, "bytes_req of the same"},
-    {kAllocationSize, "allocations by size of struct kmem_cache, and bytes_alloc of kmem:kmalloc above 8 KiB"},
     {kLostEvents, "counted by memstatd's programs and, as recursion_misses, by the kernel"},
 };
 
