@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "config/restart_keys.h"
+#include "core/base/free_heap.h"
 #include "core/base/mutex.h"
 #include "core/base/sanitizer.h"
 #include "core/kernel/open_view.h"
@@ -231,6 +232,7 @@ Result<void> App::open_kernel() {
                       .log = log_function(),
                       .realtime_ns = realtime_of_polls()});
   poller_->open_sources();
+  give_back_free_heap();  // the types of the whole kernel, which programs on events are fitted to, are 10 MB
   return {};
 }
 

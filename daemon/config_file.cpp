@@ -5,18 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "config/config_bytes.h"
+#include "core/base/free_heap.h"
 #include "core/base/mutex.h"
-#include "core/base/sanitizer.h"
 #include "core/source.h"
 
 namespace memstat {
@@ -165,10 +161,8 @@ ConfigResult ConfigFile::load() {
   }
   ConfigResult result = load_config_text(
       *text, path_, ConfigContext{.sources = sources, .options = options, .is_readable_by_all = is_readable_by_all_});
-#if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
   constexpr std::size_t kLargeBytes = 64 * 1024;  // whose tree leaves more than the heap gives back by itself
-  if (text->size() > kLargeBytes) malloc_trim(0);
-#endif
+  if (text->size() > kLargeBytes) give_back_free_heap();
   return result;
 }
 
