@@ -14,6 +14,10 @@ namespace memstat {
 /// Reads /proc/stat or the sysctl kern.boottime.
 std::int64_t boot_time_ns(KernelView& view);
 
+/// Makes later calls of boot_time_ns work, too, when files cannot be opened any more. Before the first read, as
+/// KernelView::keep_open.
+void keep_boot_time(KernelView& view);
+
 /// Line `btime` of /proc/stat, in nanoseconds; nothing when there is no such line, or no possible time in it.
 std::optional<std::int64_t> parse_btime(std::string_view stat);
 

@@ -151,6 +151,7 @@ void Poller::configure(const Config& config) {
 
 void Poller::open_sources() {
   metrics_.kernel_opened(to_string(view_->os()), view_->os_release());
+  keep_boot_time(*view_);
   note_boot_time();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;

@@ -62,6 +62,9 @@ TEST(BootTime, IsReadFromTheKernelShown) {
   EXPECT_EQ(boot_time_ns(linux_view), 0) << "no /proc/stat";
   linux_view.contents["/proc/stat"] = {std::string(kStat)};
   EXPECT_EQ(boot_time_ns(linux_view), 1'700'000'000'000'000'000);
+  const std::size_t reads = linux_view.reads_of("/proc/stat");
+  keep_boot_time(linux_view);
+  EXPECT_EQ(linux_view.reads_of("/proc/stat"), reads + 1) << "the sandbox lets no file be opened later";
   linux_view.failures["/proc/stat"] = EACCES;
   EXPECT_EQ(boot_time_ns(linux_view), 0);
   PreparedKernelView freebsd_view(OperatingSystem::kFreeBsd);
