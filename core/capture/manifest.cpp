@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/manifest.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -41,6 +42,15 @@ std::string value_of(const YamlMap& map, std::string_view key) {
 
 std::string line_of(std::string_view key, std::string_view value) {
   return std::string(key) + ": " + yaml_quote(value) + "\n";
+}
+
+/// What captures from before the key say by their machine; "" of one that exists with both.
+std::string_view byte_order_of(std::string_view machine) {
+  constexpr std::array<std::string_view, 9> kLittle = {"amd64",   "x86_64", "i386",    "i686", "arm64",
+                                                       "aarch64", "arm",    "riscv64", "riscv"};
+  constexpr std::array<std::string_view, 3> kBig = {"s390x", "sparc64", "ppc64"};
+  if (std::find(kLittle.begin(), kLittle.end(), machine) != kLittle.end()) return "little";
+  return std::find(kBig.begin(), kBig.end(), machine) != kBig.end() ? "big" : "";
 }
 
 }  // namespace
@@ -88,16 +98,33 @@ Result<CaptureManifest> parse_manifest(std::string_view text, std::string_view f
   }
   manifest.release = value_of(map, "release");
   manifest.machine = value_of(map, "machine");
+  const YamlPair* byte_order = find_pair(map, "byte_order");
+  if (byte_order != nullptr && byte_order->value != "little" && byte_order->value != "big") {
+    return wrong(file, *byte_order, "is neither little nor big");
+  }
+  manifest.byte_order = byte_order != nullptr ? byte_order->value : std::string(byte_order_of(manifest.machine));
+  if (manifest.os == OperatingSystem::kFreeBsd && !manifest.byte_order.empty() &&
+      manifest.byte_order != native_byte_order()) {
+    Error error = data_error(file, 0,
+                             "a FreeBSD capture of a machine with the other byte order (" + manifest.byte_order +
+                                 " endian), whose sysctls cannot be read here: replay it on such a machine");
+    error.code = ErrorCode::kVersion;
+    error.offset.reset();
+    return error;
+  }
   manifest.how = value_of(map, "how");
   manifest.edits = value_of(map, "edits");
   return manifest;
 }
 
+std::string_view native_byte_order() { return std::endian::native == std::endian::little ? "little" : "big"; }
+
 std::string format_manifest(const CaptureManifest& manifest) {
   return "format: 1\n" + line_of("os", to_string(manifest.os)) + line_of("release", manifest.release) +
-         line_of("machine", manifest.machine) + "page_size: " + std::to_string(manifest.page_size) + "\n" +
-         "cpus_present: \"" + manifest.cpus_present + "\"\n" + "nodes: " + std::to_string(manifest.nodes) + "\n" +
-         line_of("how", manifest.how) + line_of("edits", manifest.edits);
+         line_of("machine", manifest.machine) +
+         (manifest.byte_order.empty() ? std::string() : line_of("byte_order", manifest.byte_order)) +
+         "page_size: " + std::to_string(manifest.page_size) + "\n" + "cpus_present: \"" + manifest.cpus_present + "\"\n" +
+         "nodes: " + std::to_string(manifest.nodes) + "\n" + line_of("how", manifest.how) + line_of("edits", manifest.edits);
 }
 
 Result<PollInfo> parse_poll_info(std::string_view text, std::string_view file) {

@@ -19,6 +19,7 @@ struct CaptureManifest {
   OperatingSystem os = OperatingSystem::kOther;
   std::string release;          ///< "" when not said.
   std::string machine;          ///< "" when not said.
+  std::string byte_order;       ///< "little" or "big"; "" when neither it nor the machine says.
   std::uint64_t page_size = 0;  ///< B; a power of two once parsed.
   std::string cpus_present;     ///< "0-3,6"
   std::uint32_t cpu_count = 0;  ///< One more than the highest of cpus_present; at least 1 once parsed.
@@ -27,7 +28,11 @@ struct CaptureManifest {
   std::string edits;            ///< What was changed by hand, for people.
 };
 
-/// Errors: kData with `file` and line: another format number, an unknown os, page_size that is 0 or no power of two,
+/// "little" or "big": of the machine that this program runs on.
+std::string_view native_byte_order();
+
+/// Errors: kVersion for another format number, and for a FreeBSD capture of a machine with the other byte order, since
+/// sysctls are recorded as they are; kData with `file` and line: an unknown os, page_size that is 0 or no power of two,
 /// cpus_present that is absent or malformed or has more than 16384 CPUs.
 Result<CaptureManifest> parse_manifest(std::string_view text, std::string_view file);
 std::string format_manifest(const CaptureManifest& manifest);

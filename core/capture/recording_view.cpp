@@ -129,6 +129,7 @@ Result<void> RecordingKernelView::write_manifest() {
   const bool is_named = ::uname(&machine) >= 0;
   manifest.release = options_.release.empty() && is_named ? machine.release : options_.release;
   manifest.machine = options_.machine.empty() && is_named ? machine.machine : options_.machine;
+  if (options_.machine.empty()) manifest.byte_order = native_byte_order();
   manifest.page_size = inner_.page_size();
   manifest.cpu_count = inner_.cpu_count();
   manifest.cpus_present = manifest.cpu_count > 1 ? "0-" + std::to_string(manifest.cpu_count - 1) : "0";

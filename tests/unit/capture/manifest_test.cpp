@@ -33,6 +33,27 @@ TEST(Manifest, ReadsEveryKeyAndFoldsBlocks) {
   EXPECT_EQ(manifest->edits, "None.");
 }
 
+TEST(Manifest, OfTheOtherByteOrderIsRefusedWhereTheBytesMatter) {
+  const bool is_little = native_byte_order() == "little";
+  const std::string other = is_little ? "big" : "little";
+  const std::string machine = is_little ? "machine: sparc64" : "machine: amd64";
+  for (const std::string& text :
+       {with("page_size", "byte_order: " + other + "\npage_size"), with("machine: amd64", machine)}) {
+    const auto manifest = parse_manifest(text, "cap/manifest.yaml");
+    ASSERT_FALSE(manifest);
+    EXPECT_EQ(manifest.error().code, ErrorCode::kVersion);
+    EXPECT_EQ(manifest.error().path, "cap/manifest.yaml");
+    EXPECT_NE(manifest.error().detail.find("(" + other + " endian)"), std::string::npos) << to_string(manifest.error());
+  }
+  std::string text = with("page_size", "byte_order: " + other + "\npage_size");
+  text.replace(text.find("freebsd"), 7, "linux");
+  const auto text_only = parse_manifest(text, "m");
+  ASSERT_TRUE(text_only) << "the files of Linux are text";
+  EXPECT_EQ(text_only->byte_order, other);
+  EXPECT_TRUE(parse_manifest(with("machine: amd64", "machine: powerpc"), "m")) << "which exists with both";
+  EXPECT_FALSE(parse_manifest(with("page_size", "byte_order: middle\npage_size"), "m"));
+}
+
 struct BadManifest {
   const char* from;
   const char* to;
