@@ -46,4 +46,20 @@ class FileBundleReader {
   bool is_cut_ = false;
 };
 
+/// Looks up what an earlier bundle has of things that come in the same order: each begins with a record without name, whose
+/// content names the thing. Thread safety: none.
+class LastBundle {
+ public:
+  /// `file`: which record of a thing is wanted. Both are borrowed.
+  LastBundle(std::string_view bundle, std::string_view file) : reader_(bundle), file_(file) {}
+
+  /// The record of the next thing; "" when there is none, and for all that follow once the next thing is another one.
+  std::string_view content_of(std::string_view thing);
+
+ private:
+  FileBundleReader reader_;
+  std::string_view file_;
+  bool is_in_step_ = true;
+};
+
 }  // namespace memstat

@@ -4,17 +4,16 @@
 //   slabs, total_objects, partial, cpu_slabs, objects:   TOTAL N0=... N1=...     (nodes without any are left out)
 //   alloc_fastpath, free_slowpath, ...:                  TOTAL C0=... C1=...     (kernels with CONFIG_SLUB_STATS)
 //
-// Which directory is which cache's is the business of core/collect/slab_directories.h. Before Linux 5.9 caches of control
-// groups had directories of their own below their cache's, which are not followed.
+// Which directory is which cache's: core/collect/slab_directories.h. Before Linux 5.9 caches of control groups had
+// directories of their own below their cache's, which are not followed.
 //
-// Costs, from show_slab_objects(): slabs and total_objects are a counter a node (atomic_long_read of nr_slabs and
-// total_objects), partial is a counter a node (nr_partial), cpu_slabs looks at a pointer or two a CPU; none takes a lock or
-// looks at a slab. The statistics are a counter a CPU (show_stat). But `objects` and `objects_partial` walk the lists of
-// partial slabs under the lock that allocations and frees wait for, interrupts off (count_partial): 53 ns a slab were
-// measured, 13 ms for 250 000. So does /proc/slabinfo, where newer kernels stop after 10 000. So `objects` is read only when
-// the option says so, only where `partial` has just said that there are few, and within a budget of time; slabinfo when the
-// list of caches is made, at the start and when the directory's names have changed; `objects_partial` never
-// (tests/bench/partial_slabs_bench.cpp).
+// Costs, from show_slab_objects(): slabs, total_objects and partial are counters of each node, cpu_slabs looks at a pointer
+// or two a CPU; none takes a lock or looks at a slab. Neither do the statistics. But `objects` and `objects_partial` walk
+// the lists of partial slabs under the lock that allocations and frees wait for, interrupts off (count_partial): 53 ns a
+// slab were measured, 13 ms for 250 000. So does /proc/slabinfo, where newer kernels stop after 10 000. So `objects` is read
+// only when the option says so, only where `partial` has just said that there are few, and within a budget of time; slabinfo
+// when the list of caches is made, and where it stands for two files of each cache, which it does at the price of none: poll
+// by poll linux_slabinfo reads it anyway; `objects_partial` never (tests/bench/partial_slabs_bench.cpp).
 //
 // Since Linux 7.0 CPUs hold sheaves of objects and no slabs, and cpu_slabs is there but always 0: then the figure is not.
 // Where alloc_cpu_sheaf is there (6.18, 6.19) an object that moves between a sheaf and its slab counts as allocated or freed
@@ -34,6 +33,7 @@
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/root_only.h"
+#include "core/collect/slab_counts.h"
 #include "core/collect/slab_directories.h"
 #include "core/collect/turns.h"
 #include "core/parse/indexed_counts.h"
@@ -77,8 +77,9 @@ constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
 // 0, too, where a cache has no slab, and not read then: the first read costs the kernel a page until the file is closed.
 constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
 constexpr std::string_view kNoSlabs = "0\n";
+constexpr FileSet kToldFiles = bit(kSlabsFile) | bit(kTotalObjectsFile);  // see core/collect/slab_counts.h
 
-constexpr std::size_t kMaxKeptFiles = 4096;         // some 240 caches have four each, with statistics eight
+constexpr std::size_t kMaxKeptFiles = 4096;         // some 240 caches have two each, or four; with statistics four more
 constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // that `objects` is read of: they keep the lock for 100 ns each, 1 ms
 constexpr std::uint32_t kReadsBetweenTries = 30;    // of what was gone
 constexpr std::uint64_t kHighestOrder = 20;         // a slab is at most 2^10 pages or so
@@ -122,6 +123,8 @@ struct State final : ReaderState {
   std::vector<PlannedCache> plan;  ///< Which files to read; empty: not known yet.
   std::uint64_t names_hash = 0;    ///< Of the directory's names when the plan was made.
   bool may_look = false;           ///< New caches could be opened, as far as is known.
+  bool is_told = false;            ///< Slabs and slots are told by slabinfo instead of kToldFiles.
+  SlabCounts counts;               ///< By which.
   std::uint32_t reads = 0;         ///< Since what is gone was last tried.
   std::uint32_t next_count = 0;    ///< The cache whose objects are to be counted next.
   Buffer scratch;                  ///< One file.
@@ -156,6 +159,10 @@ class Planner {
     const auto listed = view_.list_directories(kDirectory, state_.scratch);
     if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
     const std::uint64_t names_hash = hash_of(state_.scratch.view());
+    if (keep_ && has_one_node(view_, state_.scratch)) {
+      if (auto kept = keep_slab_counts_open(view_); !kept) return of_source(kept.error());
+      state_.is_told = view_.kept_count() != 0;  // a capture, which keeps nothing open, has the files or it has not
+    }
     auto caches = find_slab_directories(view_, state_.scratch);
     if (!caches) return of_source(caches.error());
     caches_ = std::move(*caches);
@@ -200,7 +207,7 @@ class Planner {
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty() || files_ != 0) continue;
       for (std::size_t file = 0; file < kFileCount; ++file) {
-        if (file == kObjectsFile) continue;
+        if (file == kObjectsFile || (state_.is_told && (kToldFiles & bit(static_cast<File>(file))) != 0)) continue;
         const auto is_there = read(path_of(cache, kFileNames[file]));
         if (!is_there) return is_there.error();
         if (*is_there) files_ |= bit(static_cast<File>(file));
@@ -210,7 +217,8 @@ class Planner {
       if (*has_sheaf_counter) files_ &= ~(kAllocFiles | kFreeFiles);
     }
     if (files_ == 0) return system_error(kDirectory, ENOENT, "has no cache that /proc/slabinfo lists");
-    if (counts_objects(state_) && (files_ & bit(kSlabsFile)) != 0) files_ |= bit(kObjectsFile);
+    state_.is_told = (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
+    if (counts_objects(state_) && (state_.is_told || (files_ & bit(kSlabsFile)) != 0)) files_ |= bit(kObjectsFile);
     if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty()) continue;
@@ -271,52 +279,16 @@ void look_around(KernelView& view, State& state) {
 
 // ---- reading -------------------------------------------------------------------------------------------------------------
 
-/// Takes turns at counting the objects of the caches, as long as the budget lasts. Thread safety: none.
-class ObjectCounting {
- public:
-  ObjectCounting(const State& state, const Clock& clock)
-      : turns_(clock, static_cast<std::int64_t>(option(state, kCountBudgetOption)), state.next_count),
-        last_(state.last.view()) {}
-
-  /// A cache is read next. Finds what was counted of it before: the last bundle is of the same caches in the same order, or
-  /// of no use.
-  void begin(std::string_view cache) {
-    turns_.next_thing();
-    partial_slabs_ = ~std::uint64_t{0};
-    last_count_ = {};
-    std::string_view name = kEnd;
-    std::string_view content;
-    while (is_in_step_ && !name.empty()) is_in_step_ = last_.next(name, content);
-    is_in_step_ = is_in_step_ && content == cache;
-    FileBundleReader ahead = last_;
-    while (is_in_step_ && ahead.next(name, content) && !name.empty()) {
-      if (name == kFileNames[kObjectsFile]) last_count_ = content;
-    }
-  }
-  void note_partial(std::string_view content) {
-    std::string_view word;
-    if (next_word(content, word)) partial_slabs_ = parse_u64(trim(word)).value_or(partial_slabs_);
-  }
-  [[nodiscard]] bool is_countable() const { return partial_slabs_ <= kMaxPartialSlabs; }
-  [[nodiscard]] std::string_view last_count() const { return last_count_; }
-  Turns& turns() { return turns_; }
-
- private:
-  Turns turns_;
-  FileBundleReader last_;
-  std::uint64_t partial_slabs_ = 0;
-  std::string_view last_count_;
-  bool is_in_step_ = true;
-};
-
-/// Reads the files of the plan into the bundle. Thread safety: none.
+/// Reads the files of the plan into the bundle. Counting objects takes turns among the caches, as long as the budget lasts.
+/// Thread safety: none.
 class FilesReader {
  public:
   FilesReader(KernelView& view, State& state, Buffer& bundle)
       : view_(view),
         state_(state),
         is_counting_(counts_objects(state)),
-        counting_(state, view.clock()),
+        turns_(view.clock(), static_cast<std::int64_t>(option(state, kCountBudgetOption)), state.next_count),
+        last_(state.last.view(), kFileNames[kObjectsFile]),
         bundle_(bundle, state.scratch) {}
 
   /// Errors: of the first file that is there and cannot be read; kNotPresent when none is there any more.
@@ -329,24 +301,43 @@ class FilesReader {
       }
     }
     if (!has_any_) return gone_ ? *gone_ : system_error(kDirectory, ENOENT, "all files of the caches have disappeared");
-    state_.next_count = counting_.turns().next_first();
+    state_.next_count = turns_.next_first();
     return bundle_.add(kEnd, {});
   }
 
  private:
   Result<void> begin(const PlannedCache& cache) {
     nothing_ = {};
-    if (is_counting_) counting_.begin(cache.name);
+    if (is_counting_) {
+      turns_.next_thing();
+      partial_slabs_ = ~std::uint64_t{0};
+      last_count_ = last_.content_of(cache.name);
+    }
     if (auto result = bundle_.add("", cache.name); !result) return result;
-    return cache.order ? bundle_.add(kOrder, *cache.order) : Result<void>();
+    if (!cache.order) return {};
+    if (auto result = bundle_.add(kOrder, *cache.order); !result) return result;
+    return state_.is_told ? tell(cache) : Result<void>();
+  }
+
+  Result<void> tell(const PlannedCache& cache) {
+    if (!state_.counts.find(cache.name)) return {};
+    has_any_ = true;
+    const std::string_view slabs = state_.counts.slabs();
+    note_slabs(slabs);
+    if (auto result = bundle_.add(kFileNames[kSlabsFile], slabs); !result) return result;
+    return bundle_.add(kFileNames[kTotalObjectsFile], state_.counts.total_objects());
+  }
+
+  void note_slabs(std::string_view content) {
+    if (content == kNoSlabs && !view_.wants_whole_polls()) nothing_ = kNoSlabs;  // a replay finds no file that was not read
   }
 
   Result<void> take(PlannedFile& planned) {
     const File file = planned.file;
     const bool is_zero = !nothing_.empty() && (kPartsOfSlabs & bit(file)) != 0;
-    if (file == kObjectsFile && !is_zero && (!is_counting_ || !counting_.is_countable())) return {};
-    if (is_zero || (file == kObjectsFile && !counting_.turns().take())) {
-      const std::string_view known = is_zero ? nothing_ : counting_.last_count();
+    if (file == kObjectsFile && !is_zero && (!is_counting_ || partial_slabs_ > kMaxPartialSlabs)) return {};
+    if (is_zero || (file == kObjectsFile && !turns_.take())) {
+      const std::string_view known = is_zero ? nothing_ : last_count_;
       return known.empty() ? Result<void>() : bundle_.add(kFileNames[file], known);
     }
     if (auto result = bundle_.add_file(view_, planned.path, kFileNames[file]); !result) {
@@ -357,17 +348,20 @@ class FilesReader {
     }
     has_any_ = true;
     const std::string_view content = state_.scratch.view();
-    if (file == kSlabsFile && content == kNoSlabs && !view_.wants_whole_polls()) {
-      nothing_ = kNoSlabs;  // a replay finds no file that was not read
-    }
-    if (is_counting_ && file == kPartialFile) counting_.note_partial(content);
+    if (file == kSlabsFile) note_slabs(content);
+    std::string_view rest = content;
+    std::string_view word;
+    if (file == kPartialFile && next_word(rest, word)) partial_slabs_ = parse_u64(trim(word)).value_or(partial_slabs_);
     return {};
   }
 
   KernelView& view_;
   State& state_;
   bool is_counting_;
-  ObjectCounting counting_;
+  Turns turns_;
+  LastBundle last_;
+  std::string_view last_count_;      // of the cache, by an earlier read
+  std::uint64_t partial_slabs_ = 0;  // of the cache
   FileBundleWriter bundle_;
   std::string_view nothing_;  // what the files of a cache without slabs hold
   std::optional<Error> gone_;
@@ -376,6 +370,9 @@ class FilesReader {
 
 Result<void> read_files(KernelView& view, Buffer& bundle, State& state) {
   if (counts_objects(state)) bundle.swap(state.last);
+  if (state.is_told) {
+    if (auto result = state.counts.read(view); !result) return of_source(result.error());
+  }
   return FilesReader(view, state, bundle).run();
 }
 
@@ -584,8 +581,9 @@ const SourceDescriptor linux_slab_sysfs{
     .options = kOptions,
     .interval = std::chrono::seconds(60),
     .notes =
-        "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, four a cache (eight with "
-        "CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of caches without slabs one; what is read by "
+        "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, two a cache on a machine with one "
+        "node, four on others (and four more with CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of "
+        "caches without slabs none or one; what is read by "
         "default costs the kernel the same however many slabs a cache has; caches that appear after privileges were "
         "dropped have none of these figures until a restart, else at the next read; no slabs of CPUs since 7.0; counters "
         "are of CPUs online and wrap at 2^32",

@@ -51,6 +51,8 @@ class SlabKernel final : public KernelView {
   bool is_recorded = false;                          ///< What wants_whole_polls() says.
   std::vector<std::string> calls;                    ///< Paths read and listed, in order.
   std::set<std::string, std::less<>> kept;
+  bool counts_kept = false;                 ///< Keeping costs something, as on a live kernel.
+  std::string nodes = "0-1\n";              ///< /sys/devices/system/node/online; "": there is none.
   ManualClock time;                         ///< What clock() is.
   std::chrono::nanoseconds count_takes{0};  ///< It advances by this while a file `objects` is read.
 
@@ -106,12 +108,15 @@ class SlabKernel final : public KernelView {
     kept.emplace(path);
     return {};
   }
+  [[nodiscard]] std::size_t kept_count() const override { return counts_kept ? kept.size() : 0; }
+  [[nodiscard]] bool may_read(std::string_view path) override { return find(path) != nullptr; }
 
  private:
   static constexpr std::string_view kDirectory = "/sys/kernel/slab/";
 
   [[nodiscard]] const std::string* find(std::string_view path) const {
     if (path == "/proc/slabinfo") return &slabinfo;
+    if (path == "/sys/devices/system/node/online") return nodes.empty() ? nullptr : &nodes;
     if (!path.starts_with(kDirectory)) return nullptr;
     path.remove_prefix(kDirectory.size());
     const std::size_t slash = path.rfind('/');

@@ -116,6 +116,47 @@ TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyWhatIsConstantTime) {
   }
 }
 
+TEST_F(LinuxSlabSysfs, OfOneNodeSlabinfoTellsHowManySlabsAndSlotsSoThatTheirFilesAreNotKept) {
+  for (const char* cache : {"a", "b"}) kernel_.add(cache, files());
+  kernel_.add("idle", files("0\n", "0\n", "0\n", "0\n"));
+  kernel_.slabinfo.replace(kernel_.slabinfo.rfind("      1      1      0\n"), 21, "      0      0      0\n");
+  kernel_.nodes = "0\n";
+  kernel_.counts_kept = true;
+  ASSERT_TRUE(open());
+  for (const auto& path : kernel_.kept) {
+    EXPECT_FALSE(path.ends_with("/slabs") || path.ends_with("/total_objects")) << path;
+  }
+  EXPECT_EQ(kernel_.kept.size(), 8U) << "slabinfo, the list of nodes, and two a cache";
+  kernel_.has_privileges = false;
+  kernel_.calls.clear();
+  const std::string of = ": slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 slots=2; ";
+  EXPECT_EQ(words(), "a" + of + "b" + of + "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 slots=2");
+  EXPECT_EQ(kernel_.calls_of("/proc/slabinfo"), 1U);
+  EXPECT_EQ(kernel_.calls_of("idle/partial") + kernel_.calls_of("idle/cpu_slabs"), 0U) << "a cache without slabs has none";
+  kernel_.nodes = "0-1\n";
+  EXPECT_TRUE(words().starts_with("a: slabs=1 partial_slabs=3 cpu_slabs=2; b"))
+      << "which node has what is not known any more";
+}
+
+TEST_F(LinuxSlabSysfs, OfMoreNodesTheirFilesAreKept) {
+  kernel_.add("a", files("2 N0=1 N1=1\n"));
+  kernel_.nodes = "0-1\n";
+  kernel_.counts_kept = true;
+  ASSERT_TRUE(open());
+  EXPECT_EQ(kernel_.kept.size(), 4U);
+  EXPECT_EQ(kernel_.kept.count("/sys/kernel/slab/a/slabs"), 1U);
+}
+
+// What was recorded of a machine with one node.
+TEST_F(LinuxSlabSysfs, CaptureWithoutTheFilesHasThemFromSlabinfo) {
+  SlabKernel::Files of = files();
+  of.erase("slabs");
+  of.erase("total_objects");
+  kernel_.add("a", of);
+  kernel_.nodes = "0\n";
+  EXPECT_EQ(words(), "a: slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 slots=2");
+}
+
 // Their first read would cost the kernel a page each, for as long as they are kept.
 TEST_F(LinuxSlabSysfs, ReadsOneFileOnlyOfACacheWithoutSlabs) {
   auto empty = files();

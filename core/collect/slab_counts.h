@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the files `slabs` and `total_objects` of a cache's directory in /sys/kernel/slab say, told from /proc/slabinfo: both
+// come from the same counters of the kernel (nr_slabs and total_objects of mm/slub.c). slabinfo has no figures by node, so
+// that it does on a machine with one node. It is one file for all caches, and every file that is kept open and was read
+// costs the kernel 4 KiB.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/kernel/kernel_view.h"
+#include "core/parse/slabinfo.h"
+
+namespace memstat {
+
+/// Whether this kernel has no more than one node of memory, number 0.
+bool has_one_node(KernelView& view, Buffer& scratch);
+
+/// Opens what SlabCounts reads and keeps it, as KernelView::keep_open. Errors: those of slabinfo.
+Result<void> keep_slab_counts_open(KernelView& view);
+
+/// Thread safety: none.
+class SlabCounts {
+ public:
+  /// Reads slabinfo. Errors: those of reading it.
+  Result<void> read(KernelView& view);
+
+  /// Comes to the cache of that name: cheap for caches in the order of the file. False when it is not listed, or without
+  /// these figures; then there is none.
+  bool find(std::string_view cache);
+
+  /// The files of the cache that was found, as the kernel writes them: "12 N0=12\n", without nodes "12\n". The second call
+  /// overwrites what the first gave.
+  [[nodiscard]] std::string_view slabs() { return text_of(*line_.slabs); }
+  [[nodiscard]] std::string_view total_objects() { return text_of(*line_.slots); }
+
+ private:
+  bool find_from(SlabinfoReader lines, std::string_view cache);
+  std::string_view text_of(std::uint64_t count);
+
+  Buffer slabinfo_;
+  Buffer scratch_;
+  bool has_nodes_ = false;
+  SlabinfoReader next_{{}};  // behind the cache found last
+  SlabinfoLine line_;
+  std::array<char, 64> text_;
+};
+
+}  // namespace memstat
