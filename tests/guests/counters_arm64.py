@@ -5,11 +5,9 @@
     tests/guests/counters_arm64.py [--kernel VMLINUZ]
 
 A loop of known length must give that many instructions within 1 %. Needs Debian's qemu-system-arm and g++-aarch64-linux-gnu; without
---kernel, Debian's kernel for arm64 is downloaded with apt into a temporary directory. Exit status 77: something of it is missing.
+--kernel, Debian's kernel for arm64 is downloaded (tests/guests/kernels.py). Exit status 77: something of it is missing.
 """
 import argparse
-import glob
-import os
 import pathlib
 import re
 import shutil
@@ -17,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import kernels
 import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -32,25 +31,6 @@ def skip(reason):
 
 def run(*command, **options):
     subprocess.run([str(word) for word in command], check=True, **options)
-
-
-def download_kernel(work):
-    """Debian's kernel for arm64, by apt's own lists kept in `work`: this machine's package state is not touched."""
-    for directory in ("lists/partial", "archives/partial"):
-        os.makedirs(work / directory)
-    (work / "status").touch()
-    apt = ["-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", f"Dir::State::lists={work}/lists",
-           "-o", f"Dir::Cache={work}", "-o", f"Dir::State::status={work}/status"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    try:
-        run("apt-get", *apt, "update", **quiet)
-        text = subprocess.run(["apt-cache", *apt, "depends", "linux-image-arm64"], check=True, capture_output=True, text=True).stdout
-        package = re.search(r"Depends: (linux-image-\S+)", text)[1]
-        run("apt-get", *apt, "download", package, cwd=work, **quiet)
-        run("dpkg-deb", "-x", glob.glob(str(work / "linux-image*.deb"))[0], work / "kernel")
-    except (subprocess.CalledProcessError, OSError, TypeError, IndexError) as error:
-        skip(f"Debian's kernel for arm64 cannot be had: {error}")
-    return glob.glob(str(work / "kernel/boot/vmlinuz-*"))[0]
 
 
 def build_init(work):
@@ -113,7 +93,10 @@ def main():
             skip(f"{program} is not installed (Debian's {package})")
     with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
         work = pathlib.Path(directory)
-        kernel = options.kernel or download_kernel(work)
+        try:
+            kernel = options.kernel or str(kernels.find(kernels.ARM64).image)
+        except kernels.Missing as reason:
+            skip(reason)
         init = build_init(work)
         content = {"proc": (0o40755, b""), "sys": (0o40755, b""), "dev/console": (0o20600, b"", (5, 1)), "init": (0o100755, init.read_bytes())}
         (work / "initrd").write_bytes(machine.cpio(content))

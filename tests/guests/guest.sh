@@ -109,7 +109,7 @@ for module in $(cat /modules/order 2>/dev/null); do
 done
 result begin "$(uname -r)"
 . /test.sh
-stty -F /dev/ttyS1 raw 2>/dev/null
-tar c -C /out . | gzip -1 >/dev/ttyS1
+stty -F "${RECORD:=/dev/ttyS1}" raw 2>/dev/null
+tar c -C /out . | gzip -1 >"$RECORD"
 result end
 poweroff -f

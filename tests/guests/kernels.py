@@ -19,6 +19,7 @@ CACHE = ROOT / "build/guests/kernels"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MIRROR = "http://deb.debian.org/debian"
 SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "bookworm-backports", "newest": "trixie-backports"}
+ARM64 = "arm64"  # beside these: the kernel of bookworm for that architecture
 MODULES = ("nf_defrag_ipv4", "nf_defrag_ipv6", "nf_conntrack", "zram", "zsmalloc", "lz4_compress", "lz4hc_compress", "zstd_compress",
            "dummy", "brd", "netconsole", "libcrc32c", "lzo", "lzo-rle", "crc32c_generic", "842_compress", "842_decompress", "nfnetlink",
            "qemu_fw_cfg")
@@ -40,17 +41,18 @@ class Kernel:
         return path if path.exists() else None
 
 
-def _apt(work, suite):
+def apt_for(work, suite, architecture="amd64"):
+    """Options that let apt work for an architecture with lists, packages and state of its own below `work`."""
     for directory in ("lists/partial", "cache/archives/partial"):
         (work / directory).mkdir(parents=True)
     (work / "status").touch()
     (work / "sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {suite} main\n", encoding="ascii")
     return ["-o", f"Dir::State::lists={work}/lists", "-o", f"Dir::Cache={work}/cache", "-o", f"Dir::State::status={work}/status",
-            "-o", f"Dir::Etc::SourceList={work}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", "APT::Architecture=amd64",
-            "-o", "APT::Architectures=amd64", "-o", "Acquire::Languages=none"]
+            "-o", f"Dir::Etc::SourceList={work}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null", "-o",
+            f"APT::Architecture={architecture}", "-o", f"APT::Architectures={architecture}", "-o", "Acquire::Languages=none"]
 
 
-def _run(*command, **options):
+def run(*command, **options):
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     if done.returncode:
         raise Missing(f"{' '.join(command[:1] + command[-2:])}: {(done.stderr or done.stdout).strip()[-300:]}")
@@ -58,7 +60,7 @@ def _run(*command, **options):
 
 
 def _dependencies(apt, package):
-    return re.findall(r"Depends: (linux-(?:image|modules|binary)-\S+)", _run("apt-cache", *apt, "depends", package))
+    return re.findall(r"Depends: (linux-(?:image|modules|binary)-\S+)", run("apt-cache", *apt, "depends", package))
 
 
 def _plain_module(path):
@@ -68,21 +70,21 @@ def _plain_module(path):
     return gzip.decompress(content) if path.suffix == ".gz" else content
 
 
-def _download(name, suite, target):
+def _download(name, suite, architecture, target):
     with tempfile.TemporaryDirectory(prefix="memstat-kernel-") as directory:
         work = pathlib.Path(directory)
-        apt = _apt(work, suite)
-        _run("apt-get", *apt, "update")
-        wanted, packages = ["linux-image-amd64"], []
+        apt = apt_for(work, suite, architecture)
+        run("apt-get", *apt, "update")
+        wanted, packages = [f"linux-image-{architecture}"], []
         while wanted:  # the image, and its modules where they are a package of their own
             package = wanted.pop()
             new = [other for other in _dependencies(apt, package) if other not in packages]
             packages += new
             wanted += new
-        real = [package for package in packages if re.search(r"\d", package.replace("amd64", ""))]
-        _run("apt-get", *apt, "download", *real, cwd=work)
+        real = [package for package in packages if re.search(r"\d", package.replace(architecture, ""))]
+        run("apt-get", *apt, "download", *real, cwd=work)
         for package in work.glob("*.deb"):
-            _run("dpkg-deb", "-x", str(package), str(work / "tree"))
+            run("dpkg-deb", "-x", str(package), str(work / "tree"))
         # Since 6.19 or so the image lies with the modules, and what copies it to /boot is a script.
         images = [*(work / "tree/boot").glob("vmlinuz-*"), *(work / "tree/usr/lib/modules").glob("*/vmlinuz")]
         if not images:
@@ -103,8 +105,8 @@ def _download(name, suite, target):
 
 def find(name, download=True):
     """The kernel of that name, downloaded when it is not there and `download` says so. Raises Missing."""
-    if name not in SUITES:
-        raise Missing(f"{name}: not one of {', '.join(SUITES)}")
+    if name not in (*SUITES, ARM64):
+        raise Missing(f"{name}: not one of {', '.join((*SUITES, ARM64))}")
     target = CACHE / name
     if not (target / "release").exists():
         if not download:
@@ -113,7 +115,7 @@ def find(name, download=True):
             if not shutil.which(program):
                 raise Missing(f"{program} is not there: kernels are Debian's packages")
         target.parent.mkdir(parents=True, exist_ok=True)
-        _download(name, SUITES[name], target)
+        _download(name, SUITES.get(name, "bookworm"), ARM64 if name == ARM64 else "amd64", target)
     return Kernel(name, (target / "release").read_text(encoding="ascii").strip(), target / "vmlinuz", target / "modules")
 
 

@@ -21,6 +21,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 QEMU = "qemu-system-x86_64"
 BUSYBOX = "/bin/busybox"
+ARM64 = "arm64"
+ARM64_QEMU = "qemu-system-aarch64"
+ARM64_ROOT = ROOT / "build/guests/arm64/root"  # where tests/guests/arm64.py unpacks Debian's packages
 
 
 @dataclasses.dataclass
@@ -41,11 +44,16 @@ class Outcome:
     seconds: float
     boot_seconds: float    # until the test began
     ended: bool            # the guest came to its end
-    program: str = ""      # memstatd, as it was put into the guest
+    program: str = ""      # a memstatd that runs here
 
 
-def missing():
-    """What this machine lacks to run a guest, or an empty string."""
+def missing(kernel="6.1"):
+    """What this machine lacks to run a guest of that kernel, or an empty string."""
+    if kernel == ARM64:
+        for program, package in ((ARM64_QEMU, "qemu-system-arm"), ("readelf", "binutils")):
+            if not shutil.which(program):
+                return f"{program} is not installed (Debian's {package})"
+        return "" if ARM64_ROOT.exists() else "nothing is built for arm64: tests/guests/arm64.py does"
     if not shutil.which(QEMU):
         return f"{QEMU} is not installed (Debian's qemu-system-x86)"
     if not os.path.exists(BUSYBOX):
@@ -85,15 +93,34 @@ def _libraries(programs):
     return found
 
 
-def programs_archive(programs):
+def _libraries_of_arm64(programs):
+    """The same without running anything: what the programs name, and what that names."""
+    loader = "lib/ld-linux-aarch64.so.1"
+    found = {loader: (0o100755, (ARM64_ROOT / loader).read_bytes())}
+    wanted, seen = list(programs), set()
+    while wanted:
+        text = subprocess.run(["readelf", "-d", str(wanted.pop())], capture_output=True, text=True, check=True).stdout
+        for name in set(re.findall(r"\(NEEDED\).*\[(.+)\]", text)) - seen:
+            seen.add(name)
+            for directory in ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu"):
+                path = ARM64_ROOT / directory / name
+                if path.exists():
+                    found[f"{directory}/{name}"] = (0o100755, path.read_bytes())
+                    wanted.append(path)
+                    break
+    return found
+
+
+def programs_archive(programs, kernel="6.1"):
     """The part of the initramfs that all tests have in common: busybox, memstatd, memstatctl, their libraries."""
+    busybox = ARM64_ROOT / "bin/busybox" if kernel == ARM64 else pathlib.Path(BUSYBOX)
     files = {"dev/console": (0o20600, b"", (5, 1)), "proc": (0o40755, b""), "sys": (0o40755, b""), "tmp": (0o41777, b""),
-             "out": (0o41777, b""), "bin/busybox": (0o100755, pathlib.Path(BUSYBOX).read_bytes()),
+             "out": (0o41777, b""), "bin/busybox": (0o100755, busybox.read_bytes()),
              "etc/passwd": (0o100644, b"root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"),
              "etc/group": (0o100644, b"root:x:0:\nnogroup:x:65534:\n")}
     for program in programs:
         files[f"bin/{pathlib.Path(program).name}"] = (0o100755, pathlib.Path(program).read_bytes())
-    files |= _libraries(programs)
+    files |= _libraries_of_arm64(programs) if kernel == ARM64 else _libraries(programs)
     return cpio(files)
 
 
@@ -108,6 +135,11 @@ def test_archive(script, environment, extra, modules):
 
 def command_line(kernel, initrd, shape, record):
     cpus = max(shape.max_cpus, shape.cpus)
+    if kernel.name == ARM64:  # whose board has one serial port; the second is a card's, /dev/ttyS0
+        return [ARM64_QEMU, "-machine", "virt", "-accel", "tcg,thread=multi", "-cpu", "max,pauth-impdef=on", "-m", str(shape.memory), "-nodefaults",
+                "-display", "none", "-no-reboot", "-smp", str(shape.cpus), "-kernel", str(kernel.image), "-initrd", str(initrd), "-serial", "stdio",
+                "-chardev", f"file,id=record,path={record}", "-device", "pci-serial,chardev=record", "-append",
+                f"console=ttyAMA0 quiet panic=-1 rdinit=/init {shape.append}".strip()]
     command = [QEMU, "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(shape.memory), "-nodefaults", "-display",
                "none", "-no-reboot", "-smp", f"{shape.cpus},maxcpus={cpus}"]
     for node in range(shape.nodes if shape.nodes > 1 else 0):
