@@ -17,8 +17,8 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::string_view kMagic = "makedumpfile";
-constexpr std::uint64_t kHeaderBytes = 4096;
+constexpr std::string_view kFlattenedMagic = "makedumpfile";
+constexpr std::uint64_t kFlattenedHeaderBytes = 4096;
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 constexpr std::size_t kCopyBytes = 1U << 16U;
 
@@ -64,7 +64,7 @@ Result<void> copy(BlockFile& from, std::uint64_t at, const FlatPiece& piece, int
 
 }  // namespace
 
-bool is_flattened(std::string_view head) { return head.starts_with(kMagic); }
+bool is_flattened(std::string_view head) { return head.starts_with(kFlattenedMagic); }
 
 Result<std::optional<FlatPiece>> parse_flat_piece(std::string_view bytes, std::string_view file, std::uint64_t at) {
   if (!holds(bytes, 0, FlatPiece::kBytes)) return data_error(file, at, "ends within the head of a piece");
@@ -91,7 +91,7 @@ Result<Unflattened> unflatten(BlockFile& from) {
   auto file = nameless_file(directory);
   if (!file) return std::move(file.error());
   Unflattened dump{.file = *std::move(file), .damage = {}};
-  for (std::uint64_t at = kHeaderBytes;;) {
+  for (std::uint64_t at = kFlattenedHeaderBytes;;) {
     std::array<char, FlatPiece::kBytes> bytes;
     auto copied = from.read(at, bytes.data(), bytes.size());
     if (copied) {

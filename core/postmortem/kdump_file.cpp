@@ -14,7 +14,7 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::string_view kMagic = "KDUMP   ";
+constexpr std::string_view kKdumpMagic = "KDUMP   ";
 constexpr std::uint32_t kFirstVersion = 3;  // the one that brought VMCOREINFO, of 2008
 constexpr std::uint32_t kWideVersion = 6;   // brought numbers of pages with 64 bits
 // Offsets into the header, of a machine with 64 bits.
@@ -213,7 +213,7 @@ Result<KdumpLayout> parse_kdump_header(std::string_view header, std::string_view
   return layout;
 }
 
-bool is_kdump_file(std::string_view head) { return head.starts_with(kMagic); }
+bool is_kdump_file(std::string_view head) { return head.starts_with(kKdumpMagic); }
 
 Result<std::unique_ptr<PhysicalMemory>> open_kdump_file(BlockFile file) {
   auto dump = std::make_unique<KdumpFile>(std::move(file));

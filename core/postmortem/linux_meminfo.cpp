@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMaxInodes = 1U << 20U;  // of block devices; a machine has some dozens
 constexpr std::uint64_t kMaxHugeSizes = 16;
-constexpr std::uint64_t kMaxOrder = 40;
+constexpr std::uint64_t kMaxHugeOrder = 40;
 
 using Pages = std::optional<std::uint64_t>;
 
@@ -183,7 +183,7 @@ class MeminfoReader {
     std::uint64_t total = 0;
     for (std::uint32_t i = 0; i < *count; ++i) {
       if (auto read = state.load(*states + i * stride); !read) return note("huge pages", read.error().detail);
-      if (state.get(order) > kMaxOrder) return note("huge pages", "a pool has pages of an order that cannot be");
+      if (state.get(order) > kMaxHugeOrder) return note("huge pages", "a pool has pages of an order that cannot be");
       const std::uint64_t kilobytes = page_bytes_ / 1024 << state.get(order);
       total = saturating_sum(total, saturating_product(state.get(pages), kilobytes));
       if (i != *usual) continue;

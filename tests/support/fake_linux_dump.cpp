@@ -35,11 +35,6 @@ constexpr std::uint64_t kNodePartialCount = 8, kNodePartial = 16, kNodeSlabs = 3
 constexpr std::uint64_t kSlabFlags = 0, kSlabList = 8, kSlabCache = 24, kSlabUsed = 40, kSlabBytes = 64;
 constexpr std::uint64_t kBarnFull = 12, kSheafSize = 24;
 
-template <typename Number>
-std::string raw(Number number) {
-  return {reinterpret_cast<const char*>(&number), sizeof number};
-}
-
 std::string hex_of(std::uint64_t number) {
   char text[32];
   std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(number));
@@ -181,14 +176,14 @@ void FakeLinuxDump::make_types() {
 
 void FakeLinuxDump::make_variables() {
   symbols_["_stext"] = image(0x1000);
-  add_variable("nr_node_ids", raw(options_.nodes));
-  add_variable("nr_cpu_ids", raw(options_.cpus.back() + 1));
+  add_variable("nr_node_ids", raw_bytes(options_.nodes));
+  add_variable("nr_cpu_ids", raw_bytes(options_.cpus.back() + 1));
   std::string present(8, '\0');
   std::string offsets((options_.cpus.back() + 1) * 8, '\0');
   for (const std::uint32_t cpu : options_.cpus) {
     present[cpu / 8] = static_cast<char>(present[cpu / 8] | 1 << cpu % 8);
     // A per-CPU variable has a small address, to which this is added.
-    const std::string offset = raw(direct(allocate(8192, 4096)) - per_cpu_base());
+    const std::string offset = raw_bytes(direct(allocate(8192, 4096)) - per_cpu_base());
     offsets.replace(cpu * 8, 8, offset);
   }
   add_variable("__cpu_present_mask", present);
@@ -299,7 +294,7 @@ void FakeLinuxDump::make_symbols() {
   std::string tokens;
   std::string index;
   for (unsigned token = 0; token < 256; ++token) {
-    index += raw(static_cast<std::uint16_t>(tokens.size()));
+    index += raw_bytes(static_cast<std::uint16_t>(tokens.size()));
     if (token == 1) tokens += "slab_";
     if (token == 2) tokens += "__";
     if (token > 32 && token < 127) tokens += static_cast<char>(token);
@@ -324,10 +319,10 @@ void FakeLinuxDump::make_symbols() {
   }
   // Published names of tables are those of VMCOREINFO.
   add_table("kallsyms_names", names);
-  add_table("kallsyms_num_syms", raw(static_cast<std::uint32_t>(symbols.size())));
+  add_table("kallsyms_num_syms", raw_bytes(static_cast<std::uint32_t>(symbols.size())));
   add_table("kallsyms_token_table", tokens);
   add_table("kallsyms_token_index", index);
-  add_table("kallsyms_relative_base", raw(image(0)));
+  add_table("kallsyms_relative_base", raw_bytes(image(0)));
   const std::uint64_t offsets = add_table("kallsyms_offsets", std::string(symbols.size() * 4, '\0'));
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     const std::uint64_t address = symbols[i].second;
@@ -348,7 +343,7 @@ void FakeLinuxDump::hide_symbols() {
   std::string markers;
   std::uint32_t symbol = 0;
   for (std::size_t at = 0; at < names.size(); ++symbol) {
-    if (symbol % 256 == 0) markers += raw(static_cast<std::uint32_t>(at));
+    if (symbol % 256 == 0) markers += raw_bytes(static_cast<std::uint32_t>(at));
     std::size_t length = static_cast<unsigned char>(names[at++]);
     if ((length & 0x80U) != 0) length = (length & 0x7fU) | std::size_t{static_cast<unsigned char>(names[at++])} << 7U;
     at += length;
@@ -394,22 +389,25 @@ void FakeLinuxDump::make_info() {
 
 std::string FakeLinuxDump::headers(std::uint64_t empty_bytes) const {
   const auto padded = [](std::string text) { return text.append((4 - text.size() % 4) % 4, '\0'); };
-  std::string notes =
-      raw(std::uint32_t{5}) + raw(std::uint32_t{4}) + raw(std::uint32_t{1}) + padded(std::string("CORE\0", 5)) + "regs";
-  notes += raw(std::uint32_t{11}) + raw(static_cast<std::uint32_t>(info_.size())) + raw(std::uint32_t{0});
+  std::string notes = raw_bytes(std::uint32_t{5}) + raw_bytes(std::uint32_t{4}) + raw_bytes(std::uint32_t{1}) +
+                      padded(std::string("CORE\0", 5)) + "regs";
+  notes += raw_bytes(std::uint32_t{11}) + raw_bytes(static_cast<std::uint32_t>(info_.size())) + raw_bytes(std::uint32_t{0});
   notes += padded(std::string("VMCOREINFO\0", 11)) + padded(info_);
   const std::uint64_t load_offset = 0x4000;
   if (notes.size() > load_offset - 0x1000) std::abort();
   const std::uint16_t count = empty_bytes == 0 ? 2 : 3;
   std::string file("\177ELF\2\1\1", 7);
   file.resize(16);
-  file += raw(std::uint16_t{4}) + raw(std::uint16_t(options_.machine == Machine::kX86 ? 62 : 183)) + raw(std::uint32_t{1});
-  file += raw(std::uint64_t{0}) + raw(std::uint64_t{64}) + raw(std::uint64_t{0}) + raw(std::uint32_t{0}) +
-          raw(std::uint16_t{64});
-  file += raw(std::uint16_t{56}) + raw(count) + raw(std::uint16_t{64}) + raw(std::uint16_t{0}) + raw(std::uint16_t{0});
+  file += raw_bytes(std::uint16_t{4}) + raw_bytes(std::uint16_t(options_.machine == Machine::kX86 ? 62 : 183)) +
+          raw_bytes(std::uint32_t{1});
+  file += raw_bytes(std::uint64_t{0}) + raw_bytes(std::uint64_t{64}) + raw_bytes(std::uint64_t{0}) +
+          raw_bytes(std::uint32_t{0}) + raw_bytes(std::uint16_t{64});
+  file += raw_bytes(std::uint16_t{56}) + raw_bytes(count) + raw_bytes(std::uint16_t{64}) + raw_bytes(std::uint16_t{0}) +
+          raw_bytes(std::uint16_t{0});
   const auto program = [&](std::uint32_t type, std::uint64_t offset, std::uint64_t address, std::uint64_t size) {
-    file += raw(type) + raw(std::uint32_t{7}) + raw(offset) + raw(std::uint64_t{0}) + raw(address) + raw(size) + raw(size);
-    file += raw(std::uint64_t{0});
+    file += raw_bytes(type) + raw_bytes(std::uint32_t{7}) + raw_bytes(offset) + raw_bytes(std::uint64_t{0}) +
+            raw_bytes(address) + raw_bytes(size) + raw_bytes(size);
+    file += raw_bytes(std::uint64_t{0});
   };
   program(4, 0x1000, 0, notes.size());
   if (empty_bytes != 0) program(1, load_offset + memory_.size(), kPhysical + (std::uint64_t{1} << 30U), empty_bytes);

@@ -15,6 +15,12 @@
 
 namespace memstat {
 
+/// A number as memory holds it.
+template <typename Number>
+std::string raw_bytes(Number number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
 /// How a kernel keeps its slabs.
 enum class SlabKernel { kPages, kSlabs, kSheaves };  // until 5.16, until 6.17, since 7.0
 

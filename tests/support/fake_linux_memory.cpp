@@ -44,11 +44,6 @@ constexpr std::uint64_t kModuleList = 8, kModuleName = 24, kModuleMemory = 320, 
 // Of what each CPU has, behind its slabs.
 constexpr std::uint64_t kCpuEvents = 4096, kCpuSets = 4608, kCpuStats = 5120;
 
-template <typename Number>
-std::string raw(Number number) {
-  return {reinterpret_cast<const char*>(&number), sizeof number};
-}
-
 std::uint32_t bits(std::uint64_t offset) { return static_cast<std::uint32_t>(offset * 8); }
 
 }  // namespace
@@ -147,17 +142,17 @@ void FakeLinuxDump::make_memory() {
   make_module();
   make_areas();
 
-  add_variable("_totalram_pages", raw(std::uint64_t{103000}));
-  add_variable("nr_vmalloc_pages", raw(std::uint64_t{5}));
-  add_variable("pcpu_nr_units", raw(std::uint32_t{2}));
-  add_variable("pcpu_nr_populated", raw(std::uint64_t{60}));
-  add_variable("totalcma_pages", raw(std::uint64_t{0}));
+  add_variable("_totalram_pages", raw_bytes(std::uint64_t{103000}));
+  add_variable("nr_vmalloc_pages", raw_bytes(std::uint64_t{5}));
+  add_variable("pcpu_nr_units", raw_bytes(std::uint32_t{2}));
+  add_variable("pcpu_nr_populated", raw_bytes(std::uint64_t{60}));
+  add_variable("totalcma_pages", raw_bytes(std::uint64_t{0}));
   std::string huge(2 * kHugeBytes, '\0');
-  huge.replace(kHugeOrder, 4, raw(std::uint32_t{9}));
-  huge.replace(kHugePages, 8, raw(std::uint64_t{2}));
+  huge.replace(kHugeOrder, 4, raw_bytes(std::uint32_t{9}));
+  huge.replace(kHugePages, 8, raw_bytes(std::uint64_t{2}));
   add_variable("hstates", huge);
-  add_variable("hugetlb_max_hstate", raw(std::uint32_t{1}));
-  add_variable("default_hstate_idx", raw(std::uint32_t{0}));
+  add_variable("hugetlb_max_hstate", raw_bytes(std::uint32_t{1}));
+  add_variable("default_hstate_idx", raw_bytes(std::uint32_t{0}));
 
   const std::uint64_t super = allocate(1400);
   std::vector<std::uint64_t> inodes;
@@ -170,13 +165,13 @@ void FakeLinuxDump::make_memory() {
   }
   addresses_["inode 1"] = inodes[1] - kInodeList;
   add_list(direct(super + kInodes), inodes);
-  add_variable("blockdev_superblock", raw(direct(super)));
+  add_variable("blockdev_superblock", raw_bytes(direct(super)));
 }
 
 void FakeLinuxDump::make_counters() {
   std::string names;
   const auto add = [&](const auto& counters) {
-    for (const char* const name : counters) names += raw(add_text(name));
+    for (const char* const name : counters) names += raw_bytes(add_text(name));
   };
   add(kZoneCounters);
   add(kNumaCounters);
@@ -184,13 +179,13 @@ void FakeLinuxDump::make_counters() {
   add(kOtherCounters);
   add(kEvents);
   add_variable("vmstat_text", names);
-  add_variable("vm_zone_stat",
-               raw(std::uint64_t{41000}) + raw(~std::uint64_t{0}) + raw(std::uint64_t{7}) + raw(std::uint64_t{0}));
-  add_variable("vm_numa_event", raw(std::uint64_t{5000}) + raw(std::uint64_t{0}));
+  add_variable("vm_zone_stat", raw_bytes(std::uint64_t{41000}) + raw_bytes(~std::uint64_t{0}) + raw_bytes(std::uint64_t{7}) +
+                                   raw_bytes(std::uint64_t{0}));
+  add_variable("vm_numa_event", raw_bytes(std::uint64_t{5000}) + raw_bytes(std::uint64_t{0}));
   std::string nodes;
-  for (const std::uint64_t value : kNodeValues) nodes += raw(value);
+  for (const std::uint64_t value : kNodeValues) nodes += raw_bytes(value);
   add_variable("vm_node_stat", nodes);
-  add_variable("nr_memmap_pages", raw(std::uint64_t{11}));
+  add_variable("nr_memmap_pages", raw_bytes(std::uint64_t{11}));
   symbols_["vm_event_states"] = per_cpu_base() + kCpuEvents;
   for (std::size_t cpu = 0; cpu < options_.cpus.size(); ++cpu) {
     for (std::size_t event = 0; event < kEvents.size(); ++event) {
@@ -223,7 +218,7 @@ void FakeLinuxDump::make_zones() {
     }
   }
   addresses_["node 0"] = direct(node);
-  std::string nodes = raw(direct(node));
+  std::string nodes = raw_bytes(direct(node));
   nodes.resize(options_.nodes * 8);
   add_variable("node_data", nodes);
 }
@@ -286,8 +281,8 @@ void FakeLinuxDump::make_areas() {
     const std::uint64_t nodes = allocate(128);
     add_list(direct(nodes + 32 + 8), busy);
     add_list(direct(nodes + 64 + 8), lazy);
-    add_variable("vmap_nodes", raw(direct(nodes)));
-    add_variable("nr_vmap_nodes", raw(std::uint32_t{1}));
+    add_variable("vmap_nodes", raw_bytes(direct(nodes)));
+    add_variable("nr_vmap_nodes", raw_bytes(std::uint32_t{1}));
     return;
   }
   add_list(add_variable("vmap_area_list", std::string(16, '\0')), busy);
