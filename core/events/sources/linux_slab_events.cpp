@@ -23,6 +23,7 @@
 #include "core/base/text.h"
 #include "core/events/event_metrics.h"
 #include "core/events/slab_events.h"
+#include "core/events/table_lines.h"
 #include "core/source.h"
 
 namespace memstat::sources {
@@ -31,6 +32,7 @@ namespace {
 using events::kLostEvents;
 using events::kVmEventBytes;
 using events::kVmEvents;
+using events::take_number;
 
 constexpr std::string_view kTable = "linux_slab_events";
 
@@ -51,43 +53,31 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 class Parser {
  public:
   Parser(const RawBytes& raw, Staging& staging)
-      : text_(raw.parts[0].view()), rest_(text_), cpu_count_(raw.cpu_count), staging_(staging) {}
+      : lines_(kTable, raw.parts[0].view()),
+        size_of_text_(raw.parts[0].size()),
+        cpu_count_(raw.cpu_count),
+        staging_(staging) {}
 
   Result<void> parse() {
     staging_.reset({}, 0);
     if (auto result = parse_header(); !result) return result;
-    std::string_view line;
-    while (true) {
-      const std::size_t offset = text_.size() - rest_.size();
-      if (!next_line(rest_, line)) return data_error(kTable, offset, "ends without the line 'end'");
-      if (line == "end") break;
+    const auto take_line = [this](std::string_view line) {
       std::string_view word;
       next_word(line, word);
-      if (!take(word, line))
-        return data_error(kTable, offset, "is no type with its size, CPU with its five numbers, or event");
-    }
-    if (!rest_.empty()) return data_error(kTable, text_.size() - rest_.size(), "goes on behind the line 'end'");
-    if (staging_.types().empty()) return data_error(kTable, text_.size(), "names no cache");
-    return {};
+      return take(word, line);
+    };
+    auto result = lines_.take_rest(take_line, "is no type with its size, CPU with its five numbers, or event");
+    if (result && staging_.types().empty()) return lines_.wrong(size_of_text_, "names no cache");
+    return result;
   }
 
  private:
   Result<void> parse_header() {
-    std::string_view line;
-    if (!next_line(rest_, line) || line != "slab_events 1") {
-      Error error = data_error(kTable, 0, "does not start with 'slab_events 1'");
-      error.code = ErrorCode::kVersion;
-      return error;
-    }
+    if (auto result = lines_.take_version("slab_events 1"); !result) return result;
     constexpr std::array<std::string_view, 4> kWords{"kmalloc_frees", "counted_by_sysfs", "unplaced", "missed"};
     std::array<std::uint64_t, kWords.size()> numbers{};
     for (std::size_t i = 0; i < kWords.size(); ++i) {
-      const std::size_t offset = text_.size() - rest_.size();
-      std::string_view word;
-      if (!next_line(rest_, line) || !next_word(line, word) || word != kWords[i] || !take_number(line, numbers[i]) ||
-          !line.empty()) {
-        return data_error(kTable, offset, "expected '" + std::string(kWords[i]) + "' and a number");
-      }
+      if (auto result = lines_.take_figure(kWords[i], numbers[i]); !result) return result;
     }
     CpuFieldMask cpu_fields = cpu_fields_;
     if (numbers[0] == 0) {
@@ -105,34 +95,11 @@ class Parser {
     return {};
   }
 
-  static bool take_number(std::string_view& line, std::uint64_t& number) {
-    std::string_view word;
-    if (!next_word(line, word)) return false;
-    const auto value = parse_u64(word);
-    number = value.value_or(0);
-    return value.has_value();
-  }
-
   bool take(std::string_view word, std::string_view line) {
     if (word == "cpu") return take_cpu(line);
     if (word == "type" || word == "type_without_frees") return take_type(line, word == "type");
-    if (word == "event") return take_event(line);
+    if (word == "event") return event_count_++ < kMostEvents && events::take_event(line, staging_);
     return word == "large" && take_large(line);
-  }
-
-  bool take_event(std::string_view line) {
-    std::string_view event;
-    std::uint64_t count = 0;
-    std::uint64_t bytes = 0;
-    if (event_count_++ == kMostEvents || !next_word(line, event) || !is_valid_label_text(event) ||
-        !take_number(line, count)) {
-      return false;
-    }
-    staging_.statistics().add(kVmEvents, count, {event});
-    if (line.empty()) return true;
-    if (!take_number(line, bytes) || !line.empty()) return false;
-    staging_.statistics().add(kVmEventBytes, bytes, {event});
-    return true;
   }
 
   static bool take_large(std::string_view line) {
@@ -182,8 +149,8 @@ class Parser {
     return true;
   }
 
-  std::string_view text_;
-  std::string_view rest_;
+  events::TableLines lines_;
+  std::size_t size_of_text_;
   std::uint32_t cpu_count_;
   Staging& staging_;
   FieldMask fields_{Field::kNumAllocs, Field::kNumFrees,       Field::kMemAlloced,

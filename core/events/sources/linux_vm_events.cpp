@@ -21,6 +21,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/events/event_metrics.h"
+#include "core/events/table_lines.h"
 #include "core/events/vm_events.h"
 #include "core/source.h"
 
@@ -30,6 +31,7 @@ namespace {
 using events::kLostEvents;
 using events::kVmEventBytes;
 using events::kVmEvents;
+using events::take_number;
 
 constexpr std::string_view kTable = "linux_vm_events";
 
@@ -92,59 +94,34 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 /// Parses one text. Thread safety: none.
 class Parser {
  public:
-  Parser(const RawBytes& raw, Staging& staging) : text_(raw.parts[0].view()), rest_(text_), staging_(staging) {}
+  Parser(const RawBytes& raw, Staging& staging) : lines_(kTable, raw.parts[0].view()), staging_(staging) {}
 
   Result<void> parse() {
     staging_.reset({}, 0);
     if (auto result = parse_header(); !result) return result;
-    std::string_view line;
-    while (true) {
-      const std::size_t offset = text_.size() - rest_.size();
-      if (!next_line(rest_, line)) return data_error(kTable, offset, "ends without the line 'end'");
-      if (line == "end") break;
-      if (!take(line)) return data_error(kTable, offset, "is neither an event nor a name with its count");
-    }
-    if (!rest_.empty()) return data_error(kTable, text_.size() - rest_.size(), "goes on behind the line 'end'");
-    add_victims();
-    return {};
+    auto result = lines_.take_rest([this](std::string_view line) { return take(line); },
+                                   "is neither an event nor a name with its count");
+    if (result) add_victims();
+    return result;
   }
 
  private:
   Result<void> parse_header() {
-    std::string_view line;
-    if (!next_line(rest_, line) || line != "vm_events 1") {
-      Error error = data_error(kTable, 0, "does not start with 'vm_events 1'");
-      error.code = ErrorCode::kVersion;
-      return error;
-    }
-    constexpr std::array<std::string_view, 2> kWords{"missed", "by_cache"};
-    std::array<std::uint64_t, kWords.size()> numbers{};
-    for (std::size_t i = 0; i < kWords.size(); ++i) {
-      const std::size_t offset = text_.size() - rest_.size();
-      std::string_view word;
-      if (!next_line(rest_, line) || !next_word(line, word) || word != kWords[i] || !take_number(line, numbers[i]) ||
-          !line.empty()) {
-        return data_error(kTable, offset, "expected '" + std::string(kWords[i]) + "' and a number");
-      }
-    }
-    staging_.statistics().add(kLostEvents, numbers[0], {"vm_missed"});
-    if (numbers[1] == 0) staging_.leave(FieldMask(Field::kFailures), {});
+    std::uint64_t missed = 0;
+    std::uint64_t by_cache = 0;
+    if (auto result = lines_.take_version("vm_events 1"); !result) return result;
+    if (auto result = lines_.take_figure("missed", missed); !result) return result;
+    if (auto result = lines_.take_figure("by_cache", by_cache); !result) return result;
+    staging_.statistics().add(kLostEvents, missed, {"vm_missed"});
+    if (by_cache == 0) staging_.leave(FieldMask(Field::kFailures), {});
     return {};
-  }
-
-  static bool take_number(std::string_view& line, std::uint64_t& number) {
-    std::string_view word;
-    if (!next_word(line, word)) return false;
-    const auto value = parse_u64(word);
-    number = value.value_or(0);
-    return value.has_value();
   }
 
   bool take(std::string_view line) {
     std::string_view word;
     if (!next_word(line, word)) return false;
     if (word == "unsupported") return take_unsupported(trim(line));
-    if (word == "event") return take_event(line);
+    if (word == "event") return event_count_++ < kMostEvents && events::take_event(line, staging_);
     if (word == "fault") return take_fault(line);
     if (word == "pages") return take_pages(line);
     if (word == "page_failures") return take_page_failures(line);
@@ -165,19 +142,6 @@ class Parser {
   bool take_unsupported(std::string_view reason) {
     if (reason.find(": ") == std::string_view::npos) return false;
     staging_.add_note(reason);
-    return true;
-  }
-
-  bool take_event(std::string_view line) {
-    std::string_view event;
-    std::uint64_t count = 0;
-    if (!next_word(line, event) || !is_valid_label_text(event) || !take_number(line, count)) return false;
-    if (event_count_++ == kMostEvents) return false;
-    staging_.statistics().add(kVmEvents, count, {event});
-    if (line.empty()) return true;
-    std::uint64_t bytes = 0;
-    if (!take_number(line, bytes) || !line.empty()) return false;
-    staging_.statistics().add(kVmEventBytes, bytes, {event});
     return true;
   }
 
@@ -244,8 +208,7 @@ class Parser {
     std::uint64_t count = 0;
   };
 
-  std::string_view text_;
-  std::string_view rest_;
+  events::TableLines lines_;
   Staging& staging_;
   std::array<Victim, kMostCommands> victims_;
   std::size_t victim_count_ = 0;

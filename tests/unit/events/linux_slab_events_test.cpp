@@ -20,6 +20,7 @@
 #include "core/events/slab_text.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
 
 namespace memstat {
@@ -298,14 +299,7 @@ struct Counts {
 
 class LiveSlabEvents : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto opened = table_->open();
-    if (!opened) {
-      const ErrorCode code = opened.error().code;
-      if (code == ErrorCode::kNotPresent || code == ErrorCode::kPermission) GTEST_SKIP() << to_string(opened.error());
-      FAIL() << to_string(opened.error());
-    }
-  }
+  void SetUp() override { open_or_skip(*table_); }
   Counts counts_of(const std::string& cache) {
     const auto result = table_->read(reader_.raw.parts[0]);
     EXPECT_TRUE(result);

@@ -19,20 +19,14 @@
 
 #include "core/events/slab_events.h"
 #include "core/query.h"
+#include "tests/support/live_table.h"
 
 namespace memstat {
 namespace {
 
 class LiveSlabFailures : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto opened = table_->open();
-    if (!opened) {
-      const ErrorCode code = opened.error().code;
-      if (code == ErrorCode::kNotPresent || code == ErrorCode::kPermission) GTEST_SKIP() << to_string(opened.error());
-      FAIL() << to_string(opened.error());
-    }
-  }
+  void SetUp() override { open_or_skip(*table_); }
   /// Of all caches.
   std::uint64_t failures() {
     EXPECT_TRUE(table_->read(reader_.raw.parts[0]));
