@@ -73,9 +73,7 @@ class BadInput(unittest.TestCase):
     maxDiff = 4000
 
     def setUp(self):
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         self.captures = 0
 
     def capture(self, polls, system):

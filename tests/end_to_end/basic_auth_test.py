@@ -26,9 +26,7 @@ def basic(name, password):
 
 class BasicAuth(unittest.TestCase):
     def setUp(self):
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         self.config = os.path.join(self.directory, "memstatd.yaml")
         capture = captures.write_capture(os.path.join(self.directory, "capture"),
                                          [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry", 10, 20, 192, 1, 2))}])

@@ -70,9 +70,7 @@ class ConfigBounds(unittest.TestCase):
     def setUp(self):
         if program.SANITIZER:
             self.skipTest("a sanitizer's own memory is counted")
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         self.config = os.path.join(self.directory, "memstatd.yaml")
 
     def test_the_largest_file_is_refused_within_its_bound(self):

@@ -38,9 +38,7 @@ class Library(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
 
     def test_it_shows_what_is_declared_and_all_of_the_original(self):
         shown = [line.split()[2] for line in package.command("nm", "-D", "--defined-only", SHARED).splitlines()]

@@ -19,9 +19,7 @@ FLAGS_OF_MEMSTATD = re.compile(r"--(?:replay|once|config|check-config|listen|rec
 
 class FirstSteps(unittest.TestCase):
     def setUp(self):
-        context = program.temporary_directory()
-        self.directory = context.__enter__()
-        self.addCleanup(context.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         self.capture = captures.write_capture(self.path("capture"), [SLABS])
 
     def path(self, name):

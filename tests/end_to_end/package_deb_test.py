@@ -80,9 +80,7 @@ class Packages(unittest.TestCase):
         cls.host_before = os.path.lexists("/" + WANTED_BY)
 
     def setUp(self):
-        directory = program.temporary_directory()
-        self.root = Root(directory.__enter__())
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.root = Root(self.enterContext(program.temporary_directory()))
 
     def field(self, name, field):
         return package.command("dpkg-deb", "-f", self.debs[name], field).strip()
@@ -244,9 +242,7 @@ class Scripts(unittest.TestCase):
     """The maintainer scripts on a machine where systemd runs, with stand-ins that write down how they are called."""
 
     def setUp(self):
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         os.mkdir(os.path.join(self.directory, "running"))
         for name in ("systemctl", "deb-systemd-invoke", "deb-systemd-helper"):
             status = "exit 3" if name == "deb-systemd-invoke" else "exit ${HELPER_STATUS:-0}"  # a service that fails to start

@@ -38,9 +38,7 @@ class InDirectory(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
 
     def path(self, *names):
         return os.path.join(self.directory, *names)

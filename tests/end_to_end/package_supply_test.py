@@ -25,9 +25,7 @@ def sha256(path):
 class Supply(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = program.temporary_directory()
-        cls.directory = directory.__enter__()
-        cls.addClassCleanup(directory.__exit__, None, None, None)
+        cls.directory = cls.enterClassContext(program.temporary_directory())
         cls.root = os.path.join(cls.directory, "root")
         package.install("/usr", cls.root)
 

@@ -52,9 +52,7 @@ def recipe(name, replacements):
 class Proxies(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = program.temporary_directory()
-        cls.directory = directory.__enter__()
-        cls.addClassCleanup(directory.__exit__, None, None, None)
+        cls.directory = cls.enterClassContext(program.temporary_directory())
         for authority in ("server", "clients", "others"):
             cls.openssl("req", "-x509", "-newkey", "ed25519", "-nodes", "-days", "2", "-subj", f"/CN={authority} authority",
                         "-keyout", cls.path(f"{authority}-ca.key"), "-out", cls.path(f"{authority}-ca.crt"))

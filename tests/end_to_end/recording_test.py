@@ -32,9 +32,7 @@ def polls(recording):
 
 class Recording(unittest.TestCase):
     def setUp(self):
-        context = program.temporary_directory()
-        self.directory = context.__enter__()
-        self.addCleanup(context.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         slabs = {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry"))}
         self.capture = captures.write_capture(self.path("capture"), [slabs, slabs], apart_ns=200_000_000)
         self.replay = ["--replay", self.capture]

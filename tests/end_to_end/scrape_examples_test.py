@@ -44,9 +44,7 @@ def example(name):
 
 class Examples(unittest.TestCase):
     def setUp(self):
-        temporary = program.temporary_directory()
-        self.directory = temporary.__enter__()
-        self.addCleanup(temporary.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
 
     def write(self, name):
         text, _ = example(name)

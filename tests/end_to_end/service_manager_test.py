@@ -54,9 +54,7 @@ class Manager:
 
 class ServiceManager(unittest.TestCase):
     def setUp(self):
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         self.config = os.path.join(self.directory, "memstatd.yaml")
         captures.write_file(self.config, "poll: {interval: 100ms}\n")
 

@@ -34,9 +34,7 @@ class WithReplay(unittest.TestCase):
     """A memstatd with a configuration that replays three polls over and over, a tenth of a second apart."""
 
     def setUp(self):
-        directory = program.temporary_directory()
-        self.directory = directory.__enter__()
-        self.addCleanup(directory.__exit__, None, None, None)
+        self.directory = self.enterContext(program.temporary_directory())
         self.config = os.path.join(self.directory, "memstatd.yaml")
         self.capture = captures.write_capture(os.path.join(self.directory, "capture"), [
             {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry", active), captures.slabinfo_line("inode"))}
