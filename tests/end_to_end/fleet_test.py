@@ -102,20 +102,26 @@ class Fleet(unittest.TestCase):
 
     def check_types(self, hosts, server):
         """What is written down of a host is what its page says of types that are large."""
-        recorded, compared = {}, 0
-        for labels, value in server.query("instance_allocator_type:memstat_type_bytes:large"):
-            recorded.setdefault(labels["instance"], []).append((labels["allocator"], labels["type"], value))
-        pages = {}
+        pages, large = {}, {}
         for host, daemon in list(hosts.items())[2:]:  # the first two change all the time
             if daemon not in pages:
                 pages[daemon] = daemon.scrape().decode()
             total = re.search(r"^memstat_memory_total_bytes (\S+)$", pages[daemon], re.MULTILINE)
-            large = [(allocator, kind, float(value)) for allocator, kind, value in re.findall(
+            large[host] = sorted((allocator, kind, float(value)) for allocator, kind, value in re.findall(
                 r'^memstat_type_bytes\{allocator="(slab|vmalloc|percpu|uma|malloc|socket)",type="(.*)"\} (\S+)$', pages[daemon], re.MULTILINE)
-                if total and float(value) > 0.002 * float(total.group(1))]
-            compared += len(large)
-            self.assertEqual(sorted(recorded.get(host, [])), sorted(large), host)
-        self.assertGreater(compared, HOSTS)
+                if total and float(value) > 0.002 * float(total.group(1)))
+
+        def recorded():
+            """By host, once the rule has seen every host that has such types."""
+            types = {host: [] for host in large}
+            for labels, value in server.query("instance_allocator_type:memstat_type_bytes:large"):
+                types.setdefault(labels["instance"], []).append((labels["allocator"], labels["type"], value))
+            return types if all(types[host] or not large[host] for host in large) else None
+
+        found = program.wait_until(recorded, "large types of every host", 60)
+        for host, types in large.items():
+            self.assertEqual(sorted(found[host]), types, host)
+        self.assertGreater(sum(map(len, large.values())), HOSTS)
 
 
 if __name__ == "__main__":

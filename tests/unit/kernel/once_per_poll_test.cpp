@@ -15,7 +15,7 @@ namespace memstat {
 namespace {
 
 constexpr std::string_view kShared = "/proc/meminfo";
-constexpr std::string_view kOther = "/proc/slabinfo";
+constexpr std::string_view kOther = "/proc/vmallocinfo";
 
 class OncePerPoll : public testing::Test {
  protected:
