@@ -145,10 +145,11 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
   progress.finish();
   if (!walk.problem().empty()) return {.output = {}, .problem = walk.problem()};
   Report report;
+  const std::string window = std::to_string(finder.samples()) + (finder.samples() == 1 ? " poll in " : " polls in ") +
+                             duration_text(finder.seconds());
   if (!finder.is_enough()) {
-    report.problem = "the window is too short to tell growth from chance: " + std::to_string(finder.samples()) +
-                     " polls in " + duration_text(finder.seconds()) + ", and " + std::to_string(kLeastTrendPoints) +
-                     " are needed";
+    report.problem = "the window is too short to tell growth from chance: " + window + ", and " +
+                     std::to_string(kLeastTrendPoints) + " are needed";
     if (options.is_json) report.output = leaks_json(finder);
     return report;
   }
@@ -161,7 +162,6 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
     report.output = table_csv(leaks_rows(suspects, false));
     return report;
   }
-  const std::string window = std::to_string(finder.samples()) + " polls in " + duration_text(finder.seconds());
   report.output = suspects.empty()
                       ? "nothing grows steadily in " + window + "\n"
                       : "what grows steadily in " + window + ":\n" + table_text(leaks_rows(suspects, options.is_human), 2);
