@@ -144,6 +144,22 @@ TEST_F(Resctrl, RefusesWhatTheKernelDoesNotWrite) {
   }
 }
 
+TEST_F(Resctrl, RefusesFiguresThatWouldBeOneSeriesTwice) {
+  set("", "01", "llc_occupancy", "1\n");
+  EXPECT_TRUE(refresh_once());
+  set("", "1", "llc_occupancy", "2\n");
+  auto result = refresh_once();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().detail, "has a file twice, two groups that look alike, or more than 8191 files");
+  view_.contents.erase(kRoot + "/mon_data/mon_L3_1/llc_occupancy");
+  set("/\x80", "00", "llc_occupancy", "3\n");
+  EXPECT_TRUE(refresh_once());
+  set("/\x81", "00", "llc_occupancy", "4\n");
+  result = refresh_once();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kData);
+}
+
 TEST_F(Resctrl, BytesThatAreCutShortAreAnErrorAtEveryLength) {
   ASSERT_TRUE(refresh_once());
   const std::string whole(reader_.raw.parts[0].view());
