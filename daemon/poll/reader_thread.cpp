@@ -107,6 +107,11 @@ Result<void> ReaderThread::read(const std::shared_ptr<SourceReader>& source, std
     return !shared_->is_read(*source) || shared_->is_cancelled;
   });
   if (!shared_->is_read(*source)) return std::move(shared_->result);
+  if (shared_->job != nullptr) {  // the thread is late, as on a machine without a free CPU, and not stuck
+    shared_->job.reset();
+    std::erase(shared_->being_read, source.get());
+    return timeout_error(*source, "the read had not begun when poll.timeout was over");
+  }
   ++shared_->worker;
   ++shared_->stuck;
   thread_.detach();

@@ -70,6 +70,16 @@ TEST_F(ReaderThreadTest, ReadsOneSourceAfterTheOther) {
   EXPECT_EQ(reader_->stuck_count(), 0U);
 }
 
+TEST_F(ReaderThreadTest, AThreadThatIsLateTakesNoReadOfAnother) {
+  for (int i = 0; i < 1000; ++i) {
+    static_cast<void>(reader_->read(first_, milliseconds(0)));
+    ASSERT_TRUE(reader_->read(second_, hours(1)));
+  }
+  while (reader_->is_busy(*first_)) std::this_thread::yield();
+  EXPECT_TRUE(reader_->read(first_, hours(1)));
+  EXPECT_EQ(reader_->stuck_count(), 0U);
+}
+
 TEST_F(ReaderThreadTest, HandsOnTheSourcesError) {
   view_->fail("/first", EACCES);
   const auto result = reader_->read(first_, hours(1));
