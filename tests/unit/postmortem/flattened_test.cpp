@@ -28,7 +28,7 @@ std::string flattened(const std::string& pieces, std::uint64_t version = 1) {
   return file + pieces;
 }
 
-Result<Unflattened> open_bytes(const std::string& bytes) {
+Result<Unflattened> open_flattened(const std::string& bytes) {
   const TemporaryDirectory directory;
   write_text(directory.file("dump"), bytes);
   auto file = BlockFile::open(directory.file("dump"));
@@ -46,7 +46,7 @@ std::string content_of(const Unflattened& dump) {
 TEST(Flattened, PutsPiecesWhereTheyBelong) {
   const std::string end = word(kEnd) + word(kEnd);
   const auto dump =
-      open_bytes(flattened(piece(6, "world") + piece(0, "hello") + piece(5, "") + piece(8, "RLD") + end + "rest"));
+      open_flattened(flattened(piece(6, "world") + piece(0, "hello") + piece(5, "") + piece(8, "RLD") + end + "rest"));
   ASSERT_TRUE(dump) << to_string(dump.error());
   EXPECT_EQ(dump->damage, "");
   EXPECT_EQ(content_of(*dump), std::string("hello\0woRLD", 11));
@@ -55,7 +55,7 @@ TEST(Flattened, PutsPiecesWhereTheyBelong) {
 TEST(Flattened, CutShortAnywhereHasWhatCameBeforeAndSaysSo) {
   const std::string whole = flattened(piece(0, "hello") + piece(5, "world") + word(kEnd) + word(kEnd));
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const auto dump = open_bytes(whole.substr(0, size));
+    const auto dump = open_flattened(whole.substr(0, size));
     if (size < 32) {
       EXPECT_FALSE(dump) << size;
       continue;
@@ -76,7 +76,7 @@ TEST(Flattened, RefusesWhatCannotBe) {
       {std::string(4096, 'x'), "no flattened dump"},
   };
   for (const auto& [bytes, says] : cases) {
-    const auto dump = open_bytes(bytes);
+    const auto dump = open_flattened(bytes);
     ASSERT_FALSE(dump) << says;
     EXPECT_THAT(to_string(dump.error()), HasSubstr(says));
   }
