@@ -12,9 +12,26 @@ namespace memstat {
 
 /// Outlives the ReaderThread when a read is stuck.
 struct ReaderThread::Shared {
+  /// For one thread only: one that was late when it was given up for stuck must take its own source, not the next one's.
+  struct Job {
+    std::uint64_t worker;
+    std::shared_ptr<SourceReader> source;
+  };
+
   explicit Shared(std::shared_ptr<KernelView> view_of_sources) : view(std::move(view_of_sources)) {}
   [[nodiscard]] bool is_read(const SourceReader& source) const MEMSTAT_REQUIRES(mutex) {
     return std::find(being_read.begin(), being_read.end(), &source) != being_read.end();
+  }
+  [[nodiscard]] bool has_job(std::uint64_t number) const MEMSTAT_REQUIRES(mutex) {
+    return std::any_of(jobs.begin(), jobs.end(), [number](const Job& job) { return job.worker == number; });
+  }
+  /// Null when there is none for that thread.
+  std::shared_ptr<SourceReader> take_job(std::uint64_t number) MEMSTAT_REQUIRES(mutex) {
+    const auto job = std::find_if(jobs.begin(), jobs.end(), [number](const Job& one) { return one.worker == number; });
+    if (job == jobs.end()) return nullptr;
+    std::shared_ptr<SourceReader> source = std::move(job->source);
+    jobs.erase(job);
+    return source;
   }
 
   const std::shared_ptr<KernelView> view;
@@ -22,7 +39,7 @@ struct ReaderThread::Shared {
   CondVar wake_worker;
   CondVar wake_poller;
   std::uint64_t worker MEMSTAT_GUARDED_BY(mutex) = 0;  // number of the thread that reads now; older ones are stuck
-  std::shared_ptr<SourceReader> job MEMSTAT_GUARDED_BY(mutex);
+  std::vector<Job> jobs MEMSTAT_GUARDED_BY(mutex);     // not begun yet
   std::vector<const SourceReader*> being_read MEMSTAT_GUARDED_BY(mutex);
   Result<void> result MEMSTAT_GUARDED_BY(mutex);  // of what `worker` read last
   std::size_t stuck MEMSTAT_GUARDED_BY(mutex) = 0;
@@ -75,9 +92,9 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t num
   MutexLock lock(shared->mutex);
   while (true) {
     shared->wake_worker.wait(shared->mutex,
-                             [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->job != nullptr || shared->must_stop; });
-    if (shared->job == nullptr) return;
-    const std::shared_ptr<SourceReader> source = std::move(shared->job);
+                             [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->has_job(number) || shared->must_stop; });
+    const std::shared_ptr<SourceReader> source = shared->take_job(number);
+    if (source == nullptr) return;
     lock.unlock();
     Result<void> result = read_guarded(*source, *shared->view);
     lock.lock();
@@ -101,17 +118,12 @@ Result<void> ReaderThread::read(const std::shared_ptr<SourceReader>& source, std
     thread_ = std::thread([shared = shared_, number = shared_->worker] { work(shared, number); });
   }
   shared_->being_read.push_back(source.get());
-  shared_->job = source;
+  shared_->jobs.push_back({.worker = shared_->worker, .source = source});
   shared_->wake_worker.notify_all();
   shared_->wake_poller.wait_for(shared_->mutex, timeout, [&]() MEMSTAT_REQUIRES(shared_->mutex) {
     return !shared_->is_read(*source) || shared_->is_cancelled;
   });
   if (!shared_->is_read(*source)) return std::move(shared_->result);
-  if (shared_->job != nullptr) {  // the thread is late, as on a machine without a free CPU, and not stuck
-    shared_->job.reset();
-    std::erase(shared_->being_read, source.get());
-    return timeout_error(*source, "the read had not begun when poll.timeout was over");
-  }
   ++shared_->worker;
   ++shared_->stuck;
   thread_.detach();
