@@ -293,17 +293,20 @@ class Recordings(unittest.TestCase):
     def test_a_daemon_records_while_it_serves(self):
         with program.temporary_directory() as directory:
             os.chmod(directory, 0o777)  # memstatd makes the recording as root or as we are, and writes it as the account it drops to
+            patient = os.path.join(directory, "memstatd.yaml")  # what a source did not bring in time would be missing in the recording
+            captures.write_file(patient, "poll: {interval: 100ms, timeout: 1m}\n")
             for ending in ("", ".tar.zst"):
                 with self.subTest(ending):
                     recording = os.path.join(directory, "recording" + ending)
-                    with program.Daemon("--record", recording, "--interval", "100ms") as daemon:
+                    with program.Daemon("--record", recording, "--config", patient) as daemon:
                         daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count", source="linux_slabinfo") > 2, "a third poll")
                         self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0)
                         # A machine with much else to do may be too slow for ten polls a second; that is counted, and no fault.
                         self.assertNotRegex(daemon.log, r" error: | warning: (?!recording: the disk does not keep up)")
                     done = program.run("--once", "--replay", recording)
                     read, problems = page.check(done.stdout)
-                    self.assertEqual((done.returncode, done.stderr, problems), (0, "", []))
+                    self.assertEqual(done.stderr, "")
+                    self.assertEqual((done.returncode, problems), (0, []))
                     self.assertGreater(read.number("memstat_source_read_seconds_count", source="linux_slabinfo"), 2)
                     self.assertTrue(read.series("memstat_type_delta_bytes"))
 
