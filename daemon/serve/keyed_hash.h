@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A hash that only who has the key can compute: SipHash-2-4 of Aumasson and Bernstein, made of its description.
+// A hash that cannot be computed without its key: SipHash-2-4 of Aumasson and Bernstein, written from its description.
 #pragma once
 
 #include <array>
