@@ -293,6 +293,24 @@ bool QueriedList::query_malloc() { return query_source("freebsd_malloc"); }
 
 bool QueriedList::query_uma() { return query_source("freebsd_uma"); }
 
+bool QueriedList::query_kvm(void* kvm, KvmNeeds needs) {
+  auto opened = open_kvm_view(kvm, needs);
+  return opened ? query_opened(*std::move(opened), needs) : fail(std::move(opened.error()));
+}
+
+bool QueriedList::query_opened(OpenedView opened, KvmNeeds needs) {
+  kvm_notes_.clear();
+  for (const std::string& note : opened.notes) kvm_notes_ += note + "\n";
+  // Only this query reads it, also when there is no memory for it.
+  struct Restore {
+    QueriedList& list;
+    std::shared_ptr<KernelView> before;
+    ~Restore() { list.fixed_ = std::move(before); }
+  };
+  const Restore restore{*this, std::exchange(fixed_, std::shared_ptr<KernelView>(std::move(opened.view)))};
+  return (!needs.malloc || query_malloc()) && (!needs.uma || query_uma());
+}
+
 bool QueriedList::query_system(OperatingSystem os, Allocator allocator) {
   auto view = view_of(os);
   if (!view) return fail(std::move(view.error()));

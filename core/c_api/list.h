@@ -13,6 +13,7 @@
 #include "core/collect/memory_blocks.h"
 #include "core/include/memstat.h"
 #include "core/kernel/kernel_view.h"
+#include "core/kernel/open_view.h"
 #include "core/model/memory_type_list.h"
 #include "core/parse/statm.h"
 #include "core/query.h"
@@ -38,6 +39,7 @@ class QueriedList {
 
   /// What of the capture or dump in use is damaged, a line each; "" when nothing is.
   [[nodiscard]] const char* notes() const {
+    if (!kvm_notes_.empty()) return kvm_notes_.c_str();
     return (set_.view != nullptr || ignores_environment_ ? set_ : environment_).notes.c_str();
   }
 
@@ -51,6 +53,10 @@ class QueriedList {
   /// Every source of Linux, or those of one allocator; reads on after a failure, the first of which is reported.
   bool query_linux(Allocator allocator = Allocator::kUnknown);
   bool query_source(std::string_view name);
+  /// The kernel behind a kvm_t of libkvm: what is needed of it, malloc types first.
+  bool query_kvm(void* kvm, KvmNeeds needs);
+  /// The same of one that is open.
+  bool query_opened(OpenedView opened, KvmNeeds needs);
   /// Every source of the kernel that is read, whichever it is; otherwise as query_linux.
   bool query_kernel();
   /// Which kernel is read; kOther when the capture that is named cannot be opened.
@@ -112,6 +118,7 @@ class QueriedList {
   Opened set_;          // by set_capture
   Opened environment_;  // by MEMSTAT_CAPTURE
   std::shared_ptr<KernelView> live_;
+  std::string kvm_notes_;  // of the last query of a kvm_t
   std::unique_ptr<KernelRecording> recording_;
   ErrorCode error_ = ErrorCode::kUndefined;
   std::string message_;

@@ -33,8 +33,9 @@ static_assert(
     ALLOCATOR_PERCPU == static_cast<int>(Allocator::kPercpu) && ALLOCATOR_HUGETLB == static_cast<int>(Allocator::kHugetlb) &&
     ALLOCATOR_CMA == static_cast<int>(Allocator::kCma) && ALLOCATOR_ZSWAP == static_cast<int>(Allocator::kZswap) &&
     ALLOCATOR_MEMCG == static_cast<int>(Allocator::kMemcg) && ALLOCATOR_SOCKET == static_cast<int>(Allocator::kSocket) &&
-    ALLOCATOR_TABLE == static_cast<int>(Allocator::kTable) && ALLOCATOR_PROCESS == static_cast<int>(Allocator::kProcess));
-static_assert(memstat::kAllocatorCount == ALLOCATOR_PROCESS + 1, "memstat.h names every allocator");
+    ALLOCATOR_TABLE == static_cast<int>(Allocator::kTable) && ALLOCATOR_PROCESS == static_cast<int>(Allocator::kProcess) &&
+    ALLOCATOR_KMALLOC_SITE == static_cast<int>(Allocator::kKmallocSite));
+static_assert(memstat::kAllocatorCount == ALLOCATOR_KMALLOC_SITE + 1, "memstat.h names every allocator");
 static_assert(MEMSTAT_ERROR_KVM_SHORTREAD == static_cast<int>(ErrorCode::kKvmShortRead) &&
               MEMSTAT_ERROR_NOTPRESENT == static_cast<int>(ErrorCode::kNotPresent) &&
               MEMSTAT_ERROR_IO == static_cast<int>(ErrorCode::kIo) &&
@@ -93,10 +94,8 @@ void store(memory_type* type, Set set) noexcept {
   }
 }
 
-int fail_kvm(memory_type_list* list) {
-  return run_query(list, [](memory_type_list& self) {
-    return self.fail(ErrorCode::kKvm, "this build does not read crash dumps or /dev/mem");
-  });
+int query_kvm(memory_type_list* list, void* kvm, memstat::KvmNeeds needs) {
+  return run_query(list, [&](memory_type_list& self) { return self.query_kvm(kvm, needs); });
 }
 
 int int_of(std::uint64_t value) { return static_cast<int>(std::min<std::uint64_t>(value, std::numeric_limits<int>::max())); }
@@ -154,9 +153,9 @@ int memstat_sysctl_uma(memory_type_list* list, int) {
   return run_query(list, [](memory_type_list& self) { return self.query_uma(); });
 }
 
-int memstat_kvm_all(memory_type_list* list, void*) { return fail_kvm(list); }
-int memstat_kvm_malloc(memory_type_list* list, void*) { return fail_kvm(list); }
-int memstat_kvm_uma(memory_type_list* list, void*) { return fail_kvm(list); }
+int memstat_kvm_all(memory_type_list* list, void* kvm) { return query_kvm(list, kvm, {.malloc = true, .uma = true}); }
+int memstat_kvm_malloc(memory_type_list* list, void* kvm) { return query_kvm(list, kvm, {.malloc = true}); }
+int memstat_kvm_uma(memory_type_list* list, void* kvm) { return query_kvm(list, kvm, {.uma = true}); }
 
 size_t memstat_malloc_zone_get_count(void) { return memstat::malloc_sizes::count(); }
 size_t memstat_malloc_zone_get_size(size_t n) {

@@ -2,8 +2,6 @@
 // What opens a capture in place of the live kernel: core/kernel/open_view.h finds it by the name `capture`.
 #include <sys/stat.h>
 
-#include <utility>
-
 #include "core/capture/archive.h"
 #include "core/capture/reference.h"
 #include "core/kernel/open_view.h"
@@ -23,13 +21,10 @@ Result<OpenedView> open_capture_view(const std::string& reference, const ViewOpt
   CaptureReference parsed{.path = reference, .poll = 0};
   if (options.takes_poll) parsed = parse_capture_reference(reference);
   // An archive stays open and is read from there; the files of a directory are opened one by one.
-  auto capture = options.load_now && is_directory(parsed.path)
+  return open_at(options.load_now && is_directory(parsed.path)
                      ? load_capture_directory(parsed.path, options.max_bytes)
-                     : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes});
-  if (!capture) return std::move(capture.error());
-  if (auto selected = select_poll(**capture, parsed); !selected) return std::move(selected.error());
-  ReplayKernelView* const view = capture->get();
-  return OpenedView{.view = *std::move(capture), .capture = view, .notes = {}};
+                     : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes}),
+                 parsed);
 }
 
 }  // namespace

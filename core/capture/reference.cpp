@@ -2,6 +2,7 @@
 #include "core/capture/reference.h"
 
 #include <charconv>
+#include <utility>
 
 namespace memstat {
 
@@ -27,6 +28,14 @@ Result<void> select_poll(ReplayKernelView& capture, const CaptureReference& refe
   error.detail =
       "has no poll " + std::to_string(*reference.poll) + "; its polls are 0 to " + std::to_string(capture.poll_count() - 1);
   return error;
+}
+
+Result<OpenedView> open_at(Result<std::unique_ptr<ReplayKernelView>> capture, const CaptureReference& reference,
+                           std::vector<std::string> notes) {
+  if (!capture) return std::move(capture.error());
+  if (auto selected = select_poll(**capture, reference); !selected) return std::move(selected.error());
+  ReplayKernelView* const view = capture->get();
+  return OpenedView{.view = *std::move(capture), .capture = view, .notes = std::move(notes)};
 }
 
 Result<std::uint64_t> parse_capture_bound(const char* text) {

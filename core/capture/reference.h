@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/capture/replay_view.h"
+#include "core/kernel/open_view.h"
 
 namespace memstat {
 
@@ -24,6 +26,11 @@ CaptureReference parse_capture_reference(std::string_view reference);
 
 /// Selects the poll named, or the last. Error: kNotPresent, saying how many polls there are.
 Result<void> select_poll(ReplayKernelView& capture, const CaptureReference& reference);
+
+/// What an opener gives back of a capture: its view, at the poll named or the last, and what of it is damaged. Errors: that
+/// of `capture`, and those of select_poll.
+Result<OpenedView> open_at(Result<std::unique_ptr<ReplayKernelView>> capture, const CaptureReference& reference,
+                           std::vector<std::string> notes = {});
 
 /// What the environment variable MEMSTAT_CAPTURE_MAX says of how much of a capture may be unpacked: bytes, or with KiB, MiB
 /// or GiB. nullptr or "": kMaxCaptureBytes. Error: kData.

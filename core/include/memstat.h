@@ -47,22 +47,23 @@
 #define MEMTYPE_MAXNAME 32
 
 /* Allocators. 1 and 2 are upstream's; from 3 on they are Linux's. Numbers never change. */
-#define ALLOCATOR_UNKNOWN 0   /* never stored */
-#define ALLOCATOR_MALLOC 1    /* FreeBSD malloc(9) types */
-#define ALLOCATOR_UMA 2       /* FreeBSD uma(9) zones */
-#define ALLOCATOR_SLAB 3      /* Linux slab caches */
-#define ALLOCATOR_VMALLOC 4   /* Linux vmalloc areas, by caller */
-#define ALLOCATOR_CALL_SITE 5 /* Linux functions that allocate memory */
-#define ALLOCATOR_PAGE 6      /* zones of Linux's page allocator, queues of FreeBSD's */
-#define ALLOCATOR_PERCPU 7    /* Linux per-CPU areas */
-#define ALLOCATOR_HUGETLB 8   /* Linux pools of huge pages */
-#define ALLOCATOR_CMA 9       /* Linux areas of contiguous memory */
-#define ALLOCATOR_ZSWAP 10    /* Linux compressed swap cache */
-#define ALLOCATOR_MEMCG 11    /* Linux control groups */
-#define ALLOCATOR_SOCKET 12   /* protocols and their socket memory */
-#define ALLOCATOR_TABLE 13    /* bounded tables of a kernel: files, inodes, processes, ... */
-#define ALLOCATOR_PROCESS 14  /* user processes that were asked for */
-#define ALLOCATOR_ANY 255     /* only for memstat_mtl_find */
+#define ALLOCATOR_UNKNOWN 0       /* never stored */
+#define ALLOCATOR_MALLOC 1        /* FreeBSD malloc(9) types */
+#define ALLOCATOR_UMA 2           /* FreeBSD uma(9) zones */
+#define ALLOCATOR_SLAB 3          /* Linux slab caches */
+#define ALLOCATOR_VMALLOC 4       /* Linux vmalloc areas, by caller */
+#define ALLOCATOR_CALL_SITE 5     /* Linux functions that allocate memory */
+#define ALLOCATOR_PAGE 6          /* zones of Linux's page allocator, queues of FreeBSD's */
+#define ALLOCATOR_PERCPU 7        /* Linux per-CPU areas */
+#define ALLOCATOR_HUGETLB 8       /* Linux pools of huge pages */
+#define ALLOCATOR_CMA 9           /* Linux areas of contiguous memory */
+#define ALLOCATOR_ZSWAP 10        /* Linux compressed swap cache */
+#define ALLOCATOR_MEMCG 11        /* Linux control groups */
+#define ALLOCATOR_SOCKET 12       /* protocols and their socket memory */
+#define ALLOCATOR_TABLE 13        /* bounded tables of a kernel: files, inodes, processes, ... */
+#define ALLOCATOR_PROCESS 14      /* user processes that were asked for */
+#define ALLOCATOR_KMALLOC_SITE 15 /* Linux functions that ask for slab memory */
+#define ALLOCATOR_ANY 255         /* only for memstat_mtl_find */
 
 /* Errors of a list (memstat_mtl_geterror). */
 #define MEMSTAT_ERROR_UNDEFINED 0     /* no query of this list has failed yet */
@@ -135,8 +136,9 @@ MEMSTAT_EXPORT int memstat_sysctl_malloc(struct memory_type_list* list, int flag
 MEMSTAT_EXPORT int memstat_sysctl_uma(struct memory_type_list* list, int flags);
 
 /*
- * Refresh the list from a crash dump or /dev/mem (`kvm_handle` is a kvm_t *). This build cannot read them: -1 with
- * MEMSTAT_ERROR_KVM, and the list as it was.
+ * Refresh the list from a crash dump or /dev/mem (`kvm_handle` is a kvm_t *), on FreeBSD 13 and later. Types and zones
+ * that are damaged there are named by memstat_mtl_get_notes. Elsewhere -1 with MEMSTAT_ERROR_KVM, and the list as it was;
+ * memstat_mtl_set_capture reads dumps on any system.
  */
 MEMSTAT_EXPORT int memstat_kvm_all(struct memory_type_list* list, void* kvm_handle);
 MEMSTAT_EXPORT int memstat_kvm_malloc(struct memory_type_list* list, void* kvm_handle);

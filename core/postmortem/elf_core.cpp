@@ -26,15 +26,17 @@ constexpr std::uint16_t kManyHeaders = 0xffff;  // PN_XNUM: their number is in s
 constexpr std::uint32_t kLoad = 1;
 constexpr std::uint32_t kNote = 4;
 
-constexpr std::uint64_t kMaxHeaders = 1U << 16U;     // a machine has some dozens of ranges of memory
+constexpr std::uint64_t kMaxHeaders = 1U << 20U;  // some dozens of ranges of memory; QEMU's -p writes one for each mapping
 constexpr std::uint64_t kMaxNoteBytes = 16U << 20U;  // registers of each CPU, about 1 KiB each
 constexpr std::uint64_t kMaxInfoBytes = 1U << 20U;   // the kernel keeps one page
 
-/// Physical addresses that lie in the file one after the other.
+/// Physical addresses that lie in the file one after the other. Those behind what is stored are zeros: makedumpfile leaves
+/// such pages out.
 struct Segment {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
   std::uint64_t offset = 0;
+  std::uint64_t stored = 0;
 };
 
 class ElfCore final : public PhysicalMemory {
@@ -71,7 +73,7 @@ class ElfCore final : public PhysicalMemory {
 
   [[nodiscard]] std::string damage() const override {
     std::uint64_t end = 0;
-    for (const Segment& segment : segments_) end = std::max(end, segment.offset + segment.size);
+    for (const Segment& segment : segments_) end = std::max(end, segment.offset + segment.stored);
     if (end <= file_.size()) return {};
     return "is cut short: it has " + std::to_string(file_.size()) + " of " + std::to_string(end) +
            " bytes, so figures may be too low or missing";
@@ -82,8 +84,14 @@ class ElfCore final : public PhysicalMemory {
       const Segment* const segment = find(address);
       if (segment == nullptr) return missing_memory(name(), "physical", address, "is not in the dump");
       const std::uint64_t into = address - segment->address;
-      const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, segment->size - into));
-      if (auto result = file_.read(segment->offset + into, to, wanted); !result) return result;
+      const bool is_stored = into < segment->stored;
+      const auto wanted =
+          static_cast<std::size_t>(std::min<std::uint64_t>(size, (is_stored ? segment->stored : segment->size) - into));
+      if (!is_stored) {
+        std::fill_n(to, wanted, '\0');
+      } else if (auto result = file_.read(segment->offset + into, to, wanted); !result) {
+        return result;
+      }
       address += wanted;
       to += wanted;
       size -= wanted;
@@ -119,14 +127,16 @@ class ElfCore final : public PhysicalMemory {
     if (auto read = file_.read(at, bytes.data(), bytes.size()); !read) return read;
     const std::string_view header(bytes.data(), bytes.size());
     const auto type = number_at<std::uint32_t>(header, 0);
+    const auto stored = number_at<std::uint64_t>(header, 32);
     const Segment segment{.address = number_at<std::uint64_t>(header, 24),
-                          .size = number_at<std::uint64_t>(header, 32),
-                          .offset = number_at<std::uint64_t>(header, 8)};
+                          .size = std::max(stored, number_at<std::uint64_t>(header, 40)),
+                          .offset = number_at<std::uint64_t>(header, 8),
+                          .stored = stored};
     if (type == kNote) return take_notes(segment);
     if (type != kLoad || segment.size == 0) return {};
     std::uint64_t end = 0;
     if (__builtin_add_overflow(segment.address, segment.size, &end) ||
-        __builtin_add_overflow(segment.offset, segment.size, &end)) {
+        __builtin_add_overflow(segment.offset, segment.stored, &end)) {
       return wrong(at, "has a PT_LOAD header of more than 2^64 bytes");
     }
     segments_.push_back(segment);
@@ -135,12 +145,12 @@ class ElfCore final : public PhysicalMemory {
 
   /// A dump may have several PT_NOTE headers; the first VMCOREINFO counts.
   Result<void> take_notes(const Segment& segment) {
-    if (!info_.empty() || segment.size == 0) return {};
-    if (segment.size > kMaxNoteBytes) {
-      return wrong(segment.offset, "has " + std::to_string(segment.size) + " bytes of notes; at most " +
+    if (!info_.empty() || segment.stored == 0) return {};
+    if (segment.stored > kMaxNoteBytes) {
+      return wrong(segment.offset, "has " + std::to_string(segment.stored) + " bytes of notes; at most " +
                                        std::to_string(kMaxNoteBytes) + " are read");
     }
-    std::string notes(static_cast<std::size_t>(segment.size), '\0');
+    std::string notes(static_cast<std::size_t>(segment.stored), '\0');
     // A dump that was cut short may have its memory all the same.
     if (auto read = file_.read(segment.offset, notes.data(), notes.size()); !read) return read;
     info_ = find_note(notes, "VMCOREINFO").substr(0, kMaxInfoBytes);
@@ -159,7 +169,10 @@ class ElfCore final : public PhysicalMemory {
       if (segment.address + segment.size <= end) continue;
       if (segment.address < end) {
         const std::uint64_t known = end - segment.address;
-        segment = {.address = end, .size = segment.size - known, .offset = segment.offset + known};
+        segment = {.address = end,
+                   .size = segment.size - known,
+                   .offset = segment.offset + known,
+                   .stored = segment.stored - std::min(known, segment.stored)};
       }
       end = segment.address + segment.size;
       separate.push_back(segment);

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/flattened.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "core/postmortem/bytes.h"
 #include "core/postmortem/physical_memory.h"
+#include "core/postmortem/temporary_file.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -24,31 +20,6 @@ constexpr std::size_t kCopyBytes = 1U << 16U;
 
 std::uint64_t big_endian_at(std::string_view bytes, std::uint64_t offset) {
   return __builtin_bswap64(number_at<std::uint64_t>(bytes, offset));
-}
-
-std::string temporary_directory() {
-  const char* const directory = std::getenv("TMPDIR");
-  return directory != nullptr && *directory != '\0' ? directory : "/var/tmp";
-}
-
-/// A file without a name, which goes when it is closed.
-Result<UniqueFd> nameless_file(const std::string& directory) {
-  std::string name = directory + "/memstat-dump-XXXXXX";
-  UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!fd) return system_error(directory, errno);
-  ::unlink(name.c_str());
-  return fd;
-}
-
-Result<void> write_all(int fd, const std::string& directory, std::string_view bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return system_error(directory, done < 0 ? errno : EIO);
-    bytes.remove_prefix(static_cast<std::size_t>(done));
-    offset += static_cast<std::uint64_t>(done);
-  }
-  return {};
 }
 
 Result<void> copy(BlockFile& from, std::uint64_t at, const FlatPiece& piece, int to, const std::string& directory) {

@@ -28,7 +28,7 @@ constexpr std::uint64_t kMinBlock = 4096;
 constexpr std::uint64_t kMaxBlock = 65536;
 constexpr std::uint64_t kMaxBitmapBytes = 512U << 20U;  // 16 TiB of pages of 4 KiB
 constexpr std::uint64_t kMaxMoreBlocks = 1U << 16U;
-constexpr std::uint64_t kMaxInfoBytes = 1U << 20U;
+constexpr std::uint64_t kMaxKdumpInfo = 1U << 20U;
 constexpr std::size_t kDescriptorBytes = 24;
 constexpr std::size_t kCacheBytes = 4U << 20U;
 constexpr std::size_t kCountedBytes = 4096;  // of the bitmap, for which bits are counted once
@@ -207,7 +207,7 @@ Result<KdumpLayout> parse_kdump_header(std::string_view header, std::string_view
   layout.pages = std::min(pages, bitmap_bytes * 8);
   layout.info_at = number_at<std::uint64_t>(more, kInfoAt);
   layout.info_bytes = number_at<std::uint64_t>(more, kInfoBytesAt);
-  if (layout.info_bytes > kMaxInfoBytes) {
+  if (layout.info_bytes > kMaxKdumpInfo) {
     return wrong(layout.block_bytes + kInfoBytesAt, "has a VMCOREINFO of " + std::to_string(layout.info_bytes) + " bytes");
   }
   return layout;

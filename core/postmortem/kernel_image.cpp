@@ -21,10 +21,12 @@ constexpr std::string_view kWantedSymbols[] = {
     // linux_statistics, linux_zones, linux_meminfo
     "vmstat_text", "vm_zone_stat", "vm_numa_event", "vm_numa_stat", "vm_node_stat", "vm_event_states", "nr_memmap_pages",
     "nr_memmap_boot_pages", "node_data", "contig_page_data", "_totalram_pages", "blockdev_superblock", "nr_vmalloc_pages",
-    "pcpu_nr_units", "pcpu_nr_populated", "num_poisoned_pages", "totalcma_pages", "hstates", "hugetlb_max_hstate",
-    "default_hstate_idx",
+    "pcpu_nr_units", "pcpu_nr_populated", "num_poisoned_pages", "totalcma_pages", "cma_areas", "hstates",
+    "hugetlb_max_hstate", "default_hstate_idx",
     // linux_vmalloc, symbolizer
-    "vmap_area_list", "purge_vmap_area_list", "vmap_nodes", "nr_vmap_nodes", "modules"};
+    "vmap_area_list", "purge_vmap_area_list", "vmap_nodes", "nr_vmap_nodes", "modules",
+    // page_map, object_origins
+    "page_offset_base", "jiffies", "clocksource_jiffies", "stack_slabs", "stack_pools"};
 
 constexpr std::size_t kMaxNameTable = 64U << 20U;   // B of kallsyms_names; Debian's kernels have 3 MiB
 constexpr std::size_t kMaxImageBytes = 64U << 20U;  // of code and read-only data, from _stext on
@@ -72,22 +74,6 @@ Result<void> KernelImage::read(std::uint64_t address, char* to, std::size_t size
     size -= wanted;
   }
   return {};
-}
-
-Result<std::string> KernelImage::read_string(std::uint64_t address, std::size_t most) {
-  constexpr std::uint64_t kPiece = 64;
-  std::string text;
-  while (text.size() < most) {
-    std::array<char, kPiece> piece;  // never across the end of a page, behind which nothing may be mapped
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece - address % kPiece, most - text.size()));
-    if (auto result = read(address, piece.data(), wanted); !result) return result.error();
-    const std::string_view got(piece.data(), wanted);
-    const std::size_t end = got.find('\0');
-    text += got.substr(0, end);
-    if (end != std::string_view::npos) break;
-    address += wanted;
-  }
-  return text;
 }
 
 Result<std::string> KernelImage::read_mapped(std::uint64_t address, std::size_t most) {

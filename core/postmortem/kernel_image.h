@@ -13,15 +13,15 @@
 
 #include "core/base/result.h"
 #include "core/postmortem/address_space.h"
-#include "core/postmortem/btf.h"
 #include "core/postmortem/kallsyms.h"
+#include "core/postmortem/kernel_memory.h"
 #include "core/postmortem/physical_memory.h"
 #include "core/postmortem/vmcoreinfo.h"
 
 namespace memstat::postmortem {
 
 /// Reads one dump. Thread safety: none; one thread at a time.
-class KernelImage {
+class KernelImage final : public KernelMemory {
  public:
   /// Names that are looked up when the image is opened; others are not known.
   using Symbols = std::map<std::string, std::uint64_t, std::less<>>;
@@ -34,7 +34,7 @@ class KernelImage {
   [[nodiscard]] const std::string& name() const { return memory_->name(); }
   [[nodiscard]] PhysicalMemory& memory() { return *memory_; }
   [[nodiscard]] const VmCoreInfo& info() const { return info_; }
-  [[nodiscard]] const Btf& types() const { return types_; }
+  [[nodiscard]] const Btf& types() const override { return types_; }
   /// The address of one of kWantedSymbols. Error: kKvmNoSymbol.
   [[nodiscard]] Result<std::uint64_t> symbol(std::string_view name) const;
 
@@ -44,15 +44,7 @@ class KernelImage {
   Result<void> for_each_symbol(const std::function<bool(std::uint32_t, std::string_view)>& visit);
 
   /// Reads exactly `size` bytes of the kernel's virtual memory. Errors: kKvmShortRead, kIo.
-  Result<void> read(std::uint64_t address, char* to, std::size_t size);
-  /// A string that ends with a NUL, cut off after `most` bytes.
-  Result<std::string> read_string(std::uint64_t address, std::size_t most);
-  template <typename Number>
-  Result<Number> read_number(std::uint64_t address) {
-    Number number = 0;
-    if (auto result = read(address, reinterpret_cast<char*>(&number), sizeof number); !result) return result.error();
-    return number;
-  }
+  Result<void> read(std::uint64_t address, char* to, std::size_t size) override;
 
  private:
   KernelImage(std::unique_ptr<PhysicalMemory> memory, VmCoreInfo info)

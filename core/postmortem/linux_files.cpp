@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -93,17 +92,12 @@ std::int64_t time_of(KernelImage& image) {
   return image.memory().changed_ns();
 }
 
-std::uint64_t page_bytes_of(KernelImage& image) {
-  const std::uint64_t bytes = parse_u64(image.info().text("PAGESIZE").value_or("")).value_or(0);
-  return std::has_single_bit(bytes) && bytes >= 4096 && bytes <= 65536 ? bytes : 4096;
-}
-
 std::string manifest_of(KernelImage& image, const LinuxMachine& machine) {
   CaptureManifest manifest;
   manifest.os = OperatingSystem::kLinux;
   manifest.release = printable(std::string(image.info().text("OSRELEASE").value_or("")));
   manifest.machine = to_string(image.memory().machine());
-  manifest.page_size = page_bytes_of(image);
+  manifest.page_size = image.info().page_bytes();
   manifest.cpus_present = machine.cpu_list();
   manifest.nodes = machine.nodes;
   manifest.how = "read from the crash dump " + image.name();
@@ -176,7 +170,7 @@ Result<std::unique_ptr<MemoryFiles>> make_linux_files(KernelImage& image, std::v
                              std::pair{poll + "/fs/proc/slabinfo", slabinfo_text(walk->caches)}}) {
     if (auto added = files->add_file(path, text); !added) return added.error();
   }
-  if (auto added = add_memory_files(image, machine, page_bytes_of(image), *files, note); !added) return added.error();
+  if (auto added = add_memory_files(image, machine, image.info().page_bytes(), *files, note); !added) return added.error();
   for (const SlabCache& cache : walk->caches) {
     note("slab cache " + printable(cache.name), cache.damage);
     add_directory_of(*files, cache);

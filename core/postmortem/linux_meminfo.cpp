@@ -149,8 +149,10 @@ class MeminfoReader {
     add("VmallocUsed", areas ? areas : variable("nr_vmalloc_pages"));
     add_percpu();
     add("HardwareCorrupted", variable("num_poisoned_pages"));
-    add("CmaTotal", variable("totalcma_pages"));
-    add("CmaFree", counter("nr_free_cma"));
+    if (image_.symbol("cma_areas")) {  // CONFIG_CMA; its counters are there without
+      add("CmaTotal", variable("totalcma_pages"));
+      add("CmaFree", counter("nr_free_cma"));
+    }
     add("Balloon", counter("nr_balloon_pages"));
     add("GPUActive", counter("nr_gpu_active"));
     add("GPUReclaim", counter("nr_gpu_reclaim"));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/postmortem/free_list.h"
 #include "core/postmortem/struct_reader.h"
 
 namespace memstat::postmortem {
@@ -16,9 +17,6 @@ constexpr std::uint64_t kMaxCpuPartial = 1U << 16U;   // slabs on a CPU's list; 
 constexpr std::uint64_t kMaxObjectsPerSlab = 0x7fff;  // OO_MASK, 15 bits of struct slab
 constexpr std::uint64_t kMaxOrder = 20;
 constexpr std::size_t kMaxCacheName = 256;
-constexpr std::uint64_t kFirstKernelAddress = 0xff00'0000'0000'0000;  // of both machines, 57 and 52 bits wide
-
-std::uint64_t swapped_bytes(std::uint64_t value) { return __builtin_bswap64(value); }
 
 class SlabWalker {
  public:
@@ -62,8 +60,6 @@ class SlabWalker {
     cache_size_ = cache_.field("size");
     cache_object_size_ = cache_.field("object_size");
     cache_order_ = cache_.field("oo.x");
-    cache_random_ = cache_.field("random");
-    cache_free_offset_ = cache_.field("offset");
     cache_cpu_slab_ = cache_.field("cpu_slab");
     cache_sheaves_ = cache_.field("cpu_sheaves");
     cache_sheaf_capacity_ = cache_.field("sheaf_capacity");
@@ -184,6 +180,7 @@ class SlabWalker {
     }
     if (barn == 0 || !barn_full_) return;
     if (auto read = load(barn_, barn); !read) return note(cache, "its barn: " + read.error().detail);
+    node.barn = barn;
     node.barn_free = barn_.get(barn_full_) * cache_.get(cache_sheaf_capacity_);
   }
 
@@ -231,7 +228,8 @@ class SlabWalker {
     if (const std::uint64_t slab = cpu_.get(cpu_slab_); slab != 0) {
       if (auto read = load(slab_, slab); !read) return wrong("the active slab", read.error().detail);
       // inuse counts all objects that were on the slab's list when the CPU took it; its own list has those still free.
-      cpu.free += free_in_slab() + length_of_freelist(cache, cpu_.get(cpu_freelist_), slab_.get(slab_objects_));
+      cpu.free_list = cpu_.get(cpu_freelist_);
+      cpu.free += free_in_slab() + length_of_freelist(cache, cpu.free_list, slab_.get(slab_objects_));
       take_cpu_slab(cache, cpu);
     }
     std::uint64_t slab = cpu_.get(cpu_partial_);
@@ -262,28 +260,20 @@ class SlabWalker {
     for (SlabCache::Node& node : cache.nodes) node.cpu_slabs += node.number == number ? 1 : 0;
   }
 
-  /// Each free object has the address of the next, with CONFIG_SLAB_FREELIST_HARDENED mixed with a random number and with
-  /// where it stands (freelist_ptr_decode of mm/slub.c; bytes swapped since Linux 5.7, 1ad53d9fa3f6).
   std::uint64_t length_of_freelist(SlabCache& cache, std::uint64_t object, std::uint64_t most) {
     std::uint64_t count = 0;
-    while (object != 0 && count < most) {
-      const std::uint64_t at = object + cache_.get(cache_free_offset_);
-      const auto next =
-          object < kFirstKernelAddress ? Result<std::uint64_t>(Error{}) : image_.read_number<std::uint64_t>(at);
-      if (!next) {
-        note(cache, "a list of free objects leads to " + hex(object));
-        return count;
-      }
+    const std::string damage = walk_free_list(image_, free_lists_.of(cache_), object, most, [&](std::uint64_t /*object*/) {
       ++count;
-      object = cache_random_ ? *next ^ cache_.get(cache_random_) ^ swapped_bytes(at) : *next;
-    }
+      return true;
+    });
+    if (!damage.empty()) note(cache, damage);
     return count;
   }
 
   void read_sheaves(SlabCache& cache, SlabCache::Cpu& cpu, std::uint64_t address) {
     if (auto read = load(sheaves_, address); !read) return note(cache, "the sheaves: " + read.error().detail);
-    for (const StructField field : {sheaves_main_, sheaves_spare_, sheaves_rcu_}) {
-      const std::uint64_t sheaf = sheaves_.get(field);
+    cpu.sheaves = {sheaves_.get(sheaves_main_), sheaves_.get(sheaves_spare_), sheaves_.get(sheaves_rcu_)};
+    for (const std::uint64_t sheaf : cpu.sheaves) {
       if (sheaf == 0) continue;
       if (auto read = load(sheaf_, sheaf); !read) {
         note(cache, "a sheaf of CPU " + std::to_string(cpu.number) + ": " + read.error().detail);
@@ -305,8 +295,9 @@ class SlabWalker {
   StructReader sheaf_{image_, "slab_sheaf"};
   StructReader barn_{image_, "node_barn"};
 
-  StructField cache_name_, cache_list_, cache_previous_, cache_size_, cache_object_size_, cache_order_, cache_random_,
-      cache_free_offset_, cache_cpu_slab_, cache_sheaves_, cache_sheaf_capacity_;
+  const FreeListFields free_lists_{cache_};
+  StructField cache_name_, cache_list_, cache_previous_, cache_size_, cache_object_size_, cache_order_, cache_cpu_slab_,
+      cache_sheaves_, cache_sheaf_capacity_;
   StructField node_slabs_, node_objects_, node_partial_, node_first_, node_barn_;
   StructField slab_flags_, slab_next_, slab_previous_, slab_next_partial_, slab_cache_, slab_used_, slab_objects_;
   StructField cpu_freelist_, cpu_slab_, cpu_partial_;

@@ -10,6 +10,7 @@
 // was an alternative until Linux 6.7, and SLOB (until 6.3) are not read.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,11 +30,14 @@ struct SlabCache {
     std::uint64_t partial_free = 0;  ///< Free objects in the slabs of the partial list.
     std::uint64_t barn_free = 0;     ///< Free objects in full sheaves of the node's barn.
     std::uint64_t cpu_slabs = 0;     ///< Slabs of this node that CPUs hold; 0 where the slab's node is not known.
+    std::uint64_t barn = 0;          ///< Address of its struct node_barn; 0: it has none.
   };
   struct Cpu {
     std::uint32_t number = 0;
-    std::uint64_t slabs = 0;  ///< That it holds: the active one, and partial ones.
-    std::uint64_t free = 0;   ///< Objects in them, and in its sheaves, that are free. slabinfo counts them as used.
+    std::uint64_t slabs = 0;      ///< That it holds: the active one, and partial ones.
+    std::uint64_t free = 0;       ///< Objects in them, and in its sheaves, that are free. slabinfo counts them as used.
+    std::uint64_t free_list = 0;  ///< Address of the first object of its own list; 0: it is empty.
+    std::array<std::uint64_t, 3> sheaves{};  ///< Addresses of its struct slab_sheaf; 0: there is none.
   };
 
   std::string name;

@@ -32,6 +32,8 @@ std::optional<std::uint64_t> StructReader::offset_of(std::string_view path) cons
   return member->bit_offset / 8;
 }
 
+std::uint64_t StructReader::size() const { return type_ ? image_.types().size_of(*type_).value_or(0) : 0; }
+
 Result<void> StructReader::load(std::uint64_t address) {
   bytes_.resize(static_cast<std::size_t>(size_));
   return image_.read(address, bytes_.data(), bytes_.size());

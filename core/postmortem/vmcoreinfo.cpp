@@ -2,6 +2,7 @@
 #include "core/postmortem/vmcoreinfo.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/base/text.h"
 
@@ -37,6 +38,11 @@ std::optional<std::uint64_t> VmCoreInfo::number(std::string_view name) const {
   const auto negative = parse_i64(*value);
   if (!negative) return std::nullopt;
   return static_cast<std::uint64_t>(*negative);
+}
+
+std::uint64_t VmCoreInfo::page_bytes() const {
+  const std::uint64_t bytes = parse_u64(text("PAGESIZE").value_or("")).value_or(0);
+  return std::has_single_bit(bytes) && bytes >= 4096 && bytes <= 65536 ? bytes : 4096;
 }
 
 }  // namespace memstat::postmortem

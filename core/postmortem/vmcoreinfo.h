@@ -29,6 +29,8 @@ class VmCoreInfo {
   [[nodiscard]] std::optional<std::uint64_t> symbol(std::string_view name) const;
   /// NUMBER(name), decimal or hexadecimal; a negative one wraps as the kernel's own arithmetic does.
   [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
+  /// PAGESIZE; 4096 where it is not there or no page has that many bytes.
+  [[nodiscard]] std::uint64_t page_bytes() const;
 
  private:
   struct Pair {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: a small kernel whose memory was changed in some places, 12 bytes each: where, and what stands there now.
-// Lists of caches, zones, counters, areas and modules are read in it; what is wrong is an error or a note.
+// Lists of caches, zones, counters, areas and modules are read in it, and the objects of each cache; what is wrong is an
+// error or a note.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "core/postmortem/kernel_image.h"
 #include "core/postmortem/linux_files.h"
+#include "core/postmortem/linux_objects.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kBegin = 0x1000000;     // where the memory of FakeLinuxDump begins
 constexpr std::uint64_t kHeaderBytes = 0x4000;  // of its file
-constexpr std::size_t kChangedBytes = 0x60000;  // all that was made is in the first part of its memory
+constexpr std::size_t kChangedBytes = 0x80000;  // all that was made is in the first part of its memory
 constexpr std::size_t kChangeBytes = 12;
 constexpr std::size_t kMostChanges = 64;
 
@@ -26,8 +28,22 @@ struct Kernel {
 };
 
 Kernel make_kernel(SlabKernel slabs) {
-  const FakeLinuxDump dump(small_kernel(slabs));
+  FakeKernelOptions options = small_kernel(slabs);
+  options.caches.push_back(tracked_cache());
+  const FakeLinuxDump dump(options);
   return {.info = dump.info(), .memory = dump.elf().substr(kHeaderBytes)};
+}
+
+/// The objects of every cache that is found, a few one by one.
+void walk_objects(KernelImage& image) {
+  const auto walk = walk_slab_caches(image, read_linux_machine(image));
+  if (!walk) return;
+  for (std::size_t i = 0; i < std::min<std::size_t>(walk->caches.size(), 8); ++i) {
+    const auto objects = read_slab_objects(image, walk->caches[i], 4);
+    MEMSTAT_FUZZ_REQUIRE(objects ? objects->objects.size() <= 4 : !objects.error().detail.empty());
+    if (!objects) continue;
+    for (const std::string& note : objects->notes) MEMSTAT_FUZZ_REQUIRE(!note.empty());
+  }
 }
 
 class ChangedMemory final : public PhysicalMemory {
@@ -83,6 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto files = make_linux_files(**image, notes);
     MEMSTAT_FUZZ_REQUIRE(files || !files.error().detail.empty());
     for (const std::string& note : notes) MEMSTAT_FUZZ_REQUIRE(!note.empty());
+    walk_objects(**image);
   }
   return 0;
 }

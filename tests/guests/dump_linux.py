@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A dump of a real Linux kernel, made in QEMU, against the slabinfo that the same guest printed just before.
+"""A dump of a real Linux kernel, made in QEMU, against the files that the same guest printed just before.
 
-    tests/guests/dump_linux.py [KERNEL] [--keep DIRECTORY] [--memory 128] [--cpus 2] [--nodes 1]
+    tests/guests/dump_linux.py [KERNEL] [--keep DIRECTORY] [--memory 128] [--cpus 2] [--nodes 1] [--owners] [--paging] [--large]
+    tests/guests/dump_linux.py all [--again]
 
-The guest prints /proc/slabinfo and stops; its memory is dumped by the monitor's dump-guest-memory, with the VMCOREINFO that
--device vmcoreinfo brings, once as an ELF file and once compressed by zlib and flattened; memstatctl then reads both, which must be the
-same. KERNEL is one of tests/guests/kernels.py, which downloads it. --keep
-leaves dump and slabinfo there. Exit status 77: something of it is missing. MEMSTATCTL in the environment: the program, by default
-build/bin/memstatctl.
+The guest prints /proc/slabinfo and the files of the page allocator (dump_memory.py) and stops; its memory is dumped by the monitor's
+dump-guest-memory, with the VMCOREINFO that -device vmcoreinfo brings, once as an ELF file and once compressed by zlib and flattened;
+memstatctl then reads both, which must be the same. Of each cache the allocated objects are counted one by one, which must be as many as
+its counters say; with --owners the kernel keeps who allocated dentries, and each has a caller, a stack and an age; with --paging the ELF
+file has virtual addresses; with --large, for guests of many GiB, there is the compressed dump only, and the objects of three caches are
+counted. KERNEL is one of tests/guests/kernels.py, which downloads it. The compressed dump and the guest's files are left in
+build/guests/dumps/KERNEL (KERNEL-large), and --again judges these without a guest; --keep leaves all and the ELF dump in a directory. Exit status 77:
+something of it is missing. MEMSTATCTL in the environment: the program, by default build/bin/memstatctl.
 """
 import argparse
 import json
@@ -16,17 +20,19 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+import dump_memory
 import kernels
 import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 300  # s; an emulated machine on a busy host
+DUMPS = ROOT / "build/guests/dumps"  # what each kernel left: its compressed dump, and its files as it printed them
+LARGE_CACHES = ("dentry", "kmalloc-64", "task_struct")
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /tmp
 /bin/busybox mount -t proc proc /proc
@@ -42,9 +48,11 @@ while [ $i -lt 150 ]; do /bin/busybox rm /tmp/file$((i * 2)); i=$((i + 1)); done
 /bin/busybox cat /proc/version > /tmp/version
 /bin/busybox cat /proc/slabinfo > /dev/null
 echo VERSION $(/bin/busybox cat /tmp/version)
-echo BEGIN SLABINFO
-/bin/busybox cat /proc/slabinfo
-echo END SLABINFO
+for file in vmstat meminfo buddyinfo zoneinfo slabinfo; do
+  echo BEGIN $file
+  /bin/busybox cat /proc/$file
+  echo END $file
+done
 while :; do /bin/busybox sleep 1000; done
 """
 
@@ -54,27 +62,8 @@ def skip(reason):
     sys.exit(77)
 
 
-def monitor(path, *commands):
-    """Sends commands to QEMU's monitor, each after the one before has ended."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(PATIENCE)
-        connection.connect(str(path))
-        answer = b""
-        for command in (None, *commands):
-            if command is not None:
-                connection.sendall(command.encode() + b"\n")
-                answer = b""
-            while not answer.rstrip().endswith(b"(qemu)"):
-                got = connection.recv(65536)
-                if not got:
-                    return
-                answer += got
-            if command and b"Error" in answer:
-                raise RuntimeError(f"QEMU refused {command}: {answer.decode(errors='replace')}")
-
-
 def run_guest(work, kernel, options):
-    """Boots, reads slabinfo over the serial line, dumps. Returns (version, slabinfo)."""
+    """Boots, reads the files over the serial line, dumps. Returns (version, {name: text})."""
     driver = kernel.module("qemu_fw_cfg")
     if driver is None:
         skip(f"kernel {kernel.name} was downloaded without its module qemu_fw_cfg; remove {kernels.CACHE / kernel.name}")
@@ -84,7 +73,9 @@ def run_guest(work, kernel, options):
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(options.memory), "-smp", str(options.cpus),
                "-nographic", "-no-reboot", "-nodefaults", "-serial", f"file:{work}/serial", "-device", "vmcoreinfo", "-kernel",
                str(kernel.image), "-initrd", str(work / "initrd"), "-monitor", f"unix:{work}/monitor,server,nowait", "-append",
-               "console=ttyS0 quiet panic=-1 rdinit=/init"]
+               "console=ttyS0 quiet panic=-1 rdinit=/init" + (" slub_debug=U,dentry" if options.owners else "")]
+    if options.large:  # more than this machine may have
+        command += ["-object", f"memory-backend-ram,id=all,size={options.memory}M,reserve=off", "-machine", "memory-backend=all"]
     for node in range(options.nodes if options.nodes > 1 else 0):
         part = options.memory // options.nodes
         command += ["-object", f"memory-backend-ram,id=m{node},size={part}M", "-numa", f"node,nodeid={node},memdev=m{node}"]
@@ -92,18 +83,19 @@ def run_guest(work, kernel, options):
     try:
         deadline = time.monotonic() + PATIENCE
         serial = ""
-        while "END SLABINFO" not in serial:
+        while "END slabinfo" not in serial:
             if time.monotonic() > deadline or guest.poll() is not None:
                 raise RuntimeError("the guest did not come to its end:\n" + serial[-3000:])
             time.sleep(0.1)
             if (work / "serial").exists():
                 serial = (work / "serial").read_text(encoding="utf-8", errors="replace")
-        monitor(work / "monitor", "stop", f"dump-guest-memory {work}/dump", f"dump-guest-memory -z {work}/compressed", "quit")
+        dumps = [] if options.large else [f"dump-guest-memory {'-p ' if options.paging else ''}{work}/dump"]
+        machine.monitor(work / "monitor", "stop", *dumps, f"dump-guest-memory -z {work}/compressed", "quit")
     finally:
         guest.kill()
         guest.wait()
     serial = serial.replace("\r", "")
-    return re.search(r"VERSION (.*)", serial)[1], re.search(r"BEGIN SLABINFO\n(.*?)END SLABINFO", serial, re.S)[1]
+    return re.search(r"VERSION (.*)", serial)[1], dict(re.findall(r"BEGIN (\w+)\n(.*?)END \1", serial, re.S))
 
 
 def caches_of(slabinfo):
@@ -129,41 +121,113 @@ def read_dump(dump):
         return types, complaints.read(), seconds, usage.ru_maxrss / 1024
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("kernel", nargs="?", default="6.1", help="one of " + ", ".join(kernels.SUITES))
-    arguments.add_argument("--keep", type=pathlib.Path, help="where dump and slabinfo are left")
-    arguments.add_argument("--memory", type=int, default=128, help="MiB of the guest")
-    arguments.add_argument("--cpus", type=int, default=2)
-    arguments.add_argument("--nodes", type=int, default=1)
-    options = arguments.parse_args()
-    if machine.missing():
-        skip(machine.missing())
-    try:
-        kernel = kernels.find(options.kernel)
-    except kernels.Missing as reason:
-        skip(reason)
-    with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
-        work = pathlib.Path(directory)
-        version, slabinfo = run_guest(work, kernel, options)
-        types, complaints, seconds, most = read_dump(work / "dump")
-        compressed, *_ = read_dump(work / "compressed")
-        if options.keep:
-            options.keep.mkdir(parents=True, exist_ok=True)
-            shutil.copy(work / "dump", options.keep / "dump")
-            (options.keep / "slabinfo").write_text(slabinfo, encoding="utf-8")
+def objects_of(dump, cache, *arguments):
+    """What memstatctl says of the objects of a cache, and what it complained of."""
+    program = os.environ.get("MEMSTATCTL", str(ROOT / "build/bin/memstatctl"))
+    done = subprocess.run([program, "objects", "slab/" + cache, "--from", str(dump), "--json", *arguments], capture_output=True, text=True,
+                          check=True)
+    return json.loads(done.stdout), done.stderr
+
+
+def count_objects(dump, names):
+    """Counts the objects of every cache one by one; how many caches are not as their counters say."""
+    total = wrong = 0
+    began = time.monotonic()
+    for name in names:
+        found, complaints = objects_of(dump, name, "--limit", "1")
+        total += found["allocated"]
+        if found["allocated"] != found["counted"] or complaints:
+            wrong += 1
+            print(f"OBJECTS of {name}: {found['allocated']} found, {found['counted']} counted; {complaints}")
+    print(f"{total} objects of {len(names)} caches found one by one, {wrong} caches not as their counters say,",
+          f"{(time.monotonic() - began) / len(names):.2f} s each")
+    return wrong
+
+
+def check_owners(dump):
+    """Whether each dentry has an owner; prints the most frequent stack."""
+    found, complaints = objects_of(dump, "dentry", "--limit", "1000000")
+    objects = found["objects"]
+    whole = [one for one in objects if one.get("stack") and one["caller"] and 0 <= one.get("age_seconds", -1) < PATIENCE * 2]
+    print(f"{len(whole)} of {len(objects)} dentries have a caller, a stack and an age; {complaints}")
+    stacks = [";".join(one["stack"]) for one in whole]
+    if stacks:
+        print(f"of {stacks.count(max(stacks, key=stacks.count))} of them:", max(stacks, key=stacks.count))
+    return len(objects) - len(whole) + (0 if objects else 1)
+
+
+def judge(dump, compressed, files, options):
+    """Whether memstatctl says of the dump what the guest's files say, and the same of the compressed one."""
+    types, complaints, seconds, most = read_dump(dump)
+    again = types if compressed == dump else read_dump(compressed)[0]
+    wrong = dump_memory.report(files, dump)
+    caches = sorted({one["type"] for one in types if one["allocator"] == "slab"})
+    wrong += count_objects(dump, LARGE_CACHES if options.large else caches)
+    wrong += check_owners(dump) if options.owners else 0
     found = sorted((one["type"], one["objects"], one["objects"] + one["free"], one["held"]) for one in types if one["allocator"] == "slab")
-    wanted = caches_of(slabinfo)
+    wanted = caches_of(files["slabinfo"])
     different = sorted(set(wanted) ^ set(found))
-    print(version)
-    print(f"{len(wanted)} caches in the guest, {len(found)} in the dump, read in {seconds:.2f} s and {most:.0f} MiB")
+    print(f"{len(wanted)} caches in the guest, {len(found)} in the dump, {len({row[0] for row in different})} different,",
+          f"read in {seconds:.2f} s and {most:.0f} MiB")
     for name in sorted({row[0] for row in different}):
         print("DIFFERENT:", [row for row in wanted if row[0] == name], [row for row in found if row[0] == name])
     print(f"{len(types)} types of {len({one['allocator'] for one in types})} allocators,",
-          "the same in the compressed dump" if compressed == types else "NOT THE SAME in the compressed dump")
+          "NOT THE SAME in the compressed dump" if again != types else "the same in the compressed dump")
     if complaints:
         print("COMPLAINTS:", complaints)
-    return 1 if different or complaints or compressed != types or len(wanted) < 50 else 0
+    return not (wrong or different or complaints or again != types or len(wanted) < 50)
+
+
+def keep(place, work, files):
+    """Leaves the compressed dump and what the guest said, and the ELF dump where there is one."""
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "dump.kdump").unlink(missing_ok=True)  # which QEMU made for its owner's eyes only
+    shutil.copy(work / "compressed", place / "dump.kdump")
+    for name, text in files.items():
+        (place / name).write_text(text, encoding="utf-8")
+
+
+def run_one(name, options):
+    """One kernel: boots it and judges its dump, or judges the one that was kept."""
+    place = DUMPS / (f"{name}-large" if options.large else name)
+    if options.again:
+        if not (place / "dump.kdump").exists():
+            skip(f"{place} has no dump: make it without --again")
+        files = {path.name: path.read_text(encoding="utf-8") for path in place.iterdir() if path.name not in ("dump.kdump", "dump")}
+        print(files["version"])
+        return judge(place / "dump.kdump", place / "dump.kdump", files, options)
+    with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
+        work = pathlib.Path(directory)
+        version, files = run_guest(work, kernels.find(name), options)
+        print(version)
+        files["version"] = version
+        keep(place, work, files)
+        if options.keep:
+            keep(options.keep, work, files)
+            if not options.large:
+                shutil.copy(work / "dump", options.keep / "dump")
+        return judge(work / ("compressed" if options.large else "dump"), work / "compressed", files, options)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("kernel", nargs="?", default="6.1", help="one of " + ", ".join(kernels.SUITES) + ", or all")
+    arguments.add_argument("--again", action="store_true", help="judge the dumps that earlier runs left, without a guest")
+    arguments.add_argument("--keep", type=pathlib.Path, help="where the ELF dump is left, too")
+    arguments.add_argument("--memory", type=int, default=128, help="MiB of the guest")
+    arguments.add_argument("--cpus", type=int, default=2)
+    arguments.add_argument("--nodes", type=int, default=1)
+    arguments.add_argument("--paging", action="store_true", help="the ELF file has virtual addresses, which drgn needs")
+    arguments.add_argument("--large", action="store_true", help="a guest of many GiB: the compressed dump only, with three caches")
+    arguments.add_argument("--owners", action="store_true", help="the kernel keeps who allocated dentries")
+    options = arguments.parse_args()
+    if not options.again and machine.missing():
+        skip(machine.missing())
+    try:
+        good = [run_one(name, options) for name in (kernels.SUITES if options.kernel == "all" else [options.kernel])]
+    except kernels.Missing as reason:
+        skip(reason)
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":

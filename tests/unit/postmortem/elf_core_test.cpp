@@ -45,6 +45,17 @@ TEST(ElfCore, ReadsWhatItHoldsAndNothingElse) {
   }
 }
 
+TEST(ElfCore, WhatWasLeftOutBehindAPartIsZeros) {
+  const std::string whole = FakeLinuxDump(small_kernel()).elf();
+  constexpr std::uint64_t kStored = 12345;
+  auto memory = open_bytes(with(whole, kSecondHeader + 32, kStored));
+  ASSERT_TRUE(memory) << to_string(memory.error());
+  std::string got(100, 'x');
+  ASSERT_TRUE((*memory)->read(0x1000000 + kStored - 50, got.data(), got.size()));
+  EXPECT_EQ(got, whole.substr(0x4000 + kStored - 50, 50) + std::string(50, '\0'));
+  EXPECT_FALSE((*memory)->read(0x1000000 + (2U << 20U), got.data(), 1));
+}
+
 TEST(ElfCore, RefusesHeadersThatCannotBe) {
   const std::string bytes = FakeLinuxDump(small_kernel()).elf();
   const std::uint64_t most = ~std::uint64_t{0};

@@ -54,6 +54,7 @@ TEST(LinuxMemory, FilesAreAsTheKernelPrintsThem) {
   EXPECT_THAT(
       answer.buddyinfo,
       HasSubstr("Node 0, zone      DMA      0      1      2      3      4      5      6      7      8      9     10 \n"));
+  EXPECT_THAT(answer.meminfo, Not(HasSubstr("Cma"))) << "a kernel without CONFIG_CMA";
   for (const char* line : {"MemTotal:         412000 kB\n", "MemFree:          164000 kB\n", "Buffers:            1200 kB\n",
                            "Cached:             4760 kB\n", "SwapCached:           40 kB\n", "Active:             6000 kB\n",
                            "KReclaimable:       2800 kB\n", "KernelStack:         640 kB\n", "VmallocUsed:          20 kB\n",

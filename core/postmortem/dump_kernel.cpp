@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/dump_kernel.h"
+
+#include <utility>
+
+#include "core/postmortem/elf_core.h"
+#include "core/postmortem/freebsd_kernel_files.h"
+#include "core/postmortem/freebsd_minidump.h"
+
+namespace memstat::postmortem {
+namespace {
+
+/// FreeBSD's dumps are opened with each kernel file that may be theirs.
+Result<DumpKernel> open_freebsd_kernel(const DumpFile& dump) {
+  using Opened = Result<std::unique_ptr<FreeBsdKernel>>;
+  const auto open = [&dump](KernelFile kernel) -> Opened {
+    auto file = open_again(dump);
+    if (!file) return std::move(file.error());
+    const auto with_kernel = [&kernel](auto memory) -> Opened {
+      if (!memory) return std::move(memory.error());
+      return open_freebsd_image(*std::move(memory), std::move(kernel));
+    };
+    if (dump.format == DumpFormat::kMinidump) return with_kernel(FreeBsdMinidump::open(*std::move(file)));
+    return with_kernel(open_elf_core(*std::move(file)));
+  };
+  auto kernel = open_with_kernel(dump.file.name(), open);
+  if (!kernel) return std::move(kernel.error());
+  return DumpKernel(*std::move(kernel));
+}
+
+}  // namespace
+
+Result<DumpKernel> open_dump_kernel(const DumpFile& dump) {
+  if (dump.format == DumpFormat::kMinidump) return open_freebsd_kernel(dump);
+  auto memory = open_dump_memory(dump);
+  if (!memory) return std::move(memory.error());
+  // Where there is no kernel file, Linux says what is missing.
+  if ((*memory)->vmcoreinfo().empty() && !kernel_candidates(dump.file.name()).empty()) return open_freebsd_kernel(dump);
+  auto image = KernelImage::open(*std::move(memory));
+  if (!image) return std::move(image.error());
+  return DumpKernel(*std::move(image));
+}
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: any bytes as the section of types of a FreeBSD kernel's file, and what a dump's reader asks of it.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "core/postmortem/ctf.h"
+#include "tests/fuzz/fuzz_source.h"
+#include "tests/support/fake_freebsd_dump.h"
+#include "tests/support/fixtures.h"
+
+extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
+  using namespace memstat;
+  const char* const directory = std::getenv("MEMSTAT_SEEDS");
+  if (directory == nullptr) return 0;
+  for (const unsigned release : {13U, 15U}) {
+    for (const bool is_packed : {false, true}) {
+      FakeFreeBsdOptions options = small_freebsd();
+      options.release = release;
+      options.has_packed_types = is_packed;
+      const std::string name = std::to_string(release) + (is_packed ? "packed" : "plain");
+      write_text(std::string(directory) + "/types" + name, FakeFreeBsdDump(options).types());
+    }
+  }
+  std::exit(0);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto types = memstat::postmortem::parse_ctf({reinterpret_cast<const char*>(data), size}, "fuzzed");
+  if (!types) {
+    MEMSTAT_FUZZ_REQUIRE(!types.error().detail.empty());
+    return 0;
+  }
+  for (const char* name : {"uma_zone", "uma_keg", "malloc_type", "vmmeter", ""}) {
+    const auto type = types->find_struct(name);
+    for (const char* member : {"uz_link.le_next", "uk_domain", "ks_mti.mti_stats", "v_wire_count"}) {
+      const auto found = type ? types->find_member(*type, member) : std::nullopt;
+      if (!found) continue;
+      static_cast<void>(types->size_of(found->type));
+      if (const auto array = types->array_of(found->type)) static_cast<void>(types->size_of(array->element));
+      static_cast<void>(types->target_of(found->type));
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: a small FreeBSD kernel's minidump that was changed in some places, 12 bytes each: where, and what stands
+// there now. Headers, page tables, lists of types and zones, counters and the objects of zones are read in it; what is wrong
+// is an error or a note.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "core/postmortem/freebsd_files.h"
+#include "core/postmortem/freebsd_minidump.h"
+#include "core/postmortem/freebsd_objects.h"
+#include "tests/fuzz/fuzz_source.h"
+#include "tests/support/fake_freebsd_dump.h"
+#include "tests/support/fixtures.h"
+
+namespace memstat::postmortem {
+namespace {
+
+constexpr std::size_t kPlaceBytes = 12;
+constexpr std::size_t kMostPlaces = 64;
+
+std::string seed() {
+  const std::uint32_t at = 32;
+  const std::uint64_t value = 4096;
+  std::string bytes(reinterpret_cast<const char*>(&at), sizeof at);
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  return bytes;
+}
+
+/// What is read of the kernel's file, once.
+const KernelFile& kernel_file(const FakeFreeBsdDump& dump) {
+  static const KernelFile file = [&dump] {
+    const TemporaryDirectory directory;
+    write_text(directory.file("kernel"), dump.kernel());
+    auto opened = KernelFile::open(directory.file("kernel"), wanted_of_freebsd());
+    MEMSTAT_FUZZ_REQUIRE(opened.has_value());
+    return *std::move(opened);
+  }();
+  return file;
+}
+
+/// The objects of every zone that is found, a few one by one.
+void walk_items(FreeBsdKernel& kernel) {
+  const FreeBsdMachine machine = read_freebsd_machine(kernel);
+  const auto walk = walk_uma_zones(kernel);
+  if (!walk) return;
+  for (std::size_t i = 0; i < std::min<std::size_t>(walk->zones.size(), 16); ++i) {
+    const auto objects = read_uma_objects(kernel, machine, walk->zones[i], 4);
+    MEMSTAT_FUZZ_REQUIRE(objects ? objects->objects.size() <= 4 : !objects.error().detail.empty());
+    if (!objects) continue;
+    for (const std::string& note : objects->notes) MEMSTAT_FUZZ_REQUIRE(!note.empty());
+  }
+}
+
+BlockFile changed(const std::string& whole, std::string_view changes) {
+  std::string bytes = whole;
+  for (std::size_t count = 0; changes.size() >= kPlaceBytes && count < kMostPlaces; ++count) {
+    std::uint32_t at = 0;
+    std::memcpy(&at, changes.data(), sizeof at);
+    bytes.replace(at % (bytes.size() - 8), 8, changes.substr(sizeof at, 8));
+    changes.remove_prefix(kPlaceBytes);
+  }
+  UniqueFd file(::memfd_create("fuzzed", MFD_CLOEXEC));
+  MEMSTAT_FUZZ_REQUIRE(::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  auto adopted = BlockFile::adopt("fuzzed", std::move(file));
+  MEMSTAT_FUZZ_REQUIRE(adopted.has_value());
+  return *std::move(adopted);
+}
+
+}  // namespace
+}  // namespace memstat::postmortem
+
+extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
+  const char* const directory = std::getenv("MEMSTAT_SEEDS");
+  if (directory == nullptr) return 0;
+  memstat::write_text(std::string(directory) + "/changed", memstat::postmortem::seed());
+  std::exit(0);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace memstat::postmortem;
+  static const memstat::FakeFreeBsdDump dump(memstat::freebsd_with_slabs());
+  static const std::string whole = dump.dump();
+  auto memory = FreeBsdMinidump::open(changed(whole, {reinterpret_cast<const char*>(data), size}));
+  if (!memory) {
+    MEMSTAT_FUZZ_REQUIRE(!memory.error().detail.empty());
+    return 0;
+  }
+  auto kernel = open_freebsd_image(*std::move(memory), kernel_file(dump));
+  if (!kernel) {
+    MEMSTAT_FUZZ_REQUIRE(!kernel.error().detail.empty());
+    return 0;
+  }
+  std::vector<std::string> notes;
+  const auto files = make_freebsd_files(**kernel, notes);
+  MEMSTAT_FUZZ_REQUIRE(files || !files.error().detail.empty());
+  for (const std::string& note : notes) MEMSTAT_FUZZ_REQUIRE(!note.empty());
+  walk_items(**kernel);
+  return 0;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: any bytes as a kernel's own file: its sections, its symbols and its version.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "core/postmortem/freebsd_image.h"
+#include "core/postmortem/kernel_file.h"
+#include "tests/fuzz/fuzz_source.h"
+#include "tests/support/fake_freebsd_dump.h"
+#include "tests/support/fixtures.h"
+
+extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
+  const char* const directory = std::getenv("MEMSTAT_SEEDS");
+  if (directory == nullptr) return 0;
+  for (const unsigned version : {0U, 4U, 5U}) {
+    memstat::FakeFreeBsdOptions options = memstat::small_freebsd();
+    options.dwarf_version = version;
+    memstat::write_text(std::string(directory) + "/kernel" + std::to_string(version),
+                        memstat::FakeFreeBsdDump(options).kernel());
+  }
+  std::exit(0);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace memstat;
+  const UniqueFd file(::memfd_create("fuzzed", MFD_CLOEXEC));
+  MEMSTAT_FUZZ_REQUIRE(::write(file.get(), data, size) == static_cast<ssize_t>(size));
+  const auto kernel =
+      postmortem::KernelFile::open("/proc/self/fd/" + std::to_string(file.get()), postmortem::wanted_of_freebsd());
+  if (!kernel) {
+    MEMSTAT_FUZZ_REQUIRE(!kernel.error().detail.empty() || kernel.error().system_errno != 0);
+    return 0;
+  }
+  MEMSTAT_FUZZ_REQUIRE(kernel->version().size() <= 512);
+  static_cast<void>(kernel->symbol("uma_kegs"));
+  return 0;
+}

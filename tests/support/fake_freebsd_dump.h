@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A small FreeBSD kernel that never ran: malloc types, uma zones and page counts in a few hundred KiB of memory, as a
+// minidump or a dump of all memory, and the kernel's file with symbols and CTF. All of it is known to the test that made it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/postmortem/physical_memory.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat {
+
+/// The bytes of a CTF section that begins with these types.
+class CtfBuilder {
+ public:
+  struct Member {
+    std::string name;
+    std::uint32_t type = 0;
+    std::uint64_t offset = 0;  ///< B
+  };
+  /// Version 2 or 3.
+  explicit CtfBuilder(unsigned version) : version_(version) {}
+  std::uint32_t add_integer(const std::string& name, std::uint32_t size);
+  std::uint32_t add_pointer(std::uint32_t target);
+  std::uint32_t add_typedef(const std::string& name, std::uint32_t target);
+  std::uint32_t add_array(std::uint32_t element, std::uint32_t count);
+  std::uint32_t add_function(std::uint32_t arguments);
+  std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
+  std::uint32_t add_struct(const std::string& name, std::uint64_t size, const std::vector<Member>& members);
+  /// Packed in the way that zlib reads, without making it smaller.
+  [[nodiscard]] std::string bytes(bool is_packed) const;
+
+ private:
+  std::uint32_t add(const std::string& name, std::uint32_t kind, std::uint32_t count, std::uint64_t last, bool is_size,
+                    std::string_view extra);
+  [[nodiscard]] std::string word(std::uint32_t number) const;
+  std::uint32_t string_at(const std::string& text);
+
+  unsigned version_;
+  std::string types_;
+  std::string strings_ = std::string(1, '\0');
+  std::uint32_t count_ = 0;
+};
+
+/// The sections of DWARF of a program whose second source file has these types. Numbers of types are places.
+class DwarfBuilder {
+ public:
+  using Member = CtfBuilder::Member;
+  struct Sections {
+    std::string info, abbreviations, strings, string_offsets;
+  };
+  /// Version 2, 4 or 5; with offsets of 64 bits when `is_wide`.
+  explicit DwarfBuilder(unsigned version, bool is_wide = false);
+  std::uint32_t add_integer(const std::string& name, std::uint32_t size);
+  std::uint32_t add_pointer(std::uint32_t target);
+  std::uint32_t add_typedef(const std::string& name, std::uint32_t target);
+  /// 0: without a number of elements.
+  std::uint32_t add_array(std::uint32_t element, std::uint32_t count);
+  std::uint32_t add_function(std::uint32_t arguments);
+  std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
+  std::uint32_t add_struct(const std::string& name, std::uint64_t size, const std::vector<Member>& members);
+  [[nodiscard]] Sections sections() const;
+
+ private:
+  [[nodiscard]] std::string header(std::size_t body) const;
+  [[nodiscard]] std::string offset(std::uint64_t value) const;
+  std::string text(const std::string& string);
+  std::uint32_t begin(char code);  // an entry; its place
+
+  unsigned version_;
+  bool is_wide_;
+  std::string body_;
+  std::string strings_ = std::string(1, '\0');
+  std::vector<std::uint64_t> string_places_;
+};
+
+/// The same bytes as gzip and as zstd pack them, none made smaller; needs no library.
+std::string as_gzip(std::string_view bytes);
+std::string as_zstd(std::string_view bytes);
+
+/// A malloc(9) type.
+struct FakeMallocType {
+  std::string name;
+  std::map<std::uint32_t, MallocBlock> cpus = {};
+};
+/// Where a keg's free items and pages are.
+struct FakeKegDomain {
+  std::uint32_t pages = 0;
+  std::uint32_t free = 0;
+};
+struct FakeZone {
+  std::string name;
+  std::uint64_t limit = 0;
+  std::uint64_t items = 0;  ///< uz_items, sleepers included.
+  std::uint64_t sleeps = 0;
+  /// Counters by CPU: allocations, frees, failures, frees of another domain's items.
+  std::map<std::uint32_t, std::array<std::uint64_t, 4>> counters = {};
+  std::map<std::uint32_t, UmaBlock> caches = {};
+  std::vector<std::int64_t> domain_items = {};  ///< In full buckets.
+};
+/// A slab of which every item is known.
+struct FakeUmaSlab {
+  std::uint32_t domain = 0;
+  /// A letter an item: '.' free, 'x' allocated; in a bucket of the keg's first zone: 'c' of the first CPU, 'd' of the
+  /// slab's domain, 'o' of items of other domains there.
+  std::string items;
+};
+struct FakeKeg {
+  std::uint32_t size = 0;
+  std::uint32_t footprint = 0;
+  std::uint16_t pages_per_slab = 1;
+  std::uint16_t items_per_slab = 1;
+  bool is_internal = false;
+  std::vector<FakeKegDomain> domains = {};
+  std::vector<FakeZone> zones = {};
+  bool is_off_page = false;  ///< Slabs are described elsewhere than in their own pages.
+  /// Where there are any, the domains and what the first zone has in buckets follow from them.
+  std::vector<FakeUmaSlab> slabs = {};
+};
+
+struct FakeFreeBsdOptions {
+  postmortem::Machine machine = postmortem::Machine::kX86;
+  /// 13, 14 and 15 as these have their structs; 99 as no kernel has them.
+  unsigned release = 15;
+  unsigned minidump_version = 3;  ///< 0: a dump of all memory in ELF.
+  std::uint64_t page_bytes = 4096;
+  std::uint64_t load_offset = 0;  ///< Of a dump of all memory: how far from its usual place the kernel was loaded.
+  bool has_packed_types = false;
+  unsigned dwarf_version = 0;  ///< 2, 4 or 5: the kernel's file has DWARF and no CTF, as kernel.debug may.
+  std::vector<std::uint32_t> cpus = {0, 1};
+  std::uint32_t domains = 1;
+  std::vector<FakeMallocType> types = {};
+  std::vector<FakeKeg> kegs = {};
+  std::vector<FakeZone> cache_zones = {};
+};
+
+/// Thread safety: none.
+class FakeFreeBsdDump {
+ public:
+  explicit FakeFreeBsdDump(FakeFreeBsdOptions options);
+
+  [[nodiscard]] const FakeFreeBsdOptions& options() const { return options_; }
+  /// The dump, and the kernel's file.
+  [[nodiscard]] std::string dump() const;
+  [[nodiscard]] std::string kernel() const;
+  [[nodiscard]] std::string types() const;  ///< The kernel's section of CTF.
+  [[nodiscard]] const DwarfBuilder::Sections& debug() const { return debug_; }
+  /// Virtual addresses of what was made: a symbol, "type NAME", "keg 0", "zone NAME", "name NAME" (of a type).
+  [[nodiscard]] std::uint64_t address(const std::string& what) const;
+  /// Changes 64 bits of memory at a virtual address of those.
+  void poke(std::uint64_t address, std::uint64_t value);
+
+  /// What the kernel would have answered, made without reading the dump.
+  [[nodiscard]] std::string malloc_stream() const;
+  [[nodiscard]] std::string zone_stream() const;
+
+  static constexpr std::uint64_t kPhysical = 0x200000;  ///< Where its memory begins.
+
+ private:
+  struct Layout;
+  [[nodiscard]] const Layout& layout() const;
+  [[nodiscard]] std::uint32_t slots() const { return options_.cpus.back() + 1; }
+  [[nodiscard]] std::uint64_t kernel_base() const;
+  [[nodiscard]] std::uint64_t direct_base() const;
+  [[nodiscard]] std::uint64_t physical(std::uint64_t offset) const { return kPhysical + options_.load_offset + offset; }
+  [[nodiscard]] std::uint64_t direct(std::uint64_t offset) const;
+  [[nodiscard]] std::uint64_t image(std::uint64_t offset) const { return kernel_base() + kPhysical + offset; }
+
+  std::uint64_t allocate(std::uint64_t size, std::uint64_t alignment = 64);
+  template <typename Number>
+  void put(std::uint64_t offset, Number value) {
+    memory_.replace(static_cast<std::size_t>(offset), sizeof value, reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  std::uint64_t add_text(std::string_view text);
+  std::uint64_t add_variable(const std::string& name, std::string_view bytes);
+  /// The pointer that the kernel would keep to something of each CPU, and the offset of CPU 0's.
+  std::pair<std::uint64_t, std::uint64_t> add_per_cpu(std::uint64_t size);
+  std::uint64_t add_counter(const FakeZone& zone, std::size_t which);
+  void make_variables();
+  void make_types();
+  template <typename Builder>
+  void add_types(Builder& types) const;
+  void make_malloc();
+  void make_zones();
+  std::uint64_t make_zone(const FakeZone& zone, std::uint64_t keg, std::uint64_t next);
+  void count_slabs(FakeKeg& keg) const;
+  void make_slabs(const FakeKeg& keg, std::uint64_t keg_offset);
+  std::uint64_t make_bucket(const std::vector<std::uint64_t>& items, bool counts, std::uint64_t next);
+  void make_pages();
+  void make_page_tables();
+  std::uint64_t map_page(std::uint64_t address, std::uint64_t to, std::uint64_t root);
+  [[nodiscard]] std::string minidump() const;
+  [[nodiscard]] std::string elf() const;
+  [[nodiscard]] std::uint64_t pages() const { return memory_.size() / options_.page_bytes; }
+
+  FakeFreeBsdOptions options_;
+  std::string memory_;
+  std::string types_;
+  DwarfBuilder::Sections debug_;
+  std::uint64_t pcpu_ = 0;  // offsets in memory_
+  std::uint64_t per_cpu_ = 0;
+  std::uint64_t per_cpu_used_ = 0;
+  std::string directory_;                                                   // the page tables of a minidump
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> symbols_;  // address and size
+  std::map<std::string, std::uint64_t> addresses_;
+};
+
+/// Types, kegs with a secondary zone and a limited one, an internal one, and a zone without a keg, on CPUs 0, 1 and 3 of two
+/// domains.
+FakeFreeBsdOptions small_freebsd();
+
+/// The same with kegs whose slabs are there, so that their objects can be told: 13 of "tidhash", 70 of "ucred", whose slab
+/// is described elsewhere, and 2 of "shared" and "shared again".
+FakeFreeBsdOptions freebsd_with_slabs();
+
+}  // namespace memstat
