@@ -15,6 +15,7 @@
 
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
+#include "core/events/bpf/gfp.h"
 
 namespace memstat::events {
 
@@ -45,25 +46,40 @@ bool points_to(const btf& types, const char* event, int number, std::string_view
 bool has_function(const btf& types, const char* function);
 /// Whether parameter `number` of a function (from 0 on) has this name.
 bool has_parameter(const btf& types, const char* function, int number, std::string_view name);
+/// Whether a struct of the kernel has that member, also within one of its members without a name.
+bool has_member(const btf& types, const char* structure, std::string_view member);
 /// The GFP flag whose bit an enumerator of this kernel numbers (6.10, 772dd0342727); else as it was before there were such.
 std::uint64_t gfp_flag(const btf& types, std::string_view enumerator, std::uint64_t before);
+
+/// Those of this kernel that make classes.
+memstat_gfp_flags gfp_flags(const btf& types, bool are_classes_wanted);
 
 /// An object of programs out of its ELF file, which must live as long; not loaded.
 Result<ObjectPointer> open_programs(std::span<const unsigned char> elf);
 
-/// Memory that a map of the kernel shares with us, read only.
+/// Memory that a map of the kernel shares with us.
 class SharedMap {
  public:
   SharedMap() = default;
   SharedMap(const SharedMap&) = delete;
   SharedMap& operator=(const SharedMap&) = delete;
   ~SharedMap();
-  Result<void> open(const bpf_map* map, std::size_t size);
+  /// `is_written`: by us; else we only read.
+  Result<void> open(const bpf_map* map, std::size_t size, bool is_written = false);
   [[nodiscard]] const void* get() const { return memory_; }
+  /// Of a map that we write.
+  [[nodiscard]] void* writable() { return memory_; }
 
  private:
   void* memory_ = nullptr;
   std::size_t size_ = 0;
+};
+
+/// What the kernel knows of programs, all together.
+struct ProgramFacts {
+  std::uint64_t missed_events = 0;  ///< That found a program busy on their CPU and were not counted.
+  std::uint64_t run_ns = 0;         ///< Time within the programs, while kernel.bpf_stats_enabled is 1.
+  std::uint64_t runs = 0;           ///< Their runs, while it is.
 };
 
 /// Attached programs: they go with this.
@@ -71,14 +87,23 @@ class AttachedPrograms {
  public:
   /// Attaches a loaded program; 0 or an errno.
   int attach(bpf_program* program);
+  /// Attaches every program of an object that is loaded. Error: that of the first that is refused, with its section; those
+  /// before it stay attached.
+  Result<void> attach_all(bpf_object* object);
+  /// Attaches a loaded program to each of a software event (PERF_COUNT_SW_*) on each CPU that is online: one that comes
+  /// later has none. 0 or an errno, and then it is attached nowhere.
+  int attach_everywhere(bpf_program* program, std::uint64_t event);
   void detach();
   [[nodiscard]] std::size_t size() const { return links_.size(); }
-  /// Events that found a program busy on their CPU and were not counted. Makes a pread() a program.
-  [[nodiscard]] std::uint64_t missed_events() const;
+  /// What the kernel knows of the programs, which are the same before and behind detach(). Makes a pread() a program.
+  [[nodiscard]] ProgramFacts facts() const;
 
  private:
+  void take_facts_of(const bpf_program* program);
+
   std::vector<LinkPointer> links_;
   std::vector<UniqueFd> facts_;  // /proc/self/fdinfo of each program
+  ProgramFacts gone_;            // of those that were detached
 };
 
 }  // namespace memstat::events

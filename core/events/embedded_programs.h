@@ -10,6 +10,10 @@ namespace memstat::events {
 std::span<const unsigned char> slab_events_with_owner();
 /// Slab events, for kernels that do not.
 std::span<const unsigned char> slab_events_by_size();
+/// A pass over the slab caches.
+std::span<const unsigned char> slab_caches();
+/// Slab events by caller, control group and command.
+std::span<const unsigned char> call_sites();
 /// Events beside those of slab caches.
 std::span<const unsigned char> vm_events();
 /// Blocks in use, for kernels that give the cache of an object.

@@ -18,16 +18,20 @@ struct MemuseRequest {
   std::int64_t older_ns = 10'000'000'000;     ///< From that age on a block is old.
   std::uint64_t memory_bytes = 64ULL << 20U;  ///< Of the kernel, at most, for what is watched.
   std::string type = {};                      ///< Blocks of this slab cache only; "": of all.
+  /// Blocks that processes of this control group and of those below it ask for only, by its path below the root of the
+  /// memory controller's hierarchy, or whole; "": of all.
+  std::string control_group = {};
 };
 
 /// A block in use. Thread safety: a plain value.
 struct MemuseBlock {
-  std::uint64_t stack = 0;    ///< The key of its stack; 0: not known.
-  std::uint64_t cache = 0;    ///< The key of its slab cache; 0: not known, its type then comes from its size.
-  std::int64_t age_ns = 0;    ///< When watching ended.
-  std::uint32_t bytes = 0;    ///< that it takes
-  std::uint32_t process = 0;  ///< that asked for it
-  std::string command = {};   ///< The name of that process's task.
+  std::uint64_t stack = 0;          ///< The key of its stack; 0: not known.
+  std::uint64_t cache = 0;          ///< The key of its slab cache; 0: not known, its type then comes from its size.
+  std::int64_t age_ns = 0;          ///< When watching ended.
+  std::uint32_t bytes = 0;          ///< that it takes
+  std::uint32_t process = 0;        ///< that asked for it
+  std::uint64_t control_group = 0;  ///< The key of that process's control group; 0: it has none.
+  std::string command = {};         ///< The name of that process's task.
 };
 
 /// Who called the allocator, and what became of blocks of this stack. Thread safety: a plain value.
@@ -44,6 +48,12 @@ struct MemuseCache {
   std::uint64_t key = 0;
   std::string name = {};
   bool is_reclaimable = false;  ///< The kernel empties it when memory is short.
+};
+
+/// A control group of the memory controller. Thread safety: a plain value.
+struct MemuseControlGroup {
+  std::uint64_t key = 0;
+  std::string path = {};  ///< below the root of the hierarchy; "/": the root
 };
 
 /// What happened while watching. Thread safety: a plain value.
@@ -65,6 +75,7 @@ struct MemuseTable {
   std::vector<MemuseBlock> blocks = {};
   std::vector<MemuseStack> stacks = {};
   std::vector<MemuseCache> caches = {};
+  std::vector<MemuseControlGroup> control_groups = {};  ///< Those of blocks that are still there.
 };
 
 /// Watches from open() to finish(). The programs go with it, and with the process however that ends: nothing is pinned.
@@ -78,6 +89,7 @@ class MemuseWatch {
 
   /// Loads the programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or root). Errors: kNotPresent (built
   /// without libbpf; no BTF, no BPF, no tracepoints that name the cache), kPermission (with what is needed), kNoMemory, kIo.
+  /// A control group that is not there is kNotPresent.
   virtual Result<void> open(const MemuseRequest& request) = 0;
   /// How it stands, for who waits.
   virtual Result<MemuseCounts> counts() = 0;

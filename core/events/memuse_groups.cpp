@@ -35,7 +35,8 @@ struct Collected {
   std::map<std::uint64_t, Amount> stacks;  // by key
   std::map<std::string, Amount> types;
   std::map<Process, Amount> processes;
-  std::array<std::uint64_t, kParts> old_parts{};  // old blocks by when they came
+  std::map<std::uint64_t, Amount> control_groups;  // by key
+  std::array<std::uint64_t, kParts> old_parts{};   // old blocks by when they came
   std::uint64_t reclaimable_bytes = 0;
   MemuseGroup group;
 };
@@ -59,6 +60,7 @@ class Grouping {
       : table_(table), match_(match), name_of_(name_of) {
     for (const MemuseStack& stack : table.stacks) stacks_.emplace(stack.key, &stack);
     for (const MemuseCache& cache : table.caches) caches_.emplace(cache.key, &cache);
+    for (const MemuseControlGroup& group : table.control_groups) control_groups_.emplace(group.key, &group);
   }
 
   void add(const MemuseBlock& block, std::string_view wanted) {
@@ -68,7 +70,8 @@ class Grouping {
     if (!wanted.empty() && type != wanted) return;
     Collected& into = collected_[beginning_of(block.stack)];
     for (Amount* const amount :
-         {&into.stacks[block.stack], &into.types[type], &into.processes[Process(block.process, block.command)]}) {
+         {&into.stacks[block.stack], &into.types[type], &into.processes[Process(block.process, block.command)],
+          &into.control_groups[block.control_group]}) {
       ++amount->blocks;
       amount->bytes += block.bytes;
     }
@@ -144,6 +147,8 @@ class Grouping {
     group.types = collected.types.size();
     std::tie(group.process, group.command) = largest(collected.processes, &Amount::blocks).first;
     group.processes = collected.processes.size();
+    const auto control_group = control_groups_.find(largest(collected.control_groups, &Amount::blocks).first);
+    if (control_group != control_groups_.end()) group.control_group = control_group->second->path;
     const auto& parts = collected.old_parts;
     group.is_growing = std::find(parts.begin(), parts.end(), 0) == parts.end();
     group.verdict = stack == stacks_.end() ? MemuseVerdict::kNotKnown : verdict_of(collected);
@@ -155,6 +160,7 @@ class Grouping {
   const NameOfCaller& name_of_;
   std::unordered_map<std::uint64_t, const MemuseStack*> stacks_;
   std::unordered_map<std::uint64_t, const MemuseCache*> caches_;
+  std::unordered_map<std::uint64_t, const MemuseControlGroup*> control_groups_;
   std::map<std::vector<std::uint64_t>, Collected> collected_;
 };
 

@@ -39,8 +39,9 @@ struct MemuseGroup {
   std::size_t types = 0;                   ///< How many they come from.
   std::string command = {};                ///< The process that asked for most of its blocks.
   std::uint32_t process = 0;
-  std::size_t processes = 0;  ///< How many asked for them.
-  bool is_growing = false;    ///< Old blocks of it came all the time.
+  std::size_t processes = 0;       ///< How many asked for them.
+  std::string control_group = {};  ///< Whose processes asked for most of its blocks; "": it is not known.
+  bool is_growing = false;         ///< Old blocks of it came all the time.
   MemuseVerdict verdict = MemuseVerdict::kInUse;
 };
 

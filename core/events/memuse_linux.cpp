@@ -19,6 +19,7 @@
 #include "core/base/unique_fd.h"
 #include "core/events/bpf/memuse_layout.h"
 #include "core/events/bpf_kernel.h"
+#include "core/events/control_groups.h"
 #include "core/events/embedded_programs.h"
 
 namespace memstat::events {
@@ -89,6 +90,7 @@ class LinuxMemuse final : public MemuseWatch {
   Result<void> take_blocks(std::int64_t end_ns, MemuseTable& table) const;
   Result<void> take_stacks(MemuseTable& table) const;
   Result<void> take_caches(MemuseTable& table) const;
+  static void take_control_groups(MemuseTable& table);
 
   ObjectPointer object_;
   AttachedPrograms programs_;  // behind the object, so that they go first
@@ -131,6 +133,11 @@ Result<void> LinuxMemuse::load(const btf& types, const MemuseRequest& request) {
   settings.reclaimable = gfp_flag(types, "___GFP_RECLAIMABLE_BIT", 0x10);
   settings.frames = static_cast<unsigned>(std::clamp<std::size_t>(request.frames, 1, MEMSTAT_MEMUSE_FRAMES));
   settings.has_wanted = request.type.empty() ? 0 : 1;
+  if (!request.control_group.empty()) {
+    const auto group = control_group_key(request.control_group);
+    if (!group) return group.error();
+    settings.wanted_group = *group;
+  }
   settings.keeps_unnamed = !has_owners_ && request.type.starts_with("kmalloc") ? 1 : 0;
   request.type.copy(settings.wanted, sizeof settings.wanted - 1);
   std::uint64_t for_blocks = request.memory_bytes - std::min(request.memory_bytes, kCacheBytes);
@@ -194,7 +201,7 @@ Result<MemuseCounts> LinuxMemuse::counts() {
                       .silent_frees = sum.reused_blocks,
                       .lost_blocks = sum.lost_blocks,
                       .lost_stacks = sum.lost_stacks,
-                      .missed_events = programs_.missed_events()};
+                      .missed_events = programs_.facts().missed_events};
 }
 
 Result<void> LinuxMemuse::take_blocks(std::int64_t end_ns, MemuseTable& table) const {
@@ -208,6 +215,7 @@ Result<void> LinuxMemuse::take_blocks(std::int64_t end_ns, MemuseTable& table) c
                             .age_ns = std::max<std::int64_t>(0, end_ns - static_cast<std::int64_t>(block.time_ns)),
                             .bytes = block.allocated,
                             .process = block.process,
+                            .control_group = block.group,
                             .command = text_of(block.command, sizeof block.command)});
   }
   return {};
@@ -241,6 +249,16 @@ Result<void> LinuxMemuse::take_caches(MemuseTable& table) const {
   return {};
 }
 
+void LinuxMemuse::take_control_groups(MemuseTable& table) {
+  std::vector<std::uint64_t> keys;
+  for (const MemuseBlock& block : table.blocks) keys.push_back(block.control_group);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  for (ControlGroupPath& group : control_group_paths(keys)) {
+    table.control_groups.push_back({.key = group.key, .path = std::move(group.path)});
+  }
+}
+
 Result<MemuseTable> LinuxMemuse::finish() {
   auto counted = counts();  // before the programs go, with what the kernel says of them
   const std::int64_t end_ns = system_clock().monotonic_ns();
@@ -250,6 +268,7 @@ Result<MemuseTable> LinuxMemuse::finish() {
   auto result = take_blocks(end_ns, table);
   if (result) result = take_stacks(table);
   if (result) result = take_caches(table);
+  if (result) take_control_groups(table);
   if (!result) return result.error();
   table.counts.blocks_in_use = table.blocks.size();
   return table;

@@ -9,7 +9,8 @@
 
 namespace memstat::events {
 
-/// A table that is kNotPresent, with the reason. `source`: a constant. Never null. Thread safety: as LiveTable.
-std::unique_ptr<LiveTable> make_missing_events(std::string_view source);
+/// A table that is kNotPresent for want of a library, with the reason. Both are constants. Never null. Thread safety: as
+/// LiveTable.
+std::unique_ptr<LiveTable> make_missing_events(std::string_view source, std::string_view library);
 
 }  // namespace memstat::events

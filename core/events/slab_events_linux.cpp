@@ -5,6 +5,7 @@
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,8 @@
 #include "core/events/bpf/slab_layout.h"
 #include "core/events/bpf_kernel.h"
 #include "core/events/embedded_programs.h"
+#include "core/events/event_settings.h"
+#include "core/events/governed_programs.h"
 #include "core/events/slab_text.h"
 
 namespace memstat::events {
@@ -25,6 +28,10 @@ constexpr const char* kStatisticsFile = "/sys/kernel/slab/kmem_cache/alloc_fastp
 /// The programs, attached. Thread safety: none.
 class SlabEvents final : public LiveTable {
  public:
+  SlabEvents(const EventSettings& settings, EventBudget& budget) : governor_(settings.budget_ppm, budget) {
+    facts_.has_sizes = settings.is_full;
+    facts_.has_gfp_classes = settings.has_gfp_classes;
+  }
   Result<void> open() override;
   Result<void> read(Buffer& out) override;
 
@@ -32,6 +39,10 @@ class SlabEvents final : public LiveTable {
   Result<void> choose(const btf& types);
   Result<void> load(const btf& types);
   Result<void> attach();
+  const memstat_slab_slots& slots() const { return *static_cast<const memstat_slab_slots*>(shared_.get()); }
+  std::span<const memstat_slab_cpu> cpus() const {
+    return {static_cast<const memstat_slab_cpu*>(by_cpu_.get()), cpu_count_};
+  }
 
   std::span<const unsigned char> programs_;  // the ELF file that suits this kernel
   ObjectPointer object_;
@@ -39,6 +50,8 @@ class SlabEvents final : public LiveTable {
   SharedMap shared_;
   SharedMap by_cpu_;
   std::size_t cpu_count_ = 0;
+  Governor governor_;
+  GovernedPrograms governed_;
   SlabTextFacts facts_;
 };
 
@@ -70,7 +83,9 @@ Result<void> SlabEvents::load(const btf& types) {
   }
   const memstat_slab_flags gfp{.reclaimable = gfp_flag(types, "___GFP_RECLAIMABLE_BIT", 0x10),
                                .account = gfp_flag(types, "___GFP_ACCOUNT_BIT", 0x400000),
-                               .dma = gfp_flag(types, "___GFP_DMA_BIT", 0x1)};
+                               .dma = gfp_flag(types, "___GFP_DMA_BIT", 0x1),
+                               .has_sizes = facts_.has_sizes ? 1U : 0U,
+                               .classes = gfp_flags(types, facts_.has_gfp_classes)};
   if (const int error = bpf_map__set_initial_value(flags, &gfp, sizeof gfp); error != 0) {
     return refused("the constants of the programs", error);
   }
@@ -86,13 +101,10 @@ Result<void> SlabEvents::load(const btf& types) {
 }
 
 Result<void> SlabEvents::attach() {
-  bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, object_.get()) {
-    if (const int error = attached_.attach(program); error != 0) {
-      return refused(std::string("attaching to ") + bpf_program__section_name(program), error);
-    }
-  }
-  return {};
+  if (auto result = governed_.open(object_.get(), true); !result) return result;
+  CostMeter meter([] { ::close(::eventfd(0, EFD_CLOEXEC)); }, [this] { return count_slab_events(slots(), cpus()); });
+  return governed_.attach(
+      meter, [this] { return attached_.attach_all(object_.get()); }, governor_);
 }
 
 Result<void> SlabEvents::open() {
@@ -109,16 +121,23 @@ Result<void> SlabEvents::open() {
 }
 
 Result<void> SlabEvents::read(Buffer& out) {
-  if (attached_.size() == 0) return refused("linux_slab_events", EPERM);
-  facts_.missed_events = attached_.missed_events();
-  write_slab_text(*static_cast<const memstat_slab_slots*>(shared_.get()),
-                  {static_cast<const memstat_slab_cpu*>(by_cpu_.get()), cpu_count_}, facts_, out);
+  if (!object_) return refused("linux_slab_events", EPERM);
+  if (governor_.is_attached()) {
+    const ProgramFacts known = attached_.facts();
+    governed_.look(count_slab_events(slots(), cpus()), known, governor_);
+    facts_.missed_events = known.missed_events;
+    if (!governor_.is_attached()) attached_.detach();
+  }
+  facts_.governor = governor_.facts();
+  write_slab_text(slots(), cpus(), facts_, out);
   return {};
 }
 
 }  // namespace
 
-std::unique_ptr<LiveTable> make_slab_events() { return std::make_unique<SlabEvents>(); }
+std::unique_ptr<LiveTable> make_slab_events(std::string_view settings, EventBudget& budget) {
+  return std::make_unique<SlabEvents>(event_settings(settings), budget);
+}
 
 }  // namespace memstat::events
 
@@ -128,7 +147,9 @@ std::unique_ptr<LiveTable> make_slab_events() { return std::make_unique<SlabEven
 
 namespace memstat::events {
 
-std::unique_ptr<LiveTable> make_slab_events() { return make_missing_events("linux_slab_events"); }
+std::unique_ptr<LiveTable> make_slab_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
+  return make_missing_events("linux_slab_events", "libbpf");
+}
 
 }  // namespace memstat::events
 

@@ -10,16 +10,6 @@
 namespace memstat::events {
 namespace {
 
-/// The name of the cache that serves kmalloc() of this size and kind (mm/slab_common.c, kmalloc_info).
-void append_kmalloc_name(Buffer& out, std::uint64_t key) {
-  constexpr std::array<std::string_view, MEMSTAT_SLAB_KINDS> kPrefixes{"kmalloc-", "kmalloc-rcl-", "kmalloc-cg-",
-                                                                       "dma-kmalloc-"};
-  const std::uint64_t size = key / MEMSTAT_SLAB_KINDS;
-  out.append(kPrefixes[key % MEMSTAT_SLAB_KINDS]);
-  append_number(out, size >= 1024 ? size / 1024 : size);
-  if (size >= 1024) out.append("k");
-}
-
 /// The figures of one slot on one CPU, or of all.
 struct Sums {
   std::uint64_t allocations = 0;
@@ -50,12 +40,14 @@ struct Events {
   std::uint64_t kmalloc_on_node = 0;
   std::uint64_t kfrees = 0;
   std::array<std::uint64_t, MEMSTAT_SLAB_LARGE_SIZES> large{};
+  std::array<std::uint64_t, MEMSTAT_SIZES> sizes{};
 };
 
 void add_row(const memstat_slab_row& row, const memstat_slab_slot& slot, Events& events) {
   const std::uint64_t from_cache = figure_now(row.cache_allocations);
   events.cache_allocations += from_cache;
   events.cache_requested = saturating_sum(events.cache_requested, saturating_product(from_cache, slot.object_size));
+  events.sizes[memstat_size_bucket(slot.object_size)] += from_cache;
   events.cache_failures += figure_now(row.cache_failures);
   events.cache_frees += figure_now(row.cache_frees);
   events.kmallocs += figure_now(row.kmalloc_allocations);
@@ -75,6 +67,7 @@ void add_totals(const memstat_slab_totals& totals, Events& events) {
     events.large[i] += count;
     events.kmallocs += count;
   }
+  for (std::size_t i = 0; i < MEMSTAT_SIZES; ++i) events.sizes[i] += figure_now(totals.kmalloc_sizes[i]);
 }
 
 void append_event(Buffer& out, std::string_view event, std::uint64_t count, std::uint64_t bytes) {
@@ -93,13 +86,19 @@ void append_event(Buffer& out, std::string_view event, std::uint64_t count) {
 }
 
 /// Slots are counted whatever became of their caches, so that these only grow.
-void append_events(Buffer& out, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, bool has_frees) {
+Events events_of(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus) {
   Events events;
   for (const memstat_slab_cpu& cpu : cpus) add_totals(cpu.totals, events);
   for (std::size_t at = 0; at < MEMSTAT_SLAB_SLOTS; ++at) {
     if (figure_now(shared.keys[at]) == 0) continue;
     for (const memstat_slab_cpu& cpu : cpus) add_row(cpu.rows[at], shared.slots[at], events);
   }
+  return events;
+}
+
+void append_events(Buffer& out, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus,
+                   const SlabTextFacts& facts) {
+  const Events events = events_of(shared, cpus);
   append_event(out, "kmem_cache_alloc", events.cache_allocations, events.cache_requested);
   append_event(out, "kmem_cache_alloc_node", events.cache_on_node);
   append_event(out, "kmem_cache_alloc_failure", events.cache_failures);
@@ -107,7 +106,7 @@ void append_events(Buffer& out, const memstat_slab_slots& shared, std::span<cons
   append_event(out, "kmalloc", events.kmallocs, events.kmalloc_requested);
   append_event(out, "kmalloc_node", events.kmalloc_on_node);
   append_event(out, "kmalloc_failure", events.kmalloc_failures);
-  if (has_frees) append_event(out, "kfree", events.kfrees);
+  if (facts.has_kmalloc_frees) append_event(out, "kfree", events.kfrees);
   for (std::size_t i = 0; i < MEMSTAT_SLAB_LARGE_SIZES; ++i) {
     if (events.large[i] == 0) continue;
     out.append("large ");
@@ -116,18 +115,21 @@ void append_events(Buffer& out, const memstat_slab_slots& shared, std::span<cons
     append_number(out, events.large[i]);
     out.append("\n");
   }
+  if (facts.has_gfp_classes) {
+    memstat_gfp_counts sums{};
+    for (const memstat_slab_cpu& cpu : cpus) {
+      add_gfp_counts(cpu.totals.cache_by_gfp, sums);
+      add_gfp_counts(cpu.totals.kmalloc_by_gfp, sums);
+    }
+    append_gfp_counts(out, "slab", sums);
+  }
+  if (facts.has_sizes) {
+    append_sizes(out, "slab", saturating_sum(events.cache_requested, events.kmalloc_requested), events.sizes);
+  }
 }
 
-}  // namespace
-
-void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, const SlabTextFacts& facts,
-                     Buffer& out) {
-  out.clear();
-  out.append("slab_events 1\n");
-  append_line(out, "kmalloc_frees", facts.has_kmalloc_frees ? 1 : 0);
-  append_line(out, "counted_by_sysfs", facts.is_counted_by_sysfs ? 1 : 0);
-  append_line(out, "unplaced", figure_now(shared.unplaced_events));
-  append_line(out, "missed", facts.missed_events);
+void append_caches(Buffer& out, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus,
+                   const SlabTextFacts& facts) {
   for (std::size_t at = 0; at < MEMSTAT_SLAB_SLOTS; ++at) {
     const std::uint64_t key = figure_now(shared.keys[at]);
     const memstat_slab_slot& slot = shared.slots[at];
@@ -139,7 +141,7 @@ void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_s
     append_number(out, slot.size);
     out.append(" ");
     if (is_by_size) {
-      append_kmalloc_name(out, key);
+      append_kmalloc_name(out, key / MEMSTAT_SLAB_KINDS, key % MEMSTAT_SLAB_KINDS);
     } else {
       append_kernel_name(out, slot.name, sizeof slot.name);
     }
@@ -147,16 +149,39 @@ void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_s
     for (std::size_t cpu = 0; cpu < cpus.size(); ++cpu) {
       const Sums sums = sums_of(cpus[cpu].rows[at], slot);
       if (sums.allocations == 0 && sums.frees == 0 && sums.failures == 0) continue;
-      out.append("cpu");
-      for (const std::uint64_t number :
-           {std::uint64_t{cpu}, sums.allocations, sums.frees, sums.requested_bytes, sums.failures}) {
-        out.append(" ");
-        append_number(out, number);
-      }
-      out.append("\n");
+      append_row(out, "cpu", {cpu, sums.allocations, sums.frees, sums.requested_bytes, sums.failures});
     }
   }
-  append_events(out, shared, cpus, facts.has_kmalloc_frees);
+}
+
+}  // namespace
+
+void append_kmalloc_name(Buffer& out, std::uint64_t size, std::uint64_t kind) {
+  constexpr std::array<std::string_view, MEMSTAT_SLAB_KINDS> kPrefixes{"kmalloc-", "kmalloc-rcl-", "kmalloc-cg-",
+                                                                       "dma-kmalloc-"};
+  out.append(kPrefixes[kind % MEMSTAT_SLAB_KINDS]);
+  append_number(out, size >= 1024 ? size / 1024 : size);
+  if (size >= 1024) out.append("k");
+}
+
+std::uint64_t count_slab_events(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus) {
+  const Events events = events_of(shared, cpus);
+  return events.cache_allocations + events.cache_frees + events.kmallocs + events.kfrees;
+}
+
+void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, const SlabTextFacts& facts,
+                     Buffer& out) {
+  out.clear();
+  out.append("slab_events 1\n");
+  append_line(out, "kmalloc_frees", facts.has_kmalloc_frees ? 1 : 0);
+  append_line(out, "counted_by_sysfs", facts.is_counted_by_sysfs ? 1 : 0);
+  append_line(out, "unplaced", figure_now(shared.unplaced_events));
+  append_line(out, "missed", facts.missed_events);
+  if (facts.governor) append_governor(out, *facts.governor);
+  if (!facts.governor || facts.governor->is_attached) {
+    append_caches(out, shared, cpus, facts);
+    append_events(out, shared, cpus, facts);
+  }
   out.append("end\n");
 }
 

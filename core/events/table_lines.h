@@ -2,6 +2,7 @@
 // Reads the text of a table of events: a version, figures of the whole table, lines that each source knows, and "end".
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -18,6 +19,38 @@ bool take_number(std::string_view& line, std::uint64_t& number);
 /// Takes the rest of a line "EVENT COUNT [BYTES]" into memstat_vm_events_total and memstat_vm_event_bytes_total. False when
 /// it is something else.
 bool take_event(std::string_view line, Staging& staging);
+
+/// Takes the rest of a line "sizes ALLOCATOR BYTES COUNT..." into memstat_allocation_size_bytes. False when it is something
+/// else.
+bool take_sizes(std::string_view line, Staging& staging);
+
+/// Lines "gfp ALLOCATOR CLASS ALLOCATIONS FAILURES" of a table, of one allocator. Thread safety: none.
+class GfpLines {
+ public:
+  /// Takes the rest of a line into memstat_gfp_allocations_total and memstat_gfp_failures_total. False when it is something
+  /// else, or there was one of this class, or too many.
+  bool take(std::string_view line, Staging& staging);
+
+ private:
+  static constexpr std::size_t kMostClasses = 16;
+  std::array<std::string_view, kMostClasses> classes_;
+  std::size_t count_ = 0;
+};
+
+/// The line "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM" of a table, which stands in it at most once: what its
+/// counting costs, and whether all is counted. Thread safety: none.
+class GovernorLine {
+ public:
+  /// Takes the rest of the line into the metrics of `source`, and says in the note what is left out. False when it is
+  /// something else, or there was such a line.
+  bool take(std::string_view line, std::string_view source, Staging& staging);
+  /// Whether it says that the programs were detached, so that figures are missing.
+  [[nodiscard]] bool is_detached() const { return is_detached_; }
+
+ private:
+  bool is_taken_ = false;
+  bool is_detached_ = false;
+};
 
 /// The lines of one text, which outlives this. Errors name the table and the line's offset. Thread safety: none.
 class TableLines {

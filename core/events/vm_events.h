@@ -6,15 +6,24 @@
 #include <memory>
 #include <string_view>
 
+#include "core/events/governor.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat::events {
 
-/// The events of this machine. `mode`: what key events.mode says; anything but "counters" attaches to rare events only.
-/// open() loads the programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or root); an event that this kernel or
-/// its policy does not give is left out, and the text says why. read() needs nothing and makes no system call but a pread()
-/// a program. Errors of open: kNotPresent (built without libbpf; no BTF, no BPF; no event at all), kPermission (with what is
-/// needed), kIo. Never null. Thread safety: as LiveTable.
-std::unique_ptr<LiveTable> make_vm_events(std::string_view mode);
+/// A table of these events. Thread safety: as LiveTable.
+class VmTable : public LiveTable {
+ public:
+  /// Whether read() also writes what each CPU counted; false before the first call.
+  virtual void show_cpus(bool is_wanted) = 0;
+};
+
+/// The events of this machine. `settings`: what option `events` has (event_settings.h); in mode failures only what is rare
+/// is attached to. `budget`: what they share with the other tables, and outlives this; when it is not kept, what is not rare
+/// is detached, and the text says so. open() loads the programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or
+/// root); an event that this kernel or its policy does not give is left out, and the text says why. read() needs nothing and
+/// makes no system call but a pread() a program. Errors of open: kNotPresent (built without libbpf; no BTF, no BPF; no event
+/// at all), kPermission (with what is needed), kIo. Never null. Thread safety: as LiveTable.
+std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

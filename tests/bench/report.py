@@ -111,9 +111,26 @@ def events_rows(directory):
         events = counter(directory, "events", "events")
         yield ("CPU added by counting slab events / by programs that do nothing on the same tracepoints", ours / empty, "<=", 1.4,
                f"{ours / events:,.0f} ns / {empty / events:,.0f} ns an event")
+        ours, empty = (statistics.median(times[name]) - statistics.median(times["detached"])
+                       for name in ("callers", "empty_programs_on_allocations"))
+        yield ("CPU added by counting callers, groups and commands / by programs that do nothing on the same tracepoints", ours / empty,
+               "", None, "mode full only")
         yield ("what was counted read and parsed, us", statistics.median(times["read_and_parse"]) / 1e3, "", None, "no kernel involved")
+        used_by, budget_of, all_of = (medians(directory, "events", f"{figure}_percent") for figure in ("used", "budget", "of_all"))
+        for percent in (90, 95):
+            name = f"governed/{percent}"
+            used, budget, whole = used_by[name], budget_of[name], all_of[name]
+            yield (f"CPU that counting slab events took / its budget, {percent} % of what counting all takes", used / budget, "<=", 1.2,
+                   f"{used:.1f} / {budget:.1f} % of a CPU; all: {whole:.1f} %")
+        yield ("the same with a budget of 1 % of a CPU: it detaches, % of a CPU over 8 s", used_by["governed/0"], "<=", 1.2, "")
     except (OSError, KeyError, ValueError):
         print("(the figures of slab events are missing: not root, or no libbpf)", file=sys.stderr)
+    try:
+        times = cpu_times(directory, "events")
+        yield ("pass of linux_slab_bpf over the slab caches / reading /proc/slabinfo, which knows less", ratio(times, "pass_over_caches", "read_slabinfo"),
+               "<=", 0.5, f"{micro(times, 'pass_over_caches')} / {micro(times, 'read_slabinfo')}")
+    except (OSError, KeyError, ValueError):
+        print("(the figure of linux_slab_bpf is missing: not root, no libbpf, or a kernel before 6.13)", file=sys.stderr)
 
 
 def history_rows(directory):

@@ -88,7 +88,7 @@ def history(directory, series, hosts, end):
             for name, value, _ in series if name.startswith("memstat_type_bytes{") and value > SHARE_KEPT * total
             and not re.search('allocator="(memcg|process|page|table|zswap|call_site|hugetlb|cma)"', name)]
     recorded = [("instance:memstat_kernel_held_bytes:median30m{", total / 10, False), ("instance:memstat_unaccounted_bytes:median30m{", total / 50, False),
-                ("instance:memstat_type_bytes:count{", len(kept), False)]
+                ("instance:memstat_type_bytes:count{", len(kept), False), ("instance:memstat_series:sum{", len(series), False)]
     recorded += [(name.replace(":median30m", f":growth{span}"), value / 1000, False)
                  for name, value, _ in kept + recorded[1:2] for span in ("30m", "6h", "1d")]
     ratios = [entry for entry in series if entry[0].startswith(("memstat_type_limit_used_ratio", "memstat_poll_timestamp"))]
@@ -200,6 +200,12 @@ class Prometheus:
         used -= idle * passed
         return 1000 * used / done, 1000 * self.metric("prometheus_rule_group_last_duration_seconds", name)
 
+    def dearest(self, group):
+        """The three rules of a group that took longest when it was last computed: (name, ms)."""
+        loaded = json.loads(self.answers("/api/v1/rules"))["data"]["groups"]
+        rules = next(entry["rules"] for entry in loaded if entry["name"] == group["name"])
+        return sorted(((rule["name"], 1000 * rule["evaluationTime"]) for rule in rules), key=lambda entry: -entry[1])[:3]
+
     def rate(self, seconds):
         cpu, start = self.cpu(), time.monotonic()
         time.sleep(seconds)
@@ -230,7 +236,8 @@ def measured(directory, memstatd, hosts):
         for group in groups:
             others = [] if group is host_group else [host_group]
             cost, wall = prometheus.measure(group, others, idle + (rows[0]["cpu_ms"] / 1000 / seconds(host_group["interval"]) if others else 0))
-            print(f"{group['name']}: {cost / hosts:.3f} ms of CPU a host and evaluation, {wall / 1000:.1f} s; load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+            print(f"{group['name']}: {cost / hosts:.3f} ms of CPU a host and evaluation, {wall / 1000:.1f} s; load {os.getloadavg()[0]:.1f}; longest: "
+                  + ", ".join(f"{name} {took:.0f} ms" for name, took in prometheus.dearest(group)), file=sys.stderr, flush=True)
             rows.append({"group": group["name"], "rules": len(group["rules"]), "interval_s": seconds(group["interval"]), "cpu_ms": cost, "duration_ms": wall})
         failing = re.findall(r'^prometheus_rule_evaluation_failures_total\{.*\} ([1-9]\S*)$', prometheus.answers("/metrics"), re.MULTILINE)
         return {"hosts": hosts, "series": len(series), "medians_a_host": kept, "idle_cpu": idle, "groups": rows, "failures": len(failing),

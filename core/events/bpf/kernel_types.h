@@ -14,6 +14,7 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 
 #define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_F_MMAPABLE (1U << 10)
 
 /* What a program on a raw tracepoint gets: the arguments of the event as numbers. */

@@ -20,6 +20,29 @@ struct kmem_cache {
   const char* name;
 } __attribute__((preserve_access_index));
 
+struct kernfs_node {
+  __u64 id;
+} __attribute__((preserve_access_index));
+
+struct cgroup {
+  struct kernfs_node* kn;
+} __attribute__((preserve_access_index));
+
+struct cgroup_subsys_state {
+  struct cgroup* cgroup;
+  struct cgroup_subsys_state* parent;
+} __attribute__((preserve_access_index));
+
+struct css_set {
+  struct cgroup_subsys_state* subsys[16];
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+  struct css_set* cgroups;
+} __attribute__((preserve_access_index));
+
+enum cgroup_subsys_id { memory_cgrp_id = 4 };  // what it is in this kernel is found out when the programs are loaded
+
 #ifdef MEMSTAT_OWNER_OF_OBJECT
 extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
 #endif
@@ -107,6 +130,30 @@ static __noinline struct memstat_memuse_cache* cache_at(__u64 address, struct sc
   return bpf_map_lookup_elem(&caches, &address);
 }
 
+// The number of the control group of the running task in the memory controller's hierarchy, as stat(2) gives it for the
+// group's directory; 0: there is none. `is_wanted` becomes 0 where neither it nor one above it is the wanted one.
+static __noinline __u64 group_of_task(__u32* is_wanted) {
+  if (!is_wanted) return 0;
+  *is_wanted = settings.wanted_group == 0;
+  if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id)) return 0;
+  const struct task_struct* task = (const struct task_struct*)bpf_get_current_task();
+  const struct css_set* set = BPF_CORE_READ(task, cgroups);
+  const __u64 place = bpf_core_field_offset(struct css_set, subsys) +
+                      bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * sizeof(void*);
+  struct cgroup_subsys_state* state = 0;
+  bpf_probe_read_kernel(&state, sizeof state, (const char*)set + place);
+  const __u64 group = state ? BPF_CORE_READ(state, cgroup, kn, id) : 0;
+  if (*is_wanted) return group;
+  for (int i = 0; i < MEMSTAT_MEMUSE_LEVELS && state; ++i) {
+    if (BPF_CORE_READ(state, cgroup, kn, id) == settings.wanted_group) {
+      *is_wanted = 1;
+      break;
+    }
+    state = BPF_CORE_READ(state, parent);
+  }
+  return group;
+}
+
 // The stack from the allocator's caller on, in scratch->stack, and its key.
 static __noinline __u64 take_stack(void* event, __u64 call_site, struct scratch* scratch) {
   if (!scratch) return 0;
@@ -177,6 +224,9 @@ static __always_inline int keep(void* event, const struct allocation* allocation
   } else if (settings.has_wanted && !settings.keeps_unnamed) {
     return 0;
   }
+  __u32 is_wanted = 0;
+  block.group = group_of_task(&is_wanted);
+  if (!is_wanted) return 0;
   block.stack = keep_stack(event, allocation->call_site, scratch, cpu);
   bpf_get_current_comm(block.command, sizeof block.command);
   forget_silently_freed(allocation, cpu);

@@ -9,6 +9,7 @@
 #define MEMSTAT_MEMUSE_NAME 96     /* B of a cache's name, with the NUL; what is longer is cut */
 #define MEMSTAT_MEMUSE_PROGRAMS 4  /* two for allocations, two for frees */
 #define MEMSTAT_MEMUSE_COMMAND 16  /* B of a task's name, with the NUL: TASK_COMM_LEN */
+#define MEMSTAT_MEMUSE_LEVELS 16   /* of control groups one in the other, that are looked through for the wanted one */
 
 /* Told to the programs before they are loaded. */
 struct memstat_memuse_settings {
@@ -17,6 +18,7 @@ struct memstat_memuse_settings {
   unsigned int frames;              /* of a stack that are kept */
   unsigned int has_wanted;          /* blocks of one cache only */
   unsigned int keeps_unnamed;       /* also blocks whose cache the kernel does not name */
+  unsigned long long wanted_group;  /* blocks that tasks of this control group, or one below it, ask for; 0: of all */
   char wanted[MEMSTAT_MEMUSE_NAME]; /* that cache */
 };
 
@@ -25,6 +27,7 @@ struct memstat_memuse_block {
   unsigned long long stack;   /* the key of its stack; 0: there was no room for it */
   unsigned long long time_ns; /* when it was allocated, by the clock since boot that stops in suspend */
   unsigned long long cache;   /* the address of its struct kmem_cache; 0: the kernel does not name it */
+  unsigned long long group;   /* the number of the memory controller's group of who asked for it; 0: it has none */
   unsigned int requested;     /* B; 0: as many as an object of the cache has */
   unsigned int allocated;     /* B */
   unsigned int process;       /* that asked for it */

@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "core/events/bpf/sampling.h"
 #include "core/events/bpf/slab_layout.h"
 
 struct kmem_cache {
@@ -24,7 +25,7 @@ extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
 #endif
 
 // GFP flags of this kernel that choose the cache of a kmalloc(): their bits have moved.
-const volatile struct memstat_slab_flags gfp = {.reclaimable = 0x10, .account = 0x400000, .dma = 0x1};
+const volatile struct memstat_slab_flags gfp = {.reclaimable = 0x10, .account = 0x400000, .dma = 0x1, .has_sizes = 0};
 
 struct memstat_slab_slots shared;
 
@@ -89,15 +90,21 @@ static __always_inline struct memstat_slab_row* row_of(struct memstat_slab_cpu* 
 
 enum { kNoNode = -1 };  // NUMA_NO_NODE
 
+// Failures are rare, so each of them is counted at any moment.
 SEC("raw_tp/kmem_cache_alloc")
 int on_kmem_cache_alloc(struct raw_arguments* arguments) {
+  const __u64 weight = weight_now();
+  if (weight == 0 && arguments->values[1] != 0) return 0;
   struct memstat_slab_cpu* cpu = this_cpu();
   if (!cpu) return 0;
+  if (gfp.classes.is_wanted) {
+    memstat_gfp_count(&cpu->totals.cache_by_gfp, arguments->values[3], &gfp.classes, weight, arguments->values[1] == 0);
+  }
   struct memstat_slab_row* row = row_of(cpu, arguments->values[2]);
   if (!row) return 0;
   if (arguments->values[1] != 0) {
-    ++row->cache_allocations;
-    if ((__s32)arguments->values[4] != kNoNode) ++cpu->totals.cache_on_node;
+    row->cache_allocations += weight;
+    if ((__s32)arguments->values[4] != kNoNode) cpu->totals.cache_on_node += weight;
   } else {
     ++row->cache_failures;
   }
@@ -120,12 +127,13 @@ int on_kmem_cache_free(struct raw_arguments* arguments) {
   const __u64 object = arguments->values[1];
   const __u64 cache = arguments->values[2];
   if (object == 0) return 0;
+  if (cache == shared.cache_of_caches) forget(object);
+  const __u64 weight = weight_now();
+  if (weight == 0) return 0;
   struct memstat_slab_cpu* cpu = this_cpu();
   if (!cpu) return 0;
   struct memstat_slab_row* row = row_of(cpu, cache);
-  if (!row) return 0;
-  ++row->cache_frees;
-  if (cache == shared.cache_of_caches) forget(object);
+  if (row) row->cache_frees += weight;
   return 0;
 }
 
@@ -149,11 +157,21 @@ static __always_inline __u64 key_of_size(__u64 allocated, __u64 flags) {
   return (__u32)(allocated * MEMSTAT_SLAB_KINDS + kind);
 }
 
+static __always_inline void count_class(struct memstat_slab_totals* totals, struct raw_arguments* arguments, __u64 weight) {
+  if (!gfp.classes.is_wanted) return;
+  memstat_gfp_count(&totals->kmalloc_by_gfp, arguments->values[4], &gfp.classes, weight, arguments->values[1] == 0);
+}
+
+static __always_inline void count_size(struct memstat_slab_totals* totals, __u64 size, __u64 weight) {
+  if (gfp.has_sizes) totals->kmalloc_sizes[memstat_size_bucket(size)] += weight;
+}
+
 // Some kernels (6.12) report one of these twice: from within the allocator, and with its caller.
-static __always_inline void count_large(struct memstat_slab_totals* totals, struct raw_arguments* arguments) {
+static __always_inline void count_large(struct memstat_slab_totals* totals, struct raw_arguments* arguments, __u64 weight) {
   const __u64 site = arguments->values[0];
   const __u64 object = arguments->values[1];
   if (object == 0) {
+    count_class(totals, arguments, weight);
     ++totals->large_failures;
     return;
   }
@@ -161,10 +179,12 @@ static __always_inline void count_large(struct memstat_slab_totals* totals, stru
   totals->last_large = is_again ? 0 : object;
   totals->last_site = site;
   if (is_again) return;
-  totals->large_requested += arguments->values[2];
+  count_class(totals, arguments, weight);
+  totals->large_requested += weight * arguments->values[2];
+  count_size(totals, arguments->values[2], weight);
   __u32 at = 0;
   while (at < MEMSTAT_SLAB_LARGE_SIZES - 1 && (2ULL * MEMSTAT_SLAB_LARGEST << at) < arguments->values[3]) ++at;
-  ++totals->large_allocations[at];
+  totals->large_allocations[at] += weight;
 }
 
 SEC("raw_tp/kmalloc")
@@ -172,10 +192,12 @@ int on_kmalloc(struct raw_arguments* arguments) {
   const __u64 object = arguments->values[1];
   const __u64 allocated = arguments->values[3];
   if (allocated == 0) return 0;
+  const __u64 weight = weight_now();
+  if (weight == 0 && object != 0) return 0;
   struct memstat_slab_cpu* cpu = this_cpu();
   if (!cpu) return 0;
   if (allocated > MEMSTAT_SLAB_LARGEST) {
-    count_large(&cpu->totals, arguments);
+    count_large(&cpu->totals, arguments, weight);
     return 0;
   }
   __u64 key = 0;
@@ -188,13 +210,15 @@ int on_kmalloc(struct raw_arguments* arguments) {
   if (key == 0) key = key_of_size(allocated, arguments->values[4]);
   struct memstat_slab_row* row = row_of(cpu, key);
   if (!row) return 0;
+  count_class(&cpu->totals, arguments, weight);
   if (object == 0) {
     ++row->kmalloc_failures;
     return 0;
   }
-  ++row->kmalloc_allocations;
-  if ((__s32)arguments->values[5] != kNoNode) ++cpu->totals.kmalloc_on_node;
-  row->kmalloc_requested += arguments->values[2];
+  row->kmalloc_allocations += weight;
+  if ((__s32)arguments->values[5] != kNoNode) cpu->totals.kmalloc_on_node += weight;
+  row->kmalloc_requested += weight * arguments->values[2];
+  count_size(&cpu->totals, arguments->values[2], weight);
   return 0;
 }
 
@@ -203,16 +227,18 @@ SEC("raw_tp/kfree")
 int on_kfree(struct raw_arguments* arguments) {
   const __u64 object = arguments->values[1];
   if (object <= 16) return 0;  // kfree(NULL) and kfree(ZERO_SIZE_PTR) are common, and free nothing
+  const __u64 weight = weight_now();
+  if (weight == 0) return 0;
   struct memstat_slab_cpu* cpu = this_cpu();
   if (!cpu) return 0;
   const __u64 key = cache_of(object, &cpu->rows[1].scratch);
   if (key == 0) {
     if (cpu->totals.last_large == object) cpu->totals.last_large = 0;
-    ++cpu->totals.large_frees;
+    cpu->totals.large_frees += weight;
     return 0;
   }
   struct memstat_slab_row* row = row_of(cpu, key);
-  if (row) ++row->kmalloc_frees;
+  if (row) row->kmalloc_frees += weight;
   return 0;
 }
 #endif

@@ -5,6 +5,9 @@
  * Thread safety: as that says. */
 #pragma once
 
+#include "core/events/bpf/gfp.h"
+#include "core/events/bpf/sizes.h"
+
 #define MEMSTAT_SLAB_SLOTS 1024   /* a power of two: the caches of a machine are a few hundred */
 #define MEMSTAT_SLAB_PROBES 32    /* slots that are looked at for one cache */
 #define MEMSTAT_SLAB_NAME_SIZE 96 /* B, with the NUL; what is longer is cut */
@@ -54,6 +57,9 @@ struct memstat_slab_totals {
   unsigned long long last_large, last_site; /* the programs' own: the last of these, and its caller */
   /* of these by what they got: 16 KiB, 32 KiB, ..., the last: and more */
   unsigned long long large_allocations[MEMSTAT_SLAB_LARGE_SIZES];
+  unsigned long long kmalloc_sizes[MEMSTAT_SIZES]; /* kmalloc() by what was asked for, where that is wanted */
+  struct memstat_gfp_counts cache_by_gfp;          /* where classes are wanted: by kmem_cache_alloc(), */
+  struct memstat_gfp_counts kmalloc_by_gfp;        /* and by kmalloc() */
 };
 
 struct memstat_slab_cpu {
@@ -66,4 +72,6 @@ struct memstat_slab_flags {
   unsigned long long reclaimable;
   unsigned long long account;
   unsigned long long dma;
+  unsigned long long has_sizes; /* no flag: whether sizes are wanted */
+  struct memstat_gfp_flags classes;
 };

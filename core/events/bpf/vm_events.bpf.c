@@ -7,6 +7,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "core/events/bpf/sampling.h"
 #include "core/events/bpf/vm_layout.h"
 
 struct task_struct {
@@ -21,8 +22,22 @@ struct kernel_siginfo {
   int si_code;
 } __attribute__((preserve_access_index));
 
-const volatile struct memstat_vm_constants constants = {
-    .has_victim_task = 1, .page_size = 4096, .percpu_size = 3, .brk_length = 3};
+// The registers at a probe, of x86 and of arm64.
+struct pt_regs {
+  unsigned long ax;
+  unsigned long dx;
+} __attribute__((preserve_access_index));
+struct user_pt_regs {
+  __u64 regs[31];
+} __attribute__((preserve_access_index));
+
+const volatile struct memstat_vm_constants constants = {.has_victim_task = 1,
+                                                        .page_size = 4096,
+                                                        .percpu_size = 3,
+                                                        .brk_length = 3,
+                                                        .has_sizes = 0,
+                                                        .has_times = 0,
+                                                        .has_ticks = 1};
 
 struct memstat_vm_shared shared;
 
@@ -44,6 +59,21 @@ static __always_inline void count(__u32 event, __u64 bytes) {
   if (!cpu) return;
   ++cpu->events[event].count;
   cpu->events[event].bytes += bytes;
+}
+
+// Of an event that is not rare; 0: this moment does not count.
+static __always_inline __u64 vm_weight(void) { return constants.has_ticks ? weight_now() : 1; }
+
+static __always_inline void count_frequent(__u32 event, __u64 bytes) {
+  const __u64 weight = vm_weight();
+  if (weight == 0) return;
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (!cpu) return;
+  cpu->events[event].count += weight;
+  cpu->events[event].bytes += weight * bytes;
+  if (!constants.has_sizes) return;
+  if (event == MEMSTAT_VM_PERCPU_ALLOC) cpu->percpu_sizes[memstat_size_bucket(bytes)] += weight;
+  if (event == MEMSTAT_VM_VMALLOC) cpu->vmalloc_sizes[memstat_size_bucket(bytes)] += weight;
 }
 
 // A name to look for, with 0 behind its end.
@@ -192,32 +222,130 @@ static __always_inline __u64 one_of(__u64 first, __u64 second, int is_second) {
   return is_second ? second : first;
 }
 
+// ---- how long page faults take
+// --------------------------------------------------------------------------------------------
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);  // 2^MEMSTAT_VM_TASK_BITS where times are wanted, set before the program is loaded
+  __type(key, __u32);
+  __type(value, __u64);
+} begun_faults SEC(".maps");
+
+// A fault under way is one number, so that it is written at once: above the bits of the time those of the task that the
+// place does not tell.
+#define TIME_BITS 54
+#define TIME_MASK ((1ULL << TIME_BITS) - 1)
+
+static __always_inline __u64* begun_fault_of(__u32 task) {
+  const __u32 place = task & ((1U << MEMSTAT_VM_TASK_BITS) - 1);
+  return bpf_map_lookup_elem(&begun_faults, &place);
+}
+static __always_inline int is_of_task(__u64 begun, __u32 task) {
+  return begun != 0 && begun >> TIME_BITS == task >> MEMSTAT_VM_TASK_BITS;
+}
+
+static __always_inline void begin_fault(void) {
+  if (!constants.has_times) return;
+  const __u32 task = (__u32)bpf_get_current_pid_tgid();
+  __u64* begun = begun_fault_of(task);
+  if (!begun || task == 0) return;
+  if (is_of_task(*begun, task)) {
+    struct memstat_vm_cpu* cpu = this_cpu();
+    if (cpu) ++cpu->untimed_faults;
+  }
+  *begun = vm_weight() == 0 ? 0 : (__u64)task >> MEMSTAT_VM_TASK_BITS << TIME_BITS | (bpf_ktime_get_ns() & TIME_MASK);
+}
+
+static __always_inline void end_fault(__u32 outcome) {
+  if (!constants.has_times) return;
+  const __u32 task = (__u32)bpf_get_current_pid_tgid();
+  __u64* begun = begun_fault_of(task);
+  if (!begun || !is_of_task(*begun, task)) return;
+  const __u64 time = (bpf_ktime_get_ns() - *begun) & TIME_MASK;
+  *begun = 0;
+  struct memstat_vm_cpu* cpu = this_cpu();
+  if (!cpu) return;
+  const __u64 weight = constants.has_ticks ? (__u64)sampling.mask + 1 : 1;  // it began at a moment that counts
+  struct memstat_vm_times* times = &cpu->fault_times[outcome & (MEMSTAT_VM_OUTCOMES - 1)];
+  times->sum_ns += weight * time;
+  times->counts[memstat_time_bucket(time)] += weight;
+}
+
 #define FAULT_FLAG_WRITE 1
+#define FAULT_FLAG_TRIED 0x20
 #define VM_FAULT_OOM 0x1
 #define VM_FAULT_SIGBUS 0x2
 #define VM_FAULT_MAJOR 0x4
 #define VM_FAULT_RETRY 0x400
 
+// What a result of handle_mm_fault() means, as an offset from the events MEMSTAT_VM_FAULT_MINOR and MEMSTAT_VM_TIME_MINOR.
+static __always_inline __u32 outcome_of(__u32 result) {
+  if (result & VM_FAULT_OOM) return MEMSTAT_VM_FAULT_OOM - MEMSTAT_VM_FAULT_MINOR;
+  if (result & VM_FAULT_SIGBUS) return MEMSTAT_VM_FAULT_SIGBUS - MEMSTAT_VM_FAULT_MINOR;
+  return result & VM_FAULT_MAJOR ? MEMSTAT_VM_FAULT_MAJOR - MEMSTAT_VM_FAULT_MINOR : 0;
+}
+
+// A fault that is tried again goes on.
+SEC("fentry/handle_mm_fault")
+int on_fault_begin(__u64* arguments) {
+  if (!(arguments[2] & FAULT_FLAG_TRIED)) begin_fault();
+  return 0;
+}
+
 SEC("fexit/handle_mm_fault")
 int on_fault(__u64* arguments) {
   const __u32 result = (__u32)arguments[4];
   if (result & VM_FAULT_RETRY) return 0;  // it comes again
+  const __u32 outcome = outcome_of(result);
+  end_fault(outcome);
+  const __u64 weight = vm_weight();
+  if (weight == 0) return 0;
   struct memstat_vm_cpu* cpu = this_cpu();
   if (!cpu) return 0;
   if (arguments[2] & FAULT_FLAG_WRITE) {
-    ++cpu->events[MEMSTAT_VM_FAULT_WRITE].count;
+    cpu->events[MEMSTAT_VM_FAULT_WRITE].count += weight;
   } else {
-    ++cpu->events[MEMSTAT_VM_FAULT_READ].count;
+    cpu->events[MEMSTAT_VM_FAULT_READ].count += weight;
   }
-  if (result & VM_FAULT_OOM) {
-    ++cpu->events[MEMSTAT_VM_FAULT_OOM].count;
-  } else if (result & VM_FAULT_SIGBUS) {
-    ++cpu->events[MEMSTAT_VM_FAULT_SIGBUS].count;
-  } else if (result & VM_FAULT_MAJOR) {
-    ++cpu->events[MEMSTAT_VM_FAULT_MAJOR].count;
-  } else {
-    ++cpu->events[MEMSTAT_VM_FAULT_MINOR].count;
-  }
+  cpu->events[MEMSTAT_VM_FAULT_MINOR + outcome].count += weight;
+  return 0;
+}
+
+// The same where functions have probes only. Access and other outcomes are counted otherwise.
+static __always_inline __u64 of_registers(const struct pt_regs* registers, int is_result) {
+  if (bpf_core_field_exists(registers->ax)) return is_result ? BPF_CORE_READ(registers, ax) : BPF_CORE_READ(registers, dx);
+  const struct user_pt_regs* of_arm64 = (const struct user_pt_regs*)registers;
+  return is_result ? BPF_CORE_READ(of_arm64, regs[0]) : BPF_CORE_READ(of_arm64, regs[2]);
+}
+SEC("kprobe/handle_mm_fault")
+int on_fault_probe(struct pt_regs* registers) {
+  if (!(of_registers(registers, 0) & FAULT_FLAG_TRIED)) begin_fault();
+  return 0;
+}
+SEC("kretprobe/handle_mm_fault")
+int on_fault_return(struct pt_regs* registers) {
+  const __u32 result = (__u32)of_registers(registers, 1);
+  if (result & VM_FAULT_RETRY) return 0;
+  end_fault(outcome_of(result));
+  return 0;
+}
+
+// The same where functions have no programs at all: the kernel's software events, the first of which comes once a fault,
+// however often it is tried.
+SEC("perf_event")
+int on_fault_counted(void* context) {
+  begin_fault();
+  return 0;
+}
+SEC("perf_event")
+int on_minor_fault(void* context) {
+  end_fault(MEMSTAT_VM_FAULT_MINOR - MEMSTAT_VM_FAULT_MINOR);
+  return 0;
+}
+SEC("perf_event")
+int on_major_fault(void* context) {
+  end_fault(MEMSTAT_VM_FAULT_MAJOR - MEMSTAT_VM_FAULT_MINOR);
   return 0;
 }
 
@@ -226,14 +354,16 @@ int on_fault(__u64* arguments) {
 #define IS_WRITE 2
 SEC("raw_tp/page_fault_user")
 int on_user_fault(struct raw_arguments* arguments) {
-  struct memstat_vm_cpu* cpu = this_cpu();
-  if (cpu) ++cpu->user_faults[(arguments->values[2] & IS_WRITE) != 0];
+  const __u64 weight = vm_weight();
+  struct memstat_vm_cpu* cpu = weight != 0 ? this_cpu() : 0;
+  if (cpu) cpu->user_faults[(arguments->values[2] & IS_WRITE) != 0] += weight;
   return 0;
 }
 SEC("raw_tp/page_fault_kernel")
 int on_kernel_fault(struct raw_arguments* arguments) {
-  struct memstat_vm_cpu* cpu = this_cpu();
-  if (cpu) ++cpu->kernel_faults[(arguments->values[2] & IS_WRITE) != 0];
+  const __u64 weight = vm_weight();
+  struct memstat_vm_cpu* cpu = weight != 0 ? this_cpu() : 0;
+  if (cpu) cpu->kernel_faults[(arguments->values[2] & IS_WRITE) != 0] += weight;
   return 0;
 }
 
@@ -244,34 +374,36 @@ SEC("raw_tp/signal_generate")
 int on_signal(struct raw_arguments* arguments) {
   if ((int)arguments->values[0] != SIGBUS || arguments->values[1] <= 1) return 0;
   const struct kernel_siginfo* facts = (const struct kernel_siginfo*)arguments->values[1];
-  if (BPF_CORE_READ(facts, si_code) == BUS_ADRERR) count(MEMSTAT_VM_FAULT_SIGBUS, 0);
+  if (BPF_CORE_READ(facts, si_code) != BUS_ADRERR) return 0;
+  count(MEMSTAT_VM_FAULT_SIGBUS, 0);
+  end_fault(MEMSTAT_VM_FAULT_SIGBUS - MEMSTAT_VM_FAULT_MINOR);
   return 0;
 }
 
 SEC("fentry/do_wp_page")
 int on_write_shared(__u64* arguments) {
-  count(MEMSTAT_VM_WRITE_SHARED, 0);
+  count_frequent(MEMSTAT_VM_WRITE_SHARED, 0);
   return 0;
 }
 SEC("fentry/wp_page_copy")
 int on_write_shared_copy(__u64* arguments) {
-  count(MEMSTAT_VM_WRITE_SHARED_COPY, 0);
+  count_frequent(MEMSTAT_VM_WRITE_SHARED_COPY, 0);
   return 0;
 }
 
 SEC("fentry/ksys_mmap_pgoff")
 int on_mmap(__u64* arguments) {
-  count(MEMSTAT_VM_MMAP, arguments[1]);
+  count_frequent(MEMSTAT_VM_MMAP, arguments[1]);
   return 0;
 }
 SEC("fentry/__vm_munmap")
 int on_munmap(__u64* arguments) {
-  count(MEMSTAT_VM_MUNMAP, arguments[1]);
+  count_frequent(MEMSTAT_VM_MUNMAP, arguments[1]);
   return 0;
 }
 SEC("fentry/do_brk_flags")
 int on_brk(__u64* arguments) {
-  count(MEMSTAT_VM_BRK, one_of(arguments[1], arguments[3], constants.brk_length == 3));
+  count_frequent(MEMSTAT_VM_BRK, one_of(arguments[1], arguments[3], constants.brk_length == 3));
   return 0;
 }
 
@@ -282,61 +414,69 @@ struct system_call {
 };
 SEC("tp/syscalls/sys_enter_mmap")
 int on_mmap_call(struct system_call* call) {
-  count(MEMSTAT_VM_MMAP, call->arguments[1]);
+  count_frequent(MEMSTAT_VM_MMAP, call->arguments[1]);
   return 0;
 }
 SEC("tp/syscalls/sys_enter_munmap")
 int on_munmap_call(struct system_call* call) {
-  count(MEMSTAT_VM_MUNMAP, call->arguments[1]);
+  count_frequent(MEMSTAT_VM_MUNMAP, call->arguments[1]);
   return 0;
 }
 SEC("tp/syscalls/sys_enter_brk")
 int on_brk_call(struct system_call* call) {
-  count(MEMSTAT_VM_BRK, 0);
+  count_frequent(MEMSTAT_VM_BRK, 0);
   return 0;
 }
 
 SEC("raw_tp/mm_page_alloc")
 int on_page_alloc(struct raw_arguments* arguments) {
+  const __u64 weight = vm_weight();
+  if (weight == 0 && arguments->values[0] != 0) return 0;
   struct memstat_vm_cpu* cpu = this_cpu();
   if (!cpu) return 0;
   const __u32 order = (__u32)arguments->values[1] & (MEMSTAT_VM_ORDERS - 1);
+  if (constants.gfp.is_wanted) {
+    memstat_gfp_count(&cpu->pages_by_gfp, arguments->values[2], &constants.gfp, weight, arguments->values[0] == 0);
+  }
   if (arguments->values[0] == 0) {
     ++cpu->events[MEMSTAT_VM_PAGE_FAILURE].count;
     ++cpu->page_failures[order];
     return 0;
   }
-  ++cpu->events[MEMSTAT_VM_PAGE_ALLOC].count;
-  cpu->events[MEMSTAT_VM_PAGE_ALLOC].bytes += (__u64)constants.page_size << order;
-  ++cpu->pages[order][(__u32)arguments->values[3] & (MEMSTAT_VM_MIGRATE_TYPES - 1)];
+  cpu->events[MEMSTAT_VM_PAGE_ALLOC].count += weight;
+  cpu->events[MEMSTAT_VM_PAGE_ALLOC].bytes += weight * ((__u64)constants.page_size << order);
+  cpu->pages[order][(__u32)arguments->values[3] & (MEMSTAT_VM_MIGRATE_TYPES - 1)] += weight;
   return 0;
 }
 SEC("raw_tp/mm_page_free")
 int on_page_free(struct raw_arguments* arguments) {
-  count(MEMSTAT_VM_PAGE_FREE, (__u64)constants.page_size << (arguments->values[1] & (MEMSTAT_VM_ORDERS - 1)));
+  count_frequent(MEMSTAT_VM_PAGE_FREE, (__u64)constants.page_size << (arguments->values[1] & (MEMSTAT_VM_ORDERS - 1)));
   return 0;
 }
 
 SEC("raw_tp/percpu_alloc_percpu")
 int on_percpu_alloc(struct raw_arguments* arguments) {
-  count(MEMSTAT_VM_PERCPU_ALLOC, one_of(arguments->values[2], arguments->values[3], constants.percpu_size == 3));
+  count_frequent(MEMSTAT_VM_PERCPU_ALLOC, one_of(arguments->values[2], arguments->values[3], constants.percpu_size == 3));
   return 0;
 }
 SEC("raw_tp/percpu_free_percpu")
 int on_percpu_free(struct raw_arguments* arguments) {
-  count(MEMSTAT_VM_PERCPU_FREE, 0);
+  count_frequent(MEMSTAT_VM_PERCPU_FREE, 0);
   return 0;
 }
 
 SEC("raw_tp/alloc_vmap_area")
 int on_vmap_area(struct raw_arguments* arguments) {
-  const int has_failed = (int)arguments->values[5] != 0;
-  count(has_failed ? MEMSTAT_VM_VMALLOC_FAILURE : MEMSTAT_VM_VMALLOC, arguments->values[1]);
+  if ((int)arguments->values[5] != 0) {
+    count(MEMSTAT_VM_VMALLOC_FAILURE, arguments->values[1]);
+  } else {
+    count_frequent(MEMSTAT_VM_VMALLOC, arguments->values[1]);
+  }
   return 0;
 }
 SEC("raw_tp/free_vmap_area_noflush")
 int on_vmap_free(struct raw_arguments* arguments) {
-  count(MEMSTAT_VM_VFREE, 0);
+  count_frequent(MEMSTAT_VM_VFREE, 0);
   return 0;
 }
 

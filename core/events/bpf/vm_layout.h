@@ -4,6 +4,9 @@
  * lock; names, which are rare, are shared by all CPUs and claimed. Thread safety: as that says. */
 #pragma once
 
+#include "core/events/bpf/gfp.h"
+#include "core/events/bpf/sizes.h"
+
 /* What is counted. Their words are in vm_text.cpp. */
 /* NOLINTBEGIN(readability-identifier-naming): the programs are C */
 enum memstat_vm_event {
@@ -30,6 +33,11 @@ enum memstat_vm_event {
   MEMSTAT_VM_PERCPU_FREE,
   MEMSTAT_VM_VMALLOC,
   MEMSTAT_VM_VFREE,
+  /* How long page faults took, by how they ended; these have times and no count. */
+  MEMSTAT_VM_TIME_MINOR,
+  MEMSTAT_VM_TIME_MAJOR,
+  MEMSTAT_VM_TIME_OOM,
+  MEMSTAT_VM_TIME_SIGBUS,
   MEMSTAT_VM_EVENTS
 };
 /* NOLINTEND(readability-identifier-naming) */
@@ -42,15 +50,31 @@ struct memstat_vm_count {
   unsigned long long bytes; /* of events that have a size */
 };
 
+#define MEMSTAT_VM_OUTCOMES 4 /* of a page fault, in the order of MEMSTAT_VM_TIME_* */
+
+/* How long page faults of one outcome took. */
+struct memstat_vm_times {
+  unsigned long long sum_ns;
+  unsigned long long counts[MEMSTAT_TIMES];
+};
+
+/* Tasks whose page fault is under way have a place each, by the lower bits of their number, if times are wanted. */
+#define MEMSTAT_VM_TASK_BITS 12
+
 #define MEMSTAT_VM_TEXT 256 /* B, of a message of the kernel that a program looks at */
 
 struct memstat_vm_cpu {
   struct memstat_vm_count events[MEMSTAT_VM_EVENTS];
   unsigned long long pages[MEMSTAT_VM_ORDERS][MEMSTAT_VM_MIGRATE_TYPES]; /* allocations that got pages */
   unsigned long long page_failures[MEMSTAT_VM_ORDERS];
+  struct memstat_gfp_counts pages_by_gfp;         /* where classes are wanted */
+  unsigned long long percpu_sizes[MEMSTAT_SIZES]; /* where sizes are wanted */
+  unsigned long long vmalloc_sizes[MEMSTAT_SIZES];
   unsigned long long user_faults[2]; /* reads, writes; where faults are seen as the CPU's exceptions */
   unsigned long long kernel_faults[2];
-  char slab_text[MEMSTAT_VM_TEXT]; /* the programs' own */
+  struct memstat_vm_times fault_times[MEMSTAT_VM_OUTCOMES]; /* where times are wanted */
+  unsigned long long untimed_faults; /* that began and whose end was not seen, as far as their task had another one */
+  char slab_text[MEMSTAT_VM_TEXT];   /* the programs' own */
   char page_text[MEMSTAT_VM_TEXT];
 };
 
@@ -81,4 +105,8 @@ struct memstat_vm_constants {
   unsigned int page_size;       /* B */
   unsigned int percpu_size;     /* which argument of percpu_alloc_percpu is the size */
   unsigned int brk_length;      /* which argument of do_brk_flags is the length */
+  unsigned int has_sizes;       /* sizes are wanted */
+  unsigned int has_times;       /* times are wanted */
+  struct memstat_gfp_flags gfp;
+  unsigned int has_ticks; /* programs may ask for the kernel's clock, so that they can count at some moments only */
 };

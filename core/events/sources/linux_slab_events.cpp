@@ -7,10 +7,13 @@
 //   counted_by_sysfs 0|1          1: the kernel counts allocations and frees itself, and linux_slab_sysfs has them
 //   unplaced N                    events of caches for which there was no room
 //   missed N                      events during an event of the same kind on the same CPU
+//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM      may be missing; ATTACHED 0: then "end" follows
 //   type SIZE NAME                a cache: B that an object takes; type_without_frees: its frees are not known
 //   cpu N ALLOCATIONS FREES REQUESTED FAILURES      of the type above on CPU N; CPUs with nothing but 0 are left out
 //   event EVENT COUNT [BYTES]     of all caches and of what is no cache's; bytes: requested
 //   large SIZE COUNT              kmalloc() beyond the largest cache that got this number of bytes, or less
+//   gfp ALLOCATOR CLASS ALLOCATIONS FAILURES        by class of GFP flags, where that is counted
+//   sizes ALLOCATOR BYTES COUNT...      allocations by size, up to 8 B, 16 B, ..., 1 GiB, and above; where that is counted
 //   end
 //
 // A name may come twice (caches of one name, a kmalloc() that failed): it is one type with the sums. What is in use is never
@@ -22,6 +25,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/events/event_metrics.h"
+#include "core/events/event_settings.h"
 #include "core/events/slab_events.h"
 #include "core/events/table_lines.h"
 #include "core/source.h"
@@ -34,19 +38,33 @@ using events::kVmEventBytes;
 using events::kVmEvents;
 using events::take_number;
 
+constexpr SourceOption kOptions[] = {
+    events::events_option("counters", "The mode of key events and what they may cost, in millionths of a CPU."),
+    events::kGfpOption};
+constexpr std::size_t kGfpClassesOption = 1;
+
 constexpr std::string_view kTable = "linux_slab_events";
 
 constexpr FieldMask kKernelCounts{Field::kNumAllocs, Field::kNumFrees};
 constexpr CpuFieldMask kKernelCpuCounts{CpuField::kNumAllocs, CpuField::kNumFrees};
 
 struct State final : ReaderState {
-  std::unique_ptr<LiveTable> table = events::make_slab_events();
+  std::unique_ptr<LiveTable> table;
 };
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, *state.table); }
+/// Replays call neither step of the table.
+LiveTable& table_of(State& state) {
+  if (!state.table) {
+    const bool has_classes = state.options[kGfpClassesOption].number != 0;
+    state.table = events::make_slab_events(state.options[0].text + std::string(has_classes ? events::kGfpWord : ""));
+  }
+  return *state.table;
+}
+
+Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, table_of(state)); }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return view.read_table(kTable, *state.table, raw.parts[0]);
+  return view.read_table(kTable, table_of(state), raw.parts[0]);
 }
 
 /// Parses one text. Thread safety: none.
@@ -67,7 +85,7 @@ class Parser {
       return take(word, line);
     };
     auto result = lines_.take_rest(take_line, "is no type with its size, CPU with its five numbers, or event");
-    if (result && staging_.types().empty()) return lines_.wrong(size_of_text_, "names no cache");
+    if (result && staging_.types().empty() && !governor_.is_detached()) return lines_.wrong(size_of_text_, "names no cache");
     return result;
   }
 
@@ -98,7 +116,10 @@ class Parser {
   bool take(std::string_view word, std::string_view line) {
     if (word == "cpu") return take_cpu(line);
     if (word == "type" || word == "type_without_frees") return take_type(line, word == "type");
+    if (word == "governor") return governor_.take(line, kTable, staging_);
     if (word == "event") return event_count_++ < kMostEvents && events::take_event(line, staging_);
+    if (word == "gfp") return gfp_.take(line, staging_);
+    if (word == "sizes") return size_count_++ < kMostSizes && events::take_sizes(line, staging_);
     return word == "large" && take_large(line);
   }
 
@@ -150,6 +171,8 @@ class Parser {
   }
 
   events::TableLines lines_;
+  events::GovernorLine governor_;
+  events::GfpLines gfp_;
   std::size_t size_of_text_;
   std::uint32_t cpu_count_;
   Staging& staging_;
@@ -158,6 +181,8 @@ class Parser {
   CpuFieldMask cpu_fields_{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced, CpuField::kMemFreed};
   static constexpr std::size_t kMostEvents = 64;
   std::size_t event_count_ = 0;
+  static constexpr std::size_t kMostSizes = 8;
+  std::size_t size_count_ = 0;
   std::uint64_t size_ = 0;      // B, of the type at hand
   std::size_t index_ = 0;       // of it
   Figures* figures_ = nullptr;  // of it; lives until the next one
@@ -179,6 +204,13 @@ constexpr MetricOrigin kOrigins[] = {
     {kVmEvents, "the same of all caches and, of kmalloc and kfree, of what is no cache's, _node of those that named a node"},
     {kVmEventBytes, "bytes_req of the same"},
     {kLostEvents, "counted by memstatd's programs and, as recursion_misses, by the kernel"},
+    {events::kAllocationSizes, "bytes_req of kmem:kmalloc, object_size of the caches of kmem:kmem_cache_alloc"},
+    {events::kGfpAllocations, "gfp_flags of kmem:kmem_cache_alloc and kmalloc"},
+    {events::kGfpFailures, "the same, without an object"},
+    {events::kEventsCost, "events x ns an event, or run_time_ns of memstatd's programs"},
+    {events::kEventsSampled, "memstatd's governor"},
+    {events::kEventsCounted, "memstatd's governor"},
+    {events::kEventsBudget, "key events.budget"},
 };
 
 }  // namespace
@@ -193,10 +225,12 @@ const SourceDescriptor linux_slab_events{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .options = kOptions,
     .is_on_by_default = false,
     .is_traced = true,
     .notes =
-        "on where key events.mode is counters; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with BTF; "
+        "on where key events.mode is counters or full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with "
+        "BTF; "
         "counts "
         "from its start, so that its counters are less than those since boot; objects in use are not derived from it, "
         "because "

@@ -115,6 +115,20 @@ TEST_F(LinuxSlabEvents, HasEventsOfAllCaches) {
   EXPECT_EQ(all.at("vm_events_total{kfree}"), 3U);
 }
 
+TEST_F(LinuxSlabEvents, HasAllocationsBySize) {
+  std::string sizes = "sizes slab 900";
+  for (int i = 0; i < MEMSTAT_SIZES; ++i) sizes += i == 3 ? " 7" : " 0";
+  ASSERT_TRUE(parse(kHeader + "type 8 a\n" + sizes + "\nend\n"));
+  const StagedStatistics& statistics = reader_.staging.statistics();
+  const StagedStatistics::Entry& entry = statistics.entries().back();
+  ASSERT_TRUE(entry.is_histogram);
+  EXPECT_EQ(statistics.label(entry, 0), "slab");
+  EXPECT_EQ(statistics.histogram(entry).counts[3], 7U);
+  std::string many = kHeader + "type 8 a\n";
+  for (int i = 0; i < 9; ++i) many += sizes + "\n";
+  EXPECT_FALSE(parse(many + "end\n")) << "there are not that many allocators";
+}
+
 TEST_F(LinuxSlabEvents, NeverSaysWhatIsInUse) {
   ASSERT_TRUE(parse(kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nend\n"));
   for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree}) {
@@ -196,6 +210,17 @@ TEST_F(SlabText, HasTheRowsOfEachCpu) {
             "event kmem_cache_alloc 5 940\nevent kmem_cache_alloc_node 0\nevent kmem_cache_alloc_failure 1\nevent "
             "kmem_cache_free 2\n"
             "event kmalloc 1 100\nevent kmalloc_node 0\nevent kmalloc_failure 2\nevent kfree 3\nend\n");
+}
+
+TEST_F(SlabText, AddsUpClassesOfFlagsWhereTheyAreCounted) {
+  cpus_[0].totals.cache_by_gfp.allocations[MEMSTAT_GFP_KERNEL] = 2;
+  cpus_[1].totals.kmalloc_by_gfp.allocations[MEMSTAT_GFP_KERNEL] = 3;
+  cpus_[1].totals.kmalloc_by_gfp.failures[MEMSTAT_GFP_ATOMIC] = 1;
+  EXPECT_EQ(text({}).find("gfp"), std::string::npos);
+  const std::string all = text({.has_gfp_classes = true});
+  EXPECT_NE(all.find("gfp slab atomic 0 1\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("gfp slab kernel 5 0\n"), std::string::npos) << all;
+  EXPECT_NE(all.find("gfp slab dma 0 0\n"), std::string::npos) << all;
 }
 
 TEST_F(SlabText, NamesTheCacheOfAKmallocByItsSizeAndKind) {
@@ -329,7 +354,7 @@ class LiveSlabEvents : public testing::Test {
     return false;
   }
 
-  std::unique_ptr<LiveTable> table_ = events::make_slab_events();
+  std::unique_ptr<LiveTable> table_ = events::make_slab_events(kWithoutLimit);
   SourceReader reader_{source()};
 };
 
@@ -429,7 +454,7 @@ TEST_F(LiveSlabEvents, AreGoneWhenTheProcessIsKilled) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const auto table = events::make_slab_events();
+    const auto table = events::make_slab_events(kWithoutLimit);
     const char byte = table->open() ? 'y' : 'n';
     if (::write(ready[1], &byte, 1) != 1) ::_exit(1);
     while (true) ::pause();
@@ -455,6 +480,55 @@ TEST_F(LiveSlabEvents, AreGoneWithTheTable) {
   EXPECT_EQ(links_of(::getpid()).size(), 0U);
 }
 
+TEST_F(LiveSlabEvents, CountEachAllocationByItsSizeInModeFull) {
+  table_ = events::make_slab_events("full 1000000000");
+  ASSERT_TRUE(table_->open());
+  for (int i = 0; i < 1000; ++i) ::close(::open("/", O_RDONLY));
+  ASSERT_TRUE(table_->read(reader_.raw.parts[0]));
+  ASSERT_TRUE(parse_source(reader_));
+  const StagedStatistics& statistics = reader_.staging.statistics();
+  std::uint64_t count = 0;
+  for (const StagedStatistics::Entry& entry : statistics.entries()) {
+    if (!entry.is_histogram) continue;
+    for (const std::uint64_t bucket : statistics.histogram(entry).counts) count += bucket;
+  }
+  const auto all = statistics_of(reader_.staging);
+  EXPECT_GT(count, 1000U);
+  const std::uint64_t events = all.at("vm_events_total{kmalloc}") + all.at("vm_events_total{kmem_cache_alloc}");
+  EXPECT_NEAR(static_cast<double>(count), static_cast<double>(events), 0.01 * static_cast<double>(events))
+      << "the kernel counts on while this reads";
+}
+
+TEST_F(LiveSlabEvents, CountEachAllocationByTheClassOfItsFlags) {
+  table_ = events::make_slab_events("counters 1000000000 gfp_classes");
+  ASSERT_TRUE(table_->open());
+  for (int i = 0; i < 1000; ++i) ::close(::open("/", O_RDONLY));
+  ASSERT_TRUE(table_->read(reader_.raw.parts[0]));
+  ASSERT_TRUE(parse_source(reader_));
+  const auto all = statistics_of(reader_.staging);
+  EXPECT_GT(all.at("gfp_allocations_total{slab,kernel}"), 1000U) << "the kernel's own, for open()";
+  const std::uint64_t count = sum_of_statistics(reader_.staging, "gfp_allocations_total{slab,").sum;
+  const std::uint64_t events = all.at("vm_events_total{kmalloc}") + all.at("vm_events_total{kmem_cache_alloc}");
+  EXPECT_NEAR(static_cast<double>(count), static_cast<double>(events), 0.01 * static_cast<double>(events))
+      << "the kernel counts on while this reads";
+}
+
+TEST_F(LiveSlabEvents, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
+  const std::size_t others = links_of(::getpid()).size();
+  events::EventBudget budget(0);  // nothing to begin with
+  const auto table = events::make_slab_events("counters 100", budget);
+  ASSERT_TRUE(table->open());
+  EXPECT_GT(links_of(::getpid()).size(), others);
+  for (int i = 0; i < 20'000; ++i) ::close(::open("/", O_RDONLY));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(table->read(reader_.raw.parts[0]));
+    EXPECT_NE(reader_.raw.parts[0].view().find("\ngovernor 0 "), std::string_view::npos) << reader_.raw.parts[0].view();
+    ASSERT_TRUE(parse_source(reader_));
+    EXPECT_TRUE(reader_.staging.types().empty());
+  }
+  EXPECT_EQ(links_of(::getpid()).size(), others);
+}
+
 TEST_F(LiveSlabEvents, KeepCountingWithoutPrivileges) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -477,7 +551,7 @@ TEST(LiveSlabEventsRefused, SayWhatTheyNeed) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
-    const auto result = events::make_slab_events()->open();
+    const auto result = events::make_slab_events(kWithoutLimit)->open();
     if (result) ::_exit(3);
     if (result.error().code == ErrorCode::kNotPresent) ::_exit(77);
     ::_exit(result.error().code == ErrorCode::kPermission && result.error().detail.find("CAP_BPF") != std::string::npos ? 0

@@ -67,6 +67,17 @@ TEST(MemuseGroups, HaveTheirFirstFramesInCommon) {
   EXPECT_THAT(groups_of(table, 32), SizeIs(3)) << "more than any stack has";
 }
 
+TEST(MemuseGroups, NameTheControlGroupOfMostOfTheirBlocks) {
+  MemuseTable table = minute();
+  table.control_groups = {{.key = 11, .path = "/docker/4f9a"}, {.key = 12, .path = "/"}};
+  add_stack(table, 1, {10, 20});
+  add_blocks(table, 1, 1, 5);
+  for (std::size_t i = 0; i < table.blocks.size(); ++i) table.blocks[i].control_group = i < 2 ? 12 : 11;
+  EXPECT_EQ(groups_of(table).front().control_group, "/docker/4f9a");
+  for (MemuseBlock& block : table.blocks) block.control_group = 13;
+  EXPECT_EQ(groups_of(table).front().control_group, "") << "a group that is gone";
+}
+
 TEST(MemuseGroups, OfALeakAreSuspectsAndComeFirst) {
   MemuseTable table = minute();
   add_stack(table, 1, {10, 20});

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 
+#include "core/events/bpf/sampling.h"
 #include "core/events/bpf/slab_layout.h"
 #include "core/events/bpf_kernel.h"
 #include "core/events/embedded_programs.h"
@@ -88,6 +89,23 @@ TEST_F(LiveSlabPrograms, CountAnAllocationWithoutAResultAsAFailure) {
   EXPECT_EQ(sum().cache_failures - before.cache_failures, 1U);
   EXPECT_EQ(sum().cache_allocations - before.cache_allocations, 2U);
   EXPECT_EQ(cpu().totals.cache_on_node, 1U);
+}
+
+TEST_F(LiveSlabPrograms, CountManyEventsAsOneOrNoneInAPartOfTheTimeButEachFailure) {
+  constexpr __u32 kFirst = 0;
+  constexpr memstat_sampling kOneInFour{.mask = 3};
+  constexpr std::uint64_t kTimes = 50;
+  const memstat_slab_row before = sum();
+  ASSERT_EQ(bpf_map_update_elem(map(".data.sampling"), &kFirst, &kOneInFour, BPF_ANY), 0);
+  for (std::uint64_t i = 0; i < kTimes; ++i) {
+    run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, kAnyNode});
+    run("on_kmem_cache_alloc", {kFakeSite, 0, kFakeCache, 0, kAnyNode});
+    run("on_kmem_cache_free", {kFakeSite, kFakeObject, kFakeCache});
+  }
+  EXPECT_EQ((sum().cache_allocations - before.cache_allocations) % 4, 0U);
+  EXPECT_LE(sum().cache_allocations - before.cache_allocations, 4 * kTimes);
+  EXPECT_EQ((sum().cache_frees - before.cache_frees) % 4, 0U);
+  EXPECT_EQ(sum().cache_failures - before.cache_failures, kTimes);
 }
 
 TEST_F(LiveSlabPrograms, CountALargeKmallocThatIsReportedTwiceOnce) {

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+// Looks at every slab cache of the kernel in one pass of its iterator over them (Linux 6.13, 4971266e1595): slabs and
+// objects of each node, and the free objects on lists of partial slabs, in slabs and sheaves that CPUs hold, and in the
+// nodes' barns of full sheaves. What this kernel has of these is asked of its types (CO-RE), never of its version.
+//
+// It takes no lock, so that it holds no allocation up. What it looks at may be given back meanwhile, so every address that
+// came out of a slab is checked before it is followed: a slab must still be the cache's, a free object lie in its slab.
+// Reads that fault give 0. Counters are whole each, their sum is of no one moment.
+#include "core/events/bpf/kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "core/events/bpf/slab_caches_layout.h"
+
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+struct seq_file;
+struct bpf_iter_meta {
+  struct seq_file* seq;
+  __u64 seq_num;
+} KERNEL_TYPE;
+
+struct list_head {
+  struct list_head *next, *prev;
+} KERNEL_TYPE;
+struct llist_node {
+  struct llist_node* next;
+} KERNEL_TYPE;
+typedef struct {
+  __s64 counter;
+} atomic64_t;
+
+struct kmem_cache;
+struct slab {
+  struct kmem_cache* slab_cache;
+  struct list_head slab_list;
+  struct slab* next;
+  void* freelist;
+  unsigned int inuse : 16;
+  unsigned int objects : 15;
+} KERNEL_TYPE;
+
+struct node_barn {
+  unsigned int nr_full;
+} KERNEL_TYPE;
+struct kmem_cache_node {
+  unsigned long nr_partial;
+  struct list_head partial;
+  atomic64_t nr_slabs;
+  atomic64_t total_objects;
+  struct node_barn* barn;  // until 6.19
+} KERNEL_TYPE;
+struct kmem_cache_per_node_ptrs {
+  struct node_barn* barn;
+  struct kmem_cache_node* node;
+} KERNEL_TYPE;
+
+struct kmem_cache_cpu {
+  void* freelist;
+  unsigned long tid;  // changes whenever what is free in the CPU's slab does
+  struct slab* slab;
+  struct slab* partial;
+} KERNEL_TYPE;
+struct slab_sheaf {
+  unsigned int size;
+} KERNEL_TYPE;
+struct slub_percpu_sheaves {
+  struct slab_sheaf* main;
+  struct slab_sheaf* spare;
+  struct slab_sheaf* rcu_free;
+} KERNEL_TYPE;
+
+struct kmem_cache_order_objects {
+  unsigned int x;
+} KERNEL_TYPE;
+struct kmem_cache {
+  struct kmem_cache_cpu* cpu_slab;          // until 6.19
+  struct slub_percpu_sheaves* cpu_sheaves;  // since 6.18
+  unsigned int size;
+  unsigned int object_size;
+  unsigned int offset;
+  unsigned int sheaf_capacity;
+  struct kmem_cache_order_objects oo;
+  const char* name;
+  unsigned long random;             // with CONFIG_SLAB_FREELIST_HARDENED
+  struct kmem_cache_node* node[1];  // until 6.19
+  struct kmem_cache_per_node_ptrs per_node[1];
+} KERNEL_TYPE;
+
+struct bpf_iter__kmem_cache {
+  struct bpf_iter_meta* meta;
+  struct kmem_cache* s;
+} KERNEL_TYPE;
+
+struct bpf_array {
+  void* pptrs[1];
+} KERNEL_TYPE;
+
+extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym;
+
+const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
+
+// One pass at a time: memstatd makes them one after the other, and no other process has them.
+struct memstat_cache cache;
+struct memstat_cache_node nodes[MEMSTAT_CACHE_NODES];
+struct memstat_cache_cpu cpus[MEMSTAT_CACHE_CPUS];
+struct {
+  __u64 cache;     // the struct kmem_cache
+  __u64 number;    // of it in this pass
+  __u64 cpu_slab;  // the cache's pointers of all CPUs, to which a CPU's offset is added
+  __u64 cpu_sheaves;
+  __u64 random, offset;
+  __u64 slab_bytes;
+  __u64 at;            // in a list or chain
+  __u64 list;          // its head
+  __u64 first;         // object of a list of free ones
+  __u64 steps;         // taken so far
+  __u64 free;          // objects found so far
+  __u64 is_backwards;  // through a list
+  __u64 scratch;
+} now;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);  // as many as there are possible CPUs, set before the program is loaded
+  __type(key, __u32);
+  __type(value, __u64);
+} offset_of_cpu SEC(".maps");
+
+// What is free in the slab that a CPU allocates from stands in no counter: it takes a walk over the objects. Most caches
+// were not used on most CPUs since the last pass, and then it is what it was.
+struct known_list {
+  __u64 freelist;
+  __u64 tid;
+  __u64 free;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);  // as many of each CPU where CPUs hold slabs, set before the program is loaded
+  __type(key, __u32);
+  __type(value, struct known_list);
+} known_lists SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, __u64);
+} a_place SEC(".maps");
+
+#define AT(type, address) ((struct type*)bpf_rdonly_cast((const void*)(address), bpf_core_type_id_kernel(struct type)))
+
+// An address as a number, which the verifier lets no program make of a pointer: a store and a load do.
+static __always_inline __u64 number_of(const volatile void* pointer) {
+  *(const volatile void* volatile*)&now.scratch = pointer;
+  return *(volatile __u64*)&now.scratch;
+}
+
+static __always_inline __u64 word_at(__u64 address) { return number_of(AT(llist_node, address)->next); }
+
+// ---- slabs ---------------------------------------------------------------------------------------------------------------
+
+static __always_inline __u64 free_of(struct slab* slab) {
+  const __u64 objects = BPF_CORE_READ_BITFIELD(slab, objects);
+  const __u64 inuse = BPF_CORE_READ_BITFIELD(slab, inuse);
+  return inuse < objects ? objects - inuse : 0;
+}
+
+static __always_inline int is_of_cache(struct slab* slab) { return (__u64)slab->slab_cache == now.cache; }
+
+enum { kAtOnce = 8 };  // slabs or objects of a step, which would cost more than they do
+
+static long next_on_list(__u64 index, void* unused) {
+  __u64 at = now.at;
+  __u64 free = 0;
+  __u64 steps = 0;
+  for (int i = 0; i < kAtOnce; ++i) {
+    if (at == now.list) break;
+    struct slab* slab = AT(slab, at - bpf_core_field_offset(struct slab, slab_list));
+    if (!is_of_cache(slab)) break;
+    free += free_of(slab);
+    ++steps;
+    at = number_of(now.is_backwards ? slab->slab_list.prev : slab->slab_list.next);
+  }
+  now.at = at;
+  now.free += free;
+  now.steps += steps;
+  return steps < kAtOnce;
+}
+
+// Free objects on a node's list of partial slabs. Of a long one both ends are looked at: slabs that were freed to last stand
+// at one of them.
+static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
+  now.list = number_of(node) + bpf_core_field_offset(struct kmem_cache_node, partial);
+  now.at = number_of(node->partial.next);
+  now.steps = 0;
+  now.free = 0;
+  now.is_backwards = 0;
+  const int is_long = slabs > MEMSTAT_CACHE_LONGEST_LIST;
+  const __u64 most = is_long ? MEMSTAT_CACHE_LONGEST_LIST / 2 : slabs + 64;
+  bpf_loop((__u32)most / kAtOnce + 1, next_on_list, 0, 0);
+  if (now.at == now.list) return now.free;
+  ++cache.estimated;
+  if (is_long) {
+    now.is_backwards = 1;
+    now.at = number_of(node->partial.prev);
+    bpf_loop((__u32)most / kAtOnce + 1, next_on_list, 0, 0);
+  }
+  return now.steps == 0 ? 0 : now.free * slabs / now.steps;
+}
+
+// ---- nodes ---------------------------------------------------------------------------------------------------------------
+
+static __noinline __u64 node_in_array(__u64 i) {
+  return word_at(now.cache + bpf_core_field_offset(struct kmem_cache, node) + 8 * i);
+}
+static __noinline __u64 node_in_pairs(__u64 i, int is_barn) {
+  const __u64 offset = is_barn ? bpf_core_field_offset(struct kmem_cache_per_node_ptrs, barn)
+                               : bpf_core_field_offset(struct kmem_cache_per_node_ptrs, node);
+  return word_at(now.cache + bpf_core_field_offset(struct kmem_cache, per_node) +
+                 i * bpf_core_type_size(struct kmem_cache_per_node_ptrs) + offset);
+}
+static __noinline __u64 barn_of_node(struct kmem_cache_node* node) { return number_of(node->barn); }
+
+static __noinline __u64 capacity_of_sheaf(struct kmem_cache* s) { return s->sheaf_capacity; }
+
+static __always_inline __u64 barn_of(struct kmem_cache_node* node, __u64 i) {
+  if (bpf_core_field_exists(struct kmem_cache, per_node)) return node_in_pairs(i, 1);
+  if (bpf_core_field_exists(struct kmem_cache_node, barn)) return barn_of_node(node);
+  return 0;
+}
+
+static long look_at_node(__u64 i, void* unused) {
+  const __u64 address = bpf_core_field_exists(struct kmem_cache, per_node) ? node_in_pairs(i, 0) : node_in_array(i);
+  if (address == 0) return 0;
+  struct kmem_cache_node* node = AT(kmem_cache_node, address);
+  const __u64 slabs = (__u64)node->nr_slabs.counter;
+  if (slabs == 0) return 0;
+  const __u64 objects = (__u64)node->total_objects.counter;
+  const __u64 partial_slabs = node->nr_partial;
+  const __u64 free = partial_slabs == 0 ? 0 : free_on_list(node, partial_slabs);
+  const __u64 barn = barn_of(node, i);
+  __u64 in_barn = 0;
+  if (barn != 0 && bpf_core_field_exists(struct kmem_cache, sheaf_capacity)) {
+    in_barn = (__u64)AT(node_barn, barn)->nr_full * capacity_of_sheaf(AT(kmem_cache, now.cache));
+  }
+  cache.slabs += slabs;
+  cache.objects += objects;
+  cache.free.on_lists += free;
+  cache.free.in_barns += in_barn;
+  const __u32 at = cache.node_count;
+  if (at >= MEMSTAT_CACHE_NODES) return 0;
+  nodes[at].node = (__u32)i;
+  nodes[at].slabs = slabs;
+  nodes[at].objects = objects;
+  nodes[at].partial_slabs = partial_slabs;
+  nodes[at].free = free;
+  nodes[at].in_barn = in_barn;
+  cache.node_count = at + 1;
+  return 0;
+}
+
+// ---- CPUs ----------------------------------------------------------------------------------------------------------------
+
+static __noinline __u64 random_of(struct kmem_cache* s) { return s->random; }
+
+// mm/slub.c, freelist_ptr_decode(): free objects of a slab are chained, and with that option each pointer is disguised.
+static long next_free_object(__u64 index, void* unused) {
+  __u64 at = now.at;
+  __u64 free = 0;
+  for (int i = 0; i < kAtOnce; ++i) {
+    if (at == 0 || (at ^ now.first) >= now.slab_bytes) break;
+    ++free;
+    const __u64 place = at + now.offset;
+    at = word_at(place);
+    if (bpf_core_field_exists(struct kmem_cache, random)) at ^= now.random ^ __builtin_bswap64(place);
+  }
+  now.at = at;
+  now.free += free;
+  return free < kAtOnce;
+}
+
+static long next_of_cpu(__u64 index, void* unused) {
+  if (now.at == 0) return 1;
+  struct slab* slab = AT(slab, now.at);
+  if (!is_of_cache(slab)) return 1;
+  now.free += free_of(slab);
+  ++now.steps;
+  now.at = number_of(slab->next);
+  return 0;
+}
+
+enum { kMostSlabsOfCpu = 1024 };
+
+// Free objects of the slab that a CPU allocates from, which count as used in the slab itself.
+static __always_inline __u64 free_of_cpu(struct kmem_cache_cpu* own, __u64 objects, __u32 cpu) {
+  const __u64 tid = own->tid;
+  const __u64 freelist = number_of(own->freelist);
+  __u32 key = cpu * MEMSTAT_CACHE_KNOWN_LISTS + (__u32)now.number;
+  if (now.number >= MEMSTAT_CACHE_KNOWN_LISTS) key = ~0U;
+  struct known_list* list = bpf_map_lookup_elem(&known_lists, &key);
+  if (list && list->freelist == freelist && list->tid == tid) return list->free;
+  const __u64 before = now.free;
+  now.at = now.first = freelist;
+  bpf_loop((__u32)objects / kAtOnce + 1, next_free_object, 0, 0);
+  const __u64 free = now.free - before;
+  now.free = before;
+  if (list && own->tid == tid) *list = (struct known_list){.freelist = freelist, .tid = tid, .free = free};
+  return free;
+}
+
+static __noinline void look_at_store(struct kmem_cache_cpu* own) {
+  now.at = number_of(own->partial);
+  bpf_loop(kMostSlabsOfCpu, next_of_cpu, 0, 0);
+}
+
+// Slabs that a CPU holds: the one that it allocates from, and partial ones in store.
+static __noinline void look_at_slabs(struct memstat_cache_cpu* cpu, __u64 offset) {
+  struct kmem_cache_cpu* own = AT(kmem_cache_cpu, now.cpu_slab + offset);
+  now.free = 0;
+  now.steps = 0;
+  now.at = number_of(own->slab);
+  if (now.at != 0) {
+    struct slab* slab = AT(slab, now.at);
+    const __u64 objects = BPF_CORE_READ_BITFIELD(slab, objects);
+    if (is_of_cache(slab)) {
+      now.free = free_of(slab) + free_of_cpu(own, objects, cpu->cpu);
+      ++now.steps;
+    }
+  }
+  if (bpf_core_field_exists(struct kmem_cache_cpu, partial)) look_at_store(own);
+  cpu->slabs = (__u32)now.steps;
+  cpu->free = (__u32)now.free;
+}
+
+static __always_inline __u32 size_of(struct slab_sheaf* sheaf) { return number_of(sheaf) != 0 ? sheaf->size : 0; }
+
+static __noinline void look_at_sheaves(struct memstat_cache_cpu* cpu, __u64 offset) {
+  struct slub_percpu_sheaves* own = AT(slub_percpu_sheaves, now.cpu_sheaves + offset);
+  cpu->in_sheaves = size_of(own->main) + size_of(own->spare) + size_of(own->rcu_free);
+}
+
+static long look_at_cpu(__u64 i, void* unused) {
+  const __u32 key = (__u32)i;
+  const __u64* offset = bpf_map_lookup_elem(&offset_of_cpu, &key);
+  if (!offset) return 1;
+  struct memstat_cache_cpu row = {.cpu = key};
+  // What this kernel lacks must be a constant here, so that the verifier leaves out what would read it.
+  if (bpf_core_field_exists(struct kmem_cache, cpu_slab) && now.cpu_slab != 0) look_at_slabs(&row, *offset);
+  if (bpf_core_field_exists(struct kmem_cache, cpu_sheaves) && now.cpu_sheaves != 0) look_at_sheaves(&row, *offset);
+  if (row.slabs == 0 && row.in_sheaves == 0) return 0;
+  cache.free.in_slabs += row.free;
+  cache.free.in_sheaves += row.in_sheaves;
+  const __u32 at = cache.cpu_count;
+  if (at >= MEMSTAT_CACHE_CPUS) return 0;
+  cpus[at] = row;
+  cache.cpu_count = at + 1;
+  return 0;
+}
+
+static long note_offset(__u64 i, void* unused) {
+  const __u32 key = (__u32)i;
+  __u32 first = 0;
+  __u64* place = bpf_map_lookup_percpu_elem(&a_place, &first, key);
+  __u64* offset = bpf_map_lookup_elem(&offset_of_cpu, &key);
+  if (!place || !offset) return 1;
+  *offset = number_of(place) - word_at(number_of(&a_place) + bpf_core_field_offset(struct bpf_array, pptrs));
+  return 0;
+}
+
+// ---- one cache -----------------------------------------------------------------------------------------------------------
+
+static __noinline __u64 slabs_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_slab); }
+static __noinline __u64 sheaves_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_sheaves); }
+
+// The least of both, as the verifier sees it as well: the compiler may not have the first from memory once more.
+static __always_inline __u64 at_most(__u64 number, __u64 most) {
+  asm volatile("" : "+r"(number));
+  return number < most ? number : most;
+}
+
+// All three or, where the kernel's buffer is full, none: it then calls for this cache again.
+static __always_inline void write_record(struct seq_file* out) {
+  const __u64 name = at_most(cache.name_size, MEMSTAT_CACHE_NAME_SIZE - 1);
+  bpf_seq_write(out, &cache, (__u32)(__builtin_offsetof(struct memstat_cache, name) + name));
+  const __u64 node_bytes = at_most(cache.node_count, MEMSTAT_CACHE_NODES) * sizeof nodes[0];
+  if (node_bytes != 0) bpf_seq_write(out, nodes, (__u32)node_bytes);
+  const __u64 cpu_bytes = at_most(cache.cpu_count, MEMSTAT_CACHE_CPUS) * sizeof cpus[0];
+  if (cpu_bytes != 0) bpf_seq_write(out, cpus, (__u32)cpu_bytes);
+}
+
+enum { kOrderShift = 16 };  // mm/slub.c, OO_SHIFT
+
+SEC("iter/kmem_cache")
+int look_at_cache(struct bpf_iter__kmem_cache* context) {
+  struct kmem_cache* s = context->s;
+  struct seq_file* out = context->meta->seq;
+  if (!s) return 0;
+  if (context->meta->seq_num == 0) bpf_loop(limits.cpu_count, note_offset, 0, 0);
+  now.cache = number_of(s);
+  now.number = context->meta->seq_num;
+  now.offset = s->offset;
+  now.cpu_slab = bpf_core_field_exists(struct kmem_cache, cpu_slab) ? slabs_of_cpus(s) : 0;
+  now.cpu_sheaves = bpf_core_field_exists(struct kmem_cache, cpu_sheaves) ? sheaves_of_cpus(s) : 0;
+  now.random = bpf_core_field_exists(struct kmem_cache, random) ? random_of(s) : 0;
+  __builtin_memset(&cache, 0, __builtin_offsetof(struct memstat_cache, name));
+  cache.size = s->size;
+  cache.object_size = s->object_size;
+  cache.order = s->oo.x >> kOrderShift;
+  now.slab_bytes = (__u64)limits.page_size << (cache.order & 31);
+  const long length = bpf_probe_read_kernel_str(cache.name, sizeof cache.name, s->name);
+  cache.name_size = length > 0 ? (__u32)length - 1 : 0;
+  bpf_loop(limits.node_count, look_at_node, 0, 0);
+  if (cache.slabs != 0) bpf_loop(limits.cpu_count, look_at_cpu, 0, 0);
+  write_record(out);
+  return 0;
+}
+
+char terms[] SEC("license") = "Dual BSD/GPL";

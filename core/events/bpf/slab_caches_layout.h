@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The records that one pass over the kernel's slab caches writes and memstatd reads: C for both of them. A cache is a struct
+ * memstat_cache, cut behind its name, then `node_count` nodes, then `cpu_count` CPUs; what has nothing is left out.
+ * Thread safety: types only. */
+#pragma once
+
+#define MEMSTAT_CACHE_NAME_SIZE 256   /* B, with the NUL; what is longer is cut */
+#define MEMSTAT_CACHE_NODES 128       /* nodes of one cache that have slabs of it; further ones are in the sums only */
+#define MEMSTAT_CACHE_CPUS 1024       /* the same of CPUs that hold free objects: 16 KiB, of the kernel's 32 a cache */
+#define MEMSTAT_CACHE_KNOWN_LISTS 512 /* caches of which a CPU's free objects are remembered: 12 KiB a CPU */
+#define MEMSTAT_CACHE_LONGEST_LIST                                                        \
+  10000 /* partial slabs of a node that are looked at, as many as /proc/slabinfo looks at \
+         */
+
+/* Objects of one cache that are free, though not given back to the system, and where. */
+struct memstat_cache_free {
+  unsigned long long on_lists;   /* in slabs on the nodes' lists of partial slabs */
+  unsigned long long in_barns;   /* in full sheaves of the nodes */
+  unsigned long long in_slabs;   /* in slabs that CPUs hold */
+  unsigned long long in_sheaves; /* in sheaves that CPUs hold */
+};
+
+struct memstat_cache {
+  unsigned int node_count;
+  unsigned int cpu_count;
+  unsigned int name_size;   /* B, without the NUL */
+  unsigned int size;        /* B that an object takes */
+  unsigned int object_size; /* B that a caller gets */
+  unsigned int order;       /* a slab is 2^order pages */
+  unsigned long long slabs;
+  unsigned long long objects;   /* places for objects, in use or free */
+  unsigned long long estimated; /* lists that were too long or changed too fast, so that the rest was estimated */
+  struct memstat_cache_free free;
+  char name[MEMSTAT_CACHE_NAME_SIZE];
+};
+
+struct memstat_cache_node {
+  unsigned int node;
+  unsigned int padding;
+  unsigned long long slabs;
+  unsigned long long objects;
+  unsigned long long partial_slabs;
+  unsigned long long free;    /* objects in these */
+  unsigned long long in_barn; /* objects in full sheaves */
+};
+
+struct memstat_cache_cpu {
+  unsigned int cpu;
+  unsigned int slabs;      /* that it holds */
+  unsigned int free;       /* objects in these */
+  unsigned int in_sheaves; /* objects */
+};
+
+/* What memstatd fills in before the programs are loaded. */
+struct memstat_cache_limits {
+  unsigned int node_count; /* one more than the highest node that may be */
+  unsigned int cpu_count;  /* the same of CPUs */
+  unsigned int page_size;  /* B */
+};

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Why the kernel does not let this process attach to its events, in words that say what to change.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace memstat::events {
+
+/// `status`: /proc/self/status, for the capabilities that are missing; `lockdown`: /sys/kernel/security/lockdown, "" where
+/// that cannot be read. Thread safety: a function of its arguments.
+std::string why_refused(std::string_view status, std::string_view lockdown);
+
+}  // namespace memstat::events

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Allocations, frees and failures of FreeBSD's malloc(9) by type, CPU and size, counted from the events of the DTrace
+// provider dtmalloc since memstatd attached to them (core/events/malloc_events.h). The text, in this order:
+//
+//   dtmalloc 1                    the version
+//   unplaced N                    events of rows for which there was no room
+//   dropped N                     events that DTrace had no room for
+//   probe NAME                    a type as its probe is called, in ascending order
+//   size CPU SIZE ALLOCATIONS FREES                 of the probe above, of this size class; CPUs in ascending order
+//   large CPU ALLOCATIONS ALLOCATED FREES FREED     the same beyond the size classes, with B
+//   end
+//
+// Allocations of size 0 are those that got no memory, which no sysctl counts by type. What else there is stands beside the
+// kernel's own counters in kern.malloc_stats, which know no sizes: of one time both say the same. The names of that stream
+// are read once, and again when a probe is not among them and the number of types has changed.
+#include <algorithm>
+#include <array>
+
+#include "core/base/arithmetic.h"
+#include "core/base/text.h"
+#include "core/collect/sysctl_stream.h"
+#include "core/events/event_metrics.h"
+#include "core/events/malloc_events.h"
+#include "core/events/table_lines.h"
+#include "core/parse/malloc_probe_names.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+using events::kLostEvents;
+using events::kVmEventBytes;
+using events::kVmEvents;
+using events::take_number;
+
+constexpr std::string_view kTable = "freebsd_dtmalloc";
+
+constexpr SystemMetric kMallocEvents{
+    .facts = {.name = "memstat_malloc_events_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Allocations and frees of malloc(9) since memstatd attached to their events, by type and CPU; "
+                      "malloc_failure: allocations that got no memory."},
+    .labels = {"type", "cpu", "event"}};
+
+constexpr SystemMetric kMallocEventBytes{
+    .facts = {.name = "memstat_malloc_event_bytes_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Bytes that these events of malloc(9) took or gave back, with the padding of the size class.",
+              .unit = "bytes"},
+    .labels = {"type", "cpu", "event"}};
+
+constexpr SystemMetric kMallocSizes{
+    .facts = {.name = "memstat_malloc_size_events_total",
+              .kind = MetricKind::kCounter,
+              .tier = Tier::kFull,
+              .help = "Allocations and frees of malloc(9) since memstatd attached to their events, by type and size class "
+                      "in bytes; larger: beyond the largest class."},
+    .labels = {"type", "size", "event"}};
+
+constexpr SourceOption kOptions[] = {
+    {.name = "types",
+     .kind = SourceOption::Kind::kPattern,
+     .help = "Types whose events are shown by CPU and by size. Without it all are, up to 20000 series."}};
+
+struct State final : ReaderState {
+  std::unique_ptr<LiveTable> table = events::make_malloc_events();
+  MallocProbeNames names;
+  std::uint32_t type_count = 0;  ///< Of the kernel when the names were read.
+  Buffer scratch;                ///< An integer.
+};
+
+Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, *state.table); }
+
+Result<void> read_names(KernelView& view, State& state) {
+  const auto count = read_sysctl_u32(view, kMallocStream.count, state.scratch);
+  const bool is_known =
+      state.names.size() != 0 && !view.wants_whole_polls() && (!state.is_stale || (count && *count == state.type_count));
+  if (is_known) return {};
+  Buffer bytes;  // many megabytes, nearly all of them zeros
+  if (auto result = read_sysctl_stream(view, kMallocStream, bytes, state.scratch); !result) return result;
+  const auto stream = StatisticsStream::open(kMallocStream.name, bytes.view(), kMallocStream.record_header);
+  if (!stream) return stream.error();
+  state.type_count = count ? *count : 0;
+  return state.names.take(*stream);
+}
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (auto result = view.read_table(kTable, *state.table, raw.parts[0]); !result) return result;
+  return read_names(view, state);
+}
+
+/// What one row, or several, come to.
+struct MallocSums {
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated = 0;  // B
+  std::uint64_t frees = 0;
+  std::uint64_t freed = 0;  // B
+  std::uint64_t failures = 0;
+
+  void add(const MallocSums& other) {
+    allocations = saturating_sum(allocations, other.allocations);
+    allocated = saturating_sum(allocated, other.allocated);
+    frees = saturating_sum(frees, other.frees);
+    freed = saturating_sum(freed, other.freed);
+    failures = saturating_sum(failures, other.failures);
+  }
+};
+
+/// Parses one text. Thread safety: none.
+class Parser {
+ public:
+  Parser(const RawBytes& raw, const State& state, Staging& staging)
+      : lines_(kTable, raw.parts[0].view()), state_(state), staging_(staging) {}
+
+  Result<void> parse() {
+    staging_.reset({}, 0);
+    staging_.notes().assign(state_.names.size(), 0);
+    std::uint64_t unplaced = 0;
+    std::uint64_t dropped = 0;
+    if (auto result = lines_.take_version("dtmalloc 1"); !result) return result;
+    if (auto result = lines_.take_figure("unplaced", unplaced); !result) return result;
+    if (auto result = lines_.take_figure("dropped", dropped); !result) return result;
+    auto result = lines_.take_rest([this](std::string_view line) { return take(line); },
+                                   "is neither a probe nor a size with its four numbers, or not in order");
+    if (!result) return result;
+    finish_probe();
+    add_all(unplaced, dropped);
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kMostSeries = 20'000;
+  static constexpr std::size_t kMostSizes = 64;  // the kernel's masks of size classes have as many bits
+  static constexpr std::uint64_t kNoCpu = ~std::uint64_t{0};
+
+  struct Size {
+    std::uint64_t size = 0;  // B
+    MallocSums sums;
+  };
+
+  bool take(std::string_view line) {
+    std::string_view word;
+    if (!next_word(line, word)) return false;
+    if (word == "probe") return line.size() >= 2 && take_probe(line.substr(1));
+    std::array<std::uint64_t, 5> numbers{};
+    const std::size_t count = word == "size" ? 4 : 5;
+    if ((word != "size" && word != "large") || probe_.empty()) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!take_number(line, numbers[i])) return false;
+    }
+    return line.empty() && (word == "size" ? take_size(numbers) : take_large(numbers));
+  }
+
+  bool take_probe(std::string_view name) {
+    if (name <= probe_ || !is_valid_label_text(name)) return false;
+    finish_probe();
+    probe_ = name;
+    label_ = name;
+    const std::size_t place = state_.names.find(name);
+    if (place == MallocProbeNames::kUnknown) {
+      staging_.set_incomplete();
+    } else if (place == MallocProbeNames::kShared) {
+      is_any_shared_ = true;
+    } else if (staging_.notes()[place]++ == 0) {
+      StagedType& type = staging_.merge(state_.names.name(place));
+      type.fields = FieldMask(Field::kFailures);
+      label_ = type.name;
+      failures_ = &type.figures[Field::kFailures];
+    } else {
+      label_ = {};  // two probes whose types have the same first 31 bytes, of which one is left
+      is_any_shared_ = true;
+    }
+    const SourceOptionValue* const types = state_.options.empty() ? nullptr : &state_.options[0];
+    is_shown_ = !label_.empty() && (types == nullptr || !types->matches || types->matches(label_));
+    return true;
+  }
+
+  bool take_size(const std::array<std::uint64_t, 5>& numbers) {
+    const auto& [cpu, size, allocations, frees, unused] = numbers;
+    if (!take_cpu(cpu)) return false;
+    if (size == 0) {
+      cpu_sums_.add({.failures = allocations});
+      return true;
+    }
+    const MallocSums sums{.allocations = allocations,
+                          .allocated = saturating_product(allocations, size),
+                          .frees = frees,
+                          .freed = saturating_product(frees, size)};
+    cpu_sums_.add(sums);
+    const auto end = sizes_.begin() + static_cast<std::ptrdiff_t>(size_count_);
+    const auto found =
+        std::find_if(sizes_.begin(), end, [wanted = size](const Size& known) { return known.size == wanted; });
+    if (found != end) {
+      found->sums.add(sums);
+      return true;
+    }
+    if (size_count_ == kMostSizes) return false;
+    sizes_[size_count_++] = {.size = size, .sums = sums};
+    return true;
+  }
+
+  bool take_large(const std::array<std::uint64_t, 5>& numbers) {
+    const auto& [cpu, allocations, allocated, frees, freed] = numbers;
+    if (!take_cpu(cpu)) return false;
+    const MallocSums sums{.allocations = allocations, .allocated = allocated, .frees = frees, .freed = freed};
+    cpu_sums_.add(sums);
+    large_.add(sums);
+    has_large_ = true;
+    return true;
+  }
+
+  bool take_cpu(std::uint64_t cpu) {
+    if (cpu == kNoCpu || (cpu_ != kNoCpu && cpu < cpu_)) return false;
+    if (cpu != cpu_) finish_cpu();
+    cpu_ = cpu;
+    return true;
+  }
+
+  void finish_cpu() {
+    if (cpu_ != kNoCpu) {
+      show(kMallocEvents, cpu_sums_.allocations, cpu_, "malloc");
+      show(kMallocEvents, cpu_sums_.frees, cpu_, "free");
+      if (cpu_sums_.failures != 0) show(kMallocEvents, cpu_sums_.failures, cpu_, "malloc_failure");
+      show(kMallocEventBytes, cpu_sums_.allocated, cpu_, "malloc");
+      show(kMallocEventBytes, cpu_sums_.freed, cpu_, "free");
+    }
+    probe_sums_.add(cpu_sums_);
+    cpu_sums_ = {};
+    cpu_ = kNoCpu;
+  }
+
+  void finish_probe() {
+    finish_cpu();
+    for (std::size_t i = 0; i < size_count_; ++i) show_size(sizes_[i].size, sizes_[i].sums);
+    if (has_large_) show_size("larger", large_);
+    if (failures_ != nullptr) *failures_ = probe_sums_.failures;
+    all_.add(probe_sums_);
+    probe_sums_ = {};
+    size_count_ = 0;
+    large_ = {};
+    has_large_ = false;
+    failures_ = nullptr;
+  }
+
+  void show_size(const LabelValue& size, const MallocSums& sums) {
+    show(kMallocSizes, sums.allocations, size, "malloc");
+    show(kMallocSizes, sums.frees, size, "free");
+  }
+
+  void show(const SystemMetric& metric, std::uint64_t value, const LabelValue& part, std::string_view event) {
+    if (!is_shown_) return;
+    if (++series_count_ <= kMostSeries) staging_.statistics().add(metric, value, {label_, part, event});
+  }
+
+  void add_all(std::uint64_t unplaced, std::uint64_t dropped) {
+    StagedStatistics& statistics = staging_.statistics();
+    statistics.add(kVmEvents, all_.allocations, {"malloc"});
+    statistics.add(kVmEvents, all_.frees, {"free"});
+    statistics.add(kVmEvents, all_.failures, {"malloc_failure"});
+    statistics.add(kVmEventBytes, all_.allocated, {"malloc"});
+    statistics.add(kVmEventBytes, all_.freed, {"free"});
+    statistics.add(kLostEvents, unplaced, {"malloc_unplaced"});
+    statistics.add(kLostEvents, dropped, {"malloc_dropped"});
+    if (series_count_ > kMostSeries) {
+      staging_.add_note("only 20000 series by CPU and by size are shown: choose types with sources.freebsd_dtmalloc.types");
+    }
+    if (is_any_shared_) staging_.add_note("types that share the name of a probe have no failures");
+  }
+
+  events::TableLines lines_;
+  const State& state_;
+  Staging& staging_;
+  std::string_view probe_;             // the one at hand, as it is called; "" before the first
+  std::string_view label_;             // its type, or itself where that is not known; "" where it must not be shown
+  bool is_shown_ = false;              // by CPU and by size
+  std::uint64_t* failures_ = nullptr;  // of its type; lives until the next one
+  std::uint64_t cpu_ = kNoCpu;         // of the row at hand
+  MallocSums cpu_sums_;                // of the probe on it
+  MallocSums probe_sums_;
+  MallocSums large_;
+  bool has_large_ = false;
+  std::array<Size, kMostSizes> sizes_{};
+  std::size_t size_count_ = 0;
+  MallocSums all_;
+  std::size_t series_count_ = 0;  // that there would be without a bound
+  bool is_any_shared_ = false;
+};
+
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) { return Parser(raw, state, staging).parse(); }
+
+constexpr MetricOrigin kOrigins[] = {
+    {Field::kFailures, "probes dtmalloc::TYPE:malloc with arg3 = 0, of all CPUs"},
+    {kMallocEvents, "dtmalloc::TYPE:malloc and free on the CPU; malloc_failure: malloc with arg3 = 0"},
+    {kMallocEventBytes, "arg3 of the same"},
+    {kMallocSizes, "dtmalloc::TYPE:malloc and free by arg3, of all CPUs"},
+    {kVmEvents, "the same of all types"},
+    {kVmEventBytes, "arg3 of all types"},
+    {kLostEvents, "drops that DTrace reports (malloc_dropped), rows beyond 65536 (malloc_unplaced)"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor freebsd_dtmalloc;
+const SourceDescriptor freebsd_dtmalloc{
+    .name = "freebsd_dtmalloc",
+    .origin = "DTrace provider dtmalloc",
+    .os = OperatingSystem::kFreeBsd,
+    .allocator = Allocator::kMalloc,
+    .is_roster = false,
+    .fields = fields_of(kOrigins),
+    .cpu_fields = cpu_fields_of(kOrigins),
+    .origins = kOrigins,
+    .options = kOptions,
+    .is_on_by_default = false,
+    .is_traced = true,
+    .notes =
+        "on where key events.mode is counters or full; needs root at start and the kernel module dtmalloc (kldload "
+        "dtraceall); "
+        "counts from its start, beside the counters since boot that kern.malloc_stats has; failures by type have no other "
+        "source; sizes are those of the size class; the kernel ends the tracing when it is not read for half a minute, so "
+        "poll.interval must be shorter; unload no kernel module while it is attached, because the provider writes to the "
+        "module's types when it detaches; types whose names begin with the same 31 bytes, or differ in blanks only, have no "
+        "failures; compiled and tested against declarations of libdtrace and tables made by hand, and not yet run on "
+        "FreeBSD",
+    .steps = source_steps<State, open, read, parse>(),
+};
+
+}  // namespace memstat::sources

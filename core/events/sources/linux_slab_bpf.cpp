@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Linux slab caches from one pass of the kernel's iterator over them (core/events/slab_caches.h), with the objects that are
+// free wherever they are, so that those in use are true: linux_slabinfo counts what lies in CPU slabs and in sheaves as
+// used. The text, in this order:
+//
+//   slab_caches 1                 the version
+//   type SIZE OBJECT_SIZE PAGES SLABS OBJECTS ON_LISTS IN_BARNS IN_SLABS IN_SHEAVES NAME
+//                                 a cache: B that an object takes, B that a caller gets, pages of a slab; slabs; objects
+//                                 that these have room for; and which of them are free: in slabs on the nodes' lists, in the
+//                                 nodes' barns of full sheaves, in slabs that CPUs hold, in sheaves of CPUs. type_about: a
+//                                 list was too long, or changed too fast, and its rest was estimated
+//   node N SLABS OBJECTS PARTIAL_SLABS FREE IN_BARN     of the type above on node N; FREE: in partial slabs
+//   cpu N SLABS FREE IN_SHEAVES   of the type above on CPU N; FREE: in slabs that it holds
+//   end
+//
+// Nodes without slabs and CPUs that hold nothing are left out. Caches of one name are types of one name, in the order of
+// linux_slabinfo. Where both have a figure the list keeps this one, which is committed later in the same poll, and
+// linux_slabinfo's where this source is not up.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "core/base/arithmetic.h"
+#include "core/base/text.h"
+#include "core/events/slab_caches.h"
+#include "core/events/table_lines.h"
+#include "core/source.h"
+
+namespace memstat::sources {
+namespace {
+
+using events::take_number;
+
+constexpr std::string_view kPass = "linux_slab_bpf";
+
+constexpr SourceOption kModeOfPass[] = {
+    {.name = "events",
+     .kind = SourceOption::Kind::kKey,
+     .default_pattern = "failures",
+     .help = "The mode of key events: all but off load the program, which runs at each poll and attaches to no event."}};
+
+struct PassState final : ReaderState {
+  std::unique_ptr<LiveTable> table = events::make_slab_caches();
+};
+
+Result<void> open_pass(KernelView& view, RawBytes&, PassState& state) { return view.open_table(kPass, *state.table); }
+
+Result<void> read_pass(KernelView& view, RawBytes& raw, PassState& state) {
+  return view.read_table(kPass, *state.table, raw.parts[0]);
+}
+
+/// Parses one text. Thread safety: none.
+class PassParser {
+ public:
+  PassParser(const RawBytes& raw, Staging& staging)
+      : lines_(kPass, raw.parts[0].view()),
+        size_of_text_(raw.parts[0].size()),
+        page_size_(raw.page_size),
+        cpu_count_(raw.cpu_count),
+        staging_(staging) {}
+
+  Result<void> parse() {
+    staging_.reset({}, 0);
+    if (auto result = lines_.take_version("slab_caches 1"); !result) return result;
+    staging_.reset(CpuFieldMask(CpuField::kFree), cpu_count_);
+    const auto take_line = [this](std::string_view line) { return take(line); };
+    auto result = lines_.take_rest(take_line, "is no type with its nine numbers, or node or CPU of one");
+    if (result && staging_.types().empty()) return lines_.wrong(size_of_text_, "names no cache");
+    return result;
+  }
+
+ private:
+  bool take(std::string_view line) {
+    std::string_view word;
+    next_word(line, word);
+    if (word == "type" || word == "type_about") return take_type(line);
+    if (staging_.types().empty()) return false;
+    if (word == "cpu") return take_cpu(line);
+    std::array<std::uint64_t, 6> of_node{};
+    return word == "node" && take_numbers(line, of_node) && line.empty();
+  }
+
+  template <std::size_t N>
+  static bool take_numbers(std::string_view& line, std::array<std::uint64_t, N>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [&line](std::uint64_t& number) { return take_number(line, number); });
+  }
+
+  bool take_type(std::string_view line) {
+    std::array<std::uint64_t, 9> numbers{};
+    if (!take_numbers(line, numbers) || line.size() < 2) return false;  // the name may have blanks of its own
+    const auto& [size, object_size, pages, slabs, objects, on_lists, in_barns, in_slabs, in_sheaves] = numbers;
+    const std::uint64_t free = saturating_sum(saturating_sum(on_lists, in_barns), saturating_sum(in_slabs, in_sheaves));
+    StagedType& type = staging_.add(line.substr(1));
+    type.fields = kFields;
+    Figures& figures = type.figures;
+    // Counters are read one after the other, so more may seem to be free than there are.
+    figures[Field::kFree] = std::min(free, objects);
+    figures[Field::kCount] = objects - figures[Field::kFree];
+    figures[Field::kSize] = object_size;
+    figures[Field::kRSize] = size;
+    std::uint64_t slab_bytes = 0;
+    return !__builtin_mul_overflow(figures[Field::kCount], size, &figures[Field::kBytes]) &&
+           !__builtin_mul_overflow(pages, page_size_, &slab_bytes) &&
+           !__builtin_mul_overflow(slabs, slab_bytes, &figures[Field::kHeldBytes]);
+  }
+
+  bool take_cpu(std::string_view line) {
+    std::array<std::uint64_t, 4> numbers{};
+    if (!take_numbers(line, numbers) || !line.empty()) return false;
+    const auto& [cpu, slabs, free, in_sheaves] = numbers;
+    if (cpu >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
+    staging_.set_cpu_figure(staging_.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(cpu),
+                            saturating_sum(free, in_sheaves));
+    return true;
+  }
+
+  static constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes,
+                                     Field::kFree,  Field::kSize,  Field::kRSize};
+
+  events::TableLines lines_;
+  std::size_t size_of_text_;
+  std::uint64_t page_size_;
+  std::uint32_t cpu_count_;
+  Staging& staging_;
+};
+
+Result<void> parse_pass(const RawBytes& raw, Staging& staging) { return PassParser(raw, staging).parse(); }
+
+constexpr MetricOrigin kOriginsOfPass[] = {
+    {Field::kBytes, "objects in use x size of struct kmem_cache"},
+    {Field::kCount, "total_objects of each node - those free in slabs and sheaves of lists, CPUs and barns"},
+    {Field::kHeldBytes, "nr_slabs of each node x pages of a slab x page size"},
+    {Field::kFree, "objects - inuse of partial slabs + freelists and partial slabs of CPUs + sheaves of CPUs and barns"},
+    {Field::kSize, "object_size of struct kmem_cache"},
+    {Field::kRSize, "size of struct kmem_cache"},
+    {CpuField::kFree,
+     "freelist and partial slabs of struct kmem_cache_cpu + main, spare and rcu_free of struct "
+     "slub_percpu_sheaves"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor linux_slab_bpf;
+const SourceDescriptor linux_slab_bpf{
+    .name = "linux_slab_bpf",
+    .origin = "BPF iterator kmem_cache",
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kSlab,
+    .is_roster = false,
+    .fields = fields_of(kOriginsOfPass),
+    .cpu_fields = cpu_fields_of(kOriginsOfPass),
+    .origins = kOriginsOfPass,
+    .options = kModeOfPass,
+    .is_on_by_default = false,
+    .is_traced = true,
+    .notes =
+        "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and "
+        "Linux "
+        "6.13 with BTF; its figures stand instead of linux_slabinfo's, which counts objects that lie free in slabs and "
+        "sheaves "
+        "of CPUs as used, so it is not to be read less often; takes no lock, so that no allocation waits for it, and on "
+        "lists "
+        "that change while it looks, or have more than 10000 slabs, estimates the rest",
+    .steps = source_steps<PassState, open_pass, read_pass, parse_pass>(),
+};
+
+}  // namespace memstat::sources

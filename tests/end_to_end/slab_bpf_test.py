@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pass over the slab caches through the real memstatd: loaded by default, run without privileges, recorded and replayed."""
+import fcntl
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import page as pages  # noqa: E402
+import program  # noqa: E402
+
+SOURCE = "linux_slab_bpf"
+CACHE = "dnotify_struct"  # nothing but fcntl(F_NOTIFY) takes objects of it
+HELD = 200
+OBJECTS = "memstat_type_objects"
+
+
+def watch_directory():
+    """Takes an object, and keeps it until the descriptor is closed."""
+    descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.fcntl(descriptor, fcntl.F_NOTIFY, fcntl.DN_CREATE | fcntl.DN_MULTISHOT)
+    return descriptor
+
+
+@program.needs_root
+@program.needs_slabinfo
+class SlabBpf(unittest.TestCase):
+    def configuration(self, directory, text=""):
+        """No other sources but the roster of slab caches, so that recordings are small."""
+        return program.configure_only(os.path.join(directory, "memstatd.yaml"), ("linux_slabinfo", SOURCE), text)
+
+    def first_page(self, daemon):
+        page = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
+        if not page.series("memstat_source_up", source=SOURCE):
+            status = daemon.request("/api/v1/sources")[2].decode()
+            self.skipTest("this kernel or this build has no such pass: " + status[status.find(SOURCE):][:300])
+        self.assertEqual(page.text("memstat_source_up", source=SOURCE), "1", daemon.log)
+        return page
+
+    def test_objects_in_use_are_exact_and_replay(self):
+        with program.temporary_directory() as directory:
+            recording = os.path.join(directory, "recording")
+            with program.Daemon("--config", self.configuration(directory), "--record", recording) as daemon:
+                first = self.first_page(daemon)
+                if not first.series(OBJECTS, type=CACHE):
+                    self.skipTest(f"this kernel has no slab cache {CACHE} of its own")
+                before = int(first.text(OBJECTS, allocator="slab", type=CACHE))
+                held = [watch_directory() for _ in range(HELD)]
+                try:
+                    daemon.wait_page(lambda now: int(now.text(OBJECTS, allocator="slab", type=CACHE)) == before + HELD, "the objects")
+                finally:
+                    for descriptor in held:
+                        os.close(descriptor)
+                daemon.wait_page(lambda now: int(now.text(OBJECTS, allocator="slab", type=CACHE)) == before, "their end")
+            replayed, problems = pages.check(program.run("--replay", recording, "--once").stdout)
+            self.assertEqual(problems, [])
+            self.assertEqual(replayed.text("memstat_source_up", source=SOURCE), "1")
+            self.assertEqual(int(replayed.text(OBJECTS, allocator="slab", type=CACHE)), before)
+            self.assertTrue(replayed.series("memstat_cpu_free_objects", allocator="slab", type="dentry"))
+
+    def test_nothing_is_loaded_when_events_are_off(self):
+        with program.temporary_directory() as directory:
+            with program.Daemon("--config", self.configuration(directory, "events: {mode: off}\n")) as daemon:
+                page = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
+                self.assertFalse(page.series("memstat_source_up", source=SOURCE))
+                facts = f"/proc/{daemon.process.pid}/fdinfo"
+                for descriptor in os.listdir(facts):
+                    try:
+                        with open(os.path.join(facts, descriptor), encoding="utf-8") as file:
+                            self.assertNotIn("prog_id", file.read())
+                    except FileNotFoundError:  # it was closed meanwhile
+                        pass
+
+
+if __name__ == "__main__":
+    program.main()
