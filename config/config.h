@@ -153,6 +153,7 @@ struct Config {
   std::string textfile;  ///< Where the text page is written after each poll; "": nowhere.
   LogConfig log;
   EventsMode events_mode = EventsMode::kFailures;  ///< Key events.mode.
+  std::uint32_t events_budget_ppm = 10'000;        ///< Key events.budget: millionths of one CPU; never 0.
   bool sandbox = true;                             ///< Filter system calls and file access after start.
   bool lock_memory = true;                         ///< Lock our memory where the limit allows.
 

@@ -26,16 +26,6 @@ constexpr std::string_view kFileKey = kYamlFileKey;
 using Node = YamlNode;
 using Problem = YamlProblem;
 
-/// Keys of the design that this version does not have: they may hold their default and nothing else. A change that adds such
-/// a feature deletes its row and adds the key to Loader::read.
-struct ReservedKey {
-  std::string_view path;
-  std::string_view default_text;
-};
-constexpr ReservedKey kReservedKeys[] = {
-    {"events.budget", "1%"},
-};
-
 std::string describe(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNull: return "nothing";
@@ -105,28 +95,10 @@ class Loader {
     }
   }
 
-  void read_reserved(const Node& node, const std::string& path, const ReservedKey& key) {
-    std::string text;
-    if (node.kind == Node::Kind::kScalar) text = node.text.empty() ? "\"\"" : node.text;
-    if (node.kind == Node::Kind::kList && node.children.empty()) text = "[]";
-    if (node.kind == Node::Kind::kMap && node.children.empty()) text = "{}";
-    if (text == key.default_text) return;
-    problem(node, path,
-            "is not available in this version; remove the key or leave its default (" + std::string(key.default_text) + ")");
-  }
-
   void read_map(const Node& node, const std::string& path, const std::vector<Key>& keys) {
     std::vector<std::string_view> known;
     for (const Key& key : keys) known.push_back(key.name);
-    const std::size_t own_count = known.size();
-    const std::string prefix = path.empty() ? "" : path + ".";
-    for (const ReservedKey& key : kReservedKeys) {
-      if (key.path.substr(0, prefix.size()) != prefix) continue;
-      const std::string_view rest = key.path.substr(prefix.size());
-      known.push_back(rest.substr(0, rest.find('.')));
-    }
-    // Reserved keys are not suggested, but typos of them are caught.
-    const std::string choice = listing(std::span(known).first(own_count > 0 ? own_count : known.size()));
+    const std::string choice = listing(known);
     const std::string shown_path = path.empty() ? std::string(kFileKey) : path;
     if (!has_kind(node, shown_path, Node::Kind::kMap, "a map of keys", "write some of its keys (" + choice + ")")) return;
     for_each_key(node, path, [&](const Node& key, const Node& value, const std::string& key_path) {
@@ -135,10 +107,6 @@ class Loader {
         written_.emplace(key_path, &value);
         return candidate.read(value, key_path);
       }
-      for (const ReservedKey& reserved : kReservedKeys) {
-        if (reserved.path == prefix + key.text) return read_reserved(value, key_path, reserved);
-      }
-      if (std::find(known.begin(), known.end(), key.text) != known.end()) return read_map(value, key_path, {});
       const std::string nearest(nearest_word(key.text, known));
       problem(key, key_path,
               nearest.empty() ? "is not a known key; the keys here are " + choice
@@ -519,7 +487,8 @@ void Loader::read(const Node& root) {
        }},
       {"log", map({{"level", parsed(parse_log_level, c.log.level, "the name of a level", "info")},
                    {"format", parsed(parse_log_format, c.log.format, "text or json", "text")}})},
-      {"events", map({{"mode", parsed(parse_events_mode, c.events_mode, "off, failures or counters", "failures")}})},
+      {"events", map({{"mode", parsed(parse_events_mode, c.events_mode, "off, failures, counters or full", "failures")},
+                      {"budget", parsed(parse_cpu_share, c.events_budget_ppm, "a percentage of one CPU", "1%")}})},
       {"sandbox", boolean(c.sandbox)},
       {"lock_memory", boolean(c.lock_memory)},
   };

@@ -13,12 +13,16 @@ bool differs(const Config& before, const Config& after) {
   return before.*kMember != after.*kMember;
 }
 
+bool differs_in_events(const Config& before, const Config& after) {
+  return differs<&Config::events_mode>(before, after) || differs<&Config::events_budget_ppm>(before, after);
+}
+
 constexpr std::array kRestartKeys{
-    RestartKey{"listen", differs<&Config::listen>},      RestartKey{"allow", differs<&Config::allow>},
-    RestartKey{"user", differs<&Config::user>},          RestartKey{"enable_reload", differs<&Config::enable_reload>},
-    RestartKey{"capture", differs<&Config::capture>},    RestartKey{"textfile", differs<&Config::textfile>},
-    RestartKey{"events", differs<&Config::events_mode>}, RestartKey{"counters", differs<&Config::counters>},
-    RestartKey{"sandbox", differs<&Config::sandbox>},    RestartKey{"lock_memory", differs<&Config::lock_memory>},
+    RestartKey{"listen", differs<&Config::listen>},   RestartKey{"allow", differs<&Config::allow>},
+    RestartKey{"user", differs<&Config::user>},       RestartKey{"enable_reload", differs<&Config::enable_reload>},
+    RestartKey{"capture", differs<&Config::capture>}, RestartKey{"textfile", differs<&Config::textfile>},
+    RestartKey{"events", differs_in_events},          RestartKey{"counters", differs<&Config::counters>},
+    RestartKey{"sandbox", differs<&Config::sandbox>}, RestartKey{"lock_memory", differs<&Config::lock_memory>},
 };
 
 }  // namespace

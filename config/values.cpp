@@ -323,9 +323,10 @@ Result<LogFormat> parse_log_format(std::string_view text) {
 }
 
 Result<EventsMode> parse_events_mode(std::string_view text) {
-  static constexpr std::array<Word<EventsMode>, 3> kWords = {
-      {{"off", EventsMode::kOff}, {"failures", EventsMode::kFailures}, {"counters", EventsMode::kCounters}}};
-  if (text == "full") return wrong(text, "is not available in this version; write counters, failures or off");
+  static constexpr std::array<Word<EventsMode>, 4> kWords = {{{"off", EventsMode::kOff},
+                                                              {"failures", EventsMode::kFailures},
+                                                              {"counters", EventsMode::kCounters},
+                                                              {"full", EventsMode::kFull}}};
   return parse_word(text, kWords);
 }
 
@@ -334,8 +335,30 @@ std::string_view to_string(EventsMode mode) {
     case EventsMode::kOff: return "off";
     case EventsMode::kFailures: return "failures";
     case EventsMode::kCounters: return "counters";
+    case EventsMode::kFull: return "full";
   }
   return "";
+}
+
+Result<std::uint32_t> parse_cpu_share(std::string_view text) {
+  constexpr std::uint64_t kMostPercent = 6400;
+  std::string_view number = text;
+  if (!number.ends_with('%')) return wrong(text, "is no percentage; write one of one CPU, such as 1%");
+  number.remove_suffix(1);
+  const std::size_t point = number.find('.');
+  std::string decimals(point == std::string_view::npos ? "" : number.substr(point + 1));
+  const bool is_long = decimals.size() > 2 || (point != std::string_view::npos && decimals.empty());
+  decimals.resize(2, '0');
+  const auto whole = parse_u64(number.substr(0, point));
+  const auto hundredths = parse_u64(decimals);
+  if (is_long || !whole || !hundredths) {
+    return wrong(text, "is no percentage with at most two decimals; write one such as 1% or 0.25%");
+  }
+  const std::uint64_t all = std::min(*whole, kMostPercent) * 100 + *hundredths;
+  if (*whole > kMostPercent || all > kMostPercent * 100 || all == 0) {
+    return wrong(text, "is out of range; write 0.01% to 6400%, or remove the key for 1%");
+  }
+  return static_cast<std::uint32_t>(all * 100);
 }
 
 Result<Switch> parse_switch(std::string_view text) {

@@ -24,8 +24,9 @@ enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError };
 /// How a log line is written.
 enum class LogFormat { kText, kJson };
 
-/// What is attached to the kernel's allocation events: nothing, what is rare, or what counts each of them.
-enum class EventsMode { kOff, kFailures, kCounters };
+/// What is attached to the kernel's allocation events: nothing, what is rare, what counts each of them, or also what costs
+/// more. Each has what those before it have.
+enum class EventsMode { kOff, kFailures, kCounters, kFull };
 
 /// Whether a source is read. kAuto: when this kernel has it.
 enum class Switch { kAuto, kOn, kOff };
@@ -90,10 +91,13 @@ Result<LogLevel> parse_log_level(std::string_view text);
 /// "text" or "json".
 Result<LogFormat> parse_log_format(std::string_view text);
 
-/// "off", "failures" or "counters". "full" is a later version's, and the error says so.
+/// "off", "failures", "counters" or "full".
 Result<EventsMode> parse_events_mode(std::string_view text);
 /// The word of a mode, as in the configuration.
 std::string_view to_string(EventsMode mode);
+
+/// A part of one CPU in percent, "1%" or "0.25%", as millionths: 0.01% to 6400%, with at most two decimals.
+Result<std::uint32_t> parse_cpu_share(std::string_view text);
 
 /// "auto", "on" or "off".
 Result<Switch> parse_switch(std::string_view text);

@@ -49,6 +49,8 @@ bool is_valid_label_text(std::string_view text);
 /// `text` as a label holds it: each byte that is not part of valid UTF-8 replaced by U+FFFD, each control character by a
 /// visible escape (\x1b; from U+0080 on \u009b), so that a page in a terminal does nothing but show.
 std::string make_label_text(std::string_view text);
+/// The most bytes that make_label_text makes of one: of a control character, \x1b.
+inline constexpr std::size_t kMostLabelBytes = 4;
 
 /// Offset of the first byte that is not part of valid UTF-8; text.size() when there is none.
 std::size_t find_invalid_utf8(std::string_view text);

@@ -17,4 +17,16 @@ Result<OpenedView> open_view(const std::string& reference, const ViewOptions& op
   return Error{ErrorCode::kNotPresent, {}, reference, 0, {}, "this build opens no file of that kind"};
 }
 
+Result<OpenedView> open_kvm_view(void* kvm, KvmNeeds needs) {
+  Error error;
+  error.code = ErrorCode::kKvm;
+  error.detail = "this build does not read crash dumps or /dev/mem through libkvm, which FreeBSD has";
+  for (const ViewOpener* opener : all_view_openers()) {
+    if (opener->open_kvm == nullptr) continue;
+    if (kvm != nullptr) return opener->open_kvm(kvm, needs);
+    error.detail = "there is no kvm_t";
+  }
+  return error;
+}
+
 }  // namespace memstat

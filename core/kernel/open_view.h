@@ -38,12 +38,20 @@ struct OpenedView {
   std::vector<std::string> notes = {};  ///< What of it is damaged and so incomplete, a line each for people; as a rule none.
 };
 
+/// Which statistics must be there for a kernel behind libkvm to be opened; what else is missing is a note.
+struct KvmNeeds {
+  bool malloc = false;
+  bool uma = false;
+};
+
 /// A kind of recorded kernel. A target that brings one adds its name to VIEW_OPENERS in CMakeLists.txt and defines it in
 /// namespace memstat::view_openers.
 struct ViewOpener {
   /// Whether the reference names something of this kind, by what is there and not by its name.
   bool (*recognizes)(const std::string& reference);
   Result<OpenedView> (*open)(const std::string& reference, const ViewOptions& options);
+  /// Opens what is behind a kvm_t of libkvm; nullptr where there is no libkvm.
+  Result<OpenedView> (*open_kvm)(void* kvm, KvmNeeds needs) = nullptr;
 };
 
 /// Every kind of this build, in the order in which they are tried; the last one, captures, takes what no other does.
@@ -53,5 +61,9 @@ std::span<const ViewOpener* const> all_view_openers();
 /// Errors: kNotPresent (no such file, no such poll, or no view of this system's kernel) and those of open_capture.
 /// Thread safety: safe.
 Result<OpenedView> open_view(const std::string& reference, const ViewOptions& options = {});
+
+/// Opens the kernel behind a kvm_t of libkvm. Errors: kKvm where this build has no libkvm, for no handle, and with what
+/// libkvm says; kKvmNoSymbol, kKvmShortRead, kVersion. Thread safety: that of the handle.
+Result<OpenedView> open_kvm_view(void* kvm, KvmNeeds needs);
 
 }  // namespace memstat

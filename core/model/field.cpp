@@ -28,7 +28,9 @@ constexpr FieldDescription<Field> kFields[] = {
     {Field::kNumAllocs,
      "numallocs",
      {"memstat_type_allocations_total", kCounter, kDefault,
-      "Objects allocated since boot; of slab caches that memstatd counts by events, since it attached to them."}},
+      "Objects allocated since boot; of slab caches and their callers (kmalloc_site) that memstatd counts by events, since "
+      "it "
+      "attached to them."}},
     {Field::kNumFrees,
      "numfrees",
      {"memstat_type_frees_total", kCounter, kDefault,
@@ -36,7 +38,8 @@ constexpr FieldDescription<Field> kFields[] = {
     {Field::kMemAlloced,
      "memalloced",
      {"memstat_type_allocated_bytes_total", kCounter, kFull,
-      "Bytes allocated since boot, rounded up to size classes; of slab caches, since memstatd attached to their events.",
+      "Bytes allocated since boot, rounded up to size classes; of slab caches and their callers, since memstatd attached to "
+      "their events.",
       "bytes"}},
     {Field::kMemFreed,
      "memfreed",
@@ -46,9 +49,8 @@ constexpr FieldDescription<Field> kFields[] = {
     {Field::kFailures,
      "failures",
      {"memstat_type_failures_total", kCounter, kMinimal,
-      "Allocations that failed since boot, of a control group since it was made, of a slab cache since memstatd attached to "
-      "its "
-      "events. The bucket zones of uma fail routinely."}},
+      "Allocations that failed since boot, of a control group since it was made, of a slab cache, a caller of these "
+      "(kmalloc_site) or a type of malloc since memstatd attached to its events. The bucket zones of uma fail routinely."}},
     {Field::kSleeps,
      "sleeps",
      {"memstat_type_sleeps_total", kCounter, kDefault, "Allocations since boot that waited at the limit."}},
@@ -179,6 +181,7 @@ std::string_view to_string(Allocator allocator) {
     case Allocator::kSocket: return "socket";
     case Allocator::kTable: return "table";
     case Allocator::kProcess: return "process";
+    case Allocator::kKmallocSite: return "kmalloc_site";
   }
   return "unknown";
 }

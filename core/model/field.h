@@ -15,22 +15,23 @@ namespace memstat {
 /// The family a memory type belongs to. Values 0 to 2 are libmemstat's ALLOCATOR_* numbers; never renumber.
 enum class Allocator : std::uint8_t {
   kUnknown = 0,
-  kMalloc = 1,    ///< FreeBSD malloc(9) types
-  kUma = 2,       ///< FreeBSD uma(9) zones
-  kSlab = 3,      ///< Linux slab caches
-  kVmalloc = 4,   ///< Linux vmalloc areas, by caller
-  kCallSite = 5,  ///< Linux functions that allocate memory (allocation profiling)
-  kPage = 6,      ///< zones of Linux's page allocator, by node; queues of FreeBSD's, by domain
-  kPercpu = 7,    ///< Linux per-CPU areas
-  kHugetlb = 8,   ///< Linux pools of huge pages, by size
-  kCma = 9,       ///< Linux areas of contiguous memory
-  kZswap = 10,    ///< Linux compressed swap cache
-  kMemcg = 11,    ///< Linux control groups
-  kSocket = 12,   ///< protocols and their socket memory
-  kTable = 13,    ///< bounded tables of a kernel: files, inodes, processes, ...
-  kProcess = 14,  ///< user processes that were asked for
+  kMalloc = 1,        ///< FreeBSD malloc(9) types
+  kUma = 2,           ///< FreeBSD uma(9) zones
+  kSlab = 3,          ///< Linux slab caches
+  kVmalloc = 4,       ///< Linux vmalloc areas, by caller
+  kCallSite = 5,      ///< Linux functions that allocate memory (allocation profiling)
+  kPage = 6,          ///< zones of Linux's page allocator, by node; queues of FreeBSD's, by domain
+  kPercpu = 7,        ///< Linux per-CPU areas
+  kHugetlb = 8,       ///< Linux pools of huge pages, by size
+  kCma = 9,           ///< Linux areas of contiguous memory
+  kZswap = 10,        ///< Linux compressed swap cache
+  kMemcg = 11,        ///< Linux control groups
+  kSocket = 12,       ///< protocols and their socket memory
+  kTable = 13,        ///< bounded tables of a kernel: files, inodes, processes, ...
+  kProcess = 14,      ///< user processes that were asked for
+  kKmallocSite = 15,  ///< Linux functions that ask for slab memory (allocation events)
 };
-inline constexpr std::size_t kAllocatorCount = 15;  ///< One more than the highest number.
+inline constexpr std::size_t kAllocatorCount = 16;  ///< One more than the highest number.
 
 /// Whether objects that are free, but kept for reuse, count against the type's limit. They do for zones of uma(9)
 /// (uma_zone_set_max bounds what was imported from the keg: sys/vm/uma_core.c, uz_items); all others bound what is in

@@ -91,10 +91,12 @@ void put_totals(const CpuTotals<kIntegers>& of, Figures& totals) {
 }
 
 /// The sizes of vm.malloc.zone_sizes: as many as there are, at most the 64 that a mask has bits for, up to the closing 0.
+/// They rise; where they do not it is no such table, and one size twice would be one series twice.
 void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& sizes) {
   for (std::size_t at = 0; at + sizeof(std::uint32_t) <= bytes.size() && sizes.size() < 64; at += sizeof(std::uint32_t)) {
     const auto size = load<std::uint32_t>(bytes, at);
     if (size == 0) return;
+    if (!sizes.empty() && size <= sizes.back()) return sizes.clear();
     sizes.push_back(size);
   }
 }

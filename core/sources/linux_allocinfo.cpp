@@ -163,7 +163,7 @@ void finish_details(Staging& staging) {
   for (std::size_t index = 0; index * kNoteCount < notes.size(); ++index) {
     const std::uint64_t* const note = notes.data() + index * kNoteCount;
     if (note[kSiteCount] == 1 && note[kInaccurateSites] == 0) continue;
-    std::array<char, 3 * kLongestPlace + 64> bytes;  // a repaired byte is three
+    std::array<char, kMostLabelBytes * kLongestPlace + 64> bytes;
     char* at = bytes.data();
     const auto put = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
     put(staging.types()[index].detail);

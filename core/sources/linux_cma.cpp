@@ -5,8 +5,9 @@
 //   alloc_pages_fail        ever asked for in vain, since 5.13
 //   release_pages_success   ever given back, since 6.9
 //   total_pages, available_pages   since 6.15
-// A kernel without that directory reports CmaTotal and CmaFree in /proc/meminfo: one type, "all areas". Its bytes are not
-// the drivers' alone: pages that are not allocated are lent to processes, which is no use of the area. So it has no limit.
+// A kernel without that directory, or without sysfs, reports CmaTotal and CmaFree in /proc/meminfo: one type, "all areas".
+// Its bytes are not the drivers' alone: pages that are not allocated are lent to processes, which is no use of the area. So
+// it has no limit.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -151,8 +152,10 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
   FileList& list = state.list;
   list.clear();
   std::vector<std::string> names;
-  // Asked of the directory above, so that an error of the directory itself is not taken for its absence.
-  if (auto result = view.list_directory(kParent, names); !result) return of_directory(result.error());
+  // Asked of the directory above, so that an error of the directory itself is not taken for its absence. Where sysfs is not
+  // mounted that one is absent, too.
+  const auto listed = view.list_directory(kParent, names);
+  if (!listed && listed.error().code != ErrorCode::kNotPresent) return of_directory(listed.error());
   if (std::find(names.begin(), names.end(), "cma") != names.end()) {
     auto result = find_areas(view, finding, list);
     if (!result) list.clear();

@@ -463,7 +463,8 @@ const SourceDescriptor linux_memory{
         "as root it knows for certain whether kernel stacks are vmalloc areas, "
         "and the buffer of tracing where tracefs is mounted; "
         "unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
-        "packet rings and RAM disks, and the few that change while the files are read one after the other",
+        "packet rings and RAM disks, before Linux 6.14 the upper levels of page tables, and the few that change while the "
+        "files are read one after the other",
     .steps = source_steps<State, open, read, parse>(),
 };
 

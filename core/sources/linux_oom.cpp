@@ -6,7 +6,10 @@
 //   full avg10=0.00 avg60=0.00 avg300=0.00 total=0
 //
 // total is microseconds since boot. The averages are the reader's to make.
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <iterator>
 #include <optional>
 
 #include "core/base/text.h"
@@ -143,10 +146,22 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return parse_pressure(raw.parts[kPressure].view(), staging);
 }
 
+/// Whether the kernel counts events (CONFIG_VM_EVENT_COUNTERS): it then has all counters of reclaim, else none.
+bool counts_events(std::string_view text) {
+  const auto has = [text](std::string_view key) { return text.find(key) != std::string_view::npos; };
+  return has("allocstall_") || std::any_of(std::begin(kVmCounters), std::end(kVmCounters),
+                                           [&has](const Counter& counter) { return has(counter.key); });
+}
+
 /// A kernel without pressure stall information (CONFIG_PSI, or switched off with psi=0) leaves that part empty, and the file
 /// is not looked for again once a parse went well.
 Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
   if (auto result = view.read_file(kCountersFile, raw.parts[kCounters]); !result) return result;
+  const std::string_view counters = raw.parts[kCounters].view();
+  if (state.parse_count == 0 && counters.starts_with("nr_free_pages ") && !counts_events(counters)) {
+    return system_error(kCountersFile, ENOENT,
+                        "has no counters of reclaim: this kernel is without CONFIG_VM_EVENT_COUNTERS");
+  }
   Buffer& pressure = raw.parts[kPressure];
   if (state.parse_count != 0 && pressure.empty()) return {};
   auto result = view.read_file(kPressureFile, pressure);

@@ -175,8 +175,10 @@ class SizeTable {
 /// The number of slabs, which stands near the end of what follows the first colon.
 bool take_slabs(std::string_view rest, const Columns& columns, std::uint64_t& slabs) {
   const char* end = rest.data() + rest.size();
-  if (columns.slabs_from_end == 2 && rest.size() > 2 * (kSlabsWidth + 1)) {
-    ColumnReader reader(rest.data(), end - 2 * (kSlabsWidth + 1), end);
+  constexpr std::size_t kBothColumns = 2 * (kSlabsWidth + 1);
+  // Without the blank it is the middle of a longer number.
+  if (columns.slabs_from_end == 2 && rest.size() > kBothColumns && end[-static_cast<std::ptrdiff_t>(kBothColumns)] == ' ') {
+    ColumnReader reader(rest.data(), end - kBothColumns, end);
     std::uint64_t shared = 0;
     if (reader.take_column<kSlabsWidth>(slabs) && reader.at() == end - (kSlabsWidth + 1) &&
         reader.take_column<kSlabsWidth>(shared) && reader.at() == end) {
