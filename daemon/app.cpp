@@ -171,8 +171,9 @@ class App {
   std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
-  std::atomic<std::int64_t> scrape_age_ns_{0};  // key poll.on_scrape; 0: off
-  std::atomic<bool> has_per_cpu_{false};        // whether key per_cpu selects any type
+  ServiceWatch* watch_ MEMSTAT_GUARDED_BY(reload_mutex_) = nullptr;  // lives until no one can reload any more
+  std::atomic<std::int64_t> scrape_age_ns_{0};                       // key poll.on_scrape; 0: off
+  std::atomic<bool> has_per_cpu_{false};                             // whether key per_cpu selects any type
 };
 
 // First of all: sources keep thousands of files open, and a port below 1024 needs root.
@@ -358,6 +359,7 @@ Result<void> App::start_server(Pages& pages) {
 
 std::vector<std::string> App::reload(PollLoop& loop) try {
   const MutexLock lock(reload_mutex_);
+  const Reloading reloading(watch_);
   ConfigResult loaded = file_.load();
   if (!loaded) {
     metrics_.config_reloaded(false);
@@ -389,11 +391,9 @@ int App::wait_for_signals(Serving& serving) {
     const int signal = wait_for_signal();
     if (signal != SIGHUP) return signal;
     try {
-      if (serving.watch) serving.watch->reloading();
       reload(*serving.loop);
     } catch (const std::bad_alloc&) {  // not even for an answer to the client
     }
-    if (serving.watch) serving.watch->reloaded();
   }
 }
 
@@ -477,6 +477,8 @@ void App::watch(Serving& serving) {
                            .is_serving = [this] { return server_->answers("/-/healthy", kPatience); },
                            .is_polling = [&loop](std::chrono::nanoseconds patience) { return !loop.is_late(patience); },
                            .status = [this] { return service_status(); }});
+  const MutexLock lock(reload_mutex_);
+  watch_ = serving.watch.get();
 }
 
 int App::serve(Serving& serving) {

@@ -35,7 +35,7 @@ class ServiceWatch {
 
   /// A poll has ended.
   void polled();
-  /// A reload begins, and has ended. Said only to a manager that knows that memstatd is ready.
+  /// A reload begins, and has ended: see Reloading. Said only to a manager that knows that memstatd is ready.
   void reloading();
   void reloaded();
 
@@ -55,6 +55,22 @@ class ServiceWatch {
   std::string status_;
   TimePoint pet_due_;
   std::thread thread_;
+};
+
+/// For its life the manager sees that memstatd reloads. `watch` may be null.
+class Reloading {
+ public:
+  explicit Reloading(ServiceWatch* watch) : watch_(watch) {
+    if (watch_ != nullptr) watch_->reloading();
+  }
+  ~Reloading() {
+    if (watch_ != nullptr) watch_->reloaded();
+  }
+  Reloading(const Reloading&) = delete;
+  Reloading& operator=(const Reloading&) = delete;
+
+ private:
+  ServiceWatch* watch_;
 };
 
 }  // namespace memstat

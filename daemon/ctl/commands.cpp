@@ -20,6 +20,7 @@
 #include "daemon/ctl/malloc_report.h"
 #include "daemon/ctl/mbufs_report.h"
 #include "daemon/ctl/memuse_report.h"
+#include "daemon/ctl/objects_report.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/record_report.h"
 #include "daemon/ctl/replay_report.h"
@@ -222,6 +223,17 @@ void add_memuse(OptionAdder& add) {
 }
 Report run_memuse(const CommandLine& options, memory_type_list* /*list*/) { return memuse_report(options); }
 
+void add_objects(OptionAdder& add) {
+  add.type();
+  add.from_dump();
+  add.limit();
+  add.json("JSON, an object of the kernel an object; ages in seconds");
+  add.csv();
+}
+Report run_objects(const CommandLine& options, memory_type_list* /*list*/) {
+  return objects_report({.dump = options.dump, .type = options.type, .limit = options.limit}, layout_of(options));
+}
+
 void add_record(OptionAdder& add) {
   add.recording();
   add.interval("How long between two polls: 10s by default");
@@ -339,6 +351,7 @@ constexpr std::array kCommands{
     Command{"memuse", "Who allocated what Linux has in use, by call stack, and what of it looks like a leak", add_memuse,
             run_memuse},
     Command{"cpu", "The values of one type, CPU by CPU and node by node", add_cpu, run_cpu},
+    Command{"objects", "The allocated objects of one type in a crash dump, one by one", add_objects, run_objects},
     Command{"record", "Records this machine's kernel as a capture, poll by poll", add_record, run_record},
     Command{"replay", "The polls of a capture one after the other, or a list of them", add_replay, run_replay},
     Command{"process", "How much memory the processes of a Linux kernel use", add_process, run_process},

@@ -18,6 +18,7 @@ struct Word {
 
 struct CommandWords {
   Word command;
+  bool takes_type = false;  // TYPE, the first word behind the command
   std::vector<Word> options;
 };
 
@@ -47,6 +48,7 @@ std::vector<CommandWords> all_words() {
   std::vector<CommandWords> words;
   for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
     words.push_back({.command = {.name = command->get_name(), .help = first_line(command->get_description())},
+                     .takes_type = command->get_option_no_throw("TYPE") != nullptr,
                      .options = options_of(*command)});
   }
   return words;
@@ -74,6 +76,18 @@ std::string shell_names() {
   return names;
 }
 
+/// "watch|cpu", as a pattern of bash.
+std::string commands_of_types(const std::vector<CommandWords>& all) {
+  std::string pattern;
+  for (const CommandWords& one : all) {
+    if (one.takes_type) pattern += (pattern.empty() ? "" : "|") + one.command.name;
+  }
+  return pattern;
+}
+
+/// What of a list of types has the names of one kind, for a shell that has it in `kind`.
+std::string names_of_types() { return R"(LC_ALL=C sed -n "s/^$kind,\([^,]*\),.*/\1/p")"; }
+
 std::string bash_script(const std::vector<CommandWords>& all) {
   std::vector<Word> commands;
   for (const CommandWords& one : all) commands.push_back(one.command);
@@ -93,9 +107,20 @@ std::string bash_script(const std::vector<CommandWords>& all) {
       "    words='" +
       shell_names() +
       "'\n"
+      "  elif [[ ${COMP_WORDS[1]} == @(" +
+      commands_of_types(all) +
+      ") && $word != -* && $before != --* ]]; then\n"
+      "    local from=() i kind='[a-z]*' IFS=$'\\n'\n"
+      "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+      "      [[ ${COMP_WORDS[i]} != --from ]] || from=(--from \"${COMP_WORDS[i+1]}\")\n"
+      "    done\n"
+      "    [[ ${COMP_WORDS[1]} != objects ]] || kind=slab\n"
+      "    words=$(\"${COMP_WORDS[0]}\" types --csv \"${from[@]}\" 2>/dev/null | " +
+      names_of_types() +
+      ")\n"
       "  elif [[ $word == -* ]]; then\n"
       "    case ${COMP_WORDS[1]} in\n";
-  for (const auto& [command, options] : all) {
+  for (const auto& [command, takes_type, options] : all) {
     script += "    " + command.name + ") words='" + joined_names(options) + "' ;;\n";
   }
   return script +
@@ -110,6 +135,16 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
   std::string script =
       "#compdef memstatctl\n"
       "# Completion of memstatctl for zsh: memstatctl completion zsh > _memstatctl, in a directory of $fpath\n"
+      "_memstatctl_types() {\n"
+      "  local -a from types\n"
+      "  local kind='[a-z]*' at=${words[(i)--from]}\n"
+      "  (( at < CURRENT )) && from=(--from ${(Q)words[at+1]})\n"
+      "  [[ $words[1] == objects ]] && kind=slab\n"
+      "  types=(${(f)\"$(memstatctl types --csv $from 2>/dev/null | " +
+      names_of_types() +
+      ")\"})\n"
+      "  compadd -a types\n"
+      "}\n"
       "_memstatctl() {\n"
       "  local -a commands=(\n";
   for (const CommandWords& one : all) {
@@ -124,7 +159,7 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
       "  shift words\n"
       "  (( CURRENT-- ))\n"
       "  case $words[1] in\n";
-  for (const auto& [command, options] : all) {
+  for (const auto& [command, takes_type, options] : all) {
     script += "  " + command.name + ") _arguments";
     for (const Word& option : options) {
       std::string spec = option.name + "[";
@@ -134,12 +169,15 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
       if (option.name == "--format") {
         spec += ":release:(" + std::string(kReleases) + ")";
       } else if (option.takes_value) {
-        spec += option.name == "--from" ? ":source:_files" : ":value:";
+        spec += option.name == "--from" || option.name == "--kernel" ? ":source:_files" : ":value:";
       }
       script += " \\\n    " + in_quotes(spec);
     }
     script += " \\\n    " +
-              in_quotes(command.name == "completion" ? "1:shell:(" + shell_names() + ")" : "*:argument:_files") + " ;;\n";
+              in_quotes(command.name == "completion" ? "1:shell:(" + shell_names() + ")"
+                        : takes_type                 ? "1:type:_memstatctl_types"
+                                                     : "*:argument:_files") +
+              " ;;\n";
   }
   return script +
          "  esac\n}\nif [[ $funcstack[1] == _memstatctl ]]; then _memstatctl \"$@\"; else compdef _memstatctl memstatctl; "
@@ -147,8 +185,19 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
 }
 
 std::string fish_script(const std::vector<CommandWords>& all) {
-  std::string script = "# Completion of memstatctl for fish: memstatctl completion fish | source\n";
-  for (const auto& [command, options] : all) {
+  std::string script =
+      "# Completion of memstatctl for fish: memstatctl completion fish | source\n"
+      "function __memstatctl_types\n"
+      "  set -l words (commandline -opc)\n"
+      "  set -l from\n"
+      "  set -l kind '[a-z]*'\n"
+      "  set -l at (contains -i -- --from $words); and set from --from $words[(math $at + 1)]\n"
+      "  contains -- objects $words; and set kind slab\n"
+      "  $words[1] types --csv $from 2>/dev/null | " +
+      names_of_types() +
+      "\n"
+      "end\n";
+  for (const auto& [command, takes_type, options] : all) {
     script += "complete -c memstatctl -n __fish_use_subcommand -f -a " + command.name + " -d " +
               in_quotes(command.help, "\\") + "\n";
     const std::string within = "complete -c memstatctl -n '__fish_seen_subcommand_from " + command.name + "' ";
@@ -161,6 +210,7 @@ std::string fish_script(const std::vector<CommandWords>& all) {
       }
       script += " -d " + in_quotes(option.help, "\\") + "\n";
     }
+    if (takes_type) script += within + "-f -a '(__memstatctl_types)'\n";
     if (command.name == "completion") script += within + "-f -a " + in_quotes(shell_names()) + "\n";
   }
   return script;

@@ -71,6 +71,7 @@ std::string headline(const MemuseFindings& findings, const MemuseGroup& group, b
   if (group.silent_frees != 0) line += "; " + std::to_string(group.silent_frees) + " were freed without an event";
   line += "; by " + printable_bytes(group.command) + " (" + std::to_string(group.process) + ")";
   if (group.processes > 1) line += " and " + std::to_string(group.processes - 1) + " more";
+  if (!group.control_group.empty()) line += " in control group " + printable_bytes(group.control_group);
   return line + "\n";
 }
 
@@ -188,7 +189,8 @@ std::string memuse_json(const MemuseFindings& findings) {
     json.field("oldest_seconds", seconds_of(group.oldest_ns)).field("allocations", group.allocations);
     json.field("old_frees", group.old_frees).field("silent_frees", group.silent_frees);
     json.field("command", printable_bytes(group.command)).field("process", group.process);
-    json.field("processes", group.processes).field("stacks", group.stacks).open_list("frames");
+    json.field("processes", group.processes).field("control_group", printable_bytes(group.control_group));
+    json.field("stacks", group.stacks).open_list("frames");
     for (const std::string& frame : frames_of(findings, group)) json.member(frame);
     json.close().close();
   }
@@ -219,7 +221,8 @@ Report memuse_report(const CommandLine& options) {
   const auto opened = watch->open({.frames = std::max({options.memuse.frames, options.memuse.match, kFewestFrames}),
                                    .older_ns = options.memuse.older_ns,
                                    .memory_bytes = options.memuse.memory_bytes,
-                                   .type = findings.options.type});
+                                   .type = findings.options.type,
+                                   .control_group = findings.options.control_group});
   if (!opened) return {.output = {}, .problem = to_string(opened.error())};
   if (const std::string problem = wait_for_events(*watch, signals, options.seconds.value_or(kMemuseSeconds));
       !problem.empty()) {

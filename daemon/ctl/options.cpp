@@ -190,7 +190,13 @@ void declare_commands(CLI::App& app, CommandLine& options) {
   }
 }
 
+void OptionAdder::kernel() {
+  app_.add_option("--kernel", line_.kernel, "The kernel file of a FreeBSD crash dump, where it is not beside it")
+      ->type_name("FILE");
+}
+
 void OptionAdder::from() {
+  kernel();
   app_.add_option_function<std::string>(
           "--from", [line = &line_](const std::string& text) { line->from = text; },
           "This machine's kernel, or a capture (a directory, .tar or .tar.zst)\nand which poll of it, from 0; the last "
@@ -200,12 +206,27 @@ void OptionAdder::from() {
 }
 
 void OptionAdder::from_anywhere() {
+  kernel();
   app_.add_option_function<std::string>(
           "--from", [line = &line_](const std::string& text) { line->from = text; },
           "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by "
           "default; or a running memstatd,\nas http://HOST:PORT")
       ->type_name("live|CAPTURE[@POLL]|URL")
       ->check(check_from_anywhere);
+}
+
+void OptionAdder::from_dump() {
+  kernel();
+  app_.add_option("--from", line_.dump, "The crash dump of a kernel; MEMSTAT_CAPTURE by default")
+      ->type_name("DUMP")
+      ->check(check_from);
+}
+
+void OptionAdder::limit() {
+  constexpr std::uint64_t kMost = 1'000'000;
+  app_.add_option("--limit", line_.limit, "Objects that are listed, at most: 100 by default")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, kMost));
 }
 
 void OptionAdder::json(const char* help) {
@@ -372,6 +393,10 @@ void OptionAdder::memuse() {
   constexpr unsigned kMostFrames = 32;
   MemuseOptions& memuse = line_.memuse;
   app_.add_option("--type", memuse.type, "Blocks of this slab cache only, such as dentry or slab/dentry")->type_name("TYPE");
+  app_.add_option(
+          "--control-group", memuse.control_group,
+          "Blocks that this control group's processes take only, such as /docker/4f9a,\nand those of groups below it")
+      ->type_name("GROUP");
   app_.add_option("--frames", memuse.frames, "Calls of a stack that are shown: 8 by default")
       ->type_name("N")
       ->check(CLI::Range(1U, kMostFrames));

@@ -25,6 +25,9 @@ inline constexpr std::string_view kCompact = "compact";
 /// How long the command memuse watches unless it is told.
 inline constexpr unsigned kMemuseSeconds = 60;
 
+/// How many objects the command objects lists unless it is told.
+inline constexpr std::uint64_t kListedObjects = 100;
+
 /// Of the command counters: what to count, of whom and for how long.
 struct CounterOptions {
   bool is_list = false;
@@ -39,6 +42,7 @@ struct CounterOptions {
 /// Of the command memuse: what to watch, and how to put it together.
 struct MemuseOptions {
   std::string type = {};                      ///< A slab cache, as users name it; "": all.
+  std::string control_group = {};             ///< A path below the hierarchy's root, or whole; "": all.
   unsigned frames = 8;                        ///< Of a stack that are shown.
   unsigned match = 2;                         ///< Of these, that must be equal for two blocks to belong together.
   std::int64_t older_ns = 10'000'000'000;     ///< From that age on a block is old.
@@ -51,6 +55,7 @@ struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
   /// As memstat_mtl_set_capture, or a URL; none: MEMSTAT_CAPTURE when it is set, else live.
   std::optional<std::string> from;
+  std::string kernel = {};  ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one beside the dump.
   bool json = false;
   std::string json_layout;  ///< "pretty" or kCompact.
   Format format = Format::kFreeBsd15;
@@ -74,6 +79,8 @@ struct CommandLine {
   std::string capture = {};                      ///< Of the command replay.
   std::optional<double> speed = {};              ///< Of the command replay; none: without waiting.
   bool is_list = false;                          ///< Of the command replay.
+  std::string dump = {};                         ///< Of the command objects; empty: MEMSTAT_CAPTURE.
+  std::uint64_t limit = kListedObjects;          ///< Of the command objects.
 };
 
 /// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
@@ -82,8 +89,9 @@ class OptionAdder {
  public:
   OptionAdder(CLI::App& app, CommandLine& line) : app_(app), line_(line) {}
 
-  void from();                      ///< --from live|CAPTURE[@POLL]
-  void from_anywhere();             ///< --from live|CAPTURE[@POLL]|URL
+  void from();                      ///< --from live|CAPTURE[@POLL], --kernel FILE
+  void from_anywhere();             ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
+  void from_dump();                 ///< --from DUMP, --kernel FILE
   void json(const char* help);      ///< --json[=pretty|compact]
   void csv();                       ///< --csv
   void shell();                     ///< SHELL
@@ -94,6 +102,7 @@ class OptionAdder {
   void addresses();                 ///< ADDRESS..., at least one
   void paths();                     ///< PATH..., at least one
   void type();                      ///< TYPE
+  void limit();                     ///< --limit N
   void word();                      ///< WORD
   void interval(const char* help);  ///< --interval DURATION
   void count(const char* help);     ///< --count N
@@ -101,9 +110,11 @@ class OptionAdder {
   void replaying();                 ///< CAPTURE, --speed X, --list
   void seconds(const char* help);   ///< --seconds N
   void counters();                  ///< --list, --cpu, --pid, --events, --seconds, --user-only, -- COMMAND...
-  void memuse();                    ///< --type, --frames, --match, --older, --memory, --groups, --folded
+  void memuse();                    ///< --type, --control-group, --frames, --match, --older, --memory, --groups, --folded
 
  private:
+  void kernel();  // --kernel FILE, with all that read dumps
+
   CLI::App& app_;
   CommandLine& line_;
 };

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace memstat::ctl {
 
@@ -18,6 +19,7 @@ enum class Layout { kText, kJson, kCsv };
 struct Report {
   std::string output;
   std::string problem;
+  std::vector<std::string> notes = {};  ///< What of the source is damaged, for standard error; no failure.
 };
 
 /// Writes all of it to standard output. kExitDone, or kExitFailed after saying on standard error why it could not be

@@ -18,6 +18,7 @@ std::string allocator_name(int allocator) {
     case ALLOCATOR_SOCKET: return "socket";
     case ALLOCATOR_TABLE: return "table";
     case ALLOCATOR_PROCESS: return "process";
+    case ALLOCATOR_KMALLOC_SITE: return "kmalloc_site";
     default: return "allocator-" + std::to_string(allocator);
   }
 }

@@ -12,15 +12,17 @@ bool is_off(const SourceDescriptor& source, const SourceConfig& config) {
 
 namespace {
 
-/// A traced source that takes the key `events` has rare events, too.
-bool takes_mode(const SourceDescriptor& source) {
-  return std::any_of(source.options.begin(), source.options.end(), [](const SourceOption& option) {
-    return option.kind == SourceOption::Kind::kKey && option.name == "events";
-  });
+/// The mode from which on a traced source is on: what its option `events` is by default.
+EventsMode least_mode(const SourceDescriptor& source) {
+  for (const SourceOption& option : source.options) {
+    if (option.kind != SourceOption::Kind::kKey || option.name != "events") continue;
+    if (const auto mode = parse_events_mode(option.default_pattern); mode) return *mode;
+  }
+  return EventsMode::kCounters;
 }
 
 bool is_on_by(EventsMode mode, const SourceDescriptor& source) {
-  return source.is_traced && (mode == EventsMode::kCounters || (mode == EventsMode::kFailures && takes_mode(source)));
+  return source.is_traced && mode != EventsMode::kOff && mode >= least_mode(source);
 }
 
 }  // namespace
@@ -55,7 +57,9 @@ std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, con
     const auto set = config.settings.find(option.name);
     if (option.kind == SourceOption::Kind::kKey) {
       if (option.name == "counters") value.text = text_of(whole.counters);
-      if (option.name == "events") value.text = to_string(whole.events_mode);
+      if (option.name == "events") {
+        value.text = std::string(to_string(whole.events_mode)) + " " + std::to_string(whole.events_budget_ppm);
+      }
     } else if (option.kind != SourceOption::Kind::kPattern) {
       value.number = set == config.settings.end() ? option.default_number : set->second.number;
     } else if (set != config.settings.end()) {

@@ -13,7 +13,8 @@ namespace memstat {
 /// Whether the source is not to be read: by the configuration or, when that leaves it open, by itself.
 bool is_off(const SourceDescriptor& source, const SourceConfig& config);
 
-/// The source's entry in the configuration, the defaults when it has none, and what the mode of events means for it.
+/// The source's entry in the configuration, the defaults when it has none, and what the mode of events means for it: a
+/// traced source is on from the mode on that its option `events` has as its default pattern, else from counters on.
 SourceConfig config_of(const SourceDescriptor& source, const Config& config);
 
 /// What its options are now, by place: the configuration's values (`config` is its entry in `whole`), the descriptor's where

@@ -45,7 +45,7 @@ struct PrivilegeReport {
 ///
 /// Linux: all capability sets are emptied (whether root or not) and that is verified; afterwards new programs, processes
 /// and listeners, outgoing connections, local sockets, datagrams and executable memory are refused, and what only an
-/// intruder would call (execve, ptrace, mount, bpf, keyctl, module loading, ...) kills the process. FreeBSD: user, groups
+/// intruder would call (execve, ptrace, mount, keyctl, loading modules or BPF, ...) kills the process. FreeBSD: user, groups
 /// and memory only. Neither the sandbox nor memory locking is applied under a sanitizer, whose run-time needs what they
 /// refuse.
 ///
