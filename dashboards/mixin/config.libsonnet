@@ -52,9 +52,15 @@
     // A minute.
     failures: 6,
     waits: 6,
-    // Kernel memory of a control group, as a part of its limit; growth in an hour.
+    // Kernel memory of a control group, as a part of its limit; its growth while programs do not grow, in an hour and in a day, with
+    // how long these are in seconds (multiples of 4) and how long it must go on before it is told.
     groupKernelShare: 0.5,
     groupKernelGrowth: 0.05,
+    groupKernelGrowthSeconds: 3600,
+    groupKernelGrowthWait: '20m',
+    groupKernelDay: 0.02,
+    groupKernelDaySeconds: 86400,
+    groupKernelDayWait: '1h',
 
     // Allocators whose memory is another's, or a program's: in no ranking and no leak.
     overlapping: 'memcg|process|page|table|zswap|call_site|hugetlb|cma',

@@ -6,6 +6,7 @@
 // - uma(9)'s bucket zones, which fail routinely; pools of huge pages, zswap, buffer cache and TIME-WAIT sockets at their limit:
 //   to be full is what they are for;
 // - control groups in what is about limits of types: page cache fills a group up to its limit on healthy hosts;
+// - failures of kmalloc_site: each is a slab cache's failure, too, which is alerted on;
 // - out-of-memory kills on FreeBSD: its kernel counts none. What leads to them, a page daemon that frees too little, it counts.
 //
 // Labels: `severity` is critical only for what must wake somebody; `cause` is what prometheus/alertmanager.yml groups by.
@@ -18,9 +19,13 @@
       { name: 'memstat-memory', interval: c.interval, rules: (import 'memory.libsonnet')(c, l) },
       { name: 'memstat-integrity', interval: c.interval, rules: (import 'integrity.libsonnet')(c, l) },
       { name: 'memstat-limits', interval: c.interval, rules: (import 'limits.libsonnet')(c, l).now },
-      { name: 'memstat-daemon', interval: c.interval, rules: (import 'daemon.libsonnet')(c, l) },
+      { name: 'memstat-daemon', interval: c.interval, rules: (import 'daemon.libsonnet')(c, l).now },
       // These look at medians that are recorded every `slowInterval`, and have to be computed when those are.
-      { name: 'memstat-growth', interval: c.slowInterval, rules: (import 'growth.libsonnet')(c, l) + (import 'limits.libsonnet')(c, l).trends },
+      {
+        name: 'memstat-growth',
+        interval: c.slowInterval,
+        rules: (import 'growth.libsonnet')(c, l) + (import 'limits.libsonnet')(c, l).trends + (import 'daemon.libsonnet')(c, l).trends,
+      },
       { name: 'memstat-groups', interval: c.slowInterval, rules: (import 'groups.libsonnet')(c, l) },
     ],
   },

@@ -19,8 +19,52 @@ function(c, l)
   local kernel = l.of('memstat_memcg_kernel_bytes');
   local anonymous = l.of('memstat_memcg_anonymous_bytes');
   local limit = 'label_replace(%s, "group", "$1", "type", "(.*)")' % l.of('memstat_type_limit_bytes', 'allocator="memcg"');
-  local reclaimable = l.amount(' Of it ', 'memstat_memcg_reclaimable_kernel_bytes{%s,group=%%q}' % l.hostMatchers,
+  local reclaimable(before) = l.amount(before, 'memstat_memcg_reclaimable_kernel_bytes{%s,group=%%q}' % l.hostMatchers,
                                l.hostArguments + ' $labels.group', ' can be taken back.');
+  local part(share) = '%g * %s' % [share, limit];
+  local offset(seconds) = if seconds == 0 then '' else ' offset ' + l.span(seconds);
+  // What it grew by in so many seconds, until so many seconds ago.
+  local grew(seconds, ago) = '%s%s - %s%s' % [kernel, offset(ago), kernel, offset(ago + seconds)];
+  // Which cache it may be, since the machine's caches are known and not those of each group; then program and call, where events are
+  // counted by them, or who tells them.
+  local command = '`memstatctl memuse --control-group {{ $labels.group }}';
+  local tells = '`, run as root on that machine, shows which program and which call take it.';
+  local origin(seconds) =
+    '{{ with printf `topk(1, sum by (command, call_site) (increase(memstat_slab_origin_allocated_bytes_total{%s,group=%%q,cache=%%q}[%s])) > 0)` %s $labels.group .Labels.type | query }}'
+    % [l.hostMatchers, l.span(seconds), l.hostArguments]
+    + '{{ with first . }} In this group {{ .Labels.command }} allocated most of it, {{ .Value | humanize1024 }}B, through {{ .Labels.call_site }}.{{ end }}{{ end }}';
+  local culprit(seconds) =
+    '{{ with printf `topk(1, max by (type) (memstat_type_bytes{%s,allocator="slab"} - memstat_type_bytes{%s,allocator="slab"} offset %s) > 0)` %s %s | query }}'
+    % [l.hostMatchers, l.hostMatchers, l.span(seconds), l.hostArguments, l.hostArguments]
+    + '{{ with first . }} Of the slab caches of the whole machine {{ .Labels.type }} grew most in that time, by {{ .Value | humanize1024 }}B.'
+    + origin(seconds) + ' ' + command + ' --type {{ .Labels.type }}' + tells + '{{ end }}{{ else }} ' + command + tells + '{{ end }}';
+  // At its limit in how long, at the speed of the growth that the alert has as its value.
+  local reached(seconds) = l.duration(
+    ' At this speed the group is at its limit in ',
+    '(max by (instance) (memstat_type_limit_bytes{%s,allocator="memcg",type=%%q}) - max by (instance) (memstat_type_bytes{%s,allocator="memcg",type=%%q})) * %d / %%f' % [
+      l.hostMatchers, l.hostMatchers, seconds
+    ], '%s $labels.group %s $labels.group $value' % [l.hostArguments, l.hostArguments], '.'
+  );
+  // Grown by that part of the limit in that time, and in each of its parts, while its programs hardly changed.
+  local growth(name, seconds, parts, share, wait, unless_='') =
+    local each = seconds / parts;
+    l.alert(
+      name,
+      '%s > on (%s, group) %s\n' % [grew(seconds, 0), l.host, part(share)]
+      + std.join('', [
+        'and %s > on (%s, group) %s\n' % [grew(each, i * each), l.host, part(share / parts / 1.5)]
+        for i in std.range(0, parts - 1)
+      ])
+      + |||
+        and on (%(host)s, group)
+          %(anonymous)s - %(anonymous)s%(ago)s < 0.2 * (%(grew)s)
+      ||| % { host: l.host, anonymous: anonymous, ago: offset(seconds), grew: grew(seconds, 0) }
+      + unless_,
+      wait, 'warning', 'group',
+      'The kernel takes more and more memory for a control group on ' + l.hostName,
+      l.hostName + ': memory that the kernel took for control group {{ $labels.group }}' + l.podName + ' grew by ' + l.bytes + ' since ' + l.ago(seconds)
+      + ' while its programs did not grow.' + reclaimable(' Of all that it took ') + reached(seconds) + culprit(seconds),
+    );
   [
     l.alert(
       'MemstatControlGroupOutOfMemory',
@@ -45,30 +89,10 @@ function(c, l)
       '20m', 'warning', 'group',
       'The kernel holds most of a control group\'s memory on ' + l.hostName,
       l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }}' + l.podName + ' is memory that the kernel took for it (slab, '
-      + 'page tables, sockets), which sizes of its programs do not show.' + reclaimable,
+      + 'page tables, sockets), which sizes of its programs do not show.' + reclaimable(' Of it '),
     ),
-    l.alert(
-      'MemstatControlGroupKernelGrowth',
-      |||
-        %(kernel)s - %(kernel)s offset 1h > on (%(host)s, group) %(share)g * %(limit)s
-        and %(kernel)s offset 30m - %(kernel)s offset 1h > on (%(host)s, group) %(half)g * %(limit)s
-        and on (%(host)s, group)
-          abs(%(anonymous)s - %(anonymous)s offset 1h) < 0.2 * (%(kernel)s - %(kernel)s offset 1h)
-      ||| % {
-        host: l.host,
-        kernel: kernel,
-        limit: limit,
-        anonymous: anonymous,
-        share: c.groupKernelGrowth,
-        half: c.groupKernelGrowth / 3,
-      },
-      '20m', 'warning', 'group',
-      'The kernel takes more and more memory for a control group on ' + l.hostName,
-      l.hostName + ': memory that the kernel took for control group {{ $labels.group }}' + l.podName + ' grew by ' + l.bytes + ' since ' + l.ago(3600)
-      + ' while its programs did not grow.' + reclaimable
-      + l.duration(' At this speed the group is at its limit in ',
-                   '(max by (instance) (memstat_type_limit_bytes{%s,allocator="memcg",type=%%q}) - max by (instance) (memstat_type_bytes{%s,allocator="memcg",type=%%q})) * 3600 / %%f' % [
-                     l.hostMatchers, l.hostMatchers
-                   ], '%s $labels.group %s $labels.group $value' % [l.hostArguments, l.hostArguments], '.'),
-    ),
+    growth('MemstatControlGroupKernelGrowth', c.groupKernelGrowthSeconds, 2, c.groupKernelGrowth, c.groupKernelGrowthWait),
+    // What takes weeks: not while it is told of by the hour.
+    growth('MemstatControlGroupKernelSlowGrowth', c.groupKernelDaySeconds, 4, c.groupKernelDay, c.groupKernelDayWait,
+           'unless on (%s, group) %s > on (%s, group) %s\n' % [l.host, grew(c.groupKernelGrowthSeconds, 0), l.host, part(c.groupKernelGrowth)]),
   ]

@@ -22,7 +22,7 @@ function(c, l)
   now: [
     typeAlert(
       'MemstatAllocationFailures',
-      '60 * rate(%s[5m]) > %g' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap",type!~"%s"' % c.failsRoutinely), c.failures],
+      '60 * rate(%s[5m]) > %g' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap|kmalloc_site",type!~"%s"' % c.failsRoutinely), c.failures],
       '2m', 'warning', 'Kernel allocations fail',
       l.number + ' allocations of ' + typeName + ' fail a minute.'
     ),

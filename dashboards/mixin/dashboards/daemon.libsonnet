@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The exporter's own health and cost. Histograms are asked for as both kinds: a Prometheus that stores native histograms does
-// not store the classic series beside them.
+// The exporter's own health and cost.
 local std = import '../lib/std.libsonnet';
 function(c, g)
   local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
   local host = '{{instance}}';
   local stat = { kind: 'stat', width: 3, height: 5 };
   local lines = { kind: 'timeseries', min: 0 };
-  local average(histogram) = |||
-    rate(%(h)s_sum{%(m)s}[$__rate_interval]) / rate(%(h)s_count{%(m)s}[$__rate_interval])
-    or histogram_sum(rate(%(h)s{%(m)s}[$__rate_interval])) / histogram_count(rate(%(h)s{%(m)s}[$__rate_interval]))
-  ||| % { h: histogram, m: g.hostMatchers };
-  local slowest(histogram, by) = |||
-    histogram_quantile(0.99, sum by (%(by)s, le) (rate(%(h)s_bucket{%(m)s}[$__rate_interval])))
-    or histogram_quantile(0.99, sum by (%(by)s) (rate(%(h)s{%(m)s}[$__rate_interval])))
-  ||| % { h: histogram, m: g.hostMatchers, by: by };
   {
     title: 'memstatd: daemon',
     description: 'Whether memstatd works, and what it costs.',
@@ -39,14 +30,14 @@ function(c, g)
                     ['time() - max by (instance, source) (%s)' % of('memstat_source_last_success_timestamp_seconds'), '']],
           columns: [['instance', 'host'], ['source', 'source'], ['Value #A', 'up'], ['Value #B', 'types'], ['Value #C', 'read'], ['Value #D', 'last success ago']],
           units: { read: 'bytes', 'last success ago': 's' }, column_mappings: { up: [[0, 'down', 'red'], [1, 'up', 'green']] } },
-        lines { title: 'Time to read', unit: 's', description: 'How long one read of each source takes on average, from classic or native histograms.', empty: 'not scraped for long enough', queries: [[average('memstat_source_read_seconds'), host + ' {{source}}']] },
-        lines { title: 'Slowest reads', unit: 's', description: 'How long the slowest of a hundred reads of each source takes, from classic or native histograms.', empty: 'not scraped for long enough', queries: [[slowest('memstat_source_read_seconds', 'instance, source'), host + ' {{source}}']] },
+        lines { title: 'Time to read', unit: 's', description: 'How long one read of each source takes on average, from classic or native histograms.', empty: 'not scraped for long enough', queries: [[g.average('memstat_source_read_seconds'), host + ' {{source}}']] },
+        lines { title: 'Slowest reads', unit: 's', description: 'How long the slowest of a hundred reads of each source takes, from classic or native histograms.', empty: 'not scraped for long enough', queries: [[g.slowest('memstat_source_read_seconds', 'instance, source'), host + ' {{source}}']] },
         lines { title: 'Failed reads', unit: 'opm', description: 'Reads of a source that failed a minute, by reason. Nothing is shown when none ever failed.', empty: 'no read ever failed', queries: [['60 * rate(%s[$__rate_interval])' % of('memstat_source_errors_total'), host + ' {{source}}: {{reason}}']] },
         lines { title: 'Polls missed and not shown', unit: 'opm', description: 'Polls a minute that were skipped because the one before took too long, or not shown because slow readers held every snapshot.', empty: 'not scraped',
                 queries: [['60 * rate(%s[$__rate_interval])' % of('memstat_poll_missed_total'), host + ': missed'], ['60 * rate(%s[$__rate_interval])' % of('memstat_snapshots_skipped_total'), host + ': not shown']] },
       ] },
       { title: 'What it costs', panels: [
-        lines { title: 'Time to poll', unit: 's', description: 'How long a whole poll takes on average, from the first read to the finished page; from classic or native histograms.', empty: 'not scraped for long enough', queries: [[average('memstat_poll_duration_seconds'), host]] },
+        lines { title: 'Time to poll', unit: 's', description: 'How long a whole poll takes on average, from the first read to the finished page; from classic or native histograms.', empty: 'not scraped for long enough', queries: [[g.average('memstat_poll_duration_seconds'), host]] },
         lines { title: 'CPU', unit: 'percentunit', description: 'Part of one CPU that memstatd uses.', empty: 'not scraped', queries: [['rate(%s[$__rate_interval])' % of('process_cpu_seconds_total'), host]] },
         lines { title: 'Memory', unit: 'bytes', description: 'Memory of memstatd itself.', empty: 'not scraped', queries: [[of('process_resident_memory_bytes'), host]] },
         lines { title: 'Series of a scrape', unit: 'short', description: 'Series of memory types on the page, those left out because of series_limit, and all samples of a scrape.', empty: 'not scraped',

@@ -44,7 +44,7 @@ function(c, g)
                     [byHost(of('instance:memstat_kernel_held:ratio')), ''],
                     [byHost(recent(of('instance:memstat_unaccounted:ratio'))), ''],
                     [byHost(recent(of('instance_allocator_type:memstat_type_limit_used:max'))), ''],
-                    ['60 * sum by (%s) (%s)' % [hosts, recent(of('instance_allocator:memstat_type_failures:rate5m', 'allocator!~"memcg|zswap"'))], ''],
+                    ['60 * sum by (%s) (%s)' % [hosts, recent(of('instance_allocator:memstat_type_failures:rate5m', 'allocator!~"memcg|zswap|kmalloc_site"'))], ''],
                     [byHost(of('instance:memstat_pressure_full:rate5m')), ''],
                     [byHost(recent(of('instance:memstat_oom_kills:increase1h'))), ''],
                     [byHost(recent(of('instance:memstat_sources_down:count'))), ''],

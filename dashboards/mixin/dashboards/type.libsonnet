@@ -5,6 +5,8 @@ function(c, g)
   local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
   local choice = 'allocator=~"$allocator",type=~"$type"';
   local type(metric) = of(metric, choice);
+  // Functions that allocate (kmalloc_site) have no bytes in use.
+  local known = '__name__=~"memstat_type_(bytes|allocations_total)"';
   local perCpu(metric) = metric + '{' + std.strReplace(g.hostMatchers, 'job=~"$job"', 'job=~"($job)(-percpu)?"') + ',' + choice + '}';
   local name = '{{instance}} {{type}}';
   local stat = { kind: 'stat', width: 4, height: 5 };
@@ -15,8 +17,8 @@ function(c, g)
     variables: g.clusterVariable('memstat_poll_timestamp_seconds') + [
       { name: 'job', label: 'Job', description: 'Jobs of Prometheus that scrape memstatd', from: 'memstat_poll_timestamp_seconds{%s}' % std.join(',', ['%s=~"$%s"' % [l, l] for l in c.clusterLabels[:1]]) },
       { name: 'instance', label: 'Host', description: 'One host, or a few to compare', all: false, from: 'memstat_poll_timestamp_seconds{%s}' % g.fleetMatchers },
-      { name: 'allocator', label: 'Allocator', description: 'Families of memory types', all: false, from: of('memstat_type_bytes') },
-      { name: 'type', label: 'Type', description: 'One memory type, or a few to compare', all: false, from: of('memstat_type_bytes', 'allocator=~"$allocator"') },
+      { name: 'allocator', label: 'Allocator', description: 'Families of memory types', all: false, from: of('', known) },
+      { name: 'type', label: 'Type', description: 'One memory type, or a few to compare', all: false, from: of('', known + ',allocator=~"$allocator"') },
     ],
     rows: [
       { title: 'Now', panels: [
@@ -38,6 +40,20 @@ function(c, g)
                 queries: [['rate(%s[$__rate_interval])' % type('memstat_type_allocations_total'), name + ': allocated'], ['rate(%s[$__rate_interval])' % type('memstat_type_frees_total'), name + ': freed'],
                           ['rate(%s[$__rate_interval])' % type('memstat_type_failures_total'), name + ': failed'], ['rate(%s[$__rate_interval])' % type('memstat_type_sleeps_total'), name + ': waited'],
                           ['rate(%s[$__rate_interval])' % type('memstat_type_limit_hits_total'), name + ': limit hits']] },
+      ] },
+      { title: 'Who allocates it, and what it asks for (Linux, key events.mode)', collapsed: true, panels: [
+        lines { title: 'By control group, program and call', unit: 'Bps', width: 24, height: 11,
+                description: 'Bytes of this slab cache that are allocated a second, by control group, name of the task and function of the kernel that calls the allocator. What is freed again at once counts, too. Needs key events.mode full and root; not available on FreeBSD.',
+                empty: 'slab caches of Linux with events.mode full only; not available on FreeBSD',
+                queries: [['topk(10, sum by (instance, cache, group, command, call_site) (rate(%s[$__rate_interval])))' % of('memstat_slab_origin_allocated_bytes_total', 'cache=~"$type"'), '{{instance}} {{cache}}: {{group}} {{command}} {{call_site}}']] },
+        lines { title: 'Asked for and got', unit: 'Bps',
+                description: 'Bytes that are allocated a second, and of these what was asked for: the rest is waste, because the allocator has larger blocks only. Needs tier full, and on Linux key events.mode counters; FreeBSD says what malloc(9) gave.',
+                empty: 'not counted for this allocator, or it needs tier full and events.mode',
+                queries: [['rate(%s[$__rate_interval])' % type('memstat_type_allocated_bytes_total'), name + ': got'], ['rate(%s[$__rate_interval])' % type('memstat_type_requested_bytes_total'), name + ': asked for']] },
+        lines { title: 'Average size asked for', unit: 'bytes',
+                description: 'Bytes that an allocation asks for, on average. Needs tier full and key events.mode counters; not available on FreeBSD.',
+                empty: 'Linux at tier full with events.mode counters only; not available on FreeBSD',
+                queries: [['rate(%s[$__rate_interval]) / (rate(%s[$__rate_interval]) > 0)' % [type('memstat_type_requested_bytes_total'), type('memstat_type_allocations_total')], name]] },
       ] },
       { title: 'By CPU and node: needs per_cpu in memstatd.yaml, or tier full', collapsed: true, panels: [
         { title: 'Allocations by CPU', kind: 'heatmap', unit: 'ops', rows: 'CPU', description: 'Objects allocated a second on each CPU. Linux does not count by CPU. Needs the types in per_cpu of memstatd.yaml, and a scrape of /metrics/percpu as a job whose name ends in -percpu.', empty: 'needs per_cpu in memstatd.yaml; Linux does not count by CPU',

@@ -40,6 +40,17 @@ function(config) {
   fleetMatchers:: fleetMatchers,
   hostMatchers:: hostMatchers,
 
+  // Histograms are asked for as both kinds: a Prometheus that stores native histograms does not store the classic series beside
+  // them. The average of a host's, and what one in a hundred takes longer than.
+  average(histogram):: |||
+    rate(%(h)s_sum{%(m)s}[$__rate_interval]) / rate(%(h)s_count{%(m)s}[$__rate_interval])
+    or histogram_sum(rate(%(h)s{%(m)s}[$__rate_interval])) / histogram_count(rate(%(h)s{%(m)s}[$__rate_interval]))
+  ||| % { h: histogram, m: hostMatchers },
+  slowest(histogram, by):: |||
+    histogram_quantile(0.99, sum by (%(by)s, le) (rate(%(h)s_bucket{%(m)s}[$__rate_interval])))
+    or histogram_quantile(0.99, sum by (%(by)s) (rate(%(h)s{%(m)s}[$__rate_interval])))
+  ||| % { h: histogram, m: hostMatchers, by: by },
+
   local address(name, variables) = '/d/memstatd-' + name + '?${datasource:queryparam}'
                                    + std.join('', ['&' + variable for variable in variables]) + '&${__url_time_range}',
   local link(name, url, keeps) = {

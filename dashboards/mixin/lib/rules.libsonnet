@@ -40,6 +40,8 @@ function(config) {
                                         + '{{ . | first | value | humanizeDuration }}' + after + '{{ end }}',
   amount(before, format, arguments, after=''):: '{{ with printf `' + format + '` ' + arguments + ' | query }}' + before
                                       + '{{ . | first | value | humanize1024 }}B' + after + '{{ end }}',
+  // Seconds as a query has them: 1h, 30m, 90s.
+  span(seconds):: if seconds % 3600 == 0 then '%dh' % (seconds / 3600) else if seconds % 60 == 0 then '%dm' % (seconds / 60) else '%ds' % seconds,
   // The time of day that many seconds ago.
   ago(seconds):: '{{ with query "time() - %d" }}{{ . | first | value | humanizeTimestamp }}{{ end }}' % seconds,
   // The pod and container that a control group is, where kube-state-metrics knows them: see ../kubernetes.libsonnet.
