@@ -11,7 +11,8 @@ void commit(memstat::SourceReader& reader) {
   if (!fuzz_contribution(reader)) return;
   const Staging& staging = reader.staging;
   MEMSTAT_FUZZ_REQUIRE(staging.node_count() >= 1 && !staging.types().empty());
-  for (const StagedType& type : staging.types()) MEMSTAT_FUZZ_REQUIRE(type.name.size() <= 3 * kLongestZoneName);
+  for (const StagedType& type : staging.types())
+    MEMSTAT_FUZZ_REQUIRE(type.name.size() <= kMostLabelBytes * kLongestZoneName);
 }
 
 /// No node is given to two zones, and none to a zone of another size or kind.

@@ -3,8 +3,6 @@
 """What the page should say of memory as a whole: accounts, zones, reclaim, per-CPU memory, huge pages, CMA, zswap, checkers."""
 import re
 
-from kernel_files import PAGE_SIZE
-
 ZONES = {"dma": "DMA", "dma32": "DMA32", "normal": "Normal", "high": "HighMem", "movable": "Movable", "device": "Device"}
 FAILURES = {"htlb_buddy_alloc_fail": "hugetlb", "cma_alloc_fail": "cma", "thp_fault_fallback": "thp_fault",
             "thp_collapse_alloc_failed": "thp_collapse", "thp_file_fallback": "thp_file", "thp_zero_page_alloc_failed": "thp_zero_page"}
@@ -42,7 +40,7 @@ def accounts(reading):
     counters = reading.keyed("/proc/vmstat")
 
     def pages(name):
-        return counters[name] * PAGE_SIZE if name in counters else None
+        return counters[name] * reading.page_size if name in counters else None
 
     parts = {"anonymous": info.get("AnonPages"), "page_cache": less(info.get("Cached"), info.get("Shmem")), "shared": info.get("Shmem"),
              "buffers": info.get("Buffers")}
@@ -63,13 +61,13 @@ def accounts(reading):
     parts["page_tables"] = info.get("PageTables")
     parts["secondary_page_tables"] = info.get("SecPageTables")
     parts["percpu"] = info.get("Percpu")
-    parts["per_cpu_pages"] = sum(sum(zone["cpus"].values()) for zone in reading.zones()) * PAGE_SIZE
+    parts["per_cpu_pages"] = sum(sum(zone["cpus"].values()) for zone in reading.zones()) * reading.page_size
     parts["memory_map"] = pages("nr_memmap_pages")
     if "Hugetlb" in info:
         parts["hugetlb"] = info["Hugetlb"]
     if info.get("CmaTotal"):
         used = [cma_used(area) for name, area in cma_areas(reading).items() if not name.startswith("hugetlb")]
-        parts["cma"] = None if not used or None in used else sum(used) * PAGE_SIZE
+        parts["cma"] = None if not used or None in used else sum(used) * reading.page_size
     pool = reading.number("/sys/kernel/debug/zswap/pool_total_size")
     zswap = info.get("Zswap", pool)
     zpool = reading.text("/sys/module/zswap/parameters/zpool").strip() or "zsmalloc"
@@ -95,7 +93,7 @@ def accounts(reading):
         parts["balloon"] = balloon if rest() >= balloon else 0
     sockets = re.findall(r"^(?:TCP|UDP): .*\bmem (\d+)", reading.text("/proc/net/sockstat"), re.M)
     if sockets:
-        parts["sockets"] = min(sum(map(int, sockets)) * PAGE_SIZE, rest())
+        parts["sockets"] = min(sum(map(int, sockets)) * reading.page_size, rest())
     return parts
 
 
@@ -123,11 +121,11 @@ def zones(reading, add, options):
             continue
         name = f"node {zone['node']} {zone['zone']}"
         used = max(0, zone["managed"] - zone["free"])
-        add.type("page", name, bytes=used * PAGE_SIZE, objects=used, held_bytes=zone["managed"] * PAGE_SIZE, free_objects=zone["free"],
-                 object_size_bytes=PAGE_SIZE, object_footprint_bytes=PAGE_SIZE)
+        add.type("page", name, bytes=used * reading.page_size, objects=used, held_bytes=zone["managed"] * reading.page_size, free_objects=zone["free"],
+                 object_size_bytes=reading.page_size, object_footprint_bytes=reading.page_size)
         for mark in ("min", "low", "high", "promo"):
             if mark in zone:
-                add("memstat_zone_watermark_bytes", zone[mark] * PAGE_SIZE, node=zone["node"], zone=zone["zone"], watermark=mark)
+                add("memstat_zone_watermark_bytes", zone[mark] * reading.page_size, node=zone["node"], zone=zone["zone"], watermark=mark)
         for cpu, count in zone["cpus"].items():
             add("memstat_cpu_free_objects", count, allocator="page", type=name, cpu=cpu)
     for (node, name), count in events.items():
@@ -138,17 +136,17 @@ def zones(reading, add, options):
         if key.startswith("pgalloc_") and (value or zone in with_memory):
             add("memstat_page_allocations_total", value, zone=zone)
     for (node, zone), blocks in reading.buddies().items():
-        buddies(add, node, zone, blocks)
+        buddies(add, node, zone, blocks, reading.page_size)
     if options.get("migrate_types"):
         for node, zone, kind, order, blocks in reading.migrate_types():
             add("memstat_buddy_free_blocks_by_type", blocks, node=node, zone=zone, migrate_type=kind, order=str(order))
 
 
-def buddies(add, node, zone, blocks):
+def buddies(add, node, zone, blocks, page_size):
     """The indexes as mm/vmstat.c computes them for extfrag_index and unusable_index of debugfs, without rounding to thousandths."""
     pages = sum(count << order for order, count in enumerate(blocks))
     highest = max((order for order, count in enumerate(blocks) if count), default=None)
-    add("memstat_zone_largest_free_block_bytes", 0 if highest is None else PAGE_SIZE << highest, node=node, zone=zone)
+    add("memstat_zone_largest_free_block_bytes", 0 if highest is None else page_size << highest, node=node, zone=zone)
     for order, count in enumerate(blocks):
         labels = {"node": node, "zone": zone, "order": str(order)}
         suitable = sum(number << (higher - order) for higher, number in enumerate(blocks) if higher >= order)
@@ -190,10 +188,10 @@ def pools(reading, add, _):
     for name, area in areas.items():
         used = cma_used(area)
         total, done, back = (area.get(file) for file in ("total_pages", "alloc_pages_success", "release_pages_success"))
-        add.type("cma", name, bytes=None if used is None else used * PAGE_SIZE, held_bytes=None if total is None else total * PAGE_SIZE,
-                 limit_bytes=None if total is None else total * PAGE_SIZE, failures_total=area.get("alloc_pages_fail"),
-                 allocated_bytes_total=None if done is None else done * PAGE_SIZE,
-                 freed_bytes_total=None if back is None else back * PAGE_SIZE)
+        add.type("cma", name, bytes=None if used is None else used * reading.page_size, held_bytes=None if total is None else total * reading.page_size,
+                 limit_bytes=None if total is None else total * reading.page_size, failures_total=area.get("alloc_pages_fail"),
+                 allocated_bytes_total=None if done is None else done * reading.page_size,
+                 freed_bytes_total=None if back is None else back * reading.page_size)
     if not areas and info.get("CmaTotal"):
         add.type("cma", "all areas", bytes=info["CmaTotal"] - info["CmaFree"], held_bytes=info["CmaTotal"])
     debug = {path: int(text) for path, text in reading.below("/sys/kernel/debug/zswap/").items() if text.strip().isdigit()}
@@ -201,8 +199,8 @@ def pools(reading, add, _):
     if pool is not None:
         percent = reading.number("/sys/module/zswap/parameters/max_pool_percent")
         refusals = [debug.get(name) for name in ("pool_limit_hit", "reject_alloc_fail", "reject_kmemcache_fail")]
-        stored = info["Zswapped"] // PAGE_SIZE if "Zswapped" in info else debug.get("stored_pages")
-        limit = info["MemTotal"] // PAGE_SIZE * percent // 100 * PAGE_SIZE if percent else None
+        stored = info["Zswapped"] // reading.page_size if "Zswapped" in info else debug.get("stored_pages")
+        limit = info["MemTotal"] // reading.page_size * percent // 100 * reading.page_size if percent else None
         add.type("zswap", "zswap", bytes=pool, objects=stored, limit_bytes=limit,
                  failures_total=None if None in refusals else sum(refusals))
 

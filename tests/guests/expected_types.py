@@ -3,7 +3,7 @@
 """What the page should say of slab caches, areas of vmalloc, call sites, control groups, processes, sockets and tables."""
 import re
 
-from kernel_files import PAGE_SIZE, placed
+from kernel_files import placed
 
 AREA_KINDS = ("ioremap", "dma-coherent", "sparse", "vmap", "vmalloc")
 UNLIMITED = (1 << 63) - (1 << 20)  # version 1 of control groups prints 2^63 rounded down to a page
@@ -25,7 +25,7 @@ def slabs(reading, add, _):
         told[name] = {"slabs": f"{number} N0={number}", "total_objects": f"{objects} N0={objects}"}
         directory = f"/sys/kernel/slab/{name}/"
         add.type("slab", name, bytes=int(active) * int(size), objects=int(active), object_footprint_bytes=int(size),
-                 held_bytes=number * int(pages_per_slab) * PAGE_SIZE, free_objects=int(objects) - int(active),
+                 held_bytes=number * int(pages_per_slab) * reading.page_size, free_objects=int(objects) - int(active),
                  object_size_bytes=reading.number(directory + "object_size"))
     texts = {name: {file: reading.text(f"/sys/kernel/slab/{name}/{file}") for file in ("slabs", "partial", "cpu_slabs", "total_objects")}
              for name in names}
@@ -54,7 +54,7 @@ def slabs(reading, add, _):
         slots = placed(text["total_objects"], "N")[1]
         for node in nodes:
             if order is not None:
-                add("memstat_node_held_bytes", on_nodes.get(node, 0) * PAGE_SIZE << order, node=node, **labels)
+                add("memstat_node_held_bytes", on_nodes.get(node, 0) * reading.page_size << order, node=node, **labels)
             add("memstat_node_object_slots", slots.get(node, 0), node=node, **labels)
 
 
@@ -94,11 +94,11 @@ def areas(reading, add, _):
             kind = "percpu"
         if kind != "vmalloc":
             name += f" ({kind})"
-        usable = size - (PAGE_SIZE if kind not in ("percpu", "vm_map_ram") else 0)
-        add.type("vmalloc", name, bytes=pages * PAGE_SIZE, objects=1, address_space_bytes=max(usable, pages * PAGE_SIZE))
+        usable = size - (reading.page_size if kind not in ("percpu", "vm_map_ram") else 0)
+        add.type("vmalloc", name, bytes=pages * reading.page_size, objects=1, address_space_bytes=max(usable, pages * reading.page_size))
         here = {int(node): int(count) for node, count in re.findall(r" N(\d+)=(\d+)", line)}
         for node in range(max(nodes, default=-1) + 1):
-            add("memstat_node_held_bytes", here.get(node, 0) * PAGE_SIZE, allocator="vmalloc", type=name, node=str(node))
+            add("memstat_node_held_bytes", here.get(node, 0) * reading.page_size, allocator="vmalloc", type=name, node=str(node))
 
 
 def call_sites(reading, add, _):
@@ -185,9 +185,9 @@ def processes(reading, add, options):
     for name, (count, size, resident, shared, text, _, data, _) in sums.items():
         if not resident:
             continue  # threads of the kernel have no memory of their own, and are not listed
-        add.type("process", name, bytes=resident * PAGE_SIZE, objects=count, address_space_bytes=size * PAGE_SIZE)
+        add.type("process", name, bytes=resident * reading.page_size, objects=count, address_space_bytes=size * reading.page_size)
         for part, pages in (("shared", shared), ("text", text), ("data", data)):
-            add("memstat_process_part_bytes", pages * PAGE_SIZE, type=name, part=part)
+            add("memstat_process_part_bytes", pages * reading.page_size, type=name, part=part)
     if sums:
         add("memstat_processes_left_out", 0)
 
@@ -212,10 +212,10 @@ def sockets(reading, add, _):
         name, size, count, memory, press = line.split()[:5]
         own = reading.words(limits.get(name, ""))
         add.type("socket", name, object_size_bytes=int(size), objects=int(count) if int(count) >= 0 else None,
-                 bytes=int(memory) * PAGE_SIZE if int(memory) >= 0 and name not in SHARERS else None,
-                 limit_bytes=int(own[2]) * PAGE_SIZE if own else None, failures_total=failures.get(name))
+                 bytes=int(memory) * reading.page_size if int(memory) >= 0 and name not in SHARERS else None,
+                 limit_bytes=int(own[2]) * reading.page_size if own else None, failures_total=failures.get(name))
         if own:
-            add("memstat_socket_pressure_threshold_bytes", int(own[1]) * PAGE_SIZE, type=name)
+            add("memstat_socket_pressure_threshold_bytes", int(own[1]) * reading.page_size, type=name)
         if name in limits and press in ("yes", "no"):
             add("memstat_socket_memory_pressure", int(press == "yes"), type=name)
     for name, path, limit in (("FRAG", "/proc/net/sockstat", "/proc/sys/net/ipv4/ipfrag_high_thresh"),
@@ -277,7 +277,7 @@ def other_tables(reading, add):
         add.type("table", "ptys", objects=number("/proc/sys/kernel/pty/nr"), limit_objects=number("/proc/sys/kernel/pty/max") - 1)
     if "/proc/sysvipc/shm" in reading:
         shm, sem, msg = (reading.columns(f"/proc/sysvipc/{kind}", 10) for kind in ("shm", "sem", "msg"))
-        all_pages = number("/proc/sys/kernel/shmall") * PAGE_SIZE
+        all_pages = number("/proc/sys/kernel/shmall") * reading.page_size
         add.type("table", "sysv_shm", objects=len(shm), bytes=sum(row["size"] for row in shm), limit_bytes=bounded(all_pages),
                  limit_objects=number("/proc/sys/kernel/shmmni"))
         add.type("table", "sysv_sem", objects=len(sem), limit_objects=number("/proc/sys/kernel/sem", 3))

@@ -57,6 +57,20 @@ static int megabyte(int flags) {
   return 0;
 }
 
+// MiB that compress to half of it.
+static int half_random_megabyte(void) {
+  static unsigned long long state = 88172645463325252ULL;
+  char* const memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return -1;
+  for (int at = 0; at < 1 << 20; at += at % 4096 == 2040 ? 2056 : 8) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    memcpy(memory + at, &state, sizeof state);
+  }
+  return 0;
+}
+
 static int huge_page(void) {
   char* const memory = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
   if (memory == MAP_FAILED) return -1;
@@ -148,9 +162,11 @@ static int take(const char* kind, int number) {
   if (strcmp(kind, "aio_events") == 0) return event_context();
   if (strcmp(kind, "conntrack") == 0) return datagram("127.0.0.1", number);
   if (strcmp(kind, "arp_cache") == 0) return datagram("10.9.0.2", number);
+  if (strcmp(kind, "idle_sockets") == 0) return socket(AF_UNIX, SOCK_STREAM, 0);
   if (strcmp(kind, "hugetlb") == 0) return huge_page();
   if (strcmp(kind, "memory") == 0) return megabyte(0);
   if (strcmp(kind, "locked") == 0) return megabyte(MAP_LOCKED);
+  if (strcmp(kind, "half_random") == 0) return half_random_megabyte();
   if (strcmp(kind, "transparent") == 0) return transparent_page();
   if (strcmp(kind, "pipes") == 0) return full_pipe();
   if (strcmp(kind, "unix_sockets") == 0) return full_unix_socket();

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash disable=SC1091,SC2013,SC2046
 # The first process of a guest (tests/guests/machine.py): mounts what the test asks for, runs it, hands over what it recorded.
-# /environment says what to mount: CGROUP (1 or 2), DEBUGFS, SYSFS, HIDEPID, ACCOUNT (who runs memstatd).
+# /environment says what to mount: CGROUP (1 or 2), DEBUGFS, SYSFS, HIDEPID, ACCOUNT (who runs memstatd),
+# LEAVE how to end (reboot, where the kernel cannot switch off).
 /bin/busybox mkdir -p /bin /sbin
 /bin/busybox --install -s /bin
 export PATH=/bin LC_ALL=C
@@ -71,7 +72,7 @@ start_memstatd() {
   result wrong "memstatd does not serve: $(tail -n 1 /out/log)"
   return 1
 }
-page() { wget -q -O "$1" http://127.0.0.1:8947/metrics; }
+page() { timeout 60 wget -q -O "$1" http://127.0.0.1:8947/metrics; }
 
 # keep_connection: one that memstatd keeps; kept_page FILE: the page on it.
 keep_connection() {
@@ -112,4 +113,4 @@ result begin "$(uname -r)"
 stty -F "${RECORD:=/dev/ttyS1}" raw 2>/dev/null
 tar c -C /out . | gzip -1 >"$RECORD"
 result end
-poweroff -f
+${LEAVE:-poweroff} -f

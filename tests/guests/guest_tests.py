@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import account
 import checker
+import growth
 import limits
 import machine
 from kernel_files import Reading
@@ -29,6 +30,9 @@ class Test:
     modules: tuple = ()  # in the order of insmod; "NAME=later" is there and not loaded
     groups: int = 1  # of three rounds each that must have been recorded, 0: none are compared
     programs: tuple = ()  # C files of this directory that are compiled, without libraries, for the guest
+    made: tuple = ()  # C files of this directory that are modules, built for the kernel and loaded
+    built: tuple = ()  # programs beside memstatd that it runs
+    fixtures: bool = False  # it reads the captures of tests/fixtures, where they are here
     page_check: Callable | None = None  # what is wrong with an Outcome, a list of texts
 
 
@@ -38,6 +42,43 @@ for cpu in 1 3; do echo 0 >/sys/devices/system/cpu/cpu$cpu/online || result wron
 rounds without
 for cpu in 1 3; do echo 1 >/sys/devices/system/cpu/cpu$cpu/online || result wrong "CPU $cpu does not come back"; done
 rounds again
+"""
+MEMORY = START + """
+rounds all
+total() { sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; }
+blocks() { ls -d /sys/devices/system/memory/memory* | sort; }
+# switch ORDER STATE BLOCKS: of those that are not in that state already
+switch() {
+  order=$1; state=$2; shift 2
+  for block in $*; do
+    for _ in 1 2 3 4 5; do [ "$(cat $block/state)" = $state ] && break; echo $order >$block/state && break; sleep 1; done
+    [ "$(cat $block/state)" = $state ] || result wrong "$block does not go $state"
+  done
+}
+small=$(total); old=" $(echo $(blocks)) "; new=
+result monitor object_add memory-backend-ram,id=added,size=256M
+result monitor device_add pc-dimm,id=module,memdev=added
+for _ in $(seq 100); do [ $(blocks | wc -l) -ge $(($(echo $old | wc -w) + 2)) ] && break; usleep 100000; done
+for block in $(blocks); do case $old in *" $block "*) ;; *) new="$new $block" ;; esac; done
+switch online_movable online $new
+[ $(total) = $((small + 262144)) ] || result wrong "MemTotal is $(total) kB, was $small and 262144 were added"
+sleep 2
+rounds larger
+switch offline offline $new
+[ $(total) = $small ] || result wrong "MemTotal is $(total) kB, was $small"
+sleep 2
+rounds smaller
+"""
+SUSPEND = START + """
+rounds all
+grep -q mem /sys/power/state || { result skip this kernel cannot suspend to memory; return 0; }
+[ -f /sys/power/mem_sleep ] && echo deep >/sys/power/mem_sleep
+before=$(date +%s)
+result wake 10
+echo mem >/sys/power/state || result wrong "the machine does not sleep"
+result "suspended to memory, awake after $(($(date +%s) - before)) s by the clock"
+sleep 2
+rounds awake
 """
 MODULES = START + """
 rounds all
@@ -69,8 +110,34 @@ cat /tmp/leak
 # the shell's last sleep may have ended and not been freed yet
 grep -q '^suspect that goes on: 4[01] blocks, .*, of task_struct' /tmp/leak || result wrong "40 processes are no suspect"
 """
+SLAB_BPF = """
+memstatd --once >/tmp/page 2>/tmp/log || result wrong "memstatd ended with status $?: $(tail -n 1 /tmp/log)"
+value() { sed -n "s/^$1 //p" /tmp/page; }
+case "$(value 'memstat_source_up{source="linux_slab_bpf"}')" in
+  1) ;;
+  '') result skip this kernel has no iterator over its slab caches; return 0 ;;
+  *) result wrong linux_slab_bpf is down ;;
+esac
+caches=$(tail -n +3 /proc/slabinfo | wc -l)
+used=$(value 'memstat_type_objects{allocator="slab",type="kmem_cache"}')
+[ "$used" = "$caches" ] || result wrong "$used objects of kmem_cache are in use, of $caches caches"
+for cache in dentry maple_node vm_area_struct; do
+  result "$cache: $(value 'memstat_type_objects{allocator="slab",type="'$cache'"}') in use, $(grep "^$cache " /proc/slabinfo | cut -c 1-30) in slabinfo"
+done
+"""
 RECORD = """
 memstatd --config /memstatd.yaml --record /out/capture --polls 2 >/out/log 2>&1 || result wrong "$(tail -n 1 /out/log)"
+"""
+C_API = """
+TMPDIR=/tmp test_c_api --gtest_filter=-*Live* >/tmp/c_api 2>&1 || { grep -A 20 -e Failure -e terminate /tmp/c_api | head -60; result wrong "a test of the C API failed"; }
+tail -n 12 /tmp/c_api
+result c_api "$(grep -c '^\[       OK' /tmp/c_api) passed, $(grep -c '^\[  FAILED' /tmp/c_api) lines of failures, $(grep -c '^\[  SKIPPED' /tmp/c_api) of skipped ones"
+"""
+# Those of functions and probes, which this machine's kernel may not allow, and with a CPU that goes and comes back.
+EVENTS = """
+MEMSTAT_MAY_UNPLUG=1 TMPDIR=/tmp test_events --gtest_filter='*Live*' >/tmp/events 2>&1 || { grep -A 12 -e Failure -e terminate /tmp/events | head -80; result wrong "a live test of events failed"; }
+grep -A 2 SKIPPED /tmp/events | grep -v '^--' | head -40
+result events "$(grep -c '^\[       OK' /tmp/events) passed, $(grep -c '^\[  FAILED' /tmp/events) lines of failures, $(grep -c '^\[  SKIPPED' /tmp/events) of skipped ones"
 """
 USERS = {"ACCOUNT": "nobody"}
 
@@ -108,13 +175,26 @@ TESTS = {test.name: test for test in (
     Test("hidepid", "as nobody, who sees only its own processes", environment=USERS | {"HIDEPID": "2"}),
     Test("namespace", "as root of a user namespace", environment={"ACCOUNT": "namespace"}),
     Test("hot_plug", "two of four CPUs go and come back", HOT_PLUG, shapes=(Shape(cpus=4),), groups=3),
+    Test("memory", "256 MiB of memory are plugged in, and go again", MEMORY, shapes=(Shape(cpus=2, devices=("-m", "1024,slots=1,maxmem=2G")),), groups=3),
+    Test("suspend", "the machine sleeps ten seconds, suspended to memory", SUSPEND, shapes=(Shape(cpus=2, append="no_console_suspend"),), groups=2),
     Test("modules", "modules are loaded and unloaded while memstatd runs as root", MODULES, modules=("dummy=later", "brd=later", "zsmalloc=later", "zram=later"),
          environment={"KEEP": "yes"}, groups=3),
     Test("clock", "the clock jumps an hour ahead, two back, and to 1970", CLOCK, groups=4),
     Test("limits", "each table is filled, and the shipped rules raise their alerts", limits.script(), groups=0, page_check=limits.check,
-         modules=(*CONNTRACK, "dummy=later"), shapes=(Shape(append="nf_conntrack.enable_hooks=1", patience=900),), programs=("fill.c",)),
+         modules=(*CONNTRACK, "dummy=later"), programs=("fill.c",),
+         shapes=(Shape(append="nf_conntrack.enable_hooks=1", patience=1200),)),
+    Test("limits_v1", "a control group of version 1 is filled", limits.script(limits.V1), groups=0, page_check=limits.check_v1, environment={"CGROUP": "1"},
+         programs=("fill.c",)),
+    Test("growth", "a module leaks, a slab cache grows, and the shipped rules raise their alerts", growth.script(), groups=0, page_check=growth.check,
+         shapes=(Shape(append="slab_nomerge", patience=900),), programs=("fill.c",), made=("leak.c",)),
     Test("account", "memory is taken in many ways, and little of it is unaccounted", account.script(), groups=0, page_check=account.check,
-         modules=("brd=later", "zsmalloc", "lzo=later", "zram=later"), shapes=(Shape(cpus=2, patience=900),), programs=("fill.c",)),
+         modules=("brd=later", "zsmalloc", "lzo=later", "lzo_rle=later", "zram=later", *(f"{name}=later" for name in account.BALLOON)),
+         shapes=(Shape(cpus=2, patience=900, devices=("-device", "virtio-balloon-pci")),), programs=("fill.c",)),
+    Test("slab_bpf", "objects in use of slab caches by the kernel's iterator are true", SLAB_BPF, shapes=(Shape(cpus=2), Shape(cpus=4, nodes=2)), groups=0),
     Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=240),), groups=0),
+    Test("c_api", "the tests of the C API, which are built already", C_API, shapes=(Shape(cpus=2, memory=2048, patience=1200),), groups=0, built=("test_c_api",),
+         fixtures=True),
+    Test("events", "the live tests of events, and a CPU goes and comes back", EVENTS, shapes=(Shape(cpus=2, memory=1024, patience=900),), groups=0,
+         built=("test_events",), fixtures=True),
     Test("record", "a capture recorded in the guest is replayed here", RECORD, groups=0, page_check=replay),
 )}

@@ -4,10 +4,11 @@
 
 Shares nothing with memstatd: a mistake in its parsers must not be repeated here.
 """
+import functools
 import glob
 import re
 
-PAGE_SIZE = 4096
+PAGE_SIZES = (4096, 16384, 65536)
 
 # Shell patterns, also of the guest's shell: no braces.
 PATTERNS = """
@@ -87,6 +88,12 @@ class Reading:
         refused = re.findall(r"path: (/\S+), errno: (?:1|13)\b", files.get(f"{poll}/errors.yaml", b"").decode())
         return cls({path: content.decode("utf-8", "surrogateescape") for path, content in found.items() if isinstance(content, bytes)},
                    refused)
+
+    @functools.cached_property
+    def page_size(self):
+        """MemTotal is the managed pages of all zones; where neither is there, or does not fit, pages have 4 KiB."""
+        total, managed = self.meminfo().get("MemTotal", 0), sum(zone.get("managed", 0) for zone in self.zones())
+        return next((size for size in PAGE_SIZES if managed and abs(total - managed * size) < 0.02 * total), PAGE_SIZES[0])
 
     def __contains__(self, path):
         return path in self.files

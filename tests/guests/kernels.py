@@ -19,10 +19,11 @@ CACHE = ROOT / "build/guests/kernels"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MIRROR = "http://deb.debian.org/debian"
 SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "bookworm-backports", "newest": "trixie-backports"}
-ARM64 = "arm64"  # beside these: the kernel of bookworm for that architecture
+ARM64 = "arm64"
+ARM64_SUITES = {ARM64: "bookworm", "arm64-16k": "bookworm-backports"}  # with pages of 4 and of 16 KiB; no suite has one with 64 KiB
 MODULES = ("nf_defrag_ipv4", "nf_defrag_ipv6", "nf_conntrack", "zram", "zsmalloc", "lz4_compress", "lz4hc_compress", "zstd_compress",
            "dummy", "brd", "netconsole", "libcrc32c", "lzo", "lzo-rle", "crc32c_generic", "842_compress", "842_decompress", "nfnetlink",
-           "qemu_fw_cfg")
+           "qemu_fw_cfg", "virtio_blk", "virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_balloon")
 
 
 class Missing(Exception):
@@ -70,18 +71,23 @@ def _plain_module(path):
     return gzip.decompress(content) if path.suffix == ".gz" else content
 
 
-def _download(name, suite, architecture, target):
+def is_arm64(name):
+    return name in ARM64_SUITES
+
+
+def _download(name, suite, flavour, target):
+    architecture = ARM64 if is_arm64(name) else "amd64"
     with tempfile.TemporaryDirectory(prefix="memstat-kernel-") as directory:
         work = pathlib.Path(directory)
         apt = apt_for(work, suite, architecture)
         run("apt-get", *apt, "update")
-        wanted, packages = [f"linux-image-{architecture}"], []
+        wanted, packages = [f"linux-image-{flavour}"], []
         while wanted:  # the image, and its modules where they are a package of their own
             package = wanted.pop()
             new = [other for other in _dependencies(apt, package) if other not in packages]
             packages += new
             wanted += new
-        real = [package for package in packages if re.search(r"\d", package.replace(architecture, ""))]
+        real = [package for package in packages if re.search(r"\d", package.replace(flavour, ""))]
         run("apt-get", *apt, "download", *real, cwd=work)
         for package in work.glob("*.deb"):
             run("dpkg-deb", "-x", str(package), str(work / "tree"))
@@ -105,8 +111,8 @@ def _download(name, suite, architecture, target):
 
 def find(name, download=True):
     """The kernel of that name, downloaded when it is not there and `download` says so. Raises Missing."""
-    if name not in (*SUITES, ARM64):
-        raise Missing(f"{name}: not one of {', '.join((*SUITES, ARM64))}")
+    if name not in SUITES | ARM64_SUITES:
+        raise Missing(f"{name}: not one of {', '.join(SUITES | ARM64_SUITES)}")
     target = CACHE / name
     if not (target / "release").exists():
         if not download:
@@ -115,7 +121,7 @@ def find(name, download=True):
             if not shutil.which(program):
                 raise Missing(f"{program} is not there: kernels are Debian's packages")
         target.parent.mkdir(parents=True, exist_ok=True)
-        _download(name, SUITES.get(name, "bookworm"), ARM64 if name == ARM64 else "amd64", target)
+        _download(name, (SUITES | ARM64_SUITES)[name], name if is_arm64(name) else "amd64", target)
     return Kernel(name, (target / "release").read_text(encoding="ascii").strip(), target / "vmlinuz", target / "modules")
 
 

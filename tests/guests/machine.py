@@ -3,7 +3,8 @@
 """One boot of a kernel in QEMU without KVM: the initramfs, the command line, and what came out.
 
 The first serial port is the console; lines that begin with RESULT are the guest's answers. The second one carries what the guest
-recorded, a gzipped tar of its directory /out.
+recorded, a gzipped tar of its directory /out. A line "RESULT monitor COMMAND" is for QEMU's monitor, and after "RESULT wake N" the guest,
+which is going to sleep, is woken N seconds later.
 """
 import dataclasses
 import io
@@ -11,17 +12,19 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tarfile
 import tempfile
 import threading
 import time
 
+import kernels
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 QEMU = "qemu-system-x86_64"
 BUSYBOX = "/bin/busybox"
-ARM64 = "arm64"
 ARM64_QEMU = "qemu-system-aarch64"
 ARM64_ROOT = ROOT / "build/guests/arm64/root"  # where tests/guests/arm64.py unpacks Debian's packages
 
@@ -34,6 +37,7 @@ class Shape:
     max_cpus: int = 0      # with those that can be plugged in later; 0: as many as there are
     append: str = ""       # to the kernel's command line
     patience: int = 300    # seconds
+    devices: tuple = ()    # more of QEMU's arguments
 
 
 @dataclasses.dataclass
@@ -49,7 +53,7 @@ class Outcome:
 
 def missing(kernel="6.1"):
     """What this machine lacks to run a guest of that kernel, or an empty string."""
-    if kernel == ARM64:
+    if kernels.is_arm64(kernel):
         for program, package in ((ARM64_QEMU, "qemu-system-arm"), ("readelf", "binutils")):
             if not shutil.which(program):
                 return f"{program} is not installed (Debian's {package})"
@@ -113,14 +117,14 @@ def _libraries_of_arm64(programs):
 
 def programs_archive(programs, kernel="6.1"):
     """The part of the initramfs that all tests have in common: busybox, memstatd, memstatctl, their libraries."""
-    busybox = ARM64_ROOT / "bin/busybox" if kernel == ARM64 else pathlib.Path(BUSYBOX)
+    busybox = ARM64_ROOT / "bin/busybox" if kernels.is_arm64(kernel) else pathlib.Path(BUSYBOX)
     files = {"dev/console": (0o20600, b"", (5, 1)), "proc": (0o40755, b""), "sys": (0o40755, b""), "tmp": (0o41777, b""),
              "out": (0o41777, b""), "bin/busybox": (0o100755, busybox.read_bytes()),
              "etc/passwd": (0o100644, b"root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"),
              "etc/group": (0o100644, b"root:x:0:\nnogroup:x:65534:\n")}
     for program in programs:
         files[f"bin/{pathlib.Path(program).name}"] = (0o100755, pathlib.Path(program).read_bytes())
-    files |= _libraries_of_arm64(programs) if kernel == ARM64 else _libraries(programs)
+    files |= _libraries_of_arm64(programs) if kernels.is_arm64(kernel) else _libraries(programs)
     return cpio(files)
 
 
@@ -135,7 +139,7 @@ def test_archive(script, environment, extra, modules):
 
 def command_line(kernel, initrd, shape, record):
     cpus = max(shape.max_cpus, shape.cpus)
-    if kernel.name == ARM64:  # whose board has one serial port; the second is a card's, /dev/ttyS0
+    if kernels.is_arm64(kernel.name):  # whose board has one serial port; the second is a card's, /dev/ttyS0
         return [ARM64_QEMU, "-machine", "virt", "-accel", "tcg,thread=multi", "-cpu", "max,pauth-impdef=on", "-m", str(shape.memory), "-nodefaults",
                 "-display", "none", "-no-reboot", "-smp", str(shape.cpus), "-kernel", str(kernel.image), "-initrd", str(initrd), "-serial", "stdio",
                 "-chardev", f"file,id=record,path={record}", "-device", "pci-serial,chardev=record", "-append",
@@ -149,6 +153,25 @@ def command_line(kernel, initrd, shape, record):
                     "-numa", f"node,nodeid={node},memdev=m{node}{words}"]
     return command + ["-kernel", str(kernel.image), "-initrd", str(initrd), "-serial", "stdio", "-serial", f"file:{record}", "-append",
                       f"console=ttyS0 quiet panic=-1 no_timer_check rdinit=/init {shape.append}".strip()]
+
+
+def monitor(path, *commands):
+    """Sends commands to QEMU's monitor, each after the one before has ended."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(300)
+        connection.connect(str(path))
+        answer = b""
+        for command in (None, *commands):
+            if command is not None:
+                connection.sendall(command.encode() + b"\n")
+                answer = b""
+            while not answer.rstrip().endswith(b"(qemu)"):
+                got = connection.recv(65536)
+                if not got:
+                    return
+                answer += got
+            if command and b"Error" in answer:
+                raise RuntimeError(f"QEMU refused {command}: {answer.decode(errors='replace')}")
 
 
 def _unpack(path):
@@ -181,13 +204,18 @@ def boot(kernel, archives, shape):
         record = work / "record"
         start = time.monotonic()
         begun, console = None, []
-        with subprocess.Popen([*command_line(kernel, work / "initrd", shape, record)], stdin=subprocess.DEVNULL,
+        command = [*command_line(kernel, work / "initrd", shape, record), *shape.devices, "-monitor", f"unix:{work}/monitor,server,nowait"]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
             watch = threading.Timer(shape.patience, process.kill)
             watch.start()
             for line in process.stdout:
                 if begun is None and line.startswith("RESULT begin"):
                     begun = time.monotonic() - start
+                if line.startswith("RESULT monitor "):
+                    monitor(work / "monitor", line.removeprefix("RESULT monitor ").strip())
+                if line.startswith("RESULT wake "):
+                    threading.Timer(float(line.split()[2]), monitor, (work / "monitor", "system_wakeup")).start()
                 console.append(line)
             process.wait()
             watch.cancel()

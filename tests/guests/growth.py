@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernel memory that grows for real: a module that leaks, and a slab cache of a program's sockets. The page after each step is what
+Prometheus would have scraped for ten minutes, and promtool computes which alerts the shipped rules raise."""
+import dataclasses
+import shutil
+
+import limits
+
+STEPS = 10
+MINUTES = 10       # that a step stands for
+HISTORY = 60       # minutes that the page before the first step stands for
+
+
+@dataclasses.dataclass
+class Growth:
+    name: str
+    type: str          # of the allocator slab
+    step: str          # a line of shell
+    alerts: tuple = ("MemstatLeakFast",)
+
+
+GROWTHS = (Growth("a leaking module", "kmalloc-2k", "echo 12 >/sys/module/leak/parameters/more"),
+           Growth("a slab cache that grows", "UNIX-STREAM", "fill idle_sockets 12000 >/tmp/said & for _ in $(seq 60); do [ -s /tmp/said ] && break; sleep 1; done"))
+
+
+def script():
+    lines = ["mkdir -p /out/growth; echo 1000000 >/proc/sys/fs/file-max; start_memstatd || return 0"]
+    for number, growth in enumerate(GROWTHS):
+        lines += ["sleep 2", f"page /out/growth/{number}.0"]
+        for step in range(1, STEPS + 1):
+            lines += ["rm -f /tmp/said", growth.step, "sleep 2", f"page /out/growth/{number}.{step} || result wrong {number}: no page"]
+        lines.append("killall fill 2>/dev/null")
+    return "\n".join(lines) + "\n"
+
+
+def check(outcome):
+    """What is wrong, and the table of tests/README.md on standard output."""
+    if not shutil.which("promtool"):
+        return ["promtool is not installed (Debian's prometheus)"]
+    wrong = []
+    for number, growth in enumerate(GROWTHS):
+        pages = [limits.samples(outcome.files.get(f"growth/{number}.{step}", b"").decode()) for step in range(STEPS + 1)]
+        series = f'memstat_type_bytes{{allocator="slab",type="{growth.type}"}}'
+        values = [float(page.get(series, "nan")) for page in pages]
+        taken = {name for name in pages[-1] if name.startswith('memstat_type_bytes{allocator="slab"') or not limits.LEFT_OUT.search(name)}
+        lines = [limits.input_series(name, [(pages[0].get(name, "_"), HISTORY), *((page.get(name, "_"), MINUTES) for page in pages[1:]), (pages[-1][name], 60)])
+                 for name in taken if "'" not in name]
+        alerts = limits.alerts_of(lines, growth.type, HISTORY + STEPS * MINUTES + 60)
+        first = next((minute for minute in range(HISTORY, HISTORY + STEPS * MINUTES + 61, MINUTES)
+                      if growth.alerts[0] in alerts and growth.alerts[0] in limits.alerts_of(lines, growth.type, minute)), None)
+        print(f"  | {growth.name} | {values[0] / 1048576:.1f} to {values[-1] / 1048576:.1f} MiB in {STEPS} steps of {MINUTES} minutes | `{series}` | "
+              f"{', '.join(alerts) or 'none'}{f', {first - HISTORY} minutes after the growth began' if first else ''} |")
+        wrong += [f"{growth.name}: {alert} is not raised" for alert in growth.alerts if alert not in alerts]
+        if not values[-1] - values[0] > 64 << 20:
+            wrong.append(f"{growth.name}: {series} grew from {values[0]} to {values[-1]} only")
+    return wrong

@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatd's Debian package under a real systemd: a Debian 12 that QEMU boots, without KVM, with systemd as its first process.
+
+    tests/guests/systemd.py [--kernel KERNEL] [--verbose]
+    tests/guests/systemd.py --container [--verbose]      in namespaces on this machine's kernel instead, as root: two minutes
+
+Makes the package of build/ (memstatd and memstatctl must be built), and with mmdebstrap a root with systemd and what the package depends on, which is
+kept below build/guests/systemd. In the guest systemd_guest.sh installs the package with dpkg and prints an answer for each thing that it
+looks at: the account, READY, RELOADING, STATUS, STOPPING, the watchdog, restarts, addresses, exposure, upgrade, purge; what is wrong is
+printed with the end of the journal. Needs mmdebstrap, and qemu-system-x86 and busybox-static or root. Exit status: 0 all good, 1 something is wrong, 77 what it
+needs is not there. It takes some minutes, so it is not part of tests/run.
+"""
+import argparse
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+import kernels
+import machine
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PLACE = ROOT / "build/guests/systemd"
+BASE = ("systemd", "systemd-sysv", "iproute2")
+LEFT_OUT = ("usr/share/doc/", "usr/share/locale/", "usr/share/man/", "usr/share/zoneinfo/", "var/cache/apt/", "var/lib/apt/")
+CONSOLE_PRINTS_ANSWERS_ONLY = "systemd.show_status=no systemd.log_target=journal"
+INIT = b"#!/bin/sh\nexec /lib/systemd/systemd\n"
+TEST_UNIT = b"""[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/bin/bash /systemd_guest.sh
+"""
+NO_RATE_LIMIT = b"[Journal]\nRateLimitBurst=0\nStorage=volatile\n"
+
+
+def make_package(directory):
+    """memstatd's package of build/, and the names of those that it depends on."""
+    kernels.run("cpack", "--config", str(ROOT / "build/CPackConfig.cmake"), "-G", "DEB", "-B", str(directory), "-D", "CPACK_COMPONENTS_ALL=daemon")
+    package = next(directory.glob("memstatd_*.deb"))
+    depends = kernels.run("dpkg-deb", "-f", str(package), "Depends")
+    return package, sorted({re.split(r"[ (|]", word.strip())[0] for word in depends.split(",")})
+
+
+def make_root(names):
+    """The path of a tar with Debian 12, systemd and these packages; made once for the same names."""
+    names = [*BASE, *names]
+    target = PLACE / f"root-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:12]}.tar"
+    if not target.exists():
+        PLACE.mkdir(parents=True, exist_ok=True)
+        new = target.with_suffix(".new.tar")
+        kernels.run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(names)}", "bookworm", str(new), kernels.MIRROR)
+        new.rename(target)
+    return target
+
+
+def files_of(tar):
+    """What machine.cpio() takes, of a tar."""
+    files = {}
+    with tarfile.open(tar) as archive:
+        for member in archive:
+            name = member.name.removeprefix("./").rstrip("/")
+            if name in ("", ".") or name.startswith(LEFT_OUT):
+                continue
+            if member.isdir():
+                files[name] = (0o40000 | member.mode, b"")
+            elif member.issym():
+                files[name] = (0o120777, member.linkname.encode())
+            elif member.isreg() or member.islnk():  # a hard link becomes a file of its own
+                files[name] = (0o100000 | member.mode, archive.extractfile(member).read())
+    return files
+
+
+def additions(package):
+    """What the test adds to the root."""
+    units, masked = "etc/systemd/system", (0o120777, b"/dev/null")
+    return {
+        "systemd_guest.sh": (0o100755, (HERE / "systemd_guest.sh").read_bytes()),
+        "memstatd.deb": (0o100644, package.read_bytes()),
+        f"{units}/memstat-test.service": (0o100644, TEST_UNIT),
+        f"{units}/default.target": (0o120777, b"/lib/systemd/system/multi-user.target"),
+        f"{units}/multi-user.target.wants/memstat-test.service": (0o120777, b"../memstat-test.service"),
+        f"{units}/serial-getty@ttyS0.service": masked,
+        f"{units}/console-getty.service": masked,
+        f"{units}/systemd-sysctl.service": masked,
+        f"{units}/systemd-modules-load.service": masked,
+        "etc/systemd/journald.conf.d/test.conf": (0o100644, NO_RATE_LIMIT),
+    }
+
+
+def run_guest(kernel, tar, package):
+    """(the console, what it was)."""
+    files = files_of(tar) | additions(package) | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
+    outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=1200))
+    return outcome.console, f"{kernel.release}, booted in {outcome.boot_seconds:.0f} s, ended after {outcome.seconds:.0f} s"
+
+
+def run_container(work, tar, package):
+    root, console = work / "root", work / "console"
+    root.mkdir()
+    kernels.run("tar", "-C", str(root), "-xf", str(tar), "--exclude=./dev/*")
+    for name, (mode, content) in additions(package).items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        if mode == 0o120777:
+            path.symlink_to(content.decode())
+        else:
+            path.write_bytes(content)
+            path.chmod(mode & 0o777)
+    console.touch()
+    start = time.monotonic()
+    with subprocess.Popen([HERE / "systemd_container.sh", root, console], stdin=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            process.wait(900)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # unshare takes its first process along
+    return console.read_text(encoding="utf-8", errors="replace"), f"{os.uname().release}, a container, ended after {time.monotonic() - start:.0f} s"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernel", default="6.1", choices=kernels.SUITES)
+    parser.add_argument("--container", action="store_true", help="namespaces instead of a guest")
+    parser.add_argument("--verbose", action="store_true", help="print the console")
+    options = parser.parse_args()
+    reason = machine.missing(options.kernel) if not options.container else "--container needs root" if os.geteuid() else ""
+    for tool in ("mmdebstrap", "cpack", "dpkg-deb"):
+        reason = reason or ("" if shutil.which(tool) else f"{tool} is not installed")
+    if not reason and not all((ROOT / "build/bin" / name).exists() for name in ("memstatd", "memstatctl")):
+        reason = "build/ has no memstatd and memstatctl: build them"
+    if reason:
+        print(reason)
+        return 77
+    with tempfile.TemporaryDirectory(prefix="memstat-systemd-", dir="/var/tmp") as directory:
+        work = pathlib.Path(directory)
+        try:
+            package, names = make_package(work / "package")
+            tar = make_root(names)
+            kernel = None if options.container else kernels.find(options.kernel)
+        except kernels.Missing as missing:
+            print(missing)
+            return 77
+        console, what = run_container(work, tar, package) if options.container else run_guest(kernel, tar, package)
+    lines = re.findall(r"^RESULT (.*?)\r?$", console, re.M)
+    answers = [line for line in lines if line.startswith(("ok ", "wrong "))]
+    wrong = [line for line in answers if line.startswith("wrong ")]
+    good = "end" in lines and answers and not wrong
+    if options.verbose or not good:
+        print(console)
+    print("\n".join(f"  {line}" for line in lines))
+    print(f"{'OK' if good else 'WRONG'} systemd: {len(answers) - len(wrong)} ok, {len(wrong)} wrong{'' if 'end' in lines else ', and it did not come to its end'}; {what}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    os.nice(10)
+    sys.exit(main())

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs in the guest or container of systemd.py, as a unit that systemd starts at the end of its boot. Prints an answer for each thing that it looks
+# at: RESULT ok WHAT, or RESULT wrong WHAT.
+set -u
+unit=memstatd.service
+config=/etc/memstatd/memstatd.yaml
+settings=/run/systemd/system/$unit.d
+
+result() { echo "RESULT $*" >>/dev/console; }
+# expect WHAT COMMAND...: COMMAND is true.
+expect() {
+  local what=$1
+  shift
+  if "$@"; then
+    result "ok $what"
+  else
+    result "wrong $what"
+    journalctl -q -o cat -n 30 UNIT=$unit + _SYSTEMD_UNIT=$unit >>/dev/console
+  fi
+}
+# soon COMMAND...: COMMAND becomes true.
+soon() {
+  local end=$((SECONDS + 120))
+  until "$@"; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.5
+  done
+}
+not() { ! "$@"; }
+property() { systemctl show --value -p "$1" $unit; }
+is() { [ "$(property "$1")" = "$2" ]; }
+at_least() { [ "$(property "$1")" -ge "$2" ]; }
+pid() { property MainPID; }
+# page [ADDRESS]: what memstatd serves.
+page() { timeout 20 bash -c "exec 3<>/dev/tcp/${1:-127.0.0.1}/8947 && printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3 && cat <&3" 2>/dev/null; }
+is_served() { [ "$(page "$@" | grep -c '^memstat_type_bytes')" -gt 10 ]; }
+# of_status FIELD VALUE: of /proc/PID/status.
+of_status() { [ "$(sed -n "s/^$1:\t\([^\t]*\).*/\1/p" "/proc/$(pid)/status")" = "$2" ]; }
+
+# mark: from now on; told: what systemd has logged of the unit since; heard MESSAGE: what memstatd told it by its socket.
+mark() {
+  journalctl --sync
+  cursor=$(journalctl -q -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
+}
+told() {
+  journalctl --sync
+  journalctl -q -o cat --after-cursor="$cursor" UNIT=$unit
+}
+is_told() { told | grep -qE "$1"; }
+heard() { is_told "Got notification message from PID [0-9]+ \(.*$1"; }
+exposure() { systemd-analyze security --no-pager $unit | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'; }
+is_exposed_at_most() { [ "$(exposure | tr -d .)" -le "$1" ]; }
+# set_unit LINES: of a file that changes the unit's section Service; empty for none.
+set_unit() {
+  rm -rf $settings
+  mkdir -p $settings
+  printf '[Service]\n%b' "$1" >$settings/test.conf
+  systemctl daemon-reload
+}
+configure() { printf '%b' "$1" >$config; }
+
+result begin "$(uname -r), $(systemctl --version | head -n 1)"
+systemctl log-level debug
+
+mark
+dpkg -i /memstatd.deb
+expect "dpkg installs the package and all that it depends on is there" grep -q "^Status: install ok installed" <(dpkg -s memstatd)
+expect "the package made the account _memstatd" grep -q ":/nonexistent:/usr/sbin/nologin$" <(getent passwd _memstatd)
+expect "the service is enabled" systemctl -q is-enabled $unit
+expect "the service is active" soon systemctl -q is-active $unit
+expect "it was started by READY=1" heard READY=1
+expect "it runs as _memstatd" of_status Uid "$(id -u _memstatd)"
+for field in CapInh CapPrm CapEff CapAmb; do expect "$field is empty" of_status $field 0000000000000000; done
+expect "it cannot gain privileges" of_status NoNewPrivs 1
+expect "it has a filter of system calls" of_status Seccomp 2
+expect "it serves types, of slabinfo, too" grep -q 'memstat_type_bytes{allocator="slab"' <(page)
+expect "STATUS is what it does" grep -qE '^serving; sources up: [1-9]' <(property StatusText)
+
+systemctl restart $unit
+expect "when systemctl restart returns, the first poll is served" is_served
+
+result "exposure $(exposure)"
+expect "systemd-analyze security: exposure at most 1.5" is_exposed_at_most 15
+
+cp $config /root/memstatd.yaml
+first=$(pid)
+mark
+configure 'log: {level: debug}\n'
+expect "systemctl reload succeeds" systemctl reload $unit
+expect "it says RELOADING=1" soon heard RELOADING=1
+expect "and READY=1 after it" soon heard READY=1
+expect "it is active again" soon is SubState running
+expect "it is the same process" is MainPID "$first"
+configure 'interval: never\n'
+expect "systemctl reload of a wrong configuration fails" not systemctl reload $unit
+expect "and the old one goes on" is MainPID "$first"
+expect "and serves" is_served
+cp /root/memstatd.yaml $config
+
+ip address add 192.0.2.1/32 dev lo
+configure 'listen: ["0.0.0.0:8947"]\nallow: [127.0.0.0/8, 192.0.2.0/24]\n'
+systemctl restart $unit
+expect "this machine is served" is_served
+expect "another address is not, by IPAddressDeny" not is_served 192.0.2.1
+set_unit 'IPAddressAllow=192.0.2.0/24\n'
+systemctl restart $unit
+expect "unless IPAddressAllow names it" is_served 192.0.2.1
+cp /root/memstatd.yaml $config
+
+set_unit 'WatchdogSec=8s\n'
+systemctl restart $unit
+mark
+sleep 20
+expect "the watchdog hears WATCHDOG=1" heard WATCHDOG=1
+expect "and does nothing while it works" is NRestarts 0
+kill -STOP "$(pid)"
+expect "the watchdog notices that it hangs" soon is_told "Watchdog timeout"
+expect "and it is started again" soon at_least NRestarts 1
+expect "and serves" soon is_served
+set_unit ''
+systemctl restart $unit
+
+if grep -qw memory /sys/fs/cgroup/cgroup.controllers; then
+  mark
+  systemctl set-property --runtime $unit MemoryMax=2M
+  expect "out of memory, it is killed" soon is_told "oom-kill"
+  systemctl set-property --runtime $unit MemoryMax=256M
+  expect "and started again" soon at_least NRestarts 1
+  expect "and serves" soon is_served
+else
+  result "skip out of memory: there are no control groups of version 2 with memory here"
+fi
+
+systemctl restart $unit
+first=$(pid)
+kill -KILL "$first"
+expect "killed, it is started again" soon at_least NRestarts 1
+expect "and serves" soon is_served
+
+mark
+systemctl stop $unit
+expect "systemctl stop: it says STOPPING=1" heard STOPPING=1
+expect "and ends well" is Result success
+expect "and stays so" is ActiveState inactive
+
+configure 'interval: never\n'
+expect "with a wrong configuration it does not start" not systemctl start $unit
+sleep 20
+expect "and is not tried again" is ActiveState failed
+result "restarts after a wrong configuration: $(property NRestarts)"
+cp /root/memstatd.yaml $config
+systemctl reset-failed $unit
+
+systemctl stop $unit
+userdel _memstatd
+expect "without the account of the package it starts" systemctl start $unit
+expect "as one that exists as long as it" grep -qE '^Uid:[[:space:]]6[1-5][0-9]{3}[[:space:]]' "/proc/$(pid)/status"
+expect "and serves" is_served
+
+first=$(pid)
+dpkg -i /memstatd.deb
+expect "installed once more it is another process" not is MainPID "$first"
+expect "and serves" soon is_served
+expect "as _memstatd, which is there again" of_status Uid "$(id -u _memstatd)"
+
+dpkg -P memstatd
+expect "after the purge it does not run" not pidof memstatd
+expect "and systemd does not know it" is LoadState not-found
+expect "and its directory is gone" not ls -d /var/lib/private/memstatd /var/lib/memstatd
+expect "the account stays" getent passwd _memstatd
+result "failed units: $(systemctl --failed --plain --no-legend | tr '\n' ';')"
+
+result end
+systemctl poweroff -ff
