@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <span>
 
 #include "core/query.h"
 #include "tests/support/faulty_kernel_view.h"
@@ -18,7 +19,10 @@ struct Fault {
   int system_errno;
   bool is_sticky;  ///< This call and all later ones, or this one only.
 };
-constexpr Fault kFaults[] = {{EACCES, false}, {EIO, false}, {ENOENT, false}, {EACCES, true}, {EIO, true}, {ENOENT, true}};
+constexpr Fault kFaults[] = {{EIO, false}, {ENOENT, false}, {EACCES, true}, {EACCES, false}, {EIO, true}, {ENOENT, true}};
+
+/// All of them; under a sanitizer, where reads take ten times as long, one of each errno.
+std::span<const Fault> faults() { return is_sanitized() ? std::span(kFaults).first(3) : std::span(kFaults); }
 
 /// Which call fails next: each of the first 100 (20 where it takes long), then ever fewer, where a source reads hundreds of
 /// files in the same way.
@@ -30,6 +34,11 @@ std::size_t after(std::size_t nth) {
 /// Whether each type comes from sysctls of its own: a kernel that lacks these lacks the type, which is no fault.
 bool has_optional_types(const SourceDescriptor& source) {
   return source.name == "freebsd_table" || source.name == "freebsd_vm";
+}
+
+/// The first call that may fail so: linux_cma takes other types from another file where its first directory is missing.
+std::size_t first_call(const SourceDescriptor& source, const Fault& fault) {
+  return source.name == "linux_cma" && fault.system_errno == ENOENT ? 2 : 1;
 }
 
 class FailingReads : public testing::TestWithParam<SourceCase> {
@@ -75,10 +84,10 @@ class FailingReads : public testing::TestWithParam<SourceCase> {
 };
 
 TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
-  for (const Fault& fault : kFaults) {
+  for (const Fault& fault : faults()) {
     if (fault.system_errno == ENOENT && has_optional_types(*GetParam().source)) continue;
     std::size_t failed = 0;
-    for (std::size_t nth = 1;; nth = after(nth)) {
+    for (std::size_t nth = first_call(*GetParam().source, fault);; nth = after(nth)) {
       SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));
       ASSERT_LT(nth, 100000U);
       inject(nth, fault);
@@ -121,7 +130,7 @@ TEST_P(FailingReads, OfASourceThatWasReadBefore) {
   ASSERT_TRUE(open_source(reader, *view_));
   ASSERT_TRUE(refresh(reader, *view_, list_, ++generation_));
   const std::string good = dump(list_, {.identity = false});
-  for (const Fault& fault : kFaults) {
+  for (const Fault& fault : faults()) {
     for (std::size_t nth = 1;; nth = after(nth)) {
       SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));
       ASSERT_LT(nth, 100000U);

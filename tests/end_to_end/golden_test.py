@@ -148,8 +148,12 @@ class TruePages(unittest.TestCase):
                 continue
             count += 1
             with self.subTest(name):
-                expected = captures.decode_slabinfo(files["000000/fs/proc/slabinfo"], captures.slab_object_sizes(files),
-                                                    int(captures.manifest_value(files, "page_size")))
+                page_size = int(captures.manifest_value(files, "page_size"))
+                expected = captures.decode_slabinfo(files["000000/fs/proc/slabinfo"], captures.slab_object_sizes(files), page_size)
+                if "000000/source/linux_slab_bpf" in files:
+                    told = captures.decode_slab_pass(files["000000/source/linux_slab_bpf"], page_size)
+                    self.assertEqual(told["memstat_type_bytes"].keys(), expected["memstat_type_bytes"].keys())
+                    expected = told
                 if any("/fs/sys/kernel/slab/" in file for file in files):
                     self.assertGreater(len(expected["memstat_type_object_size_bytes"]), 50)
                 self.assertGreater(len(expected["memstat_type_bytes"]), 50)

@@ -74,19 +74,12 @@ def options_documented(page):
 
 
 def shown_keys():
-    """Every key of config/memstatd.yaml by its path, {path: default or None}: those in force, those of an entry of `sources`,
-    `counters` and `limits`, which stand in comments, and those of later versions."""
-    keys, parent, comment, later = {}, None, "", False
+    """Every key of config/memstatd.yaml by its path, {path: default or None}: those in force, and those of an entry of `sources`,
+    `counters` and `limits`, which stand in comments."""
+    keys, parent, comment = {}, None, ""
     for line in read("config", "memstatd.yaml").splitlines():
-        later = later or line.startswith("# Keys of later versions")
-        if line.startswith("#") and not later:
+        if line.startswith("#"):
             comment += line + "\n"
-        elif later and (match := re.match(r"#(?:\(and under (\w+)\)\s+)?(\w+): (.*)", line)):
-            above, name, value = match.groups()
-            path = f"{above}.{name}" if above else name
-            inner = re.findall(r"(\w+): (\[\]|[^,}]+)", value) if value.startswith("{") else []
-            keys[path] = None if inner else value
-            keys.update({f"{path}.{key}": default for key, default in inner})
         elif match := re.match(r"( *)(\w+):(?: (.*))?$", line):
             indent, name, value = match.groups()
             parent = parent if indent else name
@@ -252,9 +245,10 @@ class Programs(unittest.TestCase):
         text = " ".join(rendered(page) for page in ("memstatd.8", "memstatd.yaml.5"))
         named = set(re.findall(r"\bmemstat_\w+", text))
         # A replay that goes well has no errors and is not recorded, the age is of the moment of a scrape (see the test below), and only
-        # Linux counts events of CPUs.
+        # Linux counts events, of CPUs and of the kernel.
         maybe = {"memstat_source_errors_total", "memstat_poll_age_seconds", "memstat_recording_polls_total", "memstat_cpu_event_total",
-                 "memstat_cpu_event_running_ratio"}
+                 "memstat_cpu_event_running_ratio", "memstat_events_cost_seconds_total", "memstat_events_counted_ratio",
+                 "memstat_allocation_size_bytes", "memstat_page_fault_seconds"}
         self.assertGreater(len(named), 5)
         self.assertEqual(named - maybe - known, set())
 
@@ -311,19 +305,6 @@ class Configuration(unittest.TestCase):
                 self.assertEqual(check(nested + "\n"), (0, ""), nested)
             self.assertGreater(checked, 25)
             self.assertEqual(check("surely_no_key: 1\n")[0], 2)
-
-    def test_keys_of_later_versions_are_refused_with_another_value(self):
-        later = section("memstatd.yaml.5", "KEYS").partition(".Ss Keys of later versions")[2]
-        keys = [key for key in re.findall(r"^\.It Ic (\S+)", later, re.M) if documented_keys()[key][0] is not None]
-        self.assertGreater(len(keys), 0)
-        with program.temporary_directory() as directory:
-            path = os.path.join(directory, "memstatd.yaml")
-            for key in keys:
-                words = key.split(".")
-                captures.write_file(path, ": {".join(words) + ": other" + "}" * (len(words) - 1) + "\n")
-                done = program.run("--config", path, "--check-config")
-                self.assertEqual(done.returncode, 2, key)
-                self.assertIn("is not available in this version", done.stderr)
 
     def test_the_examples_are_good_configurations(self):
         examples = section("memstatd.yaml.5", "EXAMPLES")

@@ -10,8 +10,9 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import program  # noqa: E402
-from ctl import output  # noqa: E402
+from ctl import MEMSTATCTL, output  # noqa: E402
 
+CAPTURE = os.path.join(program.SOURCE_DIR, "tests", "fixtures", "captures", "linux-6.12-4cpu.tar.zst")
 OFFER = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _memstatctl; printf "%s\\n" "${COMPREPLY[@]}"'
 
 
@@ -41,6 +42,13 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("memstatctl", "completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.bash("memstatctl", "types", "--from", ""), [], "then bash offers files")
 
+    def test_bash_offers_types_of_what_is_read(self):
+        for command, wanted in (("watch", ["dentry", "dentries"]), ("cpu", ["dentry", "dentries"]), ("objects", ["dentry"])):
+            self.assertEqual(self.bash(MEMSTATCTL, command, "--from", CAPTURE, "dentr"), wanted)
+        self.assertEqual(self.bash(MEMSTATCTL, "objects", "--from", CAPTURE, "g1"), [], "a control group has no objects")
+        self.assertEqual(self.bash(MEMSTATCTL, "objects", "--from", CAPTURE + "/none", ""), [], "what cannot be read offers nothing")
+        self.assertEqual(self.bash(MEMSTATCTL, "objects", "--limit", ""), [])
+
     def shell(self, name):
         if not shutil.which(name):
             self.skipTest(f"{name} is not installed (Debian package {name})")
@@ -60,11 +68,12 @@ class Completion(unittest.TestCase):
         with program.temporary_directory() as directory:
             def offered(line):
                 done = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"], capture_output=True, text=True, timeout=program.PATIENCE,
-                                      check=True, env={**os.environ, "HOME": directory})
+                                      check=True, env={**os.environ, "HOME": directory, "PATH": os.path.dirname(MEMSTATCTL) + ":" + os.environ["PATH"]})
                 return {line.split("\t")[0] for line in done.stdout.splitlines()}
             self.assertEqual(offered("memstatctl "), set(commands()))
             self.assertEqual(offered("memstatctl types --cs"), {"--csv"})
             self.assertEqual(offered("memstatctl completion "), {"bash", "zsh", "fish"})
+            self.assertEqual(offered(f"memstatctl objects --from {CAPTURE} dentr"), {"dentry"})
 
 
 if __name__ == "__main__":

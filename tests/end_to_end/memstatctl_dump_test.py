@@ -62,6 +62,9 @@ class Dump(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for before in (self.dump(), recording):
             self.assertEqual(json.loads(output("diff", before, self.dump("grown"), "--json"))["changes"], [grown])
+        shrunk = {**grown, "bytes_before": 24576, "bytes_after": 16384, "objects_before": 384, "objects_after": 256}
+        for after in (self.dump(), recording):
+            self.assertEqual(json.loads(output("diff", self.dump("grown"), after, "--json"))["changes"], [shrunk])
 
     def test_memstatd_has_the_page_of_the_kernel(self):
         done = memstatd("--replay", self.dump())
@@ -85,6 +88,80 @@ class Dump(unittest.TestCase):
         done = memstatd("--replay", self.dump("torn"))
         self.assertEqual(done.returncode, 0)
         self.assertIn(said, done.stderr)
+
+    def objects(self, path, *arguments):
+        return json.loads(output("objects", *arguments, "--json", "--from", path))
+
+    def test_objects_of_a_type_are_its_allocated_ones(self):
+        for options, wanted in (([], 165), (["pages"], 165), (["sheaves"], 26), (["arm64"], 165), (["empty=64"], 165)):
+            found = self.objects(self.dump(*options), "dentry", "--limit", "1000")
+            self.assertEqual((found["allocated"], found["counted"], len(found["objects"]), found["object_size"]),
+                             (wanted, wanted, wanted, 192), options)
+            self.assertEqual([one["words"][1] for one in found["objects"]], [one["address"] for one in found["objects"]])
+        some = self.objects(self.dump(), "slab/kmalloc-64")
+        self.assertEqual((some["allocated"], len(some["objects"])), (177, 100))
+        text = output("objects", "kmalloc-64", "--limit", "2", "--from", self.dump())
+        self.assertRegex(text, r"^ADDRESS +FIRST WORDS *\n(0xffff8880[0-9a-f]{8}  0{15}[13] ffff8880[0-9a-f ]+\n){2}2 of 177 objects are listed")
+
+    def test_objects_have_owners_where_the_kernel_keeps_them(self):
+        path = self.dump("owners")
+        found = self.objects(path, "tracked")["objects"]
+        self.assertEqual(len(found), 11)
+        for one in found:
+            number = int(one["words"][0], 16)
+            self.assertEqual({key: one[key] for key in ("caller", "stack", "age_seconds", "pid", "cpu")},
+                             {"caller": "alloc_things+0x8/0x800", "stack": ["alloc_things+0x8/0x800", "alloc_things+0x10/0x800"],
+                              "age_seconds": number * 60, "pid": 100 + number, "cpu": number % 2})
+        self.assertRegex(output("objects", "tracked", "--from", path), r"  alloc_things\+0x8/0x800 +7m +107 +1\n")
+        rows = list(csv.DictReader(io.StringIO(output("objects", "tracked", "--csv", "--limit", "3", "--from", path))))
+        self.assertEqual([(row["AGE_SECONDS"], row["STACK"]) for row in rows],
+                         [(str(60 * number), "alloc_things+0x8/0x800;alloc_things+0x10/0x800") for number in range(3)])
+        self.assertEqual(list(csv.DictReader(io.StringIO(output("objects", "dentry", "--csv", "--from", path))))[0]["CALLER"], "")
+
+    def test_objects_of_what_has_none_say_so(self):
+        for arguments, said in ((["dentri", "--from", self.dump()], "did you mean dentry"), (["dentry", "--from", "live"], "no crash dump"),
+                                (["dentry"], "give a crash dump with --from DUMP")):
+            done = run("objects", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), arguments)
+            self.assertIn(said, done.stderr)
+        self.assertIn("165", run("objects", "dentry", environment={"MEMSTAT_CAPTURE": self.dump()}).stdout)
+        torn = run("objects", "dentry", "--from", self.dump("torn"))
+        self.assertEqual(torn.returncode, 0)
+        self.assertIn("dentry: the partial slabs of node 0: 2 of 3 were read", torn.stderr)
+        self.assertEqual(run("objects", "dentry", "--limit", "0", "--from", self.dump()).returncode, 2)
+
+    def test_freebsd_has_its_types_and_zones_with_its_kernel(self):
+        path = self.dump("freebsd")
+        done = run("types", "--from", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("MEMSTAT_KERNEL", done.stderr)
+        named = ("--from", path, "--kernel", path + ".kernel")
+        types = {row["type"]: row for row in json.loads(output("types", "--json", *named))["types"]}
+        for name, wanted in (("temp", {"bytes": 1172, "objects": 1}), ("mbuf", {"bytes": 365 * 256, "objects": 365})):
+            self.assertEqual({key: types[name][key] for key in wanted}, wanted, name)
+        self.assertRegex(output("malloc", *named), r"temp +1 ")
+        self.assertRegex(output("zones", *named), r"mbuf_packet: +256")
+        found = json.loads(output("objects", "uma/tidhash", "--json", *named))
+        self.assertEqual([found[key] for key in ("allocator", "allocated", "counted", "object_size")], ["uma", 13, 13, 200])
+        self.assertEqual([one["words"][1] for one in found["objects"]], [one["address"] for one in found["objects"]])
+        shared = run("objects", "shared", *named)
+        self.assertEqual(shared.returncode, 0)
+        self.assertIn("shares its slabs with shared again", shared.stderr)
+        kegless = run("objects", "vm pgcache", *named)
+        self.assertEqual((kegless.returncode, kegless.stdout), (1, ""))
+        self.assertIn("keeps what another allocator gave", kegless.stderr)
+        # A recording of it is read without the kernel.
+        recording = os.path.join(self.directory, "freebsd-recording")
+        os.environ["MEMSTAT_KERNEL"] = path + ".kernel"
+        try:
+            done = memstatd("--replay", path, "--record", recording)
+        finally:
+            del os.environ["MEMSTAT_KERNEL"]
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for line in ('memstat_type_bytes{allocator="uma",type="mbuf"} 93440', 'memstat_accounted_bytes{part="active"} 16388096',
+                     'memstat_kernel_info{os="freebsd",release="15.0-RELEASE"} 1'):
+            self.assertIn(line, done.stdout.splitlines())
+        self.assertEqual({row["type"]: row for row in json.loads(output("types", "--json", "--from", recording))["types"]}, types)
 
     def damaged(self, content):
         """What both programs make of such a dump: never a crash, always an error, or a result."""

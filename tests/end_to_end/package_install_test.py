@@ -94,9 +94,8 @@ class Places(InDirectory):
         for path in package.tree(self.directory):
             with open(self.path(path), "rb") as file:
                 data = file.read()
-            if path.endswith((".cmake", ".pc", ".h", ".service", ".yaml")):
-                self.assertNotIn(program.SOURCE_DIR.encode(), data, path)
-                self.assertNotIn(package.BUILD_DIR.encode(), data, path)
+            self.assertNotIn(program.SOURCE_DIR.encode() + b"/", data, path)
+            self.assertNotIn(package.BUILD_DIR.encode(), data, path)
             if path.endswith((".cmake", ".pc")):
                 self.assertNotIn(self.directory.encode(), data, path)
 

@@ -84,6 +84,22 @@ class ServiceManager(unittest.TestCase):
                     manager.wait("STOPPING=1")
                     self.assertNotIn("READY=1", manager.drain())
 
+    def test_a_reload_over_http_is_said_like_one_by_a_signal(self):
+        manager = self.manager()
+        with open(self.config, "a", encoding="utf-8") as config:
+            config.write("\nenable_reload: true\n")
+        with program.Daemon("--config", self.config, environment=manager.environment) as daemon:
+            manager.wait("READY=1")
+            manager.drain()
+            self.assertEqual(daemon.request("/-/reload", method="POST")[0], 200)
+            manager.wait("RELOADING=1")
+            manager.wait("READY=1")
+            with open(self.config, "a", encoding="utf-8") as config:
+                config.write("interval: never\n")
+            self.assertEqual(daemon.request("/-/reload", method="POST")[0], 500)
+            manager.wait("RELOADING=1")
+            manager.wait("READY=1")  # with the old configuration
+
     def test_without_a_manager_or_with_one_that_is_gone_it_serves_all_the_same(self):
         gone = {"NOTIFY_SOCKET": os.path.join(self.directory, "gone"), **WATCHDOG}
         with program.Daemon("--config", self.config, environment=gone) as daemon:

@@ -23,11 +23,6 @@ def watch_directory(times):
     os.close(descriptor)
 
 
-def sources():
-    listed = program.run("--list-sources").stdout.decode().splitlines()[1:]
-    return [line.split("\t")[0] for line in listed]
-
-
 def has_cache():
     with open("/proc/slabinfo", encoding="utf-8", errors="replace") as file:
         return any(line.startswith(CACHE + " ") for line in file)
@@ -37,12 +32,8 @@ def has_cache():
 @program.needs_slabinfo
 class SlabEvents(unittest.TestCase):
     def configuration(self, directory, mode):
-        path = os.path.join(directory, "memstatd.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            others = [name for name in sources() if name not in ("linux_slabinfo", "linux_slab_events")]
-            file.write(f"events: {{mode: {mode}}}\npoll: {{interval: 500ms}}\ntier: full\n"
-                       "sources: {" + ", ".join(f"{name}: {{enabled: off}}" for name in others) + "}\n")
-        return path
+        return program.configure_only(os.path.join(directory, "memstatd.yaml"), ("linux_slabinfo", "linux_slab_events"),
+                                      f"events: {{mode: {mode}, budget: 6400%}}\n")
 
     def test_counters_are_exact_and_replay(self):
         if not has_cache():

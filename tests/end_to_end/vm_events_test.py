@@ -73,13 +73,7 @@ def kill_for_memory(name):
 class VmEvents(unittest.TestCase):
     def configuration(self, directory, text=""):
         """No other sources but the roster of slab caches, so that recordings are small."""
-        path = os.path.join(directory, "memstatd.yaml")
-        listed = [line.split("\t")[0] for line in program.run("--list-sources").stdout.decode().splitlines()[1:]]
-        others = [name for name in listed if name not in ("linux_slabinfo", SOURCE)]
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("poll: {interval: 500ms}\ntier: full\nsources: {" + ", ".join(f"{name}: {{enabled: off}}" for name in others) + "}\n"
-                       + text)
-        return path
+        return program.configure_only(os.path.join(directory, "memstatd.yaml"), ("linux_slabinfo", SOURCE), text)
 
     def attached(self, process):
         """How many links to events a process holds."""

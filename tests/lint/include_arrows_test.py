@@ -31,9 +31,10 @@ LAYERS = [
     (r"core/c_api/.*", [r"core/(c_api|include|model|collect|capture|parse|kernel|base)/.*", r"core/(query|source)\.h"]),
     (r"core/counters/.*", [r"core/(counters|model|kernel|base)/.*", r"core/source\.h", r"core/include/libcpc\.h"]),
     (r"core/postmortem/.*", [r"core/(postmortem|capture|kernel|base)/.*"]),
+    (r"core/events/sources/.*", [r"core/(events|collect|parse|model|kernel|base)/.*", r"core/source\.h"]),
     (r"core/events/.*", [r"core/(events|model|kernel|base)/.*", r"core/source\.h"]),
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/source_option\.h", r"core/model/metric\.h"]),
-    (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/(memstat|libcpc)\.h", r"core/base/(clock|json_writer|unique_fd|utf8)\.h", r"daemon/(selftest/selftest|explain/explain)\.h", r"core/events/(memuse|memuse_groups|kernel_symbols)\.h"]),
+    (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/(memstat|libcpc)\.h", r"core/base/(clock|json_writer|unique_fd|utf8)\.h", r"daemon/(selftest/selftest|explain/explain)\.h", r"core/events/(memuse|memuse_groups|kernel_symbols)\.h", r"core/postmortem/dump_objects\.h"]),
     (r"daemon/explain/.*", [r"daemon/explain/.*", r"daemon/snapshot/(metric_catalogue|own_metrics)\.h", *CORE]),
     (r"daemon/selftest/.*", [r"daemon/selftest/.*", *CORE]),
     (r"daemon/privileges/.*", [r"daemon/privileges/.*", *CORE]),
@@ -53,7 +54,7 @@ THIRD_PARTIES = [
     (r"archive(_entry)?\.h", r"core/capture/(archive|pack)\.cpp|core/capture/archive_error\.h"),
     (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z_]+_linux\.cpp|bpf_kernel\.h)"),
     (r"perfmon/.*", r"core/counters/libpfm_linux\.cpp"),
-    (r"zlib\.h|lzo/lzo1x\.h|zstd\.h", r"core/postmortem/packed_page\.cpp"),
+    (r"zlib\.h|lzo/lzo1x\.h|zstd\.h", r"core/postmortem/packed_(file|page)\.cpp"),
     (r"yaml-cpp/.*", r"config/.*\.cpp"),
     (r"prometheus/.*", r"daemon/.*"),
     (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),
@@ -69,7 +70,7 @@ THIRD_PARTIES = [
 # Headers that only one system has, and the names of the files that may include them.
 ONE_SYSTEM = [
     (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
-    (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|link\.h|(sys/)?pmc\.h|malloc_np\.h|kvm\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
+    (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|link\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 
 # Headers of glibc, and the files that may include them, where there is glibc.

@@ -90,6 +90,26 @@ def decode_slabinfo(text, object_sizes=None, page_size=4096):
     return page
 
 
+def decode_slab_pass(text, page_size=4096):
+    """The same of the table of linux_slab_bpf, whose figures stand instead of slabinfo's where it has any."""
+    page = {f"memstat_type_{figure}": {} for figure in
+            ("bytes", "objects", "held_bytes", "free_objects", "object_footprint_bytes", "object_size_bytes")}
+    for line in text.decode("utf-8", "backslashreplace").splitlines():
+        word, *rest = line.split(" ", 10)
+        if word not in ("type", "type_about"):
+            continue
+        size, object_size, pages, slabs, objects, *free = map(int, rest[:9])
+        name = rest[9]
+        used = max(objects - sum(free), 0)
+        page["memstat_type_bytes"][name] = used * size
+        page["memstat_type_objects"][name] = used
+        page["memstat_type_held_bytes"][name] = slabs * pages * page_size
+        page["memstat_type_free_objects"][name] = objects - used
+        page["memstat_type_object_footprint_bytes"][name] = size
+        page["memstat_type_object_size_bytes"][name] = object_size
+    return page
+
+
 # ---- captures made by hand ----------------------------------------------------------------------------------------------
 
 def write_file(path, content):

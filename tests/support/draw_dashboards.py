@@ -92,6 +92,9 @@ def pictures(directory, scenes):
 
 
 def main():
+    if any(argument.startswith("-") for argument in sys.argv[1:]):
+        print(__doc__)
+        return 2
     directory = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(node_packages.PLACE, "..", "pictures"))
     os.makedirs(directory, exist_ok=True)
     chromium = shutil.which("chromium")

@@ -58,7 +58,33 @@ def vm_events(index):
     counts = {"event oom_kill": 2, "event slab_failure": 40, "event page_failure": 90, "event kmalloc": 9000, "event page_alloc": 5000,
               "fault read": 800, "fault write": 1700, "fault minor": 2400, "fault major": 100, "victim": 2}
     lines = [f"{name} {count * index}" + (" shop" if name == "victim" else "") for name, count in counts.items()]
-    return ("vm_events 1\nmissed 0\nby_cache 0\n" + "\n".join(lines) + "\nend\n").encode()
+    for kind, faults, nanoseconds, bucket in (("minor", 2400, 800, 2), ("major", 100, 4000000, 15)):  # 2^-20 s and 2^-7 s at most
+        counts_of_times = [0] * 28
+        counts_of_times[bucket] = faults * index
+        lines.append(" ".join(map(str, ["fault_times", kind, nanoseconds * faults * index, *counts_of_times])))
+    lines.append(f"governor 1 1 {25000000 * index} 0 10000")  # 2.5 ms a second, of a budget of 1 %
+    return (f"vm_events 1\nmissed {3 * index}\nby_cache 0\n" + "\n".join(lines) + "\nend\n").encode()
+
+
+def slab_events(index):
+    """The same of slab caches: a third of what dentry gives was not asked for."""
+    lines = ["type 192 dentry", f"cpu 0 {40 * index} {30 * index} {5120 * index} 0", f"cpu 1 {20 * index} {20 * index} {2560 * index} {index}",
+             "type 1024 kmalloc-1k", f"cpu 0 {500 * index} {300 * index} {300000 * index} 0"]
+    return ("slab_events 1\nkmalloc_frees 1\ncounted_by_sysfs 0\nunplaced 0\nmissed 0\n"
+            f"governor 1 1 {60000000 * index} 0 10000\n" + "\n".join(lines) + "\nend\n").encode()
+
+
+def call_sites(index):
+    """What memstatd would have counted with key events.mode full: a program that makes files under ever new names, and others."""
+    sites = {"__d_alloc": (4000, 768000, 768000), "alloc_inode": (900, 950000, 1013760), "sock_alloc_send_pskb": (3000, 700000, 1536000),
+             "nf_conntrack_alloc [nf_conntrack]": (200, 51200, 51200), "other": (7000, 900000, 1000000)}
+    origins = {("dentry", "/g1", "state-keeper", "__d_alloc"): 700000, ("dentry", "other", "other", "other"): 68000,
+               ("kmalloc-1k", "/g1", "shop", "sock_alloc_send_pskb"): 1400000}
+    lines = [f"site {allocations * index} {requested * index} {got * index} {index if name.startswith('sock') else 0}\t{name}"
+             for name, (allocations, requested, got) in sites.items()]
+    lines += [f"group {9000 * index} {3000000 * index} {2500000 * index} {index}\t/g1", f"group {6000 * index} {1500000 * index} 0 0\tother"]
+    lines += [f"origin {got // 200 * index} {got * index} 0\t" + "\t".join(names) for names, got in origins.items()]
+    return (f"call_sites 1\nunplaced 0\nmissed 0\ngovernor 1 1 {40000000 * index} 0 10000\n" + "\n".join(lines) + "\nend\n").encode()
 
 
 def counters(poll):
@@ -90,6 +116,8 @@ def write(directory):
     for index, poll in enumerate((first, second, third)):
         poll["source/cpu_counters"] = counters(index)
         poll["source/linux_vm_events"] = vm_events(index)
+        poll["source/linux_slab_events"] = slab_events(index)
+        poll["source/linux_call_sites"] = call_sites(index)
         for path, content in poll.items():
             if isinstance(content, str):
                 place = os.path.join(directory, f"{index:06d}", path)

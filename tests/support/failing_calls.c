@@ -2,7 +2,8 @@
  * Loaded into memstatd with LD_PRELOAD: of the calls of MEMSTAT_TEST_FAIL_CALL (a name of the table below), number
  * MEMSTAT_TEST_FAIL_AT (from 1) and the MEMSTAT_TEST_FAIL_COUNT - 1 after it fail, as those of a sick kernel, disk or
  * machine do. At its end the process writes how many there were to the descriptor MEMSTAT_TEST_FAIL_REPORT. What the C
- * library calls within itself is not seen: its fopen opens by a call of its own. */
+ * library calls within itself is not seen: its fopen opens by a call of its own. failing_calls.py has strace(1) for those.
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -15,20 +16,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 /* In the order of the names. */
-enum call { OPEN, READ, PREAD, WRITE, READDIR, STAT, ACCEPT, RECV, SEND, POLL, PIPE, SOCKETPAIR, MMAP, THREAD, FORK, CALLS };
+enum call { OPEN, READ, PREAD, WRITE, READDIR, STAT, ACCEPT, RECV, SEND, POLL, PIPE, SOCKETPAIR, THREAD, FORK, CALLS };
 static const struct {
   const char* name;
   int error;
-} calls[CALLS] = {{"open", EMFILE}, {"read", EIO},          {"pread", EIO},    {"write", ENOSPC},  {"readdir", EIO},
-                  {"stat", ENOMEM}, {"accept", EMFILE},     {"recv", ENOBUFS}, {"send", ENOBUFS},  {"poll", ENOMEM},
-                  {"pipe", EMFILE}, {"socketpair", EMFILE}, {"mmap", ENOMEM},  {"thread", EAGAIN}, {"fork", EAGAIN}};
+} calls[CALLS] = {{"open", EMFILE}, {"read", EIO},          {"pread", EIO},     {"write", ENOSPC}, {"readdir", EIO},
+                  {"stat", ENOMEM}, {"accept", EMFILE},     {"recv", ENOBUFS},  {"send", ENOBUFS}, {"poll", ENOMEM},
+                  {"pipe", EMFILE}, {"socketpair", EMFILE}, {"thread", EAGAIN}, {"fork", EAGAIN}};
 
 static atomic_ulong made;
 static unsigned long first = 0; /* 0: none fails */
@@ -132,14 +132,6 @@ int pipe(int ends[2]) { return must_fail(PIPE) ? -1 : NEXT(int, "pipe", int*)(en
 int pipe2(int ends[2], int flags) { return must_fail(PIPE) ? -1 : NEXT(int, "pipe2", int*, int)(ends, flags); }
 int socketpair(int domain, int type, int protocol, int ends[2]) {
   return must_fail(SOCKETPAIR) ? -1 : NEXT(int, "socketpair", int, int, int, int*)(domain, type, protocol, ends);
-}
-void* mmap(void* at, size_t size, int protection, int flags, int fd, off_t offset) {
-  if (must_fail(MMAP)) return MAP_FAILED;
-  return NEXT(void*, "mmap", void*, size_t, int, int, int, off_t)(at, size, protection, flags, fd, offset);
-}
-void* mmap64(void* at, size_t size, int protection, int flags, int fd, off64_t offset) {
-  if (must_fail(MMAP)) return MAP_FAILED;
-  return NEXT(void*, "mmap64", void*, size_t, int, int, int, off64_t)(at, size, protection, flags, fd, offset);
 }
 int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*body)(void*), void* argument) {
   if (must_fail(THREAD)) return EAGAIN;

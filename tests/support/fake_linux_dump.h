@@ -21,6 +21,10 @@ std::string raw_bytes(Number number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
+/// Where memory begins, and its bytes: it is mapped by one large page, and by 512 small ones.
+inline constexpr std::uint64_t kFakePhysical = 0x1000000;
+inline constexpr std::uint64_t kFakeMemoryBytes = 2U << 20U;
+
 /// How a kernel keeps its slabs.
 enum class SlabKernel { kPages, kSlabs, kSheaves };  // until 5.16, until 6.17, since 7.0
 
@@ -39,6 +43,8 @@ struct FakeCacheCpu {
   std::uint32_t free_list = 0;              ///< Objects on the CPU's own list.
   std::vector<std::uint32_t> sheaves = {};  ///< Objects in main, spare and rcu_free; SlabKernel::kSheaves only.
 };
+/// Slabs that are on no list are full. Free objects of a slab are its last ones. The first word of each allocated object is
+/// its number in the slab, its address is the second.
 struct FakeCache {
   std::string name;
   std::uint32_t object_size = 0;
@@ -47,6 +53,9 @@ struct FakeCache {
   std::uint32_t order = 0;
   std::vector<FakeCacheNode> nodes = {};
   std::vector<FakeCacheCpu> cpus = {};
+  /// Object N was allocated N minutes before the end by thread 100 + N on CPU N % 2, from alloc_things (make_memory()),
+  /// whose caller was that of the module. Takes room behind the object: see tracked_cache().
+  bool has_owners = false;
 };
 
 struct FakeKernelOptions {
@@ -119,7 +128,15 @@ class FakeLinuxDump {
   void add_list(std::uint64_t head, const std::vector<std::uint64_t>& entries);  // addresses of each list_head
   [[nodiscard]] std::uint64_t per_cpu_base() const;
   [[nodiscard]] std::uint64_t per_cpu_area(std::size_t index) const;  // an offset in memory_
-  std::uint64_t make_slab(std::uint64_t cache, const FakeSlab& slab, std::uint32_t node);
+  void make_slab_types(BtfBuilder& types);
+  void make_owner_types(BtfBuilder& types);
+  void make_page_map();
+  void make_depot();
+  // The place of its struct page.
+  std::uint64_t make_slab(const FakeCache& cache, std::uint64_t cache_offset, const FakeSlab& slab, std::uint32_t node);
+  void make_owner(const FakeCache& cache, std::uint64_t object, std::uint32_t number);
+  void link_free(const FakeCache& cache, std::uint64_t head, const std::vector<std::uint64_t>& objects);
+  std::uint64_t make_sheaf(std::uint32_t size);
   void make_node(const FakeCache& cache, std::uint64_t cache_offset, std::uint32_t number);
   void make_cpu(const FakeCache& cache, std::uint64_t cache_offset, std::uint64_t per_cpu, std::size_t index);
   void make_symbols();
@@ -133,11 +150,16 @@ class FakeLinuxDump {
   std::map<std::string, Range> tables_;
   std::map<std::string, std::uint64_t> symbols_;    // addresses
   std::map<std::string, std::uint64_t> addresses_;  // of what is no symbol
+  std::uint64_t page_map_ = 0;                      // the struct page of the first page
+  std::vector<std::uint64_t> full_objects_;         // of the cache that is made, in full slabs and not yet in a sheaf
   std::string info_;
 };
 
 /// Three caches on two CPUs: "dentry" with partial slabs, "kmalloc-64" with slabs on CPUs, "empty" with nothing.
 FakeKernelOptions small_kernel(SlabKernel slabs = SlabKernel::kSlabs);
+
+/// "tracked", whose objects have owners: two slabs of 8 objects, 3 of one in use.
+FakeCache tracked_cache();
 
 /// The bytes of a BTF description that begins with these types.
 class BtfBuilder {

@@ -20,11 +20,11 @@
 namespace memstat {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-bool wait_for(int descriptor, short events, Clock::time_point until) {
+bool wait_for(int descriptor, short events, SteadyClock::time_point until) {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now()).count();
     if (left <= 0) return false;
     pollfd ready{descriptor, events, 0};
     const int count = ::poll(&ready, 1, static_cast<int>(left));
@@ -76,7 +76,7 @@ HttpClient::HttpClient(HttpClient&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)), deadline_(other.deadline_), received_(std::move(other.received_)) {}
 
 bool HttpClient::send(std::string_view bytes) {
-  const auto until = Clock::now() + deadline_;
+  const auto until = SteadyClock::now() + deadline_;
   while (!bytes.empty()) {
     const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {

@@ -4,10 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "core/base/error.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat {
+
+/// Settings of a source of events that counts all, whatever that costs.
+inline constexpr std::string_view kWithoutLimit = "counters 1000000000";
 
 /// For SetUp, as its last step: the test is skipped, with the reason, where this kernel does not have the table or does not
 /// permit it, and fails where it cannot be opened for another reason.

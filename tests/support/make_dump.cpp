@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"
 
@@ -18,6 +19,8 @@ constexpr const char* kUsage =
     "usage: make_dump FILE [OPTION]...\n"
     "\n"
     "Writes an ELF dump of a small Linux kernel with three slab caches.\n"
+    "  owners                a fourth, whose objects have owners\n"
+    "  freebsd               a minidump of a small FreeBSD kernel instead, and the kernel in FILE.kernel\n"
     "  pages|slabs|sheaves   how it keeps its slabs: until 5.16, until 6.17, since 7.0 (slabs)\n"
     "  arm64                 of that machine instead of x86_64\n"
     "  torn                  the list of partial slabs of dentry leads nowhere\n"
@@ -27,12 +30,15 @@ constexpr const char* kUsage =
 struct Arguments {
   FakeKernelOptions kernel = small_kernel();
   bool is_torn = false;
+  bool is_freebsd = false;
   std::uint64_t empty_bytes = 0;
 };
 
 bool take(std::string_view option, Arguments& arguments) {
   constexpr std::string_view kEmpty = "empty=";
-  if (option == "pages")
+  if (option == "freebsd")
+    arguments.is_freebsd = true;
+  else if (option == "pages")
     arguments.kernel = small_kernel(SlabKernel::kPages);
   else if (option == "slabs")
     arguments.kernel = small_kernel(SlabKernel::kSlabs);
@@ -40,6 +46,8 @@ bool take(std::string_view option, Arguments& arguments) {
     arguments.kernel = small_kernel(SlabKernel::kSheaves);
   else if (option == "arm64")
     arguments.kernel.machine = postmortem::Machine::kArm64;
+  else if (option == "owners")
+    arguments.kernel.caches.push_back(tracked_cache());
   else if (option == "torn")
     arguments.is_torn = true;
   else if (option == "grown")
@@ -60,6 +68,12 @@ int run(int argc, char** argv) {
     return 2;
   }
   const std::string path = std::filesystem::absolute(argv[1]);
+  if (arguments.is_freebsd) {
+    const FakeFreeBsdDump freebsd(freebsd_with_slabs());
+    write_text(path, freebsd.dump());
+    write_text(path + ".kernel", freebsd.kernel());
+    return 0;
+  }
   FakeLinuxDump dump(arguments.kernel);
   if (arguments.is_torn) dump.poke(dump.address("slab dentry 0 1") + 8, 0xdead000000000100);
   if (arguments.empty_bytes == 0) {

@@ -30,7 +30,7 @@ class Life:
     """One life of memstatd: start, some polls of the live kernel, a scrape of each page, a reload, stop."""
     clear = CLEAR  # what a life that ended with status 1 must have said
 
-    def __init__(self, library, directory, fail_at=0, count=1, environment=None):
+    def __init__(self, library, directory, fail_at=0, count=1, environment=None, prefix=()):
         self.log = b""
         self.allocations = 0
         report, report_writer = os.pipe()
@@ -38,7 +38,7 @@ class Life:
         config = os.path.join(directory, "memstatd.yaml")
         environment = {**os.environ, **(environment or {}), "LD_PRELOAD": library, "MEMSTAT_TEST_FAIL_AT": str(fail_at),
                        "MEMSTAT_TEST_FAIL_COUNT": str(count), "MEMSTAT_TEST_FAIL_REPORT": str(report_writer)}
-        process = subprocess.Popen([program.MEMSTATD, "--config", config, "--polls", str(POLLS), "--interval", "100ms",
+        process = subprocess.Popen([*prefix, program.MEMSTATD, "--config", config, "--polls", str(POLLS), "--interval", "100ms",
                                     "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=writer, pass_fds=[report_writer], env=environment)
         os.close(report_writer)

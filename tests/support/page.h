@@ -44,6 +44,7 @@ inline std::string problem_of(std::string_view page) {
   std::set<std::string> series;
   std::string family;
   bool has_type = false;
+  bool is_histogram = false;
   for (const std::string& line : lines_of(page)) {
     if (line.starts_with("# HELP ")) {
       family = line.substr(7, line.find(' ', 7) - 7);
@@ -52,8 +53,12 @@ inline std::string problem_of(std::string_view page) {
     } else if (line.starts_with("# TYPE ")) {
       if (has_type || !line.starts_with("# TYPE " + family + " ")) return "a TYPE out of place: " + line;
       has_type = true;
+      is_histogram = line.ends_with(" histogram");
     } else {
-      const std::string name = line.substr(0, line.find_first_of("{ "));
+      std::string name = line.substr(0, line.find_first_of("{ "));
+      for (const std::string_view part : {"_bucket", "_sum", "_count"}) {
+        if (is_histogram && name == family + std::string(part)) name = family;
+      }
       if (!has_type || name != family) return "a sample out of its family: " + line;
       if (!series.insert(line.substr(0, line.rfind(' '))).second) return "a series twice: " + line;
     }

@@ -72,6 +72,9 @@ def linux_polls(is_leaking):
             "oom_kill": 3 * short, "allocstall_normal": 90000 * short, "compact_stall": 4000 * short, "compact_fail": 1500 * short,
             "pgscan_direct": 400000 * short, "pgsteal_direct": 250000 * short, "pgscan_kswapd": int(2e6 * part), "pgsteal_kswapd": int(1.7e6 * part)})
         poll["fs/proc/pressure/memory"] = edited_capture.pressure(int(part * 4e7 + short * 9e8), int(part * 1e7 + short * 4e8))
+        count = 1 + int(360 * (HOURS[0] - hours))  # of times 10 s
+        poll |= {"source/linux_vm_events": edited_capture.vm_events(count), "source/linux_slab_events": edited_capture.slab_events(count),
+                 "source/linux_call_sites": edited_capture.call_sites(count)}
         yield {**poll, **edited_capture.integrity(0, 0, 0, 0, 20 + 170 * short)}
 
 

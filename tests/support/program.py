@@ -90,6 +90,15 @@ def check_no_report(text):
         raise AssertionError("memstatd was found doing wrong:\n" + text[max(0, found.start() - 200):][:8000])
 
 
+def configure_only(path, sources, text=""):
+    """Writes a configuration that reads these sources, if the kernel has them, and no others; returns its path."""
+    listed = [line.split("\t")[0] for line in run("--list-sources").stdout.decode().splitlines()[1:]]
+    others = ", ".join(f"{name}: {{enabled: off}}" for name in listed if name not in sources)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"poll: {{interval: 500ms}}\ntier: full\nsources: {{{others}}}\n{text}")
+    return path
+
+
 def run(*arguments, environment=None, **options):
     """Runs memstatd to its end: a CompletedProcess with bytes in stdout and text in stderr."""
     done = subprocess.run([MEMSTATD, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False,

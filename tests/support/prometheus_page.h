@@ -6,6 +6,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <bit>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,9 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
     prometheus::MetricFamily family;
     family.name = metric.name;
     family.help = metric.help;
-    family.type = metric.kind == MetricKind::kCounter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+    family.type = metric.kind == MetricKind::kCounter     ? prometheus::MetricType::Counter
+                  : metric.kind == MetricKind::kHistogram ? prometheus::MetricType::Histogram
+                                                          : prometheus::MetricType::Gauge;
     const auto add = [&](std::size_t row, double value, const std::vector<prometheus::ClientMetric::Label>& more) {
       const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
       prometheus::ClientMetric sample;
@@ -85,8 +88,15 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
         add(block.row, static_cast<double>(snapshot.node_values(block, field)[node]), {{"node", std::to_string(node)}});
       }
     }
-    const auto add_named = [&](const Snapshot::LabelPlace& place, double value) {
+    const auto add_named = [&](const Snapshot::LabelPlace& place, double value, const HistogramCounts& counts = {}) {
       prometheus::ClientMetric sample;
+      for (std::size_t i = 0; i < counts.counts.size(); ++i) {
+        const auto& bounds = metric.buckets->bounds;
+        sample.histogram.sample_count += counts.counts[i];
+        sample.histogram.bucket.push_back(
+            {sample.histogram.sample_count, i < bounds.size() ? bounds[i] : std::numeric_limits<double>::infinity()});
+      }
+      sample.histogram.sample_sum = counts.sum;
       snapshot.labels_at(place, label_names(metric)).for_each([&](std::string_view name, std::string_view text) {
         sample.label.push_back({std::string(name), unescaped(text)});
       });
@@ -99,7 +109,11 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
     }
     if (metric.scope == MetricScope::kSystem) {
       for (const Snapshot::MachineSample& sample : snapshot.samples(metric.figure)) {
-        add_named(sample.labels, figure_of(metric.format, sample.bits));
+        if (metric.kind == MetricKind::kHistogram) {
+          add_named(sample.labels, 0, snapshot.histogram(sample));
+        } else {
+          add_named(sample.labels, figure_of(metric.format, sample.bits));
+        }
       }
     }
     if (!family.metric.empty()) families.push_back(family);

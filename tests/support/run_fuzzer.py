@@ -5,9 +5,11 @@
 The seeds of NAME_fuzz.cpp are the files that tests/fuzz/NAME_fuzz.seeds names, a pattern a line: relative to the repository
 ("config/*.yaml") or to a poll of any capture in tests/fixtures/captures ("fs/proc/slabinfo", "sysctl/kern.malloc_stats").
 A source's fuzzer that is made of tests/fuzz/any_source.cpp has no such list: it writes the seeds itself, from the source's captures.
+What earlier runs found is in tests/fuzz/corpus/NAME_fuzz.tar.xz, where tests/fuzz/keep put it.
 Seeds and what the fuzzer found interesting are kept in BUILD_DIR/corpus/NAME_fuzz, so that the next run starts from there; an
 input that crashes is kept in BUILD_DIR/crashes.
-Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30).
+Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30), FUZZ_SEED (default 1: in a new build each run
+tries the same inputs in the same order, so that a commit fails for what it changed; 0 tries others each time, as tests/fuzz/long does).
 """
 import fcntl
 import glob
@@ -16,6 +18,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 # Bigger seeds make each try slow and teach the fuzzer nothing that the head of them does not.
@@ -56,6 +59,10 @@ def main(program, fuzzer_count):
     crashes.mkdir(parents=True, exist_ok=True)
     recipe = source / "tests/fuzz" / f"{name}.seeds"
     corpus.mkdir(parents=True, exist_ok=True)
+    kept = source / "tests/fuzz/corpus" / f"{name}.tar.xz"
+    if kept.exists():
+        with tarfile.open(kept) as archive:
+            archive.extractall(corpus)
     if recipe.exists():
         lines = [line.split("#")[0].strip() for line in recipe.read_text(encoding="utf-8").splitlines()]
         paths = seed_files([line for line in lines if line], source, build)
@@ -69,7 +76,7 @@ def main(program, fuzzer_count):
         print(f"{recipe} is not there, and {program} cannot make its seeds")
         return 1
     seconds = max(3, float(os.environ.get("FUZZ_SECONDS", "30")) / fuzzer_count)
-    command = [program, f"-max_total_time={seconds:.0f}", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
+    command = [program, f"-seed={int(os.environ.get('FUZZ_SEED', '1'))}", f"-max_total_time={seconds:.0f}", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
                "-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={crashes}/{name}-", str(corpus)]
     status = subprocess.run(command, check=False).returncode
     if status != 0:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/capture/manifest.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat {
@@ -28,6 +29,7 @@ TEST(CaptureReference, OnlyDigitsBehindTheLastAtAreAPoll) {
 }
 
 TEST(CaptureReference, SelectsThePollNamedOrTheLast) {
+  if (native_byte_order() != "little") GTEST_SKIP() << "the captured machine has the other byte order";
   const auto capture = open_fixture("freebsd-15.0-amd64-4cpu.tar.zst");
   ASSERT_EQ(capture->poll_count(), 3U);
   ASSERT_TRUE(select_poll(*capture, {.path = "c", .poll = {}}));
@@ -42,6 +44,21 @@ TEST(CaptureReference, SelectsThePollNamedOrTheLast) {
     EXPECT_NE(result.error().detail.find("0 to 2"), std::string::npos) << result.error().detail;
     EXPECT_EQ(capture->selected_poll(), 1U) << "as it was";
   }
+}
+
+TEST(CaptureReference, OpensAtThePollWithNotesOrGivesTheErrorOfTheCapture) {
+  if (native_byte_order() != "little") GTEST_SKIP() << "the captured machine has the other byte order";
+  const auto opened = open_at(open_fixture("freebsd-15.0-amd64-4cpu.tar.zst"), {.path = "c", .poll = 1}, {"a note"});
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->view.get(), opened->capture);
+  EXPECT_EQ(opened->capture->selected_poll(), 1U);
+  EXPECT_EQ(opened->notes, std::vector<std::string>{"a note"});
+  const auto beyond = open_at(open_fixture("freebsd-15.0-amd64-4cpu.tar.zst"), {.path = "c", .poll = 3});
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().code, ErrorCode::kNotPresent);
+  const auto damaged = open_at(data_error("c", 7, "is damaged"), {.path = "c", .poll = {}});
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().detail, "is damaged");
 }
 
 }  // namespace

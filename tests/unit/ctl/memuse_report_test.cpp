@@ -77,6 +77,15 @@ TEST(MemuseReport, ShowsAsManyFramesAndGroupsAsAskedFor) {
   EXPECT_THAT(memuse_text(few, true), Not(HasSubstr("left out")));
 }
 
+TEST(MemuseReport, NamesTheControlGroup) {
+  MemuseFindings grouped = findings();
+  grouped.table.control_groups = {{.key = 11, .path = "/docker/4f\x1b[2Ja"}};
+  for (events::MemuseBlock& block : grouped.table.blocks) block.control_group = 11;
+  EXPECT_THAT(memuse_text(grouped, true),
+              AllOf(HasSubstr("by python3 (1234) in control group /docker/4f"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(memuse_json(grouped), HasSubstr("\"control_group\": \"/docker/4f"));
+}
+
 TEST(MemuseReport, SaysWhatWasLost) {
   MemuseFindings lossy = findings();
   lossy.table.counts.lost_blocks = 3;

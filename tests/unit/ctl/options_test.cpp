@@ -35,15 +35,16 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
     EXPECT_TRUE(names.insert(command.name).second);
     EXPECT_EQ(find_command(command.name), &command);
     EXPECT_NE(std::string_view(command.help), "");
-    static const std::set<std::string_view> kWithArguments{"watch",   "cpu",  "record",   "replay",  "explain",
-                                                           "process", "node", "resident", "counters"};
+    static const std::set<std::string_view> kWithArguments{"watch",   "cpu",     "objects", "record",   "replay",
+                                                           "explain", "process", "node",    "resident", "counters"};
     EXPECT_EQ(parse({command.name, "--json", "1"}).options.command != nullptr, kWithArguments.contains(command.name))
         << "only these take arguments";
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
-  EXPECT_EQ(command_names(" or "),
-            "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, cpu, record, replay, process, node, "
-            "resident, counters, explain, doctor or completion");
+  EXPECT_EQ(
+      command_names(" or "),
+      "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, cpu, objects, record, replay, process, node, "
+      "resident, counters, explain, doctor or completion");
 }
 
 TEST(CtlOptions, AreTakenAsTheyAreGiven) {
@@ -80,11 +81,13 @@ TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
   EXPECT_EQ(memuse.frames, 8U);
   EXPECT_EQ(memuse.match, 2U);
   EXPECT_EQ(memuse.older_ns, 10'000'000'000);
-  const CommandLine given = parse({"memuse", "--seconds", "5", "--type", "dentry", "--frames", "3", "--match", "4",
-                                   "--older", "500ms", "--memory", "2MiB", "--groups", "0", "--folded"})
-                                .options;
+  const CommandLine given =
+      parse({"memuse", "--seconds", "5", "--type", "dentry", "--frames", "3", "--match", "4", "--older", "500ms", "--memory",
+             "2MiB", "--groups", "0", "--folded", "--control-group", "/docker/4f9a"})
+          .options;
   EXPECT_EQ(given.seconds, 5U);
   EXPECT_EQ(given.memuse.type, "dentry");
+  EXPECT_EQ(given.memuse.control_group, "/docker/4f9a");
   EXPECT_EQ(given.memuse.frames, 3U);
   EXPECT_EQ(given.memuse.match, 4U);
   EXPECT_EQ(given.memuse.older_ns, 500'000'000);

@@ -20,8 +20,13 @@ expect_line "CapabilityBoundingSet=CAP_DAC_READ_SEARCH"
 expect_line "ExecStart=/usr/bin/memstatd --config /etc/memstatd/memstatd.yaml"
 # These two are recommended everywhere and would each make /proc/slabinfo unreadable.
 if grep -q -E '^(ProcSubset|PrivateUsers)=' "$unit"; then fail "ProcSubset= or PrivateUsers= is set"; fi
-# The check comes before the signal: systemd runs the lines in order and stops at the first that fails.
-[ "$(grep '^ExecReload=' "$unit" | cut -d' ' -f2 | tr '\n' ' ')" = "--check-config -HUP " ] || fail "ExecReload: check, then HUP"
+# The check comes before the signal: systemd runs the lines in order and stops at the first that fails. The shell's own kill is always there.
+# shellcheck disable=SC2016
+[ "$(sed -n 's/^ExecReload=//p' "$unit")" = '/usr/bin/memstatd --check-config --config /etc/memstatd/memstatd.yaml
+/bin/sh -c "kill -HUP ${MAINPID}"' ] || fail "ExecReload: check, then HUP"
+# RestartPreventExitStatus= looks at the main process alone: with a check of its own a wrong configuration would be tried for ever.
+expect_line "RestartPreventExitStatus=2"
+if grep -q '^ExecStartPre=' "$unit"; then fail "ExecStartPre= is set"; fi
 
 if ! command -v systemd-analyze >/dev/null; then
   [ "$failures" -eq 0 ] || exit 1

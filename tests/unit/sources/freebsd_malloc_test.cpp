@@ -258,9 +258,22 @@ TEST_F(FreebsdMalloc, DoesWithoutSizeClassesWhereTheKernelHasNone) {
   EXPECT_EQ(list.size(), 1U);
 }
 
+TEST_F(FreebsdMalloc, TakesNoSizeClassesThatDoNotRise) {
+  raw_ = make_raw(MallocStream(1).add("a").bytes());
+  for (const std::uint32_t last : {16U, 32U}) {
+    std::string sizes;
+    for (const std::uint32_t size : {16U, 32U, last, 64U}) sizes.append(reinterpret_cast<const char*>(&size), 4);
+    raw_.parts[1].assign(sizes);
+    ASSERT_TRUE(parse_bytes(source(), raw_, staging_));
+    EXPECT_TRUE(staging_.size_classes().empty()) << last;
+  }
+}
+
 TEST_F(FreebsdMalloc, TakesNoMoreSizeClassesThanAMaskHasBitsFor) {
   raw_ = make_raw(MallocStream(1).add("a").bytes());
-  raw_.parts[1].assign(std::string(400, '\x01'));
+  std::string sizes;
+  for (std::uint32_t size = 1; size <= 100; ++size) sizes.append(reinterpret_cast<const char*>(&size), 4);
+  raw_.parts[1].assign(sizes);
   ASSERT_TRUE(parse_bytes(source(), raw_, staging_));
   EXPECT_EQ(staging_.size_classes().size(), 64U);
   raw_.parts[1].assign("\x10");  // cut short

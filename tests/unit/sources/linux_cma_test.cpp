@@ -109,10 +109,11 @@ class NoAreas final : public PreparedKernelView {
  public:
   NoAreas() : PreparedKernelView(OperatingSystem::kLinux) {}
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    if (path != "/sys/kernel/mm") return system_error(path, ENOENT);
+    if (path != "/sys/kernel/mm" || error != 0) return system_error(path, error != 0 ? error : ENOENT);
     names = {"hugepages", "ksm"};
     return {};
   }
+  int error = 0;  ///< Of all directories.
 };
 
 TEST_F(Cma, FallsBackToMeminfoAndIsNotPresentWithoutAnyArea) {
@@ -128,6 +129,20 @@ TEST_F(Cma, FallsBackToMeminfoAndIsNotPresentWithoutAnyArea) {
   ASSERT_TRUE(refresh(reader, view, list, 1));
   ASSERT_NE(list.find(Allocator::kCma, "all areas"), nullptr);
   EXPECT_EQ(list.first()->figure(Field::kBytes), 4096U);
+}
+
+TEST_F(Cma, FallsBackToMeminfoWithoutSysfsButNotWhereItCannotBeRead) {
+  NoAreas view;
+  view.contents["/proc/meminfo"] = {"CmaTotal: 64 kB\nCmaFree: 60 kB\n"};
+  view.error = ENOENT;
+  MemoryTypeList list;
+  SourceReader reader(source());
+  ASSERT_TRUE(open_source(reader, view));
+  ASSERT_TRUE(refresh(reader, view, list, 1));
+  EXPECT_NE(list.find(Allocator::kCma, "all areas"), nullptr);
+  view.error = EACCES;
+  SourceReader refused(source());
+  EXPECT_EQ(open_source(refused, view).error().code, ErrorCode::kPermission);
 }
 
 void expect_total_of_meminfo(KernelView& view) {

@@ -123,6 +123,18 @@ TEST_F(LinuxOom, NeverLooksForAFileAgainThatTheKernelDoesNotHave) {
   EXPECT_EQ(list.size(), 0U);
 }
 
+TEST_F(LinuxOom, IsNotPresentInAKernelThatCountsNoEvents) {
+  PreparedKernelView view(OperatingSystem::kLinux);
+  view.contents[kCountersFile] = {"nr_free_pages 5\nnr_unstable 0\n"};
+  SourceReader reader(source());
+  MemoryTypeList list;
+  const auto refused = refresh(reader, view, list, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(refused.error().path, kCountersFile);
+  EXPECT_NE(refused.error().detail.find("CONFIG_VM_EVENT_COUNTERS"), std::string::npos);
+}
+
 TEST_F(LinuxOom, LosesNothingByAReadThatFailedOnce) {
   PreparedKernelView view(OperatingSystem::kLinux);
   view.contents[kCountersFile] = {"oom_kill 3\n"};

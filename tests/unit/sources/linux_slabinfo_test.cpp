@@ -206,6 +206,13 @@ TEST_F(LinuxSlabinfo, SkipsEmptyLinesAndTakesLineEndsOfOtherSystems) {
   EXPECT_EQ(figure("a", Field::kHeldBytes), 8192U);
 }
 
+TEST_F(LinuxSlabinfo, ReadsANumberOfSlabsOfEveryLength) {
+  for (std::uint64_t slabs = 7; slabs < 10'000'000'000'000; slabs = slabs * 10 + 3) {
+    ASSERT_TRUE(parse(slabinfo_header() + slabinfo_line("a", 1, 1, 8, 1, slabs))) << slabs;
+    EXPECT_EQ(figure("a", Field::kHeldBytes), slabs * 4096);
+  }
+}
+
 TEST_F(LinuxSlabinfo, ReadsNumbersOfEveryLengthWhereverTheyStand) {
   std::mt19937_64 random(1);
   const auto number = [&](unsigned most_digits) {

@@ -151,7 +151,14 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
   for (int i = 0; i < 2; ++i) {
     StagingBuilder staging(kEveryCpuField, 1);
     staging.nodes(kEveryNodeField, 1);
-    for (const SystemMetric* metric : system_metrics()) staging.statistic(*metric, 0, {"1", "2", "3", "4"});
+    for (const SystemMetric* metric : system_metrics()) {
+      const std::vector<std::uint64_t> counts(metric->buckets == nullptr ? 0 : metric->buckets->bounds.size() + 1);
+      if (counts.empty()) {
+        staging.statistic(*metric, 0, {"1", "2", "3", "4"});
+      } else {
+        staging.histogram(*metric, {.counts = counts}, {"1", "2", "3", "4"});
+      }
+    }
     staging.type("a", {{Field::kBytes, 1},        {Field::kCount, 1},           {Field::kHeldBytes, 1},
                        {Field::kFree, 1},         {Field::kZoneFree, 1},        {Field::kKegFree, 1},
                        {Field::kNumAllocs, 1},    {Field::kNumFrees, 1},        {Field::kMemAlloced, 1},
@@ -171,7 +178,7 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
     for (const MetricDescriptor& metric : metric_catalogue()) {
       const bool is_of_tier = metric.scope != MetricScope::kCpu && metric.scope != MetricScope::kSizeClass;
       const bool shown = is_of_tier && metric.tier <= tier;
-      expected += shown ? 1 : 0;
+      expected += shown ? series_per_sample(metric) : 0;
       EXPECT_EQ(page.find("# TYPE " + std::string(metric.name) + " ") != std::string::npos, shown)
           << metric.name << " at " << to_string(tier);
     }
@@ -179,7 +186,8 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
   }
   const std::string all(types_.page());
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    EXPECT_THAT(all, HasSubstr("\n" + std::string(metric.name) + (label_names(metric).empty() ? " " : "{")));
+    const std::string name = std::string(metric.name) + (metric.buckets == nullptr ? "" : "_bucket");
+    EXPECT_THAT(all, HasSubstr("\n" + name + (label_names(metric).empty() ? " " : "{")));
   }
 }
 

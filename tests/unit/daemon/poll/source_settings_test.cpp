@@ -72,19 +72,36 @@ TEST(SourceSettings, SwitchASourceOfEventsOnByTheirMode) {
 }
 
 TEST(SourceSettings, HandTheModeOfEventsToASourceThatHasRareOnes) {
-  static constexpr SourceOption kKeys[] = {{.name = "events", .kind = Kind::kKey, .help = "The mode."}};
+  static constexpr SourceOption kKeys[] = {
+      {.name = "events", .kind = Kind::kKey, .default_pattern = "failures", .help = "The mode."}};
   SourceDescriptor traced = source("traced", false);
   traced.is_traced = true;
   traced.options = kKeys;
   Config config;
   EXPECT_FALSE(is_off(traced, config_of(traced, config))) << "failures is the default";
-  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "failures");
+  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "failures 10000");
   config.events_mode = EventsMode::kCounters;
   EXPECT_FALSE(is_off(traced, config_of(traced, config)));
-  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "counters");
+  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "counters 10000");
   config.events_mode = EventsMode::kOff;
   EXPECT_TRUE(is_off(traced, config_of(traced, config)));
-  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "off");
+  EXPECT_EQ(option_values(traced, SourceConfig{}, config)[0].text, "off 10000");
+}
+
+TEST(SourceSettings, SwitchASourceOfEventsOnFromTheModeThatItsOptionNames) {
+  static constexpr SourceOption kKeys[] = {
+      {.name = "events", .kind = Kind::kKey, .default_pattern = "full", .help = "The mode."}};
+  SourceDescriptor costly = source("costly", false);
+  costly.is_traced = true;
+  SourceDescriptor counting = costly;
+  costly.options = kKeys;
+  Config config;
+  config.events_mode = EventsMode::kCounters;
+  EXPECT_TRUE(is_off(costly, config_of(costly, config)));
+  config.events_mode = EventsMode::kFull;
+  EXPECT_FALSE(is_off(costly, config_of(costly, config)));
+  EXPECT_FALSE(is_off(counting, config_of(counting, config))) << "full has what counters has";
+  EXPECT_EQ(option_values(costly, SourceConfig{}, config)[0].text, "full 10000");
 }
 
 TEST(SourceSettings, HandTheKeyCountersToItsSourceALineASet) {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where the server listens, and what becomes of clients while this process may open no more files.
+#include "daemon/http/listeners.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "config/values.h"
+#include "daemon/http/rules.h"
+#include "daemon/http/server.h"
+#include "daemon/http/sockets.h"
+#include "tests/support/http_client.h"
+
+namespace memstat {
+namespace {
+
+/// As long as it lives, no more than `count` files more may be open than are now.
+class FewMoreFiles {
+ public:
+  explicit FewMoreFiles(rlim_t count) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(STDERR_FILENO);
+    ::close(next);
+    const rlimit few{.rlim_cur = static_cast<rlim_t>(next) + count, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewMoreFiles(const FewMoreFiles&) = delete;
+  FewMoreFiles& operator=(const FewMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(SpareFiles, AreGivenOneByOneAndFilledAgain) {
+  SpareFiles spare;
+  EXPECT_FALSE(spare.give());
+  spare.fill();
+  EXPECT_TRUE(spare.full());
+  for (std::size_t i = 0; i < SpareFiles::kCount; ++i) EXPECT_TRUE(spare.give()) << i;
+  EXPECT_FALSE(spare.give());
+  spare.fill();
+  SpareFiles other;
+  other = std::move(spare);
+  EXPECT_TRUE(other.full());
+  const FewMoreFiles none(0);
+  SpareFiles empty;
+  empty.fill();
+  EXPECT_FALSE(empty.give());
+}
+
+TEST(HttpListeners, WithoutAddressOrWithTooManyAreRefused) {
+  EXPECT_NE(to_string(HttpListeners::open({}).error()).find("no address"), std::string::npos);
+  const std::vector<Endpoint> many(65, Endpoint{kLoopbackAddress, 0});
+  EXPECT_NE(to_string(HttpListeners::open(many).error()).find("more than 64"), std::string::npos);
+}
+
+TEST(HttpListeners, MoveWithTheirSockets) {
+  auto opened = HttpListeners::open({{kLoopbackAddress, 0}});
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  HttpListeners other;
+  other = *std::move(opened);
+  ASSERT_EQ(other.endpoints().size(), 1U);
+  EXPECT_TRUE(HttpClient(format_endpoint(other.endpoints()[0])).connected());
+  other.close();
+  EXPECT_FALSE(HttpClient(format_endpoint(other.endpoints()[0])).connected());
+}
+
+TEST(HttpListeners, WithoutFilesLeftTheLongestWaitingGoesForTheNewest) {
+  auto listeners = HttpListeners::open({{kLoopbackAddress, 0}});
+  ASSERT_TRUE(listeners) << to_string(listeners.error());
+  const std::string address = format_endpoint(listeners->endpoints()[0]);
+  constexpr rlim_t kFiles = 24;  // the server's own and some clients
+  std::vector<HttpClient> waiting;
+  for (std::size_t i = 0; i < kFiles + SpareFiles::kCount + 4; ++i) {
+    ASSERT_TRUE(waiting.emplace_back(address).send("GET /metrics HTTP/1.1\r\nHost: loc"));
+  }
+  HttpClient newest(address);
+  ASSERT_TRUE(newest.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  const FewMoreFiles few(kFiles);
+  HttpServerOptions options;
+  options.threads = 2;
+  options.header_deadline = std::chrono::seconds(60);
+  auto server = HttpServer::start(std::move(options), *std::move(listeners), [](const HttpRequest&) {
+    HttpResponse response;
+    response.text = "memstat_up 1\n";
+    return response;
+  });
+  ASSERT_TRUE(server) << to_string(server.error());
+  const auto got = newest.read_answer();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->status, 200);
+  EXPECT_EQ(waiting.front().read_to_end(), "") << "the longest waiting is closed";
+}
+
+TEST(HttpRules, EachStatusHasItsWords) {
+  const std::pair<int, std::string_view> words[] = {{200, "OK"},
+                                                    {204, "No Content"},
+                                                    {301, "Moved Permanently"},
+                                                    {302, "Found"},
+                                                    {304, "Not Modified"},
+                                                    {400, "Bad Request"},
+                                                    {401, "Unauthorized"},
+                                                    {403, "Forbidden"},
+                                                    {404, "Not Found"},
+                                                    {405, "Method Not Allowed"},
+                                                    {406, "Not Acceptable"},
+                                                    {408, "Request Timeout"},
+                                                    {411, "Length Required"},
+                                                    {413, "Content Too Large"},
+                                                    {429, "Too Many Requests"},
+                                                    {431, "Request Header Fields Too Large"},
+                                                    {500, "Internal Server Error"},
+                                                    {503, "Service Unavailable"},
+                                                    {505, "HTTP Version Not Supported"},
+                                                    {299, "Unknown"}};
+  for (const auto& [status, text] : words) EXPECT_EQ(status_words(status), text);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Captures whose files were cut, changed, blown up, exchanged, renamed and doubled at random, polled as memstatd polls them:
+// no crash, a page without contradictions, a reason for each source that is down, and memory in proportion to the capture.
+//
+// MEMSTAT_MUTATION_SEED and MEMSTAT_MUTATION_ROUNDS in the environment: where to begin, how many captures to make of each.
+// Round N of seed S is round 0 of seed S + N.
+#include <archive.h>
+#include <archive_entry.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "core/capture/replay_view.h"
+#include "daemon/poll/poller.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/page.h"
+#include "tests/support/source_cases.h"
+
+namespace memstat {
+namespace {
+
+using Random = std::mt19937_64;
+
+constexpr std::uint64_t kMostGrowth = 384ULL << 20;  // B of memory over what the capture as it is takes
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+std::uint64_t peak_of_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+/// The files of a capture, any of which can be changed.
+struct LooseCapture {
+  struct File {
+    std::string path;
+    std::string bytes;
+    bool is_link = false;
+  };
+  std::vector<File> files;
+
+  [[nodiscard]] std::unique_ptr<MemoryFiles> put_together() const {
+    auto together = std::make_unique<MemoryFiles>("mutated");
+    for (const File& file : files) {
+      // A name that is taken, or leads through a file: whoever packs such a capture loses that file.
+      static_cast<void>(file.is_link ? together->add_link(file.path, file.bytes)
+                                     : together->add_file(file.path, file.bytes));
+    }
+    return together;
+  }
+};
+
+/// Whatever is in the archive below its one top directory, sorted.
+LooseCapture unpack(const std::string& capture) {
+  const std::unique_ptr<archive, decltype(&::archive_read_free)> reader(::archive_read_new(), ::archive_read_free);
+  ::archive_read_support_filter_zstd(reader.get());
+  ::archive_read_support_format_tar(reader.get());
+  if (::archive_read_open_filename(reader.get(), fixture_path("captures/" + capture).c_str(), 1U << 20) != ARCHIVE_OK) {
+    std::abort();
+  }
+  LooseCapture loose;
+  archive_entry* entry = nullptr;
+  while (::archive_read_next_header(reader.get(), &entry) == ARCHIVE_OK) {
+    std::string path = ::archive_entry_pathname(entry);
+    path.erase(0, path.find('/', path.starts_with("./") ? 2 : 0) + 1);
+    if (::archive_entry_filetype(entry) == AE_IFLNK) {
+      loose.files.push_back({path, ::archive_entry_symlink(entry), true});
+    } else if (::archive_entry_filetype(entry) == AE_IFREG) {
+      std::string bytes(static_cast<std::size_t>(::archive_entry_size(entry)), '\0');
+      if (::archive_read_data(reader.get(), bytes.data(), bytes.size()) != static_cast<la_ssize_t>(bytes.size()))
+        std::abort();
+      if (!path.starts_with("oracle/")) loose.files.push_back({path, std::move(bytes)});
+    }
+  }
+  std::sort(loose.files.begin(), loose.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return loose;
+}
+
+std::size_t below(Random& random, std::size_t end) { return end == 0 ? 0 : random() % end; }
+
+void flip(std::string& bytes, Random& random) {
+  for (std::size_t left = bytes.empty() ? 0 : 1 + random() % 8; left > 0; --left) {
+    bytes[below(random, bytes.size())] ^= static_cast<char>(1U << random() % 8);
+  }
+}
+
+/// A piece of it again and again, or digits, or anything, somewhere inside.
+void grow(std::string& bytes, Random& random) {
+  std::string more;
+  const std::size_t size = 1 + random() % (64U << 10);
+  const std::size_t from = below(random, bytes.size());
+  const std::string piece = bytes.substr(from, 1 + random() % 200);
+  const std::size_t manner = piece.empty() ? 2 : random() % 3;
+  while (more.size() < size) {
+    if (manner == 0) more += piece;
+    if (manner == 1) more += static_cast<char>('0' + random() % 10);
+    if (manner == 2) more += static_cast<char>(random());
+  }
+  bytes.insert(below(random, bytes.size() + 1), more);
+}
+
+/// Changes one file, for rename and swap two. Returns what it did, for people.
+std::string mutate(LooseCapture& capture, Random& random) {
+  LooseCapture::File& file = capture.files[below(random, capture.files.size())];
+  LooseCapture::File& other = capture.files[below(random, capture.files.size())];
+  const std::string about = file.path;
+  switch (random() % 6) {
+    case 0: file.bytes.resize(below(random, file.bytes.size() + 1)); return "cut " + about;
+    case 1: flip(file.bytes, random); return "flip " + about;
+    case 2: grow(file.bytes, random); return "grow " + about;
+    case 3: std::swap(file.bytes, other.bytes); return "swap " + about + " and " + other.path;
+    case 4:
+      file.path = random() % 2 == 0 ? file.path + "x" : other.path + "/" + file.path.substr(file.path.rfind('/') + 1);
+      return "rename " + about + " to " + file.path;
+    default:
+      if (random() % 2 == 0) {
+        file.bytes += file.bytes;
+        return "double " + about;
+      }
+      other.bytes = file.bytes;
+      return "duplicate " + about + " in " + other.path;
+  }
+}
+
+/// Every poll of a capture, with all sources and all figures. Returns whether it was one at all; if not, says why.
+bool poll_all(const LooseCapture& capture) {
+  auto opened = ReplayKernelView::open(capture.put_together());
+  if (!opened) {
+    EXPECT_FALSE(to_string(opened.error()).empty());
+    return false;
+  }
+  const std::shared_ptr<ReplayKernelView> view = std::move(*opened);
+  Config config;
+  config.poll.timeout = std::chrono::hours(1);
+  for (const SourceDescriptor* source : all_sources()) config.sources[std::string(source->name)].enabled = Switch::kOn;
+  ManualClock clock;
+  SelfMetrics metrics("1.2.3");
+  SnapshotPool pool;
+  Poller poller(view, clock, metrics, pool, config, {.is_replay = true, .everything = true});
+  poller.open_sources();
+  for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
+    EXPECT_TRUE(view->select_poll(poll));
+    clock.advance(std::chrono::seconds(10));
+    poller.poll(clock.monotonic_ns());
+    for (const SourceStatus& status : poller.statuses()) {
+      EXPECT_TRUE(status.state != SourceState::kDown || !status.error.empty()) << status.name;
+    }
+    const auto snapshot = pool.current();
+    EXPECT_EQ(snapshot == nullptr ? "" : problem_of(snapshot->text.view()), "");
+  }
+  return true;
+}
+
+class MutatedCaptures : public testing::TestWithParam<std::string> {};
+
+TEST_P(MutatedCaptures, ArePolledOrRefusedWithTheReason) {
+  const LooseCapture whole = unpack(GetParam());
+  ASSERT_TRUE(poll_all(whole));
+  const std::uint64_t before = peak_of_memory();
+  const std::uint64_t seed = setting("MEMSTAT_MUTATION_SEED", 20261123);
+  const std::uint64_t rounds = setting("MEMSTAT_MUTATION_ROUNDS", is_sanitized() ? 1 : 3);
+  std::uint64_t refused = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    Random random(seed + round);
+    LooseCapture mutated = whole;
+    std::string what = "seed " + std::to_string(seed + round);
+    for (std::size_t changes = 1 + random() % 4; changes > 0; --changes) what += ", " + mutate(mutated, random);
+    std::printf("%s\n", what.c_str());
+    std::fflush(stdout);  // in case that it crashes
+    SCOPED_TRACE(what);
+    if (!poll_all(mutated)) ++refused;
+  }
+  const std::uint64_t growth = peak_of_memory() - before;
+  std::printf("%s: %llu mutated, %llu of them refused as a whole; %llu KiB more memory than without\n", GetParam().c_str(),
+              static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(refused),
+              static_cast<unsigned long long>(growth / 1024));
+  EXPECT_TRUE(is_sanitized() || growth <= kMostGrowth) << growth;
+}
+
+std::vector<std::string> all_captures() {
+  std::set<std::string> names;
+  for (const SourceCase& one : all_source_cases()) names.insert(one.capture);
+  return {names.begin(), names.end()};
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MutatedCaptures, testing::ValuesIn(all_captures()),
+                         [](const auto& param_info) { return word_of(param_info.param); });
+
+}  // namespace
+}  // namespace memstat
