@@ -23,11 +23,11 @@ bool take_event(std::string_view line, Staging& staging) {
   std::string_view event;
   std::uint64_t count = 0;
   if (!next_word(line, event) || !is_valid_label_text(event) || !take_number(line, count)) return false;
-  staging.statistics().add(kVmEvents, count, {event});
+  staging.statistics().merge(kVmEvents, count, {event});
   if (line.empty()) return true;
   std::uint64_t bytes = 0;
   if (!take_number(line, bytes) || !line.empty()) return false;
-  staging.statistics().add(kVmEventBytes, bytes, {event});
+  staging.statistics().merge(kVmEventBytes, bytes, {event});
   return true;
 }
 
@@ -39,7 +39,7 @@ bool take_sizes(std::string_view line, Staging& staging) {
   for (std::uint64_t& count : counts) {
     if (!take_number(line, count)) return false;
   }
-  if (!line.empty()) return false;
+  if (!line.empty() || staging.statistics().has(kAllocationSizes, allocator)) return false;
   staging.statistics().add_histogram(kAllocationSizes, {.counts = counts, .sum = static_cast<double>(bytes)}, {allocator});
   return true;
 }

@@ -17,11 +17,11 @@ namespace memstat::events {
 bool take_number(std::string_view& line, std::uint64_t& number);
 
 /// Takes the rest of a line "EVENT COUNT [BYTES]" into memstat_vm_events_total and memstat_vm_event_bytes_total. False when
-/// it is something else.
+/// it is something else. What is there twice is added up.
 bool take_event(std::string_view line, Staging& staging);
 
 /// Takes the rest of a line "sizes ALLOCATOR BYTES COUNT..." into memstat_allocation_size_bytes. False when it is something
-/// else.
+/// else, or the allocator has its sizes already.
 bool take_sizes(std::string_view line, Staging& staging);
 
 /// Lines "gfp ALLOCATOR CLASS ALLOCATIONS FAILURES" of a table, of one allocator. Thread safety: none.

@@ -3,7 +3,11 @@
 
 #include <bit>
 #include <charconv>
+#include <functional>
+#include <utility>
+#include <vector>
 
+#include "core/base/arithmetic.h"
 #include "core/base/text.h"
 
 namespace memstat {
@@ -58,6 +62,51 @@ void StagedStatistics::add(const SystemMetric& metric, std::uint64_t bits, std::
   }
   for (; index < kMaxSystemMetricLabels; ++index) entry.label_ends[index] = static_cast<std::uint32_t>(texts_.size());
   entries_.push_back(entry);
+}
+
+bool StagedStatistics::has(const SystemMetric& metric, std::string_view first_label) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.metric == &metric && label(entry, 0) == first_label; });
+}
+
+bool StagedStatistics::is_same(const Entry& a, const Entry& b) const {
+  if (a.metric != b.metric || labels(a) != labels(b)) return false;
+  for (std::size_t i = 0; i < kMaxSystemMetricLabels; ++i) {
+    if (a.label_ends[i] - a.labels_begin != b.label_ends[i] - b.labels_begin) return false;
+  }
+  return true;
+}
+
+/// Where the entry is, or the free place for it.
+std::size_t StagedStatistics::place_of(const Entry& entry) const {
+  const std::size_t mask = places_.size() - 1;
+  std::size_t at =
+      std::hash<std::string_view>{}(labels(entry)) * 31 + std::hash<const void*>{}(entry.metric) / alignof(SystemMetric);
+  while (places_[at & mask] != 0 && !is_same(entries_[places_[at & mask] - 1], entry)) ++at;
+  return at & mask;
+}
+
+void StagedStatistics::grow_places() {
+  const std::vector<std::uint32_t> before =
+      std::exchange(places_, std::vector<std::uint32_t>(std::max<std::size_t>(64, 2 * places_.size())));
+  for (const std::uint32_t place : before) {
+    if (place != 0) places_[place_of(entries_[place - 1])] = place;
+  }
+}
+
+void StagedStatistics::merge(const SystemMetric& metric, std::uint64_t number, std::initializer_list<LabelValue> labels) {
+  if (2 * (merged_ + 1) > places_.size()) grow_places();
+  add(metric, number, labels);
+  std::uint32_t& place = places_[place_of(entries_.back())];
+  if (place == 0) {
+    place = static_cast<std::uint32_t>(entries_.size());
+    ++merged_;
+    return;
+  }
+  Entry& known = entries_[place - 1];
+  known.bits = saturating_sum(known.bits, number);
+  texts_.resize(entries_.back().labels_begin);
+  entries_.pop_back();
 }
 
 void StagedStatistics::add_histogram(const SystemMetric& metric, const HistogramCounts& histogram,

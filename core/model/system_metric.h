@@ -2,6 +2,7 @@
 // Metrics that belong to no memory type: of the machine as a whole, a zone, a node, a part of its memory; and their values.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -69,10 +70,16 @@ class StagedStatistics {
     texts_.clear();
     histograms_.clear();
     bucket_counts_.clear();
+    std::fill(places_.begin(), places_.end(), 0);
+    merged_ = 0;
   }
   /// Adds one value. Requires as many labels as the metric has; what is missing is "". Bytes of a value that are not
   /// UTF-8 are replaced, and a value longer than kLongestLabel is cut there. Throws std::bad_alloc.
   void add(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels = {});
+  /// Adds to the number of this metric and these labels that merge() added since the last clear(), or a new one: for names
+  /// that others choose, of which two may look alike once what is no text in them is replaced. Stays at its largest rather
+  /// than beginning again at 0. Throws std::bad_alloc.
+  void merge(const SystemMetric& metric, std::uint64_t number, std::initializer_list<LabelValue> labels);
   void add_signed(const SystemMetric& metric, std::int64_t value, std::initializer_list<LabelValue> labels = {});
   void add_double(const SystemMetric& metric, double value, std::initializer_list<LabelValue> labels = {});
 
@@ -85,6 +92,8 @@ class StagedStatistics {
     return {.counts = std::span(bucket_counts_).subspan(place.begin, place.size), .sum = place.sum};
   }
 
+  /// Whether there is a value of this metric with this first label. Looks at all of them.
+  [[nodiscard]] bool has(const SystemMetric& metric, std::string_view first_label) const;
   /// In the order in which they were added.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   /// Value of label `index` of an entry; valid UTF-8. Lives until the next change.
@@ -103,10 +112,20 @@ class StagedStatistics {
     double sum = 0;
   };
 
+  /// All labels of an entry, one behind the other.
+  [[nodiscard]] std::string_view labels(const Entry& entry) const {
+    return std::string_view(texts_).substr(entry.labels_begin, entry.label_ends.back() - entry.labels_begin);
+  }
+  [[nodiscard]] bool is_same(const Entry& a, const Entry& b) const;
+  [[nodiscard]] std::size_t place_of(const Entry& entry) const;
+  void grow_places();
+
   std::vector<Entry> entries_;
   std::string texts_;
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;
+  std::vector<std::uint32_t> places_;  // of merged entries by metric and labels, open addressing; 0: none, else index + 1
+  std::size_t merged_ = 0;             // entries that have a place
 };
 
 }  // namespace memstat

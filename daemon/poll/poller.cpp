@@ -277,7 +277,9 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   if (result) result = commit_source(*entry.reader, *list_, generation_);
   if (result) {
     succeeded(entry, seconds);
-  } else if (!reader_.is_cancelled()) {  // A read that the stop cut short says nothing about its source.
+  } else if (reader_.is_cancelled()) {  // A read that the stop cut short says nothing about its source.
+    was_cut_ = true;
+  } else {
     failed(entry, result.error(), seconds, now_ns);
   }
   if (!reader_.is_busy(*entry.reader)) give_back_spent(*entry.reader);
@@ -320,6 +322,7 @@ void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
 
 bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
+  was_cut_ = false;
   const std::int64_t begin_ns = clock_.monotonic_ns();
   view_->begin_poll();
   note_boot_time();

@@ -61,6 +61,8 @@ class Poller : public SourceStatuses {
 
   /// Ends the wait for a read that is under way, for shutdown.
   void cancel() { reader_.cancel(); }
+  /// Whether cancel() took a source's figures away from the last poll. For the thread that polls.
+  [[nodiscard]] bool was_cut() const { return was_cut_; }
 
   /// What the types had at the polls before.
   [[nodiscard]] const History& history() const { return history_; }
@@ -106,6 +108,7 @@ class Poller : public SourceStatuses {
   std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
   std::vector<std::uint64_t> size_classes_;          // of malloc, B
   std::uint64_t generation_ = 0;
+  bool was_cut_ = false;
   std::int64_t boot_time_ns_ = 0;     // 0: not known
   std::int64_t clock_offset_ns_ = 0;  // of realtime to monotonic time, when the boot time was read
 };

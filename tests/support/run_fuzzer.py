@@ -9,7 +9,8 @@ What earlier runs found is in tests/fuzz/corpus/NAME_fuzz.tar.xz, where tests/fu
 Seeds and what the fuzzer found interesting are kept in BUILD_DIR/corpus/NAME_fuzz, so that the next run starts from there; an
 input that crashes is kept in BUILD_DIR/crashes.
 Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30), FUZZ_SEED (default 1: in a new build each run
-tries the same inputs in the same order, so that a commit fails for what it changed; 0 tries others each time, as tests/fuzz/long does).
+tries the same inputs in the same order, and as many of them on a fast machine as on a slow one, so that a commit fails for what it
+changed; 0 tries others, and as many as there is time for, as tests/fuzz/long does).
 """
 import fcntl
 import glob
@@ -23,6 +24,8 @@ import tempfile
 
 # Bigger seeds make each try slow and teach the fuzzer nothing that the head of them does not.
 MAX_SEED_BYTES = 64 * 1024
+# About what the slowest fuzzers try in a second on one busy processor.
+RUNS_A_SECOND = 1000
 
 
 def unpacked_captures(source, directory):
@@ -76,7 +79,9 @@ def main(program, fuzzer_count):
         print(f"{recipe} is not there, and {program} cannot make its seeds")
         return 1
     seconds = max(3, float(os.environ.get("FUZZ_SECONDS", "30")) / fuzzer_count)
-    command = [program, f"-seed={int(os.environ.get('FUZZ_SEED', '1'))}", f"-max_total_time={seconds:.0f}", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
+    seed = int(os.environ.get("FUZZ_SEED", "1"))
+    bounds = [f"-runs={seconds * RUNS_A_SECOND:.0f}", f"-max_total_time={seconds * 10:.0f}"] if seed else [f"-max_total_time={seconds:.0f}"]
+    command = [program, f"-seed={seed}", *bounds, "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
                "-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={crashes}/{name}-", str(corpus)]
     status = subprocess.run(command, check=False).returncode
     if status != 0:

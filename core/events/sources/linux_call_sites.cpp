@@ -13,6 +13,7 @@
 //   end
 //
 // The names are those that count for most; "other" are all others together. A number never shrinks while its name stays.
+// Programs choose their names: two that look alike once what is no text in them is replaced are one, with the sums.
 #include <array>
 #include <string>
 
@@ -233,10 +234,10 @@ class Parser {
     std::string_view name;
     if (!take_numbers(line, numbers) || !take_name(line, name) || !line.empty()) return false;
     StagedStatistics& statistics = staging_.statistics();
-    statistics.add(kGroupAllocations, numbers[0], {name});
-    statistics.add(kGroupBytes, numbers[1], {name});
-    statistics.add(kGroupCharged, numbers[2], {name});
-    statistics.add(kGroupFailures, numbers[3], {name});
+    statistics.merge(kGroupAllocations, numbers[0], {name});
+    statistics.merge(kGroupBytes, numbers[1], {name});
+    statistics.merge(kGroupCharged, numbers[2], {name});
+    statistics.merge(kGroupFailures, numbers[3], {name});
     return true;
   }
 
@@ -249,8 +250,8 @@ class Parser {
     }
     if (!line.empty()) return false;
     StagedStatistics& statistics = staging_.statistics();
-    statistics.add(kOriginAllocations, numbers[0], {names[0], names[1], names[2], names[3]});
-    statistics.add(kOriginBytes, numbers[1], {names[0], names[1], names[2], names[3]});
+    statistics.merge(kOriginAllocations, numbers[0], {names[0], names[1], names[2], names[3]});
+    statistics.merge(kOriginBytes, numbers[1], {names[0], names[1], names[2], names[3]});
     return true;
   }
 

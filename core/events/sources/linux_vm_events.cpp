@@ -136,10 +136,8 @@ class Parser {
   Result<void> parse() {
     staging_.reset({}, 0);
     if (auto result = parse_header(); !result) return result;
-    auto result = lines_.take_rest([this](std::string_view line) { return take(line); },
-                                   "is neither an event nor a name with its count");
-    if (result) add_victims();
-    return result;
+    return lines_.take_rest([this](std::string_view line) { return take(line); },
+                            "is neither an event nor a name with its count");
   }
 
  private:
@@ -171,7 +169,7 @@ class Parser {
     if (word == "page_failures") return take_page_failures(line);
     std::uint64_t count = 0;
     if (!take_number(line, count)) return false;
-    if (word == "other_victim") return line.empty() && (others_ = saturating_sum(others_, count), true);
+    if (word == "other_victim") return line.empty() && take_other_victims(count);
     if (word == "other_cache") return line.empty();  // the event has them in its count
     if (line.size() < 2) return false;               // the name stands behind one blank, and may have more of them
     const std::string_view name = line.substr(1);
@@ -194,7 +192,7 @@ class Parser {
     std::uint64_t count = 0;
     if (!next_word(line, word) || !is_valid_label_text(word) || !take_number(line, count) || !line.empty()) return false;
     if (event_count_++ == kMostEvents) return false;
-    staging_.statistics().add(kPageFaults, count, {word});
+    staging_.statistics().merge(kPageFaults, count, {word});
     return true;
   }
 
@@ -211,7 +209,7 @@ class Parser {
     metric_of_cpus_ = &metric;
     event_of_cpus_ = word;
     next_cpu_ = cpu + 1;
-    staging_.statistics().add(metric, count, {word, cpu});
+    staging_.statistics().merge(metric, count, {word, cpu});
     return true;
   }
 
@@ -224,6 +222,7 @@ class Parser {
       if (!take_number(line, count)) return false;
     }
     if (!line.empty() || time_count_++ == kMostTimes) return false;
+    if (staging_.statistics().has(events::kPageFaultTimes, word)) return false;
     staging_.statistics().add_histogram(events::kPageFaultTimes,
                                         {.counts = counts, .sum = static_cast<double>(sum_ns) / 1e9}, {word});
     return true;
@@ -245,7 +244,7 @@ class Parser {
         !line.empty() || page_count_++ == kMostPages) {
       return false;
     }
-    staging_.statistics().add(kPageAllocations, count, {order, type});
+    staging_.statistics().merge(kPageAllocations, count, {order, type});
     return true;
   }
 
@@ -253,49 +252,31 @@ class Parser {
     std::uint64_t order = 0;
     std::uint64_t count = 0;
     if (!take_number(line, order) || !take_number(line, count) || !line.empty() || page_count_++ == kMostPages) return false;
-    staging_.statistics().add(kPageFailures, count, {order});
+    staging_.statistics().merge(kPageFailures, count, {order});
     return true;
   }
 
+  /// A command may be called "other", too, or look like another one once what is no text in it is replaced.
   bool take_victim(std::uint64_t count, std::string_view command) {
-    for (std::size_t i = 0; i < victim_count_; ++i) {
-      if (victims_[i].command != command) continue;
-      victims_[i].count = saturating_sum(victims_[i].count, count);
-      return true;
-    }
-    if (victim_count_ == victims_.size()) return false;
-    victims_[victim_count_++] = {.command = command, .count = count};
+    if (victim_count_++ == kMostCommands) return false;
+    staging_.statistics().merge(kVictims, count, {command});
     return true;
   }
 
-  /// A command may be called "other", too.
-  void add_victims() {
-    bool has_others = others_ == 0;
-    for (std::size_t i = 0; i < victim_count_; ++i) {
-      std::uint64_t count = victims_[i].count;
-      if (!has_others && victims_[i].command == kOther) {
-        count = saturating_sum(count, others_);
-        has_others = true;
-      }
-      staging_.statistics().add(kVictims, count, {victims_[i].command});
-    }
-    if (!has_others) staging_.statistics().add(kVictims, others_, {kOther});
+  bool take_other_victims(std::uint64_t count) {
+    if (count != 0) staging_.statistics().merge(kVictims, count, {kOther});
+    return true;
   }
 
   static constexpr std::size_t kMostEvents = 64;
   static constexpr std::size_t kMostPages = 144;    // 16 orders of 8 migrate types, and their failures
   static constexpr std::size_t kMostCommands = 64;  // as many as the programs have room for
   static constexpr std::string_view kOther = "other";
-  struct Victim {
-    std::string_view command;
-    std::uint64_t count = 0;
-  };
 
   events::TableLines lines_;
   events::GovernorLine governor_;
   events::GfpLines gfp_;
   Staging& staging_;
-  std::array<Victim, kMostCommands> victims_;
   std::size_t victim_count_ = 0;
   std::size_t event_count_ = 0;
   static constexpr std::uint64_t kHighestCpu = 65535;
@@ -309,7 +290,6 @@ class Parser {
   static constexpr std::size_t kMostTimes = 8;
   std::size_t time_count_ = 0;
   bool has_untimed_ = false;
-  std::uint64_t others_ = 0;  // victims of further commands
 };
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }

@@ -98,6 +98,17 @@ TEST_F(LinuxCallSites, HasGroupsAndWhoMakesACacheGrow) {
   EXPECT_EQ(all.at("slab_origin_allocated_bytes_total{dentry,/containers/web app,my program,__d_alloc}"), 1728U);
 }
 
+TEST_F(LinuxCallSites, AddsUpGroupsAndCommandsThatLookAlike) {
+  ASSERT_TRUE(parse(kHeader + "site 1 1 1 0\tother\ngroup 9 1728 1000 2\t/a\ngroup 1 8 0 0\t/a\n"
+                              "origin 9 1728 2\tdentry\t/a\tx\x01\td_alloc\n"
+                              "origin 1 192 0\tdentry\t/a\tx\\x01\td_alloc\nend\n"));
+  EXPECT_TRUE(has_unique_statistics(reader_.staging));
+  const auto all = statistics_of(reader_.staging);
+  EXPECT_EQ(all.at("slab_group_allocations_total{/a}"), 10U);
+  EXPECT_EQ(all.at("slab_group_allocated_bytes_total{/a}"), 1736U);
+  EXPECT_EQ(all.at("slab_origin_allocations_total{dentry,/a,x\\x01,d_alloc}"), 10U);
+}
+
 TEST_F(LinuxCallSites, SaysWhatWasNotCountedAndWhatCountingCost) {
   ASSERT_TRUE(
       parse("call_sites 1\nunplaced 7\nmissed 9\ngovernor 1 4 1000000000 2000000000 10000\nsite 1 1 1 0\tother\nend\n"));

@@ -251,6 +251,21 @@ TEST_F(LinuxVmEvents, RefuseMoreThanThePrograms) {
   EXPECT_FALSE(parse(text + "end\n"));
 }
 
+TEST_F(LinuxVmEvents, HaveEachSeriesOnce) {
+  const std::string twice =
+      "event percpu_failure 2 4096\nfault read 3\npages 0 movable 7\npage_failures 3 4\nvictim 2 a\\x01\nvictim 2 a\x01\n";
+  ASSERT_TRUE(parse(kVmHeader + twice + twice + "end\n"));
+  EXPECT_TRUE(has_unique_statistics(reader_.staging));
+  EXPECT_EQ(statistic("oom_victims_total{a\\x01}"), 8U);
+  std::string sizes = "sizes kmalloc 8";
+  std::string times = "fault_times minor 8";
+  for (int i = 0; i < 40 && !parse(kVmHeader + sizes + "\nend\n"); ++i) sizes += " 1";
+  for (int i = 0; i < 40 && !parse(kVmHeader + times + "\nend\n"); ++i) times += " 1";
+  ASSERT_TRUE(parse(kVmHeader + sizes + "\n" + times + "\nend\n"));
+  EXPECT_FALSE(parse(kVmHeader + sizes + "\n" + sizes + "\nend\n"));
+  EXPECT_FALSE(parse(kVmHeader + times + "\n" + times + "\nend\n"));
+}
+
 TEST_F(LinuxVmEvents, RefuseATextThatIsCutAnywhere) {
   const std::string text = kVmHeader +
                            "unsupported a: b\nevent percpu_failure 2 4096\nfault read 3\npages 0 movable 7\npage_failures 3 "

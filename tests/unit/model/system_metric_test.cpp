@@ -52,6 +52,43 @@ TEST(Statistics, TakeHostileLabels) {
   EXPECT_EQ(statistics.label(statistics.entries()[1], 0).size(), StagedStatistics::kLongestLabel - 1) << "no half character";
 }
 
+TEST(Statistics, AddUpWhatLooksAlikeOnceRepaired) {
+  constexpr SystemMetric kOther{.facts = {.name = "memstat_other", .help = "Another one."}, .labels = {"a", "b"}};
+  StagedStatistics statistics;
+  for (int round = 0; round < 2; ++round) {
+    statistics.merge(kAccountedBytes, 1, {std::string_view("\x1b", 1)});
+    statistics.merge(kOther, 2, {"x", "yz"});
+    statistics.merge(kOther, 4, {"xy", "z"});
+    statistics.merge(kAccountedBytes, 8, {std::string_view("\\x1b")});
+    statistics.merge(kOther, 16, {"xy", "z"});
+    ASSERT_EQ(statistics.entries().size(), 3U) << "labels of other lengths are others";
+    EXPECT_EQ(statistics.entries()[0].bits, 9U);
+    EXPECT_EQ(statistics.entries()[1].bits, 2U);
+    EXPECT_EQ(statistics.entries()[2].bits, 20U);
+    EXPECT_EQ(statistics.label(statistics.entries()[2], 0), "xy");
+    EXPECT_TRUE(statistics.has(kOther, "xy"));
+    EXPECT_FALSE(statistics.has(kOther, "xyz"));
+    EXPECT_FALSE(statistics.has(kAccountedBytes, "xy"));
+    statistics.clear();
+  }
+}
+
+TEST(Statistics, StayAtTheLargestNumber) {
+  StagedStatistics statistics;
+  statistics.merge(kAccountedBytes, ~std::uint64_t{0} - 1, {"a"});
+  statistics.merge(kAccountedBytes, 2, {"a"});
+  EXPECT_EQ(statistics.entries()[0].bits, ~std::uint64_t{0});
+}
+
+TEST(Statistics, AddUpThousandsOfNames) {
+  StagedStatistics statistics;
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    for (std::uint64_t name = 0; name < 5000; ++name) statistics.merge(kAccountedBytes, name, {name});
+  }
+  ASSERT_EQ(statistics.entries().size(), 5000U);
+  for (std::uint64_t name = 0; name < 5000; ++name) EXPECT_EQ(statistics.entries()[name].bits, 3 * name);
+}
+
 TEST(Staging, KeepsFiguresOfNodes) {
   Staging staging;
   staging.reset({}, 0);

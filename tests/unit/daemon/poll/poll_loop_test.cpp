@@ -130,6 +130,7 @@ TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
   loop.stop();
   EXPECT_TRUE(daemon_.view->is_hanging(kSlabinfo)) << "stopped while the read was still under way";
   EXPECT_EQ(daemon_.poller->stuck_count(), 1U);
+  EXPECT_EQ(pacer.finished, 0) << "a recording of what the stop cut would say that a source was missing";
   daemon_.view->release(kSlabinfo);
   EXPECT_TRUE(eventually([&] { return daemon_.poller->stuck_count() == 0; }));
 }
