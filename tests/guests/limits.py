@@ -14,8 +14,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = ROOT / "dashboards/prometheus"
-ORDER = ("[memstat-host, memstat-slow, memstat-fleet, memstat-memory, memstat-integrity, memstat-limits, memstat-daemon, memstat-growth, "
-         "memstat-groups]")
+ORDER = ("[memstat-host, memstat-slow, memstat-fleet, memstat-memory, memstat-integrity, memstat-limits, memstat-tables, "
+         "memstat-daemon, memstat-growth, memstat-groups]")
 
 
 @dataclasses.dataclass

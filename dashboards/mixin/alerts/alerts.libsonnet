@@ -19,6 +19,7 @@
       { name: 'memstat-memory', interval: c.interval, rules: (import 'memory.libsonnet')(c, l) },
       { name: 'memstat-integrity', interval: c.interval, rules: (import 'integrity.libsonnet')(c, l) },
       { name: 'memstat-limits', interval: c.interval, rules: (import 'limits.libsonnet')(c, l).now },
+      { name: 'memstat-tables', interval: c.tablesInterval, rules: (import 'limits.libsonnet')(c, l).tables },
       { name: 'memstat-daemon', interval: c.interval, rules: (import 'daemon.libsonnet')(c, l).now },
       // These look at medians that are recorded every `slowInterval`, and have to be computed when those are.
       {

@@ -56,6 +56,16 @@ function(c, l)
       '5m', 'warning', 'Threads wait for kernel memory',
       l.number + ' allocations of ' + typeName + ' had to wait at the limit a minute.'
     ),
+    l.alert(
+      'MemstatSocketPressure',
+      '%s > 0' % l.of('memstat_socket_memory_pressure'),
+      '5m', 'warning', 'limit',
+      'Sockets hold too much memory on ' + l.hostName,
+      l.hostName + ': {{ $labels.type }} sockets hold so much memory that the kernel shrinks their buffers; connections get slow.',
+    ),
+  ],
+  // These wait a quarter of an hour or longer, so that a look every few minutes will do.
+  tables: [
     typeAlert(
       'MemstatNearLimit',
       '%s > %g unless on (%s, allocator, type) %s' % [used, c.nearLimit, l.host, l.of('memstat_type_limit_configured')],
@@ -80,13 +90,6 @@ function(c, l)
       'A kernel table is so full that entries are thrown out on ' + l.hostName,
       l.hostName + ': table {{ $labels.type }} has ' + l.percent + ' of the entries from which the kernel throws some out.',
       'type', ['allocator', 'type'],
-    ),
-    l.alert(
-      'MemstatSocketPressure',
-      '%s > 0' % l.of('memstat_socket_memory_pressure'),
-      '5m', 'warning', 'limit',
-      'Sockets hold too much memory on ' + l.hostName,
-      l.hostName + ': {{ $labels.type }} sockets hold so much memory that the kernel shrinks their buffers; connections get slow.',
     ),
     l.alert(
       'MemstatNegativeDentries',
