@@ -53,6 +53,11 @@ def integrity(tainted, warnings, oopses, bugs, keys):
             "fs/proc/key-users": KEY_USERS.format(keys).encode()}
 
 
+def gfp_classes(allocator, index):
+    """Allocations by what the caller lets the kernel do, of which those that may not wait failed."""
+    return [f"gfp {allocator} {word} {count * index} {failures * index}" for word, count, failures in (("atomic", 600, 30), ("nofs", 900, 0), ("kernel", 3500, 0))]
+
+
 def vm_events(index):
     """What memstatd would have counted with key events.mode counters."""
     counts = {"event oom_kill": 2, "event slab_failure": 40, "event page_failure": 90, "event kmalloc": 9000, "event page_alloc": 5000,
@@ -62,6 +67,8 @@ def vm_events(index):
         counts_of_times = [0] * 28
         counts_of_times[bucket] = faults * index
         lines.append(" ".join(map(str, ["fault_times", kind, nanoseconds * faults * index, *counts_of_times])))
+    lines += [f"cpu_{name} {cpu} {count * index // (cpu + 2)}" for name, count in counts.items() if name.startswith(("event page", "fault ")) for cpu in range(2)]
+    lines += gfp_classes("page", index)
     lines.append(f"governor 1 1 {25000000 * index} 0 10000")  # 2.5 ms a second, of a budget of 1 %
     return (f"vm_events 1\nmissed {3 * index}\nby_cache 0\n" + "\n".join(lines) + "\nend\n").encode()
 
@@ -69,7 +76,7 @@ def vm_events(index):
 def slab_events(index):
     """The same of slab caches: a third of what dentry gives was not asked for."""
     lines = ["type 192 dentry", f"cpu 0 {40 * index} {30 * index} {5120 * index} 0", f"cpu 1 {20 * index} {20 * index} {2560 * index} {index}",
-             "type 1024 kmalloc-1k", f"cpu 0 {500 * index} {300 * index} {300000 * index} 0"]
+             "type 1024 kmalloc-1k", f"cpu 0 {500 * index} {300 * index} {300000 * index} 0", *gfp_classes("slab", index)]
     return ("slab_events 1\nkmalloc_frees 1\ncounted_by_sysfs 0\nunplaced 0\nmissed 0\n"
             f"governor 1 1 {60000000 * index} 0 10000\n" + "\n".join(lines) + "\nend\n").encode()
 
