@@ -21,6 +21,7 @@
 #include "daemon/ctl/mbufs_report.h"
 #include "daemon/ctl/memuse_report.h"
 #include "daemon/ctl/objects_report.h"
+#include "daemon/ctl/origins_report.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/record_report.h"
 #include "daemon/ctl/replay_report.h"
@@ -223,10 +224,23 @@ void add_memuse(OptionAdder& add) {
 }
 Report run_memuse(const CommandLine& options, memory_type_list* /*list*/) { return memuse_report(options); }
 
+void add_origins(OptionAdder& add) {
+  add.maybe_type();
+  add.from_anywhere();
+  add.seconds(
+      "What comes within that time: 10 by default of a live kernel;\nwithout it of a memstatd since it attached to the "
+      "events");
+  add.limit("Lines, those with most bytes first: 100 by default");
+  add.json("JSON, whole numbers");
+  add.csv();
+  add.human("Bytes as 2.3M: the default");
+}
+Report run_origins(const CommandLine& options, memory_type_list* /*list*/) { return origins_report(options); }
+
 void add_objects(OptionAdder& add) {
   add.type();
   add.from_dump();
-  add.limit();
+  add.limit("Objects that are listed, at most: 100 by default");
   add.json("JSON, an object of the kernel an object; ages in seconds");
   add.csv();
 }
@@ -350,6 +364,7 @@ constexpr std::array kCommands{
     Command{"leaks", "Which types grow steadily, how fast, how surely, and until when", add_leaks, run_leaks},
     Command{"memuse", "Who allocated what Linux has in use, by call stack, and what of it looks like a leak", add_memuse,
             run_memuse},
+    Command{"origins", "Who makes Linux's slab caches grow: control group, program and function", add_origins, run_origins},
     Command{"cpu", "The values of one type, CPU by CPU and node by node", add_cpu, run_cpu},
     Command{"objects", "The allocated objects of one type in a crash dump, one by one", add_objects, run_objects},
     Command{"record", "Records this machine's kernel as a capture, poll by poll", add_record, run_record},

@@ -114,7 +114,7 @@ std::string bash_script(const std::vector<CommandWords>& all) {
       "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
       "      [[ ${COMP_WORDS[i]} != --from ]] || from=(--from \"${COMP_WORDS[i+1]}\")\n"
       "    done\n"
-      "    [[ ${COMP_WORDS[1]} != objects ]] || kind=slab\n"
+      "    [[ ${COMP_WORDS[1]} != @(objects|origins) ]] || kind=slab\n"
       "    words=$(\"${COMP_WORDS[0]}\" types --csv \"${from[@]}\" 2>/dev/null | " +
       names_of_types() +
       ")\n"
@@ -139,7 +139,7 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
       "  local -a from types\n"
       "  local kind='[a-z]*' at=${words[(i)--from]}\n"
       "  (( at < CURRENT )) && from=(--from ${(Q)words[at+1]})\n"
-      "  [[ $words[1] == objects ]] && kind=slab\n"
+      "  [[ $words[1] == (objects|origins) ]] && kind=slab\n"
       "  types=(${(f)\"$(memstatctl types --csv $from 2>/dev/null | " +
       names_of_types() +
       ")\"})\n"
@@ -192,7 +192,7 @@ std::string fish_script(const std::vector<CommandWords>& all) {
       "  set -l from\n"
       "  set -l kind '[a-z]*'\n"
       "  set -l at (contains -i -- --from $words); and set from --from $words[(math $at + 1)]\n"
-      "  contains -- objects $words; and set kind slab\n"
+      "  contains -- objects $words; or contains -- origins $words; and set kind slab\n"
       "  $words[1] types --csv $from 2>/dev/null | " +
       names_of_types() +
       "\n"

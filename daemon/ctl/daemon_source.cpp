@@ -127,4 +127,12 @@ OpenedSource open_daemon(const std::string& url) {
   return {.source = std::make_unique<DaemonSource>(std::move(parsed.url)), .problem = {}};
 }
 
+DaemonAnswer ask_daemon(const std::string& url, std::string_view path) {
+  const ParsedUrl parsed = parse_url(url);
+  if (!parsed.problem.empty()) return {.text = {}, .problem = parsed.problem};
+  HttpResult result = http_get(parsed.url, path, {});
+  if (result.problem.empty()) result.problem = refusal_of(parsed.url, path, result.answer);
+  return {.text = std::move(result.answer.body), .problem = std::move(result.problem)};
+}
+
 }  // namespace memstat::ctl

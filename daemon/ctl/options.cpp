@@ -222,11 +222,9 @@ void OptionAdder::from_dump() {
       ->check(check_from);
 }
 
-void OptionAdder::limit() {
+void OptionAdder::limit(const char* help) {
   constexpr std::uint64_t kMost = 1'000'000;
-  app_.add_option("--limit", line_.limit, "Objects that are listed, at most: 100 by default")
-      ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{1}, kMost));
+  app_.add_option("--limit", line_.limit, help)->type_name("N")->check(CLI::Range(std::uint64_t{1}, kMost));
 }
 
 void OptionAdder::json(const char* help) {
@@ -311,6 +309,10 @@ void OptionAdder::type() {
   app_.add_option("TYPE", line_.type, "ALLOCATOR/TYPE, such as slab/dentry, or a name that only one allocator has")
       ->type_name("")
       ->required();
+}
+
+void OptionAdder::maybe_type() {
+  app_.add_option("TYPE", line_.type, "One slab cache only, such as dentry or slab/dentry")->type_name("");
 }
 
 void OptionAdder::word() {

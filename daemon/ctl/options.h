@@ -25,8 +25,8 @@ inline constexpr std::string_view kCompact = "compact";
 /// How long the command memuse watches unless it is told.
 inline constexpr unsigned kMemuseSeconds = 60;
 
-/// How many objects the command objects lists unless it is told.
-inline constexpr std::uint64_t kListedObjects = 100;
+/// How many objects the command objects lists unless it is told, and how many lines origins.
+inline constexpr std::uint64_t kListed = 100;
 
 /// Of the command counters: what to count, of whom and for how long.
 struct CounterOptions {
@@ -80,7 +80,7 @@ struct CommandLine {
   std::optional<double> speed = {};              ///< Of the command replay; none: without waiting.
   bool is_list = false;                          ///< Of the command replay.
   std::string dump = {};                         ///< Of the command objects; empty: MEMSTAT_CAPTURE.
-  std::uint64_t limit = kListedObjects;          ///< Of the command objects.
+  std::uint64_t limit = kListed;                 ///< Of the commands objects and origins.
 };
 
 /// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
@@ -102,7 +102,8 @@ class OptionAdder {
   void addresses();                 ///< ADDRESS..., at least one
   void paths();                     ///< PATH..., at least one
   void type();                      ///< TYPE
-  void limit();                     ///< --limit N
+  void maybe_type();                ///< TYPE, or none
+  void limit(const char* help);     ///< --limit N
   void word();                      ///< WORD
   void interval(const char* help);  ///< --interval DURATION
   void count(const char* help);     ///< --count N

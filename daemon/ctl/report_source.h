@@ -106,6 +106,14 @@ struct OpenedSource {
 /// Opens the memstatd at that URL; reads nothing yet.
 OpenedSource open_daemon(const std::string& url);
 
+/// What a memstatd serves at a path, or why it does not.
+struct DaemonAnswer {
+  std::string text;
+  std::string problem;  ///< For people, with the URL; "" exactly when there is an answer.
+};
+/// Asks the memstatd at that URL for `path`, which begins with a slash.
+DaemonAnswer ask_daemon(const std::string& url, std::string_view path);
+
 /// Opens what users write: "live", CAPTURE, CAPTURE@POLL or a URL. None: MEMSTAT_CAPTURE when it is set, else live.
 OpenedSource open_source(const std::optional<std::string>& reference);
 

@@ -123,7 +123,7 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, cpu, objects, record, replay, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, origins, cpu, objects, record, replay, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),

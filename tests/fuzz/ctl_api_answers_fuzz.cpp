@@ -6,6 +6,7 @@
 
 #include "daemon/ctl/api_answers.h"
 #include "daemon/ctl/http_answer.h"
+#include "daemon/ctl/origins_page.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace memstat::ctl;
@@ -30,6 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Splits splits;
   parse_type_answer(body, splits);
   if (parse_error_answer(body).size() > body.size()) std::abort();
+  for (const memstat::events::SlabOrigin& origin : parse_origins_page(body)) {
+    if (origin.cache.empty() || origin.cache.size() > body.size()) std::abort();
+  }
   const ParsedUrl url = parse_url(bytes);
   if (url.problem.empty() == url.url.host.empty()) std::abort();
   return 0;

@@ -34,7 +34,7 @@ LAYERS = [
     (r"core/events/sources/.*", [r"core/(events|collect|parse|model|kernel|base)/.*", r"core/source\.h"]),
     (r"core/events/.*", [r"core/(events|model|kernel|base)/.*", r"core/source\.h"]),
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/source_option\.h", r"core/model/metric\.h"]),
-    (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/(memstat|libcpc)\.h", r"core/base/(clock|json_writer|unique_fd|utf8)\.h", r"daemon/(selftest/selftest|explain/explain)\.h", r"core/events/(memuse|memuse_groups|kernel_symbols)\.h", r"core/postmortem/dump_objects\.h"]),
+    (r"daemon/ctl/.*", [r"daemon/ctl/.*", r"core/include/(memstat|libcpc)\.h", r"core/base/(clock|json_writer|unique_fd|utf8)\.h", r"daemon/(selftest/selftest|explain/explain)\.h", r"core/events/(memuse|memuse_groups|kernel_symbols|slab_origins)\.h", r"core/postmortem/dump_objects\.h"]),
     (r"daemon/explain/.*", [r"daemon/explain/.*", r"daemon/snapshot/(metric_catalogue|own_metrics)\.h", *CORE]),
     (r"daemon/selftest/.*", [r"daemon/selftest/.*", *CORE]),
     (r"daemon/privileges/.*", [r"daemon/privileges/.*", *CORE]),

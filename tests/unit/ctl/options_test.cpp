@@ -35,16 +35,16 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
     EXPECT_TRUE(names.insert(command.name).second);
     EXPECT_EQ(find_command(command.name), &command);
     EXPECT_NE(std::string_view(command.help), "");
-    static const std::set<std::string_view> kWithArguments{"watch",   "cpu",     "objects", "record",   "replay",
+    static const std::set<std::string_view> kWithArguments{"watch",   "cpu",     "origins", "objects",  "record",  "replay",
                                                            "explain", "process", "node",    "resident", "counters"};
     EXPECT_EQ(parse({command.name, "--json", "1"}).options.command != nullptr, kWithArguments.contains(command.name))
         << "only these take arguments";
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
-  EXPECT_EQ(
-      command_names(" or "),
-      "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, cpu, objects, record, replay, process, node, "
-      "resident, counters, explain, doctor or completion");
+  EXPECT_EQ(command_names(" or "),
+            "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, origins, cpu, objects, record, replay, "
+            "process, node, "
+            "resident, counters, explain, doctor or completion");
 }
 
 TEST(CtlOptions, AreTakenAsTheyAreGiven) {
@@ -103,6 +103,16 @@ TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
                                                                  {"memuse", "--json", "--folded"}}) {
     EXPECT_EQ(parse(wrong).exit_status, 2) << wrong[1];
   }
+}
+
+TEST(CtlOptions, OfOriginsMayNameACache) {
+  EXPECT_EQ(parse({"origins"}).options.type, "");
+  const CommandLine given = parse({"origins", "dentry", "--seconds", "5", "--limit", "3"}).options;
+  EXPECT_EQ(given.type, "dentry");
+  EXPECT_EQ(given.seconds, 5U);
+  EXPECT_EQ(given.limit, 3U);
+  EXPECT_EQ(parse({"origins", "dentry", "filp"}).exit_status, 2);
+  EXPECT_EQ(parse({"origins", "--limit", "0"}).exit_status, 2);
 }
 
 TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl origins: the same lines of a capture and of a memstatd that replays it, and who takes from a cache on this machine's kernel."""
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import ctl  # noqa: E402
+import program  # noqa: E402
+
+CAPTURE = captures.fixtures()["linux-6.18-call-sites"]
+WEB = ["dentry", "/containers/web", "web-server", "__d_alloc", "7076", "1358592", "36%"]
+FILES = """
+import os
+while True:
+    os.close(os.open("/", os.O_RDONLY))
+"""
+
+
+def rows(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+class Origins(unittest.TestCase):
+    def test_of_a_capture_are_in_every_layout(self):
+        table = rows(ctl.output("origins", "--csv", "--from", CAPTURE + "@0"))
+        self.assertEqual(table[0], ["CACHE", "CONTROL GROUP", "PROGRAM", "FUNCTION", "ALLOCATIONS", "BYTES", "SHARE"])
+        self.assertIn(WEB, table)
+        self.assertEqual([int(row[5]) for row in table[1:]], sorted((int(row[5]) for row in table[1:]), reverse=True))
+        told = json.loads(ctl.output("origins", "slab/dentry", "--json", "--limit", "1", "--from", CAPTURE + "@0"))["origins"]
+        self.assertEqual(told, [{"cache": "dentry", "control_group": "/containers/web", "program": "web-server", "function": "__d_alloc",
+                                 "allocations": 7076, "bytes": 1358592}])
+        self.assertRegex(ctl.output("origins", "dentry", "--from", CAPTURE + "@0"),
+                         r"(?m)^dentry  /containers/web  web-server  __d_alloc  +7076 +1\.3M +36%$")
+
+    def test_of_a_daemon_are_those_of_the_capture_that_it_replays(self):
+        with program.temporary_directory() as directory:
+            for tier in ("default", "full"):
+                path = os.path.join(directory, tier)
+                captures.write_file(path, f"tier: {tier}\n")
+                with program.Daemon("--config", path, "--replay", CAPTURE, "--polls", "1") as daemon:
+                    daemon.wait_page(lambda now: now.series("memstat_slab_origin_allocated_bytes_total"), "the first poll")
+                    served = rows(ctl.output("origins", "--csv", "--from", f"http://127.0.0.1:{daemon.port}", "--limit", "1000"))
+                read = rows(ctl.output("origins", "--csv", "--from", CAPTURE + "@0", "--limit", "1000"))
+                if tier == "default":  # which leaves out how many allocations there were
+                    read = [[*row[:4], "" if row[4].isdigit() else row[4], *row[5:]] for row in read]
+                self.assertEqual(served, read)
+                self.assertGreater(len(read), 50)
+
+    def test_what_is_not_there_is_said(self):
+        for arguments, *words in ((["dentri", "--from", CAPTURE], "did you mean dentry"),
+                                  (["--seconds", "5", "--from", CAPTURE], "--seconds"),
+                                  (["--from", captures.fixtures()["linux-6.12-4cpu"]], "not in this poll", "events.mode")):
+            done = ctl.run("origins", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), arguments)
+            for word in words:
+                self.assertIn(word, done.stderr)
+        with program.Daemon("--replay", captures.fixtures()["linux-6.12-4cpu"], "--polls", "1") as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
+            done = ctl.run("origins", "--from", f"http://127.0.0.1:{daemon.port}")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("events.mode", done.stderr)
+
+    @program.needs_root
+    def test_of_this_kernel_name_the_program_that_takes_now(self):
+        with program.temporary_directory() as directory:
+            keeper = os.path.join(directory, "file-opener")
+            captures.write_file(keeper, f"#!{sys.executable}\n{FILES}")
+            os.chmod(keeper, 0o755)
+            with subprocess.Popen([keeper]) as process:
+                try:
+                    done = ctl.run("origins", "filp", "--seconds", "2", "--csv")
+                finally:
+                    process.kill()
+        if done.returncode == 1 and ("not_present" in done.stderr or "permission" in done.stderr):
+            self.skipTest(done.stderr.strip())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = [row for row in rows(done.stdout) if row[2] == "file-opener"]
+        self.assertTrue(found, done.stdout)
+        self.assertGreater(int(found[0][4]), 1000)
+
+
+if __name__ == "__main__":
+    program.main()
