@@ -167,6 +167,9 @@ struct SourceDescriptor {
   /// Directories below which it opens files by name at every read, so that the daemon may not lock itself out of them. They
   /// must be readable by anyone: privileges are gone by then.
   std::span<const std::string_view> reopened_directories = {};
+  /// What a helper process must be able to do so that this source can attach to its events again once the privileges are
+  /// gone: Linux capabilities by name, such as "CAP_BPF". Empty: it never does.
+  std::span<const std::string_view> helper_capabilities = {};
   /// Parts of the raw bytes that are of no use once they are committed, as bits: large ones go back to the system then.
   std::uint8_t spent_parts = 0;
   std::string_view notes;  ///< What to know: permissions, what stops working after privileges are dropped.

@@ -21,6 +21,7 @@
 #include "core/base/sanitizer.h"
 #include "core/kernel/open_view.h"
 #include "daemon/config_file.h"
+#include "daemon/event_helper.h"
 #include "daemon/http/access_list.h"
 #include "daemon/http/server.h"
 #include "daemon/listings.h"
@@ -167,6 +168,7 @@ class App {
   std::unique_ptr<TextfileWriter> textfile_writer_;
   std::shared_ptr<KernelView> view_;
   std::unique_ptr<Poller> poller_;
+  EventHelper helper_{log_, metrics_};
   HttpListeners listeners_;
   std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
@@ -233,6 +235,7 @@ Result<void> App::open_kernel() {
                       .log = log_function(),
                       .realtime_ns = realtime_of_polls()});
   poller_->open_sources();
+  helper_.keep_if_needed();
   give_back_free_heap();  // the types of the whole kernel, which programs on events are fitted to, are 10 MB
   return {};
 }
@@ -440,6 +443,7 @@ void App::make_threads(Serving& serving) {
     if (textfile_writer_) textfile_writer_->notify();
     if (serving.watch) serving.watch->polled();
     metrics_.log_lines_dropped(log_.dropped());
+    helper_.watch();
   });
   PollLoop& loop = *serving.loop;
   serving.pages = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_,
@@ -464,6 +468,7 @@ std::string App::service_status() const {
   };
   std::string status = "serving; sources up: " + std::to_string(count(SourceState::kUp));
   if (const auto down = count(SourceState::kDown); down != 0) status += ", down: " + std::to_string(down);
+  if (helper_.is_lost()) status += "; the helper process is gone";
   return status;
 }
 
@@ -525,6 +530,7 @@ int App::fail(std::string_view message) {
 int App::run() {
   raise_open_file_limit();
   if (!options_.once) {
+    if (options_.replay.empty()) helper_.start(config_);
     if (const Result<void> listening = listen(); !listening) return fail(to_string(listening.error()));
   }
   if (const Result<void> opened = open_kernel(); !opened) return fail(to_string(opened.error()));

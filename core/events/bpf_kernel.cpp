@@ -171,6 +171,7 @@ int AttachedPrograms::attach(bpf_program* program) {
   LinkPointer link(bpf_program__attach(program));
   if (!link) return errno;
   links_.push_back(std::move(link));
+  programs_.push_back({.program = program});
   take_facts_of(program);
   return 0;
 }
@@ -191,13 +192,12 @@ void AttachedPrograms::take_facts_of(const bpf_program* program) {
 }
 
 void AttachedPrograms::detach() {
-  gone_ = facts();
-  facts_.clear();
   links_.clear();
+  descriptors_.clear();
 }
 
 ProgramFacts AttachedPrograms::facts() const {
-  ProgramFacts all = gone_;
+  ProgramFacts all;
   for (const UniqueFd& file : facts_) {
     if (file) add_facts(file, all);
   }

@@ -9,12 +9,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
+#include "core/events/attach_helper.h"
 #include "core/events/bpf/gfp.h"
 
 namespace memstat::events {
@@ -93,17 +95,32 @@ class AttachedPrograms {
   /// Attaches a loaded program to each of a software event (PERF_COUNT_SW_*) on each CPU that is online: one that comes
   /// later has none. 0 or an errno, and then it is attached nowhere.
   int attach_everywhere(bpf_program* program, std::uint64_t event);
+  /// Hands them to the helper of this process, if it has one, for attach_again().
+  void enlist();
   void detach();
-  [[nodiscard]] std::size_t size() const { return links_.size(); }
-  /// What the kernel knows of the programs, which are the same before and behind detach(). Makes a pread() a program.
+  /// Whether the helper was given all of them.
+  [[nodiscard]] bool are_enlisted() const { return helper_ != nullptr; }
+  /// Whether it has them still.
+  [[nodiscard]] bool may_attach_again() const { return are_enlisted() && helper_->is_alive(); }
+  /// Attaches by the helper what was detached. False: it refused one, and then none is attached.
+  bool attach_again();
+  /// What the kernel knows of the programs, which are the same before and behind detach(). Makes a pread() a program, which
+  /// must not be closed before.
   [[nodiscard]] ProgramFacts facts() const;
 
  private:
+  struct Attached {
+    const bpf_program* program = nullptr;
+    std::optional<std::uint64_t> software_event = {};  // of one that is attached on each CPU
+  };
   void take_facts_of(const bpf_program* program);
 
+  std::vector<Attached> programs_;
   std::vector<LinkPointer> links_;
   std::vector<UniqueFd> facts_;  // /proc/self/fdinfo of each program
-  ProgramFacts gone_;            // of those that were detached
+  std::shared_ptr<AttachHelper> helper_;
+  std::vector<std::uint32_t> places_;  // the helper's numbers of them
+  std::vector<UniqueFd> descriptors_;  // that it gave, in place of the links
 };
 
 }  // namespace memstat::events

@@ -92,7 +92,7 @@ Result<void> CallSites::attach() {
   if (auto result = governed_.open(object_.get(), true); !result) return result;
   CostMeter meter([] { ::close(::eventfd(0, EFD_CLOEXEC)); }, [this] { return count_site_events(table(), cpus()); });
   return governed_.attach(
-      meter, [this] { return attached_.attach_all(object_.get()); }, governor_);
+      meter, [this] { return attached_.attach_all(object_.get()); }, attached_, governor_);
 }
 
 Result<void> CallSites::open() {
@@ -110,13 +110,8 @@ Result<void> CallSites::open() {
 
 Result<void> CallSites::read(Buffer& out) {
   if (!object_) return refused("linux_call_sites", EPERM);
-  if (governor_.is_attached()) {
-    book_.look(table(), cpus(), system_clock().monotonic_ns());
-    const ProgramFacts known = attached_.facts();
-    governed_.look(book_.events(), known, governor_);
-    facts_.missed_events = known.missed_events;
-    if (!governor_.is_attached()) attached_.detach();
-  }
+  if (governor_.is_attached()) book_.look(table(), cpus(), system_clock().monotonic_ns());
+  facts_.missed_events = governed_.look(book_.events(), attached_, governor_).missed_events;
   facts_.governor = governor_.facts();
   book_.write(facts_, out);
   return {};

@@ -106,7 +106,7 @@ inline constexpr SystemMetric kEventsCounted{
               .tier = Tier::kDefault,
               .help =
                   "Part of the time whose events are counted now: 1: all; less: the rest is estimated from it; 0: memstatd "
-                  "detached from them, because they took more than events.budget, until it is restarted.",
+                  "detached from them, because they took more than events.budget, until its helper process attaches again.",
               .unit = "ratio",
               .format = ValueFormat::kDouble},
     .labels = {"source"}};

@@ -2,12 +2,16 @@
 // What key events of the configuration says, as a source of events gets it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 #include "core/source.h"
 
 namespace memstat::events {
+
+/// What attaching to events again takes: SourceDescriptor::helper_capabilities.
+inline constexpr std::array<std::string_view, 2> kAttachCapabilities{"CAP_BPF", "CAP_PERFMON"};
 
 /// Thread safety: a plain value.
 struct EventSettings {

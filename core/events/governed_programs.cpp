@@ -64,7 +64,8 @@ void GovernedPrograms::set_mask(std::uint32_t mask) {
   if (has_ticks_) __atomic_store_n(&static_cast<memstat_sampling*>(map_.writable())->mask, mask, __ATOMIC_RELAXED);
 }
 
-Result<void> GovernedPrograms::attach(CostMeter& meter, const std::function<Result<void>()>& attach, Governor& governor) {
+Result<void> GovernedPrograms::attach(CostMeter& meter, const std::function<Result<void>()>& attach,
+                                      AttachedPrograms& programs, Governor& governor) {
   meter.measure_detached();
   if (auto result = attach(); !result) return result;
   meter.measure_counted();
@@ -73,13 +74,40 @@ Result<void> GovernedPrograms::attach(CostMeter& meter, const std::function<Resu
   set_mask(0);
   EventCost cost = meter.cost();
   if (!has_ticks_) cost.passed_over = cost.counted;
-  governor.start(cost, meter.events(), system_clock().monotonic_ns());
+  const std::int64_t now_ns = system_clock().monotonic_ns();
+  governor.start(cost, meter.events(), now_ns);
+  programs.enlist();
+  comeback_.begun(now_ns);
   return {};
 }
 
-void GovernedPrograms::look(std::uint64_t events, const ProgramFacts& facts, Governor& governor) {
-  governor.look(events, facts.run_ns, facts.runs, system_clock().monotonic_ns());
-  set_mask(governor.mask());
+void GovernedPrograms::come_back(std::uint64_t events, std::int64_t now_ns, AttachedPrograms& programs, Governor& governor) {
+  if (!programs.may_attach_again() || !comeback_.is_due(now_ns)) return;
+  set_mask(governor.trial_mask());
+  if (!programs.attach_again()) {
+    comeback_.given_up(now_ns);
+    return;
+  }
+  comeback_.begun(now_ns);
+  governor.try_again(events, now_ns);
+}
+
+ProgramFacts GovernedPrograms::look(std::uint64_t events, AttachedPrograms& programs, Governor& governor) {
+  const std::int64_t now_ns = system_clock().monotonic_ns();
+  const ProgramFacts facts = programs.facts();
+  if (governor.is_attached()) {
+    governor.look(events, facts.run_ns, facts.runs, now_ns);
+    set_mask(governor.mask());
+    if (!governor.is_attached()) {
+      programs.detach();
+      comeback_.given_up(now_ns);
+    }
+  } else {
+    come_back(events, now_ns, programs, governor);
+  }
+  if (programs.are_enlisted())
+    governor.set_again(programs.may_attach_again() ? GovernorFacts::kLater : GovernorFacts::kLost);
+  return facts;
 }
 
 bool has_ticks() { return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_jiffies64, nullptr) == 1; }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/events/bpf_kernel.h"
+#include "core/events/comeback.h"
 #include "core/events/governor.h"
 
 namespace memstat::events {
@@ -44,16 +45,21 @@ class GovernedPrograms {
  public:
   /// Those of an object that is loaded. `has_ticks`: they can count a part of the time.
   Result<void> open(bpf_object* object, bool has_ticks);
-  /// Calls `attach` between measurements with the meter, and lets the governor begin. Errors: those of `attach`.
-  Result<void> attach(CostMeter& meter, const std::function<Result<void>()>& attach, Governor& governor);
-  /// Asks the governor and does what it says, except that its caller detaches them.
-  void look(std::uint64_t events, const ProgramFacts& facts, Governor& governor);
+  /// Calls `attach`, which attaches `programs`, between measurements with the meter, lets the governor begin, and enlists
+  /// them, so that they can be attached again. Errors: those of `attach`.
+  Result<void> attach(CostMeter& meter, const std::function<Result<void>()>& attach, AttachedPrograms& programs,
+                      Governor& governor);
+  /// Asks the governor, detaches the programs when it says so, and attaches them again for a trial when their time has come.
+  /// Returns what the kernel knows of them.
+  ProgramFacts look(std::uint64_t events, AttachedPrograms& programs, Governor& governor);
 
  private:
   void set_mask(std::uint32_t mask);
+  void come_back(std::uint64_t events, std::int64_t now_ns, AttachedPrograms& programs, Governor& governor);
 
   SharedMap map_;
   bool has_ticks_ = false;
+  Comeback comeback_;
 };
 
 /// Whether programs on raw tracepoints may ask for the kernel's clock.

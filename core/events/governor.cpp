@@ -2,6 +2,7 @@
 #include "core/events/governor.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/events/bpf/sampling.h"
 #include "core/events/table_text.h"
@@ -68,8 +69,13 @@ EventBudget& process_budget() {
 }
 
 void append_governor(Buffer& out, const GovernorFacts& facts) {
-  append_row(out, "governor",
-             {std::uint64_t{facts.is_attached}, facts.weight, facts.cost_ns, facts.sampled_ns, facts.budget_ppm});
+  const std::array numbers{std::uint64_t{facts.is_attached}, facts.weight, facts.cost_ns, facts.sampled_ns,
+                           facts.budget_ppm};
+  out.append("governor");
+  append_numbers(out, numbers);
+  if (!facts.is_attached && facts.again == GovernorFacts::kLater) out.append(" later");
+  if (!facts.is_attached && facts.again == GovernorFacts::kLost) out.append(" lost");
+  out.append("\n");
 }
 
 Governor::~Governor() {
@@ -101,6 +107,15 @@ void Governor::look(std::uint64_t events, std::uint64_t run_ns, std::uint64_t ru
                                    spent_ns / 1e9, static_cast<double>(facts_.budget_ppm) / 1e6, now_ns);
   facts_.is_attached = mask.has_value();
   facts_.weight = mask.value_or(0) + 1;
+}
+
+std::uint32_t Governor::trial_mask() const { return cost_.counted > cost_.passed_over ? MEMSTAT_SAMPLING_MOST : 0; }
+
+void Governor::try_again(std::uint64_t events, std::int64_t now_ns) {
+  events_ = events;
+  last_ns_ = now_ns;
+  facts_.is_attached = true;
+  facts_.weight = trial_mask() + 1;
 }
 
 }  // namespace memstat::events

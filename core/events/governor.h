@@ -53,14 +53,17 @@ EventBudget& process_budget();
 
 /// What is known of a table's cost, for its text.
 struct GovernorFacts {
-  bool is_attached = true;       ///< False: detached for good.
+  /// What becomes of what is detached: it stays so; it is tried again; it would be, but the helper process is gone.
+  enum Again : std::uint8_t { kNever, kLater, kLost };
+  bool is_attached = true;       ///< False: detached.
   std::uint64_t weight = 1;      ///< Each event that is counted stands for this many; 1: all are counted. Never 0.
   std::uint64_t cost_ns = 0;     ///< CPU time taken since attaching.
   std::uint64_t sampled_ns = 0;  ///< Time since attaching in which not all were counted.
   std::uint64_t budget_ppm = 0;  ///< Millionths of a CPU that all tables may take together.
+  Again again = kNever;          ///< Counts while it is detached.
 };
 
-/// Appends "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM\n".
+/// Appends "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]\n".
 void append_governor(Buffer& out, const GovernorFacts& facts);
 
 /// Governs one table. Thread safety: none.
@@ -76,6 +79,12 @@ class Governor {
   /// Events so far, each by its weight, and, where the kernel measures programs (sysctl kernel.bpf_stats_enabled), the time
   /// and number of their runs so far. Then mask() and is_attached() are what to do.
   void look(std::uint64_t events, std::uint64_t run_ns, std::uint64_t runs, std::int64_t now_ns);
+
+  /// The table was detached, and its programs are attached again for a trial, with the trial's mask: so few events are
+  /// counted at first as can be.
+  void try_again(std::uint64_t events, std::int64_t now_ns);
+  [[nodiscard]] std::uint32_t trial_mask() const;
+  void set_again(GovernorFacts::Again again) { facts_.again = again; }
 
   [[nodiscard]] bool is_attached() const { return facts_.is_attached; }
   [[nodiscard]] std::uint32_t mask() const { return static_cast<std::uint32_t>(facts_.weight - 1); }

@@ -104,7 +104,7 @@ Result<void> SlabEvents::attach() {
   if (auto result = governed_.open(object_.get(), true); !result) return result;
   CostMeter meter([] { ::close(::eventfd(0, EFD_CLOEXEC)); }, [this] { return count_slab_events(slots(), cpus()); });
   return governed_.attach(
-      meter, [this] { return attached_.attach_all(object_.get()); }, governor_);
+      meter, [this] { return attached_.attach_all(object_.get()); }, attached_, governor_);
 }
 
 Result<void> SlabEvents::open() {
@@ -122,12 +122,7 @@ Result<void> SlabEvents::open() {
 
 Result<void> SlabEvents::read(Buffer& out) {
   if (!object_) return refused("linux_slab_events", EPERM);
-  if (governor_.is_attached()) {
-    const ProgramFacts known = attached_.facts();
-    governed_.look(count_slab_events(slots(), cpus()), known, governor_);
-    facts_.missed_events = known.missed_events;
-    if (!governor_.is_attached()) attached_.detach();
-  }
+  facts_.missed_events = governed_.look(count_slab_events(slots(), cpus()), attached_, governor_).missed_events;
   facts_.governor = governor_.facts();
   write_slab_text(slots(), cpus(), facts_, out);
   return {};

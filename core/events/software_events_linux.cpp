@@ -32,6 +32,7 @@ int AttachedPrograms::attach_everywhere(bpf_program* program, std::uint64_t even
   }
   if (links.empty()) return ENODEV;
   std::move(links.begin(), links.end(), std::back_inserter(links_));
+  programs_.push_back({.program = program, .software_event = event});
   take_facts_of(program);
   return 0;
 }

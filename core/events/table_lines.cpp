@@ -67,6 +67,8 @@ bool GovernorLine::take(std::string_view line, std::string_view source, Staging&
     if (!take_number(line, number)) return false;
   }
   const auto& [attached, weight, cost_ns, sampled_ns, budget_ppm] = numbers;
+  std::string_view again;
+  if (next_word(line, again) && (attached != 0 || (again != "later" && again != "lost"))) return false;
   if (is_taken_ || !line.empty() || attached > 1 || weight == 0) return false;
   is_taken_ = true;
   is_detached_ = attached == 0;
@@ -77,8 +79,11 @@ bool GovernorLine::take(std::string_view line, std::string_view source, Staging&
   statistics.add_double(kEventsBudget, static_cast<double>(budget_ppm) / 1e6, {source});
   if (is_detached_) {
     staging.add_note(
-        "frequent events: counting them took more than events.budget, so memstatd detached from them and stays "
-        "so until it is restarted");
+        std::string("frequent events: counting them took more than events.budget, so memstatd detached from them") +
+        (again == "later"  ? ", and tries again: a minute later at first, an hour later at most"
+         : again == "lost" ? "; the helper process, which would attach to them again, is gone: restart memstatd "
+                             "to count events again"
+                           : " and stays so until it is restarted"));
   } else if (weight > 1) {
     staging.add_note("exact counts: counting takes more than events.budget, so a part of the time is counted and scaled");
   }

@@ -37,8 +37,8 @@ class GfpLines {
   std::size_t count_ = 0;
 };
 
-/// The line "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM" of a table, which stands in it at most once: what its
-/// counting costs, and whether all is counted. Thread safety: none.
+/// The line "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]" of a table, which stands in it at most
+/// once: what its counting costs, and whether all is counted. Thread safety: none.
 class GovernorLine {
  public:
   /// Takes the rest of the line into the metrics of `source`, and says in the note what is left out. False when it is

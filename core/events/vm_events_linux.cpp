@@ -338,7 +338,7 @@ Result<void> VmEvents::attach(const btf& types) {
         attach_ways(types);
         return Result<void>();
       },
-      governor_);
+      frequent_, governor_);
 }
 
 void VmEvents::attach_ways(const btf& types) {
@@ -399,12 +399,9 @@ Result<void> VmEvents::open() {
 
 /// Lets the governor judge what is not rare. Rare events stay attached whatever it says.
 void VmEvents::look() {
-  if (governor_.is_attached()) governed_.look(count_vm_events(cpus()), frequent_.facts(), governor_);
-  if (!governor_.is_attached() && frequent_.size() != 0) {
-    frequent_.detach();
-    facts_.counted &= ~frequent_events_;
-    facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
-  }
+  governed_.look(count_vm_events(cpus()), frequent_, governor_);
+  facts_.counted = governor_.is_attached() ? facts_.counted | frequent_events_ : facts_.counted & ~frequent_events_;
+  facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
   facts_.governor = governor_.facts();
 }
 

@@ -83,17 +83,31 @@ std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& 
   return otherwise;
 }
 
-std::vector<std::string> reopened_directories(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
-                                              const Config& config) {
-  std::vector<std::string> directories;
+namespace {
+
+/// What the sources that are not off have in a list of their descriptors, each once.
+std::vector<std::string> united(std::span<const SourceDescriptor* const> sources, OperatingSystem os, const Config& config,
+                                std::span<const std::string_view> SourceDescriptor::*list) {
+  std::vector<std::string> all;
   for (const SourceDescriptor* source : sources) {
     if (source->os != os || is_off(*source, config_of(*source, config))) continue;
-    for (const std::string_view directory : source->reopened_directories) {
-      if (std::find(directories.begin(), directories.end(), directory) == directories.end())
-        directories.emplace_back(directory);
+    for (const std::string_view each : source->*list) {
+      if (std::find(all.begin(), all.end(), each) == all.end()) all.emplace_back(each);
     }
   }
-  return directories;
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> reopened_directories(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
+                                              const Config& config) {
+  return united(sources, os, config, &SourceDescriptor::reopened_directories);
+}
+
+std::vector<std::string> helper_capabilities(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
+                                             const Config& config) {
+  return united(sources, os, config, &SourceDescriptor::helper_capabilities);
 }
 
 }  // namespace memstat

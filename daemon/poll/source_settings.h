@@ -31,4 +31,8 @@ std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& 
 std::vector<std::string> reopened_directories(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
                                               const Config& config);
 
+/// Capabilities that a helper process needs for the sources that are not off, each once; empty: it has nothing to do.
+std::vector<std::string> helper_capabilities(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
+                                             const Config& config);
+
 }  // namespace memstat

@@ -10,6 +10,12 @@
 
 namespace memstat {
 
+/// Which system calls stay under the filter.
+enum class SystemCalls {
+  kServing,    ///< What the daemon needs.
+  kAttaching,  ///< What the helper process needs that attaches programs to events: nothing that opens or connects.
+};
+
 /// What to give up. A plain value.
 struct PrivilegeOptions {
   /// Account to become (key `user`); its primary group comes with it and all other groups go. "" keeps the present one.
@@ -27,6 +33,9 @@ struct PrivilegeOptions {
   /// Directories below which files may be read, written, created, renamed and removed under Landlock (recordings, text
   /// file). They must exist by now. The account of `user` needs the ordinary permissions as well.
   std::vector<std::string> writable_paths;
+  /// Linux: capabilities that stay, by name ("CAP_BPF"): those of a helper process.
+  std::vector<std::string> kept_capabilities = {};
+  SystemCalls system_calls = SystemCalls::kServing;
 };
 
 /// What was done. Every `false` has a line in `notes`. A plain value.
@@ -43,16 +52,16 @@ struct PrivilegeReport {
 /// and before any thread exists: capabilities, seccomp and Landlock belong to a thread and are inherited only by its
 /// children.
 ///
-/// Linux: all capability sets are emptied (whether root or not) and that is verified; afterwards new programs, processes
-/// and listeners, outgoing connections, local sockets, datagrams and executable memory are refused, and what only an
-/// intruder would call (execve, ptrace, mount, keyctl, loading modules or BPF, ...) kills the process. FreeBSD: user, groups
-/// and memory only. Neither the sandbox nor memory locking is applied under a sanitizer, whose run-time needs what they
-/// refuse.
+/// Linux: all capability sets are emptied (whether root or not), except for what is to stay, and that is verified;
+/// afterwards new programs, processes and listeners, outgoing connections, local sockets, datagrams and executable memory
+/// are refused, and what only an intruder would call (execve, ptrace, mount, keyctl, loading modules or BPF, ...) kills the
+/// process. FreeBSD: user, groups and memory only. Neither the sandbox nor memory locking is applied under a sanitizer,
+/// whose run-time needs what they refuse.
 ///
-/// Errors: kData when `user` is unknown (only looked up by root) or when other threads exist; kPermission when the kernel
-/// refuses a step without which privileges would remain, or when they turn out to remain. After an error the process may
-/// have given up a part and must end. A missing kernel feature is a note, never an error. Thread safety: requires a process
-/// of one thread.
+/// Errors: kData when `user` (only looked up by root) or a capability is unknown, or when other threads exist; kPermission
+/// when the kernel refuses a step without which privileges would remain, or when they turn out to remain. After an error the
+/// process may have given up a part and must end. A missing kernel feature is a note, never an error. Thread safety:
+/// requires a process of one thread.
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options);
 
 }  // namespace memstat

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <pwd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,6 +24,7 @@
 #include "core/base/open_directory.h"
 #include "core/base/sanitizer.h"
 #include "core/base/text.h"
+#include "daemon/privileges/capabilities_linux.h"
 #include "daemon/privileges/privileges.h"
 #include "daemon/privileges/seccomp_linux.h"
 
@@ -38,18 +38,6 @@ constexpr bool kSanitized = false;
 #endif
 
 std::string errno_text(int system_errno) { return std::string(std::strerror(system_errno)); }
-
-Error refused(std::string what, int system_errno, std::string_view advice) {
-  Error error{.code = ErrorCode::kPermission,
-              .source = "privileges",
-              .path = {},
-              .system_errno = system_errno,
-              .offset = {},
-              .detail = std::move(what)};
-  error.detail += "; ";
-  error.detail += advice;
-  return error;
-}
 
 Error wrong(std::string detail) {
   return Error{.code = ErrorCode::kData,
@@ -162,39 +150,12 @@ Result<Account> find_account(const std::string& user) {
 Result<void> become(const Account& account) {
   constexpr std::string_view kAdvice =
       "start memstatd with CAP_SETUID and CAP_SETGID, or as the wanted user with the key user set to \"\"";
-  if (setgroups(0, nullptr) != 0) return refused("setgroups failed", errno, kAdvice);
-  if (setresgid(account.gid, account.gid, account.gid) != 0) return refused("setresgid failed", errno, kAdvice);
-  if (setresuid(account.uid, account.uid, account.uid) != 0) return refused("setresuid failed", errno, kAdvice);
+  if (setgroups(0, nullptr) != 0) return privilege_refused("setgroups failed", errno, kAdvice);
+  if (setresgid(account.gid, account.gid, account.gid) != 0) return privilege_refused("setresgid failed", errno, kAdvice);
+  if (setresuid(account.uid, account.uid, account.uid) != 0) return privilege_refused("setresuid failed", errno, kAdvice);
   if (account.uid != 0 && (setresuid(0, 0, 0) == 0 || getuid() != account.uid || geteuid() != account.uid)) {
-    return refused("root was given up, but the kernel gave it back", 0, "report this with the version of the kernel");
-  }
-  return {};
-}
-
-// The bounding set decides what an exec could gain. Must come before the user changes (needs CAP_SETPCAP).
-void empty_bounding_set(PrivilegeReport& report) {
-  int kept = 0;
-  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
-    if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) ++kept;
-  }
-  if (kept != 0) {
-    report.notes.push_back("capabilities: the bounding set keeps " + std::to_string(kept) +
-                           " (emptying it takes CAP_SETPCAP); no_new_privs makes them unreachable");
-  }
-}
-
-Result<void> clear_capabilities() {
-  constexpr std::string_view kAdvice = "if memstatd runs under a system call filter, allow capset and capget";
-  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // Fails only where there is no ambient set.
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
-  if (syscall(SYS_capset, &header, sets) != 0) return refused("capset failed", errno, kAdvice);
-  header.version = _LINUX_CAPABILITY_VERSION_3;
-  if (syscall(SYS_capget, &header, sets) != 0) return refused("capget failed", errno, kAdvice);
-  for (const __user_cap_data_struct& set : sets) {
-    if ((set.effective | set.permitted | set.inheritable) != 0) {
-      return refused("capabilities remain after capset", 0, "report this with the version of the kernel");
-    }
+    return privilege_refused("root was given up, but the kernel gave it back", 0,
+                             "report this with the version of the kernel");
   }
   return {};
 }
@@ -311,7 +272,7 @@ Result<std::optional<Account>> account_to_become(const PrivilegeOptions& options
 }
 
 /// From here on: no new privileges, no files beyond `ruleset`, no system calls beyond the filter.
-Result<void> enter_sandbox(const std::optional<Descriptor>& ruleset, PrivilegeReport& report) {
+Result<void> enter_sandbox(const std::optional<Descriptor>& ruleset, SystemCalls calls, PrivilegeReport& report) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
     report.no_new_privileges = true;
   } else {
@@ -328,7 +289,7 @@ Result<void> enter_sandbox(const std::optional<Descriptor>& ruleset, PrivilegeRe
       report.notes.push_back("sandbox: Landlock could not be enabled (" + errno_text(errno) + ")");
     }
   }
-  return enter_seccomp(report);
+  return enter_seccomp(calls, report);
 }
 
 }  // namespace
@@ -341,6 +302,8 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
                  "; the others would keep them");
   }
 
+  const auto kept = capabilities_of(options.kept_capabilities);
+  if (!kept) return wrong("there is a capability among those to be kept that is not known");
   const Result<std::optional<Account>> account = account_to_become(options, report);
   if (!account) return account.error();
   if (options.lock_memory) {
@@ -354,10 +317,11 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
 
   empty_bounding_set(report);
   if (*account) {
+    if (*kept != 0) prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);  // beyond the change of the user
     if (const Result<void> changed = become(**account); !changed) return changed.error();
     report.user_changed = true;
   }
-  if (const Result<void> cleared = clear_capabilities(); !cleared) return cleared.error();
+  if (const Result<void> cleared = keep_capabilities(*kept); !cleared) return cleared.error();
   if (geteuid() == 0) {
     report.notes.emplace_back(
         "user: still uid 0, which owns the kernel's files even without capabilities; set the key user");
@@ -369,7 +333,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.emplace_back("sandbox: off by configuration");
     return report;
   }
-  if (Result<void> entered = enter_sandbox(ruleset, report); !entered) return entered.error();
+  if (Result<void> entered = enter_sandbox(ruleset, options.system_calls, report); !entered) return entered.error();
   return report;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -76,6 +77,11 @@ constexpr std::string_view kAllowed =
     "accept accept4 getsockname getpeername getsockopt setsockopt shutdown recv recvfrom "
     "recvmsg recvmmsg send ";
 
+// Of the helper process: it waits, answers, attaches, and ends.
+constexpr std::string_view kAllowedToAttach =
+    "brk mremap munmap madvise futex membarrier exit exit_group getpid gettid getppid rt_sigaction rt_sigprocmask "
+    "rt_sigreturn restart_syscall clock_gettime clock_gettime64 recvmsg close perf_event_open ";
+
 // Calls that no bug of memstatd makes: the code that makes one is not memstatd's.
 constexpr std::string_view kKilled =
     "execve execveat ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp userfaultfd "
@@ -109,6 +115,14 @@ constexpr NeededCall kNeeded[] = {{"clone", kCloneFlagsArgument, kCloneThread},
                                   {"ioctl", 1, TIOCOUTQ},
                                   {"prctl", 0, PR_SET_NAME},
                                   {"bpf", 0, kCreateIterator}};
+// Of bpf(2), what attaches a program that is loaded.
+constexpr std::uint64_t kOpenRawTracepoint = 17;
+constexpr std::uint64_t kCreateLink = 28;
+constexpr NeededCall kNeededToAttach[] = {{"mmap", 2, PROT_READ | PROT_WRITE},
+                                          {"sendmsg", 2, MSG_NOSIGNAL},
+                                          {"prctl", 0, PR_SET_PDEATHSIG},
+                                          {"bpf", 0, kOpenRawTracepoint},
+                                          {"bpf", 0, kCreateLink}};
 
 class Filter {
  public:
@@ -152,41 +166,58 @@ scmp_arg_cmp equal(unsigned argument, std::uint64_t value) {
 // Numbers of ioctl and prctl and the like are compared in their lower 32 bits: C libraries disagree about sign extension.
 scmp_arg_cmp equal32(unsigned argument, std::uint32_t value) { return masked(argument, 0xffffffffU, value); }
 
-/// The filter as the kernel takes it, into a file. Returns 0 or an errno.
-int export_filter(pid_t self_process, int file) {
-  constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it.
-  constexpr std::uint32_t kTypeMask = 0xf;         // Without SOCK_NONBLOCK and SOCK_CLOEXEC.
-  Filter filter;
+void allow_serving(Filter& filter, std::uint32_t kill) {
+  constexpr std::uint32_t kTypeMask = 0xf;  // Without SOCK_NONBLOCK and SOCK_CLOEXEC.
   filter.rules(SCMP_ACT_ALLOW, kAllowed);
-  const std::uint32_t kill = seccomp_api_get() >= 3 ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_KILL;
-  filter.rules(kill, kKilled);
-
   // Threads, but no processes. The flags of clone3 lie in memory where a filter cannot look; told that it does not exist,
   // the C library falls back to clone.
   filter.rule(SCMP_ACT_ALLOW, "clone", {masked(kCloneFlagsArgument, kCloneThread, kCloneThread)});
   filter.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  // Memory, but no new code.
-  for (const char* const name : {"mmap", "mmap2", "mprotect"}) filter.rule(SCMP_ACT_ALLOW, name, {masked(2, PROT_EXEC, 0)});
   // civetweb makes a socket that it never gets to bind. No local sockets: datagrams reach any socket file that all may
   // write.
   filter.rule(SCMP_ACT_ALLOW, "socket", {equal32(0, AF_INET), masked(1, kTypeMask, SOCK_STREAM)});
   // A pair is connected to itself; of streams, it reaches no other process.
   filter.rule(SCMP_ACT_ALLOW, "socketpair", {equal32(0, AF_UNIX), masked(1, kTypeMask, SOCK_STREAM)});
-  // Answering on connections: to no address, and without TCP's way to connect by sending.
-  filter.rule(SCMP_ACT_ALLOW, "sendto", {masked(3, MSG_FASTOPEN, 0), equal(4, 0)});
-  filter.rule(SCMP_ACT_ALLOW, "sendmsg", {masked(2, MSG_FASTOPEN, 0)});
   for (const std::uint32_t request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TIOCOUTQ}) {
     filter.rule(SCMP_ACT_ALLOW, "ioctl", {equal32(1, request)});
   }
-  for (const std::uint32_t option : {std::uint32_t{PR_SET_NAME}, std::uint32_t{PR_GET_NAME}, kPrSetVma}) {
-    filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, option)});
-  }
+  for (const std::uint32_t option : {PR_SET_NAME, PR_GET_NAME}) filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, option)});
   // No program, map or link is made any more, and none is found by its number.
   filter.rule(SCMP_ACT_ALLOW, "bpf", {equal(0, kCreateIterator)});
   for (const scmp_compare other : {SCMP_CMP_LT, SCMP_CMP_GT}) {
     filter.rule(kill, "bpf", {scmp_arg_cmp{.arg = 0, .op = other, .datum_a = kCreateIterator, .datum_b = 0}});
   }
   filter.rule(SCMP_ACT_ALLOW, "prlimit64", {equal32(0, 0), equal(2, 0)});  // Own limits, only to read.
+}
+
+void allow_attaching(Filter& filter) {
+  filter.rules(SCMP_ACT_ALLOW, kAllowedToAttach);
+  for (const std::uint64_t command : {kOpenRawTracepoint, kCreateLink}) {
+    filter.rule(SCMP_ACT_ALLOW, "bpf", {equal(0, command)});
+  }
+  for (const std::uint32_t request : {std::uint32_t{PERF_EVENT_IOC_SET_BPF}, std::uint32_t{PERF_EVENT_IOC_ENABLE}}) {
+    filter.rule(SCMP_ACT_ALLOW, "ioctl", {equal32(1, request)});
+  }
+  filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, PR_SET_PDEATHSIG)});
+}
+
+/// The filter as the kernel takes it, into a file. Returns 0 or an errno.
+int export_filter(SystemCalls calls, pid_t self_process, int file) {
+  constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it.
+  Filter filter;
+  const std::uint32_t kill = seccomp_api_get() >= 3 ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_KILL;
+  filter.rules(kill, kKilled);
+  if (calls == SystemCalls::kServing) {
+    allow_serving(filter, kill);
+  } else {
+    allow_attaching(filter);
+  }
+  // Memory, but no new code.
+  for (const char* const name : {"mmap", "mmap2", "mprotect"}) filter.rule(SCMP_ACT_ALLOW, name, {masked(2, PROT_EXEC, 0)});
+  filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, kPrSetVma)});
+  // Answering on connections: to no address, and without TCP's way to connect by sending.
+  filter.rule(SCMP_ACT_ALLOW, "sendto", {masked(3, MSG_FASTOPEN, 0), equal(4, 0)});
+  filter.rule(SCMP_ACT_ALLOW, "sendmsg", {masked(2, MSG_FASTOPEN, 0)});
   // abort() and raise() must work, and reach no other process.
   const auto self = static_cast<std::uint32_t>(self_process);
   for (const char* const name : {"tgkill", "kill"}) filter.rule(SCMP_ACT_ALLOW, name, {equal32(0, self)});
@@ -196,7 +227,7 @@ int export_filter(pid_t self_process, int file) {
 /// Ends as a child does that made no filter: a crash is for the parent to report.
 void end_quietly(int /*signal*/) { _exit(ENOMEM); }
 
-[[noreturn]] void make_filter(pid_t self_process, int file) {
+[[noreturn]] void make_filter(SystemCalls calls, pid_t self_process, int file) {
   constexpr rlimit kNoCore{0, 0};
   setrlimit(RLIMIT_CORE, &kNoCore);
   constexpr rlimit kOneSecond{1, 2};  // it takes milliseconds, or for ever where an allocation failed
@@ -205,7 +236,7 @@ void end_quietly(int /*signal*/) { _exit(ENOMEM); }
   for (const int fault : {SIGSEGV, SIGBUS, SIGABRT}) signal(fault, end_quietly);
   int status = ENOMEM;
   try {
-    status = export_filter(self_process, file);
+    status = export_filter(calls, self_process, file);
   } catch (...) {  // std::bad_alloc
   }
   _exit(status & 0xFF);
@@ -251,21 +282,23 @@ std::uint32_t verdict(std::span<const sock_filter> program, const seccomp_data& 
 
 /// Whether the filter allows what the daemon needs. Where an allocation of libseccomp fails it may report success and leave
 /// rules out (seen with 2.5.4: 59 instructions of 305), and then the first call that is refused ends the process.
-bool allows_what_is_needed(std::span<const sock_filter> program) {
+bool allows_what_is_needed(SystemCalls calls, std::span<const sock_filter> program) {
+  const bool serves = calls == SystemCalls::kServing;
   seccomp_data call{};
   call.arch = seccomp_arch_native();
   const auto is_allowed = [&](const char* name) {
     call.nr = seccomp_syscall_resolve_name(name);
     return call.nr < 0 || verdict(program, call) == SECCOMP_RET_ALLOW;  // below 0: not on this architecture
   };
-  std::string_view names = kAllowed;
+  std::string_view names = serves ? kAllowed : kAllowedToAttach;
   std::array<char, 64> text;
   for (std::string_view name; next_word(names, name);) {
     if (name.size() >= text.size()) return false;
     *std::copy(name.begin(), name.end(), text.begin()) = '\0';
     if (!is_allowed(text.data())) return false;
   }
-  return std::all_of(std::begin(kNeeded), std::end(kNeeded), [&](const NeededCall& needed) {
+  const auto others = serves ? std::span<const NeededCall>(kNeeded) : std::span<const NeededCall>(kNeededToAttach);
+  return std::all_of(others.begin(), others.end(), [&](const NeededCall& needed) {
     std::fill(std::begin(call.args), std::end(call.args), 0);
     call.args[needed.argument] = needed.value;
     return is_allowed(needed.name);
@@ -273,12 +306,12 @@ bool allows_what_is_needed(std::span<const sock_filter> program) {
 }
 
 /// 0 when the filter is in force, or an errno.
-int load_filter() {
+int load_filter(SystemCalls calls) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   const pid_t self_process = getpid();
   const pid_t child = fork();
-  if (child == 0) make_filter(self_process, ends[1]);
+  if (child == 0) make_filter(calls, self_process, ends[1]);
   const int failure = errno;
   close(ends[1]);
   static std::array<sock_filter, BPF_MAXINSNS> program;  // 32 KiB, of which few pages are used; not for the stack
@@ -290,16 +323,16 @@ int load_filter() {
   }
   if (!WIFEXITED(status)) return ENOMEM;
   if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
-  if (!allows_what_is_needed(std::span(program).first(count))) return ENOMEM;
+  if (!allows_what_is_needed(calls, std::span(program).first(count))) return ENOMEM;
   return load_program(program.data(), count) == 0 ? 0 : errno;
 }
 #endif
 
 }  // namespace
 
-Result<void> enter_seccomp(PrivilegeReport& report) {
+Result<void> enter_seccomp([[maybe_unused]] SystemCalls calls, PrivilegeReport& report) {
 #if defined(MEMSTAT_HAVE_SECCOMP)
-  if (const int status = load_filter(); status == ENOMEM) {
+  if (const int status = load_filter(calls); status == ENOMEM) {
     return no_memory_error("", "cannot make the filter of system calls: out of memory");
   } else if (status != 0) {
     report.notes.push_back(std::string("sandbox: no filter of system calls (") + std::strerror(status) +

@@ -64,6 +64,7 @@ struct SelfMetrics::Implementation {
   Gauge& poll_timestamp = gauges(registry, "memstat_poll_timestamp_seconds").Add({});
   Gauge& interval = gauges(registry, "memstat_poll_interval_seconds").Add({});
   Family<Gauge>& boot = gauges(registry, "memstat_boot_timestamp_seconds");
+  Family<Gauge>& helper = gauges(registry, "memstat_helper_up");
   Family<Gauge>& kernel = gauges(registry, "memstat_kernel_info");
   Counter& missed = counters(registry, "memstat_poll_missed_total").Add({});
   Counter& skipped = counters(registry, "memstat_snapshots_skipped_total").Add({});
@@ -204,6 +205,11 @@ void SelfMetrics::snapshot_skipped() {
 
 void SelfMetrics::config_reloaded(bool successful) {
   implementation_->reloaded.Set(successful ? 1 : 0);
+  ++implementation_->version;
+}
+
+void SelfMetrics::helper_up(bool is_up) {
+  implementation_->helper.Add({}).Set(is_up ? 1 : 0);
   ++implementation_->version;
 }
 

@@ -58,6 +58,8 @@ class SelfMetrics {
   void snapshot_skipped();
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
+  /// Whether the helper process runs. Without a call there is no such series.
+  void helper_up(bool is_up);
   /// There is a recording: its counts are on the page from now on, at 0.
   void recording_started();
   void recording_poll(RecordingOutcome outcome);

@@ -5,7 +5,7 @@
 //   call_sites 1                  the version
 //   unplaced N                    events without room for their function: they are among the others only
 //   missed N                      events during an event of the same kind on the same CPU
-//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM      may be missing; ATTACHED 0: then "end" follows
+//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]      may be missing; ATTACHED 0: then "end" follows
 //   site ALLOCATIONS REQUESTED ALLOCATED FAILURES <tab> NAME    of a function; bytes: asked for, and got
 //   got BYTES COUNT...            of the function above, its kmalloc() by size: up to 8 B, 16 B, ..., 1 GiB, and above
 //   group ALLOCATIONS ALLOCATED CHARGED FAILURES <tab> NAME     of a control group; CHARGED: bytes of ALLOCATED
@@ -301,6 +301,7 @@ const SourceDescriptor linux_call_sites{
     .options = kOptions,
     .is_on_by_default = false,
     .is_traced = true,
+    .helper_capabilities = events::kAttachCapabilities,
     .notes =
         "on where key events.mode is full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with BTF; what "
         "is "

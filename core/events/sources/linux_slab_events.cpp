@@ -7,7 +7,7 @@
 //   counted_by_sysfs 0|1          1: the kernel counts allocations and frees itself, and linux_slab_sysfs has them
 //   unplaced N                    events of caches for which there was no room
 //   missed N                      events during an event of the same kind on the same CPU
-//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM      may be missing; ATTACHED 0: then "end" follows
+//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]      may be missing; ATTACHED 0: then "end" follows
 //   type SIZE NAME                a cache: B that an object takes; type_without_frees: its frees are not known
 //   cpu N ALLOCATIONS FREES REQUESTED FAILURES      of the type above on CPU N; CPUs with nothing but 0 are left out
 //   event EVENT COUNT [BYTES]     of all caches and of what is no cache's; bytes: requested
@@ -228,6 +228,7 @@ const SourceDescriptor linux_slab_events{
     .options = kOptions,
     .is_on_by_default = false,
     .is_traced = true,
+    .helper_capabilities = events::kAttachCapabilities,
     .notes =
         "on where key events.mode is counters or full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with "
         "BTF; "

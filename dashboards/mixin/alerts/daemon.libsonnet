@@ -16,7 +16,7 @@ function(c, l) {
       l.of('memstat_events_counted_ratio') + ' == 0',
       '5m', 'warning', 'daemon',
       'memstatd has stopped counting events on ' + l.hostName,
-      l.hostName + ': counting the events of {{ $labels.source }} took more than events.budget, so memstatd detached from them; their figures are missing until it is restarted.',
+      l.hostName + ': counting the events of {{ $labels.source }} took more than events.budget, so memstatd detached from them; their figures are missing until it attaches again, which it tries at intervals of up to an hour.',
       'daemon',
     ),
     l.alert(

@@ -196,7 +196,7 @@ function(c, g)
                 queries: [['sum by (instance, source) (rate(%s[$__rate_interval]))' % of('memstat_events_cost_seconds_total'), host + ' {{source}}'],
                           ['max by (instance) (%s)' % of('memstat_events_budget_ratio'), host + ': budget']] },
         lines { title: 'Part of the events that is counted', unit: 'percentunit', max: 1,
-                description: 'Below 100 % a part of the time is counted and the rest estimated, to keep events.budget; at 0 memstatd detached from the events until it is restarted. Needs key events.mode of memstatd\'s configuration and root; not available on FreeBSD.',
+                description: 'Below 100 % a part of the time is counted and the rest estimated, to keep events.budget; at 0 memstatd detached from the events, and tries again later. Needs key events.mode of memstatd\'s configuration and root; not available on FreeBSD.',
                 empty: 'no events are counted; not available on FreeBSD',
                 queries: [['min by (instance, source) (%s)' % of('memstat_events_counted_ratio'), host + ' {{source}}']] },
         lines { title: 'Events that could not be counted', unit: 'opm',

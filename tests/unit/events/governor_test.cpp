@@ -31,6 +31,9 @@ class Table {
     now_ += seconds * kSecond;
     governor_.look(events_, run_ns, runs, now_);
   }
+  /// Time passes while it is detached.
+  void sleep(std::int64_t seconds) { now_ += seconds * kSecond; }
+  void try_again() { governor_.try_again(events_, now_); }
   [[nodiscard]] const GovernorFacts& facts() const { return governor_.facts(); }
 
  private:
@@ -87,7 +90,7 @@ TEST(Governor, KeepsWhatCanBeKeptWhileFiveMillionEventsASecondHappen) {
   }
 }
 
-TEST(Governor, DetachesForGoodWhenPassingEventsOverTakesTooMuch) {
+TEST(Governor, DetachesWhenPassingEventsOverTakesTooMuch) {
   EventBudget budget;
   Table table(budget);
   for (int i = 0; i < 10 && table.facts().is_attached; ++i) table.pass(10, 5'000'000);
@@ -96,6 +99,38 @@ TEST(Governor, DetachesForGoodWhenPassingEventsOverTakesTooMuch) {
   table.pass(1000, 0);
   EXPECT_FALSE(table.facts().is_attached);
   EXPECT_EQ(table.facts().cost_ns, cost_ns) << "what is detached costs nothing";
+}
+
+TEST(Governor, BeginsATrialWithTheFewestEventsAndGoesOnWithAllOfThem) {
+  EventBudget budget;
+  Table table(budget);
+  while (table.facts().is_attached) table.pass(10, 5'000'000);
+  const std::uint64_t cost_ns = table.facts().cost_ns;
+  table.sleep(60);
+  table.try_again();
+  EXPECT_TRUE(table.facts().is_attached);
+  EXPECT_EQ(table.facts().weight, 64U);
+  EXPECT_EQ(table.facts().cost_ns, cost_ns) << "nothing was counted meanwhile";
+  for (int i = 0; i < 10; ++i) table.pass(10, 1000);
+  EXPECT_TRUE(table.facts().is_attached);
+  EXPECT_EQ(table.facts().weight, 1U);
+}
+
+TEST(Governor, EndsATrialUnderTheSameLoadAndKeepsTheBudgetWithAllOfThem) {
+  EventBudget budget;
+  Table table(budget);
+  std::int64_t seconds = 0;
+  for (const std::int64_t delay : {60, 120, 240, 480, 960, 1920, 3600}) {
+    for (int looks = 0; table.facts().is_attached; ++looks, seconds += 10) {
+      ASSERT_LT(looks, 10);
+      table.pass(10, 5'000'000);
+    }
+    table.sleep(delay);
+    seconds += delay;
+    table.try_again();
+  }
+  const double used = static_cast<double>(table.facts().cost_ns) / static_cast<double>(seconds * kSecond);
+  EXPECT_LT(used, 0.01 * 1.2);
 }
 
 TEST(Governor, DetachesTheTableThatTakesMostAndThenJudgesTheOther) {
@@ -189,12 +224,31 @@ TEST_P(GovernorOfASource, SaysThatItIsDetached) {
   ASSERT_TRUE(parse("governor 0 1 1 0 10000\n")) << "no figures are no error then";
   EXPECT_EQ(statistic("counted_ratio"), 0);
   EXPECT_NE(reader_.staging.note().find("until it is restarted"), std::string::npos);
+  ASSERT_TRUE(parse("governor 0 1 1 0 10000 later\n"));
+  EXPECT_NE(reader_.staging.note().find("tries again"), std::string::npos);
+  ASSERT_TRUE(parse("governor 0 1 1 0 10000 lost\n"));
+  EXPECT_NE(reader_.staging.note().find("restart memstatd to count events again"), std::string::npos);
   ASSERT_EQ(parse("").operator bool(), GetParam() != "linux_slab_events") << "of one parse, not of the next";
 }
 
+TEST_P(GovernorOfASource, IsWrittenWithWhatBecomesOfIt) {
+  for (const auto& [again, word] : {std::pair{GovernorFacts::kNever, ""}, std::pair{GovernorFacts::kLater, " later"},
+                                    std::pair{GovernorFacts::kLost, " lost"}}) {
+    Buffer line;
+    append_governor(line, {.is_attached = false, .budget_ppm = 7, .again = again});
+    EXPECT_EQ(line.view(), std::string("governor 0 1 0 0 7") + word + "\n");
+    ASSERT_TRUE(parse(std::string(line.view())));
+    line.clear();
+    append_governor(line, {.is_attached = true, .budget_ppm = 7, .again = again});
+    EXPECT_EQ(line.view(), "governor 1 1 0 0 7\n") << "of what is attached that is no matter";
+  }
+}
+
 TEST_P(GovernorOfASource, IsOneLineOfFiveNumbers) {
-  for (const char* line : {"governor\n", "governor 1 1 1 1\n", "governor 1 1 1 1 1 1\n", "governor 2 1 1 1 1\n",
-                           "governor 1 0 1 1 1\n", "governor x 1 1 1 1\n", "governor 0 1 1 1 1\ngovernor 0 1 1 1 1\n"}) {
+  for (const char* line :
+       {"governor\n", "governor 1 1 1 1 1 later\n", "governor 0 1 1 1 1 soon\n", "governor 0 1 1 1 1 later lost\n",
+        "governor 1 1 1 1\n", "governor 1 1 1 1 1 1\n", "governor 2 1 1 1 1\n", "governor 1 0 1 1 1\n",
+        "governor x 1 1 1 1\n", "governor 0 1 1 1 1\ngovernor 0 1 1 1 1\n"}) {
     EXPECT_FALSE(parse(line)) << line;
   }
 }

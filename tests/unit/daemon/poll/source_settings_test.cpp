@@ -129,6 +129,22 @@ TEST(SourceSettings, LeaveOnlyTheDirectoriesOfSourcesThatAreReadOpen) {
   EXPECT_TRUE(reopened_directories(both, OperatingSystem::kFreeBsd, config).empty());
 }
 
+TEST(SourceSettings, UniteWhatAHelperProcessNeedsForSourcesThatAreOn) {
+  static constexpr std::string_view kTwo[] = {"CAP_BPF", "CAP_PERFMON"};
+  static constexpr std::string_view kOne[] = {"CAP_PERFMON"};
+  SourceDescriptor first = source("first", true);
+  SourceDescriptor second = source("second", true);
+  first.helper_capabilities = kOne;
+  second.helper_capabilities = kTwo;
+  const SourceDescriptor* both[] = {&first, &second};
+  Config config;
+  EXPECT_THAT(helper_capabilities(both, OperatingSystem::kLinux, config), ElementsAre("CAP_PERFMON", "CAP_BPF"));
+  config.sources["second"].enabled = Switch::kOff;
+  EXPECT_THAT(helper_capabilities(both, OperatingSystem::kLinux, config), ElementsAre("CAP_PERFMON"));
+  config.sources["first"].enabled = Switch::kOff;
+  EXPECT_TRUE(helper_capabilities(both, OperatingSystem::kLinux, config).empty());
+}
+
 TEST(SourceSettings, OfEverySourceOfThisBuildHaveDefaultPatternsThatCompile) {
   for (const SourceDescriptor* descriptor : all_sources()) {
     for (const SourceOption& option : descriptor->options) {

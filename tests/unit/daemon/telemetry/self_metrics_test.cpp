@@ -101,6 +101,14 @@ TEST_F(SelfMetricsTest, StartsWithAGoodConfigurationAndNoSource) {
   EXPECT_THAT(metrics_.text(), Not(HasSubstr("source=")));
 }
 
+TEST_F(SelfMetricsTest, AHelperIsThereOnceItIsSaidToBe) {
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_helper_up")));
+  metrics_.helper_up(true);
+  EXPECT_EQ(value("memstat_helper_up"), "1");
+  metrics_.helper_up(false);
+  EXPECT_EQ(value("memstat_helper_up"), "0");
+}
+
 TEST_F(SelfMetricsTest, CountersAddAndGaugesSet) {
   metrics_.polls_missed(2);
   metrics_.polls_missed(3);
@@ -168,6 +176,7 @@ TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
   metrics_.kernel_opened("linux", "6.1.0");
   metrics_.boot_time(1000);
   metrics_.recording_started();
+  metrics_.helper_up(true);
   std::set<std::string, std::less<>> found;
   std::istringstream lines(metrics_.text());
   for (std::string line; std::getline(lines, line);) {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#if defined(__linux__)
+#include "daemon/privileges/capabilities_linux.h"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kCallFilterAdvice = "if memstatd runs under a system call filter, allow capset and capget";
+
+/// The kernel's numbers, which headers before 5.8 lack.
+struct Capability {
+  std::string_view name;
+  unsigned number;
+};
+constexpr std::array kKnown{Capability{"CAP_PERFMON", 38}, Capability{"CAP_BPF", 39}};
+
+using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+
+bool get_sets(Sets& sets) {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  return syscall(SYS_capget, &header, sets.data()) == 0;
+}
+
+std::uint64_t whole(std::uint32_t low, std::uint32_t high) { return std::uint64_t{high} << 32 | low; }
+
+}  // namespace
+
+std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names) {
+  std::uint64_t set = 0;
+  for (const std::string& name : names) {
+    const auto* const known =
+        std::find_if(kKnown.begin(), kKnown.end(), [&name](const Capability& each) { return each.name == name; });
+    if (known == kKnown.end()) return std::nullopt;
+    set |= std::uint64_t{1} << known->number;
+  }
+  return set;
+}
+
+Result<std::uint64_t> permitted_capabilities() {
+  Sets sets{};
+  if (!get_sets(sets)) return privilege_refused("capget failed", errno, kCallFilterAdvice);
+  return whole(sets[0].permitted, sets[1].permitted);
+}
+
+void empty_bounding_set(PrivilegeReport& report) {
+  int kept = 0;
+  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+    if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) ++kept;
+  }
+  if (kept != 0) {
+    report.notes.push_back("capabilities: the bounding set keeps " + std::to_string(kept) +
+                           " (emptying it takes CAP_SETPCAP); no_new_privs makes them unreachable");
+  }
+}
+
+Result<void> keep_capabilities(std::uint64_t kept) {
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // Fails only where there is no ambient set.
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  Sets sets{};
+  sets[0].effective = sets[0].permitted = static_cast<std::uint32_t>(kept);
+  sets[1].effective = sets[1].permitted = static_cast<std::uint32_t>(kept >> 32);
+  if (syscall(SYS_capset, &header, sets.data()) != 0) return privilege_refused("capset failed", errno, kCallFilterAdvice);
+  if (!get_sets(sets)) return privilege_refused("capget failed", errno, kCallFilterAdvice);
+  const bool is_exact = whole(sets[0].effective, sets[1].effective) == kept &&
+                        whole(sets[0].permitted, sets[1].permitted) == kept &&
+                        whole(sets[0].inheritable, sets[1].inheritable) == 0;
+  if (is_exact) return {};
+  return privilege_refused("capabilities remain after capset", 0, "report this with the version of the kernel");
+}
+
+Error privilege_refused(std::string what, int system_errno, std::string_view advice) {
+  Error error{.code = ErrorCode::kPermission,
+              .source = "privileges",
+              .path = {},
+              .system_errno = system_errno,
+              .offset = {},
+              .detail = std::move(what)};
+  error.detail += "; ";
+  error.detail += advice;
+  return error;
+}
+
+}  // namespace memstat
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/privileges/helper.h"
+
+#include <cerrno>
+
+#if defined(__linux__)
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <exception>
+#include <string_view>
+
+#include "daemon/privileges/capabilities_linux.h"
+#include "daemon/privileges/privileges.h"
+
+namespace memstat {
+namespace {
+
+constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};  // its filter is made in another process again
+constexpr int kSocket = 3;                                // in the helper: behind the standard streams, which lead nowhere
+constexpr std::string_view kReady = "ready";
+
+Error not_made(std::string why, int system_errno) {
+  return Error{.code = ErrorCode::kIo,
+               .source = "helper process",
+               .path = {},
+               .system_errno = system_errno,
+               .offset = {},
+               .detail = std::move(why)};
+}
+
+/// Leaves nothing open but the socket, as descriptor kSocket. False: that cannot be.
+bool close_all_but(int socket) {
+  constexpr long kCloseRange = 436;  // since 5.9, and older headers lack the name
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) return false;
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::dup2(nowhere, stream) < 0) return false;
+  }
+  if (socket != kSocket && ::dup2(socket, kSocket) < 0) return false;
+  if (::syscall(kCloseRange, kSocket + 1, ~0U, 0) == 0) return true;
+  for (int each = kSocket + 1; each < ::sysconf(_SC_OPEN_MAX); ++each) ::close(each);
+  return true;
+}
+
+/// "" when nothing is left that is not to be.
+std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);  // the parent decides
+  (void)::prctl(PR_SET_NAME, "memstatd-helper", 0, 0, 0);
+  const auto report = drop_privileges({.user = options.user,
+                                       .sandbox = options.sandbox,
+                                       .lock_memory = false,
+                                       .readable_paths = {},
+                                       .writable_paths = {},
+                                       .kept_capabilities = options.capabilities,
+                                       .system_calls = SystemCalls::kAttaching});
+  if (!report) return to_string(report.error());
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // a change of the user would undo it
+  return ::getppid() == parent ? "" : "memstatd has ended";
+}
+
+[[noreturn]] void run(const HelperOptions& options, int socket, pid_t parent) {
+  std::string problem = "cannot close what memstatd has open";
+  try {
+    if (close_all_but(socket)) problem = give_up_all_else(options, parent);
+    const std::string_view text = problem.empty() ? kReady : std::string_view(problem);
+    if (::send(kSocket, text.data(), text.size(), MSG_NOSIGNAL) > 0 && problem.empty()) options.serve(kSocket);
+  } catch (const std::exception&) {  // out of memory
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+Result<HelperProcess> HelperProcess::start(const HelperOptions& options) {
+  const auto wanted = capabilities_of(options.capabilities);
+  if (!wanted) return not_made("a capability that it is to keep is not known", 0);
+  const auto permitted = permitted_capabilities();
+  if (!permitted) return permitted.error();
+  if ((*wanted & ~*permitted) != 0) {
+    return privilege_refused("no helper process", EPERM, "memstatd has not the capabilities that it would keep");
+  }
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return not_made("socketpair", errno);
+  UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) return not_made("fork", errno);
+  if (child == 0) run(options, theirs.get(), parent);
+  theirs = UniqueFd();
+  (void)::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  std::array<char, 512> text;
+  const ssize_t size = ::recv(ours.get(), text.data(), text.size(), 0);
+  const std::string_view said(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  HelperProcess helper(child, std::move(ours));
+  if (said == kReady) return helper;
+  ::kill(child, SIGKILL);
+  helper.wait();
+  return not_made(said.empty() ? "it ended, or did not begin in time" : std::string(said), 0);
+}
+
+bool HelperProcess::has_ended() {
+  has_ended_ = has_ended_ || ::waitpid(number_, nullptr, WNOHANG) != 0;
+  return has_ended_;
+}
+
+void HelperProcess::wait() {
+  while (!has_ended_ && ::waitpid(number_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  has_ended_ = true;
+}
+
+}  // namespace memstat
+
+#else
+
+namespace memstat {
+
+Result<HelperProcess> HelperProcess::start(const HelperOptions& /*options*/) {
+  return system_error("helper process", ENOENT, "no source of this system needs one");
+}
+bool HelperProcess::has_ended() { return has_ended_; }
+void HelperProcess::wait() { has_ended_ = true; }
+
+}  // namespace memstat
+
+#endif
