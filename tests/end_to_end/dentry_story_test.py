@@ -121,6 +121,7 @@ class DentryStory(unittest.TestCase):
             told = time.monotonic()
             print("\nwhat the alert says:\n" + alert["annotations"]["description"], flush=True)
             self.check_memstatctl()
+            self.check_origins(f"http://{daemon.host}:{daemon.port}")
             self.check_page(start, daemon.page())
             self.check_queries(server)
             left = seconds_of(self.check_alert(alert))
@@ -172,6 +173,16 @@ class DentryStory(unittest.TestCase):
         self.assertGreater(int(found.group(1)), PACE)
         self.assertRegex(largest, r"\n    \w*d_alloc\w*\n")
         self.assertRegex(largest, r"\n    \w*open\w*\n")
+
+    def check_origins(self, url):
+        """What of it needs no root: memstatd counts who takes from the cache."""
+        if not self.counts_origins:
+            return
+        command = [MEMSTATCTL, "origins", "dentry", "--from", url, "--seconds", "2"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        print("\nmemstatctl origins dentry:\n" + done.stdout, flush=True)
+        self.assertRegex(done.stdout, rf"(?m)^dentry *  {self.group.name} *  {COMMAND} *  __d_alloc ")
 
     def check_page(self, start, now):
         def grown(name, **labels):
