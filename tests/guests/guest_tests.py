@@ -136,8 +136,60 @@ result c_api "$(grep -c '^\[       OK' /tmp/c_api) passed, $(grep -c '^\[  FAILE
 # Those of functions and probes, which this machine's kernel may not allow, and with a CPU that goes and comes back.
 EVENTS = """
 MEMSTAT_MAY_UNPLUG=1 TMPDIR=/tmp test_events --gtest_filter='*Live*' >/tmp/events 2>&1 || { grep -A 12 -e Failure -e terminate /tmp/events | head -80; result wrong "a live test of events failed"; }
-grep -A 2 SKIPPED /tmp/events | grep -v '^--' | head -40
-result events "$(grep -c '^\[       OK' /tmp/events) passed, $(grep -c '^\[  FAILED' /tmp/events) lines of failures, $(grep -c '^\[  SKIPPED' /tmp/events) of skipped ones"
+count() { grep -c "^\\[ *$1 \\] .* ms)\\$" /tmp/events; }
+for name in AndCountsSurviveACpuThatGoesAndComesBack NameTheCallTheProgramAndTheGroupAndCountExactly; do
+  grep -q "^\\[ *OK \\] .*$name" /tmp/events || result wrong "$name did not pass, and this kernel has what it needs"
+done
+awk '/: Skipped$/ { getline; print }' /tmp/events | sort | uniq -c | while read -r times reason; do result "not run, $times: $reason"; done
+result events "$(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped"
+"""
+# A program in a control group below another makes files under ever new names, and keeps them. CGROUPS: the memory controller's hierarchy.
+ORIGINS = """
+[ -f $CGROUPS/small/cgroup.procs ] || { result skip this kernel has no memory controller of that version; return 0; }
+cat >/tmp/events.yaml <<END
+listen: ["127.0.0.1:8947"]
+poll: {interval: 1s}
+tier: full
+user: "nobody"
+events: {mode: full, budget: 6400%}
+END
+cat >/tmp/state-keeper <<END
+#!/bin/sh
+echo \\$\\$ >$CGROUPS/small/keeper/cgroup.procs
+until [ -e /tmp/go ]; do sleep 0.2; done
+i=0
+while [ \\$i -lt 2000 ]; do : >/tmp/files/\\$i; i=\\$((i + 1)); done
+: >/tmp/done
+until [ -e /tmp/over ]; do sleep 0.2; done
+END
+chmod 755 /tmp/state-keeper
+mkdir -p /tmp/files $CGROUPS/small/keeper
+memstatd --config /tmp/events.yaml 2>/out/log &
+until wget -q -O /dev/null http://127.0.0.1:8947/-/ready 2>/dev/null; do sleep 0.2; done
+/tmp/state-keeper &
+memstatctl memuse --seconds 600 --older 1s --type dentry --control-group /small/keeper >/tmp/memuse 2>&1 &
+watch=$!
+until [ "$(grep -ls tp_name /proc/$watch/fdinfo/* | wc -l)" -eq 4 ] || ! kill -0 $watch; do sleep 0.1; done
+memstatctl origins dentry --from http://127.0.0.1:8947 --seconds 10 >/tmp/grown 2>&1 &
+grown=$!
+sleep 1
+: >/tmp/go
+until [ -e /tmp/done ]; do sleep 0.2; done
+wait $grown || result wrong "memstatctl origins ended with status $?"
+kill -TERM $watch; wait $watch || result wrong "memuse ended with status $?"
+: >/tmp/over
+page /tmp/page
+cat /tmp/memuse /tmp/grown
+labels='cache="dentry",group="/small/keeper",command="state-keeper",call_site="__d_alloc"'
+value() { grep "^$1 " /tmp/page | sed 's/.* //'; }
+count=$(value "memstat_slab_origin_allocations_total{$labels}")
+result "page: $count allocations of dentry, charged $(value 'memstat_slab_group_charged_bytes_total{group="/small/keeper"}') bytes"
+[ "${count:-0}" -ge 2000 ] && [ "$count" -lt 3000 ] || result wrong "$count allocations, of 2000 files and the program's own names"
+[ -n "$(value 'memstat_type_bytes{allocator="memcg",type="/small/keeper"}')" ] || result wrong "linux_memcg names no such group"
+result "memuse: $(grep -m 1 'of dentry' /tmp/memuse)"
+grep -q 'of dentry; .* by state-keeper ([0-9]*).* in control group /small/keeper$' /tmp/memuse || result wrong "memuse does not name the group"
+result "origins: $(grep -m 1 state-keeper /tmp/grown)"
+grep -q '^dentry *  /small/keeper *  state-keeper *  __d_alloc ' /tmp/grown || result wrong "memstatctl origins does not name it"
 """
 USERS = {"ACCOUNT": "nobody"}
 
@@ -194,7 +246,9 @@ TESTS = {test.name: test for test in (
     Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=240),), groups=0),
     Test("c_api", "the tests of the C API, which are built already", C_API, shapes=(Shape(cpus=2, memory=2048, patience=1200),), groups=0, built=("test_c_api",),
          fixtures=True),
-    Test("events", "the live tests of events, and a CPU goes and comes back", EVENTS, shapes=(Shape(cpus=2, memory=1024, patience=900),), groups=0,
-         built=("test_events",), fixtures=True),
+    Test("events", "the live tests of events, and a CPU goes and comes back", EVENTS, groups=0, built=("test_events",), fixtures=True,
+         shapes=(Shape(cpus=2, append="slab_nomerge", patience=900),)),
+    Test("origins", "the control group, the program and the call that make a cache grow", "CGROUPS=/sys/fs/cgroup" + ORIGINS,
+         shapes=(Shape(cpus=2),), groups=0),
     Test("record", "a capture recorded in the guest is replayed here", RECORD, groups=0, page_check=replay),
 )}
