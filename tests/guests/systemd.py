@@ -7,7 +7,7 @@
 
 Makes the package of build/ (memstatd and memstatctl must be built), and with mmdebstrap a root with systemd and what the package depends on, which is
 kept below build/guests/systemd. In the guest systemd_guest.sh installs the package with dpkg and prints an answer for each thing that it
-looks at: the account, READY, RELOADING, STATUS, STOPPING, the watchdog, restarts, addresses, exposure, upgrade, purge; what is wrong is
+looks at: the account, READY, RELOADING, STATUS, STOPPING, the watchdog, reads that hang, restarts, addresses, exposure, upgrade, purge; what is wrong is
 printed with the end of the journal. Needs mmdebstrap, and qemu-system-x86 and busybox-static or root. Exit status: 0 all good, 1 something is wrong, 77 what it
 needs is not there. It takes some minutes, so it is not part of tests/run.
 """
@@ -51,6 +51,13 @@ def make_package(directory):
     return package, sorted({re.split(r"[ (|]", word.strip())[0] for word in depends.split(",")})
 
 
+def make_library(directory):
+    """The library that makes reads of /proc/slabinfo hang."""
+    library = directory / "hanging_read.so"
+    kernels.run("cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(ROOT / "tests/support/hanging_read.c"), "-ldl")
+    return library
+
+
 def make_root(names):
     """The path of a tar with Debian 12, systemd and these packages; made once for the same names."""
     names = [*BASE, *names]
@@ -80,12 +87,13 @@ def files_of(tar):
     return files
 
 
-def additions(package):
+def additions(package, library):
     """What the test adds to the root."""
     units, masked = "etc/systemd/system", (0o120777, b"/dev/null")
     return {
         "systemd_guest.sh": (0o100755, (HERE / "systemd_guest.sh").read_bytes()),
         "memstatd.deb": (0o100644, package.read_bytes()),
+        "hanging_read.so": (0o100755, library.read_bytes()),
         f"{units}/memstat-test.service": (0o100644, TEST_UNIT),
         f"{units}/default.target": (0o120777, b"/lib/systemd/system/multi-user.target"),
         f"{units}/multi-user.target.wants/memstat-test.service": (0o120777, b"../memstat-test.service"),
@@ -97,18 +105,18 @@ def additions(package):
     }
 
 
-def run_guest(kernel, tar, package):
+def run_guest(kernel, tar, added):
     """(the console, what it was)."""
-    files = files_of(tar) | additions(package) | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
+    files = files_of(tar) | added | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
     outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=1200))
     return outcome.console, f"{kernel.release}, booted in {outcome.boot_seconds:.0f} s, ended after {outcome.seconds:.0f} s"
 
 
-def run_container(work, tar, package):
+def run_container(work, tar, added):
     root, console = work / "root", work / "console"
     root.mkdir()
     kernels.run("tar", "-C", str(root), "-xf", str(tar), "--exclude=./dev/*")
-    for name, (mode, content) in additions(package).items():
+    for name, (mode, content) in added.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
@@ -134,7 +142,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="print the console")
     options = parser.parse_args()
     reason = machine.missing(options.kernel) if not options.container else "--container needs root" if os.geteuid() else ""
-    for tool in ("mmdebstrap", "cpack", "dpkg-deb"):
+    for tool in ("mmdebstrap", "cpack", "dpkg-deb", "cc"):
         reason = reason or ("" if shutil.which(tool) else f"{tool} is not installed")
     if not reason and not all((ROOT / "build/bin" / name).exists() for name in ("memstatd", "memstatctl")):
         reason = "build/ has no memstatd and memstatctl: build them"
@@ -145,12 +153,14 @@ def main():
         work = pathlib.Path(directory)
         try:
             package, names = make_package(work / "package")
+            library = make_library(work)
             tar = make_root(names)
             kernel = None if options.container else kernels.find(options.kernel)
         except kernels.Missing as missing:
             print(missing)
             return 77
-        console, what = run_container(work, tar, package) if options.container else run_guest(kernel, tar, package)
+        added = additions(package, library)
+        console, what = run_container(work, tar, added) if options.container else run_guest(kernel, tar, added)
     lines = re.findall(r"^RESULT (.*?)\r?$", console, re.M)
     answers = [line for line in lines if line.startswith(("ok ", "wrong "))]
     wrong = [line for line in answers if line.startswith("wrong ")]

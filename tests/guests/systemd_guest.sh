@@ -35,6 +35,9 @@ pid() { property MainPID; }
 # page [ADDRESS]: what memstatd serves.
 page() { timeout 20 bash -c "exec 3<>/dev/tcp/${1:-127.0.0.1}/8947 && printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3 && cat <&3" 2>/dev/null; }
 is_served() { [ "$(page "$@" | grep -c '^memstat_type_bytes')" -gt 10 ]; }
+# slabinfo_is VALUE: of memstat_source_up, as it is served.
+slabinfo_is() { page | grep -qE "^memstat_source_up\{[^}]*source=\"linux_slabinfo\"[^}]*\} $1$"; }
+has_timeout() { page | grep -qE '^memstat_source_errors_total\{reason="timeout",source="linux_slabinfo"\} [1-9]'; }
 # of_status FIELD VALUE: of /proc/PID/status.
 of_status() { [ "$(sed -n "s/^$1:\t\([^\t]*\).*/\1/p" "/proc/$(pid)/status")" = "$2" ]; }
 
@@ -118,6 +121,33 @@ kill -STOP "$(pid)"
 expect "the watchdog notices that it hangs" soon is_told "Watchdog timeout"
 expect "and it is started again" soon at_least NRestarts 1
 expect "and serves" soon is_served
+
+# hanging_read.c: reads of /proc/slabinfo do not return while the file /hang begins with a 1.
+turn() { printf %b "\\0$1" | dd of=/hang conv=notrunc status=none; }
+dd if=/dev/zero of=/hang bs=4096 count=1 status=none
+set_unit 'WatchdogSec=8s\nEnvironment=LD_PRELOAD=/hanging_read.so MEMSTAT_TEST_HANG=/hang\n'
+configure 'poll: {interval: 1s, timeout: 2s}\n'
+systemctl restart $unit
+turn 1
+expect "a read that hangs makes its source down" soon slabinfo_is 0
+expect "with reason timeout" soon has_timeout
+sleep 20
+expect "and nothing more: the watchdog hears of the other sources" is NRestarts 0
+turn 0
+expect "when it returns, the source is up" soon slabinfo_is 1
+configure 'poll: {interval: 1s, timeout: 1h}\n'
+systemctl restart $unit
+expect "with a timeout of an hour it serves, too" soon slabinfo_is 1
+mark
+turn 1
+began=$SECONDS
+expect "a poll that hangs is no sign of life: the watchdog notices" soon is_told "Watchdog timeout"
+result "watchdog of 8 s: noticed $((SECONDS - began)) s after the poll began to hang"
+expect "within twice WatchdogSec" [ $((SECONDS - began)) -le 16 ]
+turn 0
+expect "and it is started again" soon at_least NRestarts 1
+expect "and polls" soon slabinfo_is 1
+cp /root/memstatd.yaml $config
 set_unit ''
 systemctl restart $unit
 
