@@ -4,11 +4,12 @@
 //   vm_events 1                   the version
 //   missed N                      events during an event of the same kind on the same CPU
 //   by_cache 0|1                  1: failures of slab caches are counted here, and linux_slab_events has none
-//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]      may be missing; ATTACHED 0: what follows is
-//   rare unsupported EVENT: REASON     an event that this kernel or its policy does not give event EVENT COUNT [BYTES]
-//   bytes: of events that have a size fault KIND COUNT              page faults: read and write by access; minor, major, oom
-//   and sigbus by how they ended cpu_event EVENT CPU COUNT     what a CPU counted of the event in the next such line; only
-//   where that is asked for and
+//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]
+//                                 may be missing; ATTACHED 0: what follows is rare events
+//   unsupported EVENT: REASON     an event that this kernel or its policy does not give
+//   event EVENT COUNT [BYTES]     bytes: of events that have a size
+//   fault KIND COUNT              page faults: read and write by access; minor, major, oom and sigbus by how they ended
+//   cpu_event EVENT CPU COUNT     what a CPU counted of the event in the next such line; only where that is asked for and
 //                                 not 0; CPUs ascend; cpu_fault KIND CPU COUNT: the same of page faults
 //   fault_times KIND NS COUNT...  how long page faults took that ended so: the sum, and their number up to 2^-22 s, 2^-21 s,
 //                                 ..., 16 s, and above; where that is counted
