@@ -3,7 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "tests/support/fake_freebsd_dump.h"
+#include "tests/support/fake_linux_dump.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -137,6 +143,103 @@ TEST(Dwarf, OfAnotherVersionOrFormIsRefused) {
   const auto beyond = parse(sections);
   ASSERT_FALSE(beyond);
   EXPECT_EQ(beyond.error().code, ErrorCode::kData);
+}
+
+/// An attribute of a form that no wanted one has, and the bytes of its value in a unit of version 5 with offsets of 32 bits.
+struct FormOfAttribute {
+  char form;
+  std::string value;
+};
+
+/// A unit whose only struct has such an attribute before its name and size.
+DwarfBuilder::Sections struct_with(const FormOfAttribute& attribute) {
+  DwarfBuilder::Sections sections;
+  // Code, tag, children, then attributes with their forms: 0x2001 is of a vendor.
+  sections.abbreviations = std::string("\x01\x11\x01\0\0\x02\x13\x01\x81\x40", 10) + attribute.form;
+  if (attribute.form == '\x21') sections.abbreviations += '\x05';  // its value stands here
+  sections.abbreviations += std::string("\x03\x08\x0b\x0b\0\0\x03\x0d\0\x03\x08\x38\x0b\0\0\0", 16);
+  const std::string end(1, '\0');
+  const std::string body =
+      "\x01\x02" + attribute.value + "outer" + end + '\x18' + '\x03' + "head" + end + '\x10' + end + end;
+  const std::string rest = raw_bytes(std::uint16_t{5}) + "\x01\x08" + raw_bytes(std::uint32_t{0}) + body;
+  sections.info = raw_bytes(static_cast<std::uint32_t>(rest.size())) + rest;
+  return sections;
+}
+
+// Each form as the standard has it (DWARF 5, section 7.5.6): were one longer or shorter, the name behind it would be
+// another.
+TEST(Dwarf, AttributesOfEveryFormAreSkipped) {
+  const auto of_size = [](std::size_t size) { return std::string(size, '\x01'); };
+  const std::string number = "\x81\x02";  // LEB128
+  const std::string block = "ab";
+  const std::string zero(1, '\0');
+  const std::vector<FormOfAttribute> attributes = {
+      {'\x01', of_size(8)},
+      {'\x03', "\x02" + zero + block},
+      {'\x04', "\x02" + zero + zero + zero + block},
+      {'\x05', of_size(2)},
+      {'\x06', of_size(4)},
+      {'\x07', of_size(8)},
+      {'\x08', "text" + zero},
+      {'\x09', "\x02" + block},
+      {'\x0a', "\x02" + block},
+      {'\x0b', of_size(1)},
+      {'\x0c', of_size(1)},
+      {'\x0d', number},
+      {'\x0e', of_size(4)},
+      {'\x0f', number},
+      {'\x10', of_size(4)},
+      {'\x11', of_size(1)},
+      {'\x12', of_size(2)},
+      {'\x13', of_size(4)},
+      {'\x14', of_size(8)},
+      {'\x15', number},
+      {'\x16', "\x05" + of_size(2)},
+      {'\x17', of_size(4)},
+      {'\x18', "\x02" + block},
+      {'\x19', ""},
+      {'\x1a', number},
+      {'\x1b', number},
+      {'\x1c', of_size(4)},
+      {'\x1d', of_size(4)},
+      {'\x1e', of_size(16)},
+      {'\x1f', of_size(4)},
+      {'\x20', of_size(8)},
+      {'\x21', ""},
+      {'\x22', number},
+      {'\x23', number},
+      {'\x24', of_size(8)},
+      {'\x25', of_size(1)},
+      {'\x26', of_size(2)},
+      {'\x27', of_size(3)},
+      {'\x28', of_size(4)},
+      {'\x29', of_size(1)},
+      {'\x2a', of_size(2)},
+      {'\x2b', of_size(3)},
+      {'\x2c', of_size(4)},
+  };
+  for (const FormOfAttribute& attribute : attributes) {
+    SCOPED_TRACE("form " + std::to_string(attribute.form));
+    const DwarfBuilder::Sections whole = struct_with(attribute);
+    const auto types = parse(whole);
+    ASSERT_TRUE(types) << to_string(types.error());
+    const auto outer = types->find_struct("outer");
+    ASSERT_TRUE(outer);
+    EXPECT_EQ(types->size_of(*outer), 24U);
+    EXPECT_EQ(types->find_member(*outer, "head")->bit_offset, 16U * 8);
+    // Cut anywhere before its end, with the length of the unit as it was and as it is.
+    for (std::size_t size = 4; size < whole.info.size() - 2; ++size) {
+      DwarfBuilder::Sections cut = whole;
+      cut.info.resize(size);
+      EXPECT_FALSE(parse(cut));
+      cut.info.replace(0, 4, raw_bytes(static_cast<std::uint32_t>(size - 4)));
+      const auto fewer = parse(cut);
+      EXPECT_FALSE(fewer && fewer->find_struct("outer")) << size;
+    }
+  }
+  for (const char own : {'\x16', '\x21'}) {  // a form that is told by the value itself may not be one of these
+    EXPECT_FALSE(parse(struct_with({'\x16', std::string(1, own) + "\x05"})));
+  }
 }
 
 }  // namespace
