@@ -3,11 +3,14 @@
 """Compares memstatd's page with the kernel's files, read before and after it: an independent reading of the same kernel.
 
     tests/guests/checker.py [--memstatd PROGRAM] [--rounds N]     memstatd on this machine's kernel, as the account that runs this
-    tests/guests/checker.py --record DIRECTORY                    rounds that a guest recorded: NAME/paths, before, page, after
+    tests/guests/checker.py --record DIRECTORY                    rounds that a guest recorded: NAME/paths, before, quiet, page, after
 
 A value is exact where both readings say what it says, in range where they differ and it lies between them (or as far beyond as
 they are apart, because what rises may fall again), and a mismatch where it does so in no round. A series that only one side
 has is a mismatch, too, unless it came or went meanwhile, and so is a metric that nothing here knows. Exit status 1: mismatches.
+
+The first reading moves what it counts: of the files that it opens, thousands of objects wait to be freed for a moment, and a source
+that is read once a second may be read just then. So only a page counts whose sources were all read after that reading had ended.
 """
 import argparse
 import collections
@@ -62,9 +65,6 @@ NOT_EXPECTED_PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in NOT_E
 SOURCE_FILES = {"linux_memory": "/proc/meminfo", "linux_page": "/proc/zoneinfo", "linux_slabinfo": "/proc/slabinfo",
                 "linux_vmalloc": "/proc/vmallocinfo", "linux_socket": "/proc/net/protocols", "linux_table": "/proc/sys/fs/file-nr",
                 "linux_oom": "/proc/vmstat"}
-# What is not read at each scrape, but up to a second before it: allocators, and metrics of slab caches.
-SELDOM = {"vmalloc", "process", "call_site"}
-SELDOM_OF_SLABS = re.compile(r"memstat_(type_(slabs|partial_slabs|cpu_slabs)|node_(held_bytes|object_slots)|\w+_(allocations|frees)_total)")
 # Types of these come and go by themselves.
 FLEETING = {"process", "memcg", "vmalloc"}
 
@@ -188,14 +188,15 @@ def has_other_processes(labels, metric, first, page, moves):
     return moves or first.get(objects) != page.get(objects)
 
 
-def is_seldom(metric, allocator):
-    return allocator in SELDOM or metric.startswith("memstat_process") or allocator == "slab" and bool(SELDOM_OF_SLABS.fullmatch(metric))
+def is_fresh(page, since):
+    """Whether all sources that are up have been read since that Unix time."""
+    read = {labels: value for (metric, labels), value in page.items() if metric == "memstat_source_last_success_timestamp_seconds"}
+    return all(read.get(labels, 0) >= since for (metric, labels), value in page.items() if metric == "memstat_source_up" and value)
 
 
-def compare(before, page, after, options, earlier=None):
-    """{key: (verdict, before, value, after)} of one round. `earlier`: the reading after the round before, if any."""
+def compare(before, page, after, options):
+    """{key: (verdict, before, value, after)} of one round."""
     first, second = expect(before, options), expect(after, options)
-    past = expect(earlier, options) if earlier else {}
     verdicts = {}
     for key in sorted(set(first) | set(second) | set(page)):
         metric, labels = key
@@ -209,15 +210,12 @@ def compare(before, page, after, options, earlier=None):
             verdict = "exact" if value == (metric == "memstat_source_up") else "mismatch"
         elif old is not None and new is not None and value is not None:
             verdict = judge(key, value, old, new)
-            if verdict == "mismatch" and key in past and is_seldom(metric, dict(labels).get("allocator")):
-                verdict = judge(key, value, min(old, new, past[key]), max(old, new, past[key]))
             if verdict == "mismatch" and has_other_processes(dict(labels), metric, first, page, old != new):
                 verdict = "moved"
         elif old is None and new is None:
             verdict = "moved" if fleeting else "unexpected"
         elif value is None:
-            was_there = old is not None and new is not None and (not earlier or key in past or not is_seldom(metric, dict(labels).get("allocator")))
-            verdict = "missing" if was_there else "moved"
+            verdict = "missing" if old is not None and new is not None else "moved"
         else:
             verdict = "moved"  # there in one reading only
         verdicts[key] = verdict, old, value, new
@@ -226,10 +224,9 @@ def compare(before, page, after, options, earlier=None):
 
 def compare_rounds(readings, options, least=0):
     """[{key: (verdict, before, value, after)}] of all rounds. Ends early, after `least` rounds if that is not 0, when nothing is wrong."""
-    found, earlier = [], None
+    found = []
     for before, page, after in readings:
-        found.append(compare(before, page, after, options, earlier))
-        earlier = after
+        found.append(compare(before, page, after, options))
         if least and len(found) >= least and not any(verdict[0] in WRONG for verdict in judge_rounds(found).values()):
             break
     return found
@@ -273,26 +270,33 @@ def live_rounds(program, rounds):
                 address = next((match[1] for line in daemon.stderr if (match := re.search(r"(http://127[0-9.]+:\d+)", line))), None)
                 if address is None:
                     raise RuntimeError("memstatd did not say where it serves")
-                for number in range(rounds):
-                    time.sleep(1.1)  # the sources that are read once a second are due
-                    before = Reading.live()
-                    with urllib.request.urlopen(address + "/metrics", timeout=20) as answer:
-                        page = parse_page(answer.read().decode())
-                    yield before, page, Reading.live()
+                for _ in range(rounds):
+                    before, quiet = Reading.live(), time.time()
+                    for _ in range(10):
+                        time.sleep(1.1)  # the sources that are read once a second are due
+                        with urllib.request.urlopen(address + "/metrics", timeout=20) as answer:
+                            page = parse_page(answer.read().decode())
+                        if is_fresh(page, quiet):
+                            yield before, page, Reading.live()
+                            break
             finally:
                 daemon.terminate()
                 daemon.stderr.close()
 
 
 def recorded_round(place):
+    """(reading, page, reading), or None where the page is not of the quiet between the readings."""
     text = {name: (place / name).read_text(encoding="utf-8", errors="surrogateescape") if (place / name).exists() else ""
-            for name in ("paths", "before", "before.errors", "page", "after", "after.errors")}
+            for name in ("paths", "before", "before.errors", "quiet", "page", "after", "after.errors")}
+    if not is_fresh(parse_page(text["page"]), int(text["quiet"])):
+        return None
     return (Reading.recorded(text["paths"], text["before"], text["before.errors"]), parse_page(text["page"]),
             Reading.recorded(text["paths"], text["after"], text["after.errors"]))
 
 
 def recorded_rounds(directory):
-    return (recorded_round(path) for path in sorted(pathlib.Path(directory).iterdir()) if (path / "page").exists())
+    rounds = (recorded_round(path) for path in sorted(pathlib.Path(directory).iterdir()) if (path / "page").exists())
+    return (found for found in rounds if found)
 
 
 def main():

@@ -10,14 +10,15 @@ import machine
 def check_rounds(outcome, environment):
     """(number of groups of rounds, verdicts of all values of all groups)"""
     known = {"processes": True, "migrate_types": environment.get("ACCOUNT", "root") == "root"}
-    groups, earlier = {}, None
+    groups = {}
     with tempfile.TemporaryDirectory(prefix="memstat-rounds-") as directory:
         machine.keep(outcome.files, directory)
         for name in outcome.files.get("order", b"").decode().split():
-            if f"{name}/page" in outcome.files:
-                before, page, after = checker.recorded_round(pathlib.Path(directory) / name)
-                groups.setdefault(name.split(".")[0], []).append(checker.compare(before, page, after, known, earlier))
-                earlier = after
+            found = checker.recorded_round(pathlib.Path(directory) / name) if f"{name}/page" in outcome.files else None
+            if found:
+                groups.setdefault(name.split(".")[0], []).append(checker.compare(*found, known))
+            else:
+                print(f"  round {name}: no page of which all sources were read in the quiet after the first reading")
     best = {(metric, (("in", group), *labels)) if len(groups) > 1 else (metric, labels): verdict
             for group, rounds in groups.items() for (metric, labels), verdict in checker.judge_rounds(rounds).items()}
     return sum(len(rounds) >= 3 for rounds in groups.values()), best
