@@ -24,6 +24,8 @@ constexpr std::string_view kPresence2 = "memory.current";
 constexpr std::string_view kPresence1 = "memory.usage_in_bytes";
 constexpr std::string_view kStat = "memory.stat";
 constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", "memory.events"};
+// Not of groups that the controller pids was not handed down to; those then have none of them.
+constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.max"};
 constexpr std::array<std::string_view, 3> kFiles1 = {"memory.limit_in_bytes", "memory.failcnt", "memory.oom_control"};
 // Not on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
 constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"};
@@ -66,7 +68,10 @@ Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
   for (const std::string_view root : {kControlGroupDirectory, std::string_view("/sys/fs/cgroup/unified")}) {
     is_it = is_there(view, root, "cgroup.controllers", scratch);
     if (!is_it) return is_it.error();
-    if (*is_it && has_word(scratch.view(), "memory")) return found(view, root, false, state);
+    if (*is_it && has_word(scratch.view(), "memory")) {
+      state.hierarchy.has_tasks = has_word(scratch.view(), "pids");
+      return found(view, root, false, state);
+    }
   }
   // Version 1 together with other controllers ("cpu,memory"), or a capture of groups of version 2 without the root's files.
   if (auto listed = view.list_directories(kControlGroupDirectory, state.directories); !listed) return listed;
@@ -192,6 +197,12 @@ class Walk {
     };
     for (const std::string_view file : is_version_1_ ? kFiles1 : kFiles2) {
       if (auto added = add(file); !added) return added.error();
+    }
+    for (const std::string_view file : kTaskFiles2) {
+      if (!state_.hierarchy.has_tasks) break;
+      const auto added = add_file(file, is_refused);
+      if (!added) return added.error();
+      if (!*added) break;
     }
     if (bounds_.has_parts) {
       if (auto added = add(kStat); !added) return added.error();

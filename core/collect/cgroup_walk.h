@@ -32,7 +32,8 @@ struct ControlGroupBounds {
 struct ControlGroupHierarchy {
   FixedPath root;  ///< Empty: not known yet.
   bool is_version_1 = false;
-  bool has_more = false;  ///< Version 1: kernel memory is accounted. Version 2: the root is a group, as in a container.
+  bool has_tasks = false;  ///< Version 2: the controller pids is there, too.
+  bool has_more = false;   ///< Version 1: kernel memory is accounted. Version 2: the root is a group, as in a container.
 };
 
 /// What a walk remembers, kept by the caller from read to read so that the steady state allocates nothing.

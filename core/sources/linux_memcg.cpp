@@ -7,8 +7,11 @@
 //   memory.high     N, or "max"          memory.failcnt                   N
 //   memory.events   "KEY N" a line       memory.oom_control               "KEY N" a line; oom_kill since 4.13
 //   memory.stat     "KEY N" a line       memory.stat                      "total_KEY N" a line with the groups below
-//                                        memory.kmem.usage_in_bytes       N
-//                                        memory.kmem.tcp.usage_in_bytes   N
+//   pids.current    N                    memory.kmem.usage_in_bytes       N
+//   pids.max        N, or "max"          memory.kmem.tcp.usage_in_bytes   N
+//
+// Files of pids (kernel/cgroup/pids.c) are read where that controller is in the same hierarchy, which it is in version 2
+// only.
 //
 // Newer kernels add keys and files: unknown ones are skipped, missing ones leave their figure out. A group is told by its
 // path below the root of the hierarchy; names of groups hold any byte but NUL, '/' and newline.
@@ -90,6 +93,22 @@ constexpr SystemMetric kMemcgAnonymousBytes{
     .labels = {"group"},
 };
 
+constexpr SystemMetric kMemcgTasks{
+    .facts = {.name = "memstat_memcg_tasks",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Threads of all processes of a control group and its children now."},
+    .labels = {"group"},
+};
+
+constexpr SystemMetric kMemcgTasksLimit{
+    .facts = {.name = "memstat_memcg_tasks_limit",
+              .kind = MetricKind::kGauge,
+              .tier = Tier::kDefault,
+              .help = "Threads that the control group and its children may have; absent when not set."},
+    .labels = {"group"},
+};
+
 constexpr SystemMetric kMemcgGroupsLeftOut{
     .facts = {.name = "memstat_memcg_groups_left_out",
               .kind = MetricKind::kGauge,
@@ -148,7 +167,19 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 constexpr std::uint64_t kNoLimit = (std::uint64_t{1} << 63U) - (std::uint64_t{1} << 20U);
 
 /// What a file says.
-enum class Content : std::uint8_t { kUsage, kLimit, kHigh, kHits, kEvents, kKills, kParts, kKernel, kSock };
+enum class Content : std::uint8_t {
+  kUsage,
+  kLimit,
+  kHigh,
+  kHits,
+  kEvents,
+  kKills,
+  kParts,
+  kKernel,
+  kSock,
+  kTasks,
+  kTasksLimit
+};
 struct KnownFile {
   std::string_view name;
   bool is_version_1;
@@ -160,6 +191,8 @@ constexpr KnownFile kKnownFiles[] = {
     {"memory.high", false, Content::kHigh},
     {"memory.events", false, Content::kEvents},
     {"memory.stat", false, Content::kParts},
+    {"pids.current", false, Content::kTasks},
+    {"pids.max", false, Content::kTasksLimit},
     {"memory.usage_in_bytes", true, Content::kUsage},
     {"memory.limit_in_bytes", true, Content::kLimit},
     {"memory.failcnt", true, Content::kHits},
@@ -279,13 +312,15 @@ class Parser {
     switch (content) {
       case Content::kUsage: return take_figure(Field::kBytes);
       case Content::kLimit: return take_limit();
-      case Content::kHigh: return take_high();
+      case Content::kHigh: return take_bound(kMemcgHighBytes);
       case Content::kHits: return take_hits();
       case Content::kEvents: return take_events();
       case Content::kKills: return take_kills();
       case Content::kParts: return is_version_1_ ? take_parts(kParts1) : take_parts(kParts2);
       case Content::kKernel: return take_part("kernel", kernel_);
       case Content::kSock: return take_part("sock", sockets_);
+      case Content::kTasks: return take_tasks();
+      case Content::kTasksLimit: return take_bound(kMemcgTasksLimit);
     }
     return {};
   }
@@ -334,10 +369,16 @@ class Parser {
     if (*limit) set(Field::kBytesLimit, **limit);
     return {};
   }
-  Result<void> take_high() {
-    const auto high = bound();
-    if (!high) return high.error();
-    if (*high) staging_.statistics().add(kMemcgHighBytes, **high, {type_->name});
+  Result<void> take_bound(const SystemMetric& metric) {
+    const auto most = bound();
+    if (!most) return most.error();
+    if (*most) staging_.statistics().add(metric, **most, {type_->name});
+    return {};
+  }
+  Result<void> take_tasks() {
+    const auto tasks = number();
+    if (!tasks) return no_number();
+    staging_.statistics().add(kMemcgTasks, *tasks, {type_->name});
     return {};
   }
 
@@ -444,6 +485,8 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgAnonymousBytes, "memory.stat: anon (v1: total_rss)"},
     {kMemcgEvents, "memory.events (v1: memory.failcnt as max, oom_kill of memory.oom_control)"},
     {kMemcgHighBytes, "memory.high (v1: none)"},
+    {kMemcgTasks, "pids.current (v1: none)"},
+    {kMemcgTasksLimit, "pids.max (v1: none)"},
     {kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
 };
 

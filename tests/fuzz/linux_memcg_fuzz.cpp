@@ -48,9 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Buffer scratch;
   for (const std::string version : {"1\n", "2\n"}) {
     const bool is_version_1 = version == "1\n";
-    for (const char* file :
-         {"memory.current", "memory.max", "memory.high", "memory.events", "memory.stat", "memory.usage_in_bytes",
-          "memory.limit_in_bytes", "memory.failcnt", "memory.oom_control", "memory.kmem.usage_in_bytes"}) {
+    for (const char* file : {"memory.current", "memory.max", "memory.high", "memory.events", "memory.stat",
+                             "memory.usage_in_bytes", "memory.limit_in_bytes", "memory.failcnt", "memory.oom_control",
+                             "memory.kmem.usage_in_bytes", "pids.current", "pids.max"}) {
       FileBundleWriter writer(bundle, scratch);
       (void)writer.add("/sys/fs/cgroup", version);
       (void)writer.add(std::string("/g/") + file, text);

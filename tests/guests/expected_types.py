@@ -143,6 +143,8 @@ def group_2(name, number, events, add):
     add.type("memcg", name, bytes=number("memory.current"), limit_bytes=number("memory.max"), sleeps_total=waits,
              failures_total=happened.get("oom"))
     add("memstat_memcg_high_bytes", number("memory.high"), group=name)
+    add("memstat_memcg_tasks", number("pids.current"), group=name)
+    add("memstat_memcg_tasks_limit", number("pids.max"), group=name)
     parts = events("memory.stat")
     for part in PARTS_2:
         add("memstat_memcg_part_bytes", parts.get(part), group=name, part=part)

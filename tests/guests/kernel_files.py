@@ -33,6 +33,7 @@ PATTERNS = """
 /sys/fs/resctrl/*/mon_groups/*/mon_data/mon_L3_*/*
 /sys/devices/system/node/node[0-9]*/hugepages/*/*hugepages /sys/module/zswap/parameters/*
 /sys/fs/cgroup/memory.* /sys/fs/cgroup/*/memory.* /sys/fs/cgroup/*/*/memory.* /sys/fs/cgroup/*/*/*/memory.*
+/sys/fs/cgroup/pids.* /sys/fs/cgroup/*/pids.* /sys/fs/cgroup/*/*/pids.* /sys/fs/cgroup/*/*/*/pids.*
 """.split()
 
 SKIPPED = re.compile(r"/(memory\.(reclaim|pressure|numa_stat|force_empty|pressure_level)|memory\.kmem\.slabinfo)$")

@@ -7,8 +7,8 @@ import captures
 
 BASE = "linux-7.2-profiling-4cpu-2nodes"
 EDITS = """
-  Poll 000000 is the captured one, but the control group g1 has a limit of 12 MiB (memory.max), and there is /proc/pressure/memory,
-  which the captured kernel lacks. Poll 000001 is made by hand from it: the slab cache kmalloc-1k grew by 200 slabs, g1 came near its
+  Poll 000000 is the captured one, but the control group g1 has a limit of 12 MiB (memory.max) and one of 64 threads, of which it has 55
+  (pids.max), and there is /proc/pressure/memory, which the captured kernel lacks. Poll 000001 is made by hand from it: the slab cache kmalloc-1k grew by 200 slabs, g1 came near its
   limit, met it 900 times and ran out of memory 3 times, 5 processes were killed, allocations stalled, compacted and reclaimed, and
   tasks waited 2 s for memory. From then on it says that KFENCE found 2 errors, that the kernel printed 3 warnings and an oops and met
   a bad page, and that the user 1000 has 195 of 200 keys; the captured kernel has no KFENCE. Each poll has tables of CPU counters
@@ -107,6 +107,7 @@ def write(directory):
     files = captures.read_fixture(captures.fixtures()[BASE])
     first = {path.partition("/")[2]: content for path, content in files.items() if path.startswith("000000/")}
     first[GROUP + "memory.max"] = b"12582912\n"
+    first |= {"fs/sys/fs/cgroup/cgroup.controllers": b"memory pids\n", GROUP + "pids.current": b"55\n", GROUP + "pids.max": b"64\n"}
     first["fs/proc/pressure/memory"] = pressure(1000000, 400000)
     first |= integrity(0, 0, 0, 0, 5)
     second = dict(first) | integrity(32, 3, 1, 2, 195)

@@ -91,6 +91,14 @@ function(c, l)
       l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }}' + l.podName + ' is memory that the kernel took for it (slab, '
       + 'page tables, sockets), which sizes of its programs do not show.' + reclaimable(' Of it '),
     ),
+    l.alert(
+      'MemstatControlGroupTasks',
+      '%s / on (%s, group) group_left () %s > %g' % [l.of('memstat_memcg_tasks'), l.host, l.of('memstat_memcg_tasks_limit'), c.nearLimit],
+      '15m', 'warning', 'group',
+      'A control group has almost as many threads as it may have on ' + l.hostName,
+      l.hostName + ': control group {{ $labels.group }}' + l.podName + ' has ' + l.percent + ' of the threads that it may have; at 100% its programs cannot start '
+      + 'another one.',
+    ),
     growth('MemstatControlGroupKernelGrowth', c.groupKernelGrowthSeconds, 2, c.groupKernelGrowth, c.groupKernelGrowthWait),
     // What takes weeks: not while it is told of by the hour.
     growth('MemstatControlGroupKernelSlowGrowth', c.groupKernelDaySeconds, 4, c.groupKernelDay, c.groupKernelDayWait,

@@ -85,6 +85,19 @@ TEST_F(ControlGroups, OfVersion2AreReadLevelByLevelInTheOrderOfTheirNames) {
   EXPECT_EQ(words(), " v2: /a=5 /a b\"\n\xFF=5 /b=5 /a/y=5 /a/z=5 /b/x=5, 0 left out") << "again";
 }
 
+TEST_F(ControlGroups, ThreadsAreReadWhereTheirControllerWasHandedDown) {
+  make_root2();
+  for (const char* group : {"/a", "/b"}) make2(group);
+  write("/b/pids.current", "1\n");
+  write("/b/pids.max", "max\n");
+  EXPECT_EQ(words(), " v2: /a=5 /b=7, 0 left out");
+  remove("/b/pids.max");
+  EXPECT_EQ(words(), " v2: /a=5 /b=6, 0 left out");
+  state_ = {};
+  write("/cgroup.controllers", "memory\n");
+  EXPECT_EQ(words(), " v2: /a=5 /b=5, 0 left out") << "of a kernel without the controller";
+}
+
 TEST_F(ControlGroups, OfVersion1IncludeTheRoot) {
   for (const char* group : {"", "/b", "/a", "/a/y"}) make1(std::string("/memory") + group);
   write("/cpu/x/cpu.shares", "1\n");

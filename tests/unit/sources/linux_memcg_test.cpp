@@ -94,7 +94,9 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
                    {"/a/memory.stat",
                     "anon 10\nfile 11\nkernel 12\nkernel_stack 13\npagetables 14\nsec_pagetables 15\n"
                     "percpu 16\nsock 17\nvmalloc 18\nshmem 19\nzswap 99\nslab_reclaimable 20\n"
-                    "slab_unreclaimable 21\nslab 41\npgfault 99\n"}}),
+                    "slab_unreclaimable 21\nslab 41\npgfault 99\n"},
+                   {"/a/pids.current", "22\n"},
+                   {"/a/pids.max", "23\n"}}),
             "/a: 4096/8192/5/4");
   using Values = std::map<std::string, std::uint64_t>;
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")), (Values{{"/a,anon", 10},
@@ -118,6 +120,8 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
                                                                                      {"/a,oom_group_kill", 6},
                                                                                      {"/a,sock_throttled", 7}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_high_bytes")), (Values{{"/a", 6144}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks")), (Values{{"/a", 22}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks_limit")), (Values{{"/a", 23}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", 12 + 17}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_reclaimable_kernel_bytes")), (Values{{"/a", 20}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_anonymous_bytes")), (Values{{"/a", 10}}));
@@ -191,12 +195,23 @@ TEST_F(LinuxMemcg, HasNoLimitWhereTheKernelSaysSo) {
   }
 }
 
+TEST_F(LinuxMemcg, ThreadsHaveNoLimitWhereNoneIsSet) {
+  ASSERT_TRUE(parse({{"/a/pids.current", "3\n"}, {"/a/pids.max", "max\n"}, {"/b/pids.max", "0\n"}}));
+  using Values = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks")), (Values{{"/a", 3}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks_limit")), (Values{{"/b", 0}})) << "none may be started";
+  ASSERT_TRUE(parse({{"/a/pids.current", "3\n"}, {"/a/pids.max", "4\n"}}, "1\n"));
+  EXPECT_TRUE(values_of(staging_, metric_named("memstat_memcg_tasks")).empty()) << "version 1 has them elsewhere";
+}
+
 TEST_F(LinuxMemcg, SaysWhichFileIsWrongAndWhere) {
   for (const char* bad : {"", "\n", "-1\n", "-9223372036854775808\n", "+1\n", "1.5\n", "0x10\n", "18446744073709551616\n",
                           "99999999999999999999999\n", "1 2\n", "many\n", "MAX\n"}) {
     expect_refused({{"/a/memory.current", bad}}, "/sys/fs/cgroup/a/memory.current", 0);
     expect_refused({{"/a/memory.max", bad}}, "/sys/fs/cgroup/a/memory.max", 0);
     expect_refused({{"/a/memory.high", bad}}, "/sys/fs/cgroup/a/memory.high", 0);
+    expect_refused({{"/a/pids.current", bad}}, "/sys/fs/cgroup/a/pids.current", 0);
+    expect_refused({{"/a/pids.max", bad}}, "/sys/fs/cgroup/a/pids.max", 0);
     expect_refused({{"/memory.failcnt", bad}}, "/sys/fs/cgroup/memory.failcnt", 0, "1\n");
     expect_refused({{"/memory.kmem.usage_in_bytes", bad}}, "/sys/fs/cgroup/memory.kmem.usage_in_bytes", 0, "1\n");
   }

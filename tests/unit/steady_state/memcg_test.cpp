@@ -19,7 +19,7 @@ TEST(SteadyMemcg, AllocatesNothingWhileTheSameGroupsAreThere) {
   const auto write = [&](const std::string& path, const std::string& text) {
     write_text(directory.file("sys/fs/cgroup" + path), text);
   };
-  write("/cgroup.controllers", "cpu memory\n");
+  write("/cgroup.controllers", "cpu memory pids\n");
   write("/cgroup.subtree_control", "memory\n");
   std::vector<std::string> groups;
   for (int slice = 0; slice < 10; ++slice) {
@@ -33,6 +33,8 @@ TEST(SteadyMemcg, AllocatesNothingWhileTheSameGroupsAreThere) {
     write(group + "/memory.current", number);
     write(group + "/memory.max", value % 2 == 0 ? "max\n" : number);
     write(group + "/memory.high", value % 3 == 0 ? "max\n" : number);
+    write(group + "/pids.current", number);
+    write(group + "/pids.max", value % 2 == 0 ? "max\n" : number);
     write(group + "/memory.events", "low 0\nhigh " + number + "max 1\noom 2\noom_kill 0\noom_group_kill 0\n");
     write(group + "/memory.stat", "anon " + number + "file " + number + "kernel 1\npercpu 2\nsock 3\nvmalloc 4\nslab 5\n");
   };
