@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -17,6 +18,7 @@
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +49,24 @@ static int datagram(const char* network, int number) {
   inet_pton(AF_INET, network, &to.sin_addr);
   if (strcmp(network, "127.0.0.1") != 0) to.sin_addr.s_addr = htonl(ntohl(to.sin_addr.s_addr) + (unsigned)number);
   return (int)sendto(file, "x", 1, MSG_DONTWAIT, (struct sockaddr*)&to, sizeof to);
+}
+
+static int datagram_6(int number) {
+  static int file = -1;
+  struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(2000)};
+  if (file < 0) file = socket(AF_INET6, SOCK_DGRAM, 0);
+  inet_pton(AF_INET6, "fd09::1:0", &to.sin6_addr);
+  to.sin6_addr.s6_addr32[3] = htonl(ntohl(to.sin6_addr.s6_addr32[3]) + (unsigned)number);
+  return (int)sendto(file, "x", 1, MSG_DONTWAIT, (struct sockaddr*)&to, sizeof to);
+}
+
+static int watched_directory(int number) {
+  static int file = -1;
+  char name[32];
+  if (file < 0) file = inotify_init();
+  snprintf(name, sizeof name, "/tmp/watched-%d", number);
+  mkdir(name, 0700);
+  return inotify_add_watch(file, name, IN_CREATE);
 }
 
 // MiB of memory of this process.
@@ -162,6 +182,8 @@ static int take(const char* kind, int number) {
   if (strcmp(kind, "aio_events") == 0) return event_context();
   if (strcmp(kind, "conntrack") == 0) return datagram("127.0.0.1", number);
   if (strcmp(kind, "arp_cache") == 0) return datagram("10.9.0.2", number);
+  if (strcmp(kind, "ndisc_cache") == 0) return datagram_6(number);
+  if (strcmp(kind, "inotify_watches") == 0) return watched_directory(number);
   if (strcmp(kind, "idle_sockets") == 0) return socket(AF_UNIX, SOCK_STREAM, 0);
   if (strcmp(kind, "hugetlb") == 0) return huge_page();
   if (strcmp(kind, "memory") == 0) return megabyte(0);
@@ -192,5 +214,10 @@ int main(int count, char** words) {
   }
   printf("filled %d, refused %d\n", filled, refused);
   fflush(stdout);
+  // What no one answers for goes again after seconds, so neighbours are asked for again and again.
+  while (strcmp(words[1], "arp_cache") == 0 || strcmp(words[1], "ndisc_cache") == 0) {
+    usleep(100000);
+    for (int i = 0; i < atoi(words[2]); ++i) take(words[1], i);
+  }
   for (;;) pause();
 }

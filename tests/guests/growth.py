@@ -2,10 +2,15 @@
 """Kernel memory that grows for real: a module that leaks, and a slab cache of a program's sockets. The page after each step is what
 Prometheus would have scraped for ten minutes, and promtool computes which alerts the shipped rules raise."""
 import dataclasses
+import pathlib
+import re
 import shutil
+import subprocess
+import tempfile
 
-import limits
-
+RULES = pathlib.Path(__file__).resolve().parents[2] / "dashboards/prometheus"
+ORDER = ("[memstat-host, memstat-slow, memstat-fleet, memstat-memory, memstat-integrity, memstat-limits, memstat-tables, "
+         "memstat-daemon, memstat-growth, memstat-groups]")
 STEPS = 10
 MINUTES = 10       # that a step stands for
 HISTORY = 60       # minutes that the page before the first step stands for
@@ -33,21 +38,57 @@ def script():
     return "\n".join(lines) + "\n"
 
 
+def samples(text):
+    """{series: number as it stands there}"""
+    return dict(re.fullmatch(r"(\S+?(?:\{.*\})?) (\S+)", line).groups() for line in text.splitlines() if line and line[0] != "#")
+
+
+def labelled(series):
+    own = 'job="memstatd",instance="guest"'
+    return series.replace("{", "{" + own + ",", 1) if "{" in series else f"{series}{{{own}}}"
+
+
+LEFT_OUT = re.compile(r'memstat_(node|cpu|buddy|unusable|fragmentation|source_read)|allocator="(slab|vmalloc|process|call_site)"|_bucket')
+
+
+def input_series(name, values):
+    """A series of promtool: [(number as it stands there, minutes)]."""
+    return f"      - {{series: '{labelled(name)}', values: '{' '.join(f'{value}x{minutes - 1}' for value, minutes in values)}'}}"
+
+
+def alerts_of(series, kind, minutes):
+    """Names of the alerts that the shipped rules have raised until then, for that type or for none."""
+    with tempfile.TemporaryDirectory(prefix="memstat-rules-") as directory:
+        for name in ("alerts.yml", "recording_rules.yml"):
+            shutil.copy(RULES / name, directory)
+        test = (f"rule_files: [recording_rules.yml, alerts.yml]\nevaluation_interval: 1m\ngroup_eval_order: {ORDER}\ntests:\n"
+                "  - interval: 1m\n    input_series:\n" + "\n".join(series) + "\n    promql_expr_test:\n"
+                f"      - expr: 'group by (alertname, type) (max_over_time(ALERTS{{alertstate=\"firing\"}}[{max(minutes - 30, 1)}m]))'\n        eval_time: {minutes}m\n"
+                "        exp_samples: [{labels: '{alertname=\"None\"}', value: 1}]\n")
+        (pathlib.Path(directory) / "test.yml").write_text(test, encoding="utf-8")
+        done = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=directory, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    if "got:" not in said:
+        raise RuntimeError(f"promtool: {said[-500:]}")
+    labels = re.findall(r'alertname="(\w+)"(?:, type="([^"]+)")?', said.partition("got:")[2])
+    return sorted({alert for alert, on in labels if alert != "None" and on in ("", kind)})
+
+
 def check(outcome):
     """What is wrong, and the table of tests/README.md on standard output."""
     if not shutil.which("promtool"):
         return ["promtool is not installed (Debian's prometheus)"]
     wrong = []
     for number, growth in enumerate(GROWTHS):
-        pages = [limits.samples(outcome.files.get(f"growth/{number}.{step}", b"").decode()) for step in range(STEPS + 1)]
+        pages = [samples(outcome.files.get(f"growth/{number}.{step}", b"").decode()) for step in range(STEPS + 1)]
         series = f'memstat_type_bytes{{allocator="slab",type="{growth.type}"}}'
         values = [float(page.get(series, "nan")) for page in pages]
-        taken = {name for name in pages[-1] if name.startswith('memstat_type_bytes{allocator="slab"') or not limits.LEFT_OUT.search(name)}
-        lines = [limits.input_series(name, [(pages[0].get(name, "_"), HISTORY), *((page.get(name, "_"), MINUTES) for page in pages[1:]), (pages[-1][name], 60)])
+        taken = {name for name in pages[-1] if name.startswith('memstat_type_bytes{allocator="slab"') or not LEFT_OUT.search(name)}
+        lines = [input_series(name, [(pages[0].get(name, "_"), HISTORY), *((page.get(name, "_"), MINUTES) for page in pages[1:]), (pages[-1][name], 60)])
                  for name in taken if "'" not in name]
-        alerts = limits.alerts_of(lines, growth.type, HISTORY + STEPS * MINUTES + 60)
+        alerts = alerts_of(lines, growth.type, HISTORY + STEPS * MINUTES + 60)
         first = next((minute for minute in range(HISTORY, HISTORY + STEPS * MINUTES + 61, MINUTES)
-                      if growth.alerts[0] in alerts and growth.alerts[0] in limits.alerts_of(lines, growth.type, minute)), None)
+                      if growth.alerts[0] in alerts and growth.alerts[0] in alerts_of(lines, growth.type, minute)), None)
         print(f"  | {growth.name} | {values[0] / 1048576:.1f} to {values[-1] / 1048576:.1f} MiB in {STEPS} steps of {MINUTES} minutes | `{series}` | "
               f"{', '.join(alerts) or 'none'}{f', {first - HISTORY} minutes after the growth began' if first else ''} |")
         wrong += [f"{growth.name}: {alert} is not raised" for alert in growth.alerts if alert not in alerts]

@@ -34,6 +34,9 @@ class Test:
     built: tuple = ()  # programs beside memstatd that it runs
     fixtures: bool = False  # it reads the captures of tests/fixtures, where they are here
     page_check: Callable | None = None  # what is wrong with an Outcome, a list of texts
+    outside: Callable | None = None  # a context manager whose value watches the guest from outside (machine.boot)
+    missing: Callable | None = None  # what this machine lacks for it, or an empty string
+    configuration: str = checker.CONFIGURATION
 
 
 HOT_PLUG = START + """
@@ -232,11 +235,12 @@ TESTS = {test.name: test for test in (
     Test("modules", "modules are loaded and unloaded while memstatd runs as root", MODULES, modules=("dummy=later", "brd=later", "zsmalloc=later", "zram=later"),
          environment={"KEEP": "yes"}, groups=3),
     Test("clock", "the clock jumps an hour ahead, two back, and to 1970", CLOCK, groups=4),
-    Test("limits", "each table is filled, and the shipped rules raise their alerts", limits.script(), groups=0, page_check=limits.check,
-         modules=(*CONNTRACK, "dummy=later"), programs=("fill.c",),
-         shapes=(Shape(append="nf_conntrack.enable_hooks=1", patience=1200),)),
-    Test("limits_v1", "a control group of version 1 is filled", limits.script(limits.V1), groups=0, page_check=limits.check_v1, environment={"CGROUP": "1"},
-         programs=("fill.c",)),
+    Test("limits", "each table is filled, and a Prometheus outside raises the alerts of the shipped rules", limits.script(), groups=0, page_check=limits.check,
+         outside=limits.outside, missing=limits.missing, configuration=limits.CONFIGURATION,
+         modules=("e1000", *CONNTRACK, "dummy=later", "brd=later", "zsmalloc=later", "lzo=later", "lzo_rle=later"), programs=("fill.c",),
+         shapes=(Shape(cpus=2, append="nf_conntrack.enable_hooks=1 hugepages=8", patience=1200),)),
+    Test("limits_v1", "a control group of version 1 is filled", limits.script(limits.V1), groups=0, page_check=limits.check, outside=limits.outside_v1,
+         missing=limits.missing, configuration=limits.CONFIGURATION, modules=("e1000",), environment={"CGROUP": "1"}, programs=("fill.c",)),
     Test("growth", "a module leaks, a slab cache grows, and the shipped rules raise their alerts", growth.script(), groups=0, page_check=growth.check,
          shapes=(Shape(append="slab_nomerge", patience=900),), programs=("fill.c",), made=("leak.c",)),
     Test("account", "memory is taken in many ways, and little of it is unaccounted", account.script(), groups=0, page_check=account.check,

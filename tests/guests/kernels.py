@@ -22,7 +22,7 @@ SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "bookworm-backports", "
 ARM64 = "arm64"
 ARM64_SUITES = {ARM64: "bookworm", "arm64-16k": "bookworm-backports"}  # with pages of 4 and of 16 KiB; no suite has one with 64 KiB
 MODULES = ("nf_defrag_ipv4", "nf_defrag_ipv6", "nf_conntrack", "zram", "zsmalloc", "lz4_compress", "lz4hc_compress", "zstd_compress",
-           "dummy", "brd", "netconsole", "libcrc32c", "lzo", "lzo-rle", "crc32c_generic", "842_compress", "842_decompress", "nfnetlink",
+           "dummy", "e1000", "brd", "netconsole", "libcrc32c", "lzo", "lzo-rle", "crc32c_generic", "842_compress", "842_decompress", "nfnetlink",
            "qemu_fw_cfg", "virtio_blk", "virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_balloon")
 
 
@@ -101,6 +101,7 @@ def _download(name, suite, flavour, target):
         shutil.copy(images[0], new / "vmlinuz")
         release = images[0].name.removeprefix("vmlinuz-") if images[0].name != "vmlinuz" else images[0].parent.name
         (new / "release").write_text(release + "\n", encoding="ascii")
+        (new / "wanted").write_text(" ".join(MODULES), encoding="ascii")
         for path in (work / "tree").rglob("*.ko*"):
             if path.name.split(".ko")[0].replace("_", "-") in {module.replace("_", "-") for module in MODULES}:
                 (new / "modules" / f"{path.name.split('.ko')[0].replace('-', '_')}.ko").write_bytes(_plain_module(path))
@@ -114,7 +115,7 @@ def find(name, download=True):
     if name not in SUITES | ARM64_SUITES:
         raise Missing(f"{name}: not one of {', '.join(SUITES | ARM64_SUITES)}")
     target = CACHE / name
-    if not (target / "release").exists():
+    if not (target / "wanted").exists() or (target / "wanted").read_text(encoding="ascii") != " ".join(MODULES):
         if not download:
             raise Missing(f"kernel {name} has not been downloaded: tests/guests/kernels.py {name}")
         for program in ("apt-get", "dpkg-deb"):

@@ -49,6 +49,7 @@ class Outcome:
     boot_seconds: float    # until the test began
     ended: bool            # the guest came to its end
     program: str = ""      # a memstatd that runs here
+    watch: object = None   # what watched the guest from outside
 
 
 def missing(kernel="6.1"):
@@ -196,19 +197,20 @@ def keep(files, directory):
             place.symlink_to(content)
 
 
-def boot(kernel, archives, shape):
-    """Boots, waits for the end, and gives the Outcome."""
+def boot(kernel, archives, shape, watch=None):
+    """Boots, waits for the end, and gives the Outcome. A `watch` has `devices`, more of QEMU's arguments, and `hear`, which is told
+    each line of the console and may have an answer to type."""
     with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
         work = pathlib.Path(directory)
         (work / "initrd").write_bytes(b"".join(archives))
         record = work / "record"
         start = time.monotonic()
         begun, console = None, []
-        command = [*command_line(kernel, work / "initrd", shape, record), *shape.devices, "-monitor", f"unix:{work}/monitor,server,nowait"]
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL,
+        command = [*command_line(kernel, work / "initrd", shape, record), *shape.devices, *(watch.devices if watch else ()), "-monitor", f"unix:{work}/monitor,server,nowait"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE if watch else subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
-            watch = threading.Timer(shape.patience, process.kill)
-            watch.start()
+            timer = threading.Timer(shape.patience, process.kill)
+            timer.start()
             for line in process.stdout:
                 if begun is None and line.startswith("RESULT begin"):
                     begun = time.monotonic() - start
@@ -217,8 +219,12 @@ def boot(kernel, archives, shape):
                 if line.startswith("RESULT wake "):
                     threading.Timer(float(line.split()[2]), monitor, (work / "monitor", "system_wakeup")).start()
                 console.append(line)
+                answer = watch.hear(line) if watch else None
+                if answer:
+                    process.stdin.write(answer)
+                    process.stdin.flush()
             process.wait()
-            watch.cancel()
+            timer.cancel()
         text = "".join(console)
         lines = re.findall(r"^RESULT (.*?)\r?$", text, re.M)
-        return Outcome(lines, text, _unpack(record), time.monotonic() - start, begun or 0.0, "end" in lines)
+        return Outcome(lines, text, _unpack(record), time.monotonic() - start, begun or 0.0, "end" in lines, watch=watch)
