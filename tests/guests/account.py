@@ -44,7 +44,8 @@ LOADS = (
          fill=False, undo="echo RESULT monitor balloon 1024 >/dev/console; sleep 3"),
     Load("RAM disk", "dd if=/dev/zero of=/dev/ram1 bs=1M count=128 conv=fsync; echo 3 >/proc/sys/vm/drop_caches", fill=False,
          undo="rmmod brd", untold="RAM disks"),
-    Load("zram", "insmod /modules/zram.ko; echo 256M >/sys/block/zram0/disksize; dd if=/dev/urandom of=/dev/zram0 bs=1M count=96 conv=fsync; "
+    Load("zram", "for module in lz4_compress lz4hc_compress zram; do insmod /modules/$module.ko; done; echo 256M >/sys/block/zram0/disksize; "
+         "[ -b /dev/zram0 ] && dd if=/dev/urandom of=/dev/zram0 bs=1M count=96 conv=fsync; "
          "echo 3 >/proc/sys/vm/drop_caches", fill=False, undo="rmmod zram"),
 )
 

@@ -244,7 +244,7 @@ TESTS = {test.name: test for test in (
     Test("growth", "a module leaks, a slab cache grows, and the shipped rules raise their alerts", growth.script(), groups=0, page_check=growth.check,
          shapes=(Shape(append="slab_nomerge", patience=900),), programs=("fill.c",), made=("leak.c",)),
     Test("account", "memory is taken in many ways, and little of it is unaccounted", account.script(), groups=0, page_check=account.check,
-         modules=("brd=later", "zsmalloc", "lzo=later", "lzo_rle=later", "zram=later", *(f"{name}=later" for name in account.BALLOON)),
+         modules=("brd=later", "zsmalloc", "lzo=later", "lzo_rle=later", "lz4_compress=later", "lz4hc_compress=later", "zram=later", *(f"{name}=later" for name in account.BALLOON)),
          shapes=(Shape(cpus=2, patience=900, devices=("-device", "virtio-balloon-pci")),), programs=("fill.c",)),
     Test("slab_bpf", "objects in use of slab caches by the kernel's iterator are true", SLAB_BPF, shapes=(Shape(cpus=2), Shape(cpus=4, nodes=2)), groups=0),
     Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=240),), groups=0),

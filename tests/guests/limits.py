@@ -36,7 +36,7 @@ scrape_configs:
     static_configs: [{{targets: ["{address}"], labels: {{instance: "guest"}}}}]
 """
 NETWORK = "ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0"  # as QEMU's network without privileges has it
-SETTLED = 20   # seconds after which an alert that no one waits for would have come: the longest state of limits lasts 15
+SETTLED = 25   # seconds after which an alert that no one waits for would have come: a state of limits lasts 15, computed every 4
 PATIENCE = 60  # seconds
 
 
