@@ -254,5 +254,7 @@ TESTS = {test.name: test for test in (
          shapes=(Shape(cpus=2, append="slab_nomerge", patience=900),)),
     Test("origins", "the control group, the program and the call that make a cache grow", "CGROUPS=/sys/fs/cgroup" + ORIGINS,
          shapes=(Shape(cpus=2),), groups=0),
+    Test("origins_v1", "the same with control groups of version 1", "CGROUPS=/sys/fs/cgroup/memory" + ORIGINS, shapes=(Shape(cpus=2),), groups=0,
+         environment={"CGROUP": "1"}),
     Test("record", "a capture recorded in the guest is replayed here", RECORD, groups=0, page_check=replay),
 )}
