@@ -105,8 +105,9 @@ bool AttachedPrograms::attach_again() {
     auto attached = helper_->attach(place);
     if (attached) {
       descriptors_.push_back(*std::move(attached));
-    } else if (attached.error().system_errno != ENODEV) {  // that is a CPU that is offline
+    } else if (const int error = attached.error().system_errno; error != ENODEV) {  // that is a CPU that is offline
       descriptors_.clear();
+      if (error == EINVAL) helper_.reset();  // before Linux 5.13 a function takes a program once
       break;
     }
   }

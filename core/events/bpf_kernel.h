@@ -102,7 +102,8 @@ class AttachedPrograms {
   [[nodiscard]] bool are_enlisted() const { return helper_ != nullptr; }
   /// Whether it has them still.
   [[nodiscard]] bool may_attach_again() const { return are_enlisted() && helper_->is_alive(); }
-  /// Attaches by the helper what was detached. False: it refused one, and then none is attached.
+  /// Attaches by the helper what was detached. False: it refused one, and then none is attached; where this kernel will
+  /// always refuse it, they are not enlisted any more.
   bool attach_again();
   /// What the kernel knows of the programs, which are the same before and behind detach(). Makes a pread() a program, which
   /// must not be closed before.

@@ -105,8 +105,9 @@ ProgramFacts GovernedPrograms::look(std::uint64_t events, AttachedPrograms& prog
   } else {
     come_back(events, now_ns, programs, governor);
   }
-  if (programs.are_enlisted())
-    governor.set_again(programs.may_attach_again() ? GovernorFacts::kLater : GovernorFacts::kLost);
+  governor.set_again(!programs.are_enlisted()      ? GovernorFacts::kNever
+                     : programs.may_attach_again() ? GovernorFacts::kLater
+                                                   : GovernorFacts::kLost);
   return facts;
 }
 

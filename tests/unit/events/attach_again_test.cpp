@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -29,10 +30,10 @@ namespace {
 /// This process's helper, in a thread, for as long as this is there.
 class ThreadedHelper {
  public:
-  ThreadedHelper() {
+  explicit ThreadedHelper(int (*attach)(int, const AttachPoint&) = attach_program) {
     std::array<int, 2> ends{-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends.data()), 0);
-    thread_ = std::thread([socket = UniqueFd(ends[1])] { serve_attaching(socket.get()); });
+    thread_ = std::thread([socket = UniqueFd(ends[1]), attach] { serve_attaching(socket.get(), attach); });
     helper_ = std::make_shared<AttachHelper>(UniqueFd(ends[0]));
     set_process_helper(helper_);
   }
@@ -97,11 +98,30 @@ TEST(LiveAttachAgain, EveryProgramThatThisKernelTakes) {
       programs.detach();
       EXPECT_TRUE(programs.may_attach_again()) << name;
       const bool may_refuse = bpf_program__type(program) == BPF_PROG_TYPE_TRACING && is_before_5_13();
-      EXPECT_TRUE(programs.attach_again() || may_refuse) << name << " in " << bpf_program__section_name(program);
+      const bool is_attached = programs.attach_again();
+      EXPECT_TRUE(is_attached || may_refuse) << name << " in " << bpf_program__section_name(program);
+      if (!is_attached) break;
     }
   }
   if (taken.empty()) GTEST_SKIP() << "this process or kernel attaches no program";
   std::cout << "attached again:" << taken << "\n";
+}
+
+TEST(LiveAttachAgain, NotWhatTheKernelWillAlwaysRefuse) {
+  if (const auto types = kernel_types(); !types) GTEST_SKIP() << to_string(types.error());
+  const ObjectPointer object = load_alone(vm_events(), "on_page_free");
+  if (!object) GTEST_SKIP() << "this process or kernel loads no program";
+  for (const auto& [attach, is_for_good] : {std::pair{+[](int, const AttachPoint&) { return -EINVAL; }, true},
+                                            std::pair{+[](int, const AttachPoint&) { return -ENOMEM; }, false}}) {
+    ThreadedHelper helper(attach);
+    AttachedPrograms programs;
+    ASSERT_EQ(programs.attach(bpf_object__find_program_by_name(object.get(), "on_page_free")), 0);
+    programs.enlist();
+    ASSERT_TRUE(helper.seal());
+    programs.detach();
+    EXPECT_FALSE(programs.attach_again());
+    EXPECT_EQ(programs.are_enlisted(), !is_for_good);
+  }
 }
 
 TEST(LiveAttachAgain, NotWithoutAHelper) {
