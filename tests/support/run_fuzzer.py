@@ -24,8 +24,11 @@ import tempfile
 
 # Bigger seeds make each try slow and teach the fuzzer nothing that the head of them does not.
 MAX_SEED_BYTES = 64 * 1024
-# About what the slowest fuzzers try in a second on one busy processor.
-RUNS_A_SECOND = 1000
+# About what fuzzers try in a second on one busy processor, the slow ones by name: their inputs are long, or stand for whole machines.
+TRIES_A_SECOND = 1000
+SLOW = {"c_api_fuzz": 100, "counter_events_fuzz": 100, "dump_freebsd_fuzz": 100, "dump_kdump_file_fuzz": 50, "dump_kernel_file_fuzz": 200,
+        "dump_kernel_fuzz": 25, "freebsd_malloc_fuzz": 10, "freebsd_uma_fuzz": 200, "linux_memcg_fuzz": 200, "linux_page_fuzz": 100,
+        "linux_slab_sysfs_fuzz": 100, "linux_slabinfo_fuzz": 100}
 
 
 def unpacked_captures(source, directory):
@@ -80,7 +83,9 @@ def main(program, fuzzer_count):
         return 1
     seconds = max(3, float(os.environ.get("FUZZ_SECONDS", "30")) / fuzzer_count)
     seed = int(os.environ.get("FUZZ_SEED", "1"))
-    bounds = [f"-runs={seconds * RUNS_A_SECOND:.0f}", f"-max_total_time={seconds * 10:.0f}"] if seed else [f"-max_total_time={seconds:.0f}"]
+    # What is there already is tried first, and libFuzzer counts it, too.
+    runs = len(list(corpus.iterdir())) + seconds * SLOW.get(name, TRIES_A_SECOND)
+    bounds = [f"-runs={runs:.0f}", f"-max_total_time={seconds * 10:.0f}"] if seed else [f"-max_total_time={seconds:.0f}"]
     command = [program, f"-seed={seed}", *bounds, "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
                "-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={crashes}/{name}-", str(corpus)]
     status = subprocess.run(command, check=False).returncode
