@@ -7,7 +7,10 @@ namespace memstat {
 
 std::vector<const SourceDescriptor*> in_reading_order(std::span<const SourceDescriptor* const> sources) {
   std::vector<const SourceDescriptor*> ordered(sources.begin(), sources.end());
-  std::stable_partition(ordered.begin(), ordered.end(), [](const SourceDescriptor* source) { return source->is_roster; });
+  const auto rank = [](const SourceDescriptor* source) {
+    return !source->stands_in_for.empty() ? 0 : source->is_roster ? 1 : 2;
+  };
+  std::stable_sort(ordered.begin(), ordered.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
   return ordered;
 }
 

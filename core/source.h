@@ -153,7 +153,7 @@ struct SourceDescriptor {
   OperatingSystem os;       ///< Whose kernel has it.
   Allocator allocator;      ///< Whose types it yields; kUnknown: none, it has statistics only.
   bool is_roster;    ///< Creates and retires the allocator's types. Exactly one source of an allocator and system does.
-  FieldMask fields;  ///< Figures that this source owns. No two sources of an allocator own the same one.
+  FieldMask fields;  ///< Figures that this source owns. No two own the same one, but see stands_in_for.
   CpuFieldMask cpu_fields;         ///< Per-CPU figures that it owns.
   NodeFieldMask node_fields = {};  ///< Per-node figures that it owns.
   /// Where each of these figures, and each metric of the system that it yields, comes from.
@@ -162,6 +162,9 @@ struct SourceDescriptor {
   std::chrono::nanoseconds interval{0};        ///< How often it is read unless the configuration says; 0: at each poll.
   bool is_on_by_default = true;                ///< False: only where the configuration switches it on.
   bool is_traced = false;                      ///< Attaches to events of the kernel: key events.mode switches it on as well.
+  /// The roster of the same types, every figure of which this source has as well: while this one is up it is the roster, and
+  /// the other one need not be read. "": there is none.
+  std::string_view stands_in_for = {};
   /// What it reads below /sys/kernel/debug, where a machine may not have debugfs mounted. Files or directories.
   std::span<const std::string_view> debugfs_paths = {};
   /// Directories below which it opens files by name at every read, so that the daemon may not lock itself out of them. They
@@ -183,8 +186,8 @@ std::span<const SourceDescriptor* const> all_sources();
 /// Every metric of the system that these sources name among their origins, each once, in the order of the sources.
 std::vector<const SystemMetric*> system_metrics_of(std::span<const SourceDescriptor* const> sources);
 
-/// The same sources in the order in which they are to be read: rosters first, so that contributors find the types that they
-/// have figures of; otherwise as given.
+/// The same sources in the order in which they are to be read: those that stand in for rosters, then rosters, so that
+/// contributors find the types that they have figures of; otherwise as given.
 std::vector<const SourceDescriptor*> in_reading_order(std::span<const SourceDescriptor* const> sources);
 
 /// The source of that name, nullptr when there is none.

@@ -231,6 +231,14 @@ void MemoryTypeList::take_figures(const CommitScope& scope, const Staging& stagi
   if (!scope.node_fields.empty()) take_node_figures(scope, staging, matched);
 }
 
+// What they led to may be vanished now, which only a commit that matches by name sees.
+void MemoryTypeList::forget_other_rosters(Cursor& own, Allocator allocator) noexcept {
+  own.roster_of = allocator;
+  for (Cursor& cursor : cursors_) {
+    if (&cursor != &own && cursor.roster_of == allocator) cursor.is_valid = false;
+  }
+}
+
 Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation) try {
   Cursor& cursor = cursor_of(scope.source);
   const bool same_roster = cursor_matches(cursor, scope, staging);
@@ -264,6 +272,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   } else {
     if (scope.is_roster) {
       note_roster(scope, order, generation);
+      forget_other_rosters(cursor, scope.allocator);
     } else {
       clear_figures_of_unnamed(scope, order);
     }

@@ -24,6 +24,7 @@ struct CommitScope {
   std::string_view source;  ///< Name of the source; must outlive the list (a string literal).
   Allocator allocator = Allocator::kUnknown;
   bool is_roster = false;  ///< Creates types and retires those it no longer names; others (contributors) only add figures.
+                           ///< Of an allocator's rosters one commits in a poll.
   FieldMask fields = {};
   CpuFieldMask cpu_fields = {};
   NodeFieldMask node_fields = {};
@@ -98,11 +99,12 @@ class MemoryTypeList {
   /// What a source's last commit matched, record by record: in the steady state the next one matches the same.
   struct Cursor {
     std::string_view source;
-    bool is_valid = false;             // false before the first commit, and when a type that it led to was destroyed
-    std::vector<MemoryType*> order;    // nullptr where a contributor named a type that the list does not know
-    std::vector<std::string> unknown;  // the names of those, in order
-    std::uint64_t epoch = 0;           // of the allocator's insertions; the unknown ones are unknown as of then
-    bool has_details = false;          // it gave a detail once, so some type may still have it
+    bool is_valid = false;                    // false before the first commit, and when a type that it led to was destroyed
+    std::vector<MemoryType*> order;           // nullptr where a contributor named a type that the list does not know
+    std::vector<std::string> unknown;         // the names of those, in order
+    std::uint64_t epoch = 0;                  // of the allocator's insertions; the unknown ones are unknown as of then
+    bool has_details = false;                 // it gave a detail once, so some type may still have it
+    std::optional<Allocator> roster_of = {};  // of which it is a roster; there may be two, by turns
   };
   /// Room for more CPUs or more of their figures, with the figures so far; made before anything of the type is changed.
   struct GrownCpuFigures {
@@ -136,6 +138,7 @@ class MemoryTypeList {
   static void take_figures(const CommitScope& scope, const Staging& staging,
                            const std::vector<MemoryType*>& matched) noexcept;
   void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
+  void forget_other_rosters(Cursor& own, Allocator allocator) noexcept;
   static void clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields, NodeFieldMask node_fields) noexcept;
   void clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept;
   void erase(MemoryType* type) noexcept;

@@ -37,7 +37,11 @@ struct Poller::Entry {
   /// How often it is read; 0: at each poll.
   [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
 
+  /// Whether another source has all that this one has. It was asked before, in this poll.
+  [[nodiscard]] bool is_spared() const { return stand_in != nullptr && stand_in->status.state == SourceState::kUp; }
+
   const SourceDescriptor* descriptor;
+  const Entry* stand_in = nullptr;       // the source that stands in for this one
   const std::size_t index;               // in the list of entries, and in that of published statuses
   std::shared_ptr<SourceReader> reader;  // shared with a read that may be stuck in it
   SourceConfig config;
@@ -56,6 +60,7 @@ std::string_view to_string(SourceState state) {
     case SourceState::kUnknown: return "not read yet";
     case SourceState::kOff: return "off";
     case SourceState::kAbsent: return "not present";
+    case SourceState::kSpared: return "spared";
     case SourceState::kUp: return "up";
     case SourceState::kDown: return "down";
   }
@@ -71,7 +76,12 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
       options_(std::move(options)),
       reader_(view_) {
   for (const SourceDescriptor* source : in_reading_order(options_.sources)) {
-    if (source->os == view_->os()) entries_.push_back(std::make_unique<Entry>(*source, entries_.size()));
+    if (source->os != view_->os()) continue;
+    auto entry = std::make_unique<Entry>(*source, entries_.size());
+    for (const std::unique_ptr<Entry>& before : entries_) {
+      if (before->descriptor->stands_in_for == source->name) entry->stand_in = before.get();
+    }
+    entries_.push_back(std::move(entry));
   }
   for (const std::unique_ptr<Entry>& entry : entries_) statuses_.push_back(entry->status);
   config_ = config;
@@ -265,8 +275,22 @@ void Poller::tell_metrics(Entry& entry) {
   }
 }
 
+void Poller::spare(Entry& entry) {
+  entry.next_due_ns = INT64_MIN;  // at once, when it is needed
+  // Captures have it all the same: not every reader of them runs what stands in for it.
+  if (view_->wants_whole_polls()) {
+    hand_over_options(entry);
+    (void)reader_.read(entry.reader, config_.poll.timeout);
+  }
+  if (entry.status.state == SourceState::kSpared || entry.status.state == SourceState::kAbsent) return;
+  entry.outcome = {.kind = Outcome::Kind::kAbsent};
+  set_state(entry, SourceState::kSpared, std::string(entry.stand_in->descriptor->name) + " stands in for it");
+}
+
 void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
-  if (entry.is_off() || now_ns < entry.next_due_ns) return;
+  if (entry.is_off()) return;
+  if (entry.is_spared()) return spare(entry);
+  if (now_ns < entry.next_due_ns) return;
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
   if (entry.interval().count() > 0)
     entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;

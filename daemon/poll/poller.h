@@ -80,6 +80,7 @@ class Poller : public SourceStatuses {
   void note_boot_time();
   void hand_over_options(Entry& entry);
   void read_and_commit(Entry& entry, std::int64_t now_ns);
+  void spare(Entry& entry);
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
   void tell_metrics(Entry& entry);

@@ -89,17 +89,25 @@ void write_row(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std:
   if (fails_routinely(allocator, name)) json.field("fails_routinely", true);
 }
 
-/// Where the kernel counts a figure, from the descriptor of the source that owns it. The daemon's own figures have none.
+/// Where a source counts a figure of types; nullptr: it does not.
+const MetricOrigin* origin_in(const SourceDescriptor& source, std::size_t figure) {
+  const auto found = std::find_if(source.origins.begin(), source.origins.end(), [figure](const MetricOrigin& origin) {
+    return origin.of == MetricOrigin::Of::kType && origin.number == figure;
+  });
+  return found == source.origins.end() ? nullptr : &*found;
+}
+
+/// Where the kernel counts a figure, from the descriptor of the source that owns it: of two, that which is up. The daemon's
+/// own figures have none.
 void write_origin(JsonWriter& json, std::span<const SourceStatus> sources, Allocator allocator, std::size_t figure) {
+  const SourceDescriptor* owner = nullptr;
   for (const SourceStatus& status : sources) {
     const SourceDescriptor* const source = find_source(status.name);
-    if (source == nullptr || source->allocator != allocator) continue;
-    for (const MetricOrigin& origin : source->origins) {
-      if (origin.of != MetricOrigin::Of::kType || origin.number != figure) continue;
-      json.field("source", source->name).field("origin", origin.origin);
-      return;
-    }
+    if (source == nullptr || source->allocator != allocator || origin_in(*source, figure) == nullptr) continue;
+    if (owner == nullptr || status.state == SourceState::kUp) owner = source;
+    if (status.state == SourceState::kUp) break;
   }
+  if (owner != nullptr) json.field("source", owner->name).field("origin", origin_in(*owner, figure)->origin);
 }
 
 /// The rows of a per-CPU or per-node table: one array of values a figure, by the number of CPU or node.

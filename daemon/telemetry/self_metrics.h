@@ -42,7 +42,7 @@ class SelfMetrics {
 
   void source_succeeded(std::string_view source, const SourceReport& report);
   void source_failed(std::string_view source, ErrorCode code, double read_seconds);
-  /// The source is not on this kernel, or switched off: none of its series but the error counts.
+  /// The source is not on this kernel, switched off or spared: none of its series but the error counts.
   void source_absent(std::string_view source);
 
   /// `series`: of memory types on the page; `series_dropped`: that series_limit keeps off it.

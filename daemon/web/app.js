@@ -203,7 +203,7 @@ function drawSources() {
     ['took', source.read_seconds ? `${(1000 * source.read_seconds).toFixed(1)} ms` : '-'],
     [source.error ? 'because' : 'reads', source.error ? source.error.replace(`${source.name}: `, '')
       : shortened(source.origin) + (source.left_out ? `; left out: ${source.left_out}` : ''), source.origin]];
-  const rank = {down: 0, up: 1, 'not read yet': 2, 'not present': 3, off: 4};
+  const rank = {down: 0, up: 1, 'not read yet': 2, spared: 3, 'not present': 4, off: 5};
   const rows = [...state.sources].sort((a, b) => (rank[a.state] ?? 9) - (rank[b.state] ?? 9)).map((source) => element(
     'tr', {}, ...cells(source).map(([label, text, hint]) => element(
       'td', {'data-label': label, title: hint,

@@ -83,7 +83,9 @@ class ScrapedByPrometheus(unittest.TestCase):
         for labels, value in server.query("memstat_type_object_size_bytes > memstat_type_object_footprint_bytes"):
             self.fail(f"{labels}: callers get {value} B, more than an object takes")
         up = server.query("memstat_source_up")
-        self.assertLessEqual({"linux_memory", "linux_page", "linux_slabinfo", "linux_vmalloc"}, {labels["source"] for labels, _ in up})
+        names = {labels["source"] for labels, _ in up}
+        self.assertLessEqual({"linux_memory", "linux_page", "linux_vmalloc"}, names)
+        self.assertEqual(len(names & set(program.SLAB_SOURCES)), 1)
         self.assertEqual([labels["source"] for labels, value in up if value != 1], [])
         timestamps = server.api("query", query="time() - memstat_poll_timestamp_seconds")["result"]
         self.assertLess(float(timestamps[0]["value"][1]), program.PATIENCE)

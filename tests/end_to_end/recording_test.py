@@ -219,7 +219,7 @@ class Disk(Recording):
             said = daemon.log.count("the disk does not keep up")
             before = daemon.page().number("memstat_poll_timestamp_seconds")
             daemon.wait_page(lambda now: now.number("memstat_poll_timestamp_seconds") > before + 1
-                             and now.number("memstat_source_up", source="linux_slabinfo") == 1, "polls that go on")
+                             and program.has_slab_caches(now), "polls that go on")
             self.assertEqual(daemon.log.count("the disk does not keep up"), said, daemon.log)
             hang.turn(False)
             written = daemon.page().number("memstat_recording_polls_total", result="written")

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The pass over the slab caches through the real memstatd: loaded by default, run without privileges, recorded and replayed."""
 import fcntl
+import json
 import os
+import signal
 import sys
 import unittest
 
@@ -58,6 +60,24 @@ class SlabBpf(unittest.TestCase):
             self.assertEqual(replayed.text("memstat_source_up", source=SOURCE), "1")
             self.assertEqual(int(replayed.text(OBJECTS, allocator="slab", type=CACHE)), before)
             self.assertTrue(replayed.series("memstat_cpu_free_objects", allocator="slab", type="dentry"))
+            for poll in range(2):  # whoever reads captures without such a pass has the caches all the same
+                self.assertTrue(os.path.getsize(os.path.join(recording, f"{poll:06}", "fs", "proc", "slabinfo")))
+                self.assertTrue(os.path.getsize(os.path.join(recording, f"{poll:06}", "source", SOURCE)))
+
+    def test_slabinfo_is_not_read_meanwhile(self):
+        with program.temporary_directory() as directory:
+            with program.Daemon("--config", self.configuration(directory)) as daemon:
+                page = self.first_page(daemon)
+                sources = {source["name"]: source for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
+                self.assertEqual(sources["linux_slabinfo"]["state"], "spared")
+                self.assertEqual(sources["linux_slabinfo"]["error"], f"{SOURCE} stands in for it")
+                self.assertFalse(page.series("memstat_source_up", source="linux_slabinfo"))
+                self.assertFalse(page.series("memstat_source_read_seconds_count", source="linux_slabinfo"))
+                self.configuration(directory, "events: {mode: off}\n")
+                daemon.process.send_signal(signal.SIGHUP)
+                page = daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "slabinfo")
+                self.assertFalse(page.series("memstat_source_up", source=SOURCE))
+                self.assertTrue(page.series("memstat_type_bytes", allocator="slab", type="dentry"))
 
     def test_nothing_is_loaded_when_events_are_off(self):
         with program.temporary_directory() as directory:

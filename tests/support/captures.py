@@ -91,7 +91,7 @@ def decode_slabinfo(text, object_sizes=None, page_size=4096):
 
 
 def decode_slab_pass(text, page_size=4096):
-    """The same of the table of linux_slab_bpf, whose figures stand instead of slabinfo's where it has any."""
+    """The same of the table of linux_slab_bpf, which stands in for slabinfo where it is up."""
     page = {f"memstat_type_{figure}": {} for figure in
             ("bytes", "objects", "held_bytes", "free_objects", "object_footprint_bytes", "object_size_bytes")}
     for line in text.decode("utf-8", "backslashreplace").splitlines():

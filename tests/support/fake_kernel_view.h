@@ -2,6 +2,7 @@
 // A kernel in memory whose files and sysctls a test may change, fail or make hang, also while another thread reads them.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -80,6 +81,10 @@ class FakeKernelView final : public KernelView {
     return found == reads_.end() ? 0 : found->second;
   }
 
+  /// What wants_whole_polls() says from now on.
+  void set_recorded(bool is_recorded) { is_recorded_ = is_recorded; }
+
+  [[nodiscard]] bool wants_whole_polls() const override { return is_recorded_; }
   [[nodiscard]] OperatingSystem os() const override { return os_; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
@@ -113,6 +118,7 @@ class FakeKernelView final : public KernelView {
 
   OperatingSystem os_;
   std::uint32_t cpu_count_;
+  std::atomic<bool> is_recorded_ = false;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // All guarded by mutex_.

@@ -90,6 +90,14 @@ def check_no_report(text):
         raise AssertionError("memstatd was found doing wrong:\n" + text[max(0, found.start() - 200):][:8000])
 
 
+SLAB_SOURCES = ("linux_slab_bpf", "linux_slabinfo")  # the second is not read while the first is up
+
+
+def has_slab_caches(page):
+    """Whether one of the sources of slab caches is up, and not both."""
+    return [page.number("memstat_source_up", source=name) for name in SLAB_SOURCES].count(1) == 1
+
+
 def configure_only(path, sources, text=""):
     """Writes a configuration that reads these sources, if the kernel has them, and no others; returns its path."""
     listed = [line.split("\t")[0] for line in run("--list-sources").stdout.decode().splitlines()[1:]]

@@ -14,8 +14,7 @@
 //   end
 //
 // Nodes without slabs and CPUs that hold nothing are left out. Caches of one name are types of one name, in the order of
-// linux_slabinfo. Where both have a figure the list keeps this one, which is committed later in the same poll, and
-// linux_slabinfo's where this source is not up.
+// linux_slabinfo, which is read where this source is not up.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -153,12 +152,13 @@ const SourceDescriptor linux_slab_bpf{
     .options = kModeOfPass,
     .is_on_by_default = false,
     .is_traced = true,
+    .stands_in_for = "linux_slabinfo",
     .notes =
         "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and "
         "Linux "
-        "6.13 with BTF; its figures stand instead of linux_slabinfo's, which counts objects that lie free in slabs and "
-        "sheaves "
-        "of CPUs as used, so it is not to be read less often; takes no lock, so that no allocation waits for it, and on "
+        "6.13 with BTF; stands in for linux_slabinfo, which is not read while this one is up, and counts objects that lie "
+        "free "
+        "in slabs and sheaves of CPUs as used; takes no lock, so that no allocation waits for it, and on "
         "lists "
         "that change while it looks, or have more than 10000 slabs, estimates the rest",
     .steps = source_steps<PassState, open_pass, read_pass, parse_pass>(),

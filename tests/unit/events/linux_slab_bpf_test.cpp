@@ -111,6 +111,27 @@ TEST_F(LinuxSlabBpf, RefusesAPassThatIsCutAnywhere) {
   EXPECT_TRUE(parse(text));
 }
 
+TEST_F(LinuxSlabBpf, HasEveryFigureOfTheRosterThatItStandsInFor) {
+  const SourceDescriptor* roster = find_source(pass_source().stands_in_for);
+  ASSERT_NE(roster, nullptr);
+  EXPECT_TRUE(roster->is_roster);
+  EXPECT_EQ(roster->allocator, pass_source().allocator);
+  EXPECT_TRUE((roster->fields - pass_source().fields).empty());
+  EXPECT_TRUE((roster->cpu_fields - pass_source().cpu_fields).empty());
+  EXPECT_TRUE((roster->node_fields - pass_source().node_fields).empty());
+  EXPECT_TRUE(roster->options.empty()) << "what they say of types, such as top, would be lost";
+}
+
+TEST_F(LinuxSlabBpf, CreatesTheTypesWhereNobodyElseDoes) {
+  MemoryTypeList list;
+  ASSERT_TRUE(parse(kStart + kDentry + "type 8 8 1 1 5 0 0 2 0 other\nend\n"));
+  ASSERT_TRUE(commit_source(reader_, list, 1));
+  EXPECT_EQ(list.size(), 2U);
+  ASSERT_TRUE(parse(kStart + kDentry + "end\n"));
+  ASSERT_TRUE(commit_source(reader_, list, 2));
+  EXPECT_FALSE(list.find(Allocator::kSlab, "other")->is_present());
+}
+
 TEST_F(LinuxSlabBpf, StandsInsteadOfSlabinfoInThePollInWhichItWorks) {
   const std::string info =
       "slabinfo - version: 2.1\n# name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> "

@@ -59,6 +59,27 @@ class ContributorTest : public testing::Test {
   std::uint64_t generation_ = 0;
 };
 
+TEST_F(ContributorTest, TwoRostersByTurnsEachSayWhichTypesThereAre) {
+  const auto commit = [this](std::string_view source, std::initializer_list<std::string_view> names) {
+    StagingBuilder staging;
+    for (const std::string_view name : names) staging.type(name, {{Field::kBytes, 1}});
+    const CommitScope scope{
+        .source = source, .allocator = Allocator::kSlab, .is_roster = true, .fields = FieldMask(Field::kBytes)};
+    ASSERT_TRUE(list_.commit(scope, staging.staging(), ++generation_));
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    commit("one", {"a", "b"});
+    EXPECT_TRUE(type("b").is_present());
+    commit("one", {"a", "b"});
+    commit("two", {"a"});
+    EXPECT_TRUE(type("a").is_present());
+    EXPECT_FALSE(type("b").is_present());
+    commit("two", {"a"});
+    EXPECT_FALSE(type("b").is_present());
+  }
+  EXPECT_EQ(list_.size(), 2U);
+}
+
 TEST_F(ContributorTest, FiguresOfATypeThatItNoLongerNamesAreGone) {
   roster({"a", "b"});
   contribute({{"a", 1}, {"b", 2}});
