@@ -126,6 +126,14 @@ def events_rows(directory):
     except (OSError, KeyError, ValueError):
         print("(the figures of slab events are missing: not root, or no libbpf)", file=sys.stderr)
     try:
+        budgets, worst, settled, made = (medians(directory, "governor", key) for key in (
+            "budget_percent", "worst_window_percent", "settled_percent", "millions_a_second"))
+        for name, budget in budgets.items():
+            yield (f"time of the programs on slab events in the worst minute / a budget of {budget:g} % of a CPU, {made[name]:.1f} million events a second",
+                   worst[name] / budget, "<=", 1.2, f"by BPF_STATS_RUN_TIME; settled: {settled[name] / budget:.2f}; ten seconds are one there")
+    except (OSError, KeyError, ValueError):
+        print("(the figures of the governor are missing: not root, or no libbpf)", file=sys.stderr)
+    try:
         times = cpu_times(directory, "events")
         yield ("pass of linux_slab_bpf over the slab caches / reading /proc/slabinfo, which knows less", ratio(times, "pass_over_caches", "read_slabinfo"),
                "<=", 0.5, f"{micro(times, 'pass_over_caches')} / {micro(times, 'read_slabinfo')}")
