@@ -85,10 +85,10 @@ rounds awake
 """
 MODULES = START + """
 rounds all
-for module in dummy brd zsmalloc zram; do [ -f /modules/$module.ko ] && { insmod /modules/$module.ko || result wrong "$module"; }; done
+for module in dummy brd zsmalloc lz4_compress lz4hc_compress zram; do [ -f /modules/$module.ko ] && { insmod /modules/$module.ko || result wrong "$module"; }; done
 sleep 40  # new slab caches are looked for at every thirtieth read
 rounds loaded
-for module in zram zsmalloc brd dummy; do grep -q "^$module " /proc/modules && { rmmod $module || result wrong "rmmod $module"; }; done
+for module in zram lz4hc_compress lz4_compress zsmalloc brd dummy; do grep -q "^$module " /proc/modules && { rmmod $module || result wrong "rmmod $module"; }; done
 sleep 40
 rounds unloaded
 """
@@ -232,7 +232,8 @@ TESTS = {test.name: test for test in (
     Test("hot_plug", "two of four CPUs go and come back", HOT_PLUG, shapes=(Shape(cpus=4),), groups=3),
     Test("memory", "256 MiB of memory are plugged in, and go again", MEMORY, shapes=(Shape(cpus=2, devices=("-m", "1024,slots=1,maxmem=2G")),), groups=3),
     Test("suspend", "the machine sleeps ten seconds, suspended to memory", SUSPEND, shapes=(Shape(cpus=2, append="no_console_suspend"),), groups=2),
-    Test("modules", "modules are loaded and unloaded while memstatd runs as root", MODULES, modules=("dummy=later", "brd=later", "zsmalloc=later", "zram=later"),
+    Test("modules", "modules are loaded and unloaded while memstatd runs as root", MODULES,
+         modules=("dummy=later", "brd=later", "zsmalloc=later", "lz4_compress=later", "lz4hc_compress=later", "zram=later"),
          environment={"KEEP": "yes"}, groups=3),
     Test("clock", "the clock jumps an hour ahead, two back, and to 1970", CLOCK, groups=4),
     Test("limits", "each table is filled, and a Prometheus outside raises the alerts of the shipped rules", limits.script(), groups=0, page_check=limits.check,

@@ -126,7 +126,7 @@ expect "and serves" soon is_served
 turn() { printf %b "\\0$1" | dd of=/hang conv=notrunc status=none; }
 dd if=/dev/zero of=/hang bs=4096 count=1 status=none
 set_unit 'WatchdogSec=8s\nEnvironment=LD_PRELOAD=/hanging_read.so MEMSTAT_TEST_HANG=/hang\n'
-configure 'poll: {interval: 1s, timeout: 2s}\n'
+configure 'poll: {interval: 1s, timeout: 2s}\nevents: {mode: off}\n'
 systemctl restart $unit
 turn 1
 expect "a read that hangs makes its source down" soon slabinfo_is 0
@@ -135,7 +135,7 @@ sleep 20
 expect "and nothing more: the watchdog hears of the other sources" is NRestarts 0
 turn 0
 expect "when it returns, the source is up" soon slabinfo_is 1
-configure 'poll: {interval: 1s, timeout: 1h}\n'
+configure 'poll: {interval: 1s, timeout: 1h}\nevents: {mode: off}\n'
 systemctl restart $unit
 expect "with a timeout of an hour it serves, too" soon slabinfo_is 1
 mark
