@@ -88,6 +88,7 @@ int print_selftest() {
 
 /// The account of that name; drop_privileges says so when there is none.
 DirectoryOwner owner_of(const std::string& user) {
+  const AccountLookup guard;
   const passwd* const account = getpwnam(user.c_str());
   if (account == nullptr) return {};
   return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
@@ -574,9 +575,8 @@ int run_or_throw(int argc, const char* const* argv) {
         return kWrongUsage;
       }
     }
-    if (!config.user.empty() && getpwnam(account_for(config.user, kOwnUser).c_str()) == nullptr) {
-      complain(name + ": user: this machine has no account " + memstat::quoted(config.user) +
-               "; make it, or name another one");
+    if (!config.user.empty() && !is_account(account_for(config.user, kOwnUser))) {
+      complain(name + ": user: this machine has no account " + memstat::quoted(config.user) + "; make it, or name another");
       return kWrongUsage;
     }
     return print_or_complain(name + ": the configuration is valid\n");

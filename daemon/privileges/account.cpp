@@ -2,12 +2,38 @@
 #include "daemon/privileges/account.h"
 
 #include <pwd.h>
+#include <unistd.h>
 
 namespace memstat {
+namespace {
+
+void end_without_memory(int) {
+  constexpr std::string_view kLine = "memstatd: ended: out of memory while an account was looked up\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+  ::_exit(1);
+}
+
+}  // namespace
+
+AccountLookup::AccountLookup() {
+  struct sigaction action = {};
+  action.sa_handler = end_without_memory;
+  ::sigaction(SIGABRT, &action, &abort_before_);
+  ::sigaction(SIGSEGV, &action, &crash_before_);
+}
+
+AccountLookup::~AccountLookup() {
+  ::sigaction(SIGABRT, &abort_before_, nullptr);
+  ::sigaction(SIGSEGV, &crash_before_, nullptr);
+}
+
+bool is_account(const std::string& user) {
+  const AccountLookup guard;
+  return getpwnam(user.c_str()) != nullptr;  // NOLINT(concurrency-mt-unsafe)
+}
 
 std::string account_for(const std::string& user, std::string_view own) {
-  const bool is_missing = user == own && getpwnam(user.c_str()) == nullptr;  // NOLINT(concurrency-mt-unsafe)
-  return is_missing ? "nobody" : user;
+  return user == own && !is_account(user) ? "nobody" : user;
 }
 
 }  // namespace memstat

@@ -2,13 +2,34 @@
 // Which account the key `user` means on this machine.
 #pragma once
 
+#include <signal.h>
+
 #include <string>
 #include <string_view>
 
 namespace memstat {
 
+/// Around a call of getpwnam() or its like: where glibc runs out of memory there, it aborts or crashes instead of failing
+/// (2.36: nss_database.c, lines 291 and 402). While this lives, that ends the process with a line on standard error and
+/// status 1. Thread safety: none; the process has one thread when it looks up accounts.
+class AccountLookup {
+ public:
+  AccountLookup();
+  AccountLookup(const AccountLookup&) = delete;
+  AccountLookup& operator=(const AccountLookup&) = delete;
+  ~AccountLookup();
+
+ private:
+  struct sigaction abort_before_ = {};
+  struct sigaction crash_before_ = {};
+};
+
+/// Whether this machine has an account of that name. What cannot be looked up counts as not there. Thread safety: none, as
+/// getpwnam(3).
+bool is_account(const std::string& user);
+
 /// `user`, but "nobody" where it is `own` and this machine has no such account: the packages make memstatd's own, a build
-/// from source does not. What cannot be looked up counts as not there. Thread safety: none, as getpwnam(3).
+/// from source does not. Thread safety: none, as is_account().
 std::string account_for(const std::string& user, std::string_view own);
 
 }  // namespace memstat

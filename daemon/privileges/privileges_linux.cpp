@@ -24,6 +24,7 @@
 #include "core/base/open_directory.h"
 #include "core/base/sanitizer.h"
 #include "core/base/text.h"
+#include "daemon/privileges/account.h"
 #include "daemon/privileges/capabilities_linux.h"
 #include "daemon/privileges/privileges.h"
 #include "daemon/privileges/seccomp_linux.h"
@@ -131,6 +132,7 @@ Result<Account> find_account(const std::string& user) {
   passwd* found = nullptr;
   std::vector<char> text(16384);
   int status = 0;
+  const AccountLookup guard;
   while ((status = getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found)) == ERANGE &&
          text.size() < (1U << 20)) {
     text.resize(text.size() * 2);

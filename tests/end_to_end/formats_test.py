@@ -229,6 +229,7 @@ class ProtobufPages(unittest.TestCase):
         return values, families, histograms
 
     def test_protoc_finds_the_values_of_the_text_page(self):
+        by_powers_of_two = ("memstat_allocation_size_bytes", "memstat_call_site_size_bytes", "memstat_page_fault_seconds")
         for name, path in captured_kernels():
             with self.subTest(name):
                 text, read = text_values(once(path, "text"))
@@ -240,7 +241,7 @@ class ProtobufPages(unittest.TestCase):
                                             for family in read.families.values()})
                 self.assertTrue(histograms)
                 for series, fields in histograms.items():
-                    self.check_histogram(fields, 0 if series[0] in ("memstat_allocation_size_bytes", "memstat_call_site_size_bytes") else 3)
+                    self.check_histogram(fields, 0 if series[0] in by_powers_of_two else 3)
                     buckets = [value for other, value in text.items() if other[0] == series[0] + "_bucket"
                                and series[1] == tuple(pair for pair in other[1] if pair[0] != "le")]
                     self.assertEqual(len(buckets), sum(field == "bucket" for field, _ in fields))
@@ -260,7 +261,7 @@ class ProtobufPages(unittest.TestCase):
             count += delta
             total += count
         self.assertEqual(total, one["sample_count"], "native buckets add up to the count")
-        self.assertEqual(one["schema"], schema, "sizes are counted by powers of two, durations eight times as finely")
+        self.assertEqual(one["schema"], schema, "what the kernel's events count by is powers of two, memstatd's own durations eight times as fine")
 
     def test_counters_say_when_they_began_where_the_capture_does(self):
         with program.temporary_directory() as directory:

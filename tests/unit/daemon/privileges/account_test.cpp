@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <pwd.h>
 
+#include <csignal>
+#include <cstdlib>
+
 #include "config/config.h"
 
 namespace memstat {
@@ -16,6 +19,29 @@ TEST(Account, IsMemstatdsOwnWhereThereIsOneAndElseNobody) {
 
 TEST(Account, AnyOtherIsTakenAsItIs) {
   for (const char* const user : {"", "root", "nobody", "no-such-account"}) EXPECT_EQ(account_for(user, kOwnUser), user);
+}
+
+TEST(Account, IsThereOrNot) {
+  EXPECT_TRUE(is_account("root"));
+  EXPECT_FALSE(is_account("no-such-account"));
+}
+
+TEST(Account, ALookupThatAbortsOrCrashesEndsTheProcessWithALineAndStatus1) {
+  const auto abort_within = [] {
+    const AccountLookup guard;
+    std::abort();
+  };
+  EXPECT_EXIT(abort_within(), testing::ExitedWithCode(1), "^memstatd: ended: out of memory while an account was looked up");
+  const auto crash_within = [] {
+    const AccountLookup guard;
+    std::raise(SIGSEGV);
+  };
+  EXPECT_EXIT(crash_within(), testing::ExitedWithCode(1), "out of memory");
+  const auto abort_after = [] {
+    (void)is_account("root");
+    std::abort();
+  };
+  EXPECT_EXIT(abort_after(), testing::KilledBySignal(SIGABRT), "");
 }
 
 }  // namespace
