@@ -61,7 +61,7 @@ FoundOrigins read_origins(events::SlabOrigins& source) {
 /// What grows between two reads.
 template <typename Read>
 FoundOrigins grown_within(unsigned seconds, Read read_now) {
-  const FoundOrigins before = read_now();
+  FoundOrigins before = read_now();
   if (!before.problem.empty()) return before;
   wait_seconds(seconds, "watching");
   FoundOrigins found = read_now();
