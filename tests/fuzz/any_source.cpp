@@ -51,7 +51,8 @@ void copy_other_parts(std::size_t replaced, SourceReader& reader) {
 /// Parses and commits what stands in `reader`, as its kind of source promises.
 void check(SourceReader& reader) {
   reader.state->parse_count = 0;
-  if (reader.descriptor->is_roster || reader.descriptor->allocator == Allocator::kUnknown) {
+  const SourceDescriptor& source = *reader.descriptor;
+  if (source.is_roster || !source.stands_in_for.empty() || source.allocator == Allocator::kUnknown) {
     fuzz_commit(reader);
   } else {
     static_cast<void>(fuzz_contribution(reader));
