@@ -73,11 +73,6 @@ struct origin {
   __u32 is_charged;
 };
 
-static __always_inline __u64 mixed(__u64 hash, __u64 value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL;
-  return hash ^ hash >> 32;
-}
-
 // The control group that allocations of this task are charged to: the nearest one that the memory controller has.
 static __always_inline struct kernfs_node* group_of(struct task_struct* task) {
   struct css_set* groups = task->cgroups;
@@ -146,47 +141,60 @@ static __noinline int claim(__u32 at, struct origin* origin) {
   return 1;
 }
 
+// The products do not wait for one another: they are added up, and mixed only then.
 static __always_inline __u64 key_of(const struct origin* origin) {
-  __u64 hash = mixed(origin->site, origin->cache);
-  hash = mixed(hash, (__u64)origin->size << 8 | origin->kind << 1 | origin->is_charged);
-  hash = mixed(hash, origin->group);
-  hash = mixed(hash, origin->command[0]);
-  return mixed(hash, origin->command[1]) | 1ULL << 63;
+  const __u64 what = origin->cache + ((__u64)origin->size << 8) + (origin->kind << 1) + origin->is_charged;
+  __u64 hash = origin->site * 0x9E3779B97F4A7C15ULL;
+  hash += (what ^ what >> 32) * 0xBF58476D1CE4E5B9ULL;
+  hash += (origin->group ^ origin->group >> 32) * 0x94D049BB133111EBULL;
+  hash += (origin->command[0] ^ origin->command[0] >> 32) * 0xD6E8FEB86659FD93ULL;
+  hash += (origin->command[1] ^ origin->command[1] >> 32) * 0xA0761D6478BD642FULL;
+  return (hash ^ hash >> 32) | 2;  // neither 0 nor MEMSTAT_SITE_RETIRED
 }
+
+static __always_inline __u32 first_place(__u64 key, __u32 count) { return (__u32)(key >> 20) & (count - 1); }
 
 // The slot of an origin among `count` from `first` on; MEMSTAT_SITE_ALL when there is no room.
 static __always_inline __u32 slot_of(struct origin* origin, __u32 first, __u32 count) {
-  __u32 at = (__u32)(origin->key >> 20);
+  __u32 at = first_place(origin->key, count);
   for (int i = 0; i < MEMSTAT_SITE_PROBES; ++i) {
-    at &= count - 1;
     const __u64 known = table.keys[first + at];
     if (known == origin->key) return first + at;
     if (known == 0 && claim(first + at, origin)) return first + at;
-    ++at;
+    at = (at + 1) & (count - 1);
   }
   return MEMSTAT_SITE_ALL;
 }
 
-// Where an event counts, as the number of a row; `otherwise` where there is no room for its origin.
-static __noinline __u32 coarse_row(struct origin* origin, __u32 otherwise) {
+// Where the events of an origin count, as the number of a row; `otherwise` where there is no room for it.
+static __noinline __u32 find_row(struct origin* origin, __u32 otherwise) {
+  __u32 at = slot_of(origin, 0, MEMSTAT_SITE_SLOTS);
+  if (at < MEMSTAT_SITE_ALL) return at;
   origin->group = MEMSTAT_SITE_ANY_GROUP;
   origin->command[0] = 0;
   origin->command[1] = 0;
   origin->key = key_of(origin);
-  const __u32 at = slot_of(origin, MEMSTAT_SITE_SLOTS, MEMSTAT_SITE_COARSE_SLOTS);
+  at = slot_of(origin, MEMSTAT_SITE_SLOTS, MEMSTAT_SITE_COARSE_SLOTS);
   return at < MEMSTAT_SITE_ALL ? at : otherwise;
 }
 
-static __always_inline __u32 row_of(struct origin* origin, __u32 otherwise) {
-  origin->group = group_of(bpf_get_current_task_btf())->id;
-  bpf_get_current_comm(origin->command, sizeof origin->command);
-  if (origin->command[0] == 0x2F72656B726F776BULL) {  // "kworker/": what follows changes with the work
-    origin->command[0] = 0x0072656B726F776BULL;
-    origin->command[1] = 0;
+// The same of the task at hand. Nearly always the first place is the origin's: all until then stays in registers, and the
+// command is read where it stands, since a helper's call would take 5 ns of some 20 that an event has.
+static __always_inline __u32 row_of(struct origin origin, __u32 otherwise) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  const __u64* command = (const __u64*)task->comm;
+  origin.group = group_of(task)->id;
+  origin.command[0] = command[0];
+  origin.command[1] = command[1];
+  if (origin.command[0] == 0x2F72656B726F776BULL) {  // "kworker/": what follows changes with the work
+    origin.command[0] = 0x0072656B726F776BULL;
+    origin.command[1] = 0;
   }
-  origin->key = key_of(origin);
-  const __u32 at = slot_of(origin, 0, MEMSTAT_SITE_SLOTS);
-  return at < MEMSTAT_SITE_ALL ? at : coarse_row(origin, otherwise);
+  origin.key = key_of(&origin);
+  const __u32 at = first_place(origin.key, MEMSTAT_SITE_SLOTS);
+  if (table.keys[at] == origin.key) return at;
+  struct origin in_memory = origin;
+  return find_row(&in_memory, otherwise);
 }
 
 static __always_inline struct memstat_site_cpu* this_cpu(void) {
@@ -197,18 +205,17 @@ static __always_inline struct memstat_site_cpu* this_cpu(void) {
 // Failures are rare, so each of them is counted at any moment.
 SEC("raw_tp/kmem_cache_alloc")
 int on_kmem_cache_alloc(struct raw_arguments* arguments) {
-  const __u64 object = arguments->values[1];
   const __u64 weight = weight_now();
-  if (weight == 0 && object != 0) return 0;
+  if (weight == 0 && arguments->values[1] != 0) return 0;
   struct memstat_site_cpu* cpu = this_cpu();
   if (!cpu || arguments->values[2] == 0) return 0;
-  struct origin origin = {.site = arguments->values[0],
-                          .cache = arguments->values[2],
-                          .is_charged = (arguments->values[3] & flags_of_kernel.account) != 0};
-  const __u32 at = row_of(&origin, MEMSTAT_SITE_ALL);
+  const struct origin origin = {.site = arguments->values[0],
+                                .cache = arguments->values[2],
+                                .is_charged = (arguments->values[3] & flags_of_kernel.account) != 0};
+  const __u32 at = row_of(origin, MEMSTAT_SITE_ALL);
   if (at >= MEMSTAT_SITE_ROWS) return 0;
   struct memstat_site_row* row = &cpu->rows[at];
-  if (object != 0) {
+  if (arguments->values[1] != 0) {
     row->allocations += weight;
   } else {
     ++row->failures;
@@ -259,7 +266,7 @@ int on_kmalloc(struct raw_arguments* arguments) {
   }
   if (flags & flags_of_kernel.reclaimable) origin.kind = 1;
   if (flags & flags_of_kernel.dma) origin.kind = 3;
-  const __u32 at = row_of(&origin, MEMSTAT_SITE_ALL + 1);
+  const __u32 at = row_of(origin, MEMSTAT_SITE_ALL + 1);
   if (at >= MEMSTAT_SITE_ROWS) return 0;
   struct memstat_site_row* row = &cpu->rows[at];
   if (object == 0) {
