@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Lock: dnotify_struct
 """Who makes a slab cache grow, through the real memstatd: the control group, the program and the call, counted without privileges."""
 import os
 import subprocess

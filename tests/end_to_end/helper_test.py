@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Lock: dnotify_struct
 """The helper process through the real memstatd: what took too much is attached to again by it, what its end costs, and that nothing
 stays of it."""
 import ctypes
@@ -78,7 +79,7 @@ def is_gone(process):
 @program.needs_root
 @program.needs_slabinfo
 class Helper(unittest.TestCase):
-    def daemon(self, directory, mode="counters", budget="0.5%"):
+    def daemon(self, directory, mode="counters", budget="5%"):
         configuration = program.configure_only(os.path.join(directory, "memstatd.yaml"), ("linux_slabinfo", SOURCE),
                                                f"events: {{mode: {mode}, budget: {budget}}}\n")
         return program.Daemon("--config", configuration)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Lock: dnotify_struct
 """memstatctl memuse on this machine's kernel: a leak of known calls with its exact count, and no suspect where nothing leaks."""
 import fcntl
 import json

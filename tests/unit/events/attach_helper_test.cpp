@@ -232,14 +232,13 @@ TEST_F(Asking, GivesUpOneThatAnswersInPart) {
 TEST_F(Asking, KeepsOneWhoseDescriptorThisProcessHasNoRoomFor) {
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
-  // From the answer on only: a sanitizer looks at objects by a pipe of its own.
-  int status = -1;
-  const auto result = attach([&](int socket) {
-    const AttachAnswer answer{.error = 0, .place = 7};
-    const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};  // what is open stays so
-    status = ::setrlimit(RLIMIT_NOFILE, &none);
-    send_raw(socket, &answer, sizeof answer, {0});
-  });
+  // The answer waits before it is asked for: nothing but asking is done without descriptors, of which a sanitizer needs
+  // some.
+  const AttachAnswer answer{.error = 0, .place = 7};
+  send_raw(pair_.theirs.get(), &answer, sizeof answer, {0});
+  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};  // what is open stays so
+  const int status = ::setrlimit(RLIMIT_NOFILE, &none);
+  const auto result = helper_.attach(7);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   ASSERT_EQ(status, 0);
   ASSERT_FALSE(result);
