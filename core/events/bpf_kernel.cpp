@@ -158,6 +158,18 @@ SharedMap::~SharedMap() {
   if (memory_ != nullptr) ::munmap(memory_, size_);
 }
 
+Result<std::size_t> load_programs(bpf_object* object) {
+  bpf_map* by_cpu = bpf_object__find_map_by_name(object, "by_cpu");
+  if (by_cpu == nullptr) return refused("the maps of the programs", EINVAL);
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus <= 0) return refused("/sys/devices/system/cpu/possible", cpus);
+  if (const int error = bpf_map__set_max_entries(by_cpu, static_cast<__u32>(cpus)); error != 0) {
+    return refused("the programs' map of CPUs", error);
+  }
+  if (const int error = bpf_object__load(object); error != 0) return refused("BPF_PROG_LOAD", error);
+  return static_cast<std::size_t>(cpus);
+}
+
 Result<void> SharedMap::open(const bpf_map* map, std::size_t size, bool is_written) {
   const int rights = is_written ? PROT_READ | PROT_WRITE : PROT_READ;
   void* const memory = ::mmap(nullptr, size, rights, MAP_SHARED, bpf_map__fd(map), 0);

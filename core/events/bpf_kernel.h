@@ -7,6 +7,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,6 +59,8 @@ memstat_gfp_flags gfp_flags(const btf& types, bool are_classes_wanted);
 
 /// An object of programs out of its ELF file, which must live as long; not loaded.
 Result<ObjectPointer> open_programs(std::span<const unsigned char> elf);
+/// Loads them, with a row in their map "by_cpu" for each CPU that this machine may have. How many these are.
+Result<std::size_t> load_programs(bpf_object* object);
 
 /// Memory that a map of the kernel shares with us.
 class SharedMap {

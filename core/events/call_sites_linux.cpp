@@ -77,13 +77,9 @@ Result<void> CallSites::load(const btf& types) {
   if (const int error = bpf_map__set_initial_value(constants, &flags, sizeof flags); error != 0) {
     return refused("the constants of the programs", error);
   }
-  const int cpus = libbpf_num_possible_cpus();
-  if (cpus <= 0) return refused("/sys/devices/system/cpu/possible", cpus);
-  cpu_count_ = static_cast<std::size_t>(cpus);
-  if (const int error = bpf_map__set_max_entries(by_cpu, static_cast<__u32>(cpus)); error != 0) {
-    return refused("the programs' map of CPUs", error);
-  }
-  if (const int error = bpf_object__load(object_.get()); error != 0) return refused("BPF_PROG_LOAD", error);
+  const auto cpus = load_programs(object_.get());
+  if (!cpus) return cpus.error();
+  cpu_count_ = *cpus;
   if (auto result = shared_.open(shared, sizeof(memstat_site_table), true); !result) return result;
   return by_cpu_.open(by_cpu, cpu_count_ * sizeof(memstat_site_cpu), true);
 }

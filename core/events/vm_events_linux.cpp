@@ -277,19 +277,13 @@ Result<void> VmEvents::load(const btf& types) {
     }
   }
   if (auto result = set_constants(types); !result) return result;
-  const int cpus = libbpf_num_possible_cpus();
-  if (cpus <= 0) return refused("/sys/devices/system/cpu/possible", cpus);
-  cpu_count_ = static_cast<std::size_t>(cpus);
-  bpf_map* by_cpu = bpf_object__find_map_by_name(object_.get(), "by_cpu");
-  if (by_cpu == nullptr) return refused("the maps of the programs", EINVAL);
-  if (const int error = bpf_map__set_max_entries(by_cpu, static_cast<__u32>(cpus)); error != 0) {
-    return refused("the programs' map of CPUs", error);
-  }
   bpf_map* begun = bpf_object__find_map_by_name(object_.get(), "begun_faults");
   if (begun == nullptr || (settings_.is_full && bpf_map__set_max_entries(begun, 1U << MEMSTAT_VM_TASK_BITS) != 0)) {
     return refused("the programs' map of faults", EINVAL);
   }
-  if (const int error = bpf_object__load(object_.get()); error != 0) return refused("BPF_PROG_LOAD", error);
+  const auto cpus = load_programs(object_.get());
+  if (!cpus) return cpus.error();
+  cpu_count_ = *cpus;
   return {};
 }
 

@@ -94,19 +94,29 @@ void StagedStatistics::grow_places() {
   }
 }
 
-void StagedStatistics::merge(const SystemMetric& metric, std::uint64_t number, std::initializer_list<LabelValue> labels) {
-  if (2 * (merged_ + 1) > places_.size()) grow_places();
-  add(metric, number, labels);
+/// The entry that has this metric and these labels, or nullptr, and then it is the last one now.
+StagedStatistics::Entry* StagedStatistics::add_or_find(const SystemMetric& metric, std::uint64_t bits,
+                                                       std::initializer_list<LabelValue> labels) {
+  if (2 * (placed_ + 1) > places_.size()) grow_places();
+  add(metric, bits, labels);
   std::uint32_t& place = places_[place_of(entries_.back())];
   if (place == 0) {
     place = static_cast<std::uint32_t>(entries_.size());
-    ++merged_;
-    return;
+    ++placed_;
+    return nullptr;
   }
-  Entry& known = entries_[place - 1];
-  known.bits = saturating_sum(known.bits, number);
   texts_.resize(entries_.back().labels_begin);
   entries_.pop_back();
+  return &entries_[place - 1];
+}
+
+void StagedStatistics::merge(const SystemMetric& metric, std::uint64_t number, std::initializer_list<LabelValue> labels) {
+  Entry* const known = add_or_find(metric, number, labels);
+  if (known != nullptr) known->bits = saturating_sum(known->bits, number);
+}
+
+bool StagedStatistics::add_new(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels) {
+  return add_or_find(metric, bits, labels) == nullptr;
 }
 
 void StagedStatistics::add_histogram(const SystemMetric& metric, const HistogramCounts& histogram,

@@ -71,7 +71,7 @@ class StagedStatistics {
     histograms_.clear();
     bucket_counts_.clear();
     std::fill(places_.begin(), places_.end(), 0);
-    merged_ = 0;
+    placed_ = 0;
   }
   /// Adds one value. Requires as many labels as the metric has; what is missing is "". Bytes of a value that are not
   /// UTF-8 are replaced, and a value longer than kLongestLabel is cut there. Throws std::bad_alloc.
@@ -80,6 +80,9 @@ class StagedStatistics {
   /// that others choose, of which two may look alike once what is no text in them is replaced. Stays at its largest rather
   /// than beginning again at 0. Throws std::bad_alloc.
   void merge(const SystemMetric& metric, std::uint64_t number, std::initializer_list<LabelValue> labels);
+  /// Adds a value unless one of this metric and these labels was added so or by merge() since the last clear(); then false.
+  /// Throws std::bad_alloc.
+  bool add_new(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels);
   void add_signed(const SystemMetric& metric, std::int64_t value, std::initializer_list<LabelValue> labels = {});
   void add_double(const SystemMetric& metric, double value, std::initializer_list<LabelValue> labels = {});
 
@@ -119,13 +122,14 @@ class StagedStatistics {
   [[nodiscard]] bool is_same(const Entry& a, const Entry& b) const;
   [[nodiscard]] std::size_t place_of(const Entry& entry) const;
   void grow_places();
+  Entry* add_or_find(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels);
 
   std::vector<Entry> entries_;
   std::string texts_;
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;
-  std::vector<std::uint32_t> places_;  // of merged entries by metric and labels, open addressing; 0: none, else index + 1
-  std::size_t merged_ = 0;             // entries that have a place
+  std::vector<std::uint32_t> places_;  // of entries by metric and labels, open addressing; 0: none, else index + 1
+  std::size_t placed_ = 0;             // entries that have a place
 };
 
 }  // namespace memstat

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <functional>
 #include <optional>
 
 #include "core/base/fixed_path.h"
@@ -253,40 +252,10 @@ std::optional<Place> place_of(std::string_view path) {
   return place;
 }
 
-/// Finds figures that are there twice: of a file that a damaged capture has twice, or of two groups whose names look alike
-/// once what is no text in them is replaced. Thread safety: none.
-class SeenFigures {
- public:
-  /// Whether the last figure of `statistics` is one that was not there before. Fails, too, beyond the most that memstatd
-  /// takes.
-  bool is_last_new(const StagedStatistics& statistics) {
-    const auto& entries = statistics.entries();
-    const StagedStatistics::Entry& last = entries.back();
-    std::size_t slot = hash_of(statistics, last);
-    for (; slots_[slot % kSlots] != 0; ++slot) {
-      const StagedStatistics::Entry& other = entries[slots_[slot % kSlots] - 1];
-      const bool is_same = other.metric == last.metric && statistics.label(other, 0) == statistics.label(last, 0) &&
-                           statistics.label(other, 1) == statistics.label(last, 1);
-      if (is_same) return false;
-    }
-    slots_[slot % kSlots] = static_cast<std::uint32_t>(entries.size());
-    return ++count_ < kSlots / 2;
-  }
-
- private:
-  static std::size_t hash_of(const StagedStatistics& statistics, const StagedStatistics::Entry& entry) {
-    const std::hash<std::string_view> hash;
-    return (hash(statistics.label(entry, 0)) * 31 + hash(statistics.label(entry, 1))) * 31 + hash(entry.metric->facts.name);
-  }
-
-  static constexpr std::size_t kSlots = 16'384;
-  std::array<std::uint32_t, kSlots> slots_{};  // one more than the place of a figure; 0: free
-  std::size_t count_ = 0;
-};
+constexpr std::size_t kMostFigures = 8191;
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  SeenFigures seen;
   const std::string_view bundle = raw.parts[kBundlePart].view();
   FileBundleReader records(bundle);
   std::string_view path;
@@ -306,8 +275,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     if (std::find(kNoValue.begin(), kNoValue.end(), text) != kNoValue.end()) continue;
     const auto value = parse_u64(text);
     if (!value) return data_error(kRoot, offset, "has a file with neither a number of at most 64 bits nor a word for none");
-    staging.statistics().add(*place->metric, *value, {place->group, place->domain});
-    if (!seen.is_last_new(staging.statistics())) {
+    // Twice: a damaged capture has a file twice, or the names of two groups look alike once what is no text is replaced.
+    const bool is_new = staging.statistics().add_new(*place->metric, *value, {place->group, place->domain});
+    if (!is_new || staging.statistics().entries().size() > kMostFigures) {
       return data_error(kRoot, offset, "has a file twice, two groups that look alike, or more than 8191 files");
     }
   }
