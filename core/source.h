@@ -111,6 +111,10 @@ struct SourceSteps {
   /// Parses `raw` into `staging`, which it resets first. Pure, bounds-checked, no system call.
   /// Errors: kVersion, kData with path and offset; kData also when there is no type at all.
   Result<void> (*parse)(const RawBytes& raw, const ReaderState& state, Staging& staging) = nullptr;
+  /// Called between two reads, several times a second, of a source that keeps something in the kernel busy: bounds what that
+  /// takes. Reads nothing and blocks for no longer than detaching takes. Returns whether it wants to be called again before
+  /// the next read. nullptr: the source has nothing to look after.
+  bool (*tend)(ReaderState& state) = nullptr;
 };
 
 namespace internal {
@@ -133,17 +137,30 @@ Result<void> parse_of_source(const RawBytes& raw, const ReaderState& state, Stag
   }
 }
 
+template <typename State>
+concept HasTable = requires(State& state) {
+  state.table->tend();
+};
+
 }  // namespace internal
 
 /// The steps of a source from three functions: open(view, raw, State&), read(view, raw, State&) and parse(raw, const State&,
 /// staging), or without the state where one has no use for it. The compiler refuses functions that want different states.
+/// A state whose member `table` points to a LiveTable is tended by it.
 template <typename State, auto kOpen, auto kRead, auto kParse>
 constexpr SourceSteps source_steps() {
   static_assert(std::is_base_of_v<ReaderState, State>);
-  return {.make_state = []() -> std::unique_ptr<ReaderState> { return std::make_unique<State>(); },
-          .open = internal::step_of_source<State, kOpen>,
-          .read = internal::step_of_source<State, kRead>,
-          .parse = internal::parse_of_source<State, kParse>};
+  SourceSteps steps{.make_state = []() -> std::unique_ptr<ReaderState> { return std::make_unique<State>(); },
+                    .open = internal::step_of_source<State, kOpen>,
+                    .read = internal::step_of_source<State, kRead>,
+                    .parse = internal::parse_of_source<State, kParse>};
+  if constexpr (internal::HasTable<State>) {
+    steps.tend = [](ReaderState& state) {
+      const auto& table = static_cast<State&>(state).table;
+      return table != nullptr && table->tend();
+    };
+  }
+  return steps;
 }
 
 /// Facts about one source, known before it is read.

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <span>
 #include <string>
@@ -28,11 +29,17 @@ class CallSites final : public LiveTable {
       : governor_(settings.budget_ppm, budget), book_(limits) {}
   Result<void> open() override;
   Result<void> read(Buffer& out) override;
+  bool tend() override;
 
  private:
   static Result<void> check(const btf& types);
   Result<void> load(const btf& types);
   Result<void> attach();
+  /// Allocations so far, as the book counts them; the rows have what came since its last look.
+  std::uint64_t events_now() {
+    const std::uint64_t in_rows = count_site_events(table(), cpus());
+    return book_.events() + in_rows - std::min(in_rows, looked_at_);
+  }
   memstat_site_table& table() { return *static_cast<memstat_site_table*>(shared_.writable()); }
   std::span<memstat_site_cpu> cpus() { return {static_cast<memstat_site_cpu*>(by_cpu_.writable()), cpu_count_}; }
 
@@ -44,6 +51,7 @@ class CallSites final : public LiveTable {
   Governor governor_;
   GovernedPrograms governed_;
   SiteBook book_;
+  std::uint64_t looked_at_ = 0;  // allocations in the rows at the book's last look
   SiteTextFacts facts_;
 };
 
@@ -106,11 +114,20 @@ Result<void> CallSites::open() {
 
 Result<void> CallSites::read(Buffer& out) {
   if (!object_) return refused("linux_call_sites", EPERM);
-  if (governor_.is_attached()) book_.look(table(), cpus(), system_clock().monotonic_ns());
+  if (governor_.is_attached()) {
+    book_.look(table(), cpus(), system_clock().monotonic_ns());
+    looked_at_ = count_site_events(table(), cpus());
+  }
   facts_.missed_events = governed_.look(book_.events(), attached_, governor_).missed_events;
   facts_.governor = governor_.facts();
   book_.write(facts_, out);
   return {};
+}
+
+bool CallSites::tend() {
+  if (!object_ || !governor_.is_attached()) return false;
+  governed_.look(events_now(), attached_, governor_);
+  return governor_.is_attached();
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::optional<std::uint32_t> EventBudget::settle(std::size_t table, Load load, d
     sum.passed_over += each.passed_over;
     is_largest = is_largest && each.passed_over <= load.passed_over;
   }
-  if (credit_ < 0 && sum.passed_over > budget && is_largest) {
+  if (credit_ < most / 2 && sum.passed_over > budget && is_largest) {
     loads_[table] = {};
     credit_ = most / 2;  // the others are judged by what they take without it
     return std::nullopt;
@@ -86,6 +86,7 @@ void Governor::start(EventCost cost, std::uint64_t events, std::int64_t now_ns) 
   cost_ = cost;
   events_ = events;
   last_ns_ = now_ns;
+  begin_ns_ = now_ns;
   if (!table_) table_ = shared_.add_table();
 }
 
@@ -102,8 +103,10 @@ void Governor::look(std::uint64_t events, std::uint64_t run_ns, std::uint64_t ru
   const double spent_ns = std::max(estimate, measured);
   facts_.cost_ns += static_cast<std::uint64_t>(spent_ns);
   if (facts_.weight > 1) facts_.sampled_ns += static_cast<std::uint64_t>(passed_ns);
-  const double rate = count / static_cast<double>(passed_ns);  // events a ns, so that ns an event make CPUs
-  const auto mask = shared_.settle(*table_, {.counted = rate * cost_.counted, .passed_over = rate * cost_.passed_over},
+  const double rate_now = count / static_cast<double>(passed_ns);  // events a ns, so that ns an event make CPUs
+  const double averaged_ns = std::min(static_cast<double>(now_ns - begin_ns_), shared_.rate_seconds() * 1e9);
+  rate_ += std::min(1.0, static_cast<double>(passed_ns) / averaged_ns) * (rate_now - rate_);
+  const auto mask = shared_.settle(*table_, {.counted = rate_ * cost_.counted, .passed_over = rate_ * cost_.passed_over},
                                    spent_ns / 1e9, static_cast<double>(facts_.budget_ppm) / 1e6, now_ns);
   facts_.is_attached = mask.has_value();
   facts_.weight = mask.value_or(0) + 1;
@@ -114,6 +117,7 @@ std::uint32_t Governor::trial_mask() const { return cost_.counted > cost_.passed
 void Governor::try_again(std::uint64_t events, std::int64_t now_ns) {
   events_ = events;
   last_ns_ = now_ns;
+  begin_ns_ = now_ns;
   facts_.is_attached = true;
   facts_.weight = trial_mask() + 1;
 }

@@ -22,8 +22,9 @@ struct EventCost {
 /// What all tables of events of a process may take together. Thread safety: any thread.
 class EventBudget {
  public:
-  /// For how long the budget may be spent at once: it is kept on the average of this time.
-  static constexpr double kUsualSeconds = 60;
+  /// The most that is saved: the budget of this time. Half of it may be spent at once, before the programs sample or are
+  /// detached, so that no minute takes more than 1.2 times the budget.
+  static constexpr double kUsualSeconds = 20;
   explicit EventBudget(double seconds = kUsualSeconds) : seconds_(seconds) {}
 
   /// What the events of a table take at their present rate, in CPUs: all counted, or all passed over.
@@ -33,6 +34,8 @@ class EventBudget {
   };
   /// A table that takes part, as a number for settle().
   std::size_t add_table();
+  /// The time over which rates are averaged where looks are closer together: a burst is no load.
+  [[nodiscard]] double rate_seconds() const { return seconds_ / 2; }
   /// It takes nothing any more.
   void leave(std::size_t table);
   /// A table took `spent` CPU seconds since its last call, and goes on at `load`; `budget` is in CPUs. Returns the sampling
@@ -99,6 +102,8 @@ class Governor {
   std::uint64_t run_ns_ = 0;
   std::uint64_t runs_ = 0;
   std::int64_t last_ns_ = 0;
+  std::int64_t begin_ns_ = 0;  // when it was attached, the last time
+  double rate_ = 0;            // events a ns, averaged
 };
 
 }  // namespace memstat::events

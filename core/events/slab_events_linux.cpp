@@ -34,6 +34,7 @@ class SlabEvents final : public LiveTable {
   }
   Result<void> open() override;
   Result<void> read(Buffer& out) override;
+  bool tend() override;
 
  private:
   Result<void> choose(const btf& types);
@@ -122,6 +123,12 @@ Result<void> SlabEvents::read(Buffer& out) {
   facts_.governor = governor_.facts();
   write_slab_text(slots(), cpus(), facts_, out);
   return {};
+}
+
+bool SlabEvents::tend() {
+  if (!object_ || !governor_.is_attached()) return false;
+  governed_.look(count_slab_events(slots(), cpus()), attached_, governor_);
+  return governor_.is_attached();
 }
 
 }  // namespace

@@ -184,6 +184,7 @@ class VmEvents final : public VmTable {
   }
   Result<void> open() override;
   Result<void> read(Buffer& out) override;
+  bool tend() override;
   void show_cpus(bool is_wanted) override { facts_.has_cpus = is_wanted; }
 
  private:
@@ -406,6 +407,12 @@ Result<void> VmEvents::read(Buffer& out) {
   counted_faults_.add_to(facts_);
   write_vm_text(*static_cast<const memstat_vm_shared*>(shared_.get()), cpus(), facts_, out);
   return {};
+}
+
+bool VmEvents::tend() {
+  if (!object_ || !are_all_counted_ || !governor_.is_attached()) return false;
+  look();
+  return governor_.is_attached();
 }
 
 }  // namespace

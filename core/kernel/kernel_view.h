@@ -39,6 +39,8 @@ class LiveTable {
   virtual Result<void> open() = 0;
   /// Writes the table as it is now into `out`. Errors: as open.
   virtual Result<void> read(Buffer& out) = 0;
+  /// Looks after what it has attached to the kernel, between two reads. Returns whether it wants to be asked again soon.
+  virtual bool tend() { return false; }
 };
 
 /// Read access to one kernel's figures.

@@ -410,6 +410,19 @@ bool Poller::poll(std::int64_t now_ns) {
   }
 }
 
+bool Poller::tend() {
+  bool is_wanted = false;
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    const auto step = entry->descriptor->steps.tend;
+    if (step == nullptr || entry->status.state != SourceState::kUp || reader_.is_busy(*entry->reader)) continue;
+    try {
+      is_wanted = step(*entry->reader->state) || is_wanted;
+    } catch (const std::exception&) {  // std::bad_alloc: the next poll looks after it, and says what is wrong
+    }
+  }
+  return is_wanted;
+}
+
 std::vector<SourceStatus> Poller::statuses() const {
   const MutexLock lock(status_mutex_);
   return statuses_;

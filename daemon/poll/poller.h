@@ -56,6 +56,10 @@ class Poller : public SourceStatuses {
   /// growth are made with. Returns whether any source is up. Does not throw.
   bool poll(std::int64_t now_ns);
 
+  /// Lets the sources that are up look after what they have attached to the kernel, between two polls. Returns whether any
+  /// wants that again soon. Does not throw.
+  bool tend();
+
   /// Forgets all types, and so all that was counted: a replay that starts over.
   void forget_everything();
 
