@@ -23,7 +23,46 @@ PARTLY = '<testcase name="f" status="run"><system-out>ok\nskipped: test_x: no de
 DISABLED = '<testcase name="g" status="disabled"/>'
 
 
+# What GoogleTest 1.12 writes of a process.
+SHARED = """<testsuites><testsuite name="All/Suite">
+<testcase name="Good/0" status="run" result="completed" classname="All/Suite"/>
+<testcase name="Skipped" status="run" result="skipped" classname="Suite">
+  <skipped message="a_test.cpp:7&#x0A;needs root"><![CDATA[a_test.cpp:7
+needs root]]></skipped></testcase>
+<testcase name="DISABLED_One" status="notrun" result="suppressed" classname="Suite"/>%s
+</testsuite></testsuites>"""
+SHARED_FAILURE = '<testcase name="Bad" status="run" result="completed" classname="Suite"><failure message="a_test.cpp:9" type=""/></testcase>'
+
+
 class Summary(unittest.TestCase):
+    def run_on_shared(self, status, content, name="unit/base/shard_0"):
+        """Exit status and lines of a summary of a process that ended so and left `content`; None: nothing."""
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "results.xml")
+            path.write_text(f'<testsuite><testcase name="{name}" status="{status}"/></testsuite>', encoding="ascii")
+            pathlib.Path(directory, "test-results").mkdir()
+            if content is not None:
+                pathlib.Path(directory, "test-results", name.replace("/", "_") + ".xml").write_text(content, encoding="ascii")
+            return self.run_with("asan", str(path))
+
+    def test_tests_that_share_a_process_are_counted_one_by_one(self):
+        for name in ("unit/base/shard_0", "unit/base/live"):
+            status, lines = self.run_on_shared("run", SHARED % "", name)
+            self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 2 skipped"))
+        for line in ("  skipped (1): needs root", "    unit/base/Suite.Skipped", "  skipped (1): disabled", "    unit/base/Suite.DISABLED_One"):
+            self.assertIn(line, lines)
+        status, lines = self.run_on_shared("fail", SHARED % SHARED_FAILURE)
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 2 skipped"))
+        self.assertIn("  failed: unit/base/Suite.Bad", lines)
+
+    def test_a_process_that_failed_has_failed_whatever_its_tests_say(self):
+        status, lines = self.run_on_shared("fail", SHARED % "")
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 2 skipped"))
+        for content in (None, "", "<testsuites>"):
+            for ended in ("run", "fail", "notrun"):
+                status, lines = self.run_on_shared(ended, content)
+                self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"), (content, ended))
+
     def run_on(self, *cases, arguments=()):
         """Exit status and lines of a summary of one tree with these cases."""
         with tempfile.TemporaryDirectory() as directory:

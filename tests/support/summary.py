@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sums up what ctest wrote for each tree: summary.py [--filtered] TREE RESULT [TREE RESULT]...
 
---filtered: a tree may have run no test, because none of its tests has the name asked for. RESULT is a JUnit file of ctest, or a word for why there is none: "not configured", "not built" (one failure each), "absent"
-(nothing). Prints the skipped tests of each tree with their reasons, the failed ones, what a script that passed left out, and as
+--filtered: a tree may have run no test, because none of its tests has the name asked for. RESULT is a JUnit file of ctest, or a word for
+why there is none: "not configured", "not built" (one failure each), "absent" (nothing). Where tests share a process (CMake's
+MEMSTAT_TEST_SHARDS), what became of each is in a file of GoogleTest's in the directory test-results beside RESULT. Prints the skipped tests of each tree with their reasons, the failed ones, what a script that passed left out, and as
 the last line the totals.
 Exit status: 0 when at least one test passed and none failed.
 """
 import collections
+import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -22,12 +24,41 @@ def skip_reason(output):
     return re.sub(r"^skip(ped)?: *", "", lines[-1], flags=re.IGNORECASE) if lines else "no reason given"
 
 
+SHARD = re.compile(r"(.*)/(shard_\d+|live)$")  # a process that several tests share
+
+
+def read_shard(path, name, has_passed, passed, failed, skipped):
+    """Adds the tests of one process. One that failed counts as a failure even if its tests are not known, or none of them failed:
+    it crashed, it leaked."""
+    before = len(failed)
+    try:
+        cases = list(ElementTree.parse(os.path.join(os.path.dirname(path), "test-results", name.replace("/", "_") + ".xml")).getroot().iter("testcase"))
+    except (OSError, ElementTree.ParseError) as error:
+        failed.append(f"{name}: GoogleTest left no results: {error}")
+        return
+    for case in cases:
+        test = f"{SHARD.match(name).group(1)}/{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None:
+            failed.append(test)
+        elif case.get("result") == "skipped":
+            reason = case.find("skipped").get("message", "").partition("\n")[2].strip() if case.find("skipped") is not None else ""
+            skipped[reason or "no reason given"].append(test)
+        elif case.get("result") == "completed":
+            passed.append(test)
+        else:  # "suppressed": disabled by its name
+            skipped["disabled"].append(test)
+    if not has_passed and len(failed) == before:
+        failed.append(f"{name}: none of its tests, but their process")
+
+
 def read_results(path):
     """(passed names, failed names, {reason: skipped names}, what scripts that passed left out) of one JUnit file."""
     passed, failed, skipped, left_out = [], [], collections.defaultdict(list), []
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = case.get("name")
-        if case.get("status") == "run":
+        if SHARD.match(name):
+            read_shard(path, name, case.get("status") == "run", passed, failed, skipped)
+        elif case.get("status") == "run":
             passed.append(name)
             output = (case.findtext("system-out") or "").splitlines()
             left_out += [f"{name}: {line.removeprefix('skipped: ')}" for line in output if line.startswith("skipped: ")]
