@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Seconds: 60
 """A program in a container rewrites a small file again and again under a new name. Its heap and its resident memory stay flat; the kernel
 keeps an entry of a directory (dentry) for each name that was, counts it to the container, and the container nears its limit. Here it
 happens in a minute instead of weeks, in a control group of this machine: the page, Prometheus with the shipped rules, their windows
