@@ -89,6 +89,21 @@ TEST(Statistics, AddUpThousandsOfNames) {
   for (std::uint64_t name = 0; name < 5000; ++name) EXPECT_EQ(statistics.entries()[name].bits, 3 * name);
 }
 
+TEST(Statistics, TakeANewOneOnce) {
+  StagedStatistics statistics;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(statistics.add_new(kAccountedBytes, 1, {std::string_view("\x1b", 1)}));
+    EXPECT_TRUE(statistics.add_new(kAccountedBytes, 2, {"b"}));
+    EXPECT_FALSE(statistics.add_new(kAccountedBytes, 4, {"\\x1b"})) << "they look alike";
+    statistics.merge(kAccountedBytes, 8, {"c"});
+    EXPECT_FALSE(statistics.add_new(kAccountedBytes, 16, {"c"}));
+    ASSERT_EQ(statistics.entries().size(), 3U);
+    EXPECT_EQ(statistics.entries()[0].bits, 1U) << "it keeps what was there";
+    EXPECT_EQ(statistics.entries()[2].bits, 8U);
+    statistics.clear();
+  }
+}
+
 TEST(Staging, KeepsFiguresOfNodes) {
   Staging staging;
   staging.reset({}, 0);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Polls that are recorded: in place and by the recorder's own thread, what is said when the disk refuses them, and what is
+// counted.
+#include "daemon/poll/poll_recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/capture/replay_view.h"
+#include "tests/support/fake_kernel_view.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/page.h"
+
+namespace memstat {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr std::chrono::minutes kPatience{10};
+constexpr const char* kFile = "/proc/meminfo";
+
+class PollRecorderTest : public testing::Test {
+ protected:
+  PollRecorderTest() { kernel_.set(kFile, "MemTotal: 1 kB\n"); }
+  void start(PollRecorder::Manner manner, std::uint64_t max_bytes = 1 << 20) {
+    auto made = RecordingKernelView::create(kernel_, {.directory = directory_.file("rec"), .max_bytes = max_bytes}, clock_);
+    ASSERT_TRUE(made) << to_string(made.error());
+    recording_ = std::move(*made);
+    recorder_ = std::make_unique<PollRecorder>(
+        recording_, metrics_,
+        [this](LogLevel, std::string_view line) {
+          const MutexLock lock(mutex_);
+          lines_.emplace_back(line);
+        },
+        manner);
+  }
+  /// One poll that reads one file of that many bytes.
+  void poll(std::size_t size = 10) {
+    kernel_.set(kFile, std::string(size, 'x'));
+    Buffer out;
+    EXPECT_EQ(recorder_->begin("poll"), clock_.monotonic_ns());
+    EXPECT_TRUE(recording_->read_file(kFile, out));
+    recorder_->finish();
+    clock_.advance(std::chrono::seconds(1));
+  }
+  Result<void> stop() { return recorder_->stop(kPatience); }
+  [[nodiscard]] std::size_t recorded() const {
+    auto replay = open_capture_directory(directory_.file("rec"));
+    return replay ? (*replay)->poll_count() : 0;
+  }
+  [[nodiscard]] std::string counted(const std::string& result) const {
+    return value_of(metrics_.text(), "memstat_recording_polls_total{result=\"" + result + "\"}").value_or("none");
+  }
+  std::vector<std::string> lines() {
+    const MutexLock lock(mutex_);
+    return lines_;
+  }
+
+  TemporaryDirectory directory_;
+  ManualClock clock_;
+  FakeKernelView kernel_{OperatingSystem::kLinux, 2};
+  SelfMetrics metrics_{"1.2.3"};
+  std::shared_ptr<RecordingKernelView> recording_;
+  std::unique_ptr<PollRecorder> recorder_;
+  Mutex mutex_;
+  std::vector<std::string> lines_ MEMSTAT_GUARDED_BY(mutex_);
+};
+
+TEST_F(PollRecorderTest, WithoutARecordingDoesNothing) {
+  PollRecorder none;
+  EXPECT_EQ(none.begin("poll"), std::nullopt);
+  none.finish();
+  EXPECT_TRUE(none.stop(kPatience));
+}
+
+TEST_F(PollRecorderTest, InPlaceEachPollIsThereBeforeTheNextOne) {
+  start(PollRecorder::Manner::kInPlace);
+  for (std::size_t polls = 1; polls <= 3; ++polls) {
+    poll();
+    EXPECT_EQ(recorded(), polls);
+  }
+  EXPECT_EQ(counted("written"), "3");
+  EXPECT_TRUE(stop());
+  EXPECT_THAT(lines(), IsEmpty());
+}
+
+TEST_F(PollRecorderTest, InAThreadAllThatIsQueuedIsThereAtTheEnd) {
+  start(PollRecorder::Manner::kInThread);
+  for (int polls = 0; polls < 4; ++polls) poll();  // as many as may wait
+  EXPECT_TRUE(stop());
+  EXPECT_EQ(recorded(), 4U);
+  EXPECT_EQ(counted("written"), "4");
+  EXPECT_EQ(counted("dropped"), "0");
+}
+
+TEST_F(PollRecorderTest, FinishWithoutBeginIsNoPoll) {
+  start(PollRecorder::Manner::kInPlace);
+  recorder_->finish();
+  EXPECT_TRUE(stop());
+  EXPECT_EQ(counted("written"), "0");
+}
+
+TEST_F(PollRecorderTest, WhatTheDiskRefusesIsSaidOnceAndThatItGoesOnToo) {
+  start(PollRecorder::Manner::kInPlace, 64 << 10);
+  poll();
+  poll(100 << 10);  // larger than all may be
+  poll(100 << 10);
+  EXPECT_THAT(lines(), ElementsAre(StartsWith("the recording is suspended; polling and serving continue: ")));
+  poll();
+  EXPECT_THAT(lines(), ElementsAre(HasSubstr("suspended"), "the recording continues"));
+  EXPECT_EQ(counted("failed"), "2");
+  EXPECT_EQ(counted("written"), "2");
+  const auto end = stop();
+  ASSERT_FALSE(end) << "in place any that is missing is an error";
+  EXPECT_THAT(to_string(end.error()), HasSubstr("some polls were not recorded"));
+}
+
+TEST_F(PollRecorderTest, AServiceThatEndsWellHasRecordedItsLastPoll) {
+  start(PollRecorder::Manner::kInThread, 64 << 10);
+  poll(100 << 10);
+  poll();
+  EXPECT_TRUE(stop()) << "it recovered";
+  EXPECT_EQ(counted("failed"), "1");
+  EXPECT_EQ(counted("written"), "1");
+}
+
+TEST_F(PollRecorderTest, AServiceWhoseDirectoryWentAwaySaysWhich) {
+  start(PollRecorder::Manner::kInThread);
+  std::filesystem::remove_all(directory_.file("rec"));
+  poll();
+  const auto end = stop();
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().system_errno, ENOENT);
+  EXPECT_THAT(to_string(end.error()), HasSubstr("/rec"));
+  EXPECT_THAT(lines(), ElementsAre(HasSubstr("suspended")));
+}
+
+TEST_F(PollRecorderTest, ItsEndWaitsForWhatIsQueued) {
+  start(PollRecorder::Manner::kInThread);
+  poll();
+  recorder_.reset();
+  EXPECT_EQ(recorded(), 1U);
+}
+
+}  // namespace
+}  // namespace memstat
