@@ -104,9 +104,10 @@ double worst_minute(std::uint64_t events_a_second, std::uint64_t budget_ppm) {
     table.pass_ms(250, events_a_second);
     costs.push_back(table.facts().cost_ns);
   }
-  constexpr std::size_t kMinute = 240;
+  constexpr std::size_t kLooksAMinute = 240;
   std::uint64_t most = 0;
-  for (std::size_t look = kMinute; look < costs.size(); ++look) most = std::max(most, costs[look] - costs[look - kMinute]);
+  for (std::size_t look = kLooksAMinute; look < costs.size(); ++look)
+    most = std::max(most, costs[look] - costs[look - kLooksAMinute]);
   return static_cast<double>(most) / (60.0 * kSecond) / (static_cast<double>(budget_ppm) / 1e6);
 }
 

@@ -27,12 +27,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-constexpr std::chrono::minutes kPatience{10};
-constexpr const char* kFile = "/proc/meminfo";
-
 class PollRecorderTest : public testing::Test {
  protected:
-  PollRecorderTest() { kernel_.set(kFile, "MemTotal: 1 kB\n"); }
+  PollRecorderTest() { kernel_.set(kRecordedFile, "MemTotal: 1 kB\n"); }
   void start(PollRecorder::Manner manner, std::uint64_t max_bytes = 1 << 20) {
     auto made = RecordingKernelView::create(kernel_, {.directory = directory_.file("rec"), .max_bytes = max_bytes}, clock_);
     ASSERT_TRUE(made) << to_string(made.error());
@@ -47,14 +44,14 @@ class PollRecorderTest : public testing::Test {
   }
   /// One poll that reads one file of that many bytes.
   void poll(std::size_t size = 10) {
-    kernel_.set(kFile, std::string(size, 'x'));
+    kernel_.set(kRecordedFile, std::string(size, 'x'));
     Buffer out;
     EXPECT_EQ(recorder_->begin("poll"), clock_.monotonic_ns());
-    EXPECT_TRUE(recording_->read_file(kFile, out));
+    EXPECT_TRUE(recording_->read_file(kRecordedFile, out));
     recorder_->finish();
     clock_.advance(std::chrono::seconds(1));
   }
-  Result<void> stop() { return recorder_->stop(kPatience); }
+  Result<void> stop() { return recorder_->stop(kLongest); }
   [[nodiscard]] std::size_t recorded() const {
     auto replay = open_capture_directory(directory_.file("rec"));
     return replay ? (*replay)->poll_count() : 0;
@@ -67,6 +64,8 @@ class PollRecorderTest : public testing::Test {
     return lines_;
   }
 
+  static constexpr std::chrono::minutes kLongest{10};
+  static constexpr std::string_view kRecordedFile = "/proc/meminfo";
   TemporaryDirectory directory_;
   ManualClock clock_;
   FakeKernelView kernel_{OperatingSystem::kLinux, 2};
@@ -81,7 +80,7 @@ TEST_F(PollRecorderTest, WithoutARecordingDoesNothing) {
   PollRecorder none;
   EXPECT_EQ(none.begin("poll"), std::nullopt);
   none.finish();
-  EXPECT_TRUE(none.stop(kPatience));
+  EXPECT_TRUE(none.stop(kLongest));
 }
 
 TEST_F(PollRecorderTest, InPlaceEachPollIsThereBeforeTheNextOne) {

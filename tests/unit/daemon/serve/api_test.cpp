@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "tests/support/http_response.h"
 #include "tests/support/polled_daemon.h"
 
 namespace memstat {
@@ -33,12 +34,6 @@ class ApiTest : public testing::Test {
     std::string text;
     for (const std::string_view piece : response.pieces) text += piece;
     return text + response.text;
-  }
-  static std::optional<std::string> header(const HttpResponse& response, std::string_view wanted) {
-    for (const auto& [name, value] : response.headers) {
-      if (name == wanted) return value;
-    }
-    return std::nullopt;
   }
 
   PolledDaemon daemon_{OperatingSystem::kLinux};
@@ -104,17 +99,17 @@ TEST_F(ApiTest, AClientThatHasTheDocumentIsToldSoUntilTheNextPoll) {
     const HttpResponse first = get(path);
     ASSERT_EQ(first.status, 200) << path;
     EXPECT_EQ(first.cache_control, "no-cache");
-    const auto tag = header(first, "ETag");
+    const auto tag = header_of(first, "ETag");
     ASSERT_TRUE(tag) << path;
     const HttpResponse again = get(path, {}, *tag);
     EXPECT_EQ(again.status, 304) << path;
     EXPECT_EQ(body(again), "");
-    EXPECT_EQ(header(again, "ETag"), tag);
+    EXPECT_EQ(header_of(again, "ETag"), tag);
     EXPECT_EQ(get(path, {}, "\"x\", " + *tag).status, 304);
     EXPECT_EQ(get(path, {}, "*").status, 304);
     EXPECT_EQ(get(path, {}, "\"x\"").status, 200);
   }
-  const std::string before = *header(get("/api/v1/types"), "ETag");
+  const std::string before = *header_of(get("/api/v1/types"), "ETag");
   daemon_.poll();
   EXPECT_EQ(get("/api/v1/types", {}, before).status, 200);
 }
@@ -124,8 +119,8 @@ TEST_F(ApiTest, ADocumentIsMadeAndCompressedOnceASnapshot) {
   daemon_.poll();
   const HttpResponse first = get("/api/v1/types", {}, {}, "gzip");
   const HttpResponse second = get("/api/v1/types", {}, {}, "gzip");
-  EXPECT_EQ(header(first, "Content-Encoding"), "gzip");
-  EXPECT_EQ(header(first, "Vary"), "Accept-Encoding");
+  EXPECT_EQ(header_of(first, "Content-Encoding"), "gzip");
+  EXPECT_EQ(header_of(first, "Vary"), "Accept-Encoding");
   EXPECT_EQ(first.pieces.at(0).data(), second.pieces.at(0).data());
   const std::string before = body(first);
   daemon_.view->set(kSlabinfo, slabinfo({{"other", 1}}));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/http_response.h"
 #include "tests/support/polled_daemon.h"
 
 namespace memstat {
@@ -226,13 +227,6 @@ std::string gunzip(const std::string& bytes) {
   return plain;
 }
 
-std::optional<std::string> header(const HttpResponse& response, std::string_view wanted) {
-  for (const auto& [name, value] : response.headers) {
-    if (name == wanted) return value;
-  }
-  return std::nullopt;
-}
-
 class ScrapeTest : public PagesTest {
  protected:
   HttpResponse scrape(std::string_view accept, std::string_view encoding = {}) {
@@ -254,11 +248,11 @@ TEST_F(ScrapeTest, EveryFormatIsServedPlainAndCompressedWithTheSameBytes) {
   for (const auto& [accept, content_type] : formats) {
     const HttpResponse plain = scrape(accept);
     EXPECT_EQ(plain.content_type, content_type);
-    EXPECT_EQ(header(plain, "Content-Encoding"), std::nullopt);
-    EXPECT_EQ(header(plain, "Vary"), "Accept, Accept-Encoding");
+    EXPECT_EQ(header_of(plain, "Content-Encoding"), std::nullopt);
+    EXPECT_EQ(header_of(plain, "Vary"), "Accept, Accept-Encoding");
     const HttpResponse compressed = scrape(accept, "gzip");
     EXPECT_EQ(compressed.content_type, content_type);
-    EXPECT_EQ(header(compressed, "Content-Encoding"), "gzip");
+    EXPECT_EQ(header_of(compressed, "Content-Encoding"), "gzip");
     EXPECT_EQ(gunzip(body(compressed)), body(plain));
     EXPECT_THAT(body(plain), HasSubstr("memstat_poll_age_seconds"));
     EXPECT_THAT(body(plain), HasSubstr("dentry"));

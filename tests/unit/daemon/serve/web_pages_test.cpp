@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/http_response.h"
+
 namespace memstat {
 namespace {
 
@@ -17,13 +19,6 @@ using testing::Not;
 HttpResponse get(WebPages& pages, std::string_view path, std::string_view tag = {}, std::string_view coding = {}) {
   const std::vector<HttpHeader> headers = {{"If-None-Match", tag}, {"Accept-Encoding", coding}};
   return pages.respond({.method = "GET", .path = path, .query = {}, .host = {}, .remote_address = {}, .headers = headers});
-}
-
-std::optional<std::string> header(const HttpResponse& response, std::string_view wanted) {
-  for (const auto& [name, value] : response.headers) {
-    if (name == wanted) return value;
-  }
-  return std::nullopt;
 }
 
 TEST(WebPages, ThePageAndItsFilesAreServedAndNothingElse) {
@@ -50,7 +45,7 @@ TEST(WebPages, ABrowserMayLoadThisServersFilesOnly) {
   WebPages pages;
   for (const WebAsset& asset : web_assets()) {
     const HttpResponse response = get(pages, asset.name == "index.html" ? "/" : "/" + std::string(asset.name));
-    const std::string policy = header(response, "Content-Security-Policy").value_or("");
+    const std::string policy = header_of(response, "Content-Security-Policy").value_or("");
     EXPECT_THAT(policy, HasSubstr("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"));
     EXPECT_THAT(policy, Not(HasSubstr("unsafe"))) << asset.name;
     // uPlot's own address stands in the comment that it begins with.
@@ -72,14 +67,14 @@ TEST(WebPages, ABrowserMayLoadThisServersFilesOnly) {
 TEST(WebPages, AFileIsSentOnceAndCompressedOnce) {
   WebPages pages;
   const HttpResponse first = get(pages, "/app.js");
-  const auto tag = header(first, "ETag");
+  const auto tag = header_of(first, "ETag");
   ASSERT_TRUE(tag);
   EXPECT_EQ(first.cache_control, "no-cache");
   EXPECT_EQ(get(pages, "/app.js", *tag).status, 304);
   EXPECT_EQ(get(pages, "/style.css", *tag).status, 200);
   if (!can_gzip()) GTEST_SKIP() << "built without gzip";
   const HttpResponse compressed = get(pages, "/app.js", {}, "gzip");
-  EXPECT_EQ(header(compressed, "Content-Encoding"), "gzip");
+  EXPECT_EQ(header_of(compressed, "Content-Encoding"), "gzip");
   EXPECT_LT(compressed.pieces.at(0).size(), first.pieces.at(0).size());
   EXPECT_EQ(get(pages, "/app.js", {}, "gzip").pieces.at(0).data(), compressed.pieces.at(0).data());
 }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a test asks of an answer that a page gives without a server.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/http/server.h"
+
+namespace memstat {
+
+/// The value of its first header of that name, as written; nothing: it has none.
+inline std::optional<std::string> header_of(const HttpResponse& response, std::string_view wanted) {
+  for (const auto& [name, value] : response.headers) {
+    if (name == wanted) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace memstat
