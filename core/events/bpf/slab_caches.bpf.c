@@ -112,12 +112,13 @@ struct {
   __u64 cpu_sheaves;
   __u64 random, offset;
   __u64 slab_bytes;
-  __u64 at;            // in a list or chain
-  __u64 list;          // its head
-  __u64 first;         // object of a list of free ones
-  __u64 steps;         // taken so far
-  __u64 free;          // objects found so far
-  __u64 is_backwards;  // through a list
+  __u64 at;        // in a list or chain
+  __u64 back;      // in a list, from its end
+  __u64 list;      // its head
+  __u64 first;     // object of a list of free ones
+  __u64 steps;     // taken so far
+  __u64 free;      // objects found so far
+  __u64 is_whole;  // the ways from both ends of a list met
   __u64 scratch;
 } now;
 
@@ -169,24 +170,39 @@ static __always_inline __u64 free_of(struct slab* slab) {
 
 static __always_inline int is_of_cache(struct slab* slab) { return (__u64)slab->slab_cache == now.cache; }
 
-enum { kAtOnce = 8 };  // slabs or objects of a step, which would cost more than they do
+enum { kAtOnce = 8 };  // pairs of slabs or objects of a step, which would cost more than they do
 
+#define SLAB_OF(list) AT(slab, (const char*)(list)-bpf_core_field_offset(struct slab, slab_list))
+
+// Goes on from both ends of a list: what costs is to wait for memory that is not in a cache, and so two reads wait at once.
 static long next_on_list(__u64 index, void* unused) {
-  __u64 at = now.at;
+  const struct list_head* const head = AT(list_head, now.list);
+  const struct list_head* front = AT(list_head, now.at);
+  const struct list_head* back = AT(list_head, now.back);
   __u64 free = 0;
   __u64 steps = 0;
-  for (int i = 0; i < kAtOnce; ++i) {
-    if (at == now.list) break;
-    struct slab* slab = AT(slab, at - bpf_core_field_offset(struct slab, slab_list));
-    if (!is_of_cache(slab)) break;
-    free += free_of(slab);
+  int i = 0;
+  for (; i < kAtOnce; ++i) {
+    if (front == head || back == head) break;  // they missed each other: the list changed
+    struct slab* first = SLAB_OF(front);
+    struct slab* last = SLAB_OF(back);
+    if (!is_of_cache(first) || !is_of_cache(last)) break;
+    free += free_of(first);
     ++steps;
-    at = number_of(now.is_backwards ? slab->slab_list.prev : slab->slab_list.next);
+    now.is_whole = front == back;
+    if (front == back) break;
+    free += free_of(last);
+    ++steps;
+    front = first->slab_list.next;
+    now.is_whole = front == back;
+    if (front == back) break;
+    back = last->slab_list.prev;
   }
-  now.at = at;
+  now.at = number_of(front);
+  now.back = number_of(back);
   now.free += free;
   now.steps += steps;
-  return steps < kAtOnce;
+  return i < kAtOnce;
 }
 
 // Free objects on a node's list of partial slabs. Of a long one both ends are looked at: slabs that were freed to last stand
@@ -194,19 +210,14 @@ static long next_on_list(__u64 index, void* unused) {
 static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
   now.list = number_of(node) + bpf_core_field_offset(struct kmem_cache_node, partial);
   now.at = number_of(node->partial.next);
+  now.back = number_of(node->partial.prev);
   now.steps = 0;
   now.free = 0;
-  now.is_backwards = 0;
-  const int is_long = slabs > MEMSTAT_CACHE_LONGEST_LIST;
-  const __u64 most = is_long ? MEMSTAT_CACHE_LONGEST_LIST / 2 : slabs + 64;
-  bpf_loop((__u32)most / kAtOnce + 1, next_on_list, 0, 0);
-  if (now.at == now.list) return now.free;
+  now.is_whole = now.at == now.list;
+  const __u64 most = slabs > MEMSTAT_CACHE_LONGEST_LIST ? MEMSTAT_CACHE_LONGEST_LIST : slabs + 64;
+  bpf_loop((__u32)most / (2 * kAtOnce) + 1, next_on_list, 0, 0);
+  if (now.is_whole) return now.free;
   ++cache.estimated;
-  if (is_long) {
-    now.is_backwards = 1;
-    now.at = number_of(node->partial.prev);
-    bpf_loop((__u32)most / kAtOnce + 1, next_on_list, 0, 0);
-  }
   return now.steps == 0 ? 0 : now.free * slabs / now.steps;
 }
 
