@@ -10,10 +10,12 @@
     // Labels of targets that tell hosts of the same `instance` apart; those that a target does not have do no harm.
     clusterLabels: ['cluster', 'site'],
 
-    // How often rules are computed: those that a person waits for; those of tables that are alerts only when they stay full for a
-    // quarter of an hour (less than 5m, for so long Prometheus shows a result); and those that look back over hours and days
+    // How often rules are computed: those that a person waits for; those of alerts that wait some minutes, or of what stays until the
+    // machine is booted; those of tables that are alerts only when they stay full for a quarter of an hour, of what the kernel holds and of
+    // what memstatd cannot read (less than 5m, for so long Prometheus shows a result); and those that look back over hours and days
     // (10m or less: their results are looked for 15 minutes back).
     interval: '1m',
+    soonInterval: '2m',
     tablesInterval: '4m',
     slowInterval: '10m',
 
@@ -50,6 +52,9 @@
     // Part of a limit.
     nearLimit: 0.90,
     atLimit: 0.95,
+    // Types that use less of their limit are in no alert on limits: the others are written down, and looked at hours back. Less than
+    // 0.5 and all parts of a limit above.
+    limitFollowed: 0.25,
     userQuota: 0.90,
     // A minute.
     failures: 6,

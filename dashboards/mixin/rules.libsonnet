@@ -15,6 +15,26 @@ local lib = import 'lib/rules.libsonnet';
         name: 'memstat-host',
         interval: c.interval,
         rules: [
+          record('instance:memstat_available:ratio', '%s / on (%s) %s' % [
+            l.of('memstat_memory_available_bytes'), l.host, l.of('memstat_memory_total_bytes')
+          ]),
+          record('instance:memstat_pressure_full:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
+            l.host, l.of('memstat_pressure_stall_seconds_total', 'kind="full"')
+          ]),
+          record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
+            l.host, l.of('memstat_allocation_stalls_total')
+          ]),
+          // All alerts on limits look at these few, so that the limits of all types are read once.
+          record('instance_allocator_type:memstat_type_limit_used:followed', '%s > %g' % [
+            l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes]), c.limitFollowed
+          ]),
+        ],
+      },
+      {
+        // What the kernel itself holds: alerts on it wait half an hour, or look at medians of that.
+        name: 'memstat-kernel',
+        interval: c.tablesInterval,
+        rules: [
           // The kernel's own parts, and what of it cannot be taken back. What is in no account is mostly the kernel's too.
           // What ZFS caches on FreeBSD is given back.
           record('instance:memstat_kernel_held_bytes:sum', |||
@@ -31,15 +51,6 @@ local lib = import 'lib/rules.libsonnet';
           record('instance:memstat_kernel_held:ratio', 'instance:memstat_kernel_held_bytes:sum / on (%s) %s' % [
             l.host, l.of('memstat_memory_total_bytes')
           ]),
-          record('instance:memstat_available:ratio', '%s / on (%s) %s' % [
-            l.of('memstat_memory_available_bytes'), l.host, l.of('memstat_memory_total_bytes')
-          ]),
-          record('instance:memstat_pressure_full:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
-            l.host, l.of('memstat_pressure_stall_seconds_total', 'kind="full"')
-          ]),
-          record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
-            l.host, l.of('memstat_allocation_stalls_total')
-          ]),
         ],
       },
       {
@@ -49,8 +60,10 @@ local lib = import 'lib/rules.libsonnet';
         name: 'memstat-slow',
         interval: c.slowInterval,
         rules: [
-          record('instance_allocator_type:memstat_type_bytes:large', '%s %s' % [
-            l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), l.partOfMemory(c.leakSmallest)
+          // Compared with the smallest machine's share first, which costs little, so that few are compared with their own machine's.
+          record('instance_allocator_type:memstat_type_bytes:large', '%s > scalar(min(%g * %s)) %s' % [
+            l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), c.leakSmallest, l.of('memstat_memory_total_bytes'),
+            l.partOfMemory(c.leakSmallest)
           ]),
           record('instance_allocator_type:memstat_type_bytes:median30m',
                  'quantile_over_time(0.5, instance_allocator_type:memstat_type_bytes:large[30m])'),
@@ -126,14 +139,13 @@ local lib = import 'lib/rules.libsonnet';
   // Growth of medians in the last half hour, in the last quarter of a day, and since this hour of yesterday. Alerts on leaks add these
   // up: differences that they took themselves would be most of what all rules cost.
   local growth(metric) = [
-    record('%s:growth%s' % [metric, span], '%s:median30m - %s' % [metric, medianBefore(metric, span)])
+    record('%s:growth%s' % [metric, span], '%s:median30m - last_over_time(%s:median30m[15m] offset %s)%s' % [metric, metric, span, fromNothing(metric, span)])
     for span in ['30m', '6h', '1d']
   ],
   // A type may have been too small then to be recorded: it had 0 if its host was looked at.
-  local medianBefore(metric, span) =
-    local median = 'last_over_time(%s:median30m[15m] offset %s)' % [metric, span];
-    if metric == 'instance:memstat_unaccounted_bytes' then median
-    else '(%s or 0 * %s:median30m and on (%s) last_over_time(instance:memstat_type_bytes:count[15m] offset %s))' % [median, metric, l.host, span],
+  local fromNothing(metric, span) =
+    if metric == 'instance:memstat_unaccounted_bytes' then ''
+    else ' or %s:median30m and on (%s) last_over_time(instance:memstat_type_bytes:count[15m] offset %s)' % [metric, l.host, span],
 
   local exhaustion(hours, share) = |||
     %(available)s

@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "dashboards/prometheus"
-ORDER = ("[memstat-host, memstat-slow, memstat-fleet, memstat-memory, memstat-integrity, memstat-limits, memstat-tables, "
-         "memstat-daemon, memstat-growth, memstat-groups]")
+ORDER = ("[memstat-host, memstat-kernel, memstat-slow, memstat-fleet, memstat-memory, memstat-soon, memstat-integrity, "
+         "memstat-limits, memstat-tables, memstat-daemon, memstat-growth, memstat-groups]")
 STEPS = 10
 MINUTES = 10       # that a step stands for
 HISTORY = 60       # minutes that the page before the first step stands for

@@ -151,5 +151,5 @@ def store(directory, hosts):
     blocks(directory, (line for host, at in hosts.items() for line in history(host, at, now)))
     with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "recording_rules.yml"), encoding="utf-8") as file:
         groups = {group["name"]: group["rules"] for group in yaml.safe_load(file)["groups"]}
-    for group, hours, step in (("memstat-host", 29, 5 * MINUTE), ("memstat-slow", 28, 10 * MINUTE), ("memstat-fleet", 6, 10 * MINUTE)):
+    for group, hours, step in (("memstat-host", 29, 5 * MINUTE), ("memstat-kernel", 29, 5 * MINUTE), ("memstat-slow", 28, 10 * MINUTE), ("memstat-fleet", 6, 10 * MINUTE)):
         record(directory, groups[group], now - hours * HOUR, now + AHEAD, step)

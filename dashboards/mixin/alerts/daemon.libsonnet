@@ -2,33 +2,8 @@
 // memstatd itself. None of these wakes anybody: the host may be well, it is not watched.
 local std = import '../lib/std.libsonnet';
 function(c, l) {
-  now: [
-    l.alert(
-      'MemstatSourceDown',
-      l.of('memstat_source_up') + ' == 0',
-      '5m', 'warning', 'daemon',
-      'memstatd cannot read a source on ' + l.hostName,
-      l.hostName + ': source {{ $labels.source }} has given nothing for 5 minutes; its figures are missing.',
-      'daemon',
-    ),
-    l.alert(
-      'MemstatEventsDetached',
-      l.of('memstat_events_counted_ratio') + ' == 0',
-      '5m', 'warning', 'daemon',
-      'memstatd has stopped counting events on ' + l.hostName,
-      l.hostName + ': counting the events of {{ $labels.source }} took more than events.budget, so memstatd detached from them; their figures are missing until it attaches again, which it tries at intervals of up to an hour.',
-      'daemon',
-    ),
-    l.alert(
-      'MemstatSourceStuck',
-      'increase(%s[10m]) > 0 and on (%s, source) %s == 0' % [
-        l.of('memstat_source_errors_total', 'reason="timeout"'), l.host, l.of('memstat_source_up')
-      ],
-      '5m', 'warning', 'daemon',
-      'The kernel does not answer a read of memstatd on ' + l.hostName,
-      l.hostName + ': a read of source {{ $labels.source }} has not come back; the kernel may be stuck in it.',
-      'daemon',
-    ),
+  // The daemon hangs or is gone.
+  soon: [
     // The age is by the host's own clock; where it is not on the page, as in a text file, the clocks have to agree.
     l.alert(
       'MemstatPollStuck',
@@ -55,9 +30,38 @@ function(c, l) {
     l.alert(
       'MemstatDaemonMissing',
       'up{%s} == 0' % c.upSelector,
-      '5m', 'warning', 'daemon',
+      '4m', 'warning', 'daemon',
       'memstatd does not answer on ' + l.hostName,
-      l.hostName + ': Prometheus has had no page of memstatd for 5 minutes.',
+      l.hostName + ': Prometheus has had no page of memstatd for 4 minutes.',
+      'daemon',
+    ),
+  ],
+  // It runs, and something is missing.
+  parts: [
+    l.alert(
+      'MemstatSourceDown',
+      l.of('memstat_source_up') + ' == 0',
+      '4m', 'warning', 'daemon',
+      'memstatd cannot read a source on ' + l.hostName,
+      l.hostName + ': source {{ $labels.source }} has given nothing for 4 minutes; its figures are missing.',
+      'daemon',
+    ),
+    l.alert(
+      'MemstatEventsDetached',
+      l.of('memstat_events_counted_ratio') + ' == 0',
+      '4m', 'warning', 'daemon',
+      'memstatd has stopped counting events on ' + l.hostName,
+      l.hostName + ': counting the events of {{ $labels.source }} took more than events.budget, so memstatd detached from them; their figures are missing until it attaches again, which it tries at intervals of up to an hour.',
+      'daemon',
+    ),
+    l.alert(
+      'MemstatSourceStuck',
+      'increase(%s[10m]) > 0 and on (%s, source) %s == 0' % [
+        l.of('memstat_source_errors_total', 'reason="timeout"'), l.host, l.of('memstat_source_up')
+      ],
+      '4m', 'warning', 'daemon',
+      'The kernel does not answer a read of memstatd on ' + l.hostName,
+      l.hostName + ': a read of source {{ $labels.source }} has not come back; the kernel may be stuck in it.',
       'daemon',
     ),
     l.alert(
@@ -71,7 +75,7 @@ function(c, l) {
     l.alert(
       'MemstatConfigReloadFailed',
       l.of('memstat_config_last_reload_successful') + ' == 0',
-      '5m', 'warning', 'daemon',
+      '4m', 'warning', 'daemon',
       'memstatd runs with an old configuration on ' + l.hostName,
       l.hostName + ': the last reload of the configuration failed; memstatd goes on with the one before.',
       'daemon',

@@ -11,19 +11,16 @@ function(c, l)
   local grew(metric, span) = now('%s:growth%s' % [metric, span]);
   local grewBefore(metric, span, offset) = ago('%s:growth%s' % [metric, span], offset);
   local each(growths, share) = std.join('\nand ', ['%s %s' % [growth, l.partOfMemory(share)] for growth in growths]);
+  // Their sum where each is that large: few are, and only these are added.
+  local added(growths, share) = std.join('\n+ ', ['(%s %s)' % [growth, l.partOfMemory(share)] for growth in growths]);
   // In both halves of the hour; and not when yesterday at this hour it was about as much. Without yesterday, by more.
   local hour(metric) = |||
     %(grew)s %(share)s
-    and %(halves)s
-    and (
-      %(sinceYesterday)s %(share)s
-      or %(grew)s %(more)s
-      unless on (%(host)s) %(yesterday)s
-    )
+    and %(sinceYesterday)s %(share)s
+    or %(grew)s %(more)s
+    unless on (%(host)s) %(yesterday)s
   ||| % {
-    local halves = [grew(metric, '30m'), grewBefore(metric, '30m', '30m')],
-    grew: std.join(' + ', halves),
-    halves: each(halves, c.leakHour / 3),
+    grew: added([grew(metric, '30m'), grewBefore(metric, '30m', '30m')], c.leakHour / 3),
     sinceYesterday: grew(metric, '1d'),
     yesterday: ago(if metric == types then 'instance:memstat_type_bytes:count' else metric + ':median30m', '1d'),
     share: l.partOfMemory(c.leakHour),
@@ -33,8 +30,7 @@ function(c, l)
   // Each of the last three days by a little, or the last day by more and in each quarter of it.
   local days(metric) = |||
     (
-      %(sum)s %(threeDays)s
-      and %(each)s
+      %(sum)s
     )
     or (
       %(lastDay)s
@@ -42,9 +38,7 @@ function(c, l)
     )
   ||| % {
     local daily = [grew(metric, '1d'), grewBefore(metric, '1d', '1d'), grewBefore(metric, '1d', '2d')],
-    sum: std.join(' + ', daily),
-    threeDays: l.partOfMemory(3 * c.leakEachOfThreeDays),
-    each: each(daily, c.leakEachOfThreeDays),
+    sum: added(daily, c.leakEachOfThreeDays),
     lastDay: '%s %s' % [daily[0], l.partOfMemory(c.leakDay)],
     quarters: each([grew(metric, '6h')] + [grewBefore(metric, '6h', offset) for offset in ['6h', '12h', '18h']], c.leakQuarterOfDay),
   };

@@ -3,39 +3,35 @@
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
-  local ofType = 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes];
-  local used = l.of('memstat_type_limit_used_ratio', ofType);
+  // Of types that use `limitFollowed` of their limit or more.
+  local used = 'instance_allocator_type:memstat_type_limit_used:followed';
   local typeAlert(name, expr, wait, severity, summary, description) =
     l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type',
             ['allocator', 'type']);
+  // A type that was not followed then has grown by more, if its host was looked at.
   local growsTo(hours, back, least) = |||
     predict_linear(%(used)s[%(back)s], %(seconds)d) > 1
     and %(used)s > 0.5
     and %(used)s < 1
-    and %(used)s - %(used)s offset %(back)s > %(least)g
-  ||| % { used: used, back: back, seconds: hours * 3600, least: least };
+    and on (%(host)s) %(poll)s offset %(back)s
+    unless %(used)s - %(used)s offset %(back)s <= %(least)g
+  ||| % { used: used, back: back, seconds: hours * 3600, least: least, host: l.host, poll: l.of('memstat_poll_timestamp_seconds') };
   local until(back) =
     l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s])' % [
       l.hostMatchers, l.hostMatchers, back
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
 {
   now: [
-    typeAlert(
-      'MemstatAllocationFailures',
-      '60 * rate(%s[5m]) > %g' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap|kmalloc_site",type!~"%s"' % c.failsRoutinely), c.failures],
-      '2m', 'warning', 'Kernel allocations fail',
-      l.number + ' allocations of ' + typeName + ' fail a minute.'
-    ),
     // Critical only while the type stands at a limit of the kernel's own.
     typeAlert(
       'MemstatLimitHit',
       |||
-        60 * rate(%(hits)s[5m]) > 0
+        60 * (rate(%(hits)s[5m]) > 0)
         and on (%(host)s, allocator, type) %(used)s >= %(at)g
         unless on (%(host)s, allocator, type) %(configured)s
       ||| % {
         host: l.host,
-        hits: l.of('memstat_type_limit_hits_total', ofType),
+        hits: l.of('memstat_type_limit_hits_total', 'allocator!~"%s"' % c.fullByDesign),
         used: used,
         at: c.atLimit,
         configured: l.of('memstat_type_limit_configured'),
@@ -44,22 +40,30 @@ function(c, l)
       typeName + ' is at its limit, and what needs more of it waits or fails'
       + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
     ),
+  ],
+  soon: [
+    typeAlert(
+      'MemstatAllocationFailures',
+      '60 * (rate(%s[5m]) > %g)' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap|kmalloc_site",type!~"%s"' % c.failsRoutinely), c.failures / 60],
+      '2m', 'warning', 'Kernel allocations fail',
+      l.number + ' allocations of ' + typeName + ' fail a minute.'
+    ),
     typeAlert(
       'MemstatConfiguredLimitExceeded',
       '%s >= 1 and on (%s, allocator, type) %s' % [used, l.host, l.of('memstat_type_limit_configured')],
-      '5m', 'warning', 'A type is above the limit that you configured',
+      '4m', 'warning', 'A type is above the limit that you configured',
       typeName + ' uses ' + l.percent + ' of the limit in the configuration of memstatd. The kernel does not enforce it.'
     ),
     typeAlert(
       'MemstatLimitWaits',
-      '60 * rate(%s[5m]) > %g' % [l.of('memstat_type_sleeps_total', 'allocator!~"%s"' % c.fullByDesign), c.waits],
-      '5m', 'warning', 'Threads wait for kernel memory',
+      '60 * (rate(%s[5m]) > %g)' % [l.of('memstat_type_sleeps_total', 'allocator!~"%s"' % c.fullByDesign), c.waits / 60],
+      '4m', 'warning', 'Threads wait for kernel memory',
       l.number + ' allocations of ' + typeName + ' had to wait at the limit a minute.'
     ),
     l.alert(
       'MemstatSocketPressure',
       '%s > 0' % l.of('memstat_socket_memory_pressure'),
-      '5m', 'warning', 'limit',
+      '4m', 'warning', 'limit',
       'Sockets hold too much memory on ' + l.hostName,
       l.hostName + ': {{ $labels.type }} sockets hold so much memory that the kernel shrinks their buffers; connections get slow.',
     ),
