@@ -246,7 +246,7 @@ def measured(directory, memstatd, hosts):
     try:
         base = [group for group in groups if group["name"] in BASE]
         prometheus.reload(base)
-        time.sleep(70)  # every host is scraped once
+        time.sleep(100)  # every host is scraped once, and the blocks of what lies behind are made one
         idle = prometheus.rate(IDLE_SECONDS)
         rows = []
         for group in sorted(groups, key=lambda group: group["name"] not in BACK):
