@@ -24,11 +24,11 @@ constexpr Fault kFaults[] = {{EIO, false}, {ENOENT, false}, {EACCES, true}, {EAC
 /// All of them; under a sanitizer, where reads take ten times as long, one of each errno.
 std::span<const Fault> faults() { return is_sanitized() ? std::span(kFaults).first(3) : std::span(kFaults); }
 
-/// Which call fails next: each of the first 100 (20 where it takes long), then ever fewer, where a source reads hundreds of
+/// Which call fails next: each of the first 100 (10 where it takes long), then ever fewer, where a source reads hundreds of
 /// files in the same way.
 std::size_t after(std::size_t nth) {
-  const std::size_t each = is_sanitized() ? 20 : 100;
-  return nth + 1 + (nth > each ? nth / (is_sanitized() ? 5 : 10) : 0);
+  const std::size_t each = is_sanitized() ? 10 : 100;
+  return nth + 1 + (nth > each ? nth / (is_sanitized() ? 3 : 10) : 0);
 }
 
 /// Whether each type comes from sysctls of its own: a kernel that lacks these lacks the type, which is no fault.

@@ -229,8 +229,11 @@ TEST_F(UntakenAnswers, ClientsThatResetTheirConnectionsAreForgotten) {
     HttpClient& made = ask_and_do_not_read(gone);
     ASSERT_TRUE(made.wait_for_bytes()) << i;
     made.reset_on_close();
+    if (i % 10 == 9) {
+      gone.clear();
+      EXPECT_TRUE(scrape()) << i;  // gives a slow machine the time to see that they are gone
+    }
   }
-  EXPECT_TRUE(scrape());
   EXPECT_EQ(server_->evictions(), 0U) << "they are gone, so none had to go";
 }
 
