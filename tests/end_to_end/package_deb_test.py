@@ -248,6 +248,8 @@ class Scripts(unittest.TestCase):
             status = "exit 3" if name == "deb-systemd-invoke" else "exit ${HELPER_STATUS:-0}"  # a service that fails to start
             self.script(name, f'#!/bin/sh\necho "{name} $*" >>"{self.directory}/calls"\n{status}\n')
 
+        self.script("useradd", "#!/bin/sh\n")  # the test changes no account of this machine
+
     def script(self, name, text):
         write(text.encode(), self.directory, name)
         os.chmod(os.path.join(self.directory, name), stat.S_IRWXU)

@@ -285,7 +285,10 @@ TEST_F(CApiCaptures, TheLiveSlabCachesAreReadWithoutOne) {
     EXPECT_EQ(memstat_linux_all(list_.get(), 0), -1);
     EXPECT_TRUE(memstat_mtl_geterror(list_.get()) == MEMSTAT_ERROR_PERMISSION ||
                 memstat_mtl_geterror(list_.get()) == MEMSTAT_ERROR_NOTPRESENT);
-    EXPECT_EQ(memstat_mtl_first(list_.get()), nullptr);
+    // It reads on: what others may read is there.
+    for (memory_type* type = memstat_mtl_first(list_.get()); type != nullptr; type = memstat_mtl_next(type)) {
+      EXPECT_NE(memstat_get_allocator(type), ALLOCATOR_SLAB) << memstat_get_name(type);
+    }
     GTEST_SKIP() << to_string(readable.error());
   }
   ASSERT_EQ(memstat_linux_all(list_.get(), 0), 0) << memstat_mtl_get_message(list_.get());

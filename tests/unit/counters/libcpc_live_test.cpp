@@ -68,12 +68,21 @@ class LiveLibcpc : public testing::Test {
     cpc_ = cpc_open(CPC_VER_CURRENT);
     if (cpc_ == nullptr) GTEST_SKIP() << "no counters here: " << cpc_open_message();
     cpc_seterrhndlr(cpc_, keep_error);
+    if (!counts_kernel() && ::geteuid() != 0) GTEST_SKIP() << last_error;
     set_ = cpc_set_create(cpc_);
     ::sched_getaffinity(0, sizeof before_, &before_);
   }
   void TearDown() override {
     if (cpc_ != nullptr) cpc_close(cpc_);
     ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+  /// Whether this account may count what happens in the kernel (kernel.perf_event_paranoid).
+  bool counts_kernel() {
+    cpc_set_t* const set = cpc_set_create(cpc_);
+    const bool is_permitted = cpc_set_add_request(cpc_, set, "page-faults", 0, kBothModes, 0, nullptr) < 0 ||
+                              cpc_bind_curlwp(cpc_, set, 0) == 0 || errno != EACCES;
+    cpc_set_destroy(cpc_, set);
+    return is_permitted;
   }
   /// A buffer for a set of this one event; nullptr when it cannot be counted here.
   cpc_buf_t* request(const char* event) {
