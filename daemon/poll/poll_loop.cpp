@@ -11,7 +11,7 @@ namespace memstat {
 namespace {
 
 constexpr std::chrono::milliseconds kAfterFailure{100};
-// Five million events a second take 15 % of a CPU: within this time a sixteenth of what a budget of 1 % may spend at once.
+// Five million events a second take 15 % of a CPU: within this time three eighths of what a budget of 1 % may spend at once.
 constexpr std::chrono::milliseconds kTendInterval{250};
 
 }  // namespace

@@ -16,15 +16,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
+
+#include "tests/support/fake_kernel_view.h"
 
 namespace memstat {
 namespace {
@@ -135,7 +135,11 @@ TEST(Helper, EndsWithItsSocketAndNotBySignalsThatAskToStop) {
   auto helper = start(wait_for_the_end);
   SKIP_UNLESS_MADE(helper);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) ASSERT_EQ(::kill(helper->number(), signal), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // One that is to die of a signal has it pending until it is a zombie, and never waits again without.
+  EXPECT_TRUE(eventually([&] {
+    const auto has_none = [&](const char* set) { return status_field(helper->number(), set) == "0000000000000000"; };
+    return has_none("SigPnd") && has_none("ShdPnd") && status_field(helper->number(), "State") == "S (sleeping)";
+  })) << status_field(helper->number(), "State");
   EXPECT_FALSE(helper->has_ended());
   (void)helper->take_socket();
   helper->wait();
@@ -147,11 +151,7 @@ TEST(Helper, IsSeenToHaveEnded) {
   auto helper = start(wait_for_the_end);
   SKIP_UNLESS_MADE(helper);
   ASSERT_EQ(::kill(helper->number(), SIGKILL), 0);
-  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!helper->has_ended() && std::chrono::steady_clock::now() < due) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_TRUE(helper->has_ended());
+  EXPECT_TRUE(eventually([&] { return helper->has_ended(); }));
 }
 
 TEST(Helper, CannotBeMadeWithRightsThatItWouldNotHave) {
