@@ -6,49 +6,22 @@
 #include <sys/time.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
-#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "core/base/packet_socket.h"
 
 namespace memstat::events {
 namespace {
 
 constexpr timeval kPatience{.tv_sec = 5, .tv_usec = 0};  // the kernel changes its own code to attach
-constexpr std::size_t kMostDescriptors = 4;              // of a message that is wrong; what is more the kernel closes
 constexpr std::int32_t kLastErrno = 4095;
-
-#if defined(MSG_CMSG_CLOEXEC)
-constexpr int kCloseOnExec = MSG_CMSG_CLOEXEC;
-#else
-constexpr int kCloseOnExec = 0;
-#endif
 
 /// Sends one message, with a descriptor unless it is -1.
 template <typename Message>
-bool send_message(int socket, Message message, int descriptor) {
-  static_assert(std::is_trivially_copyable_v<Message>);
-  iovec part{.iov_base = &message, .iov_len = sizeof message};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* const rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof descriptor);
-    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
-  }
-  ssize_t sent = 0;
-  do {
-    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(sizeof message);
+bool send_message(int socket, const Message& message, int descriptor) {
+  return send_packet(socket, packet_bytes(message), {}, {&descriptor, descriptor >= 0 ? std::size_t{1} : 0});
 }
 
 enum class Got { kMessage, kNoRoom, kWrong, kNothing };
@@ -57,32 +30,12 @@ enum class Got { kMessage, kNoRoom, kWrong, kNothing };
 /// descriptors; kNothing: the other end is gone, or silent. `descriptor`: what came along.
 template <typename Message>
 Got receive_message(int socket, Message& message, UniqueFd& descriptor) {
-  static_assert(std::is_trivially_copyable_v<Message>);
-  iovec part{.iov_base = &message, .iov_len = sizeof message};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control.data();
-  header.msg_controllen = control.size();
-  ssize_t size = 0;
-  do {
-    size = ::recvmsg(socket, &header, kCloseOnExec);
-  } while (size < 0 && errno == EINTR);
-  if (size <= 0) return Got::kNothing;
-  std::size_t count = 0;
-  for (cmsghdr* rights = CMSG_FIRSTHDR(&header); rights != nullptr; rights = CMSG_NXTHDR(&header, rights)) {
-    if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS) continue;
-    for (std::size_t offset = 0; offset + CMSG_LEN(sizeof(int)) <= rights->cmsg_len; offset += sizeof(int)) {
-      int each = -1;
-      std::memcpy(&each, CMSG_DATA(rights) + offset, sizeof each);
-      descriptor = UniqueFd(each);  // the one before is closed
-      ++count;
-    }
-  }
-  if (size != static_cast<ssize_t>(sizeof message) || (header.msg_flags & MSG_TRUNC) != 0) return Got::kWrong;
-  if ((header.msg_flags & MSG_CTRUNC) != 0) return Got::kNoRoom;
-  return count <= 1 ? Got::kMessage : Got::kWrong;
+  Packet packet = receive_packet(socket, packet_room(message));
+  if (packet.state == Packet::State::kNone) return Got::kNothing;
+  if (packet.state == Packet::State::kTooLarge || packet.size != sizeof message) return Got::kWrong;
+  if (packet.state == Packet::State::kNoRoom) return Got::kNoRoom;
+  descriptor = std::move(packet.descriptors[0]);
+  return packet.descriptor_count <= 1 ? Got::kMessage : Got::kWrong;
 }
 
 /// What the helper was given. Thread safety: none.

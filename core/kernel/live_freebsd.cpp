@@ -20,6 +20,7 @@
 
 #include "core/base/fixed_path.h"
 #include "core/kernel/posix_files.h"
+#include "core/kernel/reader_process.h"
 #include "core/kernel/sysctl_mib_cache.h"
 #include "core/kernel/sysctl_read.h"
 
@@ -168,13 +169,15 @@ double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + 
 
 class FreeBsdProcessStatsReader final : public ProcessStatsReader {
  public:
+  explicit FreeBsdProcessStatsReader(pid_t process) : process_(process) {}
+
   ProcessStats read() override {
     ProcessStats usage;
     rusage times{};
     if (::getrusage(RUSAGE_SELF, &times) == 0) usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_files = static_cast<std::uint64_t>(limit.rlim_cur);
-    std::array<int, 4> self = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(::getpid())};
+    std::array<int, 4> self = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(process_)};
     kinfo_proc process{};
     std::size_t bytes = sizeof process;
     if (::sysctl(self.data(), static_cast<unsigned>(self.size()), &process, &bytes, nullptr, 0) == 0 &&
@@ -200,6 +203,7 @@ class FreeBsdProcessStatsReader final : public ProcessStatsReader {
     return 0;  // a kernel that does not report it
   }
 
+  const pid_t process_;  // times, limits and descriptors are this process's, whatever this says
   std::uint64_t page_size_ = system_page_size();
 };
 
@@ -209,7 +213,10 @@ Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
   return std::unique_ptr<KernelView>(std::make_unique<FreeBsdKernelView>());
 }
 
-std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return std::make_unique<FreeBsdProcessStatsReader>(); }
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return make_process_stats_reader_of(::getpid()); }
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader_of(pid_t process) {
+  return std::make_unique<FreeBsdProcessStatsReader>(process);
+}
 
 }  // namespace memstat
 

@@ -20,6 +20,7 @@
 #include "core/base/open_directory.h"
 #include "core/base/text.h"
 #include "core/kernel/posix_files.h"
+#include "core/kernel/reader_process.h"
 #include "core/kernel/subdirectories_linux.h"
 
 namespace memstat {
@@ -92,11 +93,11 @@ double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + 
 
 class LinuxProcessStatsReader final : public ProcessStatsReader {
  public:
-  LinuxProcessStatsReader()
+  explicit LinuxProcessStatsReader(const std::string& directory)  // of /proc
       : page_size_(system_page_size()),
-        statm_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)),
-        descriptors_(::opendir("/proc/self/fd")),
-        start_time_seconds_(find_start_time()) {}
+        statm_(::open((directory + "/statm").c_str(), O_RDONLY | O_CLOEXEC)),
+        descriptors_(::opendir((directory + "/fd").c_str())),
+        start_time_seconds_(find_start_time(directory + "/stat")) {}
 
   ProcessStats read() override {
     ProcessStats usage;
@@ -130,10 +131,10 @@ class LinuxProcessStatsReader final : public ProcessStatsReader {
 
   // Field 22 of /proc/self/stat is the start in clock ticks since boot; the file's second field, in parentheses, may hold
   // blanks and parentheses itself.
-  static double find_start_time() {
+  static double find_start_time(const std::string& path) {
     PosixFiles files;
     Buffer stat;
-    if (!files.read_file("/proc/self/stat", stat, ReadManner::kToTheEnd)) return 0;
+    if (!files.read_file(path, stat, ReadManner::kToTheEnd)) return 0;
     std::string_view rest = stat.view();
     const std::size_t name_end = rest.rfind(')');
     if (name_end == std::string_view::npos) return 0;
@@ -161,7 +162,12 @@ Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
   return std::unique_ptr<KernelView>(std::make_unique<LinuxKernelView>());
 }
 
-std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return std::make_unique<LinuxProcessStatsReader>(); }
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader() {
+  return std::make_unique<LinuxProcessStatsReader>("/proc/self");
+}
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader_of(pid_t process) {
+  return std::make_unique<LinuxProcessStatsReader>("/proc/" + std::to_string(process));
+}
 
 }  // namespace memstat
 

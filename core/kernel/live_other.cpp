@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Systems that have no live view: captures can still be replayed there.
 #include "core/kernel/kernel_view.h"
+#include "core/kernel/reader_process.h"
 
 #if !defined(__linux__) && !defined(__FreeBSD__)
 
@@ -22,6 +23,7 @@ Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
 }
 
 std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return std::make_unique<UnknownProcessStatsReader>(); }
+std::unique_ptr<ProcessStatsReader> make_process_stats_reader_of(pid_t /*process*/) { return make_process_stats_reader(); }
 
 }  // namespace memstat
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+namespace memstat {
+namespace {
+
+constexpr std::size_t kStep = 64 * 1024;  // of sizes; a whole number of pages everywhere
+constexpr std::string_view kName = "shared memory";
+
+}  // namespace
+
+SharedMemory::~SharedMemory() {
+  if (memory_ != nullptr) ::munmap(memory_, size_);
+}
+
+#if defined(MFD_ALLOW_SEALING)  // Linux, and FreeBSD from 13 on
+
+Result<SharedMemory> SharedMemory::make(std::size_t bytes) {
+  SharedMemory made;
+  const std::size_t size = (bytes / kStep + 1) * kStep;
+  made.descriptor_ = UniqueFd(::memfd_create("memstatd", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!made.descriptor_ || ::ftruncate(made.descriptor_.get(), static_cast<off_t>(size)) != 0 ||
+      ::fcntl(made.descriptor_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return system_error(kName, errno);
+  }
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, made.descriptor_.get(), 0);
+  if (memory == MAP_FAILED) return system_error(kName, errno);
+  made.memory_ = static_cast<char*>(memory);
+  made.size_ = size;
+  return made;
+}
+
+Result<SharedMemory> SharedMemory::take(UniqueFd descriptor, std::size_t bytes) {
+  struct stat file {};
+  const int seals = ::fcntl(descriptor.get(), F_GET_SEALS);
+  if (bytes == 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(descriptor.get(), &file) != 0 || file.st_size < 0 ||
+      static_cast<std::size_t>(file.st_size) < bytes) {
+    return data_error(kName, 0, "is smaller than it should be, or could become so");
+  }
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor.get(), 0);
+  if (memory == MAP_FAILED) return system_error(kName, errno);
+  SharedMemory taken;
+  taken.memory_ = static_cast<char*>(memory);
+  taken.size_ = bytes;
+  return taken;
+}
+
+#else
+
+Result<SharedMemory> SharedMemory::make(std::size_t /*bytes*/) {
+  return system_error(kName, ENOSYS, "this system has none whose size can be sealed");
+}
+Result<SharedMemory> SharedMemory::take(UniqueFd /*descriptor*/, std::size_t /*bytes*/) {
+  return system_error(kName, ENOSYS, "this system has none whose size can be sealed");
+}
+
+#endif
+
+}  // namespace memstat

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/reader_process.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/fixed_path.h"
+#include "core/base/shared_memory.h"
+
+namespace memstat {
+namespace {
+
+constexpr char kNul = '\0';  // ends a name
+constexpr std::uint64_t kUnknownSizeBytes = 64 * 1024;
+
+Error refused(std::string_view name) {
+  return system_error(name, EPERM,
+                      "the process that reads the kernel for memstatd reads only what sources asked for at start; restart "
+                      "memstatd to have it read this, too");
+}
+
+bool is_of_sysctls(std::uint32_t word) { return word == ReadRequest::kSysctl || word == ReadRequest::kSysctls; }
+bool is_of_files(std::uint32_t word) { return word >= ReadRequest::kFile && word <= ReadRequest::kDirectories; }
+
+Result<void> put_names(Result<void> listed, const std::vector<std::string>& names, Buffer& out) {
+  out.clear();
+  if (!listed) return listed;
+  for (const std::string& name : names) {
+    out.append(name);
+    out.append({&kNul, 1});
+  }
+  return {};
+}
+
+template <typename T>
+void put(T value, Buffer& out) {
+  const std::span<char> bytes = packet_room(value);
+  out.assign({bytes.data(), bytes.size()});
+}
+
+/// Sends the answer; `error`: nullptr when there is none.
+bool send_answer(int socket, ReadAnswer answer, const Error* error, std::string_view name,
+                 std::span<const int> descriptors) {
+  std::array<char, 2 * kMaxReadText> text;
+  std::size_t size = 0;
+  const auto add = [&](std::string_view part) {
+    part = part.substr(0, kMaxReadText);
+    if (!part.empty()) std::memcpy(text.data() + size, part.data(), part.size());
+    size += part.size();
+    return static_cast<std::uint16_t>(part.size());
+  };
+  if (error != nullptr) {
+    answer.flags = ReadAnswer::kIsError;
+    answer.code = static_cast<std::int32_t>(error->code);
+    answer.system_errno = error->system_errno;
+    if (error->offset) answer.flags |= ReadAnswer::kHasOffset;
+    answer.offset = error->offset.value_or(0);
+    if (error->path == name) {
+      answer.flags |= ReadAnswer::kIsItsName;
+    } else {
+      answer.path_size = add(error->path);
+    }
+    answer.detail_size = add(error->detail);
+  }
+  return send_packet(socket, packet_bytes(answer), {text.data(), size}, descriptors);
+}
+
+}  // namespace
+
+// ---- the reader --------------------------------------------------------------------------------------------------------
+
+/// One request.
+struct ReadService::Work {
+  std::uint32_t word;
+  std::string_view name;
+  std::uint64_t number;
+};
+
+ReadService::ReadService(KernelView& view) : view_(view), parent_(make_process_stats_reader_of(::getppid())) {}
+
+void ReadService::learn(const Work& work) {
+  if (is_of_files(work.word)) files_.try_emplace(std::string(work.name));
+  if (is_of_sysctls(work.word)) sysctls_.try_emplace(std::string(work.name));
+  if (work.word == ReadRequest::kDirectory || work.word == ReadRequest::kDirectories)
+    directories_.try_emplace(std::string(work.name));
+  if (work.word == ReadRequest::kSysctls && !work.name.empty()) prefixes_.try_emplace(std::string(work.name));
+  if (work.word == ReadRequest::kKeepOpen) files_.try_emplace(std::string(work.name));
+}
+
+bool ReadService::is_allowed(const Work& work) const {
+  const bool is_sysctl = is_of_sysctls(work.word);
+  if (work.word == ReadRequest::kProcess) return true;
+  if (!is_sysctl && !is_of_files(work.word)) return false;
+  const Names& names = is_sysctl ? sysctls_ : files_;
+  if (names.find(work.name) != names.end()) return true;
+  const char separator = is_sysctl ? '.' : '/';
+  const Names& parents = is_sysctl ? prefixes_ : directories_;
+  for (std::size_t at = work.name.find(separator); at != std::string_view::npos; at = work.name.find(separator, at + 1)) {
+    if (parents.find(work.name.substr(0, at)) == parents.end()) continue;
+    return is_sysctl || is_safe_relative_path(work.name.substr(at + 1));
+  }
+  return false;
+}
+
+// What a hint of the other end can make the kernel take is bounded by what was there before.
+Result<void> ReadService::read_sysctl(const Work& work, Buffer& out) {
+  const auto known = sysctls_.find(work.name);
+  std::uint64_t hint = std::min(work.number, kMaxReadMemory);
+  if (is_sealed_) {
+    const std::uint64_t largest = known != sysctls_.end() ? known->second.load(std::memory_order_relaxed) : 0;
+    hint = std::min(hint, std::max(kUnknownSizeBytes, 2 * largest));
+  }
+  Result<void> result = view_.read_sysctl(work.name, out, static_cast<std::size_t>(hint));
+  if (result && known != sysctls_.end() && out.size() > known->second.load(std::memory_order_relaxed))
+    known->second.store(out.size(), std::memory_order_relaxed);
+  return result;
+}
+
+Result<void> ReadService::read(const Work& work, Buffer& out) {
+  std::vector<std::string> names;
+  switch (work.word) {
+    case ReadRequest::kFacts: {
+      ReaderFacts facts{
+          .page_size = view_.page_size(), .cpu_count = view_.cpu_count(), .os = static_cast<std::uint32_t>(view_.os())};
+      view_.os_release().copy(facts.release.data(), facts.release.size() - 1);
+      return put(facts, out), Result<void>();
+    }
+    case ReadRequest::kFile: return view_.read_file(work.name, out);
+    case ReadRequest::kMayRead: return put(static_cast<std::uint8_t>(view_.may_read(work.name)), out), Result<void>();
+    case ReadRequest::kLink: {
+      const Result<std::string> target = view_.read_link(work.name);
+      if (!target) return target.error();
+      return out.assign(*target), Result<void>();
+    }
+    case ReadRequest::kDirectory: return put_names(view_.list_directory(work.name, names), names, out);
+    case ReadRequest::kDirectories: return view_.list_directories(work.name, out);
+    case ReadRequest::kSysctl: return read_sysctl(work, out);
+    case ReadRequest::kSysctls: return put_names(view_.list_sysctls(work.name, names), names, out);
+    case ReadRequest::kKeepOpen: return view_.keep_open(work.name);
+    case ReadRequest::kKeptCount: return put(static_cast<std::uint64_t>(view_.kept_count()), out), Result<void>();
+    case ReadRequest::kCloseKept:
+      view_.close_kept_after(static_cast<std::size_t>(std::min<std::uint64_t>(work.number, SIZE_MAX)));
+      return {};
+    case ReadRequest::kProcess: {
+      const MutexLock lock(parent_mutex_);
+      return put(parent_->read(), out), Result<void>();
+    }
+    default: return system_error(work.name, EINVAL, "is no request");
+  }
+}
+
+Result<void> ReadService::answer(const Work& work, Buffer& out) try {
+  if (is_sealed_ && !is_allowed(work)) return refused(work.name);
+  if (!is_sealed_) learn(work);
+  return read(work, out);
+} catch (const std::exception&) {  // out of memory
+  return no_memory_error(work.name, "the process that reads the kernel has no memory for it");
+}
+
+ReadService::End ReadService::serve(int socket) {
+  ReadRequest request;
+  std::array<char, kMaxReadName> name;
+  SharedMemory memory;
+  Buffer out;
+  while (true) {
+    const Packet packet = receive_packet(socket, packet_room(request), name);
+    if (packet.state == Packet::State::kNone) return End::kGone;
+    const bool is_request = packet.state == Packet::State::kWhole && packet.descriptor_count == 0 &&
+                            packet.size >= sizeof request && packet.size - sizeof request == request.name_size;
+    Work work{.word = 0, .name = {}, .number = 0};
+    if (is_request) work = {.word = request.word, .name = {name.data(), request.name_size}, .number = request.number};
+    if (work.word == ReadRequest::kSeal && !is_sealed_) return End::kSeal;
+
+    out.clear();
+    Result<void> result = answer(work, out);
+    if (result && out.size() > memory.size()) {
+      auto grown = SharedMemory::make(out.size() + out.size() / 8);  // so that it need not grow at each read
+      if (grown) {
+        memory = *std::move(grown);
+      } else {
+        result = grown.error();
+      }
+    }
+    if (result && !out.empty()) std::memcpy(memory.data(), out.data(), out.size());
+    ReadAnswer answer;
+    const int descriptor = memory.descriptor();
+    const bool is_sent_along = result && !out.empty() && request.memory != memory.size();
+    if (result) answer.size = out.size();
+    if (is_sent_along) answer.memory = memory.size();
+    const std::span<const int> descriptors(&descriptor, is_sent_along ? 1 : 0);
+    if (!send_answer(socket, answer, result ? nullptr : &result.error(), work.name, descriptors)) return End::kGone;
+    out.give_back_if_large();
+  }
+}
+
+void serve_reads(int socket, KernelView& view, const std::function<Result<void>()>& before_threads) {
+  const auto service = std::make_shared<ReadService>(view);  // threads that hang keep it
+  if (service->serve(socket) != ReadService::End::kSeal) return;
+  std::array<int, kReadChannels> theirs{};
+  std::vector<UniqueFd> open;
+  Result<void> ready = before_threads ? before_threads() : Result<void>();
+  service->seal();
+  try {
+    for (std::size_t i = 0; i < kReadChannels && ready; ++i) {
+      PacketSockets pair = PacketSockets::make();
+      if (!pair.ours) {
+        ready = system_error("reader process", errno, "no sockets for its channels");
+        break;
+      }
+      theirs[i] = open.emplace_back(std::move(pair.theirs)).get();
+      std::thread([service, end = std::move(pair.ours)] { (void)service->serve(end.get()); }).detach();
+    }
+  } catch (const std::system_error& error) {
+    ready = system_error("reader process", error.code().value(), "no thread for a channel");
+  }
+  const std::span<const int> descriptors(theirs.data(), ready ? kReadChannels : 0);
+  if (!send_answer(socket, {}, ready ? nullptr : &ready.error(), {}, descriptors) || !ready) return;
+  open.clear();
+  char byte = 0;
+  while (::recv(socket, &byte, sizeof byte, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// ---- the other end -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+Error gone(std::string_view name) {
+  Error error = system_error(name, 0, "the process that reads the kernel for memstatd is gone; restart memstatd");
+  error.code = ErrorCode::kIo;
+  return error;
+}
+
+bool is_known(std::int32_t code) {
+  constexpr std::array kKnown{ErrorCode::kNoMemory,   ErrorCode::kVersion, ErrorCode::kPermission,  ErrorCode::kTooManyCpus,
+                              ErrorCode::kData,       ErrorCode::kKvm,     ErrorCode::kKvmNoSymbol, ErrorCode::kKvmShortRead,
+                              ErrorCode::kNotPresent, ErrorCode::kIo,      ErrorCode::kTimeout};
+  return std::any_of(kKnown.begin(), kKnown.end(),
+                     [code](ErrorCode known) { return static_cast<std::int32_t>(known) == code; });
+}
+
+bool is_sound(const ReadAnswer& answer, const Packet& packet) {
+  constexpr std::int32_t kLastErrno = 4095;
+  if (packet.state == Packet::State::kTooLarge || packet.size < sizeof answer) return false;
+  if (packet.size - sizeof answer != std::size_t{answer.path_size} + answer.detail_size) return false;
+  if (answer.path_size > kMaxReadText || answer.detail_size > kMaxReadText) return false;
+  if ((answer.flags & ReadAnswer::kIsError) == 0) return answer.path_size == 0 && answer.detail_size == 0;
+  return is_known(answer.code) && answer.system_errno >= 0 && answer.system_errno <= kLastErrno && answer.size == 0 &&
+         answer.memory == 0 && packet.descriptor_count == 0;
+}
+
+Error error_of(const ReadAnswer& answer, std::string_view text, std::string_view name) {
+  Error error;
+  error.code = static_cast<ErrorCode>(answer.code);
+  error.system_errno = answer.system_errno;
+  if ((answer.flags & ReadAnswer::kHasOffset) != 0) error.offset = answer.offset;
+  error.path = (answer.flags & ReadAnswer::kIsItsName) != 0 ? name : text.substr(0, answer.path_size);
+  error.detail = text.substr(answer.path_size);
+  return error;
+}
+
+}  // namespace
+
+/// A socket to the reader, and the memory that its answers are in. Thread safety: one thread at a time, but `state`.
+class ReaderView::Channel {
+ public:
+  explicit Channel(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  enum class State { kFree, kBusy, kLost };
+  State state = State::kFree;  // guarded by the view's mutex
+
+  /// Asks, and copies what came into `out`. `is_lost`: whether the reader and this end do not understand each other any
+  /// more.
+  Result<void> ask(const ReadRequest& question, std::string_view name, Buffer& out, bool& is_lost) {
+    is_lost = true;
+    Packet packet;
+    ReadAnswer answer;
+    if (!exchange(question, name, answer, packet)) return gone(name);
+    if (packet.state == Packet::State::kNoRoom) {
+      is_lost = false;
+      return system_error(name, EMFILE, "cannot take the memory that it is in");
+    }
+    if ((answer.flags & ReadAnswer::kIsError) != 0) {
+      is_lost = false;
+      return error_of(answer, text_of(answer), name);
+    }
+    if (packet.descriptor_count != (answer.memory != 0 ? 1 : 0)) return gone(name);
+    if (answer.memory != 0) {
+      if (answer.memory > kMaxReadMemory) return gone(name);
+      auto mapped = SharedMemory::take(std::move(packet.descriptors[0]), static_cast<std::size_t>(answer.memory));
+      if (!mapped) {
+        is_lost = mapped.error().code == ErrorCode::kData;
+        if (is_lost) return gone(name);
+        return mapped.error();
+      }
+      memory_ = *std::move(mapped);
+    }
+    if (answer.size > memory_.size()) return gone(name);
+    is_lost = false;
+    out.assign({memory_.data(), static_cast<std::size_t>(answer.size)});
+    return {};
+  }
+
+  /// Asks for the seal; the channels that it brings.
+  Result<std::vector<UniqueFd>> ask_for_channels() {
+    Packet packet;
+    ReadAnswer answer;
+    if (!exchange({.word = ReadRequest::kSeal}, {}, answer, packet)) return gone("reader process");
+    if ((answer.flags & ReadAnswer::kIsError) != 0) return error_of(answer, text_of(answer), {});
+    if (packet.state != Packet::State::kWhole || packet.descriptor_count != kReadChannels) return gone("reader process");
+    std::vector<UniqueFd> channels;
+    for (UniqueFd& each : packet.descriptors) channels.push_back(std::move(each));
+    return channels;
+  }
+
+  UniqueFd take_socket() { return std::move(socket_); }
+
+ private:
+  /// False: the reader is gone, or what came is no answer.
+  bool exchange(ReadRequest question, std::string_view name, ReadAnswer& answer, Packet& packet) {
+    question.name_size = static_cast<std::uint32_t>(name.size());
+    question.memory = memory_.size();
+    if (!send_packet(socket_.get(), packet_bytes(question), name)) return false;
+    packet = receive_packet(socket_.get(), packet_room(answer), text_);
+    return packet.state != Packet::State::kNone && is_sound(answer, packet);
+  }
+  [[nodiscard]] std::string_view text_of(const ReadAnswer& answer) const {
+    return {text_.data(), std::size_t{answer.path_size} + answer.detail_size};
+  }
+
+  UniqueFd socket_;
+  SharedMemory memory_;
+  std::array<char, 2 * kMaxReadText> text_{};
+};
+
+/// A channel in use. Given up when it is not said to be sound in the end.
+class ReaderView::Lease {
+ public:
+  Lease(const ReaderView& view, std::string_view name) : view_(view) {
+    const MutexLock lock(view.mutex_);
+    bool is_any_left = false;
+    for (const std::unique_ptr<Channel>& each : view.channels_) {
+      is_any_left |= each->state != Channel::State::kLost;
+      if (each->state != Channel::State::kFree) continue;
+      each->state = Channel::State::kBusy;
+      channel_ = each.get();
+      return;
+    }
+    why_not_ = gone(name);
+    if (!is_any_left) return;
+    why_not_.code = ErrorCode::kTimeout;
+    why_not_.detail = "all reads that may be under way hang in the kernel; restart memstatd if they stay so";
+  }
+  ~Lease() {
+    if (channel_ == nullptr) return;
+    const MutexLock lock(view_.mutex_);
+    channel_->state = is_lost ? Channel::State::kLost : Channel::State::kFree;
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  [[nodiscard]] Channel* channel() const { return channel_; }
+  [[nodiscard]] Error why_not() const { return why_not_; }
+  bool is_lost = true;
+
+ private:
+  const ReaderView& view_;
+  Channel* channel_ = nullptr;
+  Error why_not_;
+};
+
+ReaderView::~ReaderView() = default;
+
+Result<std::unique_ptr<ReaderView>> ReaderView::connect(UniqueFd socket) {
+  std::unique_ptr<ReaderView> view(new ReaderView);
+  {
+    const MutexLock lock(view->mutex_);
+    view->channels_.push_back(std::make_unique<Channel>(std::move(socket)));
+  }
+  if (auto learnt = view->learn_facts(); !learnt) return learnt.error();
+  return view;
+}
+
+Result<void> ReaderView::learn_facts() {
+  Buffer bytes;
+  if (auto result = ask(ReadRequest::kFacts, {}, 0, bytes); !result) return result;
+  ReaderFacts facts;
+  if (bytes.size() != sizeof facts) return gone("reader process");
+  std::memcpy(&facts, bytes.data(), sizeof facts);
+  const auto end = std::find(facts.release.begin(), facts.release.end(), kNul);
+  if (facts.page_size == 0 || facts.cpu_count == 0 || facts.os > static_cast<std::uint32_t>(OperatingSystem::kOther) ||
+      end == facts.release.end()) {
+    return gone("reader process");
+  }
+  os_ = static_cast<OperatingSystem>(facts.os);
+  page_size_ = facts.page_size;
+  cpu_count_ = facts.cpu_count;
+  release_.assign(facts.release.begin(), end);
+  return {};
+}
+
+Result<void> ReaderView::seal() {
+  const MutexLock lock(mutex_);
+  auto sockets = channels_.front()->ask_for_channels();
+  if (!sockets) return sockets.error();
+  control_ = channels_.front()->take_socket();
+  channels_.clear();
+  for (UniqueFd& each : *sockets) channels_.push_back(std::make_unique<Channel>(std::move(each)));
+  return {};
+}
+
+bool ReaderView::is_alive() {
+  pollfd end{.fd = control_.get(), .events = POLLIN, .revents = 0};
+  if (!is_gone_ && control_ && ::poll(&end, 1, 0) > 0) is_gone_ = true;
+  return !is_gone_;
+}
+
+Result<void> ReaderView::ask(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const {
+  if (name.size() > kMaxReadName) return system_error(name.substr(0, 200), ENAMETOOLONG);
+  Lease lease(*this, name);
+  if (lease.channel() == nullptr) return lease.why_not();
+  return lease.channel()->ask({.word = word, .number = number}, name, out, lease.is_lost);
+}
+
+Result<void> ReaderView::read_file(std::string_view path, Buffer& out) { return ask(ReadRequest::kFile, path, 0, out); }
+
+bool ReaderView::may_read(std::string_view path) {
+  Buffer answer;
+  return ask(ReadRequest::kMayRead, path, 0, answer) && answer.view() == std::string_view("\1");
+}
+
+Result<std::string> ReaderView::read_link(std::string_view path) {
+  Buffer target;
+  if (auto result = ask(ReadRequest::kLink, path, 0, target); !result) return result.error();
+  return std::string(target.view());
+}
+
+Result<void> ReaderView::list(ReadRequest::Word word, std::string_view name, std::vector<std::string>& names) {
+  names.clear();
+  Buffer bytes;
+  if (auto result = ask(word, name, 0, bytes); !result) return result;
+  std::string_view left = bytes.view();
+  while (!left.empty()) {
+    const std::size_t end = left.find(kNul);
+    if (end == std::string_view::npos) return data_error(name, bytes.size(), "the last name does not end");
+    names.emplace_back(left.substr(0, end));
+    left.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+Result<void> ReaderView::list_directory(std::string_view path, std::vector<std::string>& names) {
+  return list(ReadRequest::kDirectory, path, names);
+}
+Result<void> ReaderView::list_directories(std::string_view path, Buffer& names) {
+  auto result = ask(ReadRequest::kDirectories, path, 0, names);
+  if (result && !names.empty() && names.view().back() != kNul)
+    return data_error(path, names.size(), "the last name does not end");
+  return result;
+}
+Result<void> ReaderView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
+  return ask(ReadRequest::kSysctl, name, size_hint, out);
+}
+Result<void> ReaderView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
+  return list(ReadRequest::kSysctls, prefix, names);
+}
+Result<void> ReaderView::open_table(std::string_view /*source*/, LiveTable& table) { return table.open(); }
+Result<void> ReaderView::read_table(std::string_view /*source*/, LiveTable& table, Buffer& out) { return table.read(out); }
+
+Result<void> ReaderView::keep_open(std::string_view path) {
+  Buffer nothing;
+  return ask(ReadRequest::kKeepOpen, path, 0, nothing);
+}
+std::size_t ReaderView::kept_count() const {
+  Buffer bytes;
+  std::uint64_t count = 0;
+  if (!ask(ReadRequest::kKeptCount, {}, 0, bytes) || bytes.size() != sizeof count) return 0;
+  std::memcpy(&count, bytes.data(), sizeof count);
+  return static_cast<std::size_t>(count);
+}
+void ReaderView::close_kept_after(std::size_t count) {
+  Buffer nothing;
+  (void)ask(ReadRequest::kCloseKept, {}, count, nothing);
+}
+
+ProcessStats ReaderView::process_stats() const {
+  ProcessStats stats;
+  Buffer bytes;
+  if (ask(ReadRequest::kProcess, {}, 0, bytes) && bytes.size() == sizeof stats)
+    std::memcpy(&stats, bytes.data(), sizeof stats);
+  return stats;
+}
+
+}  // namespace memstat

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A reader process over a view of the test's, which is copied into it as it is when this is made.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "core/kernel/reader_process.h"
+
+namespace memstat {
+
+/// Thread safety: none. Make it while the test has no thread.
+class ForkedReader {
+ public:
+  explicit ForkedReader(KernelView& inside, const std::function<Result<void>()>& before_threads = {}) {
+    PacketSockets pair = PacketSockets::make();
+    number_ = ::fork();
+    if (number_ == 0) {
+      pair.ours = UniqueFd();
+      serve_reads(pair.theirs.get(), inside, before_threads);
+      ::_exit(0);
+    }
+    socket_ = std::move(pair.ours);
+  }
+  ~ForkedReader() { kill(); }
+  ForkedReader(const ForkedReader&) = delete;
+  ForkedReader& operator=(const ForkedReader&) = delete;
+
+  /// The daemon's end. Once.
+  UniqueFd take_socket() { return std::move(socket_); }
+  /// The view at this end. Once.
+  std::unique_ptr<ReaderView> connect() {
+    auto view = ReaderView::connect(take_socket());
+    if (!view) std::abort();
+    return *std::move(view);
+  }
+  void kill() {
+    if (number_ <= 0) return;
+    ::kill(number_, SIGKILL);
+    wait();
+  }
+  /// Waits until it ends by itself.
+  void wait() { ::waitpid(std::exchange(number_, -1), nullptr, 0); }
+
+ private:
+  pid_t number_ = -1;
+  UniqueFd socket_;
+};
+
+}  // namespace memstat

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The process that reads the kernel for another one: both together over captures, with a fork between them, and each end
+// against one that lies.
+#include "core/kernel/reader_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "core/base/shared_memory.h"
+#include "core/query.h"
+#include "tests/support/fake_kernel_view.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/forked_reader.h"
+
+namespace memstat {
+namespace {
+
+std::string text_of(const Result<void>& result) { return result ? "" : to_string(result.error()); }
+
+// ---- both together -----------------------------------------------------------------------------------------------------
+
+std::size_t open_and_read_the_same(KernelView& direct, KernelView& split, const SourceDescriptor& source,
+                                   const std::function<void()>& between) {
+  SourceReader ours(source);
+  SourceReader theirs(source);
+  ours.raw.page_size = theirs.raw.page_size = direct.page_size();
+  const auto expect_same = [&](const Result<void>& expected, const Result<void>& got) {
+    EXPECT_EQ(text_of(got), text_of(expected));
+    for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
+      EXPECT_EQ(theirs.raw.parts[part].view() == ours.raw.parts[part].view(), true) << "part " << part;
+    }
+  };
+  const Result<void> opened = open_source(ours, direct);
+  expect_same(opened, open_source(theirs, split));
+  if (!opened) return 0;
+  std::size_t bytes = 0;
+  for (int read = 0; read < 3; ++read) {
+    expect_same(read_source(ours, direct), read_source(theirs, split));
+    for (const Buffer& part : ours.raw.parts) bytes += part.size();
+    if (read == 0) between();
+  }
+  return bytes;
+}
+
+TEST(ReaderProcess, GivesEverySourceTheBytesOfTheViewItself) {
+  std::size_t total = 0;
+  for (const char* const capture :
+       {"freebsd-15.0-amd64-4cpu.tar.zst", "freebsd-15.0-amd64-4cpu-2domains.tar.zst",
+        "freebsd-15.0-amd64-2cpu-limits.tar.zst", "linux-6.12-4cpu.tar.zst", "linux-7.2-2cpu-2nodes-pools.tar.zst"}) {
+    const auto direct = open_fixture(capture);
+    std::size_t sources = 0;
+    for (const SourceDescriptor* const source : all_sources()) {
+      if (source->os != direct->os()) continue;
+      SCOPED_TRACE(std::string(capture) + ": " + std::string(source->name));
+      ForkedReader reader(*direct);
+      const auto split = reader.connect();
+      EXPECT_EQ(split->os(), direct->os());
+      EXPECT_EQ(split->page_size(), direct->page_size());
+      EXPECT_EQ(split->cpu_count(), direct->cpu_count());
+      EXPECT_EQ(split->os_release(), direct->os_release());
+      // What it reads at its first read is what it will ask for later, too: the daemon seals after one.
+      const std::size_t bytes =
+          open_and_read_the_same(*direct, *split, *source, [&] { EXPECT_EQ(text_of(split->seal()), ""); });
+      if (bytes != 0) ++sources;
+    }
+    EXPECT_GE(sources, 2U) << capture;
+    total += sources;
+  }
+  EXPECT_GE(total, 20U);
+}
+
+/// Sysctls whose size is in their name, one more byte at each read, and whose bytes are the number of the read.
+class Growing final : public KernelView {
+ public:
+  [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
+  [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return 2; }
+  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t hint) override {
+    if (name == "hint") return out.assign(std::to_string(hint)), Result<void>();
+    ++reads_;
+    out.resize(std::stoul(std::string(name)) + static_cast<std::size_t>(reads_));
+    std::memset(out.data(), '0' + reads_ % 10, out.size());
+    return {};
+  }
+  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
+    if (prefix == "none") return system_error("vm", EIO, "of another path");
+    names = {std::string(prefix) + ".1", std::string(prefix) + ".2"};
+    return {};
+  }
+  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
+    if (path == "/empty") return names.clear(), Result<void>();
+    return system_error(path, EACCES);
+  }
+  Result<std::string> read_link(std::string_view path) override { return "to " + std::string(path); }
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    if (path == "/damaged") return data_error(path, 7, std::string(3000, 'x'));
+    return out.assign("file " + std::string(path)), Result<void>();
+  }
+  [[nodiscard]] bool may_read(std::string_view path) override { return path == "/yes"; }
+  Result<void> keep_open(std::string_view path) override {
+    return path == "/kept" ? ++kept_, Result<void>() : system_error(path, ENOENT);
+  }
+  [[nodiscard]] std::size_t kept_count() const override { return kept_; }
+  void close_kept_after(std::size_t count) override { kept_ = std::min(kept_, count); }
+
+ private:
+  int reads_ = 0;
+  std::size_t kept_ = 0;
+};
+
+TEST(ReaderProcess, HandsOverWhatGrowsAndShrinks) {
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  int reads = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (const std::size_t size : {0UL, 100UL, 65'535UL, 65'536UL, 3'000'000UL, 10UL, 20'000'000UL, 20'500'000UL, 0UL}) {
+      ASSERT_EQ(text_of(view->read_sysctl(std::to_string(size), out, size)), "");
+      ++reads;
+      ASSERT_EQ(out.size(), size + static_cast<std::size_t>(reads));
+      ASSERT_EQ(out.view().find_first_not_of(static_cast<char>('0' + reads % 10)), std::string_view::npos) << size;
+    }
+    if (round == 0) {
+      ASSERT_TRUE(view->seal());
+    }
+  }
+}
+
+TEST(ReaderProcess, PassesOnEveryCallAndItsError) {
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  std::vector<std::string> names;
+  ASSERT_TRUE(view->list_sysctls("vm.uma", names));
+  EXPECT_EQ(names, (std::vector<std::string>{"vm.uma.1", "vm.uma.2"}));
+  EXPECT_EQ(to_string(view->list_sysctls("none", names).error()), to_string(system_error("vm", EIO, "of another path")));
+  ASSERT_TRUE(view->list_directory("/empty", names));
+  EXPECT_TRUE(names.empty());
+  const Error error = view->list_directory("/closed", names).error();
+  EXPECT_EQ(error.code, ErrorCode::kPermission);
+  EXPECT_EQ(error.system_errno, EACCES);
+  EXPECT_EQ(error.path, "/closed");
+  EXPECT_EQ(view->read_link("/a").value(), "to /a");
+  EXPECT_TRUE(view->may_read("/yes"));
+  EXPECT_FALSE(view->may_read("/no"));
+  Buffer out;
+  const Error damaged = view->read_file("/damaged", out).error();
+  EXPECT_EQ(damaged.code, ErrorCode::kData);
+  EXPECT_EQ(damaged.offset, 7U);
+  EXPECT_EQ(damaged.detail, std::string(kMaxReadText, 'x'));
+  EXPECT_TRUE(view->keep_open("/kept"));
+  EXPECT_FALSE(view->keep_open("/a"));
+  EXPECT_EQ(view->kept_count(), 1U);
+  view->close_kept_after(0);
+  EXPECT_EQ(view->kept_count(), 0U);
+  EXPECT_EQ(view->read_file(std::string(5000, 'x'), out).error().system_errno, ENAMETOOLONG);
+  EXPECT_TRUE(view->read_file("/a", out)) << "and serves on";
+}
+
+TEST(ReaderProcess, ReadsWhatWasAskedForBeforeTheSealOnly) {
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  std::vector<std::string> names;
+  ASSERT_TRUE(view->read_sysctl("100", out, 0));
+  ASSERT_TRUE(view->read_sysctl("hint", out, 5'000'000));
+  EXPECT_EQ(out.view(), "5000000") << "still trusted";
+  ASSERT_TRUE(view->list_sysctls("5", names));
+  ASSERT_TRUE(view->read_file("/a", out));
+  ASSERT_TRUE(view->list_directory("/empty", names));
+  ASSERT_TRUE(view->seal());
+  EXPECT_TRUE(view->read_sysctl("100", out, 0));
+  EXPECT_TRUE(view->read_sysctl("5.1", out, 0)) << "below a prefix that was listed";
+  EXPECT_TRUE(view->list_sysctls("5", names));
+  EXPECT_TRUE(view->read_file("/a", out));
+  EXPECT_TRUE(view->read_file("/empty/b/c", out)) << "below a directory that was listed";
+  for (const Result<void>& refused :
+       {view->read_sysctl("101", out, 0), view->read_sysctl("55.1", out, 0), view->list_sysctls("", names),
+        view->read_file("100", out), view->read_file("/b", out), view->read_file("/empty/../b", out),
+        view->read_file("/empty/.", out), view->read_file("/emptyb", out), view->list_directory("/", names),
+        view->keep_open("/kept")}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().system_errno, EPERM) << to_string(refused.error());
+  }
+  EXPECT_NE(text_of(view->read_file("/b", out)).find("restart memstatd"), std::string::npos);
+  EXPECT_FALSE(view->read_link("/b"));
+  EXPECT_FALSE(view->may_read("/yes"));
+  ASSERT_TRUE(view->read_sysctl("hint", out, 1'000'000'000));
+  EXPECT_EQ(out.view(), "65536") << "how much the kernel is asked for is bounded by what there was";
+}
+
+TEST(ReaderProcess, GivesUpPrivilegesBeforeThereAreThreads) {
+  Growing inside;
+  ForkedReader reader(inside, [] { return system_error("drop", EPERM, "no"); });
+  const auto view = reader.connect();
+  EXPECT_EQ(text_of(view->seal()), to_string(system_error("drop", EPERM, "no")));
+  reader.wait();
+  Buffer out;
+  EXPECT_FALSE(view->read_file("/a", out));
+}
+
+TEST(ReaderProcess, EndsWithItsOtherEnd) {
+  Growing inside;
+  for (const bool is_sealed : {false, true}) {
+    ForkedReader reader(inside);
+    auto view = reader.connect();
+    if (is_sealed) {
+      ASSERT_TRUE(view->seal());
+    }
+    EXPECT_TRUE(view->is_alive());
+    view.reset();
+    reader.wait();
+  }
+}
+
+TEST(ReaderProcess, ThatIsGoneIsAnErrorThatSaysWhatToDo) {
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  ASSERT_TRUE(view->read_file("/a", out));
+  ASSERT_TRUE(view->seal());
+  ASSERT_TRUE(view->read_file("/a", out));
+  ASSERT_TRUE(view->is_alive());
+  reader.kill();
+  EXPECT_TRUE(eventually([&] { return !view->is_alive(); }));
+  for (std::size_t read = 0; read <= kReadChannels; ++read) {
+    const auto result = view->read_file("/a", out);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kIo);
+    EXPECT_EQ(text_of(result), "/a: io: the process that reads the kernel for memstatd is gone; restart memstatd");
+  }
+}
+
+/// Has files, of which those below /slow hang.
+class Hanging final : public KernelView {
+ public:
+  [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
+  [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return 1; }
+  Result<void> list_directory(std::string_view, std::vector<std::string>& names) override {
+    return names.clear(), Result<void>();
+  }
+  Result<void> read_file(std::string_view path, Buffer& out) override {
+    while (path.starts_with("/slow/")) ::pause();
+    return out.assign("bytes"), Result<void>();
+  }
+};
+
+TEST(ReaderProcess, HoldsUpNoReadForOneThatHangs) {
+  Hanging inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  std::vector<std::string> names;
+  ASSERT_TRUE(view->read_file("/quick", out));
+  ASSERT_TRUE(view->list_directory("/slow", names));
+  ASSERT_TRUE(view->seal());
+  std::vector<std::thread> threads;
+  std::array<std::string, kReadChannels> said;
+  const auto hang = [&](std::size_t i) {
+    threads.emplace_back([&, i] {
+      Buffer bytes;
+      Result<void> result;
+      do {  // the other thread may have the last channel for a moment
+        result = view->read_file("/slow/a", bytes);
+      } while (!result && result.error().code == ErrorCode::kTimeout);
+      said[i] = text_of(result);
+    });
+  };
+  hang(0);
+  for (int read = 0; read < 50; ++read) ASSERT_TRUE(view->read_file("/quick", out));
+  for (std::size_t i = 1; i < kReadChannels; ++i) hang(i);
+  EXPECT_TRUE(eventually([&] {
+    const auto result = view->read_file("/quick", out);
+    return !result && result.error().code == ErrorCode::kTimeout;
+  })) << "no channel is left";
+  EXPECT_NE(text_of(view->read_file("/quick", out)).find("hang in the kernel"), std::string::npos);
+  reader.kill();  // in the middle of all of them
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& each : said) EXPECT_NE(each.find("is gone; restart memstatd"), std::string::npos) << each;
+}
+
+// ---- a reader that lies ------------------------------------------------------------------------------------------------
+
+/// What a lying reader sends for one request.
+struct Lie {
+  std::string bytes;
+  std::vector<int> descriptors = {};
+};
+
+std::string bytes_of(const ReadAnswer& answer, std::string_view text = {}) {
+  return std::string(packet_bytes(answer)) + std::string(text);
+}
+
+UniqueFd memory_of(std::size_t bytes, int seals, std::string_view content = {}) {
+  UniqueFd memory(::memfd_create("test", MFD_ALLOW_SEALING));
+  EXPECT_EQ(::ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(::pwrite(memory.get(), content.data(), content.size(), 0), static_cast<ssize_t>(content.size()));
+  EXPECT_EQ(::fcntl(memory.get(), F_ADD_SEALS, seals), 0);
+  return memory;
+}
+
+/// A view before a reader which tells the truth about itself and then sends what it is told to.
+class Lied : public testing::Test {
+ protected:
+  Lied() {
+    PacketSockets pair = PacketSockets::make();
+    theirs_ = std::move(pair.theirs);
+    ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
+    const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, packet_bytes(facts));
+    send({bytes_of({.size = sizeof facts, .memory = 65536}), {memory.get()}});
+    auto view = ReaderView::connect(std::move(pair.ours));
+    EXPECT_TRUE(view);
+    if (view) view_ = *std::move(view);
+    drain();
+  }
+  void send(const Lie& lie) { ASSERT_TRUE(send_packet(theirs_.get(), lie.bytes, {}, lie.descriptors)); }
+  void drain() {
+    std::array<char, 8192> request;
+    EXPECT_GT(::recv(theirs_.get(), request.data(), request.size(), 0), 0);
+  }
+  /// What a read says that is answered so.
+  std::string said_to(const Lie& lie) {
+    send(lie);
+    Buffer out;
+    return text_of(view_->read_file("/a", out));
+  }
+
+  UniqueFd theirs_;
+  std::unique_ptr<ReaderView> view_;
+};
+
+constexpr const char* kGone = "/a: io: the process that reads the kernel for memstatd is gone; restart memstatd";
+
+TEST_F(Lied, IsTrueWhereNothingIsWrong) {
+  EXPECT_EQ(said_to({bytes_of({.size = 65536})}), "");
+  EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = EIO, .path_size = 2}, "/b")}),
+            to_string(system_error("/b", EIO)));
+}
+
+TEST_F(Lied, BelievesNoSizeBeyondItsMemory) { EXPECT_EQ(said_to({bytes_of({.size = 65537})}), kGone); }
+
+TEST_F(Lied, TakesNoMemoryThatCanShrink) {
+  const UniqueFd open = memory_of(131072, 0);
+  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 131072}), {open.get()}}), kGone);
+  Buffer out;
+  EXPECT_EQ(text_of(view_->read_file("/a", out)), kGone) << "and asks no more";
+}
+TEST_F(Lied, TakesNoMemoryThatIsSmallerThanItSays) {
+  const UniqueFd small = memory_of(65536, F_SEAL_SHRINK);
+  EXPECT_EQ(said_to({bytes_of({.size = 100'000, .memory = 131072}), {small.get()}}), kGone);
+}
+TEST_F(Lied, TakesNoMemoryWithoutEnd) {
+  const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK);
+  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = ~0ULL}), {memory.get()}}), kGone);
+}
+TEST_F(Lied, TakesNothingElseForMemory) {
+  const UniqueFd file(::open("/dev/zero", O_RDONLY));
+  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 65536}), {file.get()}}), kGone);
+}
+TEST_F(Lied, NeedsTheDescriptorThatIsPromised) { EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 131072})}), kGone); }
+TEST_F(Lied, TakesNoDescriptorThatIsNot) { EXPECT_EQ(said_to({bytes_of({.size = 1}), {0}}), kGone); }
+TEST_F(Lied, TakesNoTwoDescriptors) { EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 65536}), {0, 0}}), kGone); }
+TEST_F(Lied, TakesNoHalfAnAnswer) { EXPECT_EQ(said_to({bytes_of({}).substr(0, sizeof(ReadAnswer) - 1)}), kGone); }
+TEST_F(Lied, TakesNoAnswerThatIsTooLong) {
+  EXPECT_EQ(said_to({std::string(sizeof(ReadAnswer) + 2 * kMaxReadText + 1, '\0')}), kGone);
+}
+TEST_F(Lied, TakesNoTextThatIsNotThere) {
+  EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .path_size = 9, .detail_size = 65535}, "abc")}),
+            kGone);
+}
+TEST_F(Lied, TakesNoUnknownError) { EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 99})}), kGone); }
+TEST_F(Lied, TakesNoErrnoThatIsNone) {
+  EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = -1})}), kGone);
+}
+TEST_F(Lied, TakesNoGarbage) { EXPECT_EQ(said_to({std::string(sizeof(ReadAnswer), '\xff')}), kGone); }
+TEST_F(Lied, NeedsTheChannelsOfTheSeal) {
+  send({bytes_of({}), {0, 0}});
+  EXPECT_FALSE(view_->seal());
+}
+TEST_F(Lied, WantsNamesThatEnd) {
+  const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, "name");
+  send({bytes_of({.size = 4, .memory = 65536}), {memory.get()}});
+  std::vector<std::string> names;
+  EXPECT_EQ(view_->list_directory("/a", names).error().code, ErrorCode::kData);
+}
+
+// ---- another end that lies ---------------------------------------------------------------------------------------------
+
+ReadAnswer answer_from(int socket) {
+  ReadAnswer answer;
+  std::array<char, 2 * kMaxReadText> text;
+  EXPECT_EQ(receive_packet(socket, packet_room(answer), text).state, Packet::State::kWhole);
+  return answer;
+}
+
+std::string request_of(std::uint32_t word, std::string_view name, std::uint32_t size) {
+  const ReadRequest fixed{.word = word, .name_size = size};
+  return std::string(packet_bytes(fixed)) + std::string(name);
+}
+
+/// `wrong`: the errno for what is no request. Once sealed the reader does not say what is wrong with it.
+void expect_refusals(int socket, int wrong) {
+  const auto errno_of = [&](std::string_view bytes, std::span<const int> descriptors = {}) {
+    EXPECT_TRUE(send_packet(socket, bytes, {}, descriptors));
+    return answer_from(socket).system_errno;
+  };
+  const std::string good = request_of(ReadRequest::kFile, "/a", 2);
+  constexpr std::array kDescriptor{0};
+  EXPECT_EQ(errno_of(good), 0);
+  for (const std::uint32_t word : {0U, 14U, 0xffffffffU}) EXPECT_EQ(errno_of(request_of(word, "/a", 2)), wrong) << word;
+  for (const std::uint32_t size : {0U, 1U, 3U, 0xffffffffU})
+    EXPECT_EQ(errno_of(request_of(ReadRequest::kFile, "/a", size)), wrong) << size;
+  EXPECT_EQ(errno_of(good.substr(0, sizeof(ReadRequest) - 1)), wrong);
+  EXPECT_EQ(errno_of(std::string(sizeof(ReadRequest) + kMaxReadName + 1, 'x')), wrong);
+  EXPECT_EQ(errno_of(std::string(sizeof(ReadRequest), '\xff')), wrong);
+  EXPECT_EQ(errno_of(good, kDescriptor), wrong) << "a descriptor that belongs to nothing";
+  EXPECT_EQ(errno_of(good), 0) << "and serves on";
+}
+
+TEST(ReaderProcess, AnswersWhatIsNoRequestWithAnError) {
+  Growing inside;
+  ForkedReader reader(inside);
+  const UniqueFd socket = reader.take_socket();
+  expect_refusals(socket.get(), EINVAL);
+  EXPECT_TRUE(send_packet(socket.get(), request_of(ReadRequest::kSeal, "", 0)));
+  ReadAnswer answer;
+  const Packet sealed = receive_packet(socket.get(), packet_room(answer));
+  ASSERT_EQ(sealed.descriptor_count, kReadChannels);
+  for (const UniqueFd& channel : sealed.descriptors) expect_refusals(channel.get(), EPERM);
+  EXPECT_TRUE(send_packet(sealed.descriptors[0].get(), request_of(ReadRequest::kSeal, "", 0)));
+  EXPECT_EQ(answer_from(sealed.descriptors[0].get()).system_errno, EPERM) << "once only";
+}
+
+TEST(SharedMemory, IsOfOneSizeForEver) {
+  const auto memory = SharedMemory::make(100);
+  ASSERT_TRUE(memory);
+  EXPECT_GE(memory->size(), 100U);
+  EXPECT_EQ(::ftruncate(memory->descriptor(), 0), -1);
+  EXPECT_EQ(::ftruncate(memory->descriptor(), 1 << 30), -1);
+  auto taken = SharedMemory::take(UniqueFd(::dup(memory->descriptor())), memory->size());
+  ASSERT_TRUE(taken);
+  std::memcpy(memory->data(), "both", 4);
+  EXPECT_EQ(std::string_view(taken->data(), 4), "both");
+  EXPECT_FALSE(SharedMemory::take(UniqueFd(::dup(memory->descriptor())), memory->size() + 1));
+}
+
+}  // namespace
+}  // namespace memstat
