@@ -9,15 +9,15 @@ import statistics
 import sys
 
 
-def cpu_times(directory, name):
-    """CPU time of each repetition by benchmark, in ns."""
+def cpu_times(directory, name, which="cpu_time"):
+    """CPU time of each repetition by benchmark, in ns; `which` "real_time": the time that passed."""
     with open(os.path.join(directory, name + ".json"), encoding="utf-8") as file:
         runs = json.load(file)["benchmarks"]
     unit = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
     times = {}
     for run in runs:
         if run.get("run_type") == "iteration" and not run.get("error_occurred"):
-            times.setdefault(run["run_name"], []).append(run["cpu_time"] * unit[run["time_unit"]])
+            times.setdefault(run["run_name"], []).append(run[which] * unit[run["time_unit"]])
     return times
 
 
@@ -141,6 +141,17 @@ def events_rows(directory):
         print("(the figure of linux_slab_bpf is missing: not root, no libbpf, or a kernel before 6.13)", file=sys.stderr)
 
 
+def reader_process_rows(directory):
+    """A process of its own that reads the kernel: FreeBSD's sandbox."""
+    try:
+        times = {name.removesuffix("/real_time"): found for name, found in cpu_times(directory, "reader_process", "real_time").items()}
+        for name, what in (("stream", "15 MB through the process that reads for another / copied directly"), ("small", "the same, a file of 3 bytes"),
+                           ("poll", "the same, all sources of Linux that are on by default")):
+            yield (what, ratio(times, f"{name}_split", f"{name}_direct"), "", None, f"{micro(times, f'{name}_split')} / {micro(times, f'{name}_direct')}")
+    except (OSError, KeyError, ValueError):
+        print("(the figures of the reader process are missing: not root)", file=sys.stderr)
+
+
 def history_rows(directory):
     """The status page's history: what it adds to a poll of this machine, and its memory after a day of polls."""
     history = cpu_times(directory, "history")
@@ -208,6 +219,7 @@ def rows(directory):
     yield from partial_slabs_rows(directory)
     yield from counters_rows(directory)
     yield from events_rows(directory)
+    yield from reader_process_rows(directory)
     try:
         poll = cpu_times(directory, "poll")
         yield ("poll of the live slab caches / reading /proc/slabinfo", ratio(poll, "poll", "read_only"), "<=", 1.2,
