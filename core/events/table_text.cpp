@@ -7,23 +7,47 @@
 
 namespace memstat::events {
 
-void append_number(Buffer& out, std::uint64_t number) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  out.append({digits.data(), static_cast<std::size_t>(end.ptr - digits.data())});
+namespace {
+
+constexpr std::size_t kMostDigits = 20;
+
+/// Room for `size` more bytes, from where it ends.
+char* room_for(Buffer& out, std::size_t size) {
+  if (out.capacity() - out.size() < size) out.reserve((out.size() + size) * 2);
+  return out.data() + out.size();
 }
 
-void append_numbers(Buffer& out, std::span<const std::uint64_t> numbers) {
+void end_at(Buffer& out, const char* end) { out.resize(static_cast<std::size_t>(end - out.data())); }
+
+/// Gives the end of the number. Most of a table are of one digit.
+char* write_number(char* to, std::uint64_t number) {
+  if (number >= 10) return std::to_chars(to, to + kMostDigits, number).ptr;
+  *to = static_cast<char>('0' + number);
+  return to + 1;
+}
+
+char* write_numbers(char* to, std::span<const std::uint64_t> numbers) {
   for (const std::uint64_t number : numbers) {
-    out.append(" ");
-    append_number(out, number);
+    *to = ' ';
+    to = write_number(to + 1, number);
   }
+  return to;
+}
+
+}  // namespace
+
+void append_number(Buffer& out, std::uint64_t number) { end_at(out, write_number(room_for(out, kMostDigits), number)); }
+
+void append_numbers(Buffer& out, std::span<const std::uint64_t> numbers) {
+  end_at(out, write_numbers(room_for(out, numbers.size() * (1 + kMostDigits)), numbers));
 }
 
 void append_row(Buffer& out, std::string_view word, std::initializer_list<std::uint64_t> numbers) {
-  out.append(word);
-  append_numbers(out, {numbers.begin(), numbers.size()});
-  out.append("\n");
+  char* to = room_for(out, word.size() + numbers.size() * (1 + kMostDigits) + 1);
+  to = std::copy(word.begin(), word.end(), to);
+  to = write_numbers(to, {numbers.begin(), numbers.size()});
+  *to = '\n';
+  end_at(out, to + 1);
 }
 
 void append_line(Buffer& out, std::string_view word, std::uint64_t number) { append_row(out, word, {number}); }
@@ -57,10 +81,8 @@ void append_gfp_counts(Buffer& out, std::string_view allocator, const memstat_gf
 
 void append_kernel_name(Buffer& out, const char* name, std::size_t size) {
   const char* const end = std::find(name, name + size, '\0');
-  for (const char* at = name; at != end; ++at) {
-    const char c = *at == '\n' ? '?' : *at;
-    out.append({&c, 1});
-  }
+  char* const to = room_for(out, static_cast<std::size_t>(end - name));
+  end_at(out, std::replace_copy(name, end, to, '\n', '?'));
 }
 
 }  // namespace memstat::events
