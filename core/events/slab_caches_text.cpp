@@ -55,7 +55,8 @@ bool append_cpus(Buffer& out, std::uint32_t count, std::string_view& records) {
 bool append_record(Buffer& out, std::string_view& records) {
   memstat_cache cache{};
   if (!take_record(records, cache, kHeadSize) || records.size() < cache.name_size) return false;
-  const std::string_view name = records.substr(0, cache.name_size);
+  std::string_view name = records.substr(0, cache.name_size);
+  name = name.substr(0, name.find('\0'));
   records.remove_prefix(cache.name_size);
   if (name.empty()) {  // it could not be read, and no figure has a place without it
     const std::size_t rows = std::size_t{cache.node_count} * sizeof(memstat_cache_node) +

@@ -101,10 +101,14 @@ extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym;
 
 const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
 
-// One pass at a time: memstatd makes them one after the other, and no other process has them.
-struct memstat_cache cache;
-struct memstat_cache_node nodes[MEMSTAT_CACHE_NODES];
-struct memstat_cache_cpu cpus[MEMSTAT_CACHE_CPUS];
+enum { kMostBytes = 24576 };  // of a record, for which the kernel has 32 KiB
+
+// One pass at a time: memstatd makes them one after the other, and no other process has them. The record goes to the kernel
+// whole, in one call.
+struct {
+  struct memstat_cache cache;
+  char rows[kMostBytes];
+} record;
 struct {
   __u64 cache;     // the struct kmem_cache
   __u64 number;    // of it in this pass
@@ -119,6 +123,7 @@ struct {
   __u64 steps;     // taken so far
   __u64 free;      // objects found so far
   __u64 is_whole;  // the ways from both ends of a list met
+  __u64 size;      // of the record so far
   __u64 scratch;
 } now;
 
@@ -159,6 +164,20 @@ static __always_inline __u64 number_of(const volatile void* pointer) {
 }
 
 static __always_inline __u64 word_at(__u64 address) { return number_of(AT(llist_node, address)->next); }
+
+// The least of both, as the verifier sees it as well: the compiler may not have the first from memory once more.
+static __always_inline __u64 at_most(__u64 number, __u64 most) {
+  asm volatile("" : "+r"(number));
+  return number < most ? number : most;
+}
+
+// Where a row of that size goes: behind what the record has. All sizes are words of 8, as some machines want their
+// addresses.
+static __always_inline void* next_row(__u64 size) {
+  char* row = (char*)&record + (at_most(now.size, kMostBytes - 8) & ~7ULL);
+  now.size += size;
+  return row;
+}
 
 // ---- slabs ---------------------------------------------------------------------------------------------------------------
 
@@ -217,7 +236,7 @@ static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) 
   const __u64 most = slabs > MEMSTAT_CACHE_LONGEST_LIST ? MEMSTAT_CACHE_LONGEST_LIST : slabs + 64;
   bpf_loop((__u32)most / (2 * kAtOnce) + 1, next_on_list, 0, 0);
   if (now.is_whole) return now.free;
-  ++cache.estimated;
+  ++record.cache.estimated;
   return now.steps == 0 ? 0 : now.free * slabs / now.steps;
 }
 
@@ -256,19 +275,21 @@ static long look_at_node(__u64 i, void* unused) {
   if (barn != 0 && bpf_core_field_exists(struct kmem_cache, sheaf_capacity)) {
     in_barn = (__u64)AT(node_barn, barn)->nr_full * capacity_of_sheaf(AT(kmem_cache, now.cache));
   }
-  cache.slabs += slabs;
-  cache.objects += objects;
-  cache.free.on_lists += free;
-  cache.free.in_barns += in_barn;
-  const __u32 at = cache.node_count;
+  record.cache.slabs += slabs;
+  record.cache.objects += objects;
+  record.cache.free.on_lists += free;
+  record.cache.free.in_barns += in_barn;
+  const __u32 at = record.cache.node_count;
   if (at >= MEMSTAT_CACHE_NODES) return 0;
-  nodes[at].node = (__u32)i;
-  nodes[at].slabs = slabs;
-  nodes[at].objects = objects;
-  nodes[at].partial_slabs = partial_slabs;
-  nodes[at].free = free;
-  nodes[at].in_barn = in_barn;
-  cache.node_count = at + 1;
+  struct memstat_cache_node* row = next_row(sizeof *row);
+  row->node = (__u32)i;
+  row->padding = 0;
+  row->slabs = slabs;
+  row->objects = objects;
+  row->partial_slabs = partial_slabs;
+  row->free = free;
+  row->in_barn = in_barn;
+  record.cache.node_count = at + 1;
   return 0;
 }
 
@@ -361,12 +382,12 @@ static long look_at_cpu(__u64 i, void* unused) {
   if (bpf_core_field_exists(struct kmem_cache, cpu_slab) && now.cpu_slab != 0) look_at_slabs(&row, *offset);
   if (bpf_core_field_exists(struct kmem_cache, cpu_sheaves) && now.cpu_sheaves != 0) look_at_sheaves(&row, *offset);
   if (row.slabs == 0 && row.in_sheaves == 0) return 0;
-  cache.free.in_slabs += row.free;
-  cache.free.in_sheaves += row.in_sheaves;
-  const __u32 at = cache.cpu_count;
+  record.cache.free.in_slabs += row.free;
+  record.cache.free.in_sheaves += row.in_sheaves;
+  const __u32 at = record.cache.cpu_count;
   if (at >= MEMSTAT_CACHE_CPUS) return 0;
-  cpus[at] = row;
-  cache.cpu_count = at + 1;
+  *(struct memstat_cache_cpu*)next_row(sizeof row) = row;
+  record.cache.cpu_count = at + 1;
   return 0;
 }
 
@@ -385,20 +406,25 @@ static long note_offset(__u64 i, void* unused) {
 static __noinline __u64 slabs_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_slab); }
 static __noinline __u64 sheaves_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_sheaves); }
 
-// The least of both, as the verifier sees it as well: the compiler may not have the first from memory once more.
-static __always_inline __u64 at_most(__u64 number, __u64 most) {
-  asm volatile("" : "+r"(number));
-  return number < most ? number : most;
+enum { kSmallestPage = 4096 };
+enum { kMostWords = 8 };  // of a name that is copied by words, which takes a third of what the kernel does byte by byte
+
+static __always_inline int has_zero_byte(__u64 word) {
+  return ((word - 0x0101010101010101) & ~word & 0x8080808080808080) != 0;
 }
 
-// All three or, where the kernel's buffer is full, none: it then calls for this cache again.
-static __always_inline void write_record(struct seq_file* out) {
-  const __u64 name = at_most(cache.name_size, MEMSTAT_CACHE_NAME_SIZE - 1);
-  bpf_seq_write(out, &cache, (__u32)(__builtin_offsetof(struct memstat_cache, name) + name));
-  const __u64 node_bytes = at_most(cache.node_count, MEMSTAT_CACHE_NODES) * sizeof nodes[0];
-  if (node_bytes != 0) bpf_seq_write(out, nodes, (__u32)node_bytes);
-  const __u64 cpu_bytes = at_most(cache.cpu_count, MEMSTAT_CACHE_CPUS) * sizeof cpus[0];
-  if (cpu_bytes != 0) bpf_seq_write(out, cpus, (__u32)cpu_bytes);
+// Gives the size of the name with the rest of its last word. No word may reach into the next page, which may not be there.
+static __noinline __u32 copy_name(const char* name) {
+  const __u64 address = number_of(name);
+  if (address % kSmallestPage <= kSmallestPage - kMostWords * 8) {
+    for (__u32 i = 0; i < kMostWords; ++i) {
+      const __u64 word = word_at(address + 8 * i);
+      ((__u64*)record.cache.name)[i] = word;
+      if (has_zero_byte(word)) return 8 * (i + 1);
+    }
+  }
+  const long length = bpf_probe_read_kernel_str(record.cache.name, sizeof record.cache.name, name);
+  return length > 0 ? ((__u32)length + 7) & ~7U : 0;
 }
 
 enum { kOrderShift = 16 };  // mm/slub.c, OO_SHIFT
@@ -406,7 +432,6 @@ enum { kOrderShift = 16 };  // mm/slub.c, OO_SHIFT
 SEC("iter/kmem_cache")
 int look_at_cache(struct bpf_iter__kmem_cache* context) {
   struct kmem_cache* s = context->s;
-  struct seq_file* out = context->meta->seq;
   if (!s) return 0;
   if (context->meta->seq_num == 0) bpf_loop(limits.cpu_count, note_offset, 0, 0);
   now.cache = number_of(s);
@@ -415,16 +440,17 @@ int look_at_cache(struct bpf_iter__kmem_cache* context) {
   now.cpu_slab = bpf_core_field_exists(struct kmem_cache, cpu_slab) ? slabs_of_cpus(s) : 0;
   now.cpu_sheaves = bpf_core_field_exists(struct kmem_cache, cpu_sheaves) ? sheaves_of_cpus(s) : 0;
   now.random = bpf_core_field_exists(struct kmem_cache, random) ? random_of(s) : 0;
-  __builtin_memset(&cache, 0, __builtin_offsetof(struct memstat_cache, name));
-  cache.size = s->size;
-  cache.object_size = s->object_size;
-  cache.order = s->oo.x >> kOrderShift;
-  now.slab_bytes = (__u64)limits.page_size << (cache.order & 31);
-  const long length = bpf_probe_read_kernel_str(cache.name, sizeof cache.name, s->name);
-  cache.name_size = length > 0 ? (__u32)length - 1 : 0;
+  __builtin_memset(&record.cache, 0, __builtin_offsetof(struct memstat_cache, name));
+  record.cache.size = s->size;
+  record.cache.object_size = s->object_size;
+  record.cache.order = s->oo.x >> kOrderShift;
+  now.slab_bytes = (__u64)limits.page_size << (record.cache.order & 31);
+  record.cache.name_size = copy_name(s->name);
+  now.size = __builtin_offsetof(struct memstat_cache, name) + record.cache.name_size;
   bpf_loop(limits.node_count, look_at_node, 0, 0);
-  if (cache.slabs != 0) bpf_loop(limits.cpu_count, look_at_cpu, 0, 0);
-  write_record(out);
+  if (record.cache.slabs != 0) bpf_loop(limits.cpu_count, look_at_cpu, 0, 0);
+  // Where the kernel's buffer has no room for it, it calls for this cache again.
+  bpf_seq_write(context->meta->seq, &record, (__u32)at_most(now.size, kMostBytes));
   return 0;
 }
 

@@ -23,7 +23,7 @@ struct memstat_cache_free {
 struct memstat_cache {
   unsigned int node_count;
   unsigned int cpu_count;
-  unsigned int name_size;   /* B, without the NUL */
+  unsigned int name_size;   /* B, in words of 8; the name ends before, with a NUL */
   unsigned int size;        /* B that an object takes */
   unsigned int object_size; /* B that a caller gets */
   unsigned int order;       /* a slab is 2^order pages */
