@@ -42,9 +42,17 @@ ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept {
 }
 
 ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept {
+  return read_config_bytes(AT_FDCWD, path, room);
+}
+
+bool is_refused(const ConfigBytes& bytes) noexcept {
+  return bytes.stop == ConfigBytes::Stop::kOpen && code_of_errno(bytes.system_errno) == ErrorCode::kPermission;
+}
+
+ConfigBytes read_config_bytes(int directory, const char* name, std::span<char> room) noexcept {
   int descriptor = -1;
   do {  // O_NONBLOCK: the open of a pipe waits for a writer
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) {
     // ENXIO: a socket.

@@ -26,6 +26,12 @@ struct ConfigBytes {
 /// answer can keep it for ever. Thread safety: safe.
 ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept;
 
+/// The same of the file `name` in the directory that is open as `directory`, for a process that has lost the way to it.
+ConfigBytes read_config_bytes(int directory, const char* name, std::span<char> room) noexcept;
+
+/// Whether this process may not open the file: by its permissions, or by its sandbox.
+bool is_refused(const ConfigBytes& bytes) noexcept;
+
 /// The same of the open file `descriptor`, from its beginning.
 ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/app.h"
 
-#include <pwd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "daemon/event_helper.h"
 #include "daemon/http/access_list.h"
 #include "daemon/http/server.h"
+#include "daemon/kernel_reader.h"
 #include "daemon/listings.h"
 #include "daemon/options.h"
 #include "daemon/out_of_memory.h"
@@ -84,14 +84,6 @@ int print_selftest() {
   }
   const int status = print_or_complain(selftest_text(*test));
   return status == kDone && !test->is_healthy() ? kCouldNotRun : status;
-}
-
-/// The account of that name; drop_privileges says so when there is none.
-DirectoryOwner owner_of(const std::string& user) {
-  const AccountLookup guard;
-  const passwd* const account = getpwnam(user.c_str());
-  if (account == nullptr) return {};
-  return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
 }
 
 /// What threads of the daemon use while it serves, in the order in which it is made.
@@ -170,6 +162,7 @@ class App {
   std::shared_ptr<KernelView> view_;
   std::unique_ptr<Poller> poller_;
   EventHelper helper_{log_, metrics_};
+  KernelReader reader_{log_, metrics_};
   HttpListeners listeners_;
   std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
@@ -192,23 +185,23 @@ Result<void> App::open_kernel() {
   const bool is_replay = !options_.replay.empty();
   // A directory is read poll by poll, which the account that root becomes may not be allowed to.
   const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
+  const bool is_shut_in = !options_.once && config_.sandbox && kSandboxWantsReader;
   const Result<std::uint64_t> max_bytes = is_replay ? capture_bound(options_.replay_max) : kMaxCaptureBytes;
   if (!max_bytes) return max_bytes.error();
-  auto opened = open_view(is_replay ? options_.replay : std::string(kLiveReference),
-                          {.takes_poll = false, .load_now = will_drop, .max_bytes = *max_bytes});
-  if (!opened) return opened.error();
-  capture_ = opened->capture;
-  view_ = std::move(opened->view);
-  for (const std::string& note : opened->notes) log_.warning(options_.replay + ": " + note);
+  view_ = reader_.view();
+  if (view_ == nullptr) {
+    auto opened = open_view(is_replay ? options_.replay : std::string(kLiveReference),
+                            {.takes_poll = false, .load_now = will_drop || is_shut_in, .max_bytes = *max_bytes});
+    if (!opened) return opened.error();
+    capture_ = opened->capture;
+    view_ = std::move(opened->view);
+    for (const std::string& note : opened->notes) log_.warning(options_.replay + ": " + note);
+  }
   if (!is_replay) {
     for (const std::string& line : missing_mounts(*view_, all_sources())) log_.info(line);
   }
   if (is_replay && capture_ == nullptr) {
-    Error error;
-    error.code = ErrorCode::kNotPresent;
-    error.path = options_.replay;
-    error.detail = "is not a capture; only a capture can be replayed";
-    return error;
+    return Error{ErrorCode::kNotPresent, {}, options_.replay, 0, {}, "is not a capture; only a capture can be replayed"};
   }
   if (!config_.textfile.empty()) {
     auto textfile = Textfile::open(config_.textfile);
@@ -218,10 +211,11 @@ Result<void> App::open_kernel() {
   if (!config_.capture.record.empty()) {
     if (!options_.once) block_stop_signals();  // a recording that was begun is put in order
     const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
-    auto recorder = Recorder::create(view_, config_, clock,
-                                     {.is_service = !options_.once,
-                                      .owner = will_drop ? owner_of(account_for(config_.user, kOwnUser)) : DirectoryOwner{},
-                                      .replayed = is_replay ? &capture_->manifest() : nullptr});
+    auto recorder =
+        Recorder::create(view_, config_, clock,
+                         {.is_service = !options_.once,
+                          .owner = will_drop ? account_owner(account_for(config_.user, kOwnUser)) : DirectoryOwner{},
+                          .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
     is_recording_open_ = true;
@@ -233,10 +227,12 @@ Result<void> App::open_kernel() {
       Poller::Options{.is_replay = capture_ != nullptr,
                       .everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
                       .unlimited = options_.once,
+                      .reads_when_opened = reader_.number() != 0,
                       .log = log_function(),
                       .realtime_ns = realtime_of_polls()});
   poller_->open_sources();
   helper_.keep_if_needed();
+  if (Result<void> sealed = reader_.seal(); !sealed) return sealed;
   give_back_free_heap();  // the types of the whole kernel, which programs on events are fitted to, are 10 MB
   return {};
 }
@@ -323,7 +319,9 @@ Result<void> App::give_up_privileges() {
                            .sandbox = config_.sandbox,
                            .lock_memory = config_.lock_memory,
                            .readable_paths = {"/proc/self"},
-                           .writable_paths = {}};
+                           .writable_paths = {},
+                           .reads_kernel = capture_ == nullptr && reader_.number() == 0,
+                           .reader = reader_.number()};
   if (!file_.path().empty()) {
     const std::string directory = std::filesystem::path(file_.path()).parent_path().string();
     options.readable_paths.push_back(directory.empty() ? "." : directory);
@@ -445,6 +443,7 @@ void App::make_threads(Serving& serving) {
     if (serving.watch) serving.watch->polled();
     metrics_.log_lines_dropped(log_.dropped());
     helper_.watch();
+    reader_.watch();
   });
   PollLoop& loop = *serving.loop;
   serving.pages = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_,
@@ -469,7 +468,7 @@ std::string App::service_status() const {
   };
   std::string status = "serving; sources up: " + std::to_string(count(SourceState::kUp));
   if (const auto down = count(SourceState::kDown); down != 0) status += ", down: " + std::to_string(down);
-  if (helper_.is_lost()) status += "; the helper process is gone";
+  if (helper_.is_lost() || reader_.is_lost()) status += "; the helper process is gone";
   return status;
 }
 
@@ -532,6 +531,7 @@ int App::run() {
   raise_open_file_limit();
   if (!options_.once) {
     if (options_.replay.empty()) helper_.start(config_);
+    if (options_.replay.empty() && config_.sandbox && kSandboxWantsReader) reader_.start(config_);
     if (const Result<void> listening = listen(); !listening) return fail(to_string(listening.error()));
   }
   if (const Result<void> opened = open_kernel(); !opened) return fail(to_string(opened.error()));

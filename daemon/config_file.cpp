@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/config_file.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -28,23 +28,28 @@ constexpr std::size_t kStackBytes = 128 * 1024;  // for a few system calls, and 
 /// One read, on a thread that allocates nothing: before privileges are dropped the process has no other thread, and the heap
 /// of a second one would count against the limit of locked memory.
 struct ConfigFile::Read {
-  Read(std::string file, int kept_descriptor, void (*before)())
-      : path(std::move(file)), kept(kept_descriptor), before_read(before), room(new char[kMaxConfigBytes + 1]) {}
+  Read(std::string file, int kept_descriptor, int kept_directory, void (*before)())
+      : path(std::move(file)),
+        name(path.substr(path.rfind('/') + 1)),
+        parent(path.size() == name.size() ? "." : path.substr(0, path.size() - name.size())),
+        kept(kept_descriptor),
+        directory(kept_directory),
+        before_read(before),
+        room(new char[kMaxConfigBytes + 1]) {}
 
   void run() noexcept {
     if (before_read != nullptr) before_read();
     const std::span<char> bytes_room(room.get(), kMaxConfigBytes + 1);
     bytes = read_config_bytes(path.c_str(), bytes_room);
-    const bool is_refused =
-        bytes.stop == ConfigBytes::Stop::kOpen && (bytes.system_errno == EACCES || bytes.system_errno == EPERM);
-    if (is_refused && kept >= 0) {
+    if (!is_refused(bytes)) {
+      fresh_directory = UniqueFd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    } else if (directory >= 0) {  // capability mode knows no path, but what is in an open directory
+      bytes = read_config_bytes(directory, name.c_str(), bytes_room);
+    }
+    if (is_refused(bytes) && kept >= 0) {
       struct stat old = {};
-      struct stat named = {};
       const bool is_gone = fstat(kept, &old) != 0 || old.st_nlink == 0;
-      // The name can be looked up when only the file itself is closed to us; where its directory is, too, the link count
-      // must do.
-      is_replaced =
-          is_gone || (stat(path.c_str(), &named) == 0 && (named.st_dev != old.st_dev || named.st_ino != old.st_ino));
+      is_replaced = is_gone || is_another(old);
       if (!is_replaced) bytes = read_config_bytes(kept, bytes_room);
     }
     const MutexLock lock(mutex);
@@ -52,11 +57,24 @@ struct ConfigFile::Read {
     done.notify_all();
   }
 
+  /// The name can be looked up when only the file itself is closed to us; where its directory is, too, the link count of
+  /// the file that was read must do.
+  [[nodiscard]] bool is_another(const struct stat& old) const noexcept {
+    struct stat named = {};
+    const bool is_found =
+        stat(path.c_str(), &named) == 0 || (directory >= 0 && fstatat(directory, name.c_str(), &named, 0) == 0);
+    return is_found && (named.st_dev != old.st_dev || named.st_ino != old.st_ino);
+  }
+
   const std::string path;
-  const int kept;  // -1: none
+  const std::string name;
+  const std::string parent;
+  const int kept;       // -1: none
+  const int directory;  // as kept
   void (*const before_read)();
   const std::unique_ptr<char[]> room;
   ConfigBytes bytes;
+  UniqueFd fresh_directory;
   bool is_replaced = false;
   Mutex mutex;
   CondVar done;
@@ -70,7 +88,8 @@ ConfigFile::~ConfigFile() {
   if (read_ != nullptr && is_stuck()) {
     pthread_detach(read_->thread);
     (void)read_.release();  // NOLINT(bugprone-unused-return-value): its thread uses it, perhaps for ever
-    return;                 // and the descriptor
+    (void)directory_.release();
+    return;  // and the descriptors
   }
   if (read_ != nullptr) end_read();
   if (descriptor_ >= 0) close(descriptor_);
@@ -101,7 +120,7 @@ Result<void> ConfigFile::run_read() {
     if (is_stuck()) return late(0, "an earlier read of the configuration has not returned yet; check its file system");
     end_read();
   }
-  auto read = std::make_unique<Read>(path_, descriptor_, patience_.before_read);
+  auto read = std::make_unique<Read>(path_, descriptor_, directory_.get(), patience_.before_read);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
 #if !defined(MEMSTAT_SANITIZED)
@@ -145,6 +164,7 @@ Result<std::string> ConfigFile::read() {
     if (descriptor_ >= 0) close(descriptor_);
     descriptor_ = fresh;
   }
+  if (read_->fresh_directory) directory_ = std::move(read_->fresh_directory);
   end_read();
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "config/loader.h"
 #include "core/base/clock.h"
+#include "core/base/unique_fd.h"
 
 namespace memstat {
 
@@ -34,8 +35,9 @@ class ConfigFile {
 
   /// Loads the file, and keeps it open. The file is read on a thread of its own, which is gone again when this returns
   /// unless the file system does not answer: then the problem is kTimeout's, and no other read begins before that one is
-  /// back. When the file cannot be opened any more because privileges were dropped since, the kept descriptor is read, as
-  /// long as it still is the file of that name; else the problem says what to do.
+  /// back. When the file cannot be opened any more because privileges were dropped since, it is opened in its directory,
+  /// which is kept open, too; else the kept descriptor is read, as long as it still is the file of that name; else the
+  /// problem says what to do.
   ConfigResult load();
 
   /// Whether a read has not come back. Its thread must not see the process's objects destroyed.
@@ -52,6 +54,7 @@ class ConfigFile {
   std::string path_;
   ConfigPatience patience_;
   int descriptor_ = -1;
+  UniqueFd directory_;               // the one that the file is in, when it can be listed
   bool is_readable_by_all_ = false;  // the file that was read last
   std::unique_ptr<Read> read_;       // the one that runs
 };

@@ -49,6 +49,10 @@ ErrorCode code_of_errno(int system_errno) {
     case ENODEV:
     case ENXIO:
     case EOPNOTSUPP: return ErrorCode::kNotPresent;
+#if defined(ECAPMODE)  // FreeBSD's capability mode
+    case ECAPMODE:
+    case ENOTCAPABLE:
+#endif
     case EACCES:
     case EPERM: return ErrorCode::kPermission;
     case ENOMEM: return ErrorCode::kNoMemory;

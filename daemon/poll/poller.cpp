@@ -167,6 +167,7 @@ void Poller::open_sources() {
     if (entry->is_off()) continue;
     hand_over_options(*entry);
     const Result<void> opened = open_source(*entry->reader, *view_);
+    if (opened && options_.reads_when_opened) (void)read_source(*entry->reader, *view_);  // a poll says what is wrong
     // Said here, since the polls to come can only say that the file cannot be opened any more.
     entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
     if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {

@@ -35,6 +35,8 @@ class Poller : public SourceStatuses {
     bool is_replay = false;   ///< The events that a capture has are read whatever the mode of events is.
     bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
     bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
+    /// Reads every source once when it is opened: the process that reads for this one learns then what will be asked.
+    bool reads_when_opened = false;
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
     std::function<void(LogLevel, std::string_view)> log = {};
     /// When the figures of this poll were read, in nanoseconds since 1970, for a replay. Empty: now.

@@ -32,6 +32,13 @@ bool is_account(const std::string& user) {
   return getpwnam(user.c_str()) != nullptr;  // NOLINT(concurrency-mt-unsafe)
 }
 
+DirectoryOwner account_owner(const std::string& user) {
+  const AccountLookup guard;
+  const passwd* const account = getpwnam(user.c_str());  // NOLINT(concurrency-mt-unsafe)
+  if (account == nullptr) return {};
+  return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
+}
+
 std::string account_for(const std::string& user, std::string_view own) {
   return user == own && !is_account(user) ? "nobody" : user;
 }

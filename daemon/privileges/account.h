@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/capture/directory_writer.h"
+
 namespace memstat {
 
 /// Around a call of getpwnam() or its like: where glibc runs out of memory there, it aborts or crashes instead of failing
@@ -27,6 +29,10 @@ class AccountLookup {
 /// Whether this machine has an account of that name. What cannot be looked up counts as not there. Thread safety: none, as
 /// getpwnam(3).
 bool is_account(const std::string& user);
+
+/// The account of that name; where there is none, which drop_privileges() says, the present one. Thread safety: none, as
+/// is_account().
+DirectoryOwner account_owner(const std::string& user);
 
 /// `user`, but "nobody" where it is `own` and this machine has no such account: the packages make memstatd's own, a build
 /// from source does not. Thread safety: none, as is_account().

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The helper process: what may do, for the daemon that has given up its privileges, the little that some sources need
-// later. It is forked while there are no threads and no file of the kernel is open, keeps the named capabilities and nothing
-// else, and knows the daemon by one socket. What is said there is its caller's business.
+// A helper process: what may do, for the daemon that has given up its privileges, the little that is needed later (attach to
+// events on Linux, read the kernel on FreeBSD). It is forked while there are no threads and no file of the kernel is open,
+// keeps the named capabilities and nothing else, and knows the daemon by one socket. What is said there is its caller's
+// business.
 #pragma once
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,10 @@ struct HelperOptions {
   std::string user;                       ///< As PrivilegeOptions::user.
   bool sandbox = true;                    ///< As PrivilegeOptions::sandbox.
   std::vector<std::string> capabilities;  ///< What it keeps, by name.
-  void (*serve)(int socket) = nullptr;  ///< Runs in it; when this returns, it ends. Must return when the socket's end comes.
+  /// Runs in it; when this returns, it ends. Must return when the socket's end comes.
+  std::function<void(int socket)> serve = {};
+  /// False: `serve` gives up privileges, when it has done what needs them. `capabilities` are then of no use.
+  bool gives_up_first = true;
 };
 
 /// A helper process, as its parent sees it. Thread safety: none. It ends when the other end of its socket is closed, and on
@@ -28,8 +33,8 @@ class HelperProcess {
  public:
   /// Forks it, and waits until it has given up everything else: no files, no network, no system calls but a few, under
   /// `sandbox`, as drop_privileges() does it, and signals that ask to stop do not reach it. Call before any thread exists.
-  /// Errors: kNotPresent (not on this system), kPermission (this process has not these capabilities itself), kIo with the
-  /// reason why it could not be made.
+  /// Errors: kNotPresent (capabilities, which are Linux's), kPermission (this process has not these capabilities itself),
+  /// kIo with the reason why it could not be made.
   static Result<HelperProcess> start(const HelperOptions& options);
 
   [[nodiscard]] pid_t number() const { return number_; }

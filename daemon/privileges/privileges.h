@@ -3,6 +3,8 @@
 // every step here is for good.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -36,6 +38,10 @@ struct PrivilegeOptions {
   /// Linux: capabilities that stay, by name ("CAP_BPF"): those of a helper process.
   std::vector<std::string> kept_capabilities = {};
   SystemCalls system_calls = SystemCalls::kServing;
+  /// FreeBSD: this process reads the kernel itself, which capability mode refuses, so that it cannot enter it.
+  bool reads_kernel = false;
+  /// The process that reads the kernel for this one, for the report; 0: none does.
+  pid_t reader = 0;
 };
 
 /// What was done. Every `false` has a line in `notes`. A plain value.
@@ -44,6 +50,7 @@ struct PrivilegeReport {
   bool no_new_privileges = false;  ///< Linux: an exec can no longer gain anything.
   bool seccomp = false;            ///< Linux: the filter of system calls is in force.
   bool landlock = false;           ///< Linux: the file rules are in force.
+  bool capability_mode = false;    ///< FreeBSD: this process has nothing but its descriptors.
   bool memory_locked = false;      ///< At least what is mapped now stays in memory once touched; a note says when not more.
   std::vector<std::string> notes;  ///< One line for people for each thing not done and why; for the log, at level info.
 };
@@ -55,8 +62,9 @@ struct PrivilegeReport {
 /// Linux: all capability sets are emptied (whether root or not), except for what is to stay, and that is verified;
 /// afterwards new programs, processes and listeners, outgoing connections, local sockets, datagrams and executable memory
 /// are refused, and what only an intruder would call (execve, ptrace, mount, keyctl, loading modules or BPF, ...) kills the
-/// process. FreeBSD: user, groups and memory only. Neither the sandbox nor memory locking is applied under a sanitizer,
-/// whose run-time needs what they refuse.
+/// process. FreeBSD: user, groups, memory, and then capability mode, in which nothing can be opened, connected or read of
+/// the kernel but through a descriptor that is open by now. Neither the sandbox nor memory locking is applied under a
+/// sanitizer, whose run-time needs what they refuse.
 ///
 /// Errors: kData when `user` (only looked up by root) or a capability is unknown, or when other threads exist; kPermission
 /// when the kernel refuses a step without which privileges would remain, or when they turn out to remain. After an error the

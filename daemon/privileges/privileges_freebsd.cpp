@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Privileges on FreeBSD. Reading statistics needs none there (kern.malloc_stats and vm.zone_stats are open to everyone), so
-// this is about not staying root. There is no Capsicum: the two sysctls are not marked readable in capability mode, and a
-// process in it could not poll them.
+// this is about not staying root, and about capability mode. The sysctls are not marked readable in that mode, so another
+// process, forked before, reads them (daemon/kernel_reader.h); a process that has none stays outside of it.
+// What is below is compiled for FreeBSD 13 to 15 and was not run in capability mode yet.
 #if defined(__FreeBSD__)
 #include <sys/types.h>
 
 #include <grp.h>
 #include <link.h>
 #include <pwd.h>
+#include <sys/capsicum.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,6 +118,31 @@ Result<void> change_user(const std::string& user, PrivilegeReport& report) {
   return {};
 }
 
+Result<void> enter_capability_mode(const PrivilegeOptions& options, PrivilegeReport& report) {
+  if (!options.sandbox) {
+    report.notes.push_back("sandbox: off by configuration");
+    return {};
+  }
+#if defined(MEMSTAT_SANITIZED)
+  report.notes.push_back("sandbox: off under a sanitizer, which opens files");
+  return {};
+#endif
+  if (options.reads_kernel) {
+    report.notes.push_back("sandbox: none; memstatd reads the kernel itself, which capability mode refuses");
+    return {};
+  }
+  tzset();  // The log's local time comes from /etc/localtime, which is read once, and soon out of reach.
+  if (cap_enter() != 0) {
+    if (errno != ENOSYS) return refused("cap_enter", errno, "set the key sandbox to false to go without");
+    report.notes.push_back("sandbox: none; this kernel has no capability mode (options CAPABILITY_MODE)");
+    return {};
+  }
+  report.capability_mode = true;
+  report.notes.push_back("sandbox: capability mode" +
+                         (options.reader != 0 ? "; process " + std::to_string(options.reader) + " reads for it" : ""));
+  return {};
+}
+
 }  // namespace
 
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
@@ -125,9 +153,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.push_back("lock_memory: off by configuration");
   }
   if (const Result<void> changed = change_user(options.user, report); !changed) return changed.error();
-  report.notes.push_back(options.sandbox
-                             ? "sandbox: none on FreeBSD; capability mode refuses the sysctls that memstatd polls"
-                             : "sandbox: off by configuration");
+  if (const Result<void> entered = enter_capability_mode(options, report); !entered) return entered.error();
   return report;
 }
 

@@ -15,9 +15,8 @@ constexpr OwnMetric kOwnMetrics[] = {
     {"memstat_config_last_reload_successful", kGauge,
      "1 when the last loading of the configuration succeeded, 0 when the one before it is in force."},
     {"memstat_helper_up", kGauge,
-     "1 while the helper process runs, which attaches to events of the kernel again after counting them took too much; 0: "
-     "it "
-     "is gone: restart memstatd to count them again. Absent where no source needs one."},
+     "1 while the helper process runs, which attaches to events of the kernel again after counting them took too much, or "
+     "reads the kernel for FreeBSD's sandbox; 0: it is gone: restart memstatd. Absent where there is none."},
     {"memstat_kernel_info", kGauge, "1; the labels say which kernel the figures are of."},
     {"memstat_log_lines_dropped_total", kCounter,
      "Lines of the log that were dropped because the log was not read fast enough."},

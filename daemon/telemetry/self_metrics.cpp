@@ -85,7 +85,7 @@ struct SelfMetrics::Implementation {
   std::atomic<std::uint64_t> version{1};
   Mutex mutex;
   std::map<std::string, Source, std::less<>> sources MEMSTAT_GUARDED_BY(mutex);
-  const std::unique_ptr<ProcessStatsReader> meter MEMSTAT_THREAD_SAFETY(pt_guarded_by(mutex)) = make_process_stats_reader();
+  std::unique_ptr<ProcessStatsReader> meter MEMSTAT_GUARDED_BY(mutex) = make_process_stats_reader();
 
   Source& source(std::string_view name) MEMSTAT_REQUIRES(mutex) {
     const auto known = sources.find(name);
@@ -206,6 +206,11 @@ void SelfMetrics::snapshot_skipped() {
 void SelfMetrics::config_reloaded(bool successful) {
   implementation_->reloaded.Set(successful ? 1 : 0);
   ++implementation_->version;
+}
+
+void SelfMetrics::process_stats_by(std::unique_ptr<ProcessStatsReader> reader) {
+  const MutexLock lock(implementation_->mutex);
+  implementation_->meter = std::move(reader);
 }
 
 void SelfMetrics::helper_up(bool is_up) {

@@ -12,6 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/kernel/kernel_view.h"
 #include "daemon/exposition/format.h"
 
 namespace memstat {
@@ -60,6 +61,8 @@ class SelfMetrics {
   void memory_locked(bool locked);
   /// Whether the helper process runs. Without a call there is no such series.
   void helper_up(bool is_up);
+  /// Where process_* come from, in place of this process itself. Not null.
+  void process_stats_by(std::unique_ptr<ProcessStatsReader> reader);
   /// There is a recording: its counts are on the page from now on, at 0.
   void recording_started();
   void recording_poll(RecordingOutcome outcome);

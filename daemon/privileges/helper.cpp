@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/privileges/helper.h"
 
-#include <cerrno>
-
-#if defined(__linux__)
-
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <string_view>
 
-#include "daemon/privileges/capabilities_linux.h"
+#include "core/base/packet_socket.h"
 #include "daemon/privileges/privileges.h"
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "daemon/privileges/capabilities_linux.h"
+#endif
 
 namespace memstat {
 namespace {
@@ -39,22 +41,25 @@ Error not_made(std::string why, int system_errno) {
 
 /// Leaves nothing open but the socket, as descriptor kSocket. False: that cannot be.
 bool close_all_but(int socket) {
-  constexpr long kCloseRange = 436;  // since 5.9, and older headers lack the name
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere < 0) return false;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::dup2(nowhere, stream) < 0) return false;
   }
   if (socket != kSocket && ::dup2(socket, kSocket) < 0) return false;
+#if defined(__linux__)
+  constexpr long kCloseRange = 436;  // since 5.9, and older headers lack the name
   if (::syscall(kCloseRange, kSocket + 1, ~0U, 0) == 0) return true;
+#elif defined(__FreeBSD__)
+  ::closefrom(kSocket + 1);
+  return true;
+#endif
   for (int each = kSocket + 1; each < ::sysconf(_SC_OPEN_MAX); ++each) ::close(each);
   return true;
 }
 
 /// "" when nothing is left that is not to be.
 std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);  // the parent decides
-  (void)::prctl(PR_SET_NAME, "memstatd-helper", 0, 0, 0);
   const auto report = drop_privileges({.user = options.user,
                                        .sandbox = options.sandbox,
                                        .lock_memory = false,
@@ -63,14 +68,20 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
                                        .kept_capabilities = options.capabilities,
                                        .system_calls = SystemCalls::kAttaching});
   if (!report) return to_string(report.error());
+#if defined(__linux__)
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // a change of the user would undo it
+#endif
   return ::getppid() == parent ? "" : "memstatd has ended";
 }
 
 [[noreturn]] void run(const HelperOptions& options, int socket, pid_t parent) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);  // the parent decides
+#if defined(__linux__)
+  (void)::prctl(PR_SET_NAME, options.gives_up_first ? "memstatd-helper" : "memstatd-reader", 0, 0, 0);
+#endif
   std::string problem = "cannot close what memstatd has open";
   try {
-    if (close_all_but(socket)) problem = give_up_all_else(options, parent);
+    if (close_all_but(socket)) problem = options.gives_up_first ? give_up_all_else(options, parent) : "";
     const std::string_view text = problem.empty() ? kReady : std::string_view(problem);
     if (::send(kSocket, text.data(), text.size(), MSG_NOSIGNAL) > 0 && problem.empty()) options.serve(kSocket);
   } catch (const std::exception&) {  // out of memory
@@ -78,20 +89,31 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
   ::_exit(0);
 }
 
-}  // namespace
-
-Result<HelperProcess> HelperProcess::start(const HelperOptions& options) {
-  const auto wanted = capabilities_of(options.capabilities);
+/// Whether this process has the capabilities that a helper is to keep.
+Result<void> can_keep(const std::vector<std::string>& capabilities) {
+  if (capabilities.empty()) return {};
+#if defined(__linux__)
+  const auto wanted = capabilities_of(capabilities);
   if (!wanted) return not_made("a capability that it is to keep is not known", 0);
   const auto permitted = permitted_capabilities();
   if (!permitted) return permitted.error();
   if ((*wanted & ~*permitted) != 0) {
     return privilege_refused("no helper process", EPERM, "memstatd has not the capabilities that it would keep");
   }
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return not_made("socketpair", errno);
-  UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
+  return {};
+#else
+  return system_error("helper process", ENOENT, "this system has no capabilities that it could keep");
+#endif
+}
+
+}  // namespace
+
+Result<HelperProcess> HelperProcess::start(const HelperOptions& options) {
+  if (const Result<void> can = can_keep(options.capabilities); !can) return can.error();
+  PacketSockets ends = PacketSockets::make();
+  if (!ends.ours) return not_made("socketpair", errno);
+  UniqueFd ours = std::move(ends.ours);
+  UniqueFd theirs = std::move(ends.theirs);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return not_made("fork", errno);
@@ -120,17 +142,3 @@ void HelperProcess::wait() {
 }
 
 }  // namespace memstat
-
-#else
-
-namespace memstat {
-
-Result<HelperProcess> HelperProcess::start(const HelperOptions& /*options*/) {
-  return system_error("helper process", ENOENT, "no source of this system needs one");
-}
-bool HelperProcess::has_ended() { return has_ended_; }
-void HelperProcess::wait() { has_ended_ = true; }
-
-}  // namespace memstat
-
-#endif

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FreeBSD 13 to 15: capability mode. Compiled, never linked.
+#pragma once
+
+extern "C" int cap_enter(void);
