@@ -430,7 +430,7 @@ class ArchiveFiles final : public CaptureFiles {
 
 }  // namespace
 
-Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits) {
+Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path, const ArchiveLimits& limits) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // a pipe must not hang us
   struct stat status {};
   if (!fd) {
@@ -444,13 +444,11 @@ Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, 
                      : "cannot open the capture");
   }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
-  if (S_ISDIR(status.st_mode)) return open_capture_directory(path);
+  if (S_ISDIR(status.st_mode)) return open_directory_files(path);
   if (!S_ISREG(status.st_mode)) return refused(path, "is neither a directory nor a file");
 #if defined(MEMSTAT_HAVE_LIBARCHIVE)
   try {
-    auto files = ArchiveFiles::open(path, std::move(fd), limits);
-    if (!files) return files.error();
-    return ReplayKernelView::open(*std::move(files));
+    return ArchiveFiles::open(path, std::move(fd), limits);
   } catch (const std::bad_alloc&) {
     return no_memory_error(path, "no memory to unpack the archive");
   }
@@ -462,6 +460,16 @@ Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, 
   error.detail = "this build reads captures from directories only (it has no libarchive); unpack it first: tar -xf";
   return error;
 #endif
+}
+
+Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits) {
+  auto files = open_capture_files(path, limits);
+  if (!files) return files.error();
+  try {
+    return ReplayKernelView::open(*std::move(files));
+  } catch (const std::bad_alloc&) {
+    return no_memory_error(path, "no memory to open the capture");
+  }
 }
 
 }  // namespace memstat

@@ -31,6 +31,9 @@ struct ArchiveLimits {
 /// this build has no libarchive; those of ReplayKernelView::open.
 Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits = {});
 
+/// The same without a view before them: what several views of one capture share.
+Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path, const ArchiveLimits& limits = {});
+
 /// Packs a capture into `fd`, an empty file open for writing; the name `archive_path`, which ends in ".tar" or ".tar.zst",
 /// says how, and gives the one top directory its name. Unfinished polls (NNNNNN.tmp) stay out. On the disk when it returns.
 /// Errors: system_error, kData for another ending, kNotPresent when this build has no libarchive; the file is then of no

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <system_error>
 
+#include "core/base/mutex.h"
 #include "core/base/text.h"
 #include "core/capture/archive.h"
 
@@ -21,6 +23,37 @@ namespace {
   std::abort();
 }
 
+/// The files of a capture that other views of it use as well.
+class SharedFiles final : public CaptureFiles {
+ public:
+  explicit SharedFiles(std::shared_ptr<const CaptureFiles> files) : files_(std::move(files)) {}
+
+  [[nodiscard]] const std::string& name() const override { return files_->name(); }
+  Result<FileKind> kind(std::string_view path) const override { return files_->kind(path); }
+  Result<void> read(std::string_view path, Buffer& out) const override { return files_->read(path, out); }
+  Result<std::string> read_link(std::string_view path) const override { return files_->read_link(path); }
+  Result<void> list(std::string_view path, std::vector<std::string>& names) const override {
+    return files_->list(path, names);
+  }
+
+ private:
+  std::shared_ptr<const CaptureFiles> files_;
+};
+
+/// Unpacking takes longer than most tests, so a test program does it once for each capture.
+std::shared_ptr<const CaptureFiles> files_of_capture(const std::string& path) {
+  static Mutex mutex;
+  static std::map<std::string, std::shared_ptr<const CaptureFiles>> known;
+  const MutexLock lock(mutex);
+  std::shared_ptr<const CaptureFiles>& files = known[path];
+  if (files == nullptr) {
+    auto opened = open_capture_files(path);
+    if (!opened) give_up(to_string(opened.error()));
+    files = *std::move(opened);
+  }
+  return files;
+}
+
 }  // namespace
 
 std::string source_path(const std::string& name) { return MEMSTAT_SOURCE_DIR "/" + name; }
@@ -28,7 +61,8 @@ std::string source_path(const std::string& name) { return MEMSTAT_SOURCE_DIR "/"
 std::string fixture_path(const std::string& name) { return source_path("tests/fixtures/" + name); }
 
 std::unique_ptr<ReplayKernelView> open_fixture(const std::string& capture_file_name) {
-  auto capture = open_capture(fixture_path("captures/" + capture_file_name));
+  const auto files = files_of_capture(fixture_path("captures/" + capture_file_name));
+  auto capture = ReplayKernelView::open(std::make_unique<SharedFiles>(files));
   if (!capture) give_up(to_string(capture.error()));
   return std::move(*capture);
 }

@@ -17,7 +17,7 @@ std::string source_path(const std::string& name);
 std::string fixture_path(const std::string& name);
 
 /// A capture of tests/fixtures/captures by its file name, with poll 0 selected. Never null: ends the test program with a
-/// message when it cannot be opened.
+/// message when it cannot be opened. Its files are unpacked once and stay in memory until the program ends.
 std::unique_ptr<ReplayKernelView> open_fixture(const std::string& capture_file_name);
 
 /// The captures that show a source: the lines of tests/fixtures/sources/NAME.captures without comments. Ends the test
