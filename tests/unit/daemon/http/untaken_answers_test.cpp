@@ -229,10 +229,9 @@ TEST_F(UntakenAnswers, ClientsThatResetTheirConnectionsAreForgotten) {
     HttpClient& made = ask_and_do_not_read(gone);
     ASSERT_TRUE(made.wait_for_bytes()) << i;
     made.reset_on_close();
-    if (i % 10 == 9) {
-      gone.clear();
-      EXPECT_TRUE(scrape()) << i;  // gives a slow machine the time to see that they are gone
-    }
+    gone.clear();
+    // A busy kernel resets them later; nothing is known here where it does not tell.
+    ASSERT_TRUE(eventually([&] { return held_by_kernel().value_or(0) == 0; })) << i;
   }
   EXPECT_EQ(server_->evictions(), 0U) << "they are gone, so none had to go";
 }
