@@ -266,6 +266,22 @@ TEST_F(SlabText, CountsWhatIsOfNoCacheAndOfCachesThatAreGone) {
             "large 16384 2\nlarge 8388608 1\nend\n");
 }
 
+/// What the governor reckons with: an event on a node is one of all, and so is one of a cache that is gone.
+TEST_F(SlabText, CountsEachEventOnce) {
+  claim(1, 0xffff888100042a00, 192, "dentry");
+  claim(2, MEMSTAT_SLAB_FORGOTTEN, 192, "destroyed");
+  memstat_slab_row& row = cpus_[0].rows[1];
+  row.cache_allocations = 5;
+  row.cache_frees = 2;
+  row.kmalloc_allocations = 1;
+  row.kmalloc_frees = 3;
+  cpus_[1].rows[2].cache_allocations = 4;
+  cpus_[1].totals.cache_on_node = 2;
+  cpus_[1].totals.large_allocations[0] = 10;
+  cpus_[1].totals.large_frees = 6;
+  EXPECT_EQ(events::count_slab_events(*shared_, cpus_), 5U + 2 + 1 + 3 + 4 + 10 + 6);
+}
+
 TEST_F(SlabText, ReportsTheEventsOfAFullTable) {
   shared_->unplaced_events = 12;
   EXPECT_NE(text().find("\nunplaced 12\n"), std::string::npos);

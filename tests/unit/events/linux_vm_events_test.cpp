@@ -377,6 +377,23 @@ TEST_F(VmText, AddsFaultsThatTheKernelCountedAndThoseOfTheCpu) {
   EXPECT_EQ(text(), "vm_events 1\nmissed 0\nby_cache 0\nfault read 111\nfault write 7\nfault minor 55\nend\n");
 }
 
+/// The governor reckons with the runs of programs, and the outcome of a fault is told by the run that counts the fault.
+TEST_F(VmText, CountsAFaultOnceWhateverItsOutcome) {
+  cpus_[0].events[MEMSTAT_VM_MMAP].count = 5;
+  cpus_[1].events[MEMSTAT_VM_FAULT_WRITE].count = 2;
+  cpus_[1].events[MEMSTAT_VM_FAULT_MINOR].count = 2;
+  cpus_[1].events[MEMSTAT_VM_FAULT_SIGBUS].count = 1;
+  cpus_[1].user_faults[0] = 10;
+  cpus_[1].kernel_faults[1] = 20;
+  EXPECT_EQ(events::count_vm_events(cpus_), 5U + 2 + 10 + 20);
+}
+
+TEST_F(VmText, TellsTheTimesOfAnOutcomeFromItsCount) {
+  const std::string count = events::name_of(MEMSTAT_VM_FAULT_MINOR);
+  EXPECT_EQ(events::name_of(MEMSTAT_VM_TIME_MINOR), "seconds of " + count);
+  EXPECT_EQ(events::word_of(MEMSTAT_VM_FAULT_MINOR).word, count);
+}
+
 TEST_F(VmText, HasNoLengthOfBrkWhereItIsNotKnown) {
   facts_.counted.set(MEMSTAT_VM_BRK).set(MEMSTAT_VM_MMAP);
   facts_.has_brk_length = false;
