@@ -185,13 +185,13 @@ Result<void> App::open_kernel() {
   const bool is_replay = !options_.replay.empty();
   // A directory is read poll by poll, which the account that root becomes may not be allowed to.
   const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
-  const bool is_shut_in = !options_.once && config_.sandbox && kSandboxWantsReader;
   const Result<std::uint64_t> max_bytes = is_replay ? capture_bound(options_.replay_max) : kMaxCaptureBytes;
   if (!max_bytes) return max_bytes.error();
   view_ = reader_.view();
   if (view_ == nullptr) {
-    auto opened = open_view(is_replay ? options_.replay : std::string(kLiveReference),
-                            {.takes_poll = false, .load_now = will_drop || is_shut_in, .max_bytes = *max_bytes});
+    auto opened =
+        open_view(is_replay ? options_.replay : std::string(kLiveReference),
+                  {.takes_poll = false, .load_now = will_drop || KernelReader::is_wanted(config_), .max_bytes = *max_bytes});
     if (!opened) return opened.error();
     capture_ = opened->capture;
     view_ = std::move(opened->view);
@@ -211,11 +211,11 @@ Result<void> App::open_kernel() {
   if (!config_.capture.record.empty()) {
     if (!options_.once) block_stop_signals();  // a recording that was begun is put in order
     const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
-    auto recorder =
-        Recorder::create(view_, config_, clock,
-                         {.is_service = !options_.once,
-                          .owner = will_drop ? account_owner(account_for(config_.user, kOwnUser)) : DirectoryOwner{},
-                          .replayed = is_replay ? &capture_->manifest() : nullptr});
+    const AccountNumbers owner = will_drop ? account_numbers(account_for(config_.user, kOwnUser)) : AccountNumbers{};
+    auto recorder = Recorder::create(view_, config_, clock,
+                                     {.is_service = !options_.once,
+                                      .owner = {.user = owner.user, .group = owner.group},
+                                      .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
     is_recording_open_ = true;
@@ -531,7 +531,7 @@ int App::run() {
   raise_open_file_limit();
   if (!options_.once) {
     if (options_.replay.empty()) helper_.start(config_);
-    if (options_.replay.empty() && config_.sandbox && kSandboxWantsReader) reader_.start(config_);
+    if (options_.replay.empty() && KernelReader::is_wanted(config_)) reader_.start(config_);
     if (const Result<void> listening = listen(); !listening) return fail(to_string(listening.error()));
   }
   if (const Result<void> opened = open_kernel(); !opened) return fail(to_string(opened.error()));

@@ -31,6 +31,8 @@ class KernelReader {
   KernelReader(const KernelReader&) = delete;
   KernelReader& operator=(const KernelReader&) = delete;
 
+  /// Whether this system's sandbox is on, and wants it.
+  static bool is_wanted(const Config& config) { return config.sandbox && kSandboxWantsReader; }
   /// Forks it, before anything is opened. What hinders it is logged: then this process reads the kernel itself, and can have
   /// no sandbox.
   void start(const Config& config);

@@ -32,7 +32,7 @@ bool is_account(const std::string& user) {
   return getpwnam(user.c_str()) != nullptr;  // NOLINT(concurrency-mt-unsafe)
 }
 
-DirectoryOwner account_owner(const std::string& user) {
+AccountNumbers account_numbers(const std::string& user) {
   const AccountLookup guard;
   const passwd* const account = getpwnam(user.c_str());  // NOLINT(concurrency-mt-unsafe)
   if (account == nullptr) return {};

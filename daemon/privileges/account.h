@@ -4,10 +4,9 @@
 
 #include <signal.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "core/capture/directory_writer.h"
 
 namespace memstat {
 
@@ -30,9 +29,15 @@ class AccountLookup {
 /// getpwnam(3).
 bool is_account(const std::string& user);
 
+/// An account and its group, -1: the present ones. Thread safety: a plain value.
+struct AccountNumbers {
+  std::int64_t user = -1;
+  std::int64_t group = -1;
+};
+
 /// The account of that name; where there is none, which drop_privileges() says, the present one. Thread safety: none, as
 /// is_account().
-DirectoryOwner account_owner(const std::string& user);
+AccountNumbers account_numbers(const std::string& user);
 
 /// `user`, but "nobody" where it is `own` and this machine has no such account: the packages make memstatd's own, a build
 /// from source does not. Thread safety: none, as is_account().

@@ -17,10 +17,8 @@
 #include "daemon/privileges/privileges.h"
 
 #if defined(__linux__)
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
 #include "daemon/privileges/capabilities_linux.h"
+#include "daemon/privileges/process_linux.h"
 #endif
 
 namespace memstat {
@@ -48,8 +46,7 @@ bool close_all_but(int socket) {
   }
   if (socket != kSocket && ::dup2(socket, kSocket) < 0) return false;
 #if defined(__linux__)
-  constexpr long kCloseRange = 436;  // since 5.9, and older headers lack the name
-  if (::syscall(kCloseRange, kSocket + 1, ~0U, 0) == 0) return true;
+  if (close_from(kSocket + 1)) return true;
 #elif defined(__FreeBSD__)
   ::closefrom(kSocket + 1);
   return true;
@@ -69,7 +66,7 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
                                        .system_calls = SystemCalls::kAttaching});
   if (!report) return to_string(report.error());
 #if defined(__linux__)
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);  // a change of the user would undo it
+  end_with_parent();
 #endif
   return ::getppid() == parent ? "" : "memstatd has ended";
 }
@@ -77,7 +74,7 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
 [[noreturn]] void run(const HelperOptions& options, int socket, pid_t parent) {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);  // the parent decides
 #if defined(__linux__)
-  (void)::prctl(PR_SET_NAME, options.gives_up_first ? "memstatd-helper" : "memstatd-reader", 0, 0, 0);
+  name_process(options.gives_up_first ? "memstatd-helper" : "memstatd-reader");
 #endif
   std::string problem = "cannot close what memstatd has open";
   try {

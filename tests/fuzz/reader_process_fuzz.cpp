@@ -19,7 +19,7 @@ namespace {
 
 using namespace memstat;
 
-constexpr std::size_t kMostMessages = 12;  // which fit into a socket, for nobody takes them out meanwhile
+constexpr std::size_t kMostMessages = 12;  // which fit into a socket: they are all sent before one is taken out
 constexpr std::size_t kLargestMessage = 6000;
 
 struct Message {

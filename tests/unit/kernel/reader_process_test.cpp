@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -316,6 +317,8 @@ class Lied : public testing::Test {
   Lied() {
     PacketSockets pair = PacketSockets::make();
     theirs_ = std::move(pair.theirs);
+    const timeval patience{.tv_sec = 10, .tv_usec = 0};  // for a lie that is believed, after which nothing comes
+    EXPECT_EQ(::setsockopt(pair.ours.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
     const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, packet_bytes(facts));
     send({bytes_of({.size = sizeof facts, .memory = 65536}), {memory.get()}});
