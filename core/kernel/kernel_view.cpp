@@ -6,9 +6,6 @@
 #include "core/base/fixed_path.h"
 
 namespace memstat {
-namespace {
-constexpr char kNul = '\0';  // ends a name
-}  // namespace
 
 std::string_view to_string(OperatingSystem os) {
   switch (os) {
@@ -54,7 +51,7 @@ Result<void> KernelView::list_directories(std::string_view path, Buffer& names) 
       if (result.error().code != ErrorCode::kPermission) return result;
     }
     names.append(entry);
-    names.append({&kNul, 1});
+    names.append({&kEndOfName, 1});
   }
   return {};
 }

@@ -22,6 +22,9 @@ namespace memstat {
 /// Which kernel a view shows (for a capture: the captured one, not the one that we run on).
 enum class OperatingSystem { kLinux, kFreeBsd, kOther };
 
+/// Ends each name of KernelView::list_directories; no name holds it.
+inline constexpr char kEndOfName = '\0';
+
 /// "linux", "freebsd" or "other", as in a capture's manifest.
 std::string_view to_string(OperatingSystem os);
 

@@ -20,7 +20,6 @@
 namespace memstat {
 namespace {
 
-constexpr char kNul = '\0';  // ends a name
 constexpr std::uint64_t kUnknownSizeBytes = 64 * 1024;
 
 Error refused(std::string_view name) {
@@ -37,7 +36,7 @@ Result<void> put_names(Result<void> listed, const std::vector<std::string>& name
   if (!listed) return listed;
   for (const std::string& name : names) {
     out.append(name);
-    out.append({&kNul, 1});
+    out.append({&kEndOfName, 1});
   }
   return {};
 }
@@ -397,7 +396,7 @@ Result<void> ReaderView::learn_facts() {
   ReaderFacts facts;
   if (bytes.size() != sizeof facts) return gone("reader process");
   std::memcpy(&facts, bytes.data(), sizeof facts);
-  const auto end = std::find(facts.release.begin(), facts.release.end(), kNul);
+  const auto end = std::find(facts.release.begin(), facts.release.end(), kEndOfName);
   if (facts.page_size == 0 || facts.cpu_count == 0 || facts.os > static_cast<std::uint32_t>(OperatingSystem::kOther) ||
       end == facts.release.end()) {
     return gone("reader process");
@@ -451,7 +450,7 @@ Result<void> ReaderView::list(ReadRequest::Word word, std::string_view name, std
   if (auto result = ask(word, name, 0, bytes); !result) return result;
   std::string_view left = bytes.view();
   while (!left.empty()) {
-    const std::size_t end = left.find(kNul);
+    const std::size_t end = left.find(kEndOfName);
     if (end == std::string_view::npos) return data_error(name, bytes.size(), "the last name does not end");
     names.emplace_back(left.substr(0, end));
     left.remove_prefix(end + 1);
@@ -464,7 +463,7 @@ Result<void> ReaderView::list_directory(std::string_view path, std::vector<std::
 }
 Result<void> ReaderView::list_directories(std::string_view path, Buffer& names) {
   auto result = ask(ReadRequest::kDirectories, path, 0, names);
-  if (result && !names.empty() && names.view().back() != kNul)
+  if (result && !names.empty() && names.view().back() != kEndOfName)
     return data_error(path, names.size(), "the last name does not end");
   return result;
 }

@@ -15,11 +15,10 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/unique_fd.h"
+#include "core/kernel/kernel_view.h"
 
 namespace memstat {
 namespace {
-
-constexpr char kNul = '\0';  // ends a name
 
 /// Whether the entry of that type is a directory. File systems may leave the type out (DT_UNKNOWN); the kernel's own do not.
 bool is_directory(int parent, const char* name, unsigned char type) {
@@ -37,7 +36,7 @@ void add_directories(int parent, const char* at, const char* end, Buffer& names)
     const auto type = static_cast<unsigned char>(at[offsetof(dirent64, d_type)]);
     if (text != "." && text != ".." && is_directory(parent, name, type)) {
       names.append(text);
-      names.append({&kNul, 1});
+      names.append({&kEndOfName, 1});
     }
     at += size;
   }
