@@ -14,7 +14,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::freebsd_dtmalloc_test {
 namespace {
 
 using events::MallocAmount;
@@ -329,4 +329,4 @@ TEST(MallocEvents, AreNotPresentWithoutLibdtrace) {
 #endif
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::freebsd_dtmalloc_test

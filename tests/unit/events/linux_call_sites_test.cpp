@@ -22,7 +22,7 @@
 #include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_call_sites_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_call_sites"); }
@@ -554,4 +554,4 @@ TEST(LiveCallSitesRefused, SayWhatTheyNeed) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_call_sites_test

@@ -24,7 +24,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
 
-namespace memstat {
+namespace memstat::linux_slab_bpf_test {
 namespace {
 
 const SourceDescriptor& pass_source() { return *find_source("linux_slab_bpf"); }
@@ -453,4 +453,4 @@ TEST(LiveSlabBpfRefused, SaysWhatItNeeds) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_slab_bpf_test

@@ -23,7 +23,7 @@
 #include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_slab_events_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_slab_events"); }
@@ -581,4 +581,4 @@ TEST(LiveSlabEventsRefused, SayWhatTheyNeed) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_slab_events_test

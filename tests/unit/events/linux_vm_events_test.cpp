@@ -11,7 +11,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_vm_events_test {
 namespace {
 
 const SourceDescriptor& vm_source() { return *find_source("linux_vm_events"); }
@@ -475,4 +475,4 @@ TEST_F(VmText, OfEveryEventIsTakenByTheParser) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_vm_events_test

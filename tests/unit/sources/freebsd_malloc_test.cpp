@@ -8,7 +8,7 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::freebsd_malloc_test {
 namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
@@ -282,4 +282,4 @@ TEST_F(FreebsdMalloc, TakesNoMoreSizeClassesThanAMaskHasBitsFor) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::freebsd_malloc_test

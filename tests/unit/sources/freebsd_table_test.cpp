@@ -13,7 +13,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/sysctl_kernel.h"
 
-namespace memstat {
+namespace memstat::freebsd_table_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("freebsd_table"); }
@@ -267,4 +267,4 @@ TEST(FreebsdTableLive, CountsTheFilesThatThisTestOpens) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::freebsd_table_test

@@ -5,7 +5,7 @@
 #include "core/query.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::freebsd_uma_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("freebsd_uma"); }
@@ -229,4 +229,4 @@ TEST_F(FreebsdUma, ShowsTheZonesInTheOrderOfTheOriginalLibrary) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::freebsd_uma_test

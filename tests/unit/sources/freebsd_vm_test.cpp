@@ -11,7 +11,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/sysctl_kernel.h"
 
-namespace memstat {
+namespace memstat::freebsd_vm_test {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -320,4 +320,4 @@ TEST(FreebsdVmLive, AddsUpOnThisKernel) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::freebsd_vm_test

@@ -9,7 +9,7 @@
 #include "tests/support/stream_builder.h"
 #include "tests/support/sysctl_kernel.h"
 
-namespace memstat {
+namespace memstat::freebsd_vm_uma_test {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -388,4 +388,4 @@ TEST(FreebsdVmUmaLive, AgreesWithTheStream) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::freebsd_vm_uma_test

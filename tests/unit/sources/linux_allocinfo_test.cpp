@@ -17,7 +17,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_allocinfo_test {
 namespace {
 
 constexpr std::string_view kFile = "/proc/allocinfo";
@@ -437,4 +437,4 @@ TEST(LiveAllocinfo, EqualsAnIndependentSumAndFitsMeminfo) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_allocinfo_test

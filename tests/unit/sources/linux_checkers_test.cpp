@@ -16,7 +16,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_checkers_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_checkers"); }
@@ -220,4 +220,4 @@ TEST(LiveCheckers, HaveKfencesCountersWhereItIsOn) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_checkers_test

@@ -13,7 +13,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_cma_test {
 namespace {
 
 constexpr const char* kDirectory = "/sys/kernel/mm/cma";
@@ -187,4 +187,4 @@ TEST(LiveCma, HasAreasThatAddUpToMeminfo) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_cma_test

@@ -14,7 +14,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_hugetlb_test {
 namespace {
 
 constexpr const char* kDirectory = "/sys/kernel/mm/hugepages";
@@ -244,4 +244,4 @@ TEST(LiveHugetlb, EqualsMeminfoAndSeesAPageThatTheTestAdds) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_hugetlb_test

@@ -21,7 +21,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_memcg_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_memcg"); }
@@ -521,4 +521,4 @@ TEST(LiveMemcg, HasTheSameGroupsAsAWalkOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_memcg_test

@@ -20,7 +20,7 @@
 #include "tests/support/meminfo.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_memory_live_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_memory"); }
@@ -230,4 +230,4 @@ TEST_F(LiveMemory, FindsPagesThatOnlyAPipeHolds) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_memory_live_test

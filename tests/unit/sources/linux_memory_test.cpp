@@ -15,7 +15,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_memory_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_memory"); }
@@ -406,4 +406,4 @@ INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemory, testing::ValuesIn(captures_of
                          [](const auto& parameter) { return word_of(parameter.param); });
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_memory_test

@@ -20,7 +20,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_oom_test {
 namespace {
 
 constexpr const char* kCountersFile = "/proc/vmstat";
@@ -339,4 +339,4 @@ TEST(LiveOom, LiesBetweenTwoReadsOfTheSameFiles) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_oom_test

@@ -17,7 +17,7 @@
 #include "core/query.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_page_live_test {
 namespace {
 
 /// The source on this machine.
@@ -258,4 +258,4 @@ TEST_F(LivePage, HasTheIndicesThatTheKernelComputes) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_page_live_test

@@ -17,7 +17,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_page_test {
 namespace {
 
 constexpr const char* kZoneFile = "/proc/zoneinfo";
@@ -555,4 +555,4 @@ INSTANTIATE_TEST_SUITE_P(Captures, CapturedZones, testing::ValuesIn(captures_of_
                          [](const auto& parameter) { return word_of(parameter.param); });
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_page_test

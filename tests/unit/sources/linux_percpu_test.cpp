@@ -11,7 +11,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_percpu_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_percpu"); }
@@ -138,4 +138,4 @@ TEST(LivePercpu, LiesBetweenTwoReadsOfTheLineByOthers) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_percpu_test

@@ -19,7 +19,7 @@
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_process_test {
 namespace {
 
 using testing::HasSubstr;
@@ -358,4 +358,4 @@ TEST(LinuxProcessLive, AgreesWithStatusOnAProcessThatWeStarted) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_process_test

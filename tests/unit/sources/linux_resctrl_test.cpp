@@ -11,7 +11,7 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_resctrl_test {
 namespace {
 
 const std::string kRoot = "/sys/fs/resctrl";
@@ -192,4 +192,4 @@ TEST(ResctrlCapture, HasTheGroupsOfTheDocumentationsExample) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_resctrl_test

@@ -14,7 +14,7 @@
 #include "tests/support/partial_slabs.h"
 #include "tests/support/source_cases.h"
 
-namespace memstat {
+namespace memstat::linux_slab_sysfs_kernels_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_slab_sysfs"); }
@@ -275,4 +275,4 @@ TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_slab_sysfs_kernels_test

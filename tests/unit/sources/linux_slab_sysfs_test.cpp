@@ -6,7 +6,7 @@
 #include "core/query.h"
 #include "tests/support/slab_kernel.h"
 
-namespace memstat {
+namespace memstat::linux_slab_sysfs_test {
 namespace {
 
 constexpr std::string_view kDirectory = "/sys/kernel/slab";
@@ -482,4 +482,4 @@ TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKn
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_slab_sysfs_test

@@ -11,7 +11,7 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_slabinfo_test {
 namespace {
 
 constexpr std::string_view kFile = "/proc/slabinfo";
@@ -444,4 +444,4 @@ INSTANTIATE_TEST_SUITE_P(Captures, CapturedSlabinfo, testing::ValuesIn(captures_
                          });
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_slabinfo_test

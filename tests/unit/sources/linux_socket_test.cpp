@@ -16,7 +16,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_socket_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_socket"); }
@@ -292,4 +292,4 @@ TEST(LiveSockets, SeeSocketsAndTheirDataOfTheTest) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_socket_test

@@ -24,7 +24,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/staged_statistics.h"
 
-namespace memstat {
+namespace memstat::linux_table_test {
 namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_table"); }
@@ -426,4 +426,4 @@ TEST_F(LiveTables, HaveNeighboursOnceAndNotForEachCpu) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_table_test

@@ -15,7 +15,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_vmalloc_test {
 namespace {
 
 constexpr std::string_view kFile = "/proc/vmallocinfo";
@@ -405,4 +405,4 @@ TEST(LiveVmalloc, EqualsAnIndependentSumAndTheKernelsOwn) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_vmalloc_test

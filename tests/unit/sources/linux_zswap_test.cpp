@@ -11,7 +11,7 @@
 #include "tests/support/source_cases.h"
 #include "tests/support/stream_builder.h"
 
-namespace memstat {
+namespace memstat::linux_zswap_test {
 namespace {
 
 constexpr const char* kMeminfo = "MemTotal: 1003 kB\nZswap: 40 kB\nZswapped: 120 kB\n";
@@ -160,4 +160,4 @@ TEST(LiveZswap, EqualsMeminfo) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::linux_zswap_test

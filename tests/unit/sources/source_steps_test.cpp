@@ -7,7 +7,7 @@
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"
 
-namespace memstat {
+namespace memstat::source_steps_test {
 namespace {
 
 constexpr std::string_view kPath = "/counted";
@@ -87,4 +87,4 @@ TEST_F(SourceStepsTest, MayDoWithoutIt) {
 }
 
 }  // namespace
-}  // namespace memstat
+}  // namespace memstat::source_steps_test
