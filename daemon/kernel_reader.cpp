@@ -72,7 +72,11 @@ void KernelReader::start(const Config& config) {
 
 Result<void> KernelReader::seal() {
   if (!view_) return {};
-  if (Result<void> sealed = view_->seal(); !sealed) return sealed;
+  if (const Result<void> sealed = view_->seal(); !sealed) {
+    Error error = sealed.error();
+    error.detail += "; --no-sandbox does without this process";
+    return error;
+  }
   metrics_.helper_up(true);
   return {};
 }

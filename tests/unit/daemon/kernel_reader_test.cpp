@@ -57,5 +57,21 @@ TEST(KernelReader, PollsThisLiveKernelAndSaysWhenItIsGone) {
   EXPECT_NE(metrics.text().find("process_resident_memory_bytes 0\n"), std::string::npos);
 }
 
+TEST(KernelReader, SaysHowToGoWithoutItWhenItEndsBeforeItsSeal) {
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Log log({}, nowhere.get());
+  SelfMetrics metrics("test");
+  KernelReader reader(log, metrics);
+  EXPECT_TRUE(reader.seal()) << "there is none";
+  Config config;
+  config.user = "nobody";
+  reader.start(config);
+  ASSERT_GT(reader.number(), 0);
+  ASSERT_EQ(::kill(reader.number(), SIGKILL), 0);
+  const Result<void> sealed = reader.seal();
+  ASSERT_FALSE(sealed);
+  EXPECT_NE(to_string(sealed.error()).find("--no-sandbox"), std::string::npos) << to_string(sealed.error());
+}
+
 }  // namespace
 }  // namespace memstat
