@@ -77,7 +77,7 @@ Error DirectoryWriter::error(std::string_view path, int system_errno, std::strin
 
 namespace {
 
-Error refused(const std::string& directory, std::string_view why) { return system_error(directory, EACCES, why); }
+Error not_writable(const std::string& directory, std::string_view why) { return system_error(directory, EACCES, why); }
 
 /// A directory that was there before us.
 Result<void> check_ours(const std::string& directory, int fd, const DirectoryOwner& owner) {
@@ -85,8 +85,8 @@ Result<void> check_ours(const std::string& directory, int fd, const DirectoryOwn
   if (::fstat(fd, &status) != 0) return system_error(directory, errno);
   const uid_t wanted = owner.user >= 0 ? static_cast<uid_t>(owner.user) : ::geteuid();
   if (status.st_uid == wanted) return {};
-  return refused(directory,
-                 "the directory exists and belongs to user " + std::to_string(status.st_uid) +
+  return not_writable(
+      directory, "the directory exists and belongs to user " + std::to_string(status.st_uid) +
                      ", but it would be written as user " + std::to_string(wanted) +
                      "; memstatd does not take over a directory that it did not make: name a new one, or chown this one");
 }
@@ -95,7 +95,7 @@ Result<void> check_ours(const std::string& directory, int fd, const DirectoryOwn
 Result<void> give_away(const std::string& directory, int fd, const DirectoryOwner& owner) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return system_error(directory, errno);
-  if (status.st_uid != ::geteuid()) return refused(directory, "another directory took the place of the new one");
+  if (status.st_uid != ::geteuid()) return not_writable(directory, "another directory took the place of the new one");
   if (owner.user < 0 && owner.group < 0) return {};
   if (::fchown(fd, static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0)
     return system_error(directory, errno, "cannot give the new directory to the daemon's user");
