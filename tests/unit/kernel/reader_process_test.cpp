@@ -311,7 +311,7 @@ UniqueFd memory_of(std::size_t bytes, int seals, std::string_view content = {}) 
   return memory;
 }
 
-/// A view before a reader which tells the truth about itself and then sends what it is told to.
+/// A view whose reader answers the first question properly, and then sends whatever the test says.
 class Lied : public testing::Test {
  protected:
   Lied() {
