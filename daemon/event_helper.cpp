@@ -10,6 +10,12 @@
 
 namespace memstat {
 
+EventHelper::EventHelper(Log& log, SelfMetrics& metrics)
+    : log_(log),
+      process_(log, metrics, LogLevel::kWarning,
+               "the helper process is gone: sources that detach from events from now on stay so; restart memstatd to count "
+               "events again") {}
+
 void EventHelper::start(const Config& config) {
   const HelperOptions options{.user = account_for(config.user, kOwnUser),
                               .sandbox = config.sandbox,
@@ -19,7 +25,7 @@ void EventHelper::start(const Config& config) {
   auto process = HelperProcess::start(options);
   if (process) {
     door_ = std::make_shared<events::AttachHelper>(process->take_socket());
-    process_ = *std::move(process);
+    process_.keep(*std::move(process));
     events::set_process_helper(door_);
   } else if (process.error().code == ErrorCode::kIo) {  // else the sources say what they lack themselves
     log_.warning(to_string(process.error()) + "; what is detached from events then needs a restart to come back");
@@ -27,25 +33,16 @@ void EventHelper::start(const Config& config) {
 }
 
 void EventHelper::keep_if_needed() {
-  if (!process_) return;
+  if (!process_.exists()) return;
   if (door_->seal()) {
-    metrics_.helper_up(true);
-    log_.info("the helper process that attaches to events again is process " + std::to_string(process_->number()));
+    process_.is_at_work();
+    log_.info("the helper process that attaches to events again is process " + std::to_string(process_.number()));
     return;
   }
   events::set_process_helper(nullptr);
-  process_->wait();
-  process_.reset();
+  process_.end();
 }
 
-void EventHelper::watch() {
-  if (!process_ || door_->is_alive()) return;
-  (void)process_->has_ended();
-  if (is_lost_.exchange(true)) return;
-  metrics_.helper_up(false);
-  log_.warning(
-      "the helper process is gone: sources that detach from events from now on stay so; restart memstatd to count events "
-      "again");
-}
+void EventHelper::watch() { process_.watch(door_ != nullptr && door_->is_alive()); }
 
 }  // namespace memstat

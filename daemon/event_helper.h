@@ -2,15 +2,11 @@
 // The helper process over the life of the daemon: made where a source may need it, kept where one does, watched.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <optional>
 
 #include "config/config.h"
 #include "core/events/attach_helper.h"
-#include "daemon/privileges/helper.h"
-#include "daemon/telemetry/log.h"
-#include "daemon/telemetry/self_metrics.h"
+#include "daemon/watched_helper.h"
 
 namespace memstat {
 
@@ -18,7 +14,7 @@ namespace memstat {
 class EventHelper {
  public:
   /// Both outlive this.
-  EventHelper(Log& log, SelfMetrics& metrics) : log_(log), metrics_(metrics) {}
+  EventHelper(Log& log, SelfMetrics& metrics);
   ~EventHelper() { events::set_process_helper(nullptr); }
   EventHelper(const EventHelper&) = delete;
   EventHelper& operator=(const EventHelper&) = delete;
@@ -30,14 +26,12 @@ class EventHelper {
   void keep_if_needed();
   /// After each poll: says once that it is gone.
   void watch();
-  [[nodiscard]] bool is_lost() const { return is_lost_; }
+  [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 
  private:
   Log& log_;
-  SelfMetrics& metrics_;
-  std::optional<HelperProcess> process_;
+  WatchedHelper process_;
   std::shared_ptr<events::AttachHelper> door_;
-  std::atomic<bool> is_lost_ = false;
 };
 
 }  // namespace memstat

@@ -40,6 +40,12 @@ Result<void> give_up_root(const std::string& user) {
 
 }  // namespace
 
+KernelReader::KernelReader(Log& log, SelfMetrics& metrics)
+    : log_(log),
+      metrics_(metrics),
+      process_(log, metrics, LogLevel::kError,
+               "the process that reads the kernel is gone: no source can be read; restart memstatd") {}
+
 void KernelReader::start(const Config& config) {
   const std::string user = account_for(config.user, kOwnUser);
   auto process = HelperProcess::start({.user = user,
@@ -56,7 +62,7 @@ void KernelReader::start(const Config& config) {
     UniqueFd socket = process->take_socket();
     const timeval for_ever{};  // as long as the kernel takes
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof for_ever);
-    process_ = *std::move(process);
+    process_.keep(*std::move(process));
     auto view = ReaderView::connect(std::move(socket));
     if (view) {
       view_ = *std::move(view);
@@ -64,8 +70,7 @@ void KernelReader::start(const Config& config) {
       return;
     }
     made = view.error();
-    process_->wait();
-    process_.reset();
+    process_.end();
   }
   log_.warning(to_string(made.error()) + "; memstatd reads the kernel itself, without a sandbox");
 }
@@ -77,16 +82,10 @@ Result<void> KernelReader::seal() {
     error.detail += "; --no-sandbox does without this process";
     return error;
   }
-  metrics_.helper_up(true);
+  process_.is_at_work();
   return {};
 }
 
-void KernelReader::watch() {
-  if (!view_ || view_->is_alive()) return;
-  (void)process_->has_ended();
-  if (is_lost_.exchange(true)) return;
-  metrics_.helper_up(false);
-  log_.error("the process that reads the kernel is gone: no source can be read; restart memstatd");
-}
+void KernelReader::watch() { process_.watch(view_ != nullptr && view_->is_alive()); }
 
 }  // namespace memstat

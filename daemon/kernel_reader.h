@@ -3,15 +3,11 @@
 // faces the network: FreeBSD's capability mode. core/kernel/reader_process.h has both ends.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <optional>
 
 #include "config/config.h"
 #include "core/kernel/reader_process.h"
-#include "daemon/privileges/helper.h"
-#include "daemon/telemetry/log.h"
-#include "daemon/telemetry/self_metrics.h"
+#include "daemon/watched_helper.h"
 
 namespace memstat {
 
@@ -27,7 +23,7 @@ inline constexpr bool kSandboxWantsReader = false;
 class KernelReader {
  public:
   /// Both outlive this.
-  KernelReader(Log& log, SelfMetrics& metrics) : log_(log), metrics_(metrics) {}
+  KernelReader(Log& log, SelfMetrics& metrics);
   KernelReader(const KernelReader&) = delete;
   KernelReader& operator=(const KernelReader&) = delete;
 
@@ -41,17 +37,16 @@ class KernelReader {
   /// Once every source was opened and read: it reads nothing else from now on, and gives up root. An error is the end.
   Result<void> seal();
   /// Its process number; 0: there is none.
-  [[nodiscard]] pid_t number() const { return process_ ? process_->number() : 0; }
+  [[nodiscard]] pid_t number() const { return process_.number(); }
   /// After each poll: says once that it is gone.
   void watch();
-  [[nodiscard]] bool is_lost() const { return is_lost_; }
+  [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 
  private:
   Log& log_;
   SelfMetrics& metrics_;
-  std::optional<HelperProcess> process_;
+  WatchedHelper process_;
   std::shared_ptr<ReaderView> view_;
-  std::atomic<bool> is_lost_ = false;
 };
 
 }  // namespace memstat
