@@ -16,7 +16,7 @@
 #include "core/parse/statistics_stream.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::freebsd_malloc {
 namespace {
 
 constexpr std::string_view kStream = kMallocStream.name;
@@ -169,8 +169,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor freebsd_malloc;
-const SourceDescriptor freebsd_malloc{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "freebsd_malloc",
     .origin = "sysctl kern.malloc_stats",
     .os = OperatingSystem::kFreeBsd,
@@ -184,4 +184,4 @@ const SourceDescriptor freebsd_malloc{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::freebsd_malloc

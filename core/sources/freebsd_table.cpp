@@ -24,7 +24,7 @@
 #include "core/model/table_metrics.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::freebsd_table {
 namespace {
 
 constexpr std::string_view kOrigin = "sysctl";
@@ -339,8 +339,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor freebsd_table;
-const SourceDescriptor freebsd_table{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "freebsd_table",
     .origin = "sysctl kern.*, vfs.*, vm.*",
     .os = OperatingSystem::kFreeBsd,
@@ -356,4 +356,4 @@ const SourceDescriptor freebsd_table{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::freebsd_table

@@ -11,7 +11,7 @@
 #include "core/parse/statistics_stream.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::freebsd_uma {
 namespace {
 
 constexpr std::string_view kStream = kZoneStream.name;
@@ -141,8 +141,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor freebsd_uma;
-const SourceDescriptor freebsd_uma{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "freebsd_uma",
     .origin = "sysctl vm.zone_stats",
     .os = OperatingSystem::kFreeBsd,
@@ -155,4 +155,4 @@ const SourceDescriptor freebsd_uma{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::freebsd_uma

@@ -29,7 +29,7 @@
 #include "core/model/page_metrics.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::freebsd_vm {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -500,8 +500,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor freebsd_vm;
-const SourceDescriptor freebsd_vm{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "freebsd_vm",
     .origin = "sysctl vm.stats, vm.domain",
     .os = OperatingSystem::kFreeBsd,
@@ -519,4 +519,4 @@ const SourceDescriptor freebsd_vm{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::freebsd_vm

@@ -35,7 +35,7 @@
 #include "core/parse/uma_sysctl_nodes.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::freebsd_vm_uma {
 namespace {
 
 constexpr std::string_view kTree = "vm.uma";
@@ -447,8 +447,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor freebsd_vm_uma;
-const SourceDescriptor freebsd_vm_uma{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "freebsd_vm_uma",
     .origin = "sysctl vm.uma",
     .os = OperatingSystem::kFreeBsd,
@@ -465,4 +465,4 @@ const SourceDescriptor freebsd_vm_uma{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::freebsd_vm_uma

@@ -28,7 +28,7 @@
 #include "core/parse/symbol_name.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_allocinfo {
 namespace {
 
 constexpr std::string_view kFile = "/proc/allocinfo";
@@ -251,8 +251,8 @@ constexpr SourceOption kOptions[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_allocinfo;
-const SourceDescriptor linux_allocinfo{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_allocinfo",
     .origin = "/proc/allocinfo",
     .os = OperatingSystem::kLinux,
@@ -272,4 +272,4 @@ const SourceDescriptor linux_allocinfo{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_allocinfo

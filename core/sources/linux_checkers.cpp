@@ -22,7 +22,7 @@
 #include "core/collect/file_list.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_checkers {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -274,8 +274,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_checkers;
-const SourceDescriptor linux_checkers{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_checkers",
     .origin =
         "/proc/sys/kernel/tainted, /sys/kernel/warn_count, /sys/kernel/oops_count, /sys/kernel/debug/kfence/stats, "
@@ -293,4 +293,4 @@ const SourceDescriptor linux_checkers{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_checkers

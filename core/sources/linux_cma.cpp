@@ -20,7 +20,7 @@
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_cma {
 namespace {
 
 constexpr std::string_view kParent = "/sys/kernel/mm";
@@ -199,8 +199,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_cma;
-const SourceDescriptor linux_cma{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_cma",
     .origin = "/sys/kernel/mm/cma",
     .os = OperatingSystem::kLinux,
@@ -215,4 +215,4 @@ const SourceDescriptor linux_cma{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_cma

@@ -24,7 +24,7 @@
 #include "core/collect/file_list.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_hugetlb {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -285,8 +285,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_hugetlb;
-const SourceDescriptor linux_hugetlb{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_hugetlb",
     .origin = "/sys/kernel/mm/hugepages",
     .os = OperatingSystem::kLinux,
@@ -303,4 +303,4 @@ const SourceDescriptor linux_hugetlb{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_hugetlb

@@ -29,7 +29,7 @@
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_memcg {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -494,8 +494,8 @@ constexpr std::string_view kReopened[] = {kDirectory};
 
 }  // namespace
 
-extern const SourceDescriptor linux_memcg;
-const SourceDescriptor linux_memcg{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_memcg",
     .origin = kDirectory,
     .os = OperatingSystem::kLinux,
@@ -516,4 +516,4 @@ const SourceDescriptor linux_memcg{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_memcg

@@ -37,7 +37,7 @@
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_memory {
 namespace {
 
 constexpr std::string_view kMeminfo = "/proc/meminfo";
@@ -446,8 +446,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_memory;
-const SourceDescriptor linux_memory{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_memory",
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,
@@ -468,4 +468,4 @@ const SourceDescriptor linux_memory{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_memory

@@ -18,7 +18,7 @@
 #include "core/parse/vmstat.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_oom {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -190,8 +190,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_oom;
-const SourceDescriptor linux_oom{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_oom",
     .origin = "/proc/vmstat, /proc/pressure/memory",
     .os = OperatingSystem::kLinux,
@@ -207,4 +207,4 @@ const SourceDescriptor linux_oom{
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_oom

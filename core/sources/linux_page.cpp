@@ -24,7 +24,7 @@
 #include "core/parse/zoneinfo.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_page {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -479,8 +479,8 @@ static_assert(fields_of(kOrigins) == kFields && cpu_fields_of(kOrigins) == kCpuF
 
 }  // namespace
 
-extern const SourceDescriptor linux_page;
-const SourceDescriptor linux_page{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_page",
     .origin = "/proc/zoneinfo, /proc/vmstat, /proc/buddyinfo, /proc/pagetypeinfo",
     .os = OperatingSystem::kLinux,
@@ -500,4 +500,4 @@ const SourceDescriptor linux_page{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_page

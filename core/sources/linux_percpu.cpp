@@ -16,7 +16,7 @@
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_percpu {
 namespace {
 
 constexpr std::string_view kMeminfo = "/proc/meminfo";
@@ -103,8 +103,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_percpu;
-const SourceDescriptor linux_percpu{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_percpu",
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,
@@ -121,4 +121,4 @@ const SourceDescriptor linux_percpu{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_percpu

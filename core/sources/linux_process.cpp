@@ -21,7 +21,7 @@
 #include "core/parse/statm.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_process {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -368,8 +368,8 @@ constexpr std::string_view kReopened[] = {kDirectory};
 
 }  // namespace
 
-extern const SourceDescriptor linux_process;
-const SourceDescriptor linux_process{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_process",
     .origin = kOrigin,
     .os = OperatingSystem::kLinux,
@@ -393,4 +393,4 @@ const SourceDescriptor linux_process{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_process

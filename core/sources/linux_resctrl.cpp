@@ -22,7 +22,7 @@
 #include "core/collect/file_bundle.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_resctrl {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -295,8 +295,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_resctrl;
-const SourceDescriptor linux_resctrl{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_resctrl",
     .origin = kRoot,
     .os = OperatingSystem::kLinux,
@@ -315,4 +315,4 @@ const SourceDescriptor linux_resctrl{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_resctrl

@@ -39,7 +39,7 @@
 #include "core/parse/indexed_counts.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_slab_sysfs {
 namespace {
 
 constexpr std::string_view kDirectory = "/sys/kernel/slab";
@@ -567,8 +567,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_slab_sysfs;
-const SourceDescriptor linux_slab_sysfs{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_slab_sysfs",
     .origin = "/sys/kernel/slab, /proc/slabinfo",
     .os = OperatingSystem::kLinux,
@@ -590,4 +590,4 @@ const SourceDescriptor linux_slab_sysfs{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_slab_sysfs

@@ -19,7 +19,7 @@
 #include "core/parse/column_reader.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_slabinfo {
 namespace {
 
 constexpr std::string_view kFile = "/proc/slabinfo";
@@ -308,8 +308,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_slabinfo;
-const SourceDescriptor linux_slabinfo{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_slabinfo",
     .origin = "/proc/slabinfo",
     .os = OperatingSystem::kLinux,
@@ -322,4 +322,4 @@ const SourceDescriptor linux_slabinfo{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_slabinfo

@@ -23,7 +23,7 @@
 #include "core/parse/header_table.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_socket {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -410,8 +410,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_socket;
-const SourceDescriptor linux_socket{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_socket",
     .origin =
         "/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6, /proc/net/netstat, /proc/net/snmp, /proc/net/snmp6, "
@@ -435,4 +435,4 @@ const SourceDescriptor linux_socket{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_socket

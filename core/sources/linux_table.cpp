@@ -29,7 +29,7 @@
 #include "core/parse/header_table.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_table {
 namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
@@ -534,8 +534,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_table;
-const SourceDescriptor linux_table{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_table",
     .origin =
         "/proc/sys/fs/file-nr, /proc/sys/fs/inode-state, /proc/sys/fs/dentry-state, "
@@ -568,4 +568,4 @@ const SourceDescriptor linux_table{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_table

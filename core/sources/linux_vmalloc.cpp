@@ -20,7 +20,7 @@
 #include "core/parse/symbol_name.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_vmalloc {
 namespace {
 
 constexpr std::string_view kFile = "/proc/vmallocinfo";
@@ -243,8 +243,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_vmalloc;
-const SourceDescriptor linux_vmalloc{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_vmalloc",
     .origin = "/proc/vmallocinfo",
     .os = OperatingSystem::kLinux,
@@ -265,4 +265,4 @@ const SourceDescriptor linux_vmalloc{
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_vmalloc

@@ -14,7 +14,7 @@
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_zswap {
 namespace {
 
 constexpr std::string_view kMeminfo = "/proc/meminfo";
@@ -157,8 +157,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_zswap;
-const SourceDescriptor linux_zswap{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_zswap",
     .origin = "/proc/meminfo, /sys/module/zswap/parameters/max_pool_percent",
     .os = OperatingSystem::kLinux,
@@ -175,4 +175,4 @@ const SourceDescriptor linux_zswap{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_zswap

@@ -18,7 +18,7 @@
 #include "core/counters/counter_table.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::cpu_counters {
 namespace {
 
 constexpr SystemMetric kEvents{
@@ -207,8 +207,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor cpu_counters;
-const SourceDescriptor cpu_counters{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = kName,
     .origin = counters::kCounterOrigin,
     .os = OperatingSystem::kLinux,
@@ -227,4 +227,4 @@ const SourceDescriptor cpu_counters{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::cpu_counters

@@ -25,7 +25,7 @@
 #include "core/parse/malloc_probe_names.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::freebsd_dtmalloc {
 namespace {
 
 using events::kLostEvents;
@@ -302,8 +302,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor freebsd_dtmalloc;
-const SourceDescriptor freebsd_dtmalloc{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "freebsd_dtmalloc",
     .origin = "DTrace provider dtmalloc",
     .os = OperatingSystem::kFreeBsd,
@@ -327,4 +327,4 @@ const SourceDescriptor freebsd_dtmalloc{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::freebsd_dtmalloc

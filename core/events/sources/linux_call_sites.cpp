@@ -25,7 +25,7 @@
 #include "core/events/table_lines.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_call_sites {
 namespace {
 
 using events::kLostEvents;
@@ -288,8 +288,8 @@ constexpr MetricOrigin kOriginsOfMetrics[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_call_sites;
-const SourceDescriptor linux_call_sites{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_call_sites",
     .origin = "raw tracepoints kmem:kmalloc, kmem_cache_alloc",
     .os = OperatingSystem::kLinux,
@@ -312,4 +312,4 @@ const SourceDescriptor linux_call_sites{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_call_sites

@@ -25,7 +25,7 @@
 #include "core/events/table_lines.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_slab_bpf {
 namespace {
 
 using events::take_number;
@@ -139,8 +139,8 @@ constexpr MetricOrigin kOriginsOfPass[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_slab_bpf;
-const SourceDescriptor linux_slab_bpf{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_slab_bpf",
     .origin = "BPF iterator kmem_cache",
     .os = OperatingSystem::kLinux,
@@ -164,4 +164,4 @@ const SourceDescriptor linux_slab_bpf{
     .steps = source_steps<PassState, open_pass, read_pass, parse_pass>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_slab_bpf

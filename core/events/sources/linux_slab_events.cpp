@@ -30,7 +30,7 @@
 #include "core/events/table_lines.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_slab_events {
 namespace {
 
 using events::kLostEvents;
@@ -215,8 +215,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_slab_events;
-const SourceDescriptor linux_slab_events{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = "linux_slab_events",
     .origin = "raw tracepoints kmem:kmalloc, kfree, kmem_cache_alloc, kmem_cache_free",
     .os = OperatingSystem::kLinux,
@@ -240,4 +240,4 @@ const SourceDescriptor linux_slab_events{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_slab_events

@@ -35,7 +35,7 @@
 #include "core/events/vm_events.h"
 #include "core/source.h"
 
-namespace memstat::sources {
+namespace memstat::sources::linux_vm_events {
 namespace {
 
 using events::kLostEvents;
@@ -330,8 +330,8 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor linux_vm_events;
-const SourceDescriptor linux_vm_events{
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
     .name = kTable,
     .origin = "raw tracepoints of oom, printk, percpu, vmalloc, kmem, exceptions, signal and syscalls, and functions",
     .os = OperatingSystem::kLinux,
@@ -358,4 +358,4 @@ const SourceDescriptor linux_vm_events{
     .steps = source_steps<State, open, read, parse>(),
 };
 
-}  // namespace memstat::sources
+}  // namespace memstat::sources::linux_vm_events
