@@ -155,10 +155,12 @@ OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_type_objects", "thread
             ("memstat_accounted_bytes", "kernel_stacks"): 1 << 16, ("memstat_accounted_bytes", "vmalloc"): 1 << 16,
             ("memstat_accounted_bytes", "page_tables"): 1 << 17, ("memstat_accounted_bytes", "anonymous"): 1 << 18,
             ("memstat_accounted_bytes", "per_cpu_pages"): 1 << 21}
-# The slabs of the files that are opened to read, thousands a second of them here: up to 32 of 8 KiB came and went within a poll.
-OBSERVER |= {(metric, "filp"): 32 for metric in ("memstat_type_slabs", "memstat_type_partial_slabs", "memstat_type_cpu_slabs")}
-OBSERVER |= {(metric, "filp"): 32 << 13 for metric in ("memstat_type_held_bytes", "memstat_node_held_bytes")}
-OBSERVER |= {(metric, "filp"): 32 * 32 for metric in ("memstat_type_free_objects", "memstat_node_object_slots")}
+# What a file takes while it is open, thousands a second of them here, and for a grace period of RCU after: itself, and in sysfs a
+# struct kernfs_open_node of 72 bytes, which goes by kfree_rcu() since Linux 6.0. By cache: slabs, bytes and objects a slab.
+for cache, slabs, slab_bytes, slab_objects in (("filp", 32, 8192, 32), ("kmalloc-96", 64, 4096, 42)):
+    OBSERVER |= {(metric, cache): slabs for metric in ("memstat_type_slabs", "memstat_type_partial_slabs", "memstat_type_cpu_slabs")}
+    OBSERVER |= {(metric, cache): slabs * slab_bytes for metric in ("memstat_type_held_bytes", "memstat_node_held_bytes")}
+    OBSERVER |= {(metric, cache): slabs * slab_objects for metric in ("memstat_type_free_objects", "memstat_node_object_slots")}
 OBSERVER_OF_PAGES = {"memstat_cpu_free_objects": 512, "memstat_buddy_free_blocks": 8, "memstat_buddy_free_blocks_by_type": 8,
                      "memstat_unusable_free_ratio": 0.01, "memstat_fragmentation_index": 0.01}
 READERS = {"init", "sh", "xargs", "grep", "read_lines", "wget"}  # of a guest
