@@ -27,10 +27,10 @@ BUSY = "import os\nwhile True: os.close(os.eventfd(0))\n"
 
 
 class Busy:
-    """Processes that cause millions of slab events a second."""
+    """Processes that cause millions of slab events a second, beside other tests, too."""
 
     def __enter__(self):
-        self.processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(2)]
+        self.processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(4)]
 
     def __exit__(self, kind, error, trace):
         for process in self.processes:
@@ -80,7 +80,7 @@ def is_gone(process):
 @program.needs_root
 @program.needs_slabinfo
 class Helper(unittest.TestCase):
-    def daemon(self, directory, mode="counters", budget="5%"):
+    def daemon(self, directory, mode="counters", budget="2%"):
         configuration = program.configure_only(os.path.join(directory, "memstatd.yaml"), ("linux_slabinfo", SOURCE),
                                                f"events: {{mode: {mode}, budget: {budget}}}\n")
         return program.Daemon("--config", configuration)
@@ -143,7 +143,8 @@ class Helper(unittest.TestCase):
             self.assertEqual(links_of(helper), set(), "it keeps nothing attached")
 
     def test_its_death_costs_its_sources_only(self):
-        with program.temporary_directory() as directory, self.daemon(directory) as daemon:
+        # So small a budget that even programs that only pass events over take more, on a machine where the load gets half of a CPU.
+        with program.temporary_directory() as directory, self.daemon(directory, budget="0.5%") as daemon:
             helper = self.helper_of(daemon)
             attached = links_of(daemon.process.pid)
             os.kill(helper, signal.SIGKILL)
