@@ -143,7 +143,7 @@ class Helper(unittest.TestCase):
             self.assertEqual(links_of(helper), set(), "it keeps nothing attached")
 
     def test_its_death_costs_its_sources_only(self):
-        # So small a budget that even programs that only pass events over take more, on a machine where the load gets half of a CPU.
+        # A budget that is too small even for sampling, when the load gets only half of a CPU.
         with program.temporary_directory() as directory, self.daemon(directory, budget="0.5%") as daemon:
             helper = self.helper_of(daemon)
             attached = links_of(daemon.process.pid)

@@ -155,8 +155,8 @@ OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_type_objects", "thread
             ("memstat_accounted_bytes", "kernel_stacks"): 1 << 16, ("memstat_accounted_bytes", "vmalloc"): 1 << 16,
             ("memstat_accounted_bytes", "page_tables"): 1 << 17, ("memstat_accounted_bytes", "anonymous"): 1 << 18,
             ("memstat_accounted_bytes", "per_cpu_pages"): 1 << 21}
-# What a file takes while it is open, thousands a second of them here, and for a grace period of RCU after: itself, and in sysfs a
-# struct kernfs_open_node of 72 bytes, which goes by kfree_rcu() since Linux 6.0. By cache: slabs, bytes and objects a slab.
+# The reading opens thousands of files a second. Each takes a struct file and, in sysfs, a kernfs_open_node of 72 bytes, and both are
+# freed a moment after the file is closed (kfree_rcu() since Linux 6.0). By cache: slabs, bytes a slab, objects a slab.
 for cache, slabs, slab_bytes, slab_objects in (("filp", 32, 8192, 32), ("kmalloc-96", 64, 4096, 42)):
     OBSERVER |= {(metric, cache): slabs for metric in ("memstat_type_slabs", "memstat_type_partial_slabs", "memstat_type_cpu_slabs")}
     OBSERVER |= {(metric, cache): slabs * slab_bytes for metric in ("memstat_type_held_bytes", "memstat_node_held_bytes")}
