@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/free_heap.h"
 #include "daemon/app.h"
-#include "daemon/out_of_memory.h"
+#include "daemon/process/out_of_memory.h"
 
 // Before the constructors of the program's own objects, which allocate as well.
 __attribute__((constructor(101))) static void prepare_for_little_memory() {

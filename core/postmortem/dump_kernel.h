@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "core/base/result.h"
-#include "core/postmortem/dump_file.h"
-#include "core/postmortem/freebsd_image.h"
-#include "core/postmortem/kernel_image.h"
+#include "core/postmortem/container/dump_file.h"
+#include "core/postmortem/freebsd/image.h"
+#include "core/postmortem/linux/kernel_image.h"
 
 namespace memstat::postmortem {
 

@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "core/postmortem/dump_file.h"
+#include "core/postmortem/container/dump_file.h"
 #include "core/postmortem/dump_kernel.h"
-#include "core/postmortem/freebsd_objects.h"
-#include "core/postmortem/linux_cpus.h"
-#include "core/postmortem/linux_objects.h"
+#include "core/postmortem/freebsd/objects.h"
+#include "core/postmortem/linux/cpus.h"
+#include "core/postmortem/linux/objects.h"
 
 namespace memstat::postmortem {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/postmortem/slab_objects.h"
+#include "core/postmortem/kernel/slab_objects.h"
 
 namespace memstat::postmortem {
 

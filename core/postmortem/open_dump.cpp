@@ -6,11 +6,11 @@
 #include "core/capture/reference.h"
 #include "core/capture/replay_view.h"
 #include "core/kernel/open_view.h"
-#include "core/postmortem/dump_file.h"
+#include "core/postmortem/container/dump_file.h"
 #include "core/postmortem/dump_kernel.h"
-#include "core/postmortem/freebsd_files.h"
-#include "core/postmortem/freebsd_kvm.h"
-#include "core/postmortem/linux_files.h"
+#include "core/postmortem/freebsd/files.h"
+#include "core/postmortem/freebsd/kvm.h"
+#include "core/postmortem/linux/files.h"
 
 namespace memstat {
 namespace {

@@ -10,12 +10,12 @@
 #include <string_view>
 
 #include "core/include/memstat.h"
-#include "daemon/ctl/commands.h"
-#include "daemon/ctl/failure.h"
-#include "daemon/ctl/json_writer.h"
-#include "daemon/ctl/options.h"
-#include "daemon/ctl/output.h"
-#include "daemon/ctl/report_source.h"
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/options.h"
+#include "daemon/ctl/output/failure.h"
+#include "daemon/ctl/output/json_writer.h"
+#include "daemon/ctl/output/output.h"
+#include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
 namespace {

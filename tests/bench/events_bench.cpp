@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/events/call_sites.h"
-#include "core/events/slab_caches.h"
-#include "core/events/slab_events.h"
+#include "core/events/caches/slab_caches.h"
+#include "core/events/sites/call_sites.h"
+#include "core/events/slab/slab_events.h"
 #include "core/query.h"
 
 namespace memstat {

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/ctl/api_answers.h"
-#include "daemon/ctl/http_answer.h"
-#include "daemon/ctl/origins_page.h"
+#include "daemon/ctl/commands/origins_page.h"
+#include "daemon/ctl/source/api_answers.h"
+#include "daemon/ctl/source/http_answer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace memstat::ctl;

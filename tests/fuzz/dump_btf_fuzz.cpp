@@ -2,7 +2,7 @@
 // libFuzzer target: any bytes as a kernel's description of its types, and what a dump's reader asks of it.
 #include <cstdint>
 
-#include "core/postmortem/btf.h"
+#include "core/postmortem/kernel/btf.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 

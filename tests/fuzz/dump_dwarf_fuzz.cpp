@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "core/postmortem/dwarf.h"
-#include "core/postmortem/freebsd_image.h"
+#include "core/postmortem/freebsd/image.h"
+#include "core/postmortem/kernel/dwarf.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"

@@ -2,7 +2,7 @@
 // libFuzzer target: any bytes as the heads of the pieces of a flattened dump.
 #include <cstdint>
 
-#include "core/postmortem/flattened.h"
+#include "core/postmortem/container/flattened.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <string>
 
-#include "core/postmortem/freebsd_files.h"
-#include "core/postmortem/freebsd_minidump.h"
-#include "core/postmortem/freebsd_objects.h"
+#include "core/postmortem/container/freebsd_minidump.h"
+#include "core/postmortem/freebsd/files.h"
+#include "core/postmortem/freebsd/objects.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"

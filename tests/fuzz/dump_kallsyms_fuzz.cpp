@@ -2,7 +2,7 @@
 // libFuzzer target: any bytes as a kernel's table of symbols: 512 of the index, 2048 of the tokens, the names.
 #include <cstdint>
 
-#include "core/postmortem/kallsyms.h"
+#include "core/postmortem/linux/kallsyms.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/postmortem/kdump_file.h"
+#include "core/postmortem/container/kdump_file.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/compressed_dump.h"

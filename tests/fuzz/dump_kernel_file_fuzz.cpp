@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/postmortem/freebsd_image.h"
-#include "core/postmortem/kernel_file.h"
+#include "core/postmortem/freebsd/image.h"
+#include "core/postmortem/kernel/kernel_file.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/postmortem/kernel_image.h"
-#include "core/postmortem/linux_files.h"
-#include "core/postmortem/linux_objects.h"
+#include "core/postmortem/linux/files.h"
+#include "core/postmortem/linux/kernel_image.h"
+#include "core/postmortem/linux/objects.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 

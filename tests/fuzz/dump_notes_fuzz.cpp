@@ -2,8 +2,8 @@
 // libFuzzer target: any bytes as the notes of an ELF dump, and what is found as VMCOREINFO. What is found lies within.
 #include <cstdint>
 
-#include "core/postmortem/elf_notes.h"
-#include "core/postmortem/vmcoreinfo.h"
+#include "core/postmortem/container/elf_notes.h"
+#include "core/postmortem/container/vmcoreinfo.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/postmortem/address_space.h"
+#include "core/postmortem/container/address_space.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 

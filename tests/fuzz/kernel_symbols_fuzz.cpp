@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/events/kernel_symbols.h"
+#include "core/events/memuse/kernel_symbols.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   memstat::events::KernelSymbols symbols;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/postmortem/physical_memory.h"
+#include "core/postmortem/container/physical_memory.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat {

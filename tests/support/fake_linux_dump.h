@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/postmortem/kallsyms.h"
-#include "core/postmortem/physical_memory.h"
+#include "core/postmortem/container/physical_memory.h"
+#include "core/postmortem/linux/kallsyms.h"
 
 namespace memstat {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Allocations, frees and failures of FreeBSD's malloc(9) by type, CPU and size, counted from the events of the DTrace
-// provider dtmalloc since memstatd attached to them (core/events/malloc_events.h). The text, in this order:
+// provider dtmalloc since memstatd attached to them (core/events/malloc/malloc_events.h). The text, in this order:
 //
 //   dtmalloc 1                    the version
 //   unplaced N                    events of rows for which there was no room
@@ -19,9 +19,9 @@
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/collect/sysctl_stream.h"
-#include "core/events/event_metrics.h"
-#include "core/events/malloc_events.h"
-#include "core/events/table_lines.h"
+#include "core/events/malloc/malloc_events.h"
+#include "core/events/table/event_metrics.h"
+#include "core/events/table/table_lines.h"
 #include "core/parse/malloc_probe_names.h"
 #include "core/source.h"
 

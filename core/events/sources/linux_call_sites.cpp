@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who allocates from Linux's slab caches: functions that call the allocator, control groups and commands, counted from its
-// events since memstatd attached to them (core/events/call_sites.h). The text, in this order, with a tab before each name:
+// events since memstatd attached to them (core/events/sites/call_sites.h). The text, in this order, with a tab before each
+// name:
 //
 //   call_sites 1                  the version
 //   unplaced N                    events without room for their function: they are among the others only
@@ -19,10 +20,10 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/events/call_sites.h"
-#include "core/events/event_metrics.h"
-#include "core/events/event_settings.h"
-#include "core/events/table_lines.h"
+#include "core/events/attach/event_settings.h"
+#include "core/events/sites/call_sites.h"
+#include "core/events/table/event_metrics.h"
+#include "core/events/table/table_lines.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_call_sites {

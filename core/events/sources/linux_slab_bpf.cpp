@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux slab caches from one pass of the kernel's iterator over them (core/events/slab_caches.h), with the objects that are
-// free wherever they are, so that those in use are true: linux_slabinfo counts what lies in CPU slabs and in sheaves as
-// used. The text, in this order:
+// Linux slab caches from one pass of the kernel's iterator over them (core/events/caches/slab_caches.h), with the objects
+// that are free wherever they are, so that those in use are true: linux_slabinfo counts what lies in CPU slabs and in
+// sheaves as used. The text, in this order:
 //
 //   slab_caches 1                 the version
 //   type SIZE OBJECT_SIZE PAGES SLABS OBJECTS ON_LISTS IN_BARNS IN_SLABS IN_SHEAVES NAME
@@ -21,8 +21,8 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/events/slab_caches.h"
-#include "core/events/table_lines.h"
+#include "core/events/caches/slab_caches.h"
+#include "core/events/table/table_lines.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_slab_bpf {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Allocations, frees and failures of Linux slab caches, counted from the events of the allocator since memstatd attached to
-// them (core/events/slab_events.h). The text, in this order:
+// them (core/events/slab/slab_events.h). The text, in this order:
 //
 //   slab_events 1                 the version
 //   kmalloc_frees 0|1             1: frees of the caches of kmalloc() are counted
@@ -24,10 +24,10 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/events/event_metrics.h"
-#include "core/events/event_settings.h"
-#include "core/events/slab_events.h"
-#include "core/events/table_lines.h"
+#include "core/events/attach/event_settings.h"
+#include "core/events/slab/slab_events.h"
+#include "core/events/table/event_metrics.h"
+#include "core/events/table/table_lines.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_slab_events {

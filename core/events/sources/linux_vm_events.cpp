@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events of Linux's memory management since memstatd attached to them (core/events/vm_events.h). The text, in this order:
+// Events of Linux's memory management since memstatd attached to them (core/events/vm/vm_events.h). The text, in this order:
 //
 //   vm_events 1                   the version
 //   missed N                      events during an event of the same kind on the same CPU
@@ -29,10 +29,10 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/events/event_metrics.h"
-#include "core/events/event_settings.h"
-#include "core/events/table_lines.h"
-#include "core/events/vm_events.h"
+#include "core/events/attach/event_settings.h"
+#include "core/events/table/event_metrics.h"
+#include "core/events/table/table_lines.h"
+#include "core/events/vm/vm_events.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_vm_events {

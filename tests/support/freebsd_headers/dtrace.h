@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What FreeBSD's <dtrace.h> and <sys/dtrace.h> declare, as far as core/events/malloc_events_freebsd.cpp uses it (libdtrace,
-// FreeBSD 13 to 15). Compiled, never linked.
+// What FreeBSD's <dtrace.h> and <sys/dtrace.h> declare, as far as core/events/malloc/malloc_events_freebsd.cpp uses it
+// (libdtrace, FreeBSD 13 to 15). Compiled, never linked.
 #pragma once
 
 #include <stddef.h>

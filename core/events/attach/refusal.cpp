@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/events/attach/refusal.h"
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+#include "core/base/text.h"
+
+namespace memstat::events {
+namespace {
+
+constexpr std::string_view kNeeds = "the kernel lets only root attach to its events, or CAP_BPF with CAP_PERFMON: ";
+// Numbers of linux/capability.h.
+constexpr unsigned kCapSysAdmin = 21;
+constexpr unsigned kCapPerfmon = 38;
+constexpr unsigned kCapBpf = 39;
+
+/// The capabilities in force; nothing where the text does not say.
+std::optional<std::uint64_t> capabilities_in(std::string_view status) {
+  for (std::string_view line, word; next_line(status, line);) {
+    if (!next_word(line, word) || word != "CapEff:" || !next_word(line, word)) continue;
+    std::uint64_t bits = 0;
+    const auto end = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
+    if (end.ec == std::errc() && end.ptr == word.data() + word.size()) return bits;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string why_refused(std::string_view status, std::string_view lockdown) {
+  std::string why(kNeeds);
+  const auto bits = capabilities_in(status);
+  const auto has = [&](unsigned number) {
+    return !bits || (*bits >> number & 1U) != 0 || (*bits >> kCapSysAdmin & 1U) != 0;
+  };
+  if (!has(kCapBpf) || !has(kCapPerfmon)) {
+    why += "this process lacks ";
+    why += has(kCapPerfmon) ? "CAP_BPF" : has(kCapBpf) ? "CAP_PERFMON" : "CAP_BPF and CAP_PERFMON";
+    return why + "; start it as root or with them";
+  }
+  if (lockdown.find("[confidentiality]") != std::string_view::npos) {
+    return why +
+           "this process has them, but lockdown=confidentiality (/sys/kernel/security/lockdown) forbids programs that "
+           "read the kernel's memory; boot with lockdown=integrity or none";
+  }
+  return why + "this process has them, so a security policy (a container's seccomp filter, an LSM) forbids it";
+}
+
+}  // namespace memstat::events

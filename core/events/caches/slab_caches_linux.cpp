@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Loads bpf/slab_caches.bpf.c and lets the kernel run it over its slab caches.
+#include "core/events/caches/slab_caches.h"
+
+#if defined(MEMSTAT_HAVE_LIBBPF)
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/base/unique_fd.h"
+#include "core/events/attach/bpf_kernel.h"
+#include "core/events/attach/embedded_programs.h"
+#include "core/events/bpf/slab_caches_layout.h"
+#include "core/events/caches/slab_caches_text.h"
+#include "core/kernel/read_all.h"
+
+namespace memstat::events {
+namespace {
+
+constexpr const char* kIterator = "iter/kmem_cache";
+constexpr const char* kNodesFile = "/sys/devices/system/node/possible";
+constexpr const char* kUnknownSlabs = "memstatd does not know how this kernel keeps its slabs";
+constexpr std::uint32_t kMostNodes = 1024;  // of any kernel (CONFIG_NODES_SHIFT 10)
+
+/// One more than the highest NUMA node that may be: the last number of a list such as "0-1,4".
+std::uint32_t possible_nodes() {
+  std::array<char, 256> bytes;
+  const UniqueFd file(::open(kNodesFile, O_RDONLY | O_CLOEXEC));
+  const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
+  if (size <= 0) return 1;
+  std::string_view text = trim({bytes.data(), static_cast<std::size_t>(size)});
+  text.remove_prefix(text.find_last_of(",-") == std::string_view::npos ? 0 : text.find_last_of(",-") + 1);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(parse_u64(text).value_or(0), kMostNodes - 1)) + 1;
+}
+
+/// A descriptor that gives one pass when it is read.
+UniqueFd new_pass(int link) {
+  constexpr long kCreateIterator = 33;  // BPF_ITER_CREATE, a number so that no header of the kernel must be so new
+  struct {
+    std::uint32_t link;
+    std::uint32_t flags;
+  } request{.link = static_cast<std::uint32_t>(link), .flags = 0};
+  return UniqueFd(static_cast<int>(::syscall(SYS_bpf, kCreateIterator, &request, sizeof request)));
+}
+
+/// The program, loaded. Thread safety: none.
+class SlabCaches final : public LiveTable {
+ public:
+  Result<void> open() override;
+  Result<void> read(Buffer& out) override;
+
+ private:
+  static Result<void> check(const btf& types);
+  Result<void> load(const btf& types);
+  Result<void> attach();
+
+  ObjectPointer object_;
+  LinkPointer link_;  // behind the object, so that it goes first
+  Buffer records_;
+};
+
+/// Whether this kernel has what the program counts on. What differs between kernels that have is the program's business.
+Result<void> SlabCaches::check(const btf& types) {
+  if (!has_function(types, "bpf_iter_kmem_cache")) {
+    return not_present(kIterator, "this kernel has no iterator over its slab caches (Linux has it from 6.13 on)");
+  }
+  if (!has_member(types, "kmem_cache_node", "nr_slabs")) {
+    return not_present(kIterator, "this kernel does not count the slabs of its caches: CONFIG_SLUB_DEBUG is off");
+  }
+  const bool has_nodes = has_member(types, "kmem_cache", "node") || has_member(types, "kmem_cache", "per_node");
+  const bool has_counts = has_member(types, "slab", "inuse") && has_member(types, "slab", "objects");
+  if (!has_nodes || !has_counts || !has_function(types, "bpf_rdonly_cast")) {
+    return not_present(kIterator, kUnknownSlabs);
+  }
+  return {};
+}
+
+Result<void> SlabCaches::load(const btf& types) {
+  auto object = open_programs(slab_caches());
+  if (!object) return object.error();
+  object_ = *std::move(object);
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus <= 0) return refused("/sys/devices/system/cpu/possible", cpus);
+  const memstat_cache_limits limits{.node_count = possible_nodes(),
+                                    .cpu_count = static_cast<std::uint32_t>(cpus),
+                                    .page_size = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE))};
+  bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
+  bpf_map* offsets = bpf_object__find_map_by_name(object_.get(), "offset_of_cpu");
+  bpf_map* known = bpf_object__find_map_by_name(object_.get(), "known_lists");
+  if (constants == nullptr || offsets == nullptr || known == nullptr) return refused("the maps of the program", EINVAL);
+  int error = bpf_map__set_initial_value(constants, &limits, sizeof limits);
+  if (error == 0) error = bpf_map__set_max_entries(offsets, limits.cpu_count);
+  if (error == 0 && has_member(types, "kmem_cache", "cpu_slab")) {
+    error = bpf_map__set_max_entries(known, limits.cpu_count * MEMSTAT_CACHE_KNOWN_LISTS);
+  }
+  if (error != 0) return refused("the maps of the program", error);
+  error = bpf_object__load(object_.get());
+  // So the verifier says, of a kernel that keeps its slabs in another way than those before it: no failure of ours at work.
+  if (error == -EINVAL || error == -EACCES || error == -E2BIG) return not_present(kIterator, kUnknownSlabs);
+  return error == 0 ? Result<void>() : refused("BPF_PROG_LOAD", error);
+}
+
+Result<void> SlabCaches::attach() {
+  bpf_program* program = bpf_object__find_program_by_name(object_.get(), "look_at_cache");
+  if (program == nullptr) return refused("the program", EINVAL);
+  link_.reset(bpf_program__attach(program));
+  return link_ ? Result<void>() : refused(std::string("attaching to ") + kIterator, errno);
+}
+
+Result<void> SlabCaches::open() {
+  const auto types = kernel_types();
+  if (!types) return types.error();
+  auto result = check(**types);
+  if (result) result = load(**types);
+  if (result) result = attach();
+  if (!result) object_.reset();
+  return result;
+}
+
+Result<void> SlabCaches::read(Buffer& out) {
+  if (!link_) return refused(kIterator, EPERM);
+  const UniqueFd pass = new_pass(bpf_link__fd(link_.get()));
+  if (!pass) return refused("BPF_ITER_CREATE", errno);
+  const auto read_more = [&pass](char* to, std::size_t room) { return static_cast<long>(::read(pass.get(), to, room)); };
+  auto result = read_all(kIterator, records_, {}, read_more);
+  return result ? write_slab_caches_text(records_.view(), out) : result;
+}
+
+}  // namespace
+
+std::unique_ptr<LiveTable> make_slab_caches() { return std::make_unique<SlabCaches>(); }
+
+}  // namespace memstat::events
+
+#else
+
+#include "core/events/attach/missing_events.h"
+
+namespace memstat::events {
+
+std::unique_ptr<LiveTable> make_slab_caches() { return make_missing_events("linux_slab_bpf", "libbpf"); }
+
+}  // namespace memstat::events
+
+#endif

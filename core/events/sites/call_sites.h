@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who allocates from Linux's slab caches, counted in the kernel by BPF programs on its raw tracepoints, as a table for the
+// source linux_call_sites.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "core/events/attach/governor.h"
+#include "core/events/sites/site_book.h"
+#include "core/kernel/kernel_view.h"
+
+namespace memstat::events {
+
+/// The callers of this machine's allocator. `settings`, `budget`, rights and errors: as make_slab_events() (slab_events.h)
+/// has them; `limits`: how many rows the text has. read() needs no rights. Never null. Thread safety: as LiveTable.
+std::unique_ptr<LiveTable> make_call_sites(std::string_view settings, const SiteLimits& limits,
+                                           EventBudget& budget = process_budget());
+
+}  // namespace memstat::events

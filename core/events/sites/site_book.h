@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the programs counted by caller, control group and command (bpf/site_layout.h), added up by each of these within
+// bounds, as the text that the source linux_call_sites parses and captures hold.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/buffer.h"
+#include "core/events/attach/governor.h"
+#include "core/events/bpf/site_layout.h"
+#include "core/events/bpf/sizes.h"
+#include "core/events/sites/top_list.h"
+
+namespace memstat::events {
+
+/// How many rows the text has at most, beside those of all others.
+struct SiteLimits {
+  std::size_t sites = 50;
+  std::size_t groups = 50;
+  std::size_t caches = 192;  ///< that have origins of their own
+  std::size_t origins_of_a_cache = 5;
+};
+
+/// What stands in the text beside the rows. Thread safety: a plain value.
+struct SiteTextFacts {
+  std::uint64_t missed_events = 0;             ///< That found the programs busy on their CPU.
+  std::optional<GovernorFacts> governor = {};  ///< Detached: the text has no figures. Nothing: there is none.
+};
+
+/// Allocations of one name. Thread safety: a plain value.
+struct SiteTally {
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated = 0;  ///< B that they got
+  std::uint64_t failures = 0;
+
+  SiteTally& operator+=(const SiteTally& other);
+  /// A failure counts as much as a MiB, so that it is seen.
+  [[nodiscard]] double weight() const;
+};
+struct GroupTally : SiteTally {
+  std::uint64_t charged = 0;  ///< B of `allocated` that are charged to the control group
+
+  GroupTally& operator+=(const GroupTally& other);
+};
+struct CallTally : SiteTally {
+  std::uint64_t requested = 0;                          ///< B
+  std::array<std::uint64_t, MEMSTAT_SIZES> sizes = {};  ///< Allocations by kmalloc(), by what they got.
+  std::uint64_t size_bytes = 0;                         ///< B that these got
+
+  CallTally& operator+=(const CallTally& other);
+};
+
+/// Thread safety: none.
+class SiteBook {
+ public:
+  explicit SiteBook(const SiteLimits& limits);
+  SiteBook(const SiteBook&) = delete;
+  SiteBook& operator=(const SiteBook&) = delete;
+
+  /// Takes in what was counted since the last look, at that monotonic time. Where slots get scarce it takes back those that
+  /// had no events for kIdleLooks looks. The kernel may write meanwhile.
+  void look(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::int64_t now_ns);
+  /// Writes the text into `out`, replacing what it held; sources/linux_call_sites.cpp has the grammar. Allocates nothing
+  /// once `out` is large enough.
+  void write(const SiteTextFacts& facts, Buffer& out) const;
+  /// Allocations that were looked at so far, as the governor counts them.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+  static constexpr std::uint32_t kIdleLooks = 6;
+  /// For how long a slot that is taken back keeps its rows, which a program may be writing.
+  static constexpr std::int64_t kRetiredNs = 1'000'000'000;
+
+ private:
+  struct CacheBook {
+    explicit CacheBook(std::size_t most) : origins(most) {}
+    TopList<SiteTally> origins;
+  };
+  using Call = TopList<CallTally>::Entry;
+  using Group = TopList<GroupTally>::Entry;
+  using Origin = TopList<SiteTally>::Entry;
+  /// What a row held at the last look.
+  struct Counted {
+    std::uint64_t allocations = 0;
+    std::uint64_t requested = 0;
+    std::uint64_t failures = 0;
+  };
+  struct Slot {
+    std::uint64_t key = 0;  // of the origin that it is bound to; 0: none
+    Counted counted;
+    std::int64_t retired_ns = 0;
+    std::uint32_t idle_looks = 0;
+    bool is_charged = false;  // and not to the root, of which the kernel keeps no account
+    Call* call = nullptr;
+    Group* group = nullptr;  // nullptr: not known, as the origin
+    Origin* origin = nullptr;
+  };
+
+  void look_at_slot(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::size_t at, std::int64_t now_ns);
+  void bind(const memstat_site_table& table, std::size_t at, Slot& slot);
+  void release(Slot& slot);
+  /// Takes in what came since the last look; false: nothing.
+  bool take(const memstat_site_slot& facts, std::span<const memstat_site_cpu> cpus, std::size_t at, Slot& slot);
+  void take_unplaced(std::span<const memstat_site_cpu> cpus);
+  void retire_idle(memstat_site_table& table, std::size_t first, std::size_t count, std::int64_t now_ns);
+  void free_groups(memstat_site_table& table);
+  void append_names(const memstat_site_table& table, const memstat_site_slot& facts);
+  void settle(std::int64_t now_ns);
+
+  SiteLimits limits_;
+  std::vector<Slot> slots_;
+  std::array<Counted, MEMSTAT_SITE_ROWS - MEMSTAT_SITE_ALL> unplaced_counted_{};
+  TopList<CallTally> calls_;
+  TopList<GroupTally> groups_;
+  std::map<std::string, CacheBook, std::less<>> caches_;
+  SiteTally other_caches_;
+  std::uint64_t events_ = 0;
+  std::uint64_t unplaced_ = 0;
+  std::int64_t last_ns_ = 0;
+  bool has_looked_ = false;
+  Buffer text_;                             // names of the slot at hand
+  std::vector<std::uint64_t> used_groups_;  // of the look at hand
+};
+
+/// All allocations in the rows, before any look. Thread safety: any.
+std::uint64_t count_site_events(const memstat_site_table& table, std::span<const memstat_site_cpu> cpus);
+
+/// The words for what has no name of its own.
+inline constexpr std::string_view kOtherSites = "other";
+inline constexpr std::string_view kUnknownSite = "unknown";
+
+}  // namespace memstat::events

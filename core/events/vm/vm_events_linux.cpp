@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Loads and attaches bpf/vm_events.bpf.c: of each event the first way that this kernel allows.
+#include "core/events/vm/vm_events.h"
+
+#if defined(MEMSTAT_HAVE_LIBBPF)
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/base/unique_fd.h"
+#include "core/events/attach/bpf_kernel.h"
+#include "core/events/attach/embedded_programs.h"
+#include "core/events/attach/event_settings.h"
+#include "core/events/attach/governed_programs.h"
+#include "core/events/bpf/vm_layout.h"
+#include "core/events/vm/vm_text.h"
+
+namespace memstat::events {
+namespace {
+
+/// A program that sees an event. The ways to see one event follow each other, the best first.
+struct Way {
+  enum class At : std::uint8_t { kTracepoint, kFunction, kProbe, kCall, kSoftware, kStatistics };
+  enum class From : std::uint8_t {
+    kRare,
+    kCounters,
+    kFull
+  };  // kRare: attached in every mode; the others in this mode and above
+  memstat_vm_event event;
+  From from = From::kCounters;
+  At at = At::kTracepoint;
+  const char* program = nullptr;    // nullptr: the kernel counts it by itself
+  const char* place = nullptr;      // raw tracepoint, function, system call, software event or file
+  int arguments = 0;                // of the tracepoint, at least
+  const char* companion = nullptr;  // a second program, without which the first counts half
+};
+using enum Way::At;
+using enum Way::From;
+constexpr const char* kVmCountersFile = "/proc/vmstat";
+constexpr std::array kWays{
+    Way{MEMSTAT_VM_OOM_KILL, kRare, kTracepoint, "on_mark_victim", "mark_victim", 1},
+    Way{MEMSTAT_VM_SLAB_FAILURE, kRare, kFunction, "on_slab_out_of_memory", "slab_out_of_memory"},
+    Way{MEMSTAT_VM_SLAB_FAILURE, kRare, kTracepoint, "on_slab_message", "console", 2},
+    Way{MEMSTAT_VM_PAGE_FAILURE, kCounters, kTracepoint, "on_page_alloc", "mm_page_alloc", 4},
+    Way{MEMSTAT_VM_PAGE_FAILURE, kRare, kTracepoint, "on_page_message", "console", 2},
+    Way{MEMSTAT_VM_PERCPU_FAILURE, kRare, kTracepoint, "on_percpu_failure", "percpu_alloc_percpu_fail", 4},
+    Way{MEMSTAT_VM_VMALLOC_FAILURE, kCounters, kTracepoint, "on_vmap_area", "alloc_vmap_area", 6},
+    Way{MEMSTAT_VM_VMALLOC_FAILURE, kRare, kTracepoint, "on_vmap_failure", "alloc_vmap_area", 6},
+    Way{MEMSTAT_VM_FAULT_READ, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Way{MEMSTAT_VM_FAULT_READ, kCounters, kTracepoint, "on_user_fault", "page_fault_user", 3, "on_kernel_fault"},
+    Way{MEMSTAT_VM_FAULT_WRITE, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Way{MEMSTAT_VM_FAULT_WRITE, kCounters, kTracepoint, "on_user_fault", "page_fault_user", 3, "on_kernel_fault"},
+    Way{MEMSTAT_VM_FAULT_MINOR, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Way{MEMSTAT_VM_FAULT_MINOR, kCounters, kStatistics, nullptr, kVmCountersFile},
+    Way{MEMSTAT_VM_FAULT_MAJOR, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Way{MEMSTAT_VM_FAULT_MAJOR, kCounters, kStatistics, nullptr, kVmCountersFile},
+    Way{MEMSTAT_VM_FAULT_OOM, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Way{MEMSTAT_VM_FAULT_SIGBUS, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Way{MEMSTAT_VM_FAULT_SIGBUS, kCounters, kTracepoint, "on_signal", "signal_generate", 2},
+    Way{MEMSTAT_VM_WRITE_SHARED, kCounters, kFunction, "on_write_shared", "do_wp_page"},
+    Way{MEMSTAT_VM_WRITE_SHARED_COPY, kCounters, kFunction, "on_write_shared_copy", "wp_page_copy"},
+    Way{MEMSTAT_VM_MMAP, kCounters, kFunction, "on_mmap", "ksys_mmap_pgoff"},
+    Way{MEMSTAT_VM_MMAP, kCounters, kCall, "on_mmap_call", "sys_enter_mmap"},
+    Way{MEMSTAT_VM_MUNMAP, kCounters, kFunction, "on_munmap", "__vm_munmap"},
+    Way{MEMSTAT_VM_MUNMAP, kCounters, kCall, "on_munmap_call", "sys_enter_munmap"},
+    Way{MEMSTAT_VM_BRK, kCounters, kFunction, "on_brk", "do_brk_flags"},
+    Way{MEMSTAT_VM_BRK, kCounters, kCall, "on_brk_call", "sys_enter_brk"},
+    Way{MEMSTAT_VM_PAGE_ALLOC, kCounters, kTracepoint, "on_page_alloc", "mm_page_alloc", 4},
+    Way{MEMSTAT_VM_PAGE_FREE, kCounters, kTracepoint, "on_page_free", "mm_page_free", 2},
+    Way{MEMSTAT_VM_PERCPU_ALLOC, kCounters, kTracepoint, "on_percpu_alloc", "percpu_alloc_percpu", 7},
+    Way{MEMSTAT_VM_PERCPU_FREE, kCounters, kTracepoint, "on_percpu_free", "percpu_free_percpu", 3},
+    Way{MEMSTAT_VM_VMALLOC, kCounters, kTracepoint, "on_vmap_area", "alloc_vmap_area", 6},
+    Way{MEMSTAT_VM_VFREE, kCounters, kTracepoint, "on_vmap_free", "free_vmap_area_noflush", 3},
+    Way{MEMSTAT_VM_TIME_MINOR, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Way{MEMSTAT_VM_TIME_MINOR, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Way{MEMSTAT_VM_TIME_MINOR, kFull, kSoftware, "on_minor_fault", "minor-faults", 0, "on_fault_counted"},
+    Way{MEMSTAT_VM_TIME_MAJOR, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Way{MEMSTAT_VM_TIME_MAJOR, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Way{MEMSTAT_VM_TIME_MAJOR, kFull, kSoftware, "on_major_fault", "major-faults", 0, "on_fault_counted"},
+    Way{MEMSTAT_VM_TIME_OOM, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Way{MEMSTAT_VM_TIME_OOM, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kTracepoint, "on_signal", "signal_generate", 2, "on_fault_counted"},
+};
+/// Programs at the kernel's software events, and their events (linux/perf_event.h).
+struct SoftwareEvent {
+  std::string_view program;
+  std::uint64_t number;
+};
+constexpr std::array kSoftwareEvents{SoftwareEvent{"on_fault_counted", PERF_COUNT_SW_PAGE_FAULTS},
+                                     SoftwareEvent{"on_minor_fault", PERF_COUNT_SW_PAGE_FAULTS_MIN},
+                                     SoftwareEvent{"on_major_fault", PERF_COUNT_SW_PAGE_FAULTS_MAJ}};
+constexpr const char* kProbes = "/sys/bus/event_source/devices/kprobe/type";
+constexpr std::array kTracingDirectories{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+bool has_call_event(const char* call) {
+  return std::any_of(kTracingDirectories.begin(), kTracingDirectories.end(), [call](const char* directory) {
+    const std::string file = std::string(directory) + "/events/syscalls/" + call + "/id";
+    return ::access(file.c_str(), R_OK) == 0;
+  });
+}
+
+/// The words of this kernel's migrate types by their number, without what only counts them.
+void take_migrate_types(const btf& types, VmTextFacts& facts) {
+  const int id = btf__find_by_name_kind(&types, "migratetype", BTF_KIND_ENUM);
+  if (id < 0) return;
+  constexpr std::string_view kPrefix = "MIGRATE_";
+  const btf_type* type = btf__type_by_id(&types, static_cast<__u32>(id));
+  const struct btf_enum* values = ::btf_enum(type);
+  for (int i = 0; i < btf_vlen(type); ++i) {
+    std::string_view name = btf__name_by_offset(&types, values[i].name_off);
+    if (!name.starts_with(kPrefix) || values[i].val < 0 || values[i].val >= MEMSTAT_VM_MIGRATE_TYPES) continue;
+    name.remove_prefix(kPrefix.size());
+    if (name == "PCPTYPES" || name == "TYPES") continue;
+    std::string& word = facts.migrate_types[static_cast<std::size_t>(values[i].val)];
+    word.clear();
+    for (const char c : name) word += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+}
+
+/// Page faults that the kernel counts by itself, since this was opened.
+class CountedFaults {
+ public:
+  bool open() {
+    file_ = UniqueFd(::open(kVmCountersFile, O_RDONLY | O_CLOEXEC));
+    return file_ && read(first_minor_, first_major_);
+  }
+  void add_to(VmTextFacts& facts) {
+    std::uint64_t minor = 0;
+    std::uint64_t major = 0;
+    if (!file_ || !read(minor, major)) return;
+    facts.minor_faults = minor - std::min(minor, first_minor_);
+    facts.major_faults = major - std::min(major, first_major_);
+  }
+
+ private:
+  bool read(std::uint64_t& minor, std::uint64_t& major) {
+    std::size_t size = 0;
+    while (size < text_.size()) {
+      const ssize_t part = ::pread(file_.get(), text_.data() + size, text_.size() - size, static_cast<off_t>(size));
+      if (part < 0) return false;
+      if (part == 0) break;
+      size += static_cast<std::size_t>(part);
+    }
+    std::uint64_t all = 0;
+    std::uint64_t found = 0;
+    std::string_view rest(text_.data(), size);
+    for (std::string_view line, word; next_line(rest, line);) {
+      if (!next_word(line, word) || (word != "pgfault" && word != "pgmajfault")) continue;
+      std::uint64_t& figure = word == "pgfault" ? all : major;
+      if (!next_word(line, word)) return false;
+      figure = parse_u64(word).value_or(0);
+      ++found;
+    }
+    minor = all - std::min(all, major);
+    return found == 2;
+  }
+
+  UniqueFd file_;
+  std::array<char, 16384> text_{};
+  std::uint64_t first_minor_ = 0;
+  std::uint64_t first_major_ = 0;
+};
+
+/// The programs, attached. Thread safety: none.
+class VmEvents final : public VmTable {
+ public:
+  VmEvents(const EventSettings& settings, EventBudget& budget)
+      : settings_(settings), are_all_counted_(settings.counts_all), governor_(settings.budget_ppm, budget) {
+    facts_.has_sizes = settings.is_full;
+    facts_.has_gfp_classes = settings.has_gfp_classes;
+    facts_.page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  }
+  Result<void> open() override;
+  Result<void> read(Buffer& out) override;
+  bool tend() override;
+  void show_cpus(bool is_wanted) override { facts_.has_cpus = is_wanted; }
+
+ private:
+  std::string why_not(const btf& types, const Way& way) const;
+  bool is_wanted(const Way& way) const {
+    return way.from == kRare || (way.from == kFull ? settings_.is_full : settings_.counts_all);
+  }
+  Result<void> load(const btf& types);
+  Result<void> set_constants(const btf& types);
+  Result<void> map_memory();
+  Result<void> attach(const btf& types);
+  void attach_ways(const btf& types);
+  int attach(const char* program, Way::From from);
+  void look();
+  bool is_attached(std::string_view program) const {
+    return std::find(attached_names_.begin(), attached_names_.end(), program) != attached_names_.end();
+  }
+  std::span<const memstat_vm_cpu> cpus() const { return {static_cast<const memstat_vm_cpu*>(by_cpu_.get()), cpu_count_}; }
+
+  const EventSettings settings_;
+  const bool are_all_counted_;
+  ObjectPointer object_;
+  AttachedPrograms rare_;      // behind the object, so that they go first
+  AttachedPrograms frequent_;  // these are governed
+  std::bitset<MEMSTAT_VM_EVENTS> frequent_events_;
+  std::vector<std::string_view> attached_names_;
+  SharedMap shared_;
+  SharedMap by_cpu_;
+  std::size_t cpu_count_ = 0;
+  std::string functions_refused_;  // why programs at functions cannot be loaded; "": they can
+  CountedFaults counted_faults_;
+  Governor governor_;
+  GovernedPrograms governed_;
+  bool has_ticks_ = false;
+  VmTextFacts facts_;
+};
+
+/// Why this kernel does not have a way, "" when it has.
+std::string VmEvents::why_not(const btf& types, const Way& way) const {
+  const std::string place = way.place;
+  switch (way.at) {
+    case kSoftware:
+    case kStatistics: return "";
+    case kProbe:
+      return ::access(kProbes, F_OK) == 0 ? "" : "this kernel has no probes at functions: CONFIG_KPROBE_EVENTS is off";
+    case kCall:
+      return has_call_event(way.place) ? "" : "tracepoint " + place + " is not in /sys/kernel/tracing: is tracefs mounted?";
+    case kFunction:
+      if (!has_function(types, way.place)) return "this kernel has no function " + place + " of its own";
+      return functions_refused_.empty() ? "" : "function " + place + ": " + functions_refused_;
+    case kTracepoint: break;
+  }
+  const int arguments = arguments_of(types, way.place);
+  if (arguments < 0) return "this kernel has no tracepoint " + place;
+  return arguments < way.arguments ? "tracepoint " + place + " has other arguments" : "";
+}
+
+Result<void> VmEvents::set_constants(const btf& types) {
+  bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
+  if (constants == nullptr) return refused("the maps of the programs", EINVAL);
+  facts_.has_victims = points_to(types, "mark_victim", 0, "task_struct");
+  constexpr int kArgumentsWithCaller = 10;  // since 5.19, f67bed134a05; brk's since 6.1
+  const memstat_vm_constants values{
+      .has_victim_task = facts_.has_victims ? 1U : 0U,
+      .page_size = static_cast<unsigned>(::sysconf(_SC_PAGESIZE)),
+      .percpu_size = arguments_of(types, "percpu_alloc_percpu") >= kArgumentsWithCaller ? 3U : 2U,
+      .brk_length =
+          has_parameter(types, "do_brk_flags", 3, "len") || has_parameter(types, "do_brk_flags", 3, "request") ? 3U : 1U,
+      .has_sizes = facts_.has_sizes ? 1U : 0U,
+      .has_times = settings_.is_full ? 1U : 0U,
+      .gfp = gfp_flags(types, facts_.has_gfp_classes),
+      .has_ticks = has_ticks_ ? 1U : 0U};
+  if (const int error = bpf_map__set_initial_value(constants, &values, sizeof values); error != 0) {
+    return refused("the constants of the programs", error);
+  }
+  return {};
+}
+
+Result<void> VmEvents::load(const btf& types) {
+  auto object = open_programs(vm_events());
+  if (!object) return object.error();
+  object_ = *std::move(object);
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object_.get()) bpf_program__set_autoload(program, false);
+  for (const Way& way : kWays) {
+    if (!is_wanted(way) || !why_not(types, way).empty()) continue;
+    for (const char* name : {way.program, way.companion}) {
+      if (name == nullptr) continue;
+      program = bpf_object__find_program_by_name(object_.get(), name);
+      if (program != nullptr) bpf_program__set_autoload(program, true);
+    }
+  }
+  if (auto result = set_constants(types); !result) return result;
+  bpf_map* begun = bpf_object__find_map_by_name(object_.get(), "begun_faults");
+  if (begun == nullptr || (settings_.is_full && bpf_map__set_max_entries(begun, 1U << MEMSTAT_VM_TASK_BITS) != 0)) {
+    return refused("the programs' map of faults", EINVAL);
+  }
+  const auto cpus = load_programs(object_.get());
+  if (!cpus) return cpus.error();
+  cpu_count_ = *cpus;
+  return {};
+}
+
+Result<void> VmEvents::map_memory() {
+  bpf_map* shared = bpf_object__find_map_by_name(object_.get(), ".bss");
+  bpf_map* by_cpu = bpf_object__find_map_by_name(object_.get(), "by_cpu");
+  if (shared == nullptr || bpf_map__value_size(shared) < sizeof(memstat_vm_shared)) {
+    return refused("the maps of the programs", EINVAL);
+  }
+  if (auto result = shared_.open(shared, sizeof(memstat_vm_shared)); !result) return result;
+  return by_cpu_.open(by_cpu, cpu_count_ * sizeof(memstat_vm_cpu));
+}
+
+/// Attaches a program once, however many events it counts; 0 or an errno.
+int VmEvents::attach(const char* name, Way::From from) {
+  if (name == nullptr || is_attached(name)) return 0;
+  bpf_program* program = bpf_object__find_program_by_name(object_.get(), name);
+  const auto* const software = std::find_if(kSoftwareEvents.begin(), kSoftwareEvents.end(),
+                                            [name](const SoftwareEvent& event) { return event.program == name; });
+  AttachedPrograms& programs = from == kRare ? rare_ : frequent_;
+  const int error =
+      software == kSoftwareEvents.end() ? programs.attach(program) : programs.attach_everywhere(program, software->number);
+  if (error == 0) attached_names_.emplace_back(name);
+  return error;
+}
+
+/// Memory that is there for a moment: a fault, a page, and the calls.
+void touch_fresh_page() {
+  constexpr std::size_t kSize = 4096;
+  void* const memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  *static_cast<volatile char*>(memory) = 1;
+  ::munmap(memory, kSize);
+}
+
+Result<void> VmEvents::attach(const btf& types) {
+  if (!are_all_counted_) {
+    attach_ways(types);
+    return {};
+  }
+  if (auto result = governed_.open(object_.get(), has_ticks_); !result) return result;
+  CostMeter meter(touch_fresh_page, [this] { return count_vm_events(cpus()); });
+  return governed_.attach(
+      meter,
+      [this, &types] {
+        attach_ways(types);
+        return Result<void>();
+      },
+      frequent_, governor_);
+}
+
+void VmEvents::attach_ways(const btf& types) {
+  std::array<std::string, MEMSTAT_VM_EVENTS> reasons;
+  for (const Way& way : kWays) {
+    if (!is_wanted(way) || facts_.counted[way.event]) continue;
+    std::string reason = why_not(types, way);
+    if (reason.empty()) {
+      int error = way.at == kStatistics && !counted_faults_.open() ? ENOENT : attach(way.program, way.from);
+      if (error == 0) error = attach(way.companion, way.from);
+      if (error == 0) {
+        facts_.counted.set(way.event);
+        if (way.from != kRare && way.program != nullptr) frequent_events_.set(way.event);
+        continue;
+      }
+      reason = std::string(way.place) + ": " + std::strerror(error);
+    }
+    reasons[way.event] += (reasons[way.event].empty() ? "" : ", ") + reason;
+  }
+  for (std::size_t event = 0; event < MEMSTAT_VM_EVENTS; ++event) {
+    if (facts_.counted[event] || reasons[event].empty()) continue;
+    facts_.unsupported += "unsupported " + name_of(static_cast<memstat_vm_event>(event)) + ": " + reasons[event] + "\n";
+  }
+}
+
+Result<void> VmEvents::open() {
+  const auto types = kernel_types();
+  if (!types) return types.error();
+  has_ticks_ = are_all_counted_ && has_ticks();
+  auto result = load(**types);
+  if (!result && functions_refused_.empty()) {  // a policy may allow tracepoints only: once more without functions
+    const int number = result.error().system_errno;
+    functions_refused_ = std::strerror(number);
+    if (number == EPERM) functions_refused_ += ", by lockdown or another policy of this kernel";
+    result = load(**types);
+  }
+  if (result) result = map_memory();
+  if (result) result = attach(**types);
+  if (result) {
+    take_migrate_types(**types, facts_);
+    facts_.has_brk_length = is_attached("on_brk");
+    facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
+    facts_.has_cache_failures = !are_all_counted_ && facts_.counted[MEMSTAT_VM_SLAB_FAILURE];
+    facts_.has_victims = facts_.has_victims && facts_.counted[MEMSTAT_VM_OOM_KILL];
+    if (facts_.counted.none()) result = refused("attaching to events", EPERM);
+  }
+  if (!result) {
+    rare_.detach();
+    frequent_.detach();
+    object_.reset();
+    // Rare events are on where they are permitted; elsewhere nothing has failed.
+    if (!are_all_counted_ && result.error().code == ErrorCode::kPermission) {
+      return not_present(result.error().path, result.error().detail);
+    }
+  }
+  return result;
+}
+
+/// Lets the governor judge what is not rare. Rare events stay attached whatever it says.
+void VmEvents::look() {
+  governed_.look(count_vm_events(cpus()), frequent_, governor_);
+  facts_.counted = governor_.is_attached() ? facts_.counted | frequent_events_ : facts_.counted & ~frequent_events_;
+  facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
+  facts_.governor = governor_.facts();
+}
+
+Result<void> VmEvents::read(Buffer& out) {
+  if (!object_) return refused("linux_vm_events", EPERM);
+  if (are_all_counted_) look();
+  facts_.missed_events = rare_.facts().missed_events + frequent_.facts().missed_events;
+  counted_faults_.add_to(facts_);
+  write_vm_text(*static_cast<const memstat_vm_shared*>(shared_.get()), cpus(), facts_, out);
+  return {};
+}
+
+bool VmEvents::tend() {
+  if (!object_ || !are_all_counted_ || !governor_.is_attached()) return false;
+  look();
+  return governor_.is_attached();
+}
+
+}  // namespace
+
+std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget) {
+  return std::make_unique<VmEvents>(event_settings(settings), budget);
+}
+
+}  // namespace memstat::events
+
+#else
+
+#include "core/events/attach/missing_events.h"
+
+namespace memstat::events {
+namespace {
+
+class MissingVmEvents final : public VmTable {
+ public:
+  Result<void> open() override { return table_->open(); }
+  Result<void> read(Buffer& out) override { return table_->read(out); }
+  void show_cpus(bool /*is_wanted*/) override {}
+
+ private:
+  std::unique_ptr<LiveTable> table_ = make_missing_events("linux_vm_events", "libbpf");
+};
+
+}  // namespace
+
+std::unique_ptr<VmTable> make_vm_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
+  return std::make_unique<MissingVmEvents>();
+}
+
+}  // namespace memstat::events
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/freebsd/image.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/text.h"
+
+namespace memstat::postmortem {
+namespace {
+
+constexpr std::string_view kFreeBsdSymbols[] = {"KPML4phys", "pagetable_l0_ttbr1", "osrelease", "time_second", "__pcpu",
+                                                "pcpu0", "mp_maxid", "all_cpus", "vm_ndomains",
+                                                // freebsd_malloc
+                                                "kmemstatistics", "kmemzones", "vm_malloc_zone_count",
+                                                // freebsd_zones
+                                                "uma_kegs", "uma_cachezones", "uma_kmem_total",
+                                                // freebsd_pages
+                                                "vm_cnt", "vm_dom", "vm_user_wire_count"};
+constexpr std::string_view kFreeBsdStructs[] = {"pcpu", "malloc_type", "malloc_type_stats", "uma_keg", "uma_zone",
+                                                "uma_cache", "uma_domain", "uma_zone_domain", "vmmeter", "vm_domain",
+                                                "vm_pagequeue",
+                                                // freebsd_objects
+                                                "uma_slab", "uma_hash_slab", "uma_bucket"};
+constexpr std::string_view kFreeBsdMembers[] = {"kz_size"};  // of a struct without a name
+
+Error image_error(std::string_view dump, std::string_view what, ErrorCode code) {
+  Error error;
+  error.code = code;
+  error.path = dump;
+  error.detail = what;
+  return error;
+}
+
+/// Memory by a dump's own page tables.
+template <typename Memory, typename Translate>
+Result<void> read_mapped_pieces(Memory& memory, std::uint64_t address, char* to, std::size_t size,
+                                Translate translate_piece) {
+  while (size > 0) {
+    const auto place = translate_piece(address);
+    if (!place) return place.error();
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, place->bytes));
+    if (auto result = memory.read(place->address, to, wanted); !result) return result;
+    address += wanted;
+    to += wanted;
+    size -= wanted;
+  }
+  return {};
+}
+
+class MinidumpImage final : public FreeBsdKernel {
+ public:
+  MinidumpImage(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file)
+      : FreeBsdKernel(std::move(file)), dump_(std::move(dump)) {}
+
+  [[nodiscard]] const std::string& name() const override { return dump_->name(); }
+  [[nodiscard]] std::int64_t changed_ns() const override { return dump_->changed_ns(); }
+  [[nodiscard]] std::uint64_t page_bytes() const override { return dump_->layout().page_bytes; }
+  [[nodiscard]] std::string damage() const override { return dump_->damage(); }
+  Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
+    return read_mapped_pieces(*dump_, address, to, size, [this](std::uint64_t at) { return dump_->translate(at); });
+  }
+
+ private:
+  std::unique_ptr<FreeBsdMinidump> dump_;
+};
+
+class WholeImage final : public FreeBsdKernel {
+ public:
+  WholeImage(std::unique_ptr<PhysicalMemory> dump, KernelFile file)
+      : FreeBsdKernel(std::move(file)), dump_(std::move(dump)) {}
+
+  [[nodiscard]] const std::string& name() const override { return dump_->name(); }
+  [[nodiscard]] std::int64_t changed_ns() const override { return dump_->changed_ns(); }
+  [[nodiscard]] std::string damage() const override { return dump_->damage(); }
+  Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
+    return read_mapped_pieces(*dump_, address, to, size,
+                              [this](std::uint64_t at) { return translate(*dump_, tables_, at); });
+  }
+
+  /// The kernel lies where its addresses say, less the base of its map, or some whole 2 MiB from there. A place is right
+  /// when the tables that are named there map the place itself: those that KPML4phys has there, of arm64 those that are
+  /// there.
+  Result<void> find_tables() {
+    const bool is_arm64 = dump_->machine() == Machine::kArm64;
+    const std::string_view name_of_tables = is_arm64 ? "pagetable_l0_ttbr1" : "KPML4phys";
+    const std::uint64_t kernel_map = is_arm64 ? 0xffff'0000'0000'0000 : 0xffff'ffff'8000'0000;  // KERNBASE
+    constexpr std::uint64_t kStep = 2U << 20U;
+    // Loaders of amd64 stay below 8 GiB; memory of arm64 begins anywhere, here at most at 1 TiB.
+    const std::uint64_t most_steps = is_arm64 ? 1U << 19U : 4096U;
+    const auto symbol = file().symbol(name_of_tables);
+    if (!symbol) return symbol.error();
+    if (symbol->address < kernel_map) {
+      return image_error(
+          name(), std::string(name_of_tables) + " is at " + hex(symbol->address) + ", which is no address of a kernel",
+          ErrorCode::kData);
+    }
+    for (std::uint64_t step = 0; step < most_steps; ++step) {
+      for (const bool is_below : {false, true}) {
+        const std::uint64_t link = symbol->address - kernel_map;
+        if (is_below && (step == 0 || link < step * kStep)) continue;
+        const std::uint64_t place = is_below ? link - step * kStep : link + step * kStep;
+        if (is_arm64 ? try_tables_of_arm64(symbol->address, place) : try_tables(symbol->address, place)) return {};
+      }
+    }
+    return image_error(name(),
+                       "the kernel's page tables were not found by " + std::string(name_of_tables) +
+                           ": the kernel file is of another build, or the dump holds no whole memory",
+                       ErrorCode::kKvmShortRead);
+  }
+
+ private:
+  bool try_tables(std::uint64_t address, std::uint64_t place) {
+    std::uint64_t root = 0;
+    if (!dump_->read(place, reinterpret_cast<char*>(&root), sizeof root)) return false;
+    if (root == 0 || root % 4096 != 0) return false;
+    return maps(address, place, {.root = root}) || maps(address, place, {.root = root, .levels = 5, .address_bits = 57});
+  }
+
+  /// Those of pages of 4 KiB.
+  bool try_tables_of_arm64(std::uint64_t address, std::uint64_t place) {
+    std::uint64_t entry = 0;
+    if (place % 4096 != 0 || !dump_->read(place, reinterpret_cast<char*>(&entry), sizeof entry) || entry == 0) return false;
+    return maps(address, place, {.root = place, .is_arm64 = true});
+  }
+
+  bool maps(std::uint64_t address, std::uint64_t place, const PageTables& tables) {
+    tables_ = tables;
+    const auto found = translate(*dump_, tables_, address);
+    return found && found->address == place;
+  }
+
+  std::unique_ptr<PhysicalMemory> dump_;
+  PageTables tables_;
+};
+
+Result<void> check_machine(const PhysicalMemory& dump, const KernelFile& file) {
+  if (dump.machine() == file.machine()) return {};
+  return image_error(dump.name(),
+                     "is a dump of " + std::string(to_string(dump.machine())) + ", but " + file.name() + " is a kernel of " +
+                         std::string(to_string(file.machine())),
+                     ErrorCode::kVersion);
+}
+
+template <typename Image>
+Result<std::unique_ptr<FreeBsdKernel>> checked(std::unique_ptr<Image> image) {
+  if (auto same = image->check_version(); !same) return same.error();
+  return std::unique_ptr<FreeBsdKernel>(std::move(image));
+}
+
+}  // namespace
+
+WantedOfKernel wanted_of_freebsd() {
+  return {.symbols = kFreeBsdSymbols, .types = {.structs = kFreeBsdStructs, .members = kFreeBsdMembers}};
+}
+
+Result<void> FreeBsdKernel::check_version() {
+  const auto symbol = file_.symbol("version");
+  if (!symbol || file_.version().empty()) return {};
+  const auto found = read_string(symbol->address, file_.version().size() + 1);
+  if (found && *found == file_.version()) return {};
+  const auto first_line = [](std::string_view text) { return make_label_text(text.substr(0, text.find('\n'))); };
+  return image_error(name(),
+                     "is of another kernel than " + file_.name() + ", which is \"" + first_line(file_.version()) +
+                         "\"; the dump has " + (found ? "\"" + first_line(*found) + "\"" : std::string("nothing")) +
+                         " there",
+                     ErrorCode::kVersion);
+}
+
+Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file) {
+  if (auto same = check_machine(*dump, file); !same) return same.error();
+  return checked(std::make_unique<MinidumpImage>(std::move(dump), std::move(file)));
+}
+
+Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<PhysicalMemory> dump, KernelFile file) {
+  if (auto same = check_machine(*dump, file); !same) return same.error();
+  auto image = std::make_unique<WholeImage>(std::move(dump), std::move(file));
+  if (auto found = image->find_tables(); !found) return found.error();
+  return checked(std::move(image));
+}
+
+}  // namespace memstat::postmortem

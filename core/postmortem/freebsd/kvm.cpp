@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/freebsd/kvm.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/capture/replay_view.h"
+#include "core/postmortem/freebsd/files.h"
+#include "core/postmortem/freebsd/image.h"
+#include "core/postmortem/freebsd/kernel_files.h"
+#include "core/postmortem/kernel/struct_reader.h"
+
+namespace memstat::postmortem {
+namespace {
+
+Error kvm_failure(ErrorCode code, std::string_view detail) {
+  Error error;
+  error.code = code;
+  error.path = "libkvm";
+  error.detail = detail;
+  return error;
+}
+
+class KvmKernel final : public FreeBsdKernel {
+ public:
+  KvmKernel(KvmDoor& door, KernelFile file) : FreeBsdKernel(std::move(file)), door_(door) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] std::int64_t changed_ns() const override { return 0; }
+  [[nodiscard]] std::uint64_t page_bytes() const override { return page_bytes_; }
+  Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
+    const std::ptrdiff_t got = door_.read(address, to, size);
+    if (got < 0) return kvm_failure(ErrorCode::kKvm, hex(address) + ": " + door_.error());
+    if (static_cast<std::size_t>(got) == size) return {};
+    return kvm_failure(ErrorCode::kKvmShortRead,
+                       hex(address) + ": " + std::to_string(got) + " of " + std::to_string(size) + " bytes were read");
+  }
+  void read_page_size() {
+    const auto symbol = file().symbol("vm_cnt");
+    StructReader counts(*this, "vmmeter");
+    const StructField size = counts.field("v_page_size");
+    if (symbol && size && counts.load(symbol->address) && counts.get(size) == 16384) page_bytes_ = 16384;
+  }
+
+ private:
+  KvmDoor& door_;
+  std::string name_ = "libkvm";
+  std::uint64_t page_bytes_ = 4096;
+};
+
+/// Both are heads of lists; what else is read is looked up in the kernel's file.
+Result<void> check_symbols(KvmDoor& door, KvmNeeds needs) {
+  std::vector<KvmSymbol> symbols;
+  if (needs.malloc) symbols.push_back({.name = "kmemstatistics"});
+  if (needs.uma) symbols.push_back({.name = "uma_kegs"});
+  if (door.find(symbols) != 0) return kvm_failure(ErrorCode::kKvm, door.error());
+  for (const KvmSymbol& symbol : symbols) {
+    if (symbol.value == 0) return kvm_failure(ErrorCode::kKvmNoSymbol, std::string(symbol.name) + " has no value");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<OpenedView> open_kvm_kernel(KvmDoor& door, KvmNeeds needs) {
+  if (auto found = check_symbols(door, needs); !found) return found.error();
+  const auto open = [&door](KernelFile file) -> Result<std::unique_ptr<FreeBsdKernel>> {
+    auto kernel = std::make_unique<KvmKernel>(door, std::move(file));
+    if (auto same = kernel->check_version(); !same) return same.error();
+    kernel->read_page_size();
+    return std::unique_ptr<FreeBsdKernel>(std::move(kernel));
+  };
+  auto kernel = open_with_kernel({}, open);
+  if (!kernel) {
+    const bool has_no_file = kernel.error().code == ErrorCode::kNotPresent;
+    return has_no_file ? kvm_failure(ErrorCode::kKvmNoSymbol, kernel.error().detail) : std::move(kernel.error());
+  }
+  std::vector<std::string> notes;
+  auto files = make_freebsd_files(**kernel, notes, needs);
+  if (!files) return std::move(files.error());
+  auto capture = ReplayKernelView::open(*std::move(files));
+  if (!capture) return std::move(capture.error());
+  ReplayKernelView* const view = capture->get();
+  return OpenedView{.view = *std::move(capture), .capture = view, .notes = std::move(notes)};
+}
+
+}  // namespace memstat::postmortem

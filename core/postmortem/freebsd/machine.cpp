@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/freebsd/machine.h"
+
+#include <algorithm>
+
+#include "core/postmortem/container/bytes.h"
+
+namespace memstat::postmortem {
+namespace {
+
+constexpr std::uint32_t kMaxCpuSlots = 16384;  // FreeBSD 15 has at most 1024
+constexpr std::uint32_t kMaxDomains = 64;      // FreeBSD 15 has at most 8
+
+/// all_cpus is a set of bits in words of 64 bits.
+Result<std::vector<std::uint32_t>> read_cpu_set(FreeBsdKernel& kernel, std::uint32_t slots) {
+  const auto symbol = kernel.file().symbol("all_cpus");
+  if (!symbol) return symbol.error();
+  const std::uint64_t needed = (slots + 63ULL) / 64 * 8;
+  std::string bytes(static_cast<std::size_t>(symbol->size == 0 ? needed : std::min(symbol->size, needed)), '\0');
+  if (auto read = kernel.read(symbol->address, bytes.data(), bytes.size()); !read) return read.error();
+  std::vector<std::uint32_t> cpus;
+  for (std::uint32_t cpu = 0; cpu < slots; ++cpu) {
+    if ((number_at<std::uint8_t>(bytes, cpu / 8) >> (cpu % 8) & 1U) != 0) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+/// Since FreeBSD 13 amd64 keeps pointers to what each CPU has as distances from __pcpu, a pointer to the array of struct
+/// pcpu; before, it was the array itself.
+std::uint64_t per_cpu_base_of(FreeBsdKernel& kernel) {
+  const auto symbol = kernel.file().symbol("__pcpu");
+  if (kernel.file().machine() != Machine::kX86 || !symbol || symbol->size != 8) return 0;
+  const auto base = kernel.read_number<std::uint64_t>(symbol->address);
+  return base ? *base : 0;
+}
+
+std::uint64_t early_counter_of(FreeBsdKernel& kernel, std::uint64_t per_cpu_base) {
+  const auto type = kernel.types().find_struct("pcpu");
+  const auto member = type ? kernel.types().find_member(*type, "pc_early_dummy_counter") : std::nullopt;
+  if (!member) return 0;
+  if (per_cpu_base != 0) return member->bit_offset / 8;
+  const auto first = kernel.file().symbol("pcpu0");
+  return first ? first->address + member->bit_offset / 8 : 0;
+}
+
+}  // namespace
+
+std::string FreeBsdMachine::cpu_list() const {
+  std::string list;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+    if (!list.empty()) list += ',';
+    list += std::to_string(cpus[i]);
+    if (last != i) list += "-" + std::to_string(cpus[last]);
+    i = last + 1;
+  }
+  return list;
+}
+
+FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel) {
+  FreeBsdMachine machine;
+  machine.page_bytes = kernel.page_bytes();
+  const auto note = [&](const std::string& what) { machine.damage += (machine.damage.empty() ? "" : "; ") + what; };
+  const auto highest = kernel.read_variable<std::uint32_t>("mp_maxid");
+  if (!highest) {
+    note(to_string(highest.error()) + ", so one CPU is shown");
+  } else if (*highest >= kMaxCpuSlots) {
+    note("mp_maxid is " + std::to_string(*highest) + ", which cannot be, so one CPU is shown");
+  } else {
+    machine.cpu_slots = *highest + 1;
+  }
+  if (auto cpus = read_cpu_set(kernel, machine.cpu_slots)) {
+    machine.cpus = *std::move(cpus);
+  } else {
+    note(to_string(cpus.error()));
+  }
+  if (machine.cpus.empty()) {
+    note("all_cpus names no CPU, so all up to the highest are read");
+    for (std::uint32_t cpu = 0; cpu < machine.cpu_slots; ++cpu) machine.cpus.push_back(cpu);
+  }
+  const auto domains = kernel.read_variable<std::uint32_t>("vm_ndomains");
+  if (!domains) {
+    note(to_string(domains.error()) + ", so one domain is shown");
+  } else if (*domains == 0 || *domains > kMaxDomains) {
+    note("vm_ndomains is " + std::to_string(*domains) + ", which cannot be, so one domain is shown");
+  } else {
+    machine.domains = *domains;
+  }
+  machine.per_cpu_base = per_cpu_base_of(kernel);
+  machine.early_counter = early_counter_of(kernel, machine.per_cpu_base);
+  return machine;
+}
+
+Result<std::uint64_t> read_counter(FreeBsdKernel& kernel, const FreeBsdMachine& machine, std::uint64_t pointer) {
+  if (pointer == 0 || (machine.early_counter != 0 && pointer == machine.early_counter)) return std::uint64_t{0};
+  std::uint64_t sum = 0;
+  for (const std::uint32_t cpu : machine.cpus) {
+    const auto part = kernel.read_number<std::uint64_t>(machine.copy_of(pointer, cpu));
+    if (!part) return part.error();
+    sum += *part;
+  }
+  return sum;
+}
+
+}  // namespace memstat::postmortem

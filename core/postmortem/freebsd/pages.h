@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The page allocator of a FreeBSD kernel in a dump, as its sysctls of one integer each would have answered.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/postmortem/freebsd/image.h"
+#include "core/postmortem/freebsd/machine.h"
+
+namespace memstat::postmortem {
+
+/// Thread safety: a plain value.
+struct FreeBsdPages {
+  std::vector<std::pair<std::string, std::uint64_t>>
+      sysctls;         ///< Names and values; those that the kernel does not have are not there.
+  std::string damage;  ///< For people; "" as a rule.
+};
+
+/// vm.stats.vm.v_* out of vm_cnt, vm.domain.N.stats out of vm_dom, and vm.uma_kmem_total.
+FreeBsdPages read_freebsd_pages(FreeBsdKernel& kernel, const FreeBsdMachine& machine);
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/kernel/kernel_file.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/postmortem/container/bytes.h"
+#include "core/postmortem/kernel/ctf.h"
+#include "core/postmortem/kernel/dwarf.h"
+
+namespace memstat::postmortem {
+namespace {
+
+// System V ABI, chapters 4 and 5: offsets into the headers of 64-bit files.
+constexpr std::size_t kFileHeaderBytes = 64;
+constexpr std::size_t kSectionBytes = 64;
+constexpr std::size_t kElfSymbolBytes = 24;
+constexpr std::uint32_t kSymbolTable = 2;
+constexpr unsigned kGlobal = 1;        // the binding of a symbol
+constexpr std::uint32_t kNoBytes = 8;  // a section that takes no room in the file
+constexpr std::uint64_t kMaxSections = 4096;
+constexpr std::uint64_t kMaxStrings = 64U << 20U;  // B; FreeBSD 15's kernel has 3 MiB
+constexpr std::uint64_t kMaxSymbols = 1U << 22U;   // FreeBSD 15's kernel has 100 000
+constexpr std::uint64_t kMaxTypesBytes = 64U << 20U;
+constexpr std::size_t kMaxVersionBytes = 512;
+constexpr std::string_view kVersionSymbol = "version";
+constexpr std::string_view kTypesSection = ".SUNW_ctf";
+constexpr std::uint64_t kPackedSection = 0x800;                   // a flag of a section: its bytes are packed
+constexpr std::uint64_t kMaxDebugBytes = 256U << 20U;             // of abbreviations and of strings; FreeBSD 15's has 10 MiB
+constexpr std::uint64_t kMaxDebugInfo = std::uint64_t{4} << 30U;  // FreeBSD 15's has 80 MB
+
+struct Section {
+  std::uint32_t name = 0;
+  std::uint32_t type = 0;
+  std::uint64_t flags = 0;
+  std::uint64_t address = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint32_t link = 0;
+};
+
+std::string_view text_at(std::string_view strings, std::uint64_t at) {
+  if (at >= strings.size()) return {};
+  const std::string_view rest = strings.substr(static_cast<std::size_t>(at));
+  return rest.substr(0, rest.find('\0'));
+}
+
+}  // namespace
+
+class KernelFile::Reader {
+ public:
+  Reader(BlockFile& file, KernelFile& kernel) : file_(file), kernel_(kernel) {}
+
+  Result<void> read(const WantedOfKernel& wanted) {
+    if (auto read = read_sections(); !read) return read;
+    if (auto read = read_symbols(wanted.symbols); !read) return read;
+    if (auto read = read_version(); !read) return read;
+    return read_types(wanted.types);
+  }
+
+ private:
+  [[nodiscard]] Error wrong(std::uint64_t offset, std::string_view what, ErrorCode code = ErrorCode::kData) const {
+    Error error = data_error(file_.name(), offset, what);
+    error.code = code;
+    return error;
+  }
+
+  Result<std::string> bytes_of(const Section& section, std::uint64_t most, std::string_view what) {
+    if (section.size > std::min(most, file_.size())) {
+      return wrong(section.offset,
+                   "has " + std::to_string(section.size) + " bytes of " + std::string(what) + ", which cannot be");
+    }
+    std::string bytes(static_cast<std::size_t>(section.size), '\0');
+    if (auto read = file_.read(section.offset, bytes.data(), bytes.size()); !read) return read.error();
+    return bytes;
+  }
+
+  Result<void> read_sections() {
+    std::array<char, kFileHeaderBytes> bytes;
+    const std::string_view header(bytes.data(), bytes.size());
+    if (auto read = file_.read(0, bytes.data(), bytes.size()); !read) return read;
+    const auto machine = number_at<std::uint16_t>(header, 18);
+    if (!header.starts_with("\177ELF\2\1") || (machine != 62 && machine != 183)) {
+      return wrong(0, "is no kernel: an ELF file of 64 bits of amd64 or arm64 is needed", ErrorCode::kVersion);
+    }
+    kernel_.machine_ = machine == 62 ? Machine::kX86 : Machine::kArm64;
+    const auto offset = number_at<std::uint64_t>(header, 40);
+    const std::uint64_t count = number_at<std::uint16_t>(header, 60);
+    const auto names_in = number_at<std::uint16_t>(header, 62);
+    if (number_at<std::uint16_t>(header, 58) != kSectionBytes || count > kMaxSections || names_in >= count) {
+      return wrong(58, "has no table of sections, or one that cannot be");
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::array<char, kSectionBytes> section;
+      if (auto read = file_.read(offset + i * kSectionBytes, section.data(), section.size()); !read) return read;
+      const std::string_view at(section.data(), section.size());
+      sections_.push_back({.name = number_at<std::uint32_t>(at, 0),
+                           .type = number_at<std::uint32_t>(at, 4),
+                           .flags = number_at<std::uint64_t>(at, 8),
+                           .address = number_at<std::uint64_t>(at, 16),
+                           .offset = number_at<std::uint64_t>(at, 24),
+                           .size = number_at<std::uint64_t>(at, 32),
+                           .link = number_at<std::uint32_t>(at, 40)});
+    }
+    auto names = bytes_of(sections_[names_in], kMaxStrings, "names of sections");
+    if (!names) return names.error();
+    names_ = *std::move(names);
+    return {};
+  }
+
+  Result<void> read_symbols(std::span<const std::string_view> wanted) {
+    const auto table = std::find_if(sections_.begin(), sections_.end(),
+                                    [](const Section& section) { return section.type == kSymbolTable; });
+    if (table == sections_.end()) {
+      return wrong(0, "has no symbols: it was stripped, and the kernel as it was installed is needed",
+                   ErrorCode::kKvmNoSymbol);
+    }
+    if (table->link >= sections_.size() || table->size / kElfSymbolBytes > kMaxSymbols) {
+      return wrong(table->offset, "has a table of symbols that cannot be");
+    }
+    const auto strings = bytes_of(sections_[table->link], kMaxStrings, "names of symbols");
+    if (!strings) return strings.error();
+    std::array<char, kElfSymbolBytes> bytes;
+    const std::string_view symbol(bytes.data(), bytes.size());
+    for (std::uint64_t at = 0; at + kElfSymbolBytes <= table->size; at += kElfSymbolBytes) {
+      if (auto read = file_.read(table->offset + at, bytes.data(), bytes.size()); !read) return read;
+      const std::string_view name = text_at(*strings, number_at<std::uint32_t>(symbol, 0));
+      if (name != kVersionSymbol && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+      if (number_at<std::uint16_t>(symbol, 6) == 0) continue;  // of another file
+      const KernelSymbol found{.address = number_at<std::uint64_t>(symbol, 8), .size = number_at<std::uint64_t>(symbol, 16)};
+      // A driver may have a `version` of its own; the kernel's is global.
+      const bool is_global = number_at<std::uint8_t>(symbol, 4) >> 4U == kGlobal;
+      if (is_global) kernel_.symbols_.insert_or_assign(std::string(name), found);
+      if (!is_global) kernel_.symbols_.try_emplace(std::string(name), found);
+    }
+    return {};
+  }
+
+  Result<void> read_version() {
+    const auto symbol = kernel_.symbol(kVersionSymbol);
+    if (!symbol) return {};
+    for (const Section& section : sections_) {
+      if (section.type == kNoBytes || section.address == 0 || symbol->address < section.address ||
+          symbol->address - section.address >= section.size) {
+        continue;
+      }
+      const std::uint64_t into = symbol->address - section.address;
+      std::string bytes(static_cast<std::size_t>(std::min<std::uint64_t>(kMaxVersionBytes, section.size - into)), '\0');
+      if (auto read = file_.read(section.offset + into, bytes.data(), bytes.size()); !read) return read;
+      kernel_.version_ = text_at(bytes, 0);
+      return {};
+    }
+    return {};
+  }
+
+  /// The section of that name that has bytes, or nullptr.
+  [[nodiscard]] const Section* section_of(std::string_view name) const {
+    const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Section& candidate) {
+      return candidate.type != kNoBytes && text_at(names_, candidate.name) == name;
+    });
+    return found == sections_.end() ? nullptr : &*found;
+  }
+
+  Result<void> read_types(const WantedTypes& wanted) {
+    const Section* const section = section_of(kTypesSection);
+    if (section == nullptr) return read_debug_types(wanted);
+    const auto bytes = bytes_of(*section, kMaxTypesBytes, "types");
+    if (!bytes) return bytes.error();
+    auto types = parse_ctf(*bytes, file_.name());
+    if (!types) return types.error();
+    kernel_.types_ = *std::move(types);
+    return {};
+  }
+
+  Result<void> read_debug_types(const WantedTypes& wanted) {
+    const Section* const info = section_of(".debug_info");
+    if (info == nullptr) {
+      return wrong(0,
+                   "has no types: a kernel built with CTF (makeoptions WITH_CTF=1, as GENERIC has it) is needed, or the "
+                   "kernel.debug that was made with it",
+                   ErrorCode::kKvmNoSymbol);
+    }
+    DwarfSections sections;
+    sections.info_bytes = info->size;
+    if (info->size > std::min(kMaxDebugInfo, file_.size())) {
+      return wrong(info->offset, "has " + std::to_string(info->size) + " bytes of DWARF, which cannot be");
+    }
+    sections.read_info = [&](std::uint64_t offset, std::uint64_t size) -> Result<std::string> {
+      std::string bytes(static_cast<std::size_t>(size), '\0');
+      if (auto read = file_.read(info->offset + offset, bytes.data(), bytes.size()); !read) return read.error();
+      return bytes;
+    };
+    if (auto plain = check_plain(*info); !plain) return plain;
+    for (const auto& [name, to] :
+         {std::pair(".debug_abbrev", &sections.abbreviations), std::pair(".debug_str", &sections.strings),
+          std::pair(".debug_line_str", &sections.line_strings), std::pair(".debug_str_offsets", &sections.string_offsets)}) {
+      const Section* const section = section_of(name);
+      if (section == nullptr) continue;
+      if (auto plain = check_plain(*section); !plain) return plain;
+      auto bytes = bytes_of(*section, kMaxDebugBytes, name);
+      if (!bytes) return bytes.error();
+      *to = *std::move(bytes);
+    }
+    auto types = parse_dwarf(sections, wanted, file_.name());
+    if (!types) return types.error();
+    kernel_.types_ = *std::move(types);
+    return {};
+  }
+
+  [[nodiscard]] Result<void> check_plain(const Section& section) const {
+    if ((section.flags & kPackedSection) == 0) return {};
+    return wrong(section.offset, "has its DWARF packed: unpack it by objcopy --decompress-debug-sections",
+                 ErrorCode::kVersion);
+  }
+
+  BlockFile& file_;
+  KernelFile& kernel_;
+  std::vector<Section> sections_;
+  std::string names_;
+};
+
+Result<KernelFile> KernelFile::open(const std::string& path, const WantedOfKernel& wanted) {
+  auto file = BlockFile::open(path);
+  if (!file) return std::move(file.error());
+  KernelFile kernel;
+  kernel.name_ = path;
+  if (auto read = Reader(*file, kernel).read(wanted); !read) return read.error();
+  return kernel;
+}
+
+Result<KernelSymbol> KernelFile::symbol(std::string_view name) const {
+  const auto found = symbols_.find(name);
+  if (found != symbols_.end()) return found->second;
+  Error error;
+  error.code = ErrorCode::kKvmNoSymbol;
+  error.path = name_;
+  error.detail = std::string(name) + ": the kernel file has no such symbol";
+  return error;
+}
+
+}  // namespace memstat::postmortem

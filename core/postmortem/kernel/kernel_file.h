@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel's own file: the ELF program that was booted, which has the symbols and the types that a dump lacks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/postmortem/container/block_file.h"
+#include "core/postmortem/container/physical_memory.h"
+#include "core/postmortem/kernel/btf.h"
+#include "core/postmortem/kernel/dwarf.h"
+
+namespace memstat::postmortem {
+
+/// A symbol of the file: where it is in the running kernel, and its size in bytes, 0 when the file does not say.
+/// Thread safety: a plain value.
+struct KernelSymbol {
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+};
+
+/// What is wanted of a kernel file. Thread safety: a plain value.
+struct WantedOfKernel {
+  std::span<const std::string_view> symbols;
+  WantedTypes types;  ///< Where the file has them as DWARF only; CTF is read whole.
+};
+
+/// What is needed of a kernel file; the file is closed once it is read. Thread safety: a plain value.
+class KernelFile {
+ public:
+  /// Reads symbols of these names, also local ones, the types (.SUNW_ctf, or else .debug_info), and `version`. Errors:
+  /// system_error; kVersion for what is no 64-bit little-endian program of amd64 or arm64; kKvmNoSymbol for a stripped one
+  /// and for one without types; kData with the offset of what does not fit; those of parse_ctf and parse_dwarf.
+  static Result<KernelFile> open(const std::string& path, const WantedOfKernel& wanted);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Machine machine() const { return machine_; }
+  [[nodiscard]] const Btf& types() const { return types_; }
+  /// Error: kKvmNoSymbol.
+  [[nodiscard]] Result<KernelSymbol> symbol(std::string_view name) const;
+  /// The variable `version` as the file has it: "FreeBSD 15.0-RELEASE ..."; "" when it has none.
+  [[nodiscard]] const std::string& version() const { return version_; }
+
+ private:
+  class Reader;
+
+  std::string name_;
+  Machine machine_ = Machine::kX86;
+  Btf types_;
+  std::map<std::string, KernelSymbol, std::less<>> symbols_;
+  std::string version_;
+};
+
+}  // namespace memstat::postmortem

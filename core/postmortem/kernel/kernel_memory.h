@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A kernel as its lists and structs are walked: memory by virtual address, and the types of what is in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/postmortem/kernel/btf.h"
+
+namespace memstat::postmortem {
+
+/// A kernel that stopped, or one that is read while it runs. Thread safety: none; one thread at a time.
+class KernelMemory {
+ public:
+  KernelMemory() = default;
+  KernelMemory(const KernelMemory&) = delete;
+  KernelMemory& operator=(const KernelMemory&) = delete;
+  virtual ~KernelMemory() = default;
+
+  [[nodiscard]] virtual const Btf& types() const = 0;
+
+  /// Reads exactly `size` bytes of the kernel's virtual memory. Errors: kKvmShortRead, kIo.
+  virtual Result<void> read(std::uint64_t address, char* to, std::size_t size) = 0;
+  /// A string that ends with a NUL, cut off after `most` bytes. Errors: those of read.
+  Result<std::string> read_string(std::uint64_t address, std::size_t most);
+  /// An integer of the kernel. Errors: those of read.
+  template <typename Number>
+  Result<Number> read_number(std::uint64_t address) {
+    Number number = 0;
+    if (auto result = read(address, reinterpret_cast<char*>(&number), sizeof number); !result) return result.error();
+    return number;
+  }
+};
+
+}  // namespace memstat::postmortem

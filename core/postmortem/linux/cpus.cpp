@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/linux/cpus.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace memstat::postmortem {
+namespace {
+
+constexpr std::uint32_t kMostCpus = 8192;   // CONFIG_NR_CPUS is at most that on x86
+constexpr std::uint32_t kMostNodes = 1024;  // and 2^CONFIG_NODES_SHIFT that
+
+/// A 32-bit variable of the kernel, at most `most`; 1 when it is not there or cannot be so.
+std::uint32_t small_number(KernelImage& image, std::string_view name, std::uint32_t most, std::string& damage) {
+  const auto address = image.symbol(name);
+  if (!address) return 1;
+  const auto value = image.read_number<std::uint32_t>(*address);
+  if (value && *value >= 1 && *value <= most) return *value;
+  damage =
+      std::string(name) + (value ? " says " + std::to_string(*value) + ", which cannot be" : ": " + value.error().detail);
+  return 1;
+}
+
+}  // namespace
+
+std::string LinuxMachine::cpu_list() const {
+  std::string list;
+  for (std::size_t i = 0; i < cpus.size();) {
+    std::size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1].number == cpus[last].number + 1) ++last;
+    list += (list.empty() ? "" : ",") + std::to_string(cpus[i].number);
+    if (last > i) list += "-" + std::to_string(cpus[last].number);
+    i = last + 1;
+  }
+  return list;
+}
+
+unsigned node_bits(const Btf& types) {
+  const auto cache = types.find_struct("kmem_cache");
+  if (!cache) return 0;
+  auto nodes = types.find_member(*cache, "node");
+  if (!nodes) nodes = types.find_member(*cache, "per_node");
+  const auto array = nodes ? types.array_of(nodes->type) : std::nullopt;
+  return array && std::has_single_bit(array->count) ? static_cast<unsigned>(std::countr_zero(array->count)) : 0;
+}
+
+LinuxMachine read_linux_machine(KernelImage& image) {
+  LinuxMachine machine;
+  machine.nodes = small_number(image, "nr_node_ids", kMostNodes, machine.damage);
+  const std::uint32_t count = small_number(image, "nr_cpu_ids", kMostCpus, machine.damage);
+  const auto present = image.symbol("__cpu_present_mask");
+  const auto online = image.symbol("__cpu_online_mask");
+  const auto offsets = image.symbol("__per_cpu_offset");
+  for (std::uint32_t cpu = 0; cpu < count && present && offsets; ++cpu) {
+    const auto byte = image.read_number<std::uint8_t>(*present + cpu / 8);
+    const auto offset = image.read_number<std::uint64_t>(*offsets + std::uint64_t{cpu} * 8);
+    if (!byte || !offset) {
+      machine.damage = (byte ? offset.error() : byte.error()).detail;
+      break;
+    }
+    if ((*byte >> (cpu % 8) & 1U) == 0) continue;
+    const auto mask = online ? image.read_number<std::uint8_t>(*online + cpu / 8) : Result<std::uint8_t>(*byte);
+    machine.cpus.push_back({.number = cpu, .offset = *offset, .is_online = !mask || (*mask >> (cpu % 8) & 1U) != 0});
+  }
+  if (machine.cpus.empty()) machine.cpus.push_back({});
+  return machine;
+}
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The allocated objects of one slab cache of a Linux kernel that stopped.
+//
+// Full slabs are on no list, so the slabs of a cache are those whose struct page names it, of all pages. Of a slab's objects
+// those are free that are on its own list, on the list of the CPU that holds it, or in a sheaf.
+#pragma once
+
+#include <cstdint>
+
+#include "core/postmortem/kernel/slab_objects.h"
+#include "core/postmortem/linux/kernel_image.h"
+#include "core/postmortem/linux/slab.h"
+
+namespace memstat::postmortem {
+
+/// Finds them, with at most `most` of them one by one. `cache` is what walk_slab_caches() found. Errors: those of
+/// PageMap::find and of KernelImage::read; kVersion. What is wrong with one slab is a note.
+Result<SlabObjects> read_slab_objects(KernelImage& image, const SlabCache& cache, std::uint64_t most);
+
+}  // namespace memstat::postmortem

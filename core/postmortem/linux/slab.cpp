@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/linux/slab.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/postmortem/kernel/struct_reader.h"
+#include "core/postmortem/linux/free_list.h"
+
+namespace memstat::postmortem {
+namespace {
+
+constexpr std::size_t kMaxCaches = 1U << 16U;
+constexpr std::uint64_t kMaxSlabsWalked = 1U << 26U;  // of the whole dump; 2^26 slabs of a page are 256 GiB
+constexpr std::uint64_t kMaxCpuPartial = 1U << 16U;   // slabs on a CPU's list; the kernel stops at some dozens
+constexpr std::uint64_t kMaxObjectsPerSlab = 0x7fff;  // OO_MASK, 15 bits of struct slab
+constexpr std::uint64_t kMaxOrder = 20;
+constexpr std::size_t kMaxCacheName = 256;
+
+class SlabWalker {
+ public:
+  SlabWalker(KernelImage& image, const LinuxMachine& machine) : image_(image), machine_(machine) {}
+
+  Result<SlabWalk> run() {
+    const auto head = image_.symbol("slab_caches");
+    if (!head) return head.error();
+    if (auto found = find_fields(); !found) return found.error();
+    SlabWalk walk;
+    std::uint64_t before = *head;
+    const auto first = image_.read_number<std::uint64_t>(*head);
+    if (!first) return first.error();
+    for (std::uint64_t entry = *first; entry != *head;) {
+      const std::uint64_t address = entry - cache_list_.offset();
+      const std::string where = walk.caches.empty() ? "the first cache" : "the cache after " + walk.caches.back().name;
+      if (auto read = load(cache_, address); !read) {
+        walk.damage = where + ": " + read.error().detail;
+        break;
+      }
+      if (cache_.get(cache_previous_) != before) {
+        walk.damage = where + " does not point back: the list of caches is torn";
+        break;
+      }
+      if (walk.caches.size() == kMaxCaches) {
+        walk.damage = "there are more than " + std::to_string(kMaxCaches) + " caches";
+        break;
+      }
+      before = entry;
+      entry = cache_.get(cache_list_);
+      walk.caches.push_back(read_cache(address));
+    }
+    return walk;
+  }
+
+ private:
+  Result<void> find_fields() {
+    cache_name_ = cache_.field("name");
+    cache_list_ = cache_.field("list.next");
+    cache_previous_ = cache_.field("list.prev");
+    cache_size_ = cache_.field("size");
+    cache_object_size_ = cache_.field("object_size");
+    cache_order_ = cache_.field("oo.x");
+    cache_cpu_slab_ = cache_.field("cpu_slab");
+    cache_sheaves_ = cache_.field("cpu_sheaves");
+    cache_sheaf_capacity_ = cache_.field("sheaf_capacity");
+    node_slabs_ = node_.field("nr_slabs");
+    node_objects_ = node_.field("total_objects");
+    node_partial_ = node_.field("nr_partial");
+    node_first_ = node_.field("partial.next");
+    node_barn_ = node_.field("barn");
+    slab_flags_ = slab_.field(has_slab_ && slab_.offset_of("flags") ? "flags" : has_slab_ ? "__page_flags" : "flags");
+    slab_next_ = slab_.field("slab_list.next");
+    slab_previous_ = slab_.field("slab_list.prev");
+    slab_next_partial_ = slab_.field("next");
+    slab_cache_ = slab_.field("slab_cache");
+    slab_used_ = slab_.field("inuse");
+    slab_objects_ = slab_.field("objects");
+    cpu_freelist_ = cpu_.field("freelist");
+    cpu_slab_ = cpu_.field(cpu_.offset_of("slab") ? "slab" : "page");  // a page before Linux 5.17 (bb192ed9aa71)
+    cpu_partial_ = cpu_.field("partial");
+    sheaves_main_ = sheaves_.field("main");
+    sheaves_spare_ = sheaves_.field("spare");
+    sheaves_rcu_ = sheaves_.field("rcu_free");
+    sheaf_size_ = sheaf_.field("size");
+    barn_full_ = barn_.field("nr_full");
+    const bool has_nodes = find_nodes();
+    if (cache_name_ && cache_list_ && cache_previous_ && cache_size_ && cache_order_ && has_nodes && node_slabs_ &&
+        node_objects_ && node_first_ && slab_next_ && slab_previous_ && slab_used_ && slab_objects_) {
+      return {};
+    }
+    Error error;
+    error.code = ErrorCode::kVersion;
+    error.path = image_.name();
+    error.detail = "the kernel's types of slab caches are not those of SLUB from Linux 5.10 on";
+    return error;
+  }
+
+  /// Where a cache's nodes are: pointers, or since Linux 7.0 structs with a pointer `node` and one to the barn.
+  bool find_nodes() {
+    const Btf& types = image_.types();
+    const auto cache_type = types.find_struct("kmem_cache");
+    if (!cache_type) return false;
+    auto nodes = types.find_member(*cache_type, "node");
+    if (!nodes) {
+      nodes = types.find_member(*cache_type, "per_node");
+      if (!nodes) return false;
+      const auto array = types.array_of(nodes->type);
+      const auto pointer = array ? types.find_member(array->element, "node") : std::nullopt;
+      if (!pointer) return false;
+      node_stride_ = types.size_of(array->element).value_or(0);
+      node_pointer_ = pointer->bit_offset / 8;
+      if (const auto barn = types.find_member(array->element, "barn")) barn_pointer_ = barn->bit_offset / 8;
+    }
+    nodes_at_ = nodes->bit_offset / 8;
+    return node_stride_ != 0;
+  }
+
+  Result<void> load(StructReader& reader, std::uint64_t address) {
+    if (address < kFirstKernelAddress)
+      return missing_memory(image_.name(), "virtual", address, "is no pointer of the kernel's");
+    return reader.load(address);
+  }
+
+  static void note(SlabCache& cache, std::string_view what) {
+    if (cache.damage.empty()) cache.damage = what;
+  }
+
+  /// The cache in `cache_`, which is at `address`.
+  SlabCache read_cache(std::uint64_t address) {
+    SlabCache cache;
+    cache.address = address;
+    cache.size = cache_.get(cache_size_);
+    cache.object_size = cache_.get(cache_object_size_);
+    cache.objects_per_slab = cache_.get(cache_order_) & kMaxObjectsPerSlab;
+    cache.order = cache_.get(cache_order_) >> 16U;
+    if (cache.order > kMaxOrder) {
+      note(cache, "its slabs have 2^" + std::to_string(cache.order) + " pages, which cannot be");
+      cache.order = 0;
+    }
+    auto name = image_.read_string(cache_.get(cache_name_), kMaxCacheName);
+    if (name && !name->empty()) {
+      cache.name = *std::move(name);
+    } else {
+      cache.name = "cache-at-" + hex(address);
+      note(cache, "its name cannot be read" + (name ? std::string() : ": " + name.error().detail));
+    }
+    for (std::uint32_t number = 0; number < machine_.nodes; ++number) read_node(cache, number);
+    for (const LinuxMachine::Cpu& cpu : machine_.cpus) read_cpu(cache, cpu);
+    return cache;
+  }
+
+  void read_node(SlabCache& cache, std::uint32_t number) {
+    const std::uint64_t pointers = cache.address + nodes_at_ + number * node_stride_;
+    const auto pointer = image_.read_number<std::uint64_t>(pointers + node_pointer_);
+    if (!pointer) return note(cache, "node " + std::to_string(number) + ": " + pointer.error().detail);
+    if (*pointer == 0) return;
+    if (auto read = load(node_, *pointer); !read) {
+      return note(cache, "node " + std::to_string(number) + ": " + read.error().detail);
+    }
+    SlabCache::Node node{.number = number,
+                         .slabs = node_.get(node_slabs_),
+                         .objects = node_.get(node_objects_),
+                         .partial = node_.get(node_partial_)};
+    read_barn(cache, node, pointers);
+    const std::uint64_t head = *pointer + node_first_.offset();
+    walk_partial(cache, node, head, node_.get(node_first_));
+    if (node.partial_free > node.objects) {
+      note(cache, "node " + std::to_string(number) + " has more free objects than objects");
+      node.partial_free = node.objects;
+    }
+    cache.nodes.push_back(node);
+  }
+
+  void read_barn(SlabCache& cache, SlabCache::Node& node, std::uint64_t pointers) {
+    std::uint64_t barn = node_.get(node_barn_);
+    if (barn_pointer_) {
+      const auto pointer = image_.read_number<std::uint64_t>(pointers + *barn_pointer_);
+      if (!pointer) return note(cache, "its barn: " + pointer.error().detail);
+      barn = *pointer;
+    }
+    if (barn == 0 || !barn_full_) return;
+    if (auto read = load(barn_, barn); !read) return note(cache, "its barn: " + read.error().detail);
+    node.barn = barn;
+    node.barn_free = barn_.get(barn_full_) * cache_.get(cache_sheaf_capacity_);
+  }
+
+  /// Every slab of a list must point back to the one before: so no list leads around in a circle.
+  void walk_partial(SlabCache& cache, SlabCache::Node& node, std::uint64_t head, std::uint64_t entry) {
+    std::uint64_t before = head;
+    std::uint64_t count = 0;
+    const auto torn = [&](std::string_view why) {
+      note(cache, "the partial slabs of node " + std::to_string(node.number) + ": " + std::to_string(count) + " of " +
+                      std::to_string(node.partial) + " were read: " + std::string(why));
+    };
+    for (; entry != head; ++count) {
+      if (slabs_walked_++ == kMaxSlabsWalked) return torn("the dump has more slabs than are followed");
+      if (auto read = load(slab_, entry - slab_next_.offset()); !read) return torn(read.error().detail);
+      if (slab_.get(slab_previous_) != before) return torn("a slab does not point back, the list is torn");
+      if (slab_cache_ && slab_.get(slab_cache_) != cache.address) return torn("a slab is another cache's");
+      const std::uint64_t objects = slab_.get(slab_objects_);
+      const std::uint64_t used = slab_.get(slab_used_);
+      if (used > objects) return torn("a slab has more objects in use than objects");
+      node.partial_free += objects - used;
+      before = entry;
+      entry = slab_.get(slab_next_);
+    }
+    // The counter is set before the list, or after: one more or less says only when the kernel stopped.
+    if (node_partial_ && (count > node.partial + 1 || node.partial > count + 1))
+      torn("the counter and the list do not agree");
+  }
+
+  void read_cpu(SlabCache& cache, const LinuxMachine::Cpu& machine_cpu) {
+    SlabCache::Cpu cpu{.number = machine_cpu.number};
+    if (const std::uint64_t per_cpu = cache_.get(cache_cpu_slab_); per_cpu != 0) {
+      read_cpu_slabs(cache, cpu, per_cpu + machine_cpu.offset);
+    }
+    if (const std::uint64_t per_cpu = cache_.get(cache_sheaves_); per_cpu != 0) {
+      read_sheaves(cache, cpu, per_cpu + machine_cpu.offset);
+    }
+    cache.cpus.push_back(cpu);
+  }
+
+  void read_cpu_slabs(SlabCache& cache, SlabCache::Cpu& cpu, std::uint64_t address) {
+    const auto wrong = [&](std::string_view what, std::string_view why) {
+      note(cache, std::string(what) + " of CPU " + std::to_string(cpu.number) + ": " + std::string(why));
+    };
+    if (auto read = load(cpu_, address); !read) return wrong("the slabs", read.error().detail);
+    if (const std::uint64_t slab = cpu_.get(cpu_slab_); slab != 0) {
+      if (auto read = load(slab_, slab); !read) return wrong("the active slab", read.error().detail);
+      // inuse counts all objects that were on the slab's list when the CPU took it; its own list has those still free.
+      cpu.free_list = cpu_.get(cpu_freelist_);
+      cpu.free += free_in_slab() + length_of_freelist(cache, cpu.free_list, slab_.get(slab_objects_));
+      take_cpu_slab(cache, cpu);
+    }
+    std::uint64_t slab = cpu_.get(cpu_partial_);
+    for (std::uint64_t count = 0; slab != 0; ++count) {
+      if (count == kMaxCpuPartial) return wrong("the partial slabs", "there are too many: a circle");
+      if (auto read = load(slab_, slab); !read) return wrong("the partial slabs", read.error().detail);
+      if (slab_cache_ && slab_.get(slab_cache_) != cache.address)
+        return wrong("the partial slabs", "one is another cache's");
+      cpu.free += free_in_slab();
+      take_cpu_slab(cache, cpu);
+      slab = slab_next_partial_ ? slab_.get(slab_next_partial_) : 0;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t free_in_slab() const {
+    const std::uint64_t objects = slab_.get(slab_objects_);
+    return objects - std::min(objects, slab_.get(slab_used_));
+  }
+
+  /// Counts the slab in `slab_` for a CPU and for the node that it is of.
+  void take_cpu_slab(SlabCache& cache, SlabCache::Cpu& cpu) {
+    ++cpu.slabs;
+    std::uint64_t number = 0;
+    if (machine_.nodes > 1) {
+      if (!slab_flags_ || node_bits_ == 0) return;
+      number = slab_.get(slab_flags_) >> (64 - node_bits_);
+    }
+    for (SlabCache::Node& node : cache.nodes) node.cpu_slabs += node.number == number ? 1 : 0;
+  }
+
+  std::uint64_t length_of_freelist(SlabCache& cache, std::uint64_t object, std::uint64_t most) {
+    std::uint64_t count = 0;
+    const std::string damage = walk_free_list(image_, free_lists_.of(cache_), object, most, [&](std::uint64_t /*object*/) {
+      ++count;
+      return true;
+    });
+    if (!damage.empty()) note(cache, damage);
+    return count;
+  }
+
+  void read_sheaves(SlabCache& cache, SlabCache::Cpu& cpu, std::uint64_t address) {
+    if (auto read = load(sheaves_, address); !read) return note(cache, "the sheaves: " + read.error().detail);
+    cpu.sheaves = {sheaves_.get(sheaves_main_), sheaves_.get(sheaves_spare_), sheaves_.get(sheaves_rcu_)};
+    for (const std::uint64_t sheaf : cpu.sheaves) {
+      if (sheaf == 0) continue;
+      if (auto read = load(sheaf_, sheaf); !read) {
+        note(cache, "a sheaf of CPU " + std::to_string(cpu.number) + ": " + read.error().detail);
+        continue;
+      }
+      cpu.free += sheaf_.get(sheaf_size_);
+    }
+  }
+
+  KernelImage& image_;
+  const LinuxMachine& machine_;
+  // Until Linux 5.16 what is now struct slab was part of struct page (d122019bf061).
+  const bool has_slab_ = image_.types().find_struct("slab").has_value();
+  StructReader cache_{image_, "kmem_cache"};
+  StructReader node_{image_, "kmem_cache_node"};
+  StructReader slab_{image_, has_slab_ ? "slab" : "page"};
+  StructReader cpu_{image_, "kmem_cache_cpu"};
+  StructReader sheaves_{image_, "slub_percpu_sheaves"};
+  StructReader sheaf_{image_, "slab_sheaf"};
+  StructReader barn_{image_, "node_barn"};
+
+  const FreeListFields free_lists_{cache_};
+  StructField cache_name_, cache_list_, cache_previous_, cache_size_, cache_object_size_, cache_order_, cache_cpu_slab_,
+      cache_sheaves_, cache_sheaf_capacity_;
+  StructField node_slabs_, node_objects_, node_partial_, node_first_, node_barn_;
+  StructField slab_flags_, slab_next_, slab_previous_, slab_next_partial_, slab_cache_, slab_used_, slab_objects_;
+  StructField cpu_freelist_, cpu_slab_, cpu_partial_;
+  StructField sheaves_main_, sheaves_spare_, sheaves_rcu_, sheaf_size_, barn_full_;
+
+  std::uint64_t nodes_at_ = 0;                 // in a cache
+  std::uint64_t node_stride_ = 8;              // B from one node's pointers to the next
+  std::uint64_t node_pointer_ = 0;             // in these
+  std::optional<std::uint64_t> barn_pointer_;  // in these
+  const unsigned node_bits_ = node_bits(image_.types());
+  std::uint64_t slabs_walked_ = 0;
+};
+
+}  // namespace
+
+Result<SlabWalk> walk_slab_caches(KernelImage& image, const LinuxMachine& machine) {
+  return SlabWalker(image, machine).run();
+}
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The counters of a Linux kernel's memory management, with the names that the kernel prints them by.
+//
+// vmstat_text (mm/vmstat.c) has a name for each: those of zones, of NUMA events, of nodes, a few others, and of events, in
+// this order. So no list of ours has to follow the kernel's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/postmortem/linux/cpus.h"
+#include "core/postmortem/linux/kernel_image.h"
+
+namespace memstat::postmortem {
+
+/// A counter. Thread safety: a plain value.
+struct NamedCount {
+  std::string name;
+  std::uint64_t value = 0;
+};
+
+/// The counters of the whole machine. Thread safety: a plain value.
+struct LinuxStatistics {
+  std::vector<NamedCount> zones;   ///< vm_zone_stat, sums over zones.
+  std::vector<NamedCount> numa;    ///< vm_numa_event, without what CPUs have not yet added; empty without CONFIG_NUMA.
+  std::vector<NamedCount> nodes;   ///< vm_node_stat, sums over nodes.
+  std::vector<NamedCount> others;  ///< Those that are variables of their own.
+  std::vector<NamedCount> events;  ///< vm_event_states, sums over CPUs; empty without CONFIG_VM_EVENT_COUNTERS.
+  std::string damage;              ///< What could not be read, for people; "" as a rule.
+
+  /// The value of the one of that name among zones, nodes and others.
+  [[nodiscard]] std::optional<std::uint64_t> find(std::string_view name) const;
+};
+
+/// Reads them. What cannot be read is missing and said in `damage`.
+LinuxStatistics read_linux_statistics(KernelImage& image, const LinuxMachine& machine);
+
+/// `count` numbers of 64 bits in a row. Errors: those of KernelImage::read; kData for more than 65536.
+Result<std::vector<std::uint64_t>> read_words(KernelImage& image, std::uint64_t address, std::size_t count);
+
+/// A counter of pages as the kernel shows it: one that went below 0 between two CPUs is 0.
+constexpr std::uint64_t shown(std::uint64_t counter) { return static_cast<std::int64_t>(counter) < 0 ? 0 : counter; }
+
+/// /proc/vmstat.
+std::string vmstat_text(const LinuxStatistics& statistics);
+
+}  // namespace memstat::postmortem

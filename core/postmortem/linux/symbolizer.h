@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which function an address of the kernel's code is in, by kallsyms and by the tables that each module brought.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/postmortem/linux/kernel_image.h"
+
+namespace memstat::postmortem {
+
+/// Names addresses as the kernel's %pS does: "function+0x1f/0x80", or "function+0x1f/0x80 [module]"; "0x..." for one that is
+/// in no function. What of the tables cannot be read is left out. At most kMaxAddresses are named.
+/// Thread safety: none; one thread at a time.
+class Symbolizer {
+ public:
+  static constexpr std::size_t kMaxAddresses = 1U << 16U;
+
+  explicit Symbolizer(KernelImage& image) : image_(image) {}
+
+  /// Notes an address that name_of() is to be asked for. All must be added before the first of these.
+  void add(std::uint64_t address);
+  /// Reads the tables once.
+  void resolve();
+  [[nodiscard]] std::string name_of(std::uint64_t address) const;
+
+ private:
+  struct Place {
+    std::uint64_t begin = 0;  // of the function; 0: none is known
+    std::uint64_t end = 0;
+    std::uint32_t number = 0;
+    std::string name;
+  };
+  // Where a module says which memory is its.
+  struct Regions {
+    std::uint64_t at = 0;
+    std::uint32_t count = 0;
+    std::uint64_t stride = 0;
+    std::string_view type;
+  };
+  void resolve_kernel();
+  void resolve_modules();
+  Regions find_regions();
+  void resolve_module(std::uint64_t address, std::vector<std::uint64_t> wanted);
+
+  KernelImage& image_;
+  std::map<std::uint64_t, Place> places_;
+};
+
+}  // namespace memstat::postmortem

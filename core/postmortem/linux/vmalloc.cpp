@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/postmortem/linux/vmalloc.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/postmortem/kernel/struct_reader.h"
+#include "core/postmortem/linux/statistics.h"
+#include "core/postmortem/linux/symbolizer.h"
+
+namespace memstat::postmortem {
+namespace {
+
+constexpr std::size_t kMaxAreas = 1U << 20U;
+constexpr std::uint32_t kMaxNodesOfAreas = 4096;
+constexpr std::uint64_t kMaxPagesLookedAt = 1U << 22U;  // for the node of each, of all areas: 16 GiB
+constexpr std::uint64_t kMaxPagesAtOnce = 4096;
+// vm_struct.flags (include/linux/vmalloc.h). An area that is being set up has no line.
+constexpr std::uint64_t kUnfinished = 0x20;
+struct FlagWord {
+  std::uint64_t flag;
+  const char* word;
+};
+constexpr std::array<FlagWord, 6> kFlagWords = {
+    {{0x1, "ioremap"}, {0x2, "vmalloc"}, {0x4, "vmap"}, {0x8, "user"}, {0x10, "dma-coherent"}, {0x1000, "sparse"}}};
+constexpr std::uint64_t kMapRamFlag = 0x1;  // of vmap_area.flags
+
+struct Area {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t size = 0;
+  std::uint64_t flags = 0;
+  std::uint64_t pages = 0;
+  std::uint64_t physical = 0;
+  std::uint64_t caller = 0;
+  enum class Kind : std::uint8_t { kOwned, kMapRam, kUnpurged } kind = Kind::kOwned;
+  std::map<std::uint64_t, std::uint64_t> by_node;
+};
+
+class AreaReader {
+ public:
+  AreaReader(KernelImage& image, const LinuxMachine& machine) : image_(image), machine_(machine) {}
+
+  LinuxVmallocinfo run() {
+    if (!begin_ || !end_ || !next_ || !previous_ || !of_ || !size_ || !flags_) {
+      note("their types are not those of Linux from 5.10 on");
+      return std::move(info_);
+    }
+    if (const auto list = image_.symbol("vmap_area_list")) {
+      walk(*list, false);
+      if (const auto purged = image_.symbol("purge_vmap_area_list")) walk(*purged, true);
+    } else {
+      walk_nodes();
+    }
+    print();
+    return std::move(info_);
+  }
+
+ private:
+  void note(std::string_view what) {
+    if (info_.damage.empty()) info_.damage = what;
+  }
+
+  void walk_nodes() {
+    const Btf& types = image_.types();
+    const auto nodes_at = image_.symbol("vmap_nodes");
+    const auto count_at = image_.symbol("nr_vmap_nodes");
+    const auto type = types.find_struct("vmap_node");
+    const auto busy = type ? types.find_member(*type, "busy.head") : std::nullopt;
+    const auto lazy = type ? types.find_member(*type, "lazy.head") : std::nullopt;
+    const std::uint64_t stride = type ? types.size_of(*type).value_or(0) : 0;
+    if (!nodes_at || !count_at || !busy || !lazy || stride == 0)
+      return note("the kernel has no list of areas that is known");
+    const auto nodes = image_.read_number<std::uint64_t>(*nodes_at);
+    const auto count = image_.read_number<std::uint32_t>(*count_at);
+    if (!nodes || !count) return note((nodes ? count.error() : nodes.error()).detail);
+    if (*count > kMaxNodesOfAreas) return note("nr_vmap_nodes says " + std::to_string(*count));
+    for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + busy->bit_offset / 8, false);
+    for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + lazy->bit_offset / 8, true);
+  }
+
+  /// Each area must point back to the one before: so no list leads around in a circle.
+  void walk(std::uint64_t head, bool is_purged) {
+    const auto first = image_.read_number<std::uint64_t>(head);
+    if (!first) return note(first.error().detail);
+    std::uint64_t before = head;
+    for (std::uint64_t entry = *first; entry != head;) {
+      if (auto read = area_.load(entry - next_.offset()); !read) return note("a list of areas: " + read.error().detail);
+      if (area_.get(previous_) != before) return note("a list of areas is torn: one does not point back");
+      if (areas_.size() == kMaxAreas) return note("there are more areas than are followed");
+      before = entry;
+      entry = area_.get(next_);
+      take(is_purged);
+    }
+  }
+
+  /// The area in `area_`.
+  void take(bool is_purged) {
+    Area area{.begin = area_.get(begin_), .end = area_.get(end_), .by_node = {}};
+    area.size = area.end - area.begin;
+    if (area.end < area.begin) return note("an area ends before it begins");
+    const std::uint64_t of = area_.get(of_);
+    if (is_purged || of == 0) {
+      if (!is_purged && area_flags_ && (area_.get(area_flags_) & kMapRamFlag) == 0) return;
+      area.kind = is_purged ? Area::Kind::kUnpurged : Area::Kind::kMapRam;
+      areas_.push_back(std::move(area));
+      return;
+    }
+    if (auto read = struct_.load(of); !read) return note("an area: " + read.error().detail);
+    area.flags = struct_.get(flags_);
+    if ((area.flags & kUnfinished) != 0) return;
+    area.size = struct_.get(size_);
+    area.pages = struct_.get(count_);
+    area.physical = struct_.get(physical_);
+    area.caller = struct_.get(caller_);
+    if (area.pages > area.size / 1024) {
+      note("an area has more pages than fit it");
+      area.pages = 0;
+    }
+    count_nodes(area);
+    areas_.push_back(std::move(area));
+  }
+
+  /// Nodes are numbered in the highest bits of a page's flags, see node_bits().
+  void count_nodes(Area& area) {
+    if (area.pages == 0) return;
+    if (machine_.nodes == 1) {
+      area.by_node[0] = area.pages;
+      return;
+    }
+    if (!page_flags_ || node_bits_ == 0 || pages_looked_at_ + area.pages > kMaxPagesLookedAt) return;
+    pages_looked_at_ += area.pages;
+    for (std::uint64_t at = 0; at < area.pages; at += kMaxPagesAtOnce) {
+      const auto pages = read_words(image_, struct_.get(pages_) + at * 8, std::min(kMaxPagesAtOnce, area.pages - at));
+      if (!pages) return note("the pages of an area: " + pages.error().detail);
+      for (const std::uint64_t page : *pages) {
+        if (auto read = page_.load(page); !read) return note("a page of an area: " + read.error().detail);
+        ++area.by_node[page_.get(page_flags_) >> (64 - node_bits_)];
+      }
+    }
+  }
+
+  void print() {
+    std::sort(areas_.begin(), areas_.end(), [](const Area& a, const Area& b) {
+      return a.kind == Area::Kind::kUnpurged || b.kind == Area::Kind::kUnpurged ? a.kind < b.kind : a.begin < b.begin;
+    });
+    Symbolizer symbols(image_);
+    for (const Area& area : areas_) {
+      if (area.caller != 0) symbols.add(area.caller);
+    }
+    symbols.resolve();
+    for (const Area& area : areas_) print(area, symbols);
+  }
+
+  void print(const Area& area, const Symbolizer& symbols) {
+    std::string size = std::to_string(area.size);
+    if (size.size() < 7) size.insert(0, 7 - size.size(), ' ');
+    std::string& text = info_.text;
+    text += hex(area.begin) + "-" + hex(area.kind == Area::Kind::kOwned ? area.begin + area.size : area.end) + " " + size;
+    if (area.kind != Area::Kind::kOwned) {
+      text += area.kind == Area::Kind::kMapRam ? " vm_map_ram\n" : " unpurged vm_area\n";
+      return;
+    }
+    if (area.caller != 0) text += " " + symbols.name_of(area.caller);
+    if (area.pages != 0) text += " pages=" + std::to_string(area.pages);
+    if (area.physical != 0) {
+      std::string digits = hex(area.physical).substr(2);
+      digits.insert(0, 16 - digits.size(), '0');
+      text += " phys=0x" + digits;
+    }
+    for (const FlagWord& flag : kFlagWords) {
+      if ((area.flags & flag.flag) != 0) text += std::string(" ") + flag.word;
+    }
+    for (const auto& [node, pages] : area.by_node) text += " N" + std::to_string(node) + "=" + std::to_string(pages);
+    text += "\n";
+  }
+
+  KernelImage& image_;
+  const LinuxMachine& machine_;
+  StructReader area_{image_, "vmap_area"};
+  StructReader struct_{image_, "vm_struct"};
+  StructReader page_{image_, "page"};
+  const StructField begin_ = area_.field("va_start");
+  const StructField end_ = area_.field("va_end");
+  const StructField next_ = area_.field("list.next");
+  const StructField previous_ = area_.field("list.prev");
+  const StructField of_ = area_.field("vm");
+  const StructField area_flags_ = area_.field("flags");
+  const StructField size_ = struct_.field("size");
+  const StructField flags_ = struct_.field("flags");
+  const StructField pages_ = struct_.field("pages");
+  const StructField count_ = struct_.field("nr_pages");
+  const StructField physical_ = struct_.field("phys_addr");
+  const StructField caller_ = struct_.field("caller");
+  const StructField page_flags_ = page_.field("flags");
+  const unsigned node_bits_ = node_bits(image_.types());
+  std::vector<Area> areas_;
+  std::uint64_t pages_looked_at_ = 0;
+  LinuxVmallocinfo info_;
+};
+
+}  // namespace
+
+LinuxVmallocinfo read_linux_vmallocinfo(KernelImage& image, const LinuxMachine& machine) {
+  return AreaReader(image, machine).run();
+}
+
+}  // namespace memstat::postmortem

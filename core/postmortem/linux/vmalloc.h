@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// /proc/vmallocinfo of a Linux kernel that stopped: the areas of mm/vmalloc.c.
+//
+//   vmap_area_list -> vmap_area -> vmap_area -> ...           until Linux 6.8; those given back: purge_vmap_area_list (5.11)
+//   vmap_nodes[nr_vmap_nodes]: busy.head -> vmap_area -> ...   since 6.9 (d093602919ad); those given back: lazy.head
+//   vmap_area.vm -> vm_struct: size, flags, pages, caller
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/postmortem/linux/cpus.h"
+#include "core/postmortem/linux/kernel_image.h"
+
+namespace memstat::postmortem {
+
+/// Thread safety: a plain value.
+struct LinuxVmallocinfo {
+  std::string text;    ///< "" when no area could be read.
+  std::string damage;  ///< What was first found wrong, for people; "" as a rule.
+};
+
+/// Reads it: a line for each area, as s_show prints it.
+LinuxVmallocinfo read_linux_vmallocinfo(KernelImage& image, const LinuxMachine& machine);
+
+}  // namespace memstat::postmortem

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/completion.h"
+
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "daemon/ctl/commands/options.h"
+
+namespace memstat::ctl {
+namespace {
+
+/// An option or a command, with the first line of its help.
+struct Word {
+  std::string name;  // an option with its dashes
+  std::string help;
+  bool takes_value = false;
+};
+
+struct CommandWords {
+  Word command;
+  bool takes_type = false;  // TYPE, the first word behind the command
+  std::vector<Word> options;
+};
+
+/// Without what only the next line would complete.
+std::string first_line(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  line.erase(line.find_last_not_of(",;: ") + 1);
+  return line;
+}
+
+std::vector<Word> options_of(const CLI::App& app) {
+  std::vector<Word> words;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      words.push_back({.name = "--" + name,
+                       .help = first_line(option->get_description()),
+                       .takes_value = option->get_expected_min() > 0});
+    }
+  }
+  return words;
+}
+
+std::vector<CommandWords> all_words() {
+  CLI::App app;
+  CommandLine line;
+  declare_commands(app, line);
+  std::vector<CommandWords> words;
+  for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    words.push_back({.command = {.name = command->get_name(), .help = first_line(command->get_description())},
+                     .takes_type = command->get_option_no_throw("TYPE") != nullptr,
+                     .options = options_of(*command)});
+  }
+  return words;
+}
+
+std::string joined_names(const std::vector<Word>& words) {
+  std::string text;
+  for (const Word& word : words) text += (text.empty() ? "" : " ") + word.name;
+  return text;
+}
+
+/// In single quotes for a shell; characters of `special` get a backslash before.
+std::string in_quotes(const std::string& text, std::string_view special = {}) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return out + "'";
+}
+
+std::string shell_names() {
+  std::string names;
+  for (const std::string_view shell : kShells) names.append(names.empty() ? "" : " ").append(shell);
+  return names;
+}
+
+/// "watch|cpu", as a pattern of bash.
+std::string commands_of_types(const std::vector<CommandWords>& all) {
+  std::string pattern;
+  for (const CommandWords& one : all) {
+    if (one.takes_type) pattern += (pattern.empty() ? "" : "|") + one.command.name;
+  }
+  return pattern;
+}
+
+/// What of a list of types has the names of one kind, for a shell that has it in `kind`.
+std::string names_of_types() { return R"(LC_ALL=C sed -n "s/^$kind,\([^,]*\),.*/\1/p")"; }
+
+std::string bash_script(const std::vector<CommandWords>& all) {
+  std::vector<Word> commands;
+  for (const CommandWords& one : all) commands.push_back(one.command);
+  std::string script =
+      "# Completion of memstatctl for bash: source <(memstatctl completion bash)\n"
+      "_memstatctl() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+      "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
+      "    words='" +
+      joined_names(commands) +
+      " --help --version'\n"
+      "  elif [[ $before == --format ]]; then\n"
+      "    words='" +
+      std::string(kReleases) +
+      "'\n"
+      "  elif [[ ${COMP_WORDS[1]} == completion && $word != -* ]]; then\n"
+      "    words='" +
+      shell_names() +
+      "'\n"
+      "  elif [[ ${COMP_WORDS[1]} == @(" +
+      commands_of_types(all) +
+      ") && $word != -* && $before != --* ]]; then\n"
+      "    local from=() i kind='[a-z]*' IFS=$'\\n'\n"
+      "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+      "      [[ ${COMP_WORDS[i]} != --from ]] || from=(--from \"${COMP_WORDS[i+1]}\")\n"
+      "    done\n"
+      "    [[ ${COMP_WORDS[1]} != @(objects|origins) ]] || kind=slab\n"
+      "    words=$(\"${COMP_WORDS[0]}\" types --csv \"${from[@]}\" 2>/dev/null | " +
+      names_of_types() +
+      ")\n"
+      "  elif [[ $word == -* ]]; then\n"
+      "    case ${COMP_WORDS[1]} in\n";
+  for (const auto& [command, takes_type, options] : all) {
+    script += "    " + command.name + ") words='" + joined_names(options) + "' ;;\n";
+  }
+  return script +
+         "    esac\n"
+         "  fi\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+         "}\n"
+         "complete -o default -F _memstatctl memstatctl\n";  // without a word: files
+}
+
+std::string zsh_script(const std::vector<CommandWords>& all) {
+  std::string script =
+      "#compdef memstatctl\n"
+      "# Completion of memstatctl for zsh: memstatctl completion zsh > _memstatctl, in a directory of $fpath\n"
+      "_memstatctl_types() {\n"
+      "  local -a from types\n"
+      "  local kind='[a-z]*' at=${words[(i)--from]}\n"
+      "  (( at < CURRENT )) && from=(--from ${(Q)words[at+1]})\n"
+      "  [[ $words[1] == (objects|origins) ]] && kind=slab\n"
+      "  types=(${(f)\"$(memstatctl types --csv $from 2>/dev/null | " +
+      names_of_types() +
+      ")\"})\n"
+      "  compadd -a types\n"
+      "}\n"
+      "_memstatctl() {\n"
+      "  local -a commands=(\n";
+  for (const CommandWords& one : all) {
+    script += "    " + in_quotes(one.command.name + ":" + one.command.help) + "\n";
+  }
+  script +=
+      "  )\n"
+      "  if (( CURRENT == 2 )); then\n"
+      "    _describe command commands\n"
+      "    return\n"
+      "  fi\n"
+      "  shift words\n"
+      "  (( CURRENT-- ))\n"
+      "  case $words[1] in\n";
+  for (const auto& [command, takes_type, options] : all) {
+    script += "  " + command.name + ") _arguments";
+    for (const Word& option : options) {
+      std::string spec = option.name + "[";
+      for (const char c : option.help)
+        spec += std::string_view("[]\\:").find(c) != std::string_view::npos ? std::string{'\\', c} : std::string{c};
+      spec += "]";
+      if (option.name == "--format") {
+        spec += ":release:(" + std::string(kReleases) + ")";
+      } else if (option.takes_value) {
+        spec += option.name == "--from" || option.name == "--kernel" ? ":source:_files" : ":value:";
+      }
+      script += " \\\n    " + in_quotes(spec);
+    }
+    script += " \\\n    " +
+              in_quotes(command.name == "completion" ? "1:shell:(" + shell_names() + ")"
+                        : takes_type                 ? "1:type:_memstatctl_types"
+                                                     : "*:argument:_files") +
+              " ;;\n";
+  }
+  return script +
+         "  esac\n}\nif [[ $funcstack[1] == _memstatctl ]]; then _memstatctl \"$@\"; else compdef _memstatctl memstatctl; "
+         "fi\n";
+}
+
+std::string fish_script(const std::vector<CommandWords>& all) {
+  std::string script =
+      "# Completion of memstatctl for fish: memstatctl completion fish | source\n"
+      "function __memstatctl_types\n"
+      "  set -l words (commandline -opc)\n"
+      "  set -l from\n"
+      "  set -l kind '[a-z]*'\n"
+      "  set -l at (contains -i -- --from $words); and set from --from $words[(math $at + 1)]\n"
+      "  contains -- objects $words; or contains -- origins $words; and set kind slab\n"
+      "  $words[1] types --csv $from 2>/dev/null | " +
+      names_of_types() +
+      "\n"
+      "end\n";
+  for (const auto& [command, takes_type, options] : all) {
+    script += "complete -c memstatctl -n __fish_use_subcommand -f -a " + command.name + " -d " +
+              in_quotes(command.help, "\\") + "\n";
+    const std::string within = "complete -c memstatctl -n '__fish_seen_subcommand_from " + command.name + "' ";
+    for (const Word& option : options) {
+      script += within + "-l " + option.name.substr(2);
+      if (option.name == "--format") {
+        script += " -x -a " + in_quotes(std::string(kReleases));
+      } else if (option.takes_value) {
+        script += " -r";
+      }
+      script += " -d " + in_quotes(option.help, "\\") + "\n";
+    }
+    if (takes_type) script += within + "-f -a '(__memstatctl_types)'\n";
+    if (command.name == "completion") script += within + "-f -a " + in_quotes(shell_names()) + "\n";
+  }
+  return script;
+}
+
+}  // namespace
+
+std::string completion_script(std::string_view shell) {
+  const std::vector<CommandWords> all = all_words();
+  return shell == "bash" ? bash_script(all) : shell == "zsh" ? zsh_script(all) : fish_script(all);
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which types grow steadily, ranked: over the polls of a capture, or over some seconds of a live kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/ctl/commands/poll_walk.h"
+#include "daemon/ctl/commands/trend.h"
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/output/output.h"
+
+namespace memstat::ctl {
+
+/// A type that grows steadily. Thread safety: a plain value.
+struct Suspect {
+  std::string allocator;
+  std::string name;
+  bool is_bytes = true;  ///< False: the kernel counts its objects only, and the trend is of those.
+  std::uint64_t now = 0;
+  Trend trend;
+  std::optional<double> limit_seconds = {};   ///< Until its limit, at this pace.
+  std::optional<double> memory_seconds = {};  ///< Until the machine's memory is gone, at this pace.
+};
+
+/// Collects samples and finds who grows. Control groups, zones of the page allocator and processes are left out: their
+/// memory is that of other types. Thread safety: none.
+class LeakFinder {
+ public:
+  void add(const Sample& sample, double seconds);
+
+  /// How many samples there were, and over how long.
+  [[nodiscard]] std::size_t samples() const { return samples_; }
+  [[nodiscard]] double seconds() const { return seconds_; }
+  /// Whether that is enough to tell growth from chance.
+  [[nodiscard]] bool is_enough() const { return samples_ >= kLeastTrendPoints && seconds_ > 0; }
+  /// Those that grow by the most bytes a second first; then those of which only objects are known.
+  [[nodiscard]] std::vector<Suspect> suspects() const;
+
+ private:
+  struct Series {
+    std::vector<TrendPoint> bytes;
+    std::vector<TrendPoint> objects;
+    TypeRow last;
+  };
+
+  std::map<TypeIdentity, Series> series_;
+  std::size_t samples_ = 0;
+  double seconds_ = 0;
+  std::optional<std::uint64_t> available_;  // B that programs and the kernel can still get
+};
+
+/// A line a suspect: allocator, type, what it has, growth over the window, growth a second, confidence, share of the
+/// intervals in which it rose, time until its limit and until memory is gone.
+std::vector<TableRow> leaks_rows(const std::vector<Suspect>& suspects, bool is_human);
+/// The same as JSON, with the window.
+std::string leaks_json(const LeakFinder& finder);
+
+/// "5d 3h", "2h 10m", "40 s": the two largest units.
+std::string duration_text(double seconds);
+
+struct LeakOptions {
+  WalkOptions walk;
+  bool is_json = false;
+  bool is_csv = false;
+  bool is_human = true;
+};
+Report leaks_report(ReportSource& source, const LeakOptions& options);
+
+}  // namespace memstat::ctl

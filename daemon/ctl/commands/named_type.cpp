@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/named_type.h"
+
+#include <algorithm>
+
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/output/nearest_words.h"
+
+namespace memstat::ctl {
+
+std::string full_name(const TypeRow& type) { return type.allocator + "/" + type.name; }
+
+NamedType find_named_type(std::span<const TypeRow> rows, const std::string& word) {
+  NamedType found;
+  std::vector<std::string> full_names;
+  for (const TypeRow& row : rows) {
+    const std::string full = full_name(row);
+    if (word != row.name && word != full) continue;
+    found.types.push_back(&row);
+    if (std::find(full_names.begin(), full_names.end(), full) == full_names.end()) full_names.push_back(full);
+  }
+  if (full_names.size() > 1) {
+    found.types.clear();
+    found.problem = "several allocators have a type \"" + printable_bytes(word) + "\": give";
+    for (const std::string& name : full_names)
+      found.problem += (&name == full_names.data() ? " " : " or ") + printable(name);
+  } else if (full_names.empty()) {
+    const bool is_full = word.find('/') != std::string::npos;
+    std::vector<std::string> known;
+    for (const TypeRow& row : rows) known.push_back(is_full ? full_name(row) : row.name);
+    found.problem = "there is no type \"" + printable_bytes(word) + "\"" + did_you_mean(word, known) +
+                    "; memstatctl types lists them, and ALLOCATOR/TYPE names one";
+  }
+  return found;
+}
+
+std::optional<std::uint64_t> sum_of(const std::vector<const TypeRow*>& types, const Column& column) {
+  std::uint64_t sum = 0;
+  for (const TypeRow* const type : types) {
+    if (!has(*type, column)) return std::nullopt;
+    sum += figure_of(*type, column);
+  }
+  return types.empty() ? std::nullopt : std::optional(sum);
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/objects_report.h"
+
+#if defined(MEMSTAT_HAVE_POSTMORTEM)
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "core/postmortem/dump_objects.h"
+#include "daemon/ctl/commands/leaks_report.h"
+#include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/output/json_writer.h"
+
+namespace memstat::ctl {
+namespace {
+
+using postmortem::DumpType;
+using postmortem::SlabObject;
+using postmortem::SlabObjects;
+
+constexpr double kAgeUnit = 1e9;  // ns in a second
+
+std::string hex_text(std::uint64_t number, const char* format) {
+  char text[24];
+  std::snprintf(text, sizeof text, format, number);
+  return text;
+}
+std::string address_text(std::uint64_t address) { return hex_text(address, "0x%016" PRIx64); }
+
+std::string words_text(const SlabObject& object) {
+  std::string text;
+  for (const std::uint64_t word : object.words) text += (text.empty() ? "" : " ") + hex_text(word, "%016" PRIx64);
+  return text.empty() ? "-" : text;
+}
+
+/// The objects of all types of one name.
+struct Findings {
+  std::string allocator;
+  std::string type;
+  std::uint64_t object_size = 0;
+  SlabObjects found;
+};
+
+std::string objects_text(const Findings& findings) {
+  const SlabObjects& found = findings.found;
+  std::vector<TableRow> rows(1, {"ADDRESS", "FIRST WORDS"});
+  if (found.has_origins) rows[0].insert(rows[0].end(), {"ALLOCATED BY", "AGE", "PID", "CPU"});
+  for (const SlabObject& object : found.objects) {
+    TableRow row{address_text(object.address), words_text(object)};
+    if (found.has_origins && object.origin) {
+      const SlabObject::Origin& origin = *object.origin;
+      const std::string age = origin.age_ns ? duration_text(static_cast<double>(*origin.age_ns) / kAgeUnit) : "-";
+      row.insert(row.end(), {printable_bytes(origin.caller), age, std::to_string(origin.pid), std::to_string(origin.cpu)});
+    } else if (found.has_origins) {
+      row.insert(row.end(), {"-", "-", "-", "-"});
+    }
+    rows.push_back(std::move(row));
+  }
+  std::string text = table_text(rows, found.has_origins ? 3 : 2);
+  if (found.objects.size() < found.count) {
+    text += std::to_string(found.objects.size()) + " of " + std::to_string(found.count) +
+            " objects are listed: --limit N lists more\n";
+  }
+  return text;
+}
+
+std::string objects_csv(const Findings& findings) {
+  std::vector<TableRow> rows(1, {"ADDRESS", "FIRST_WORDS", "CALLER", "STACK", "AGE_SECONDS", "PID", "CPU"});
+  for (const SlabObject& object : findings.found.objects) {
+    TableRow row{address_text(object.address), words_text(object), "-", "-", "-", "-", "-"};
+    if (object.origin) {
+      const SlabObject::Origin& origin = *object.origin;
+      std::string stack;
+      for (const std::string& frame : origin.stack) stack += (stack.empty() ? "" : ";") + printable_bytes(frame);
+      row[2] = printable_bytes(origin.caller);
+      if (!stack.empty()) row[3] = stack;
+      if (origin.age_ns) row[4] = std::to_string(*origin.age_ns / static_cast<std::uint64_t>(kAgeUnit));
+      row[5] = std::to_string(origin.pid);
+      row[6] = std::to_string(origin.cpu);
+    }
+    rows.push_back(std::move(row));
+  }
+  return table_csv(rows);
+}
+
+std::string objects_json(const Findings& findings) {
+  JsonWriter json("1");
+  json.field("allocator", findings.allocator).field("type", printable_bytes(findings.type));
+  json.field("object_size", findings.object_size).field("allocated", findings.found.count);
+  json.field("counted", findings.found.counted).open_list("objects");
+  for (const SlabObject& object : findings.found.objects) {
+    json.open_object().field("address", address_text(object.address)).open_list("words");
+    for (const std::uint64_t word : object.words) json.member(address_text(word));
+    json.close();
+    if (object.origin) {
+      const SlabObject::Origin& origin = *object.origin;
+      json.field("caller", printable_bytes(origin.caller)).field("pid", origin.pid).field("cpu", origin.cpu);
+      if (origin.age_ns) json.field("age_seconds", static_cast<double>(*origin.age_ns) / kAgeUnit);
+      json.open_list("stack");
+      for (const std::string& frame : origin.stack) json.member(printable_bytes(frame));
+      json.close();
+    }
+    json.close();
+  }
+  return json.finish();
+}
+
+/// The numbers of the types that a word names; otherwise there is a problem.
+std::vector<std::size_t> types_of(const postmortem::DumpObjects& dump, const std::string& word, std::string& problem) {
+  std::vector<TypeRow> rows;
+  for (const DumpType& type : dump.types()) {
+    TypeRow& row = rows.emplace_back();
+    row.allocator = dump.allocator();
+    row.name = printable_bytes(type.name);
+  }
+  const NamedType named = find_named_type(rows, word);
+  problem = named.problem;
+  std::vector<std::size_t> found;
+  for (const TypeRow* const row : named.types) found.push_back(static_cast<std::size_t>(row - rows.data()));
+  return found;
+}
+
+std::string dump_of(const ObjectsQuery& query) {
+  const char* const environment = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
+  return !query.dump.empty() || environment == nullptr ? query.dump : environment;
+}
+
+}  // namespace
+
+Report objects_report(const ObjectsQuery& query, Layout layout) {
+  Report report;
+  const std::string path = dump_of(query);
+  if (path.empty()) {
+    report.problem =
+        "objects: give a crash dump with --from DUMP; a running kernel and a capture have no objects one by one";
+    return report;
+  }
+  const auto dump = postmortem::DumpObjects::open(path);
+  if (!dump) {
+    report.problem = to_string(dump.error());
+    return report;
+  }
+  report.notes = (*dump)->notes();
+  Findings findings;
+  findings.allocator = (*dump)->allocator();
+  for (const std::size_t number : types_of(**dump, query.type, report.problem)) {
+    const DumpType& type = (*dump)->types()[number];
+    findings.type = type.name;
+    findings.object_size = type.object_size;
+    if (!type.damage.empty()) report.notes.push_back(printable_bytes(type.name) + ": " + type.damage);
+    auto objects = (*dump)->objects_of(number, query.limit - findings.found.objects.size());
+    if (!objects) {
+      report.problem = to_string(objects.error());
+      return report;
+    }
+    SlabObjects& found = findings.found;
+    found.count += objects->count;
+    found.counted += objects->counted;
+    found.has_origins |= objects->has_origins;
+    std::move(objects->objects.begin(), objects->objects.end(), std::back_inserter(found.objects));
+    for (const std::string& note : objects->notes) report.notes.push_back(printable_bytes(type.name) + ": " + note);
+  }
+  if (report.problem.empty()) {
+    report.output = layout == Layout::kJson  ? objects_json(findings)
+                    : layout == Layout::kCsv ? objects_csv(findings)
+                                             : objects_text(findings);
+  }
+  return report;
+}
+
+}  // namespace memstat::ctl
+
+#else
+
+namespace memstat::ctl {
+
+Report objects_report(const ObjectsQuery& /*query*/, Layout /*layout*/) {
+  return {.output = {}, .problem = "built without crash dumps, and only these have objects one by one"};
+}
+
+}  // namespace memstat::ctl
+
+#endif

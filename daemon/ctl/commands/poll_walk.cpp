@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/poll_walk.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ctime>
+
+#include "core/base/clock.h"
+
+namespace memstat::ctl {
+
+PollWalk::PollWalk(ReportSource& source, const WalkOptions& options)
+    : source_(source), options_(options), poll_count_(source.poll_count()) {}
+
+std::uint64_t PollWalk::expected() const {
+  const std::uint64_t all = is_capture() ? poll_count_ - std::min(poll_count_, options_.first) : 0;
+  if (!options_.count) return all;
+  return is_capture() ? std::min(all, *options_.count) : *options_.count;
+}
+
+/// Makes the next state the one that is read; false when there is none.
+bool PollWalk::select_state() {
+  if (signals_.has_come() || (options_.count && states_ == *options_.count)) return false;
+  if (is_capture()) {
+    const std::size_t number = options_.first + states_;
+    if (number >= poll_count_) return false;
+    problem_ = source_.select_poll(number);
+    return problem_.empty();
+  }
+  if (states_ == 0) due_ns_ = system_clock().monotonic_ns();
+  if (!signals_.wait_until(due_ns_)) return false;
+  // A beat that was missed is left out.
+  const std::int64_t interval_ns = std::max<std::int64_t>(1, options_.interval_ns);
+  due_ns_ += interval_ns * ((system_clock().monotonic_ns() - due_ns_) / interval_ns + 1);
+  return true;
+}
+
+bool PollWalk::next() {
+  if (!select_state()) return false;
+  const std::int64_t before_ns = system_clock().monotonic_ns();
+  sample_ = source_.read();
+  // What can be read is shown; only where there is nothing at all it ends.
+  if (sample_.types.empty()) {
+    problem_ = sample_.problem.empty() ? "there is no memory type" : sample_.problem;
+    return false;
+  }
+  const std::int64_t now_ns = is_capture() ? sample_.monotonic_ns : before_ns;
+  if (states_ == 0) first_ns_ = now_ns;
+  seconds_ = static_cast<double>(now_ns - first_ns_) / 1e9;
+  ++states_;
+  return true;
+}
+
+std::size_t first_poll_of(const std::optional<std::string>& from) {
+  std::size_t number = 0;
+  const std::size_t at = from ? from->rfind('@') : std::string::npos;
+  if (at == std::string::npos) return 0;
+  const char* const end = from->data() + from->size();
+  const auto [stop, error] = std::from_chars(from->data() + at + 1, end, number);
+  return error == std::errc() && stop == end ? number : 0;
+}
+
+std::string time_text(std::int64_t realtime_ns, bool with_date) {
+  const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+  std::tm parts{};
+  std::array<char, 64> text{};
+  if (::gmtime_r(&seconds, &parts) == nullptr) return "-";
+  return {text.data(), std::strftime(text.data(), text.size(), with_date ? "%Y-%m-%dT%H:%M:%SZ" : "%H:%M:%S", &parts)};
+}
+
+}  // namespace memstat::ctl

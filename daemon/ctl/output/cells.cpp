@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/output/cells.h"
+
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "core/base/utf8.h"
+
+namespace memstat::ctl {
+namespace {
+
+std::string spaces(std::string_view text, std::size_t width) {
+  const std::size_t used = width_of(text);
+  return std::string(used < width ? width - used : 0, ' ');
+}
+
+void append_escape(std::string& text, std::uint32_t character) {
+  const bool is_ascii = character < 0x80U;
+  text += is_ascii ? "\\x" : "\\u";
+  append_hex(text, character, is_ascii ? 2 : character > 0xFFFFU ? 6 : 4);
+}
+
+}  // namespace
+
+namespace {
+
+/// Columns of the character that begins there, and its bytes.
+struct Extent {
+  std::size_t bytes;
+  std::size_t columns;
+};
+Extent extent_of(std::string_view text) {
+  const std::size_t size = character_size(text);
+  if (size < 2) return {.bytes = 1, .columns = 1};
+  std::uint32_t character = static_cast<unsigned char>(text[0]) & (0xFFU >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) character = character << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  struct Range {
+    std::uint32_t first, last;
+  };
+  static constexpr Range kCombining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},
+                                         {0x610, 0x61A},   {0x64B, 0x65F},   {0x1AB0, 0x1AFF},
+                                         {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE20, 0xFE2F}};
+  static constexpr Range kWide[] = {{0x1100, 0x115F},  {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xA960, 0xA97C},
+                                    {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF01, 0xFF60},
+                                    {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF},
+                                    {0x20000, 0x3FFFD}};
+  const auto is_in = [character](const Range& range) { return character >= range.first && character <= range.last; };
+  if (std::any_of(std::begin(kCombining), std::end(kCombining), is_in)) return {.bytes = size, .columns = 0};
+  return {.bytes = size, .columns = std::any_of(std::begin(kWide), std::end(kWide), is_in) ? 2U : 1U};
+}
+
+}  // namespace
+
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Extent extent = extent_of(text);
+    width += extent.columns;
+    text.remove_prefix(extent.bytes);
+  }
+  return width;
+}
+
+std::string cut(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0;
+  std::size_t columns = 0;
+  while (bytes < text.size()) {
+    const Extent extent = extent_of(text.substr(bytes));
+    if (columns + extent.columns > width) break;
+    columns += extent.columns;
+    bytes += extent.bytes;
+  }
+  return std::string(text.substr(0, bytes));
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  const std::size_t needed = width_of(text);
+  if (needed <= width) return std::string(text);
+  constexpr std::size_t kLeast = 4;  // below this an ellipsis says less than a letter
+  if (width < kLeast) return cut(text, width);
+  const std::size_t before = width / 2;
+  const std::size_t after = width - before - 1;
+  const std::string head = cut(text, before);
+  // The end is what is left when as much is taken off as makes it fit; a wide character may be one column more.
+  std::string_view tail = text;
+  for (std::size_t columns = needed; columns > after && !tail.empty();) {
+    const Extent extent = extent_of(tail);
+    columns -= extent.columns;
+    tail.remove_prefix(extent.bytes);
+  }
+  while (!tail.empty() && extent_of(tail).columns == 0) tail.remove_prefix(extent_of(tail).bytes);
+  return head + "\u2026" + std::string(tail);
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+std::string column_name(std::string_view name, std::size_t width) {
+  return terminal_width() == 0 ? std::string(name) : shortened(name, width);
+}
+
+std::string to_right(std::string_view text, std::size_t width) { return spaces(text, width).append(text); }
+std::string to_left(std::string_view text, std::size_t width) { return std::string(text).append(spaces(text, width)); }
+std::string to_right(std::uint64_t number, std::size_t width) { return to_right(std::to_string(number), width); }
+
+std::string printable(std::string_view name) {
+  std::string text;
+  while (!name.empty()) {
+    const std::size_t size = std::max<std::size_t>(character_size(name), 1);
+    if (const auto hidden = hidden_character(name)) {
+      append_escape(text, *hidden);
+    } else {
+      text += name.substr(0, size);
+    }
+    name.remove_prefix(size);
+  }
+  return text;
+}
+
+std::string printable_bytes(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t size = character_size(bytes);
+    text += size == 0 ? "?" : printable(bytes.substr(0, size));
+    bytes.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return text;
+}
+
+std::string table_text(const std::vector<TableRow>& rows, std::size_t left, std::size_t width) {
+  std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size());
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  if (width != 0 && left != 0 && left <= widths.size()) {
+    constexpr std::size_t kLeastName = 16;
+    std::size_t needed = 2 * (widths.size() - 1);
+    for (const std::size_t column : widths) needed += column;
+    std::size_t& name = widths[left - 1];
+    if (needed > width) name = std::max(std::min(name, kLeastName), name - std::min(name, needed - width));
+  }
+  std::string text;
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "" : "  ";
+      text += i < left ? to_left(shortened(row[i], widths[i]), widths[i]) : to_right(row[i], widths[i]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string table_csv(const std::vector<TableRow>& rows) {
+  std::string text;
+  for (const TableRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "" : ",";
+      if (row[i] == "-") continue;
+      if (row[i].find_first_of(",\"\r\n") == std::string::npos) {
+        text += row[i];
+        continue;
+      }
+      text += '"';
+      for (const char c : row[i]) text.append(c == '"' ? 2 : 1, c);
+      text += '"';
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/output/progress.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/base/clock.h"
+
+namespace memstat::ctl {
+
+Progress::Progress() : is_terminal_(::isatty(STDERR_FILENO) == 1), next_ns_(system_clock().monotonic_ns() + 1'000'000'000) {}
+
+void Progress::show(const std::string& text) {
+  const std::int64_t now_ns = system_clock().monotonic_ns();
+  if (!is_terminal_ || now_ns < next_ns_) return;
+  next_ns_ = now_ns + 100'000'000;
+  is_shown_ = true;
+  std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  std::fflush(stderr);
+}
+
+void Progress::finish() {
+  if (!is_shown_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  is_shown_ = false;
+}
+
+void wait_seconds(unsigned seconds, const std::string& what) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  // Where it is not seen, waking up would only be work of the machine that is measured.
+  const std::int64_t step_ns = ::isatty(STDERR_FILENO) == 1 ? kSecond / 10 : seconds * kSecond;
+  Progress progress;
+  const std::int64_t begin_ns = system_clock().monotonic_ns();
+  const std::int64_t end_ns = begin_ns + static_cast<std::int64_t>(seconds) * kSecond;
+  for (std::int64_t now_ns = begin_ns; now_ns < end_ns; now_ns = system_clock().monotonic_ns()) {
+    progress.show(what + ": " + std::to_string((now_ns - begin_ns) / kSecond) + " of " + std::to_string(seconds) + " s");
+    ::poll(nullptr, 0, static_cast<int>((std::min(step_ns, end_ns - now_ns) + 999'999) / 1'000'000));
+  }
+}
+
+}  // namespace memstat::ctl

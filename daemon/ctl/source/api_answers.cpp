@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/source/api_answers.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace memstat::ctl {
+namespace {
+
+using Document = nlohmann::json;
+
+/// The document, discarded when the bytes are no JSON, nest deeper than any of ours does, or have more values than 20 000
+/// types would.
+Document parsed_document(std::string_view json) {
+  constexpr int kMaxDepth = 8;
+  constexpr std::size_t kMaxValues = 4'000'000;
+  std::size_t values = 0;
+  bool is_refused = false;
+  const auto check = [&](int depth, Document::parse_event_t event, const Document&) {
+    const bool is_end = event == Document::parse_event_t::object_end || event == Document::parse_event_t::array_end;
+    values += is_end ? 0 : 1;
+    is_refused = is_refused || depth > kMaxDepth || values > kMaxValues;
+    return !is_refused;
+  };
+  Document document = Document::parse(json.begin(), json.end(), check, false);
+  return is_refused || !document.is_object() ? Document(Document::value_t::discarded) : document;
+}
+
+/// The list of that name; nullptr when there is none.
+const Document* list_of(const Document& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_array() ? &*found : nullptr;
+}
+
+std::string text_of(const Document& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// Below 2^63, as all of our figures are.
+std::optional<std::uint64_t> amount_of(const Document& value) {
+  if (!value.is_number_unsigned()) return {};
+  const auto number = value.get<std::uint64_t>();
+  return number >> 63U == 0 ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::uint64_t> amount_of(const Document& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? std::nullopt : amount_of(*found);
+}
+
+std::optional<double> number_of(const Document& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return {};
+  const double number = found->get<double>();
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+bool is_true(const Document& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+struct Member {
+  const char* key;
+  std::uint32_t figure;
+  std::uint64_t TypeRow::*value;
+};
+constexpr std::array<Member, 7> kMembers{{{"bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
+                                          {"objects", MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
+                                          {"held_bytes", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
+                                          {"free_objects", MEMSTAT_FIGURE_FREE, &TypeRow::free},
+                                          {"failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
+                                          {"limit_objects", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
+                                          {"limit_bytes", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
+
+TypeRow row_of_document(const Document& type) {
+  TypeRow row;
+  row.allocator = text_of(type, "allocator");
+  row.allocator_number = allocator_number(row.allocator);
+  row.name = text_of(type, "type");
+  for (const Member& member : kMembers) {
+    const auto amount = amount_of(type, member.key);
+    if (!amount) continue;
+    row.figures |= member.figure;
+    row.*member.value = *amount;
+  }
+  if (const auto used = number_of(type, "limit_used"); used && *used >= 0) row.limit_used = used;
+  row.growth = number_of(type, "growth_bytes_per_second");
+  row.is_container = is_true(type, "container");
+  row.fails_routinely = is_true(type, "fails_routinely");
+  return row;
+}
+
+/// Unix time; 0 for what cannot be one.
+std::int64_t time_of(const Document& document) {
+  constexpr double kYear2261 = 9.2e9;
+  const auto seconds = number_of(document, "time");
+  if (!seconds || *seconds < 0 || *seconds > kYear2261) return 0;
+  return static_cast<std::int64_t>(std::llround(*seconds * 1000)) * 1'000'000;
+}
+
+std::vector<Split> splits_of(const Document& document, const char* key) {
+  constexpr std::size_t kMaxPlaces = 16384;  // CPUs, as captures have them
+  std::vector<Split> splits;
+  const Document* const list = list_of(document, key);
+  if (list == nullptr) return splits;
+  for (const Document& one : *list) {
+    if (!one.is_object()) continue;
+    const Document* const values = list_of(one, "values");
+    if (values == nullptr || values->size() > kMaxPlaces) continue;
+    Split split{.title = split_title(text_of(one, "metric")), .is_bytes = false, .values = {}};
+    split.is_bytes = split.title.ends_with("bytes");
+    for (const Document& value : *values) split.values.push_back(amount_of(value));
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+}  // namespace
+
+std::string split_title(std::string_view metric) {
+  for (const std::string_view prefix : {"memstat_cpu_", "memstat_node_", "memstat_type_", "memstat_"}) {
+    if (!metric.starts_with(prefix)) continue;
+    metric.remove_prefix(prefix.size());
+    break;
+  }
+  if (metric.ends_with("_total")) metric.remove_suffix(std::string_view("_total").size());
+  return std::string(metric);
+}
+
+bool parse_types_answer(std::string_view json, Sample& what) {
+  const Document document = parsed_document(json);
+  if (!document.is_object()) return false;
+  const Document* const types = list_of(document, "types");
+  if (types == nullptr) return false;
+  what.time_ns = time_of(document);
+  for (const Document& type : *types) {
+    if (!type.is_object()) return false;
+    what.types.push_back(row_of_document(type));
+    if (what.types.back().allocator.empty() || !type.contains("type")) return false;
+  }
+  return true;
+}
+
+bool parse_memory_answer(std::string_view json, Machine& machine, std::optional<MachineMemory>& memory) {
+  const Document document = parsed_document(json);
+  if (!document.is_object()) return false;
+  const auto host = document.find("host");
+  if (host == document.end() || !host->is_object()) return false;
+  machine = {.host = text_of(*host, "name"),
+             .os = text_of(*host, "os"),
+             .release = text_of(*host, "release"),
+             .machine = text_of(*host, "machine"),
+             .replay = text_of(*host, "replay")};
+  memory.reset();
+  const auto total = amount_of(document, "total_bytes");
+  const auto rest = document.find("unaccounted_bytes");
+  if (!total || rest == document.end() || !rest->is_number_integer()) return true;
+  const auto free = amount_of(document, "free_bytes");
+  memory = {.total = *total,
+            .free = free.value_or(0),
+            .unaccounted = rest->get<std::int64_t>(),
+            .available = amount_of(document, "available_bytes")};
+  return true;
+}
+
+bool parse_type_answer(std::string_view json, Splits& splits) {
+  const Document document = parsed_document(json);
+  if (!document.is_object() || list_of(document, "cpus") == nullptr) return false;
+  splits.cpus = splits_of(document, "cpus");
+  splits.nodes = splits_of(document, "nodes");
+  return true;
+}
+
+bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& types, std::vector<AmountHistory>& histories) {
+  const Document document = parsed_document(json);
+  if (!document.is_object()) return false;
+  const Document* const series = list_of(document, "series");
+  if (series == nullptr) return false;
+  std::map<std::pair<std::string, std::string>, AmountHistory> found;
+  for (const Document& one : *series) {
+    if (!one.is_object()) return false;
+    const Document* const values = list_of(one, "values");
+    if (values == nullptr) return false;
+    AmountHistory& history = found[{text_of(one, "allocator"), text_of(one, "type")}];
+    for (const Document& value : *values) history.push_back(amount_of(value));
+  }
+  histories.clear();
+  for (const TypeRow& type : types) histories.push_back(found[{type.allocator, type.name}]);
+  return true;
+}
+
+std::string parse_error_answer(std::string_view json) {
+  const Document document = parsed_document(json);
+  return document.is_object() ? text_of(document, "error") : std::string();
+}
+
+}  // namespace memstat::ctl

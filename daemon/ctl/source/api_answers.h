@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The documents of memstatd's /api/v1/ as reports use them. Pure; the bytes may come from anybody. What a document says more
+// than we know is passed over.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/ctl/source/report_source.h"
+
+namespace memstat::ctl {
+
+/// Each writes what it understood. False when the bytes are no such document: `what` is as it was, or has a part. Throws
+/// std::bad_alloc.
+bool parse_types_answer(std::string_view json, Sample& what);
+bool parse_memory_answer(std::string_view json, Machine& machine, std::optional<MachineMemory>& memory);
+bool parse_type_answer(std::string_view json, Splits& splits);
+/// A history for each of `types`, in their order.
+bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& types, std::vector<AmountHistory>& histories);
+
+/// The text of {"error": "..."}; "" for anything else.
+std::string parse_error_answer(std::string_view json);
+
+/// The same name for a terminal's column as for a metric: "memstat_cpu_free_objects" is "free_objects".
+std::string split_title(std::string_view metric);
+
+}  // namespace memstat::ctl

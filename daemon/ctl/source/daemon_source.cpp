@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reports of a running memstatd, through its API.
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/source/api_answers.h"
+#include "daemon/ctl/source/http_client.h"
+#include "daemon/ctl/source/report_source.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr const char* kTypesPath = "/api/v1/types";
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80U && (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.')) {
+      out += c;
+    } else {
+      out.append({'%', kHex[byte >> 4U], kHex[byte & 15U]});
+    }
+  }
+  return out;
+}
+
+/// Why an answer is not what was asked for; "" when it is.
+std::string refusal_of(const HttpUrl& url, std::string_view path, const HttpAnswer& answer) {
+  if (answer.status == 200 || answer.status == 304) return {};
+  std::string said = printable_bytes(parse_error_answer(answer.body));
+  constexpr std::size_t kMaxSaid = 300;
+  if (said.size() > kMaxSaid) said.clear();
+  const std::string who = url.for_logs + ": ";
+  switch (answer.status) {
+    case 401: return who + "wants a user and a password: give http://USER:PASSWORD@HOST:PORT";
+    case 403: return who + "refuses requests from here; key allow of its configuration lists who may ask";
+    case 404:
+      if (said.empty()) {
+        return who + "has no " + std::string(path) + ": it is a memstatd from before it had this, or another program";
+      }
+      break;
+    case 503: return who + (said.empty() ? "is there, but not ready: no poll has finished yet" : said);
+    default: break;
+  }
+  return who + "answers with status " + std::to_string(answer.status) + (said.empty() ? "" : ": " + said);
+}
+
+class DaemonSource final : public ReportSource {
+ public:
+  explicit DaemonSource(HttpUrl url) : url_(std::move(url)) {}
+
+  Sample read() override {
+    HttpAnswer answer;
+    Sample sample;
+    if (sample.problem = get(kTypesPath, etag_, answer); !sample.problem.empty()) return sample;
+    if (answer.status == 304) return last_;  // no poll since
+    if (!parse_types_answer(answer.body, sample)) {
+      sample.types.clear();
+      sample.problem = not_ours(kTypesPath);
+      return sample;
+    }
+    etag_ = answer.etag;
+    constexpr const char* kMemoryPath = "/api/v1/memory";
+    if (get(kMemoryPath, {}, answer).empty()) parse_memory_answer(answer.body, machine_, sample.memory);
+    last_ = sample;
+    return sample;
+  }
+
+  Machine machine() override { return machine_; }
+
+  Splits splits(const TypeRow& type) override {
+    Splits splits;
+    const std::string path =
+        std::string(kTypesPath) + "/" + percent_encoded(type.allocator) + "/" + percent_encoded(type.name);
+    HttpAnswer answer;
+    if (splits.problem = get(path, {}, answer); !splits.problem.empty()) return splits;
+    if (!parse_type_answer(answer.body, splits)) splits.problem = not_ours(path);
+    return splits;
+  }
+
+  [[nodiscard]] std::string hint_without_splits() const override {
+    return ", or keys per_cpu and tier of the configuration of this memstatd leave it out";
+  }
+
+  std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {
+    std::vector<AmountHistory> histories;
+    HttpAnswer answer;
+    const std::string path = "/api/v1/history?seconds=" + std::to_string(seconds) + "&points=" + std::to_string(points);
+    if (get(path, {}, answer).empty() && !parse_history_answer(answer.body, last_.types, histories)) histories.clear();
+    return histories;
+  }
+
+ private:
+  std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
+    HttpResult result = http_get(url_, path, etag);
+    if (!result.problem.empty()) return std::move(result.problem);
+    answer = std::move(result.answer);
+    return refusal_of(url_, path, answer);
+  }
+  [[nodiscard]] std::string not_ours(std::string_view path) const {
+    return url_.for_logs + std::string(path) + ": the answer is not what memstatd sends; is this another program?";
+  }
+
+  HttpUrl url_;
+  std::string etag_;
+  Sample last_;
+  Machine machine_;
+};
+
+}  // namespace
+
+bool is_url(std::string_view reference) {
+  const std::size_t end = reference.find("://");
+  if (end == std::string_view::npos) return false;
+  std::string scheme(reference.substr(0, end));
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](unsigned char c) { return std::tolower(c); });
+  return scheme == "http" || scheme == "https";
+}
+
+OpenedSource open_daemon(const std::string& url) {
+  ParsedUrl parsed = parse_url(url);
+  if (!parsed.problem.empty()) return {.source = nullptr, .problem = parsed.problem};
+  return {.source = std::make_unique<DaemonSource>(std::move(parsed.url)), .problem = {}};
+}
+
+DaemonAnswer ask_daemon(const std::string& url, std::string_view path) {
+  const ParsedUrl parsed = parse_url(url);
+  if (!parsed.problem.empty()) return {.text = {}, .problem = parsed.problem};
+  HttpResult result = http_get(parsed.url, path, {});
+  if (result.problem.empty()) result.problem = refusal_of(parsed.url, path, result.answer);
+  return {.text = std::move(result.answer.body), .problem = std::move(result.problem)};
+}
+
+}  // namespace memstat::ctl

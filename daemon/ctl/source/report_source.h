@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where reports have their figures from: a kernel, a capture or a running memstatd, alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/include/memstat.h"
+#include "daemon/ctl/source/type_row.h"
+
+namespace memstat::ctl {
+
+/// Whose memory it is, for people. Empty members are not known.
+struct Machine {
+  std::string host;
+  std::string os;       ///< "linux", "freebsd"
+  std::string release;  ///< of the kernel
+  std::string machine;  ///< "x86_64", "amd64"
+  std::string replay;   ///< The capture that is read; empty: a live kernel.
+};
+
+/// The machine's memory in bytes: total = used + free + unaccounted.
+struct MachineMemory {
+  std::uint64_t total = 0;
+  std::uint64_t free = 0;
+  std::int64_t unaccounted = 0;            ///< Below 0 when figures moved while they were read.
+  std::optional<std::uint64_t> available;  ///< The kernel's estimate.
+};
+
+/// The figures of one moment. Thread safety: a plain value.
+struct Sample {
+  std::int64_t time_ns = 0;  ///< When they were read from the kernel, since 1970 (UTC).
+  std::int64_t monotonic_ns =
+      0;  ///< The same, of a poll that was selected, by a clock that is never set: for the time between.
+  std::vector<TypeRow> types;
+  std::optional<MachineMemory> memory;  ///< None: not known.
+  /// Why types, or some of them, are missing, for people; "": nothing is.
+  std::string problem;
+
+  /// Whether there is nothing but a problem.
+  [[nodiscard]] bool is_failed() const { return types.empty() && !problem.empty(); }
+};
+
+/// One figure of a type, apart by CPU or by node.
+struct Split {
+  std::string title;  ///< "free_objects"
+  bool is_bytes = false;
+  std::vector<std::optional<std::uint64_t>> values;  ///< By the number of the CPU or node; none: there is no such CPU.
+};
+
+/// What is known of one type apart by CPU and by node.
+struct Splits {
+  std::vector<Split> cpus;
+  std::vector<Split> nodes;
+  std::string problem;  ///< Why there is nothing, for people; "" also when the kernel has nothing.
+};
+
+/// Recorded amounts of one type, oldest first: bytes, or objects where its bytes are not known.
+using AmountHistory = std::vector<std::optional<std::uint64_t>>;
+
+/// One place to have figures from. Errors are in what is given back, as text for people. Throws std::bad_alloc.
+/// Thread safety: none.
+class ReportSource {
+ public:
+  ReportSource() = default;
+  ReportSource(const ReportSource&) = delete;
+  ReportSource& operator=(const ReportSource&) = delete;
+  virtual ~ReportSource() = default;
+
+  /// Reads the kernel now, the selected poll of a capture, or the last poll of a daemon.
+  virtual Sample read() = 0;
+  /// To be called after read().
+  [[nodiscard]] virtual Machine machine() = 0;
+  /// Figures of that type apart, as of the last read().
+  virtual Splits splits(const TypeRow& type) = 0;
+
+  /// What else than the kernel may be why a type has no figures apart, for the end of a sentence; "" for nothing.
+  [[nodiscard]] virtual std::string hint_without_splits() const { return {}; }
+
+  /// How many polls the capture has; 0: it is none, and each read() sees a later moment.
+  [[nodiscard]] virtual std::size_t poll_count() { return 0; }
+  /// The poll, below poll_count(), that read() reads. "" or why not.
+  virtual std::string select_poll(std::size_t /*poll*/) { return "this is no capture, so it has no polls to choose from"; }
+
+  /// What a daemon remembers of each type in the last `seconds`: `points` amounts in the order of the last read()'s types,
+  /// empty for a type without. Nothing where nothing is remembered.
+  virtual std::vector<AmountHistory> history(unsigned /*seconds*/, unsigned /*points*/) { return {}; }
+};
+
+/// Whether `reference` names a memstatd: http://...
+bool is_url(std::string_view reference);
+
+/// The source behind a list whose capture is set, or which reads this machine's kernel. The list must outlive it.
+std::unique_ptr<ReportSource> source_of_list(memory_type_list* list, std::string replay);
+
+/// A source, or why there is none.
+struct OpenedSource {
+  std::unique_ptr<ReportSource> source;  ///< Null exactly when there is a problem.
+  std::string problem;
+};
+/// Opens the memstatd at that URL; reads nothing yet.
+OpenedSource open_daemon(const std::string& url);
+
+/// What a memstatd serves at a path, or why it does not.
+struct DaemonAnswer {
+  std::string text;
+  std::string problem;  ///< For people, with the URL; "" exactly when there is an answer.
+};
+/// Asks the memstatd at that URL for `path`, which begins with a slash.
+DaemonAnswer ask_daemon(const std::string& url, std::string_view path);
+
+/// Opens what users write: "live", CAPTURE, CAPTURE@POLL or a URL. None: MEMSTAT_CAPTURE when it is set, else live.
+OpenedSource open_source(const std::optional<std::string>& reference);
+
+}  // namespace memstat::ctl

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/source/type_figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "daemon/ctl/output/humanize.h"
+
+namespace memstat::ctl {
+
+bool has(const TypeRow& type, const Column& column) { return (type.figures & column.figure) != 0; }
+
+std::uint64_t figure_of(const TypeRow& type, const Column& column) { return type.*column.value; }
+
+std::string amount_text(std::uint64_t amount, bool is_bytes, bool is_human) {
+  return is_human && is_bytes ? humanize(amount, Base::k1024, true) : std::to_string(amount);
+}
+
+std::string cell(const TypeRow& type, const Column& column, bool is_human) {
+  return has(type, column) ? amount_text(figure_of(type, column), column.is_bytes, is_human) : "-";
+}
+
+NearestLimit nearest_limit(const TypeRow& type) {
+  NearestLimit nearest;
+  const auto consider = [&](const Column& limit, bool is_known, std::uint64_t amount) {
+    if (!has(type, limit)) return;
+    const std::uint64_t most = figure_of(type, limit);
+    const std::optional<double> used =
+        is_known && most != 0 ? std::optional(static_cast<double>(amount) / static_cast<double>(most)) : std::nullopt;
+    if (nearest.column == nullptr || used > nearest.used) nearest = {.column = &limit, .counted = amount, .used = used};
+  };
+  std::uint64_t objects = type.objects;
+  // uma(9) counts what is in its caches, too, but not what is free in slabs.
+  if (type.allocator_number == ALLOCATOR_UMA) objects += type.free - std::min(type.free, type.keg_free);
+  consider(kObjectLimit, has(type, kObjectsInUse), objects);
+  consider(kByteLimit, has(type, kBytesInUse), type.bytes);
+  if (!type.limit_used || nearest.column == nullptr) return nearest;
+  // A daemon has worked it out, in parts of 10 000, of more than it sends: what uma(9) has free in slabs. Of two limits its
+  // part is of the nearer one; of objects when both are as near.
+  const auto is_part = [&](std::uint64_t amount, std::uint64_t most) {
+    constexpr double kRounding = 0.0001;
+    const double part = static_cast<double>(amount) / static_cast<double>(most);
+    return most != 0 && part > *type.limit_used - kRounding && part < *type.limit_used + kRounding;
+  };
+  const bool is_in_use = is_part(type.objects, type.limit_objects);
+  const bool is_of_bytes = type.limit_objects == 0 || (!is_in_use && is_part(type.bytes, type.limit_bytes));
+  if (is_of_bytes) return {.column = &kByteLimit, .counted = type.bytes, .used = type.limit_used};
+  const auto counted =
+      static_cast<std::uint64_t>(std::min(1e18, *type.limit_used * static_cast<double>(type.limit_objects) + 0.5));
+  return {.column = &kObjectLimit, .counted = is_in_use ? type.objects : counted, .used = type.limit_used};
+}
+
+std::string percent(double part) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.0f%%", 100 * part);
+  return text.data();
+}
+
+}  // namespace memstat::ctl

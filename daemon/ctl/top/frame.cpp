@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// From the state of a top to the lines of its screen.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <iterator>
+#include <utility>
+
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/source/type_figures.h"
+#include "daemon/ctl/top/model.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::size_t kTrendColumns = 12;
+
+/// Exactly `width` columns: filled with blanks, or cut with an ellipsis in the middle.
+std::string fitted(std::string_view text, std::size_t width) { return to_left(shortened(text, width), width); }
+/// At most `width` columns, cut at the end.
+TopLine line_of(std::string_view text, std::size_t width, Look look) { return {.text = cut(text, width), .look = look}; }
+
+std::string utc_text(std::int64_t time_ns) {
+  const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
+  std::tm parts{};
+  std::array<char, 32> text{};
+  if (time_ns <= 0 || ::gmtime_r(&seconds, &parts) == nullptr) return {};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text.data();
+}
+
+std::string growth_text(std::optional<double> growth) {
+  if (!growth) return "-";
+  const double size = std::min(std::fabs(*growth), 9e18);
+  if (size < 0.5) return "0";
+  return (*growth < 0 ? "-" : "+") + amount_text(static_cast<std::uint64_t>(std::llround(size)), true, true);
+}
+
+std::string bytes_text(std::uint64_t bytes) { return amount_text(bytes, true, true); }
+
+/// A column of the types' table; `rank`: those of the highest go first where there is no room.
+struct TopColumn {
+  const char* title;
+  std::size_t width;
+  int rank;
+};
+enum ColumnNumber { kAllocator, kBytes, kGrowth, kObjects, kUsed, kFailed, kTrend, kColumnCount };
+constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"ALLOCATOR", 9, 5},
+                                                           {"BYTES", 6, 0},
+                                                           {"GROWTH/s", 8, 3},
+                                                           {"OBJECTS", 9, 4},
+                                                           {"LIMIT", 5, 1},
+                                                           {"FAILED", 8, 2},
+                                                           {"TREND", kTrendColumns, 6}}};
+
+/// Which columns there is room for beside a name of a usual length.
+std::array<bool, kColumnCount> columns_for(std::size_t width) {
+  constexpr std::size_t kName = 18;
+  std::array<bool, kColumnCount> are_shown{};
+  std::size_t used = kName;
+  for (int rank = 0; rank < kColumnCount; ++rank) {
+    for (std::size_t i = 0; i < kColumnCount; ++i) {
+      if (kTopColumns[i].rank != rank) continue;
+      used += kTopColumns[i].width + 1;
+      are_shown[i] = used <= width;
+    }
+  }
+  return are_shown;
+}
+
+/// One line of the table: the name has what the columns leave.
+std::string table_line(std::size_t width, const std::array<bool, kColumnCount>& are_shown, const std::string& name,
+                       const std::array<std::string, kColumnCount>& cells) {
+  std::size_t left = width;
+  for (std::size_t i = 0; i < kColumnCount; ++i) left -= are_shown[i] ? std::min(left, kTopColumns[i].width + 1) : 0;
+  std::string line = are_shown[kAllocator] ? fitted(cells[kAllocator], kTopColumns[kAllocator].width) + " " : "";
+  line += fitted(name, left);
+  for (std::size_t i = kBytes; i < kColumnCount; ++i) {
+    if (!are_shown[i]) continue;
+    line += ' ';
+    line += i == kTrend ? to_left(cells[i], kTopColumns[i].width)
+                        : to_right(shortened(cells[i], kTopColumns[i].width), kTopColumns[i].width);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string sparkline(const std::deque<std::uint64_t>& amounts, std::size_t width, bool is_utf8) {
+  constexpr std::array<const char*, 8> kBlocks{"\u2581", "\u2582", "\u2583", "\u2584",
+                                               "\u2585", "\u2586", "\u2587", "\u2588"};
+  constexpr std::array<const char*, 8> kAscii{"_", ".", "-", "~", "=", "+", "*", "#"};
+  const std::size_t count = std::min(amounts.size(), width);
+  if (count == 0) return {};
+  const auto begin = amounts.end() - static_cast<std::ptrdiff_t>(count);
+  const auto [least, most] = std::minmax_element(begin, amounts.end());
+  std::string text;
+  for (auto amount = begin; amount != amounts.end(); ++amount) {
+    const double part = *most == *least ? 0 : static_cast<double>(*amount - *least) / static_cast<double>(*most - *least);
+    const auto height = static_cast<std::size_t>(std::lround(part * 7));
+    text += (is_utf8 ? kBlocks : kAscii).at(height);
+  }
+  return text;
+}
+
+std::string memory_bar(const MachineMemory& memory, std::size_t width) {
+  if (width < 3 || memory.total == 0) return {};
+  const auto inner = static_cast<double>(width - 2);
+  const auto total = static_cast<double>(memory.total);
+  const double free = std::min(1.0, static_cast<double>(memory.free) / total);
+  const double unaccounted = std::min(1.0 - free, std::max(0.0, static_cast<double>(memory.unaccounted) / total));
+  const auto free_columns = static_cast<std::size_t>(std::lround(free * inner));
+  const auto unaccounted_columns =
+      std::min(width - 2 - free_columns, static_cast<std::size_t>(std::lround(unaccounted * inner)));
+  return "[" + std::string(width - 2 - free_columns - unaccounted_columns, '#') + std::string(unaccounted_columns, '?') +
+         std::string(free_columns, ' ') + "]";
+}
+
+void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::size_t height) const {
+  const Machine& machine = heading_.machine;
+  std::string title = "memstatctl top";
+  for (const std::string* part : {&machine.host, &machine.os, &machine.release, &machine.machine}) {
+    if (!part->empty()) title += (part == &machine.host ? " - " : " ") + printable_bytes(*part);
+  }
+  const std::string time = utc_text(sample_.time_ns);
+  const std::size_t room = width > time.size() + 1 ? width - time.size() - 1 : width;
+  lines.push_back(line_of(room < width ? fitted(title, room) + " " + time : title, width, Look::kTitle));
+  if (const auto& memory = sample_.memory; memory && memory->total != 0) {
+    const std::uint64_t rest = memory->unaccounted < 0 ? 0 : static_cast<std::uint64_t>(memory->unaccounted);
+    const std::uint64_t used = memory->total - std::min(memory->total, memory->free + rest);
+    lines.push_back(line_of(bytes_text(memory->total) + ": " + bytes_text(used) + " used, " + bytes_text(rest) +
+                                " unaccounted, " + bytes_text(memory->free) + " free" +
+                                (memory->available ? ", " + bytes_text(*memory->available) + " available" : ""),
+                            width, Look::kPlain));
+    constexpr std::size_t kBarFrom = 14;  // lines
+    if (height >= kBarFrom) lines.push_back(line_of(memory_bar(*memory, width), width, Look::kPlain));
+  }
+  if (!sample_.problem.empty()) {
+    lines.push_back(line_of(printable_bytes(sample_.problem), width, Look::kProblem));
+  }
+  if (waiting_s_ >= 2) {
+    lines.push_back(
+        line_of("no answer for " + std::to_string(waiting_s_) + " s; what is shown is as it was", width, Look::kProblem));
+  }
+}
+
+void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8) {
+  constexpr std::array<const char*, 6> kSorts{"bytes", "objects", "growth", "failures", "limit", "name"};
+  const auto alarming = std::count_if(shown_.begin(), shown_.end(), [](const Shown& one) {
+    return one.look == Look::kCritical || one.look == Look::kWarning;
+  });
+  std::string status = std::to_string(shown_.size()) + (shown_.size() == 1 ? " type" : " types") + ", " +
+                       std::to_string(alarming) + " failed or near a limit; by " +
+                       kSorts.at(static_cast<std::size_t>(sort_)) + (is_reversed_ ? " reversed" : "");
+  if (!heading_.replay_position.empty()) status += "; " + heading_.replay_position;
+  if (is_typing_ || !filter_.empty()) status = "filter: " + printable(filter_) + (is_typing_ ? "_" : "") + "  " + status;
+  lines.push_back(line_of(status, width, Look::kPlain));
+
+  const auto are_shown = columns_for(width);
+  std::array<std::string, kColumnCount> titles;
+  for (std::size_t i = 0; i < kColumnCount; ++i) titles.at(i) = kTopColumns.at(i).title;
+  lines.push_back(line_of(table_line(width, are_shown, "TYPE", titles), width, Look::kHeading));
+  const std::size_t room = height > lines.size() + 1 ? height - lines.size() - 1 : 1;  // one for the keys
+  page_ = room;
+  const std::size_t at = selected_index();
+  first_row_ = std::min(first_row_, at);
+  if (at >= first_row_ + room) first_row_ = at - room + 1;
+  if (shown_.size() <= first_row_ + room) first_row_ = shown_.size() > room ? shown_.size() - room : 0;
+  for (std::size_t i = first_row_; i < std::min(shown_.size(), first_row_ + room); ++i) {
+    const Shown& one = shown_[i];
+    const TypeRow& type = *one.type;
+    std::array<std::string, kColumnCount> cells;
+    cells[kAllocator] = printable_bytes(type.allocator);
+    cells[kBytes] = cell(type, kBytesInUse, true);
+    cells[kGrowth] = growth_text(one.growth);
+    cells[kObjects] = cell(type, kObjectsInUse, true);
+    cells[kUsed] = one.used ? percent(std::min(*one.used, 9.99)) : "-";
+    cells[kFailed] = cell(type, kFailures, true);
+    cells[kTrend] = one.track == nullptr ? "" : sparkline(one.track->amounts, kTrendColumns, is_utf8);
+    TopLine line = line_of(table_line(width, are_shown, printable(type.name), cells), width, one.look);
+    line.is_selected = i == at;
+    lines.push_back(std::move(line));
+  }
+  if (shown_.empty()) {
+    lines.push_back(
+        line_of(filter_.empty() ? "no types yet" : "no type has this in its name; Esc shows all", width, Look::kPlain));
+  }
+}
+
+void TopModel::add_splits(std::vector<TopLine>& lines, std::size_t width, std::size_t height) {
+  const bool is_cpu = view_ == View::kCpus;
+  const TypeRow* const type = selected();
+  if (type == nullptr || (selection_ && identity_of(*type) != *selection_)) {
+    lines.push_back(line_of("the type is gone; q goes back", width, Look::kProblem));
+    return;
+  }
+  lines.push_back(line_of(printable_bytes(type->allocator) + " " + printable(type->name) +
+                              (is_cpu ? " by CPU" : " by node") + ": " + cell(*type, kBytesInUse, true) + ", " +
+                              cell(*type, kObjectsInUse, true) + " objects",
+                          width, Look::kPlain));
+  if (!splits_) {
+    lines.push_back(line_of("reading the figures by CPU and by node", width, Look::kPlain));
+    return;
+  }
+  const std::vector<Split>& splits = is_cpu ? splits_->cpus : splits_->nodes;
+  if (splits.empty()) {
+    lines.push_back(line_of(!splits_->problem.empty() ? printable_bytes(splits_->problem)
+                            : is_cpu                  ? "no figures by CPU; n shows those by node"
+                                                      : "no figures by node; c shows those by CPU",
+                            width, splits_->problem.empty() ? Look::kPlain : Look::kProblem));
+    return;
+  }
+  constexpr std::size_t kNumber = 5;
+  constexpr std::size_t kFigure = 16;
+  std::string heading = to_right(is_cpu ? "CPU" : "NODE", kNumber);
+  std::size_t places = 0;
+  for (const Split& split : splits) {
+    heading += " " + to_right(shortened(split.title, kFigure), kFigure);
+    places = std::max(places, split.values.size());
+  }
+  lines.push_back(line_of(to_left(heading, width), width, Look::kHeading));
+  const std::size_t room = height > lines.size() + 1 ? height - lines.size() - 1 : 1;
+  page_ = room;
+  first_row_ = std::min(first_row_, places > room ? places - room : 0);
+  for (std::size_t place = first_row_; place < std::min(places, first_row_ + room); ++place) {
+    std::string text = to_right(place, kNumber);
+    for (const Split& split : splits) {
+      const auto value = place < split.values.size() ? split.values[place] : std::nullopt;
+      text += " " + to_right(value ? amount_text(*value, split.is_bytes, true) : "-", kFigure);
+    }
+    lines.push_back(line_of(text, width, Look::kPlain));
+  }
+}
+
+void TopModel::add_help(std::vector<TopLine>& lines, std::size_t height) {
+  constexpr std::array kHelp{"b o g f l n  sort by bytes, objects,",
+                             "             growth, failures, limit, name",
+                             "r            reverse",
+                             "/            filter; Enter keeps it, Esc ends it",
+                             "Up Down j k  select; PgUp PgDn Home End",
+                             "Enter c      the type by CPU; n by node",
+                             "q Ctrl-C     back, quit",
+                             "red: fails now, or at its limit",
+                             "yellow: failed since boot, or above 80 %",
+                             "dim: memory that other types are part of"};
+  for (const char* text : kHelp) {
+    if (lines.size() + 1 < height) lines.push_back({.text = text, .look = Look::kPlain});
+  }
+}
+
+std::vector<TopLine> TopModel::frame(std::size_t width, std::size_t height, bool is_utf8) {
+  std::vector<TopLine> lines;
+  if (view_ == View::kHelp) {
+    lines.push_back(line_of("memstatctl top: keys", width, Look::kTitle));
+    add_help(lines, height);
+  } else {
+    add_heading(lines, width, height);
+    if (view_ == View::kTypes) {
+      add_types(lines, width, height, is_utf8);
+    } else {
+      add_splits(lines, width, height);
+    }
+  }
+  if (lines.size() >= height) lines.resize(height > 0 ? height - 1 : 0);
+  while (lines.size() + 1 < height) lines.push_back({});
+  const char* const keys = is_typing_              ? "type to filter  Enter keep  Esc all"
+                           : view_ == View::kTypes ? "q quit  h help  / filter  Enter CPUs and nodes  bogfln sort  r reverse"
+                           : view_ == View::kHelp  ? "q back"
+                                                   : "q back  c CPUs  n nodes";
+  if (height != 0) lines.push_back(line_of(keys, width, Look::kTitle));
+  for (TopLine& line : lines) line.text = cut(line.text, width);
+  return lines;
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/top/model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "core/base/utf8.h"
+#include "daemon/ctl/source/type_figures.h"
+
+namespace memstat::ctl {
+namespace {
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+std::uint64_t amount_of(const TypeRow& type) { return has(type, kBytesInUse) ? type.bytes : type.objects; }
+
+}  // namespace
+
+void TopModel::add(Sample sample, Heading heading) {
+  heading_ = std::move(heading);
+  if (sample.is_failed()) {  // what was there stays to be looked at
+    sample_.problem = std::move(sample.problem);
+    return;
+  }
+  const bool is_later = sample.time_ns != sample_.time_ns || tracks_.empty();
+  sample_ = std::move(sample);
+  if (is_later) {
+    std::map<TypeIdentity, Track> tracks;
+    for (const TypeRow& type : sample_.types) {
+      auto known = tracks_.extract(identity_of(type));
+      Track& track = tracks[identity_of(type)];
+      if (!known.empty()) track = std::move(known.mapped());
+      if (track.is_new) track.first_failures = type.failures;
+      track.is_new = false;
+      track.failures = type.failures - std::min(type.failures, track.first_failures);
+      track.amounts.push_back(amount_of(type));
+      track.times_ns.push_back(sample_.time_ns);
+      if (track.amounts.size() > kTrendSamples) {
+        track.amounts.pop_front();
+        if (track.times_ns.size() > kTrendSamples) track.times_ns.pop_front();
+      }
+    }
+    tracks_ = std::move(tracks);
+  }
+  arrange();
+}
+
+void TopModel::seed(const std::vector<AmountHistory>& histories) {
+  for (std::size_t i = 0; i < std::min(histories.size(), sample_.types.size()); ++i) {
+    Track& track = tracks_[identity_of(sample_.types[i])];
+    std::deque<std::uint64_t> amounts;
+    for (const auto& amount : histories[i]) {
+      if (amount) amounts.push_back(*amount);
+    }
+    while (amounts.size() >= kTrendSamples) amounts.pop_front();
+    track.amounts.insert(track.amounts.begin(), amounts.begin(), amounts.end());
+    while (track.amounts.size() > kTrendSamples) track.amounts.pop_front();
+  }
+}
+
+TopModel::Shown TopModel::shown_of(const TypeRow& type) const {
+  Shown shown{
+      .type = &type, .track = nullptr, .growth = type.growth, .used = nearest_limit(type).used, .look = Look::kPlain};
+  const auto track = tracks_.find(identity_of(type));
+  if (track != tracks_.end()) {
+    shown.track = &track->second;
+    const auto& times = track->second.times_ns;
+    if (!shown.growth && times.size() > 1 && times.back() > times.front() && has(type, kBytesInUse)) {
+      const auto& amounts = track->second.amounts;
+      const std::uint64_t before = amounts[amounts.size() - times.size()];
+      shown.growth = (static_cast<double>(amounts.back()) - static_cast<double>(before)) /
+                     (static_cast<double>(times.back() - times.front()) / 1e9);
+    }
+  }
+  const bool fails_now = shown.track != nullptr && shown.track->failures != 0 && !type.fails_routinely;
+  const bool has_failed = type.failures != 0 && !type.fails_routinely;
+  if (fails_now || shown.used > kAtLimit) {
+    shown.look = Look::kCritical;
+  } else if (has_failed || shown.used > kNear) {
+    shown.look = Look::kWarning;
+  } else if (type.is_container) {
+    shown.look = Look::kContainer;
+  }
+  return shown;
+}
+
+bool TopModel::is_before(const Shown& a, const Shown& b) const {
+  // What fails or is near its limit first, containers last: they hold what other types are.
+  const auto group = [](const Shown& one) {
+    return one.look == Look::kCritical ? 0 : one.look == Look::kWarning ? 1 : one.look == Look::kContainer ? 3 : 2;
+  };
+  if (group(a) != group(b)) return group(a) < group(b);
+  const auto weight = [this](const Shown& one) {
+    constexpr double kUnknown = -1e300;
+    const TypeRow& type = *one.type;
+    switch (sort_) {
+      case SortKey::kBytes: return has(type, kBytesInUse) ? static_cast<double>(type.bytes) : kUnknown;
+      case SortKey::kObjects: return has(type, kObjectsInUse) ? static_cast<double>(type.objects) : kUnknown;
+      case SortKey::kGrowth: return one.growth.value_or(kUnknown);
+      case SortKey::kFailureCount: return has(type, kFailures) ? static_cast<double>(type.failures) : kUnknown;
+      case SortKey::kLimit: return one.used.value_or(kUnknown);
+      case SortKey::kName: break;
+    }
+    return 0.0;
+  };
+  const double difference = weight(a) - weight(b);
+  if (sort_ != SortKey::kName && difference != 0) return is_reversed_ ? difference < 0 : difference > 0;
+  const auto name = [](const TypeRow& type) {
+    return std::tie(type.name, type.allocator_number, type.allocator, type.ordinal);
+  };
+  const bool is_backwards = sort_ == SortKey::kName && is_reversed_;
+  return is_backwards ? name(*b.type) < name(*a.type) : name(*a.type) < name(*b.type);
+}
+
+/// Filters and sorts; the selection stays with its type, or goes to the first.
+void TopModel::arrange() {
+  shown_.clear();
+  for (const TypeRow& type : sample_.types) {
+    if (contains_ignoring_case(type.name, filter_) || contains_ignoring_case(type.allocator, filter_)) {
+      shown_.push_back(shown_of(type));
+    }
+  }
+  std::sort(shown_.begin(), shown_.end(), [this](const Shown& a, const Shown& b) { return is_before(a, b); });
+}
+
+std::size_t TopModel::selected_index() const {
+  if (!selection_) return 0;
+  const auto found =
+      std::find_if(shown_.begin(), shown_.end(), [this](const Shown& one) { return identity_of(*one.type) == *selection_; });
+  return found == shown_.end() ? 0 : static_cast<std::size_t>(found - shown_.begin());
+}
+
+const TypeRow* TopModel::selected() const { return shown_.empty() ? nullptr : shown_[selected_index()].type; }
+
+void TopModel::move_to(std::size_t index) {
+  if (shown_.empty()) return;
+  // The first row is a place, not a type: whatever comes to the top is selected until the cursor is moved away.
+  const std::size_t last = shown_.size() - 1;
+  if (index == 0) {
+    selection_.reset();
+  } else {
+    selection_ = identity_of(*shown_[std::min(index, last)].type);
+  }
+}
+
+TopAction TopModel::press_in_filter(const KeyPress& press) {
+  switch (press.key) {
+    case Key::kEnter: is_typing_ = false; break;
+    case Key::kEscape:
+      is_typing_ = false;
+      filter_.clear();
+      break;
+    case Key::kBackspace:
+      while (!filter_.empty()) {
+        const bool is_rest = (static_cast<unsigned char>(filter_.back()) & 0xC0U) == 0x80U;
+        filter_.pop_back();
+        if (!is_rest) break;
+      }
+      break;
+    case Key::kCharacter:
+      if (filter_.size() < 64 && !press.character.empty() && !hidden_character(press.character)) filter_ += press.character;
+      break;
+    default: is_typing_ = false; return this->press(press);
+  }
+  first_row_ = 0;
+  arrange();
+  return TopAction::kNone;
+}
+
+TopAction TopModel::press(const KeyPress& press) {
+  if (is_typing_) return press_in_filter(press);
+  const bool is_list = view_ == View::kTypes;
+  const auto scroll = [&](std::size_t index) {
+    if (is_list) {
+      move_to(index);
+    } else {
+      first_row_ = index;
+    }
+  };
+  const std::size_t at = is_list ? selected_index() : first_row_;
+  constexpr std::size_t kEnd = 1'000'000'000;
+  switch (press.key) {
+    case Key::kUp: scroll(at == 0 ? 0 : at - 1); return TopAction::kNone;
+    case Key::kDown: scroll(at + 1); return TopAction::kNone;
+    case Key::kPageUp: scroll(at < page_ ? 0 : at - page_); return TopAction::kNone;
+    case Key::kPageDown: scroll(at + page_); return TopAction::kNone;
+    case Key::kHome: scroll(0); return TopAction::kNone;
+    case Key::kEnd: scroll(kEnd); return TopAction::kNone;
+    case Key::kEnter:
+      if (!is_list) return press_character('q');
+      return press_character('c');
+    case Key::kEscape:
+      if (!is_list) return press_character('q');
+      filter_.clear();
+      arrange();
+      return TopAction::kNone;
+    case Key::kBackspace: return TopAction::kNone;
+    case Key::kCharacter: return press.character.size() == 1 ? press_character(press.character[0]) : TopAction::kNone;
+  }
+  return TopAction::kNone;
+}
+
+TopAction TopModel::press_character(char key) {
+  if (view_ != View::kTypes) {
+    const bool is_split = shows_splits();
+    if (key == 'q' || (key == 'h' && !is_split)) {
+      view_ = View::kTypes;
+    } else if (is_split && (key == 'c' || key == 'n')) {
+      view_ = key == 'c' ? View::kCpus : View::kNodes;
+    } else if (key == 'h' || key == '?') {
+      view_ = View::kHelp;
+    }
+    first_row_ = 0;
+    return TopAction::kNone;
+  }
+  const auto sort_by = [this](SortKey sort) {
+    sort_ = sort;
+    is_reversed_ = false;
+    selection_.reset();
+    arrange();
+    return TopAction::kNone;
+  };
+  switch (key) {
+    case 'q': return TopAction::kQuit;
+    case 'b': return sort_by(SortKey::kBytes);
+    case 'o': return sort_by(SortKey::kObjects);
+    case 'g': return sort_by(SortKey::kGrowth);
+    case 'f': return sort_by(SortKey::kFailureCount);
+    case 'l': return sort_by(SortKey::kLimit);
+    case 'n': return sort_by(SortKey::kName);
+    case 'r':
+      is_reversed_ = !is_reversed_;
+      arrange();
+      return TopAction::kNone;
+    case 'j': return press({.key = Key::kDown});
+    case 'k': return press({.key = Key::kUp});
+    case '/': is_typing_ = true; return TopAction::kNone;
+    case 'h':
+    case '?':
+      view_ = View::kHelp;
+      first_row_ = 0;
+      return TopAction::kNone;
+    case 'c':
+      if (shown_.empty()) return TopAction::kNone;
+      selection_ = identity_of(*selected());  // it stays the one that is looked at, wherever it moves to
+      splits_.reset();
+      view_ = View::kCpus;
+      first_row_ = 0;
+      return TopAction::kReadSplits;
+    default: return TopAction::kNone;
+  }
+}
+
+}  // namespace memstat::ctl

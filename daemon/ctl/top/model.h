@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What memstatctl top shows: samples in, keys in, lines of text out. Knows no terminal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/ctl/source/report_source.h"
+
+namespace memstat::ctl {
+
+/// How a line looks.
+enum class Look { kPlain, kTitle, kHeading, kCritical, kWarning, kContainer, kProblem };
+
+struct TopLine {
+  std::string text;  ///< UTF-8 without control characters, no wider than the screen.
+  Look look = Look::kPlain;
+  bool is_selected = false;
+};
+
+/// A key as the model knows it.
+enum class Key { kCharacter, kUp, kDown, kPageUp, kPageDown, kHome, kEnd, kEnter, kEscape, kBackspace };
+struct KeyPress {
+  Key key = Key::kCharacter;
+  std::string character = {};  ///< Of kCharacter: one of UTF-8.
+};
+
+/// What is to be done after a key.
+enum class TopAction { kNone, kQuit, kReadSplits };
+
+enum class SortKey { kBytes, kObjects, kGrowth, kFailureCount, kLimit, kName };
+
+/// The state of one top. Thread safety: none.
+class TopModel {
+ public:
+  /// What stands above the types. `replay_position`: "poll 2 of 3"; "" for a live kernel.
+  struct Heading {
+    Machine machine;
+    std::string replay_position;
+  };
+
+  /// Takes a sample; a sample of the same time as the last one only replaces it.
+  void add(Sample sample, Heading heading);
+  /// Amounts that a daemon remembers, in the order of the last sample's types: the trend from before we looked.
+  void seed(const std::vector<AmountHistory>& histories);
+  /// What kReadSplits asked for.
+  void set_splits(Splits splits) { splits_ = std::move(splits); }
+
+  /// How long the source has not answered a question, in seconds: from two on it is said.
+  void set_waiting(std::int64_t seconds) { waiting_s_ = seconds; }
+
+  TopAction press(const KeyPress& press);
+  /// The screen, at most `height` lines of at most `width` columns; moves what is scrolled so that the selection is seen.
+  /// `is_utf8`: whether the terminal shows more than ASCII.
+  [[nodiscard]] std::vector<TopLine> frame(std::size_t width, std::size_t height, bool is_utf8);
+
+  /// The type that is selected; none when no type is shown. Lives until the next call.
+  [[nodiscard]] const TypeRow* selected() const;
+  /// Whether figures of one type are on the screen: they are to be read again with each sample.
+  [[nodiscard]] bool shows_splits() const { return view_ == View::kCpus || view_ == View::kNodes; }
+
+  /// From here on a type is near its limit (kWarning), and at it (kCritical).
+  static constexpr double kNear = 0.8;
+  static constexpr double kAtLimit = 0.95;
+  /// How many samples a trend has.
+  static constexpr std::size_t kTrendSamples = 30;
+
+ private:
+  enum class View { kTypes, kCpus, kNodes, kHelp };
+
+  struct Track {
+    std::deque<std::uint64_t> amounts;  // bytes, or objects; oldest first
+    std::deque<std::int64_t> times_ns;
+    std::uint64_t first_failures = 0;
+    std::uint64_t failures = 0;  // since the first sample
+    bool is_new = true;
+  };
+  struct Shown {
+    const TypeRow* type = nullptr;
+    const Track* track = nullptr;
+    std::optional<double> growth;  // B/s
+    std::optional<double> used;
+    Look look = Look::kPlain;
+  };
+
+  void arrange();
+  void move_to(std::size_t index);
+  TopAction press_in_filter(const KeyPress& press);
+  TopAction press_character(char key);
+  [[nodiscard]] bool is_before(const Shown& a, const Shown& b) const;
+  [[nodiscard]] Shown shown_of(const TypeRow& type) const;
+  [[nodiscard]] std::size_t selected_index() const;
+  void add_heading(std::vector<TopLine>& lines, std::size_t width, std::size_t height) const;
+  void add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8);
+  void add_splits(std::vector<TopLine>& lines, std::size_t width, std::size_t height);
+  static void add_help(std::vector<TopLine>& lines, std::size_t height);
+
+  Sample sample_;
+  Heading heading_;
+  std::map<TypeIdentity, Track> tracks_;
+  std::vector<Shown> shown_;
+  std::optional<TypeIdentity> selection_;
+  std::optional<Splits> splits_;  // none: they were asked for
+  std::string filter_;
+  std::int64_t waiting_s_ = 0;
+  std::size_t first_row_ = 0;  // of the types or of a split
+  std::size_t page_ = 10;
+  SortKey sort_ = SortKey::kBytes;
+  View view_ = View::kTypes;
+  bool is_reversed_ = false;
+  bool is_typing_ = false;
+};
+
+/// Amounts as bars of eight heights, the lowest for the least of them; "" for none. The last `width` of them.
+std::string sparkline(const std::deque<std::uint64_t>& amounts, std::size_t width, bool is_utf8);
+
+/// Used, unaccounted and free memory as a bar of `width` columns: "[####??    ]".
+std::string memory_bar(const MachineMemory& memory, std::size_t width);
+
+}  // namespace memstat::ctl

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/top/reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace memstat::ctl {
+
+struct TopReader::State {
+  TopReading read(const Wish& wish) {
+    TopReading reading;
+    if (wish.wants_sample) read_sample(reading);
+    if (wish.split_of) {
+      reading.split_of = identity_of(*wish.split_of);
+      reading.splits = source->splits(*wish.split_of);
+    }
+    return reading;
+  }
+  void read_sample(TopReading& reading) {
+    if (poll_count != 0) {
+      if (next_poll == poll_count) return;
+      if (std::string problem = source->select_poll(next_poll); !problem.empty()) {
+        next_poll = poll_count;
+        reading.sample.emplace().problem = std::move(problem);
+        return;
+      }
+      ++next_poll;
+      reading.heading.replay_position = "poll " + std::to_string(next_poll) + " of " + std::to_string(poll_count);
+    }
+    reading.sample = source->read();
+    reading.heading.machine = source->machine();
+    if (!is_first || reading.sample->is_failed()) return;
+    constexpr unsigned kSeconds = 3600;
+    reading.histories = source->history(kSeconds, TopModel::kTrendSamples);
+    is_first = false;
+  }
+
+  std::unique_ptr<ReportSource> source;
+  std::size_t poll_count = 0;
+  std::size_t next_poll = 0;
+  bool is_first = true;
+  UniqueFd done;  // a byte for each read that is done
+};
+
+namespace {
+
+/// While it lives, no signal comes to threads that are begun: they are for the thread of the keys.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+void apply(TopReading reading, TopModel& model) {
+  if (reading.sample) model.add(std::move(*reading.sample), std::move(reading.heading));
+  if (!reading.histories.empty()) model.seed(reading.histories);
+  const TypeRow* const selected = model.selected();
+  if (reading.split_of && selected != nullptr && identity_of(*selected) == *reading.split_of) {
+    model.set_splits(std::move(reading.splits));
+  }
+}
+
+TopReader::TopReader(std::unique_ptr<ReportSource> source, std::size_t first_poll) : state_(std::make_shared<State>()) {
+  state_->source = std::move(source);
+  state_->poll_count = state_->source->poll_count();
+  state_->next_poll = std::min(first_poll, state_->poll_count);
+  if (std::array<int, 2> ends{}; ::pipe(ends.data()) == 0) {
+    for (const int end : ends) {
+      ::fcntl(end, F_SETFD, FD_CLOEXEC);
+      ::fcntl(end, F_SETFL, O_NONBLOCK);
+    }
+    wake_ = UniqueFd(ends[0]);
+    state_->done = UniqueFd(ends[1]);
+  }
+}
+
+std::size_t TopReader::poll_count() const { return state_->poll_count; }
+
+bool TopReader::is_at_end() const { return state_->poll_count != 0 && state_->next_poll == state_->poll_count; }
+
+TopReading TopReader::read(const Wish& wish) { return state_->read(wish); }
+
+void TopReader::start(Wish wish) {
+  if (wake_.get() >= 0) {
+    std::packaged_task<TopReading()> task([state = state_, wish] { return state->read(wish); });
+    std::future<TopReading> result = task.get_future();
+    const SignalsBlocked blocked;
+    try {
+      std::thread([task = std::move(task), state = state_]() mutable {
+        task();
+        constexpr char kByte = 0;
+        [[maybe_unused]] const ssize_t written = ::write(state->done.get(), &kByte, 1);
+      }).detach();
+      under_way_ = std::move(result);
+      return;
+    } catch (const std::system_error&) {  // no thread to be had: then the keys wait
+    }
+  }
+  done_ = state_->read(wish);
+}
+
+std::optional<TopReading> TopReader::take() {
+  if (!under_way_.valid()) return std::exchange(done_, std::nullopt);
+  if (under_way_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+  char byte = 0;
+  [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &byte, 1);
+  return under_way_.get();
+}
+
+}  // namespace memstat::ctl

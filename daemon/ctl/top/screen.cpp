@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/top/screen.h"
+
+#define NCURSES_NOMACROS 1  // their names would stand in the way of ::
+#include <curses.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <clocale>
+#include <cstring>
+#include <cwchar>
+
+#include "core/base/utf8.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+std::array<struct sigaction, kSignals.size()> actions_before{};
+std::array<int, 2> signal_pipe{-1, -1};
+
+/// Only says that the signal came: curses is no place for a handler.
+void tell(int signal) {
+  const int error = errno;
+  const auto byte = static_cast<unsigned char>(signal);
+  [[maybe_unused]] const ssize_t written = ::write(signal_pipe[1], &byte, 1);
+  errno = error;
+}
+
+bool open_signals() {
+  if (::pipe(signal_pipe.data()) != 0) return false;
+  for (const int end : signal_pipe) {
+    ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    ::fcntl(end, F_SETFL, O_NONBLOCK);
+  }
+  return true;
+}
+
+/// After curses, which has handlers of its own.
+void take_signals() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction action {};
+    action.sa_handler = tell;
+    sigemptyset(&action.sa_mask);
+    ::sigaction(kSignals.at(i), &action, nullptr);
+  }
+}
+
+enum ColorPair : short { kRed = 1, kYellow = 2 };
+
+attr_t attributes_of(Look look, bool has_colors) {
+  switch (look) {
+    case Look::kCritical: return A_BOLD | (has_colors ? COLOR_PAIR(kRed) : 0);
+    case Look::kWarning: return has_colors ? COLOR_PAIR(kYellow) : A_BOLD;
+    case Look::kProblem: return A_BOLD | (has_colors ? COLOR_PAIR(kYellow) : 0);
+    case Look::kTitle: return A_BOLD;
+    case Look::kHeading: return A_REVERSE;
+    case Look::kContainer: return A_DIM;
+    case Look::kPlain: break;
+  }
+  return A_NORMAL;
+}
+
+/// UTF-8 as the terminal can show it.
+std::wstring wide_text(std::string_view text, bool is_utf8) {
+  std::wstring out;
+  while (!text.empty()) {
+    const std::size_t size = std::max<std::size_t>(character_size(text), 1);
+    std::uint32_t character = static_cast<unsigned char>(text[0]);
+    if (size > 1) {
+      character &= 0xFFU >> (size + 1);
+      for (std::size_t i = 1; i < size; ++i) character = character << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+    }
+    const auto shown = static_cast<wchar_t>(character);
+    const bool is_known = character < 0x80U || (is_utf8 && ::wcwidth(shown) >= 0);
+    out += is_known && !hidden_character(text) && !(size == 1 && character >= 0x80U) ? shown : L'?';
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+}  // namespace
+
+TopScreen::TopScreen() {
+  std::setlocale(LC_CTYPE, "");
+  is_utf8_ = std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals.at(i), nullptr, &actions_before.at(i));
+  if (!open_signals()) {
+    problem_ = std::string("cannot make a pipe for signals: ") + std::strerror(errno);
+    return;
+  }
+  screen_ = ::newterm(nullptr, stdout, stdin);
+  if (screen_ == nullptr) {
+    problem_ = "this terminal is none that a full screen works on (TERM)";
+    return;
+  }
+  take_signals();
+  ::cbreak();
+  ::noecho();
+  ::nonl();
+  ::keypad(stdscr, TRUE);
+  ::nodelay(stdscr, TRUE);
+  ::set_escdelay(50);
+  ::curs_set(0);
+  if (::has_colors() && ::start_color() == OK) {
+    const bool is_default = ::use_default_colors() == OK;
+    const short behind = is_default ? -1 : COLOR_BLACK;
+    ::init_pair(kRed, COLOR_RED, behind);
+    ::init_pair(kYellow, COLOR_YELLOW, behind);
+    has_colors_ = true;
+  }
+}
+
+TopScreen::~TopScreen() {
+  if (screen_ != nullptr) {
+    ::endwin();
+    ::delscreen(static_cast<SCREEN*>(screen_));
+  }
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals.at(i), &actions_before.at(i), nullptr);
+  for (int& end : signal_pipe) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+}
+
+std::size_t TopScreen::width() const { return static_cast<std::size_t>(std::max(1, getmaxx(stdscr))); }
+std::size_t TopScreen::height() const { return static_cast<std::size_t>(std::max(1, getmaxy(stdscr))); }
+
+void TopScreen::draw(const std::vector<TopLine>& lines) {
+  ::erase();
+  const auto height = static_cast<int>(this->height());
+  for (int y = 0; y < std::min(height, static_cast<int>(lines.size())); ++y) {
+    const TopLine& line = lines[static_cast<std::size_t>(y)];
+    ::attrset(static_cast<int>(attributes_of(line.look, has_colors_) | (line.is_selected ? A_REVERSE : A_NORMAL)));
+    const std::wstring text = wide_text(line.text, is_utf8_);
+    ::mvaddnwstr(y, 0, text.c_str(), static_cast<int>(text.size()));
+  }
+  ::attrset(A_NORMAL);
+  ::refresh();
+}
+
+std::optional<KeyPress> TopScreen::read_key() {
+  wint_t code = 0;
+  const int kind = ::get_wch(&code);
+  if (kind == ERR) return std::nullopt;
+  if (kind == KEY_CODE_YES) {
+    switch (code) {
+      case KEY_UP: return KeyPress{.key = Key::kUp};
+      case KEY_DOWN: return KeyPress{.key = Key::kDown};
+      case KEY_PPAGE: return KeyPress{.key = Key::kPageUp};
+      case KEY_NPAGE: return KeyPress{.key = Key::kPageDown};
+      case KEY_HOME: return KeyPress{.key = Key::kHome};
+      case KEY_END: return KeyPress{.key = Key::kEnd};
+      case KEY_ENTER: return KeyPress{.key = Key::kEnter};
+      case KEY_BACKSPACE:
+      case KEY_DC: return KeyPress{.key = Key::kBackspace};
+      default: return KeyPress{.key = Key::kCharacter};  // one that means nothing
+    }
+  }
+  if (code == L'\r' || code == L'\n') return KeyPress{.key = Key::kEnter};
+  if (code == 27) return KeyPress{.key = Key::kEscape};
+  if (code == 127 || code == 8) return KeyPress{.key = Key::kBackspace};
+  KeyPress press;
+  const auto character = static_cast<std::uint32_t>(code);
+  if (character < 0x80U) {
+    press.character += static_cast<char>(character);
+  } else if (character < 0x800U) {
+    press.character = {static_cast<char>(0xC0U | character >> 6U), static_cast<char>(0x80U | (character & 0x3FU))};
+  } else if (character < 0x10000U) {
+    press.character = {static_cast<char>(0xE0U | character >> 12U), static_cast<char>(0x80U | (character >> 6U & 0x3FU)),
+                       static_cast<char>(0x80U | (character & 0x3FU))};
+  }
+  return press;
+}
+
+ScreenEvent TopScreen::wait(int milliseconds, int wake_fd) {
+  if (auto key = read_key()) return {.kind = ScreenEvent::Kind::kKey, .key = std::move(*key)};
+  std::array<pollfd, 3> entries{{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                 {.fd = signal_pipe[0], .events = POLLIN, .revents = 0},
+                                 {.fd = wake_fd, .events = POLLIN, .revents = 0}}};
+  ::poll(entries.data(), entries.size(), milliseconds);  // a signal ends the wait, too, and is in the pipe then
+  unsigned char signal = 0;
+  if (::read(signal_pipe[0], &signal, 1) == 1) {
+    if (signal != SIGWINCH) return {.kind = ScreenEvent::Kind::kSignal, .key = {}, .signal = signal};
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+      ::resizeterm(size.ws_row, size.ws_col);
+    }
+    ::clear();
+    return {.kind = ScreenEvent::Kind::kResized};
+  }
+  if (auto key = read_key()) return {.kind = ScreenEvent::Kind::kKey, .key = std::move(*key)};
+  const bool is_closed = (entries[0].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
+  if (is_closed) return {.kind = ScreenEvent::Kind::kClosed};
+  return {.kind = entries[2].revents != 0 ? ScreenEvent::Kind::kWoken : ScreenEvent::Kind::kTime};
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/process/kernel_reader.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <string>
+
+#include "daemon/options.h"
+#include "daemon/privileges/account.h"
+#include "daemon/privileges/privileges.h"
+
+namespace memstat {
+namespace {
+
+/// What this process knows of itself, and of the reader what the sandbox hides from it.
+class StatsByReader final : public ProcessStatsReader {
+ public:
+  explicit StatsByReader(std::shared_ptr<ReaderView> view) : view_(std::move(view)) {}
+  ProcessStats read() override {
+    ProcessStats stats = own_->read();
+    const ProcessStats seen = view_->process_stats();
+    stats.resident_bytes = seen.resident_bytes;
+    stats.virtual_bytes = seen.virtual_bytes;
+    stats.start_time_seconds = seen.start_time_seconds;
+    return stats;
+  }
+
+ private:
+  const std::unique_ptr<ProcessStatsReader> own_ = make_process_stats_reader();
+  const std::shared_ptr<ReaderView> view_;
+};
+
+/// What the reader gives up when it has learnt what to read. It has no file and no socket but those to the daemon.
+Result<void> give_up_root(const std::string& user) {
+  const auto report =
+      drop_privileges({.user = user, .sandbox = false, .lock_memory = false, .readable_paths = {}, .writable_paths = {}});
+  return report ? Result<void>() : report.error();
+}
+
+}  // namespace
+
+KernelReader::KernelReader(Log& log, SelfMetrics& metrics)
+    : log_(log),
+      metrics_(metrics),
+      process_(log, metrics, LogLevel::kError,
+               "the process that reads the kernel is gone: no source can be read; restart memstatd") {}
+
+void KernelReader::start(const Config& config) {
+  const std::string user = account_for(config.user, kOwnUser);
+  auto process = HelperProcess::start({.user = user,
+                                       .sandbox = config.sandbox,
+                                       .capabilities = {},
+                                       .serve =
+                                           [user](int socket) {
+                                             auto live = make_live_kernel_view();
+                                             if (live) serve_reads(socket, **live, [user] { return give_up_root(user); });
+                                           },
+                                       .gives_up_first = false});
+  Result<void> made = process ? Result<void>() : process.error();
+  if (process) {
+    UniqueFd socket = process->take_socket();
+    const timeval for_ever{};  // as long as the kernel takes
+    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof for_ever);
+    process_.keep(*std::move(process));
+    auto view = ReaderView::connect(std::move(socket));
+    if (view) {
+      view_ = *std::move(view);
+      metrics_.process_stats_by(std::make_unique<StatsByReader>(view_));
+      return;
+    }
+    made = view.error();
+    process_.end();
+  }
+  log_.warning(to_string(made.error()) + "; memstatd reads the kernel itself, without a sandbox");
+}
+
+Result<void> KernelReader::seal() {
+  if (!view_) return {};
+  if (const Result<void> sealed = view_->seal(); !sealed) {
+    Error error = sealed.error();
+    error.detail += "; --no-sandbox does without this process";
+    return error;
+  }
+  process_.is_at_work();
+  return {};
+}
+
+void KernelReader::watch() { process_.watch(view_ != nullptr && view_->is_alive()); }
+
+}  // namespace memstat

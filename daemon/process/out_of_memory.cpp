@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/process/out_of_memory.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+
+#include "daemon/telemetry/log.h"
+
+namespace memstat {
+namespace {
+
+// Whether an allocation of this thread has failed: without memory there may be no exception to ask, either.
+thread_local bool has_run_out = false;
+std::terminate_handler terminate_before = nullptr;
+
+void note_and_throw() {
+  has_run_out = true;
+  throw std::bad_alloc();
+}
+
+[[noreturn]] void end() {
+  if (has_run_out) {
+    complain("ended: out of memory");
+    _exit(1);
+  }
+  if (terminate_before != nullptr) terminate_before();
+  std::abort();
+}
+
+}  // namespace
+
+void end_clearly_when_out_of_memory() {
+  std::set_new_handler(note_and_throw);
+  terminate_before = std::set_terminate(end);
+}
+
+std::string_view why(const std::exception& exception) {
+  return dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ? kOutOfMemory : std::string_view(exception.what());
+}
+
+}  // namespace memstat

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/process/signals.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <initializer_list>
+#include <string_view>
+
+namespace memstat {
+namespace {
+
+constexpr std::initializer_list<int> kStopSignals = {SIGTERM, SIGINT};
+
+std::atomic<bool> stop_was_given_out = false;
+
+sigset_t set_of(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+void act(int signal, void (*action)(int)) {
+  struct sigaction what = {};
+  what.sa_handler = action;
+  sigemptyset(&what.sa_mask);
+  sigaction(signal, &what, nullptr);
+}
+
+// Calls what a signal handler may call, and nothing that waits: the log may be a pipe that is full.
+void end_at_once(int /*signal*/) {
+  constexpr std::string_view kLine = "memstatd: asked to stop during start\n";
+  pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&log, 1, 0) == 1 && (log.revents & POLLOUT) != 0) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+void hold_signals_for_start() {
+  const sigset_t hangup = set_of({SIGHUP});
+  sigprocmask(SIG_BLOCK, &hangup, nullptr);
+  for (const int signal : kStopSignals) act(signal, end_at_once);
+  act(SIGPIPE, SIG_IGN);
+}
+
+void release_signals() {
+  act(SIGPIPE, SIG_DFL);
+  for (const int signal : kStopSignals) act(signal, SIG_DFL);
+  const sigset_t hangup = set_of({SIGHUP});
+  sigprocmask(SIG_UNBLOCK, &hangup, nullptr);
+}
+
+void block_stop_signals() {
+  const sigset_t stop = set_of(kStopSignals);
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
+int wait_for_signal() {
+  const sigset_t handled = set_of({SIGHUP, SIGTERM, SIGINT});
+  int signal = 0;
+  while (sigwait(&handled, &signal) != 0) {
+  }
+  if (signal != SIGHUP) stop_was_given_out = true;
+  return signal;
+}
+
+bool is_stop_wanted() {
+  if (stop_was_given_out) return true;
+  sigset_t pending;
+  if (sigpending(&pending) != 0) return false;
+  return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
+}
+
+}  // namespace memstat

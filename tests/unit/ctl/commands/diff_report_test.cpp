@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/diff_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/c_api/handle.h"
+#include "tests/support/staging_builder.h"
+
+namespace memstat::ctl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using enum Field;
+
+class DiffReport : public testing::Test {
+ protected:
+  static void fill(memory_type_list& list, const StagingBuilder& staging) {
+    ASSERT_TRUE(list.types().commit(roster_of(Allocator::kSlab), staging.staging(), 1));
+  }
+  memory_type_list before_;
+  memory_type_list after_;
+};
+
+TEST_F(DiffReport, WhatGrewMostIsFirstAndWhatStayedIsNotThere) {
+  StagingBuilder before;
+  before.type("grew", {{kBytes, 100}, {kCount, 1}})
+      .type("shrank", {{kBytes, 5000}, {kCount, 50}})
+      .type("stayed", {{kBytes, 7}, {kCount, 1}})
+      .type("failed", {{kBytes, 7}, {kFailures, 1}})
+      .type("went", {{kBytes, 30}, {kCount, 3}});
+  StagingBuilder after;
+  after.type("grew", {{kBytes, 300}, {kCount, 3}})
+      .type("shrank", {{kBytes, 1000}, {kCount, 10}})
+      .type("stayed", {{kBytes, 7}, {kCount, 1}})
+      .type("failed", {{kBytes, 7}, {kFailures, 5}})
+      .type("came", {{kBytes, 4096}, {kCount, 2}});
+  fill(before_, before);
+  fill(after_, after);
+  EXPECT_THAT(diff_rows(rows_of(&before_), rows_of(&after_), false),
+              ElementsAre(ElementsAre("ALLOCATOR", "TYPE", "BEFORE", "AFTER", "BYTES", "OBJECTS", "FAILURES"),
+                          ElementsAre("slab", "came", "-", "4096", "+4096", "+2", "-"),
+                          ElementsAre("slab", "grew", "100", "300", "+200", "+2", "-"),
+                          ElementsAre("slab", "failed", "7", "7", "0", "-", "+4"),
+                          ElementsAre("slab", "went", "30", "-", "-30", "-3", "-"),
+                          ElementsAre("slab", "shrank", "5000", "1000", "-4000", "-40", "-")));
+  EXPECT_EQ(diff_rows(rows_of(&before_), rows_of(&after_), true).at(1).at(4), "+4.0K");
+  EXPECT_EQ(diff_rows(rows_of(&before_), rows_of(&before_), false).size(), 1U) << "only the header: nothing changed";
+}
+
+TEST_F(DiffReport, TypesOfOneNameAreToldApart) {
+  StagingBuilder before;
+  before.type("twin", {{kBytes, 1}}).type("twin", {{kBytes, 2}});
+  StagingBuilder after;
+  after.type("twin", {{kBytes, 1}}).type("twin", {{kBytes, 9}});
+  fill(before_, before);
+  fill(after_, after);
+  const auto rows = diff_rows(rows_of(&before_), rows_of(&after_), false);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1][4], "+7");
+}
+
+TEST_F(DiffReport, JsonHasBothStatesAndNoKeyForWhatIsUnknown) {
+  StagingBuilder before;
+  before.type("a", {{kBytes, 1}});
+  StagingBuilder after;
+  after.type("a", {{kBytes, 3}}).type("b", {{kBytes, 5}});
+  fill(before_, before);
+  fill(after_, after);
+  const std::string json = diff_json(rows_of(&before_), rows_of(&after_));
+  EXPECT_THAT(json, HasSubstr("\"bytes_before\": 1,\n      \"bytes_after\": 3\n"));
+  EXPECT_THAT(json, HasSubstr("\"type\": \"b\",\n      \"bytes_after\": 5\n"));
+  EXPECT_THAT(json, Not(HasSubstr("objects")));
+}
+
+}  // namespace
+}  // namespace memstat::ctl

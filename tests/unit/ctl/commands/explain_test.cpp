@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/explain/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "core/model/field.h"
+#include "daemon/ctl/commands/explain_report.h"
+#include "daemon/explain/known_types.h"
+#include "daemon/explain/runbooks.h"
+#include "daemon/snapshot/metric_catalogue.h"
+#include "daemon/snapshot/own_metrics.h"
+
+namespace memstat {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// The only explanation of the word.
+Explanation one(std::string_view word) {
+  const auto found = explain(word);
+  EXPECT_THAT(found, SizeIs(1)) << word;
+  return found.empty() ? Explanation() : found.front();
+}
+
+TEST(Explain, EveryMetricIsExplainedWithWhereItIsCounted) {
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    const auto found = explain(metric.name);
+    ASSERT_FALSE(found.empty()) << metric.name;
+    EXPECT_EQ(found.front().kind, "metric");
+    EXPECT_THAT(found.front().what, StartsWith(std::string(metric.help)));
+    const bool is_counted = metric.scope == MetricScope::kType || metric.scope == MetricScope::kSystem;
+    EXPECT_TRUE(!found.front().where.empty() || !is_counted) << metric.name;
+  }
+  EXPECT_EQ(one("type_failures_total").name, "memstat_type_failures_total") << "without memstat_";
+  EXPECT_THAT(one("memstat_type_failures_total").growth, HasSubstr("MemstatAllocationFailures"));
+}
+
+TEST(Explain, EveryMetricOfMemstatdItselfIsExplained) {
+  for (const OwnMetric& metric : own_metrics()) {
+    const Explanation found = one(metric.name);
+    EXPECT_EQ(found.kind, "metric");
+    EXPECT_THAT(found.what, StartsWith(std::string(metric.help)));
+    EXPECT_THAT(found.where, SizeIs(1));
+  }
+  EXPECT_EQ(one("build_info").name, "memstat_build_info");
+  EXPECT_THAT(one("memstat_poll_missed_total").growth, HasSubstr("explain Memstat"));
+  EXPECT_THAT(one("memstat_source_up").growth, HasSubstr("explain MemstatSourceDown"));
+  EXPECT_THAT(one("process_open_fds").where, Contains(HasSubstr("the kernel")));
+}
+
+TEST(Explain, EveryValueOfTypesThatIsAMetricIsExplained) {
+  const auto found = explain("held_bytes");
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].kind, "value");
+  EXPECT_EQ(found[0].name, "held_bytes, the metric memstat_type_held_bytes");
+  EXPECT_THAT(found[0].where, Contains(StartsWith("linux_slabinfo (slab): ")));
+}
+
+TEST(Explain, EveryAlertIsItsRunbook) {
+  ASSERT_GT(runbooks().size(), 30U);
+  for (const Runbook& runbook : runbooks()) {
+    EXPECT_EQ(one(runbook.alert).what, runbook.section);
+    EXPECT_THAT(std::string(runbook.section), HasSubstr("Quiet it")) << runbook.alert;
+  }
+  EXPECT_EQ(one("nearlimit").name, "MemstatNearLimit");
+}
+
+TEST(Explain, EverySourceIsExplained) {
+  const auto found = one("linux_slabinfo");
+  EXPECT_EQ(found.kind, "source");
+  EXPECT_THAT(found.where, Contains("/proc/slabinfo"));
+}
+
+TEST(Explain, TypesThatUsersMeetAreExplained) {
+  for (const char* name : {"dentry", "ext4_inode_cache", "xfs_inode", "ceph_inode_cache", "kmalloc-64", "kmalloc-rcl-128",
+                           "mbuf_cluster", "mbuf_jumbo_9k", "VNODE", "devbuf", "16 Bucket", "malloc-256"}) {
+    const Explanation type = one(name);
+    EXPECT_EQ(type.kind, "type") << name;
+    EXPECT_FALSE(type.what.empty() || type.growth.empty() || type.where.empty()) << name;
+  }
+  EXPECT_THAT(explain("TCP"), SizeIs(2)) << "a slab cache, and the memory of its sockets";
+  EXPECT_EQ(one("socket/TCP").name, "socket/TCP");
+  EXPECT_THAT(one("kmalloc-cg-64").what, HasSubstr("control group")) << "the best pattern comes first";
+  EXPECT_THAT(explain("no such word"), SizeIs(0));
+  EXPECT_THAT(explain(""), SizeIs(0));
+}
+
+TEST(Explain, KnownTypesAreOfKnownAllocatorsEachOnce) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  std::set<std::string_view> allocators;
+  for (std::size_t i = 0; i < kAllocatorCount; ++i) allocators.insert(to_string(static_cast<Allocator>(i)));
+  for (const KnownType& known : known_types()) {
+    EXPECT_TRUE(seen.emplace(known.allocator, known.pattern).second) << known.pattern;
+    EXPECT_TRUE(allocators.contains(known.allocator)) << known.allocator;
+    EXPECT_LE(std::count(known.pattern.begin(), known.pattern.end(), '*'), 1) << known.pattern;
+    for (const std::string_view text : {known.what, known.growth}) EXPECT_TRUE(text.ends_with('.')) << known.pattern;
+  }
+}
+
+TEST(Explain, PatternsMatchWholeNames) {
+  EXPECT_TRUE(matches_pattern("kmalloc-*", "kmalloc-8k"));
+  EXPECT_TRUE(matches_pattern("*_inode_cache", "nfs_inode_cache"));
+  EXPECT_FALSE(matches_pattern("kmalloc-*", "dma-kmalloc-8k"));
+  EXPECT_FALSE(matches_pattern("ab*ba", "aba")) << "no letter counts twice";
+  EXPECT_FALSE(matches_pattern("dentry", "dentry2"));
+}
+
+TEST(ExplainReport, SuggestsWhatIsNear) {
+  const ctl::Report report = ctl::explain_report("dentri", ctl::Layout::kText);
+  EXPECT_EQ(report.output, "");
+  EXPECT_THAT(report.problem, HasSubstr("did you mean dentry"));
+}
+
+TEST(ExplainReport, HasLinesOfOneHundredColumnsAndJson) {
+  const ctl::Report text = ctl::explain_report("slab/dentry", ctl::Layout::kText);
+  EXPECT_THAT(text.output, StartsWith("slab/dentry (type)\n  A name in a directory"));
+  EXPECT_THAT(text.output, HasSubstr("  When it grows:\n    "));
+  for (std::size_t at = 0; at < text.output.size();) {
+    const std::size_t end = text.output.find('\n', at);
+    EXPECT_LE(end - at, 100U) << text.output.substr(at, end - at);
+    at = end + 1;
+  }
+  EXPECT_THAT(ctl::explain_report("dentry", ctl::Layout::kJson).output, HasSubstr("\"kind\": \"type\""));
+  EXPECT_THAT(ctl::explain_report("dentry", ctl::Layout::kCsv).output,
+              StartsWith("KIND,NAME,WHAT,WHERE,GROWTH\ntype,slab/dentry,"));
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/options.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "daemon/ctl/commands/commands.h"
+
+namespace memstat::ctl {
+namespace {
+
+ParsedCommandLine parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "memstatctl");
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(CtlOptions, DefaultsLeaveEverythingToTheCommand) {
+  for (const char* name : {"malloc", "zones", "mbufs", "types"}) {
+    const ParsedCommandLine parsed = parse({name});
+    ASSERT_FALSE(parsed.exit_status) << name;
+    EXPECT_EQ(parsed.options.command, find_command(name));
+    EXPECT_FALSE(parsed.options.from || parsed.options.json || parsed.options.human);
+    EXPECT_EQ(parsed.options.format, Format::kFreeBsd15);
+  }
+}
+
+TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
+  std::set<std::string_view> names;
+  for (const Command& command : commands()) {
+    SCOPED_TRACE(command.name);
+    EXPECT_TRUE(names.insert(command.name).second);
+    EXPECT_EQ(find_command(command.name), &command);
+    EXPECT_NE(std::string_view(command.help), "");
+    static const std::set<std::string_view> kWithArguments{"watch",   "cpu",     "origins", "objects",  "record",  "replay",
+                                                           "explain", "process", "node",    "resident", "counters"};
+    EXPECT_EQ(parse({command.name, "--json", "1"}).options.command != nullptr, kWithArguments.contains(command.name))
+        << "only these take arguments";
+  }
+  EXPECT_EQ(find_command("malloc "), nullptr);
+  EXPECT_EQ(command_names(" or "),
+            "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, origins, cpu, objects, record, replay, "
+            "process, node, "
+            "resident, counters, explain, doctor or completion");
+}
+
+TEST(CtlOptions, AreTakenAsTheyAreGiven) {
+  const CommandLine options = parse({"malloc", "--from", "a b.tar@3", "--json", "--format", "freebsd-12"}).options;
+  EXPECT_EQ(options.from, "a b.tar@3");
+  EXPECT_TRUE(options.json);
+  EXPECT_EQ(options.format, Format::kFreeBsd12);
+  EXPECT_EQ(parse({"zones", "--format", "freebsd-10"}).options.format, Format::kFreeBsd10);
+  EXPECT_EQ(parse({"zones", "--format", "freebsd-13"}).options.format, Format::kFreeBsd13);
+  EXPECT_EQ(parse({"types", "--no-human"}).options.human, false);
+  EXPECT_EQ(parse({"malloc", "--human"}).options.human, true);
+}
+
+TEST(CtlOptions, IntervalsAndSizesHaveUnits) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  for (const auto& [text, wanted] : std::map<const char*, std::int64_t>{{"100ms", kSecond / 10},
+                                                                        {"2", 2 * kSecond},
+                                                                        {"2s", 2 * kSecond},
+                                                                        {"3m", 180 * kSecond},
+                                                                        {"24h", 86400 * kSecond}}) {
+    EXPECT_EQ(parse({"watch", "a", "--interval", text}).options.interval_ns, wanted) << text;
+  }
+  for (const char* text : {"99ms", "25h", "", "s", "-1s", "1 s", "1d", "0x10", "18446744073709551615h"}) {
+    EXPECT_EQ(parse({"watch", "a", "--interval", text}).exit_status, 2) << text;
+  }
+  EXPECT_EQ(parse({"record", "a"}).options.max_bytes, 1ULL << 30U);
+  EXPECT_EQ(parse({"record", "a", "--max-size", "3MiB"}).options.max_bytes, 3ULL << 20U);
+  EXPECT_EQ(parse({"record", "a", "--max-size", "0"}).options.max_bytes, 0U);
+  EXPECT_EQ(parse({"record", "a", "--max-size", "3MB"}).exit_status, 2);
+}
+
+TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
+  const MemuseOptions memuse = parse({"memuse"}).options.memuse;
+  EXPECT_EQ(memuse.frames, 8U);
+  EXPECT_EQ(memuse.match, 2U);
+  EXPECT_EQ(memuse.older_ns, 10'000'000'000);
+  const CommandLine given =
+      parse({"memuse", "--seconds", "5", "--type", "dentry", "--frames", "3", "--match", "4", "--older", "500ms", "--memory",
+             "2MiB", "--groups", "0", "--folded", "--control-group", "/docker/4f9a"})
+          .options;
+  EXPECT_EQ(given.seconds, 5U);
+  EXPECT_EQ(given.memuse.type, "dentry");
+  EXPECT_EQ(given.memuse.control_group, "/docker/4f9a");
+  EXPECT_EQ(given.memuse.frames, 3U);
+  EXPECT_EQ(given.memuse.match, 4U);
+  EXPECT_EQ(given.memuse.older_ns, 500'000'000);
+  EXPECT_EQ(given.memuse.memory_bytes, 2ULL << 20U);
+  EXPECT_EQ(given.memuse.groups, 0U);
+  EXPECT_TRUE(given.memuse.is_folded);
+  for (const auto& wrong : std::vector<std::vector<const char*>>{{"memuse", "--match", "0"},
+                                                                 {"memuse", "--frames", "33"},
+                                                                 {"memuse", "--memory", "1KiB"},
+                                                                 {"memuse", "--memory", "5GiB"},
+                                                                 {"memuse", "--seconds", "10"},
+                                                                 {"memuse", "--older", "60s"},
+                                                                 {"memuse", "--json", "--folded"}}) {
+    EXPECT_EQ(parse(wrong).exit_status, 2) << wrong[1];
+  }
+}
+
+TEST(CtlOptions, OfOriginsMayNameACache) {
+  EXPECT_EQ(parse({"origins"}).options.type, "");
+  const CommandLine given = parse({"origins", "dentry", "--seconds", "5", "--limit", "3"}).options;
+  EXPECT_EQ(given.type, "dentry");
+  EXPECT_EQ(given.seconds, 5U);
+  EXPECT_EQ(given.limit, 3U);
+  EXPECT_EQ(parse({"origins", "dentry", "filp"}).exit_status, 2);
+  EXPECT_EQ(parse({"origins", "--limit", "0"}).exit_status, 2);
+}
+
+TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {
+  for (const auto& [argument, is_compact] :
+       {std::pair{"--json", false}, {"--json=pretty", false}, {"--json=compact", true}}) {
+    const CommandLine options = parse({"zones", argument}).options;
+    EXPECT_TRUE(options.json) << argument;
+    EXPECT_EQ(options.json_layout == kCompact, is_compact) << argument;
+  }
+  EXPECT_EQ(parse({"zones", "--json=xml"}).exit_status, 2);
+}
+
+TEST(CtlOptions, ArgumentsAreProcessesAddressesAndPaths) {
+  EXPECT_EQ(parse({"process", "1", "2147483647"}).options.pids, (std::vector<int>{1, 2147483647}));
+  EXPECT_TRUE(parse({"process", "--from", "live"}).options.pids.empty());
+  EXPECT_EQ(parse({"node", "0x1f", "17", "0XfFfFfFfFfFfFfFfF"}).options.addresses,
+            (std::vector<std::uint64_t>{31, 17, ~std::uint64_t{0}}));
+  EXPECT_EQ(parse({"resident", "a b", "0x1f"}).options.paths, (std::vector<std::string>{"a b", "0x1f"}));
+  EXPECT_FALSE(parse({"resident", "a"}).options.from);
+}
+
+}  // namespace
+}  // namespace memstat::ctl

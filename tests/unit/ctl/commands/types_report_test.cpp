@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/types_report.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/c_api/handle.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/staging_builder.h"
+
+namespace memstat::ctl {
+namespace {
+
+TEST(TypesReport, EveryAllocatorOfTheApiHasAName) {
+  std::ifstream header(source_path("core/include/memstat.h"));
+  const std::string prefix = "ALLOCATOR_";
+  int found = 0;
+  for (std::string line; std::getline(header, line);) {
+    std::istringstream words(line);
+    std::string define;
+    std::string macro;
+    int number = 0;
+    if (!(words >> define >> macro >> number) || define != "#define" || macro.rfind(prefix, 0) != 0) continue;
+    if (number == ALLOCATOR_UNKNOWN || number == ALLOCATOR_ANY) continue;
+    ++found;
+    std::string name = macro.substr(prefix.size());
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    EXPECT_EQ(allocator_name(number), name);
+  }
+  EXPECT_GE(found, 3) << "memstat.h was not understood";
+  EXPECT_EQ(allocator_name(200), "allocator-200");
+}
+
+TEST(TypesReport, JsonHasTheDetailWhereThereIsOne) {
+  StagingBuilder staging;
+  staging.type("site", {{Field::kBytes, 2}}).detail("mm/\"slub\".c:12").type("plain", {{Field::kBytes, 1}});
+  memory_type_list list;
+  ASSERT_TRUE(list.types().commit(roster_of(Allocator::kCallSite), staging.staging(), 1));
+  memory_type* site = memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "site");
+  EXPECT_STREQ(memstat_get_detail(site), "mm/\"slub\".c:12");
+  EXPECT_STREQ(memstat_get_detail(memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "plain")), "");
+  const std::string json = types_json(rows_of(&list));
+  EXPECT_NE(json.find("\"type\": \"site\",\n      \"detail\": \"mm/\\\"slub\\\".c:12\",\n"), std::string::npos) << json;
+  EXPECT_EQ(json.find("detail"), json.rfind("detail")) << json;
+  EXPECT_EQ(types_text(rows_of(&list), false).find("slub"), std::string::npos);
+}
+
+/// The columns LIMIT, OF and USED of the only type of a list.
+std::string limit_of_and_used(Allocator allocator, std::initializer_list<StagedFigure> figures) {
+  StagingBuilder staging;
+  staging.type("a", figures);
+  memory_type_list list;
+  EXPECT_TRUE(list.types().commit(roster_of(allocator), staging.staging(), 1));
+  std::istringstream text(types_text(rows_of(&list), false));
+  std::string line;
+  std::getline(text, line);
+  std::getline(text, line);
+  std::istringstream words(line);
+  const std::vector<std::string> cells{std::istream_iterator<std::string>(words), {}};
+  return cells.size() < 3 ? line : cells[cells.size() - 3] + " " + cells[cells.size() - 2] + " " + cells.back();
+}
+
+TEST(TypesReport, OfTwoLimitsTheNearerOneIsShown) {
+  using enum Field;
+  // System V shared memory: two segments of 4096, and nearly all bytes.
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 998}, {kCount, 2}, {kBytesLimit, 1000}, {kCountLimit, 4096}}),
+            "1000 bytes 100%");
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 1}, {kCount, 4000}, {kBytesLimit, 1000}, {kCountLimit, 4000}}),
+            "4000 objects 100%");
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kBytesLimit, 1000}}), "1000 bytes 25%");
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kBytesLimit, 1000}, {kCountLimit, 10}}), "1000 bytes 25%")
+      << "objects are unknown";
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kCountLimit, 10}}), "10 objects -")
+      << "objects are unknown";
+  EXPECT_EQ(limit_of_and_used(Allocator::kTable, {{kBytes, 250}, {kCount, 3}}), "- - -");
+  EXPECT_EQ(limit_of_and_used(Allocator::kUma, {{kCount, 3}, {kFree, 6}, {kKegFree, 4}, {kCountLimit, 10}}),
+            "10 objects 50%")
+      << "caches count, free slabs do not";
+}
+
+}  // namespace
+}  // namespace memstat::ctl

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reports that read one type again and again, and how a type is named.
+#include "daemon/ctl/commands/watch_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "daemon/ctl/commands/cpu_report.h"
+#include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/output/nearest_words.h"
+
+namespace memstat::ctl {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::uint32_t kFigures = MEMSTAT_FIGURE_BYTES | MEMSTAT_FIGURE_COUNT | MEMSTAT_FIGURE_FAILURES;
+
+TypeRow row(const char* allocator, const char* name, std::uint64_t bytes = 0, std::uint64_t objects = 0) {
+  TypeRow made;
+  made.allocator = allocator;
+  made.name = name;
+  made.figures = kFigures;
+  made.bytes = bytes;
+  made.objects = objects;
+  return made;
+}
+
+/// A capture whose poll p has what `polls[p]` says, ten seconds apart.
+class FakeSource final : public ReportSource {
+ public:
+  explicit FakeSource(std::vector<std::vector<TypeRow>> polls) : polls_(std::move(polls)) {}
+  Sample read() override {
+    Sample sample;
+    sample.time_ns = static_cast<std::int64_t>(poll_) * 10'000'000'000;
+    sample.monotonic_ns = sample.time_ns + 5;
+    sample.types = polls_[poll_];
+    return sample;
+  }
+  [[nodiscard]] Machine machine() override { return {}; }
+  Splits splits(const TypeRow&) override { return splits_; }
+  [[nodiscard]] std::size_t poll_count() override { return polls_.size(); }
+  std::string select_poll(std::size_t poll) override {
+    poll_ = poll;
+    return {};
+  }
+  Splits splits_;
+
+ private:
+  std::vector<std::vector<TypeRow>> polls_;
+  std::size_t poll_ = 0;
+};
+
+TEST(NamedTypes, AreFoundByTheirNameOrWithTheirAllocator) {
+  const std::vector<TypeRow> rows{row("slab", "TCP"),     row("socket", "TCP"),   row("slab", "dentry"),
+                                  row("slab", "twin", 1), row("slab", "twin", 2), row("memcg", "/a/b")};
+  EXPECT_THAT(find_named_type(rows, "dentry").types, SizeIs(1));
+  EXPECT_THAT(find_named_type(rows, "slab/TCP").types, SizeIs(1));
+  EXPECT_THAT(find_named_type(rows, "memcg//a/b").types, SizeIs(1));
+  EXPECT_THAT(find_named_type(rows, "/a/b").types, SizeIs(1)) << "a name may have slashes";
+  const NamedType twins = find_named_type(rows, "twin");
+  EXPECT_EQ(sum_of(twins.types, kBytesInUse), 3U);
+  EXPECT_EQ(find_named_type(rows, "TCP").problem, "several allocators have a type \"TCP\": give slab/TCP or socket/TCP");
+  EXPECT_THAT(find_named_type(rows, "TCP").types, IsEmpty());
+  EXPECT_THAT(find_named_type(rows, "dnetry").problem, HasSubstr("did you mean dentry?"));
+  EXPECT_THAT(find_named_type(rows, "slab/dentri").problem, HasSubstr("did you mean slab/dentry?"));
+  EXPECT_EQ(sum_of({}, kBytesInUse), std::nullopt);
+}
+
+TEST(NearestWords, CountLettersThatDiffer) {
+  EXPECT_EQ(distance_of("dentry", "dentry"), 0U);
+  EXPECT_EQ(distance_of("dentry", "Dentry"), 0U);
+  EXPECT_EQ(distance_of("dnetry", "dentry"), 1U) << "two letters swapped";
+  EXPECT_EQ(distance_of("dentr", "dentry"), 1U);
+  EXPECT_EQ(distance_of("", "abc"), 3U);
+  EXPECT_EQ(did_you_mean("xyzzy", std::vector<std::string>{"dentry"}), "");
+  EXPECT_EQ(did_you_mean("inode", std::vector<std::string>{"a_inode_cache", "z"}), "; did you mean a_inode_cache?");
+}
+
+TEST(WatchReport, ALineSaysWhatChangedSinceTheLast) {
+  const WatchOptions options{.walk = {}, .type = {}, .is_csv = true};
+  const WatchedState before{.seconds = 10, .bytes = 5000, .objects = 5, .failures = 1};
+  const WatchedState now{.seconds = 14, .bytes = 4600, .objects = 4, .failures = 1};
+  EXPECT_EQ(watch_line(options, "slab/a", 1'000'000'000, now, before), "1970-01-01T00:00:01Z,4600,4,-400,-100,1\n");
+  EXPECT_EQ(watch_line(options, "slab/a", 0, now, std::nullopt), "1970-01-01T00:00:00Z,4600,4,,,1\n")
+      << "the first knows no change";
+  const WatchedState objects{.seconds = 15, .bytes = {}, .objects = 9, .failures = {}};
+  EXPECT_EQ(watch_line(options, "table/a", 0, objects, now), "1970-01-01T00:00:00Z,,9,,,\n");
+  EXPECT_EQ(watch_line(options, "table/a", 0, objects, objects), "1970-01-01T00:00:00Z,,9,0,,\n") << "at the same time";
+  const WatchOptions json{.walk = {}, .type = {}, .is_json = true, .is_compact = true};
+  EXPECT_THAT(watch_line(json, "slab/a", 0, now, before), HasSubstr("\"change\":-400,\"per_second\":-100,\"failures\":1}"));
+}
+
+TEST(WatchReport, GoesThroughThePollsOfACaptureAlsoWhileTheTypeIsAway) {
+  FakeSource source({{row("slab", "a", 100, 1)}, {row("slab", "b")}, {row("slab", "a", 300, 3)}});
+  testing::internal::CaptureStdout();
+  const std::string problem = watch(source, {.walk = {}, .type = "a", .is_csv = true});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "TIME,BYTES,OBJECTS,CHANGE,PER SECOND,FAILURES\n1970-01-01T00:00:00Z,100,1,,,0\n1970-01-01T00:00:10Z,,,,,\n"
+            "1970-01-01T00:00:20Z,300,3,,,0\n");
+  EXPECT_EQ(problem, "");
+  FakeSource other({{row("slab", "b")}});
+  EXPECT_THAT(watch(other, {.walk = {}, .type = "a"}), HasSubstr("there is no type \"a\""));
+}
+
+TEST(PollWalkTest, BeginsWhereItIsToldAndEndsWithTheCount) {
+  FakeSource source({{row("slab", "a", 1)}, {row("slab", "a", 2)}, {row("slab", "a", 3)}});
+  PollWalk walk(source, {.first = 1, .interval_ns = 0, .count = 1});
+  EXPECT_EQ(walk.expected(), 1U);
+  ASSERT_TRUE(walk.next());
+  EXPECT_EQ(walk.poll(), 1U);
+  EXPECT_EQ(walk.sample().types.at(0).bytes, 2U);
+  EXPECT_FALSE(walk.next());
+  EXPECT_EQ(walk.problem(), "");
+  PollWalk beyond(source, {.first = 9, .interval_ns = 0, .count = {}});
+  EXPECT_FALSE(beyond.next());
+  EXPECT_EQ(first_poll_of("a@3"), 3U);
+  EXPECT_EQ(first_poll_of("a@b"), 0U);
+  EXPECT_EQ(first_poll_of("a"), 0U);
+  EXPECT_EQ(first_poll_of(std::nullopt), 0U);
+}
+
+TEST(CpuReport, HasSharesOfTheFirstFigureThatIsNotZero) {
+  FakeSource source({{row("slab", "a"), row("slab", "none")}});
+  source.splits_.cpus.push_back({.title = "allocations", .is_bytes = false, .values = {30, std::nullopt, 10}});
+  source.splits_.nodes.push_back({.title = "held_bytes", .is_bytes = true, .values = {0, 4096}});
+  EXPECT_EQ(cpu_report(source, "a", Layout::kCsv, false).output, "CPU,allocations,share\n0,30,75%\n2,10,25%\n");
+  const std::string text = cpu_report(source, "slab/a", Layout::kText, true).output;
+  EXPECT_THAT(text, HasSubstr("  0           30   75%  ###############     \n")) << text;
+  EXPECT_THAT(text, HasSubstr("4.0K  100%  ####################"));
+  EXPECT_THAT(cpu_report(source, "a", Layout::kJson, false).output, HasSubstr("\"share\": 0.75"));
+  source.splits_ = {};
+  EXPECT_THAT(cpu_report(source, "none", Layout::kText, true).problem, HasSubstr("counts nothing of slab/none by CPU"));
+}
+
+TEST(CpuReport, AddsUpTypesOfOneName) {
+  FakeSource source({{row("slab", "twin"), row("slab", "twin")}});
+  source.splits_.cpus.push_back({.title = "frees", .is_bytes = false, .values = {1, 2}});
+  EXPECT_EQ(cpu_report(source, "twin", Layout::kCsv, false).output, "CPU,frees,share\n0,2,33%\n1,4,67%\n");
+}
+
+}  // namespace
+}  // namespace memstat::ctl

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/output/cells.h"
+
+#include <gtest/gtest.h>
+
+namespace memstat::ctl {
+namespace {
+
+TEST(Cells, ArePaddedToTheirWidthAndNeverCut) {
+  EXPECT_EQ(to_right("ab", 4), "  ab");
+  EXPECT_EQ(to_left("ab", 4), "ab  ");
+  EXPECT_EQ(to_right("abcde", 4), "abcde");
+  EXPECT_EQ(to_left("abcde", 4), "abcde");
+  EXPECT_EQ(to_right(std::uint64_t{7}, 3), "  7");
+  EXPECT_EQ(to_right(~std::uint64_t{0}, 3), "18446744073709551615");
+}
+
+TEST(Cells, CountCharactersAndNotBytes) {
+  EXPECT_EQ(width_of("\xC3\xA4\xE2\x82\xAC"), 2U);
+  EXPECT_EQ(to_right("\xC3\xA4", 3), "  \xC3\xA4");
+}
+
+TEST(Cells, WideAndCombiningCharactersHaveTheirColumns) {
+  EXPECT_EQ(width_of("\xE6\xB1\x89"
+                     "a"),
+            3U);
+  EXPECT_EQ(width_of("e\xCC\x81"), 1U);
+  EXPECT_EQ(cut("\xE6\xB1\x89\xE6\xB1\x89", 3), "\xE6\xB1\x89");
+}
+
+TEST(Cells, LongNamesLoseTheirMiddle) {
+  EXPECT_EQ(shortened("abcdefghij", 10), "abcdefghij");
+  EXPECT_EQ(shortened("abcdefghijk", 10), "abcde\u2026hijk");
+  EXPECT_EQ(shortened("abcdef", 3), "abc");
+  for (std::size_t width = 0; width < 30; ++width) {
+    EXPECT_LE(width_of(shortened("a\xE6\xB1\x89z\xE6\xB1\x89\xE6\xB1\x89 e\xCC\x81 0123456789", width)), width);
+  }
+  const std::vector<TableRow> rows{{"ALLOCATOR", "TYPE", "BYTES"}, {"slab", std::string(50, 'x') + "y", "1"}};
+  EXPECT_EQ(table_text(rows, 2, 0).find("\u2026"), std::string::npos) << "whole where there is no terminal";
+  const std::string narrow = table_text(rows, 2, 40);
+  EXPECT_EQ(width_of(narrow.substr(0, narrow.find('\n'))), 40U);
+  EXPECT_NE(narrow.find("xy"), std::string::npos);
+  EXPECT_EQ(width_of(table_text(rows, 2, 5).substr(0, 34)), 34U) << "a name has 16 columns at least";
+}
+
+TEST(Cells, NamesCannotSteerTheTerminal) {
+  EXPECT_EQ(printable("plain \xC3\xA4 name"), "plain \xC3\xA4 name");
+  EXPECT_EQ(printable("a\x1B[2Jb\nc\x7F"), "a\\x1b[2Jb\\x0ac\\x7f");
+  EXPECT_EQ(printable("a\xC2\x9B"
+                      "2Jb\xC2\xA0"),
+            "a\\u009b2Jb\xC2\xA0");
+}
+
+TEST(Cells, NamesCannotTurnOrHideText) {
+  EXPECT_EQ(printable("a\xE2\x80\xAEz"), "a\\u202ez");
+  EXPECT_EQ(printable("\xE2\x80\x8B\xE2\x81\xA6\xD8\x9C\xEF\xBB\xBF\xE2\x80\xA8"), "\\u200b\\u2066\\u061c\\ufeff\\u2028");
+  EXPECT_EQ(printable("\xF3\xA0\x81\x81"), "\\u0e0041");
+  EXPECT_EQ(printable("\xE2\x80\x90\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD"),
+            "\xE2\x80\x90\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
+}
+
+TEST(Cells, BytesThatAreNoCharacterAreReplacedEach) {
+  EXPECT_EQ(printable_bytes(""), "");
+  EXPECT_EQ(printable_bytes("/a \xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80/b"), "/a \xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80/b");
+  EXPECT_EQ(printable_bytes("a\xFF\x80z"), "a??z");
+  EXPECT_EQ(printable_bytes("a\xC3"), "a?");
+  EXPECT_EQ(printable_bytes("\xE2\x82z"), "??z");
+  EXPECT_EQ(printable_bytes("\xC0\xAF \xE0\x80\x80 \xED\xA0\x80 \xF0\x80\x80\x80 \xF4\x90\x80\x80 \xF5"),
+            "?? ??? ??? ???? ???? ?");
+  EXPECT_EQ(printable_bytes("\xC2\x9B\n\xFF"), "\\u009b\\x0a?");
+}
+
+TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
+  EXPECT_EQ(table_text({{"A", "NAME", "N"}, {"long", "b", "12345"}}, 2), "A     NAME      N\nlong  b     12345\n");
+  EXPECT_EQ(table_text({}, 2), "");
+}
+
+TEST(Table, CsvQuotesWhatItMustAndHasNothingForTheUnknown) {
+  EXPECT_EQ(table_csv({{"A", "B"}, {"a,b", "say \"x\""}, {"-", "-1"}}), "A,B\n\"a,b\",\"say \"\"x\"\"\"\n,-1\n");
+}
+
+}  // namespace
+}  // namespace memstat::ctl

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/top/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/ctl/output/cells.h"
+
+namespace memstat::ctl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TypeRow type_of(std::string name, std::uint64_t bytes, std::uint64_t objects = 0) {
+  TypeRow type;
+  type.allocator = "slab";
+  type.allocator_number = ALLOCATOR_SLAB;
+  type.name = std::move(name);
+  type.figures = MEMSTAT_FIGURE_BYTES | MEMSTAT_FIGURE_COUNT | MEMSTAT_FIGURE_FAILURES;
+  type.bytes = bytes;
+  type.objects = objects;
+  return type;
+}
+
+Sample sample_of(std::vector<TypeRow> types, std::int64_t second = 1) {
+  Sample sample;
+  sample.time_ns = second * 1'000'000'000;
+  sample.types = std::move(types);
+  sample.memory = {.total = 1000 << 20U, .free = 250 << 20U, .unaccounted = 250 << 20U, .available = {}};
+  return sample;
+}
+
+/// Names of the rows on the screen, from above.
+std::vector<std::string> names(TopModel& model) {
+  std::vector<std::string> found;
+  bool is_row = false;
+  for (const TopLine& line : model.frame(100, 30, true)) {
+    const std::string name =
+        line.text.substr(0, line.text.find(' ', 10)).substr(std::min<std::size_t>(10, line.text.size()));
+    if (is_row && line.text.starts_with("slab ")) found.push_back(name);
+    is_row = is_row || line.look == Look::kHeading;
+  }
+  return found;
+}
+
+void type_keys(TopModel& model, std::string_view keys) {
+  for (const char key : keys) model.press({.key = Key::kCharacter, .character = std::string(1, key)});
+}
+
+TEST(TopModel, SortsByEachKeyAndBackwards) {
+  TopModel model;
+  TypeRow failing = type_of("failing", 1, 1);
+  failing.fails_routinely = true;
+  failing.failures = 9;
+  TypeRow limited = type_of("limited", 3, 30);
+  limited.figures |= MEMSTAT_FIGURE_COUNTLIMIT;
+  limited.limit_objects = 100;
+  model.add(sample_of({type_of("big", 900, 2), type_of("many", 5, 800), failing, limited}), {});
+  model.add(sample_of({type_of("big", 900, 2), type_of("many", 8, 800), failing, limited}, 2), {});
+  EXPECT_THAT(names(model), ElementsAre("big", "many", "limited", "failing"));
+  type_keys(model, "o");
+  EXPECT_THAT(names(model), ElementsAre("many", "limited", "big", "failing"));
+  type_keys(model, "g");
+  EXPECT_EQ(names(model).front(), "many");
+  type_keys(model, "f");
+  EXPECT_EQ(names(model).front(), "failing");
+  type_keys(model, "l");
+  EXPECT_EQ(names(model).front(), "limited");
+  type_keys(model, "n");
+  EXPECT_THAT(names(model), ElementsAre("big", "failing", "limited", "many"));
+  type_keys(model, "r");
+  EXPECT_THAT(names(model), ElementsAre("many", "limited", "failing", "big"));
+}
+
+TEST(TopModel, WhatFailsOrIsNearItsLimitIsOnTopAndContainersAreLast) {
+  TypeRow container = type_of("container", 1 << 30);
+  container.is_container = true;
+  TypeRow near = type_of("near", 1, 85);
+  near.figures |= MEMSTAT_FIGURE_COUNTLIMIT;
+  near.limit_objects = 100;
+  TypeRow full = near;
+  full.name = "full";
+  full.objects = 100;
+  TypeRow fails = type_of("fails", 1);
+  TopModel model;
+  model.add(sample_of({container, type_of("big", 1 << 20), near, fails, full}), {});
+  EXPECT_THAT(names(model), ElementsAre("full", "near", "big", "fails", "container"));
+  fails.failures = 1;
+  model.add(sample_of({container, type_of("big", 1 << 20), near, fails, full}, 2), {});
+  EXPECT_THAT(names(model), ElementsAre("fails", "full", "near", "big", "container"));
+  std::vector<Look> looks;
+  for (const TopLine& line : model.frame(80, 20, true)) looks.push_back(line.look);
+  EXPECT_THAT(looks, testing::IsSupersetOf({Look::kCritical, Look::kCritical, Look::kWarning, Look::kContainer}));
+}
+
+TEST(TopModel, GrowthIsOfTheSamplesThatItTook) {
+  TopModel model;
+  model.add(sample_of({type_of("a", 1000)}, 10), {});
+  EXPECT_THAT(model.frame(100, 10, true)[4].text, HasSubstr(" - ")) << "one sample has no growth";
+  model.add(sample_of({type_of("a", 1000 + 10 * 2048)}, 20), {});
+  EXPECT_THAT(model.frame(100, 10, true)[4].text, HasSubstr("+2.0K"));
+  model.add(sample_of({type_of("a", 0)}, 20), {});  // the same poll again
+  EXPECT_THAT(model.frame(100, 10, true)[4].text, HasSubstr("+2.0K"));
+}
+
+TEST(TopModel, FiltersAsOneTypes) {
+  TopModel model;
+  model.add(sample_of({type_of("dentry", 3), type_of("inode_cache", 2), type_of("Inodes", 1)}), {});
+  type_keys(model, "/ino");
+  EXPECT_THAT(names(model), ElementsAre("inode_cache", "Inodes"));
+  type_keys(model, "q");
+  EXPECT_TRUE(names(model).empty()) << "q is a letter here";
+  model.press({.key = Key::kBackspace});
+  model.press({.key = Key::kEnter});
+  EXPECT_THAT(names(model), ElementsAre("inode_cache", "Inodes"));
+  model.press({.key = Key::kEscape});
+  EXPECT_EQ(names(model).size(), 3U);
+}
+
+TEST(TopModel, TheSelectionStaysWithItsType) {
+  TopModel model;
+  model.add(sample_of({type_of("a", 3), type_of("b", 2), type_of("c", 1)}), {});
+  EXPECT_EQ(model.selected()->name, "a");
+  model.press({.key = Key::kDown});
+  EXPECT_EQ(model.selected()->name, "b");
+  model.add(sample_of({type_of("a", 3), type_of("b", 0), type_of("c", 1)}, 2), {});
+  EXPECT_EQ(model.selected()->name, "b");
+  for (int i = 0; i < 9; ++i) model.press({.key = Key::kPageDown});
+  EXPECT_EQ(model.selected()->name, "b") << "the last one now";
+  model.add(sample_of({type_of("a", 3)}, 3), {});
+  EXPECT_EQ(model.selected()->name, "a") << "b is gone";
+}
+
+TEST(TopModel, EveryScreenFitsAndKeepsTheSelectionOnIt) {
+  std::vector<TypeRow> types;
+  for (int i = 0; i < 300; ++i) {
+    types.push_back(
+        type_of("\xE6\xB1\x89" + std::string(static_cast<std::size_t>(i % 60), 'x') + "\x1B[2J" + std::to_string(i), 1000));
+  }
+  TopModel model;
+  TopModel::Heading heading;
+  heading.machine = {.host = "h\x1B[2J", .os = "linux", .release = std::string(300, 'r'), .machine = {}, .replay = {}};
+  model.add(sample_of(types), heading);
+  for (std::size_t width : {0U, 1U, 2U, 10U, 39U, 40U, 79U, 80U, 200U}) {
+    for (std::size_t height : {0U, 1U, 2U, 5U, 10U, 24U, 400U}) {
+      for (const std::string_view keys : {"", "h", "c", "n", "q", "/", "zz"}) {
+        type_keys(model, keys);
+        model.press({.key = Key::kPageDown});
+        const auto lines = model.frame(width, height, true);
+        EXPECT_LE(lines.size(), height);
+        for (const TopLine& line : lines) {
+          EXPECT_LE(width_of(line.text), width) << line.text;
+          EXPECT_EQ(line.text.find('\x1B'), std::string::npos);
+        }
+      }
+      model.press({.key = Key::kEscape});
+      model.press({.key = Key::kEscape});
+      model.press({.key = Key::kEscape});
+      if (height < 10 || width < 40) continue;
+      const auto lines = model.frame(width, height, true);
+      EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](const TopLine& line) { return line.is_selected; }), 1);
+    }
+  }
+}
+
+TEST(TopModel, DrillsDownToCpusAndNodes) {
+  TopModel model;
+  model.add(sample_of({type_of("a", 3)}), {});
+  EXPECT_EQ(model.press({.key = Key::kEnter}), TopAction::kReadSplits);
+  EXPECT_TRUE(model.shows_splits());
+  model.set_splits({.cpus = {{.title = "free_objects", .values = {1, std::nullopt, 3}}},
+                    .nodes = {{.title = "held_bytes", .is_bytes = true, .values = {4096}}},
+                    .problem = {}});
+  std::string screen;
+  for (const TopLine& line : model.frame(80, 12, true)) screen += line.text + "\n";
+  EXPECT_THAT(screen, HasSubstr("    2                3"));
+  EXPECT_THAT(screen, HasSubstr("    1                -"));
+  type_keys(model, "n");
+  screen.clear();
+  for (const TopLine& line : model.frame(80, 12, true)) screen += line.text + "\n";
+  EXPECT_THAT(screen, HasSubstr("4.0K"));
+  EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "q"}), TopAction::kNone);
+  EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "q"}), TopAction::kQuit);
+}
+
+TEST(TopModel, AProblemIsShownAndWhatWasThereStays) {
+  TopModel model;
+  model.add(sample_of({type_of("a", 3)}), {});
+  Sample failed;
+  failed.problem = "http://host: refused";
+  model.add(failed, {});
+  EXPECT_THAT(names(model), ElementsAre("a"));
+  EXPECT_EQ(model.frame(80, 12, true)[2].look, Look::kProblem);
+}
+
+TEST(TopParts, SparklineAndBarHaveTheirWidths) {
+  EXPECT_EQ(sparkline({}, 5, true), "");
+  EXPECT_EQ(sparkline({0, 7, 14}, 5, false), "_=#");
+  EXPECT_EQ(sparkline({5, 5, 5}, 2, false), "__");
+  const MachineMemory memory{.total = 100, .free = 25, .unaccounted = 25, .available = {}};
+  EXPECT_EQ(memory_bar(memory, 10), "[####??  ]");
+  EXPECT_EQ(memory_bar({.total = 100, .free = 200, .unaccounted = -5, .available = {}}, 6), "[    ]");
+  EXPECT_EQ(memory_bar({}, 10), "");
+}
+
+}  // namespace
+}  // namespace memstat::ctl

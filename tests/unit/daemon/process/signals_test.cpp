@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a process does with signals is of the whole process, so each test looks at a forked child.
+#include "daemon/process/signals.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <string_view>
+
+namespace memstat {
+namespace {
+
+/// The wait status of a child that does this and then exits with 42.
+int status_of(const std::function<void()>& child) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    child();
+    _exit(42);
+  }
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+bool exited(int wait_status, int code) { return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == code; }
+
+bool ended_by(int wait_status, int signal) { return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == signal; }
+
+TEST(Signals, AHangupDuringTheStartIsKept) {
+  EXPECT_TRUE(exited(status_of([] {
+                       hold_signals_for_start();
+                       raise(SIGHUP);
+                       raise(SIGPIPE);
+                       block_stop_signals();
+                       if (is_stop_wanted() || wait_for_signal() != SIGHUP) _exit(1);
+                     }),
+                     42));
+}
+
+TEST(Signals, AStopDuringTheStartEndsItAtOnceAndWell) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    EXPECT_TRUE(exited(status_of([signal] {
+                         hold_signals_for_start();
+                         raise(signal);
+                       }),
+                       0));
+  }
+}
+
+TEST(Signals, AStopIsGivenOutOnceItIsBlocked) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    EXPECT_TRUE(exited(status_of([signal] {
+                         hold_signals_for_start();
+                         block_stop_signals();
+                         if (is_stop_wanted()) _exit(1);
+                         raise(signal);
+                         if (!is_stop_wanted()) _exit(2);
+                         if (wait_for_signal() != signal) _exit(3);
+                         if (!is_stop_wanted()) _exit(4);  // also after the main thread has taken it
+                       }),
+                       42));
+  }
+}
+
+TEST(Signals, ACommandIsEndedByThem) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) {
+    EXPECT_TRUE(ended_by(status_of([signal] {
+                           hold_signals_for_start();
+                           if (signal == SIGHUP) raise(SIGHUP);
+                           release_signals();
+                           raise(signal);
+                         }),
+                         signal));
+  }
+}
+
+}  // namespace
+}  // namespace memstat

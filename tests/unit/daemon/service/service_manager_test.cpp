@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/service/service_manager.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/support/notify_socket.h"
+
+namespace memstat {
+namespace {
+
+using std::chrono::microseconds;
+
+class ServiceManagerTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const char* const name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) unsetenv(name);
+  }
+  NotifySocket socket_;
+};
+
+TEST_F(ServiceManagerTest, WithoutASocketNothingIsTold) {
+  unsetenv("NOTIFY_SOCKET");
+  setenv("WATCHDOG_USEC", "1000000", 1);
+  const ServiceManager manager = ServiceManager::of_environment();
+  EXPECT_FALSE(manager.is_there());
+  EXPECT_FALSE(manager.watchdog()) << "to no one";
+  manager.tell("READY=1");
+}
+
+TEST_F(ServiceManagerTest, TellsTheSocketThatTheEnvironmentNamesAndTakesItOut) {
+  setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
+  setenv("WATCHDOG_USEC", "30000000", 1);
+  const ServiceManager manager = ServiceManager::of_environment();
+  ASSERT_TRUE(manager.is_there());
+  EXPECT_EQ(manager.watchdog(), microseconds(30'000'000));
+  manager.tell("READY=1");
+  manager.tell("STATUS=two\nSTOPPING=1");
+  EXPECT_EQ(socket_.receive(), "READY=1");
+  EXPECT_EQ(socket_.receive(), "STATUS=two\nSTOPPING=1");
+  EXPECT_EQ(std::getenv("NOTIFY_SOCKET"), nullptr);
+  EXPECT_EQ(std::getenv("WATCHDOG_USEC"), nullptr);
+}
+
+TEST_F(ServiceManagerTest, AWatchdogForAnotherProcessIsNotOurs) {
+  setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
+  setenv("WATCHDOG_USEC", "30000000", 1);
+  setenv("WATCHDOG_PID", std::to_string(getpid() + 1).c_str(), 1);
+  EXPECT_FALSE(ServiceManager::of_environment().watchdog());
+  setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
+  setenv("WATCHDOG_USEC", "30000000", 1);
+  setenv("WATCHDOG_PID", std::to_string(getpid()).c_str(), 1);
+  EXPECT_TRUE(ServiceManager::of_environment().watchdog());
+}
+
+TEST_F(ServiceManagerTest, NonsenseInTheEnvironmentIsAsNothing) {
+  const std::string long_name = "/" + std::string(200, 'x');
+  for (const std::string& name : {std::string("x"), std::string("@"), std::string("/"), std::string("relative"), long_name,
+                                  std::string("/nonexistent/socket"), std::string("@no such socket")}) {
+    setenv("NOTIFY_SOCKET", name.c_str(), 1);
+    EXPECT_FALSE(ServiceManager::of_environment().is_there()) << name;
+  }
+  for (const char* const period : {"", "0", "-1", "abc", "99999999999999999999", "18446744073709551615"}) {
+    setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
+    setenv("WATCHDOG_USEC", period, 1);
+    const ServiceManager manager = ServiceManager::of_environment();
+    EXPECT_TRUE(manager.is_there());
+    EXPECT_FALSE(manager.watchdog()) << period;
+  }
+}
+
+TEST_F(ServiceManagerTest, AManagerThatDoesNotReadIsNotWaitedFor) {
+  setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
+  const ServiceManager manager = ServiceManager::of_environment();
+  for (int i = 0; i < 5000; ++i) manager.tell("STATUS=again");
+  EXPECT_EQ(socket_.receive(), "STATUS=again");
+}
+
+}  // namespace
+}  // namespace memstat

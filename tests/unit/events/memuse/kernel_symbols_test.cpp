@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/events/memuse/kernel_symbols.h"
+
+#include <gtest/gtest.h>
+
+namespace memstat::events {
+namespace {
+
+const std::string kTable =
+    "0000000000000000 A fixed_percpu_data\n"
+    "ffffffff81000000 T _stext\n"
+    "ffffffff81000000 T _text\n"
+    "ffffffff81002000 t do_fcntl\n"
+    "ffffffff81001000 T fcntl_dirnotify\n"
+    "ffffffff81001800 D some_data\n"
+    "ffffffffc0001000 t nf_alloc\t[nf_conntrack]\n";
+
+TEST(KernelSymbols, NameTheFunctionOfACall) {
+  KernelSymbols symbols;
+  ASSERT_TRUE(symbols.parse(kTable));
+  EXPECT_EQ(symbols.name_of_caller(0xffffffff81001005), "fcntl_dirnotify");
+  EXPECT_EQ(symbols.name_of_caller(0xffffffff81001900), "fcntl_dirnotify") << "variables are not called";
+  EXPECT_EQ(symbols.name_of_caller(0xffffffff81002000), "fcntl_dirnotify") << "its last call does not return";
+  EXPECT_EQ(symbols.name_of_caller(0xffffffff81002001), "do_fcntl");
+  EXPECT_EQ(symbols.name_of_caller(0xffffffff81000010), "_stext") << "the first of several names";
+  EXPECT_EQ(symbols.name_of_caller(0xffffffffc0001010), "nf_alloc [nf_conntrack]");
+  EXPECT_EQ(symbols.name_of_caller(0xffffffff80000000), "");
+  EXPECT_EQ(symbols.name_of_caller(0), "");
+}
+
+TEST(KernelSymbols, AreNoneWhereTheKernelHidesThem) {
+  KernelSymbols symbols;
+  ASSERT_TRUE(symbols.parse("0000000000000000 T _stext\n0000000000000000 t do_fcntl\n"));
+  EXPECT_TRUE(symbols.empty());
+  EXPECT_EQ(symbols.name_of_caller(0xffffffff81001005), "");
+}
+
+TEST(KernelSymbols, AreRefusedAtTheLineThatIsNone) {
+  KernelSymbols symbols;
+  const auto result = symbols.parse("ffffffff81000000 T _text\nffffffff8100zz00 T odd\n");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  EXPECT_EQ(result.error().offset, 25U);
+  EXPECT_TRUE(symbols.empty());
+}
+
+TEST(KernelSymbols, CutAnywhereAreReadOrRefused) {
+  for (std::size_t size = 0; size < kTable.size(); ++size) {
+    KernelSymbols symbols;
+    const auto result = symbols.parse(kTable.substr(0, size));
+    if (!result) {
+      EXPECT_EQ(result.error().code, ErrorCode::kData);
+    }
+    EXPECT_TRUE(result || symbols.name_of_caller(0xffffffffc0001010).empty());
+  }
+}
+
+TEST(KernelSymbols, MayBeMoved) {
+  KernelSymbols first;
+  ASSERT_TRUE(first.parse("ffffffff81000000 T f\n"));
+  const KernelSymbols second = std::move(first);
+  EXPECT_EQ(second.name_of_caller(0xffffffff81000001), "f");
+}
+
+}  // namespace
+}  // namespace memstat::events

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The origins of allocations that memstatctl shows, out of a capture.
+#include "core/events/slab/slab_origins.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/support/fixtures.h"
+
+namespace memstat::events {
+namespace {
+
+using testing::SizeIs;
+
+class SlabOriginsOfACapture : public testing::Test {
+ protected:
+  SlabOriginsOfACapture() {
+    write_text(directory_.file("manifest.yaml"),
+               "format: 1\nos: linux\nmachine: x86_64\npage_size: 4096\ncpus_present: \"0-1\"\n");
+    write_text(directory_.file("000000/poll.yaml"), "realtime: 2026-11-23T07:07:19Z\nmonotonic_ns: 1\n");
+  }
+  void write_origins(const std::string& lines) {
+    write_text(directory_.file("000000/source/linux_call_sites"),
+               "call_sites 1\nunplaced 0\nmissed 0\nsite 1 8 8 0\tf\n" + lines + "end\n");
+  }
+  Result<std::vector<SlabOrigin>> read() {
+    auto opened = SlabOrigins::open(directory_.path());
+    if (!opened) return opened.error();
+    EXPECT_FALSE((*opened)->is_live());
+    return (*opened)->read();
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(SlabOriginsOfACapture, HaveTheirNamesAllocationsAndBytes) {
+  write_origins("origin 10 1920 0\tdentry\t/a\tweb\t__d_alloc\norigin 3 640 1\tdentry\tother\tother\tother\n");
+  const auto origins = read();
+  ASSERT_TRUE(origins) << to_string(origins.error());
+  ASSERT_THAT(*origins, SizeIs(2));
+  EXPECT_EQ(names_of((*origins)[0]), OriginNames("dentry", "/a", "web", "__d_alloc"));
+  EXPECT_EQ((*origins)[0].allocations, 10U);
+  EXPECT_EQ((*origins)[0].bytes, 1920U);
+  EXPECT_EQ(names_of((*origins)[1]), OriginNames("dentry", "other", "other", "other"));
+  EXPECT_EQ((*origins)[1].allocations, 3U);
+  EXPECT_EQ((*origins)[1].bytes, 640U);
+}
+
+TEST_F(SlabOriginsOfACapture, AreNoneWhereNothingWasAllocated) {
+  write_origins("");
+  const auto origins = read();
+  ASSERT_TRUE(origins) << to_string(origins.error());
+  EXPECT_THAT(*origins, SizeIs(0));
+}
+
+TEST_F(SlabOriginsOfACapture, AreRefusedWhereTheTableIsDamagedOrMissing) {
+  write_origins("origin 10 1920\n");
+  auto origins = read();
+  ASSERT_FALSE(origins);
+  EXPECT_EQ(origins.error().code, ErrorCode::kData);
+  std::filesystem::remove(directory_.file("000000/source/linux_call_sites"));
+  origins = read();
+  ASSERT_FALSE(origins);
+  EXPECT_EQ(origins.error().code, ErrorCode::kNotPresent);
+}
+
+TEST_F(SlabOriginsOfACapture, SayThatThereIsNoSuchCapture) {
+  const auto opened = SlabOrigins::open(directory_.file("missing"));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
+}
+
+}  // namespace
+}  // namespace memstat::events

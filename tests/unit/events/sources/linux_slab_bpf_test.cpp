@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The text of a pass over the slab caches from the kernel's records, its parsing, how it stands beside slabinfo in the list,
+// and this machine's kernel held against its own files.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/base/unique_fd.h"
+#include "core/events/bpf/slab_caches_layout.h"
+#include "core/events/caches/slab_caches.h"
+#include "core/events/caches/slab_caches_text.h"
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/live_table.h"
+
+namespace memstat::linux_slab_bpf_test {
+namespace {
+
+const SourceDescriptor& pass_source() { return *find_source("linux_slab_bpf"); }
+
+const std::string kStart = "slab_caches 1\n";
+const std::string kDentry = "type 192 184 2 10 420 30 64 5 7 dentry\n";
+
+class LinuxSlabBpf : public testing::Test {
+ protected:
+  Result<void> parse(const std::string& text, std::uint32_t cpus = 4) {
+    reader_.raw.parts[0].assign(text);
+    reader_.raw.cpu_count = cpus;
+    reader_.raw.page_size = 4096;
+    return parse_source(reader_);
+  }
+  void expect_refused(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
+    const auto result = parse(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().code, code) << text;
+    EXPECT_EQ(result.error().offset, offset) << text;
+  }
+  [[nodiscard]] std::uint64_t figure(std::size_t index, Field field) const {
+    return reader_.staging.types().at(index).figures[field];
+  }
+
+  SourceReader reader_{pass_source()};
+};
+
+TEST_F(LinuxSlabBpf, TakesWhatIsFreeAnywhereOffWhatThereIsRoomFor) {
+  ASSERT_TRUE(parse(kStart + kDentry + "end\n"));
+  EXPECT_EQ(reader_.staging.types()[0].name, "dentry");
+  EXPECT_EQ(figure(0, Field::kFree), 106U);
+  EXPECT_EQ(figure(0, Field::kCount), 314U);
+  EXPECT_EQ(figure(0, Field::kBytes), 314U * 192);
+  EXPECT_EQ(figure(0, Field::kHeldBytes), 10U * 2 * 4096);
+  EXPECT_EQ(figure(0, Field::kSize), 184U);
+  EXPECT_EQ(figure(0, Field::kRSize), 192U);
+}
+
+TEST_F(LinuxSlabBpf, HasWhatEachCpuHoldsFree) {
+  ASSERT_TRUE(parse(kStart + kDentry + "node 0 10 420 3 30 64\ncpu 0 2 5 3\ncpu 3 0 0 4\nend\n"));
+  EXPECT_EQ(reader_.staging.cpu_figure(0, CpuField::kFree, 0), 8U);
+  EXPECT_EQ(reader_.staging.cpu_figure(0, CpuField::kFree, 1), 0U);
+  EXPECT_EQ(reader_.staging.cpu_figure(0, CpuField::kFree, 3), 4U);
+}
+
+TEST_F(LinuxSlabBpf, LeavesACpuThatCameAfterTheCpusWereCounted) {
+  ASSERT_TRUE(parse(kStart + kDentry + "cpu 4 2 5 3\nend\n"));
+  EXPECT_EQ(figure(0, Field::kFree), 106U) << "it is in the sums";
+}
+
+TEST_F(LinuxSlabBpf, SaysNoLessThanNothingInUse) {
+  ASSERT_TRUE(parse(kStart + "type 8 8 1 1 512 500 0 100 0 changing fast\nend\n"));
+  EXPECT_EQ(reader_.staging.types()[0].name, "changing fast");
+  EXPECT_EQ(figure(0, Field::kCount), 0U);
+  EXPECT_EQ(figure(0, Field::kFree), 512U);
+}
+
+TEST_F(LinuxSlabBpf, KeepsCachesOfOneNameApart) {
+  ASSERT_TRUE(parse(kStart + "type 8 8 1 1 512 0 0 0 0 x\ntype_about 16 8 1 1 256 6 0 0 0 x\nend\n"));
+  ASSERT_EQ(reader_.staging.types().size(), 2U);
+  EXPECT_EQ(figure(1, Field::kCount), 250U);
+}
+
+TEST_F(LinuxSlabBpf, RefusesWhatIsNoSuchPass) {
+  expect_refused("", 0, ErrorCode::kVersion);
+  expect_refused("slab_caches 2\nend\n", 0, ErrorCode::kVersion);
+  expect_refused(kStart + "end\n", kStart.size() + 4);
+  const std::string most = "18446744073709551615";
+  for (const std::string line : {"type 1 2 3 4 5 6 7 8 a", "type 1 2 3 4 5 6 7 8 9", "type 1 2 3 4 5 6 7 8 9 ",
+                                 "type x 2 3 4 5 6 7 8 9 a", "word", "node 0 1 2 3 4 5", "cpu 0 1 2 3"})
+    expect_refused(kStart + line + "\nend\n", kStart.size());
+  expect_refused(kStart + "type 2 2 1 1 " + most + " 0 0 0 0 a\nend\n", kStart.size());
+  expect_refused(kStart + "type 2 2 " + most + " 1 1 0 0 0 0 a\nend\n", kStart.size());
+  expect_refused(kStart + "type 2 2 1 " + most + " 1 0 0 0 0 a\nend\n", kStart.size());
+  const std::string type = kStart + kDentry;
+  for (const std::string line : {"node 0 1 2 3 4", "node 0 1 2 3 4 5 6", "cpu 0 1 2", "cpu 0 1 2 3 4", "cpu 0 1 2 -3"})
+    expect_refused(type + line + "\nend\n", type.size());
+}
+
+TEST_F(LinuxSlabBpf, RefusesAPassThatIsCutAnywhere) {
+  const std::string text = kStart + kDentry + "node 0 10 420 3 30 64\ncpu 0 2 5 3\nend\n";
+  for (std::size_t size = 0; size + 1 < text.size(); ++size) EXPECT_FALSE(parse(text.substr(0, size))) << size;
+  EXPECT_TRUE(parse(text));
+}
+
+TEST_F(LinuxSlabBpf, HasEveryFigureOfTheRosterThatItStandsInFor) {
+  const SourceDescriptor* roster = find_source(pass_source().stands_in_for);
+  ASSERT_NE(roster, nullptr);
+  EXPECT_TRUE(roster->is_roster);
+  EXPECT_EQ(roster->allocator, pass_source().allocator);
+  EXPECT_TRUE((roster->fields - pass_source().fields).empty());
+  EXPECT_TRUE((roster->cpu_fields - pass_source().cpu_fields).empty());
+  EXPECT_TRUE((roster->node_fields - pass_source().node_fields).empty());
+  EXPECT_TRUE(roster->options.empty()) << "what they say of types, such as top, would be lost";
+}
+
+TEST_F(LinuxSlabBpf, CreatesTheTypesWhereNobodyElseDoes) {
+  MemoryTypeList list;
+  ASSERT_TRUE(parse(kStart + kDentry + "type 8 8 1 1 5 0 0 2 0 other\nend\n"));
+  ASSERT_TRUE(commit_source(reader_, list, 1));
+  EXPECT_EQ(list.size(), 2U);
+  ASSERT_TRUE(parse(kStart + kDentry + "end\n"));
+  ASSERT_TRUE(commit_source(reader_, list, 2));
+  EXPECT_FALSE(list.find(Allocator::kSlab, "other")->is_present());
+}
+
+TEST_F(LinuxSlabBpf, StandsInsteadOfSlabinfoInThePollInWhichItWorks) {
+  const std::string info =
+      "slabinfo - version: 2.1\n# name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> "
+      "<batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n"
+      "dentry 390 420 192 42 2 : tunables 0 0 0 : slabdata 10 10 0\nother 5 5 8 5 1 : tunables 0 0 0 : slabdata 1 1 0\n";
+  SourceReader roster(*find_source("linux_slabinfo"));
+  roster.raw.page_size = 4096;
+  roster.raw.parts[0].assign(info);
+  MemoryTypeList list;
+  ASSERT_TRUE(commit_source(roster, list, 1));
+  EXPECT_EQ(list.find(Allocator::kSlab, "dentry")->figure(Field::kCount), 390U);
+  ASSERT_TRUE(parse(kStart + kDentry + "type 8 8 1 1 5 0 0 2 0 other\nend\n"));
+  ASSERT_TRUE(commit_source(reader_, list, 1));
+  EXPECT_EQ(list.find(Allocator::kSlab, "dentry")->figure(Field::kCount), 314U);
+  EXPECT_EQ(list.find(Allocator::kSlab, "other")->figure(Field::kFree), 2U);
+  EXPECT_EQ(list.size(), 2U);
+  ASSERT_TRUE(commit_source(roster, list, 2));  // and the pass failed
+  EXPECT_EQ(list.find(Allocator::kSlab, "dentry")->figure(Field::kCount), 390U);
+}
+
+// ---- records -------------------------------------------------------------------------------------------------------------
+
+template <typename Record>
+std::string bytes_of(const Record& record, std::size_t size = sizeof(Record)) {
+  return {reinterpret_cast<const char*>(&record), size};
+}
+
+std::string record_of(std::string_view name, memstat_cache cache, const std::vector<memstat_cache_node>& nodes = {},
+                      const std::vector<memstat_cache_cpu>& cpus = {}) {
+  cache.name_size = static_cast<std::uint32_t>(name.size());
+  cache.node_count = static_cast<std::uint32_t>(nodes.size());
+  cache.cpu_count = static_cast<std::uint32_t>(cpus.size());
+  std::string bytes = bytes_of(cache, offsetof(memstat_cache, name)) + std::string(name);
+  for (const memstat_cache_node& node : nodes) bytes += bytes_of(node);
+  for (const memstat_cache_cpu& cpu : cpus) bytes += bytes_of(cpu);
+  return bytes;
+}
+
+std::string whole_record() {
+  memstat_cache cache{};
+  cache.size = 192;
+  cache.object_size = 184;
+  cache.order = 1;
+  cache.slabs = 10;
+  cache.objects = 420;
+  cache.free = {.on_lists = 30, .in_barns = 64, .in_slabs = 5, .in_sheaves = 7};
+  memstat_cache_node node{};
+  node.node = 1;
+  node.slabs = 10;
+  node.objects = 420;
+  node.partial_slabs = 3;
+  node.free = 30;
+  node.in_barn = 64;
+  return record_of("dentry", cache, {node}, {{.cpu = 2, .slabs = 2, .free = 5, .in_sheaves = 7}});
+}
+
+TEST(SlabCachesText, HasARowForEachCacheNodeAndCpu) {
+  Buffer out;
+  memstat_cache about{};
+  about.estimated = 1;
+  ASSERT_TRUE(events::write_slab_caches_text(whole_record() + record_of("two\nlines", about), out));
+  EXPECT_EQ(out.view(),
+            kStart + kDentry + "node 1 10 420 3 30 64\ncpu 2 2 5 7\ntype_about 0 0 1 0 0 0 0 0 0 two?lines\nend\n");
+}
+
+TEST(SlabCachesText, LeavesOutACacheWhoseNameCannotBeRead) {
+  Buffer out;
+  ASSERT_TRUE(events::write_slab_caches_text(record_of("", {}, {{}}, {{}}) + whole_record(), out));
+  EXPECT_EQ(out.view(), kStart + kDentry + "node 1 10 420 3 30 64\ncpu 2 2 5 7\nend\n");
+}
+
+TEST(SlabCachesText, LeavesWhatStandsBehindTheEndOfAName) {
+  using namespace std::string_view_literals;
+  Buffer out;
+  ASSERT_TRUE(events::write_slab_caches_text(record_of("\0ABCDEFG"sv, {}, {{}}) + record_of("filp\0XY\n"sv, {}), out));
+  EXPECT_EQ(out.view(), kStart + "type 0 0 1 0 0 0 0 0 0 filp\nend\n");
+}
+
+TEST(SlabCachesText, FindsRoomForTheLongestNumbersWhateverTheBufferHas) {
+  memstat_cache_node node{};
+  node.node = ~0U;
+  node.slabs = node.objects = node.partial_slabs = node.free = node.in_barn = ~0ULL;
+  const std::string most = " 18446744073709551615";
+  const std::string row = "node 4294967295" + most + most + most + most + most + "\n";
+  memstat_cache cache{};
+  cache.slabs = 10;
+  cache.objects = 999;
+  const std::string name(100, 'x');
+  const std::string records = record_of(name, cache, {node, node});
+  const std::string text = kStart + "type 0 0 1 10 999 0 0 0 0 " + name + "\n" + row + row + "end\n";
+  for (std::size_t room = 0; room <= text.size(); ++room) {
+    Buffer out;
+    out.reserve(room);
+    ASSERT_TRUE(events::write_slab_caches_text(records, out));
+    EXPECT_EQ(out.view(), text) << room;
+  }
+}
+
+TEST(SlabCachesText, RefusesRecordsThatAreCutAnywhere) {
+  const std::string whole = whole_record();
+  Buffer out;
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    EXPECT_FALSE(events::write_slab_caches_text(std::string_view(whole).substr(0, size), out)) << size;
+  }
+}
+
+// ---- this machine --------------------------------------------------------------------------------------------------------
+
+/// What a pass says of the caches of one name.
+struct Cache {
+  std::uint64_t slabs = 0;
+  std::uint64_t objects = 0;
+  std::uint64_t on_lists = 0;   // free
+  std::uint64_t elsewhere = 0;  // free, too
+  std::uint64_t partial_slabs = 0;
+  std::uint64_t cpu_slabs = 0;
+  bool is_about = false;
+
+  [[nodiscard]] std::uint64_t in_use() const { return objects - on_lists - elsewhere; }
+};
+using Caches = std::map<std::string, Cache>;
+
+/// The caches of a text; names come with a blank before them.
+Caches caches_of(std::string_view text) {
+  Caches caches;
+  Cache* cache = nullptr;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    const auto next = [&words] {
+      std::uint64_t number = 0;
+      words >> number;
+      return number;
+    };
+    std::array<std::uint64_t, 4> n{};
+    if (word.starts_with("type")) {
+      for (int i = 0; i < 3; ++i) next();
+      Cache read{.slabs = next(), .objects = next(), .on_lists = next(), .is_about = word == "type_about"};
+      for (int i = 0; i < 3; ++i) read.elsewhere += next();
+      std::string name;
+      std::getline(words, name);
+      cache = &caches.insert_or_assign(name.substr(1), read).first->second;
+    }
+    if (word != "node" && word != "cpu") continue;
+    for (std::uint64_t& number : n) number = next();
+    (word == "node" ? cache->partial_slabs : cache->cpu_slabs) += word == "node" ? n[3] : n[1];
+  }
+  return caches;
+}
+
+/// slabs, objects and, free on lists, the rest of them, by slabinfo; empty where it cannot be read.
+Caches slabinfo() {
+  std::ifstream file("/proc/slabinfo");
+  Caches caches;
+  std::string line;
+  for (int header = 0; header < 2; ++header) std::getline(file, line);
+  std::string name;
+  while (file >> name) {
+    std::uint64_t active = 0;
+    Cache cache;
+    file >> active >> cache.objects;
+    std::getline(file, line);
+    std::istringstream rest(line.substr(line.find("slabdata") + 8));
+    rest >> cache.slabs >> cache.slabs;
+    cache.on_lists = cache.objects - active;
+    caches[name] = cache;
+  }
+  return caches;
+}
+
+std::set<std::string> names_of(const Caches& caches) {
+  std::set<std::string> names;
+  for (const auto& [name, cache] : caches) names.insert(name);
+  return names;
+}
+
+std::uint64_t sysfs(const std::string& cache, const std::string& file) {
+  std::ifstream content("/sys/kernel/slab/" + cache + "/" + file);
+  std::uint64_t number = ~std::uint64_t{0};
+  content >> number;
+  return number;
+}
+
+class LiveSlabBpf : public testing::Test {
+ protected:
+  void SetUp() override { open_or_skip(*table_); }
+
+  Caches pass() {
+    Buffer out;
+    const auto result = table_->read(out);
+    EXPECT_TRUE(result) << to_string(result.error());
+    return caches_of(out.view());
+  }
+  static constexpr int kMostTries = 300;
+
+  /// Others make caches and remove them, too.
+  template <typename Condition>
+  static bool comes_true(Condition condition) {
+    for (int i = 0; i < kMostTries; ++i) {
+      if (condition()) return true;
+    }
+    return false;
+  }
+  /// The caches of which agree(CACHE) does not come to be true: what others allocate at the moment is there a moment later.
+  template <typename Agree>
+  std::string not_agreeing(Agree agree) {
+    std::set<std::string> left = names_of(pass());
+    EXPECT_GT(left.size(), 20U);
+    for (int i = 0; i < kMostTries && !left.empty(); ++i) {
+      const Caches now = pass();
+      std::erase_if(left, [&](const std::string& name) { return !now.contains(name) || agree(name, now.at(name)); });
+    }
+    std::string names;
+    for (const std::string& name : left) names += name + " ";
+    return names;
+  }
+
+  std::unique_ptr<LiveTable> table_ = events::make_slab_caches();
+};
+
+TEST_F(LiveSlabBpf, AgreesWithSlabinfoInWhatSlabinfoCounts) {
+  if (slabinfo().empty()) GTEST_SKIP() << "/proc/slabinfo cannot be read";
+  Caches before = slabinfo();
+  const std::string differing = not_agreeing([&](const std::string& name, const Cache& cache) {
+    const auto known = before.find(name);
+    const bool agrees = known == before.end() || cache.is_about ||
+                        (known->second.slabs == cache.slabs && known->second.objects == cache.objects &&
+                         known->second.on_lists == cache.on_lists);
+    if (!agrees) before = slabinfo();
+    return agrees;
+  });
+  EXPECT_EQ(differing, "");
+  EXPECT_TRUE(comes_true([this] { return names_of(pass()) == names_of(slabinfo()); })) << "the same caches";
+}
+
+TEST_F(LiveSlabBpf, AgreesWithSysfsInTheSlabsOfCpusAndLists) {
+  if (sysfs("dentry", "partial") == ~std::uint64_t{0}) GTEST_SKIP() << "/sys/kernel/slab cannot be read";
+  const std::set<std::string> some{"dentry",     "filp",           "kmalloc-64", "kmalloc-512",
+                                   "kmalloc-4k", "vm_area_struct", "mm_struct"};
+  const std::string differing = not_agreeing([&](const std::string& name, const Cache& cache) {
+    return !some.contains(name) ||
+           (sysfs(name, "partial") == cache.partial_slabs && sysfs(name, "cpu_slabs") == cache.cpu_slabs &&
+            sysfs(name, "slabs") == cache.slabs && sysfs(name, "total_objects") == cache.objects);
+  });
+  EXPECT_EQ(differing, "");
+}
+
+TEST_F(LiveSlabBpf, CountsExactlyTheObjectsInUse) {
+  const std::string cache = "dnotify_struct";
+  if (!pass().contains(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
+  constexpr std::size_t kTimes = 300;
+  const std::uint64_t before = pass()[cache].in_use();
+  std::vector<UniqueFd> watching;
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    watching.emplace_back(::open("/", O_RDONLY | O_DIRECTORY));
+    ASSERT_EQ(::fcntl(watching.back().get(), F_NOTIFY, DN_CREATE | DN_MULTISHOT), 0);
+    if (i % 37 == 0) {
+      EXPECT_EQ(pass()[cache].in_use(), before + i + 1);
+    }
+  }
+  EXPECT_EQ(pass()[cache].in_use(), before + kTimes);
+  watching.resize(kTimes / 3);
+  EXPECT_EQ(pass()[cache].in_use(), before + kTimes / 3);
+  watching.clear();
+  EXPECT_EQ(pass()[cache].in_use(), before);
+}
+
+TEST_F(LiveSlabBpf, CountsTheCachesAmongTheObjectsOfTheirCache) {
+  if (!pass().contains("kmem_cache")) GTEST_SKIP() << "this kernel has no slab cache kmem_cache";
+  EXPECT_TRUE(comes_true([this] {
+    const Caches caches = pass();
+    return caches.at("kmem_cache").in_use() == caches.size();
+  }));
+}
+
+TEST_F(LiveSlabBpf, IsParsed) {
+  SourceReader reader(pass_source());
+  ASSERT_TRUE(table_->read(reader.raw.parts[0]));
+  reader.raw.page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  reader.raw.cpu_count = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_CONF));
+  const auto result = parse_source(reader);
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_GT(reader.staging.types().size(), 20U);
+}
+
+/// Runs `step` in a process of another user; its value is the status, 77 skips.
+template <typename Step>
+void run_without_privileges(Step step) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (::getuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(2);
+    ::_exit(step());
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this kernel has no such iterator, or this build no libbpf";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(LiveSlabBpf, NeedsNoPrivilegesOnceItIsOpen) {
+  run_without_privileges([this] {
+    Buffer out;
+    return table_->read(out) && out.view().ends_with("end\n") ? 0 : 1;
+  });
+}
+
+TEST(LiveSlabBpfRefused, SaysWhatItNeeds) {
+  run_without_privileges([] {
+    const auto result = events::make_slab_caches()->open();
+    if (result) return 3;
+    if (result.error().code == ErrorCode::kNotPresent) return 77;
+    const bool says = result.error().detail.find("CAP_BPF") != std::string::npos;
+    return result.error().code == ErrorCode::kPermission && says ? 0 : 1;
+  });
+}
+
+}  // namespace
+}  // namespace memstat::linux_slab_bpf_test

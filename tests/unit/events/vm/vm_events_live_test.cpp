@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Events of memory management that the test makes happen on this machine's kernel.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/events/vm/vm_events.h"
+#include "core/events/vm/vm_text.h"
+#include "core/query.h"
+#include "tests/support/live_group.h"
+#include "tests/support/live_table.h"
+#include "tests/support/staged_statistics.h"
+
+namespace memstat {
+namespace {
+
+class LiveVmEvents : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto opened = table_->open(); !opened) {
+      const bool may_be_refused = opened.error().code == ErrorCode::kPermission && ::geteuid() != 0;
+      ASSERT_TRUE(may_be_refused || opened.error().code == ErrorCode::kNotPresent) << to_string(opened.error());
+      GTEST_SKIP() << to_string(opened.error());
+    }
+    read();
+  }
+  void read() {
+    ASSERT_TRUE(table_->read(reader_.raw.parts[0]));
+    reader_.raw.cpu_count = 1;
+    const auto parsed = parse_source(reader_);
+    ASSERT_TRUE(parsed) << to_string(parsed.error()) << reader_.raw.parts[0].view();
+  }
+  /// 0 when there is none.
+  std::uint64_t statistic(const std::string& words) {
+    read();
+    const auto all = statistics_of(reader_.staging);
+    const auto found = all.find(words);
+    return found == all.end() ? 0 : found->second;
+  }
+  bool is_counted(const std::string& event) {
+    read();
+    return statistics_of(reader_.staging).contains("vm_events_total{" + event + "}");
+  }
+  std::uint64_t failures_of(std::string_view cache) {
+    read();
+    for (const StagedType& type : reader_.staging.types()) {
+      if (type.name == cache) return type.figures[Field::kFailures];
+    }
+    return 0;
+  }
+  /// Whether a program is attached to a function, so that messages of the kernel are not looked at.
+  static bool has_function_program() {
+    for (int descriptor = 0; descriptor < 256; ++descriptor) {
+      std::ifstream file("/proc/self/fdinfo/" + std::to_string(descriptor));
+      for (std::string word; file >> word;) {
+        if (word == "tracing") return true;
+      }
+    }
+    return false;
+  }
+  /// What the kernel itself would print.
+  static bool print(const std::string& message) {
+    const int log = ::open("/dev/kmsg", O_WRONLY);
+    const bool is_written = log >= 0 && ::write(log, message.data(), message.size()) > 0;
+    ::close(log);
+    return is_written;
+  }
+
+  std::unique_ptr<events::VmTable> table_ = events::make_vm_events("failures");
+  SourceReader reader_{*find_source("linux_vm_events")};
+};
+
+TEST_F(LiveVmEvents, NameTheVictimOfAFullGroup) {
+  const auto hierarchy = mounted_hierarchy();
+  if (!hierarchy) GTEST_SKIP() << "no memory controller of control groups below /sys/fs/cgroup";
+  LiveGroup group(hierarchy->root + "/memstat_victim_" + std::to_string(::getpid()));
+  if (!group.is_made()) GTEST_SKIP() << "no control group can be made: " << group.why_not();
+  ASSERT_TRUE(group.write(hierarchy->is_version_1 ? "memory.limit_in_bytes" : "memory.max", "4194304"));
+  if (!hierarchy->is_version_1) group.write("memory.swap.max", "0");
+  const std::uint64_t before = statistic("vm_events_total{oom_kill}");
+  const std::uint64_t of_command = statistic("oom_victims_total{memstat victim}");
+  std::array<char, 16> own_name{};
+  ASSERT_EQ(::prctl(PR_GET_NAME, own_name.data()), 0);
+  ASSERT_EQ(::prctl(PR_SET_NAME, "memstat victim"), 0);
+  Eater eater(group, 64U << 20U);
+  ASSERT_EQ(::prctl(PR_SET_NAME, own_name.data()), 0);
+  if (!eater.is_in_group()) GTEST_SKIP() << "processes cannot be put into the control group";
+  EXPECT_FALSE(eater.has_eaten());
+  EXPECT_EQ(eater.wait(), SIGKILL);
+  EXPECT_GE(statistic("vm_events_total{oom_kill}"), before + 1);
+  EXPECT_GE(statistic("oom_victims_total{memstat victim}"), of_command + 1);
+}
+
+TEST_F(LiveVmEvents, NameTheCacheOfAMessage) {
+  if (!is_counted("slab_failure")) GTEST_SKIP() << reader_.staging.note();
+  if (has_function_program()) GTEST_SKIP() << "this kernel lets programs attach to slab_out_of_memory() itself";
+  const std::string cache = "memstat_test_" + std::to_string(::getpid());
+  const std::uint64_t before = statistic("vm_events_total{slab_failure}");
+  if (!print("  cache: " + cache + ", object size: 8, buffer size: 8, default order: 0, min order: 0\n")) {
+    GTEST_SKIP() << "/dev/kmsg cannot be written";
+  }
+  EXPECT_EQ(failures_of(cache), 1U);
+  EXPECT_GE(statistic("vm_events_total{slab_failure}"), before + 1);
+  ASSERT_TRUE(print("  cache: \n"));
+  ASSERT_TRUE(print("  cache: " + std::string(200, 'x') + "\n"));
+  EXPECT_EQ(failures_of(std::string(MEMSTAT_VM_NAME_SIZE - 1, 'x')), 0U) << "no such message of the kernel";
+}
+
+TEST_F(LiveVmEvents, CountAMessageOfAPageThatWasNotGiven) {
+  if (!is_counted("page_failure")) GTEST_SKIP() << reader_.staging.note();
+  const std::uint64_t before = statistic("vm_events_total{page_failure}");
+  if (!print("memstat test: page allocation failure: order:3, mode:0x0(), nodemask=(null)\n")) {
+    GTEST_SKIP() << "/dev/kmsg cannot be written";
+  }
+  EXPECT_GE(statistic("vm_events_total{page_failure}"), before + 1);
+}
+
+class LiveVmCounters : public LiveVmEvents {
+ protected:
+  LiveVmCounters() { table_ = events::make_vm_events(kWithoutLimit); }
+};
+
+/// Memory of this size, no page of which is there yet.
+class FreshMemory {
+ public:
+  explicit FreshMemory(std::size_t size)
+      : size_(size), memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    ::madvise(memory_, size, MADV_NOHUGEPAGE);
+  }
+  ~FreshMemory() { ::munmap(memory_, size_); }
+  FreshMemory(const FreshMemory&) = delete;
+  FreshMemory& operator=(const FreshMemory&) = delete;
+  [[nodiscard]] volatile char* page(std::size_t number) const {
+    return static_cast<volatile char*>(memory_) + number * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  }
+
+ private:
+  std::size_t size_;
+  void* memory_;
+};
+
+/// The calling thread runs on one CPU only, as long as this lives.
+class OnCpu {
+ public:
+  explicit OnCpu(std::size_t cpu) {
+    CPU_ZERO(&before_);
+    ::sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(cpu, &only);
+    is_there_ = ::sched_setaffinity(0, sizeof only, &only) == 0;
+  }
+  ~OnCpu() { ::sched_setaffinity(0, sizeof before_, &before_); }
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+  [[nodiscard]] bool is_there() const { return is_there_; }
+
+ private:
+  cpu_set_t before_;
+  bool is_there_ = false;
+};
+
+TEST_F(LiveVmCounters, CountTheFaultsAndPagesOfMemoryThatIsTouched) {
+  constexpr std::uint64_t kPages = 2000;
+  const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::vector<std::string> words{"page_faults_total{read}", "page_faults_total{write}", "page_faults_total{minor}",
+                                       "vm_events_total{page_alloc}"};
+  std::vector<std::uint64_t> before;
+  for (const std::string& word : words) before.push_back(statistic(word));
+  const std::uint64_t bytes = statistic("vm_event_bytes_total{page_alloc}");
+  {
+    const FreshMemory read(kPages * page_size);
+    const FreshMemory written(kPages * page_size);
+    for (std::size_t i = 0; i < kPages; ++i) {
+      (void)*read.page(i);
+      *written.page(i) = 1;
+    }
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (statistic(words[i]) == 0 && before[i] == 0) continue;  // this kernel does not give it
+    EXPECT_GE(statistic(words[i]), before[i] + (words[i] == "page_faults_total{minor}" ? 2 : 1) * kPages) << words[i];
+  }
+  EXPECT_GE(statistic("vm_event_bytes_total{page_alloc}"), bytes + kPages * page_size);
+  EXPECT_GE(sum_of_statistics(reader_.staging, "page_order_allocations_total{0,").sum, kPages);
+}
+
+TEST_F(LiveVmCounters, AreOfTheCpuWhereTheyHappened) {
+  table_->show_cpus(true);
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    const OnCpu here(cpu);
+    if (!here.is_there()) continue;
+    const std::string of_cpu = "cpu_vm_events_total{page_alloc," + std::to_string(cpu) + "}";
+    const std::uint64_t count = statistic(of_cpu);
+    constexpr std::size_t kPages = 500;
+    {
+      const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+      for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
+    }
+    EXPECT_GE(statistic(of_cpu), count + kPages) << of_cpu;
+  }
+  read();
+  EXPECT_EQ(sum_of_statistics(reader_.staging, "cpu_vm_events_total{page_alloc,").sum,
+            statistics_of(reader_.staging).at("vm_events_total{page_alloc}"));
+  table_->show_cpus(false);
+  read();
+  EXPECT_EQ(sum_of_statistics(reader_.staging, "cpu_vm_events_total{").count, 0U);
+}
+
+TEST_F(LiveVmCounters, LeaveFailuresByCacheToTheEventsOfCaches) {
+  EXPECT_TRUE(reader_.staging.types().empty());
+  EXPECT_TRUE(reader_.staging.left_fields().has(Field::kFailures));
+}
+
+TEST_F(LiveVmCounters, KeepWhatIsRareWhenTheRestTakesMoreThanTheBudget) {
+  events::EventBudget budget(0);
+  table_ = events::make_vm_events("counters 100", budget);
+  ASSERT_TRUE(table_->open());
+  {
+    const FreshMemory written(20'000 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+    for (std::size_t i = 0; i < 20'000; ++i) *written.page(i) = 1;
+  }
+  EXPECT_FALSE(is_counted("page_alloc")) << reader_.raw.parts[0].view();
+  EXPECT_TRUE(is_counted("oom_kill")) << reader_.raw.parts[0].view();
+  EXPECT_NE(reader_.staging.note().find("until it is restarted"), std::string::npos);
+  table_.reset();  // before the budget
+}
+
+TEST_F(LiveVmCounters, HaveAReasonWhereTheyAreMissing) {
+  for (int event = 0; event < MEMSTAT_VM_TIME_MINOR; ++event) {
+    const std::string word(events::word_of(static_cast<memstat_vm_event>(event)).word);
+    const bool is_said_why = is_counted(word) ||
+                             statistics_of(reader_.staging).contains("page_faults_total{" + word + "}") ||
+                             reader_.staging.note().find(word + ": ") != std::string::npos;
+    EXPECT_TRUE(is_said_why) << word;
+  }
+}
+
+TEST_F(LiveVmCounters, AreOfTheClassOfTheirFlags) {
+  events::EventBudget budget;
+  table_ = events::make_vm_events("counters 4000000000 gfp_classes", budget);
+  ASSERT_TRUE(table_->open());
+  const std::uint64_t before = statistic("gfp_allocations_total{page,user}");
+  constexpr std::size_t kPages = 2000;
+  {
+    const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+    for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
+  }
+  EXPECT_GE(statistic("gfp_allocations_total{page,user}"), before + kPages) << "memory of a program";
+  read();
+  const std::uint64_t of_all_classes = sum_of_statistics(reader_.staging, "gfp_allocations_total{page,").sum;
+  EXPECT_LE(of_all_classes, statistic("vm_events_total{page_alloc}"));
+  EXPECT_GE(of_all_classes, before + kPages);
+  table_.reset();  // before the budget
+}
+
+class LiveFaultTimes : public LiveVmEvents {
+ protected:
+  LiveFaultTimes() { table_ = events::make_vm_events("full 4000000000"); }
+  /// The times of page faults that ended so; nothing when this kernel does not give them.
+  std::optional<HistogramCounts> times(std::string_view kind) {
+    read();
+    const StagedStatistics& statistics = reader_.staging.statistics();
+    for (const StagedStatistics::Entry& entry : statistics.entries()) {
+      if (entry.metric->facts.name != "memstat_page_fault_seconds" || statistics.label(entry, 0) != kind) continue;
+      const HistogramCounts counts = statistics.histogram(entry);
+      counts_.assign(counts.counts.begin(), counts.counts.end());
+      return HistogramCounts{.counts = counts_, .sum = counts.sum};
+    }
+    return std::nullopt;
+  }
+  std::uint64_t count(std::string_view kind) {
+    const auto all = times(kind);
+    return all ? std::accumulate(all->counts.begin(), all->counts.end(), std::uint64_t{0}) : 0;
+  }
+
+  std::vector<std::uint64_t> counts_;
+};
+
+TEST_F(LiveFaultTimes, AreThoseOfMemoryThatIsTouched) {
+  if (!times("minor")) GTEST_SKIP() << reader_.staging.note();
+  constexpr std::size_t kPages = 2000;
+  const std::uint64_t before = count("minor");
+  const double seconds = times("minor")->sum;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+    for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
+  }
+  const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(count("minor"), before + kPages);
+  const auto all = times("minor");
+  EXPECT_GT(all->sum, seconds + 1e-7 * kPages) << "no fault takes less";
+  // Other processes have page faults, too, on as many CPUs as there are.
+  EXPECT_LT(all->sum, seconds + 0.05 + static_cast<double>(::sysconf(_SC_NPROCESSORS_CONF)) * 4 * lasted.count());
+}
+
+TEST_F(LiveFaultTimes, AreThoseOfASharedFileBeyondItsEnd) {
+  if (!times("sigbus")) GTEST_SKIP() << reader_.staging.note();
+  const std::uint64_t before = count("sigbus");
+  const int file = ::memfd_create("memstat_test", MFD_CLOEXEC);
+  ASSERT_GE(file, 0);
+  void* const memory = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGBUS, SIG_DFL);
+    (void)*static_cast<volatile char*>(memory);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  ::munmap(memory, 4096);
+  ::close(file);
+  EXPECT_GE(count("sigbus"), before + 1);
+}
+
+/// The last CPU, which goes and comes back.
+class PluggedCpu {
+ public:
+  /// Whether there is one that may go. A machine that others use keeps all of its CPUs.
+  bool find() {
+    if (::getenv("MEMSTAT_MAY_UNPLUG") == nullptr) return false;
+    for (number_ = static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_CONF)) - 1; number_ > 0; --number_) {
+      if (::access(file().c_str(), W_OK) == 0) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::size_t number() const { return number_; }
+  [[nodiscard]] bool plug(bool is_in) const {
+    std::ofstream out(file());
+    out << (is_in ? "1" : "0") << std::flush;
+    return out.good();
+  }
+
+ private:
+  [[nodiscard]] std::string file() const { return "/sys/devices/system/cpu/cpu" + std::to_string(number_) + "/online"; }
+  std::size_t number_ = 0;
+};
+
+TEST_F(LiveFaultTimes, AndCountsSurviveACpuThatGoesAndComesBack) {
+  PluggedCpu cpu;
+  if (!cpu.find()) GTEST_SKIP() << "no CPU may be unplugged: MEMSTAT_MAY_UNPLUG is set in the guests of tests/guests only";
+  table_->show_cpus(true);
+  const std::string of_cpu = "cpu_vm_events_total{page_alloc," + std::to_string(cpu.number()) + "}";
+  constexpr std::size_t kPages = 500;
+  const auto touch = [&cpu] {
+    const OnCpu here(cpu.number());
+    ASSERT_TRUE(here.is_there());
+    const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+    for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
+  };
+  const auto ended = [this] { return count("minor") + statistic("events_lost_total{untimed}"); };
+  const std::uint64_t first = statistic(of_cpu);
+  touch();
+  const std::uint64_t before = statistic(of_cpu);
+  EXPECT_GE(before, first + kPages);
+  ASSERT_TRUE(cpu.plug(false));
+  EXPECT_GE(statistic(of_cpu), before) << "what it counted stays";
+  ASSERT_TRUE(cpu.plug(true));
+  const std::uint64_t faults = ended();
+  touch();
+  EXPECT_GE(statistic(of_cpu), before + kPages) << "and it counts on";
+  const bool is_told = !times("minor") || ended() + 1 >= faults + kPages;
+  EXPECT_TRUE(is_told) << "a fault that has no time is said to have none";
+}
+
+TEST_F(LiveFaultTimes, HaveAReasonWhereTheyAreMissing) {
+  for (const std::string kind : {"minor", "major", "oom", "sigbus"}) {
+    EXPECT_TRUE(times(kind) || reader_.staging.note().find("seconds of " + kind + ": ") != std::string::npos) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace memstat

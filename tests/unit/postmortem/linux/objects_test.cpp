@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The objects of slab caches in dumps.
+#include "core/postmortem/linux/objects.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/postmortem/dump_objects.h"
+#include "tests/support/fake_linux_dump.h"
+#include "tests/support/fixtures.h"
+
+namespace memstat::postmortem {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kAllObjects = 1000;
+
+/// A small kernel with a cache more, whose objects have owners.
+FakeKernelOptions kernel_with_owners(SlabKernel slabs) {
+  FakeKernelOptions options = small_kernel(slabs);
+  options.caches.push_back(tracked_cache());
+  return options;
+}
+
+Result<std::unique_ptr<DumpObjects>> open_dump_bytes(const std::string& bytes) {
+  const TemporaryDirectory directory;
+  write_text(directory.file("dump"), bytes);
+  return DumpObjects::open(directory.file("dump"));
+}
+
+/// The objects of each cache, by its name; a note of the dump fails.
+std::map<std::string, SlabObjects> all_objects(const FakeLinuxDump& dump, std::uint64_t most = kAllObjects) {
+  std::map<std::string, SlabObjects> found;
+  const auto opened = open_dump_bytes(dump.elf());
+  EXPECT_TRUE(opened);
+  if (!opened) return found;
+  for (std::size_t i = 0; i < (*opened)->types().size(); ++i) {
+    auto objects = (*opened)->objects_of(i, most);
+    EXPECT_TRUE(objects) << to_string(objects.error());
+    if (objects) found.emplace((*opened)->types()[i].name, *std::move(objects));
+  }
+  return found;
+}
+
+TEST(LinuxObjects, AreThoseThatAreOnNoListOfFreeOnes) {
+  for (const SlabKernel slabs : {SlabKernel::kPages, SlabKernel::kSlabs, SlabKernel::kSheaves}) {
+    for (const int machine : {0, 1, 2}) {
+      FakeKernelOptions options = small_kernel(slabs);
+      options.has_five_levels = machine == 1;
+      if (machine == 2) options.machine = Machine::kArm64;
+      const auto found = all_objects(FakeLinuxDump(options));
+      const bool has_sheaves = slabs == SlabKernel::kSheaves;
+      ASSERT_EQ(found.size(), 3U);
+      EXPECT_EQ(found.at("dentry").count, has_sheaves ? 26U : 165U);
+      EXPECT_EQ(found.at("kmalloc-64").count, has_sheaves ? 256U : 177U);
+      EXPECT_EQ(found.at("empty").count, 0U);
+      for (const auto& [name, objects] : found) {
+        EXPECT_THAT(objects.notes, IsEmpty()) << name;
+        EXPECT_EQ(objects.objects.size(), objects.count) << name;
+        EXPECT_FALSE(objects.has_origins);
+        for (const SlabObject& object : objects.objects) {
+          ASSERT_EQ(object.words.size(), 4U);
+          EXPECT_EQ(object.words[1], object.address) << "as the kernel itself sees it";
+          EXPECT_FALSE(object.origin);
+        }
+      }
+    }
+  }
+}
+
+TEST(LinuxObjects, OfACpusSlabWithoutThoseOnItsOwnList) {
+  const FakeLinuxDump dump(small_kernel());
+  const auto found = all_objects(dump);
+  std::vector<std::uint64_t> numbers;  // of the first slab, of which every other object to the 18th is free
+  for (const SlabObject& object : found.at("kmalloc-64").objects) {
+    if (object.address / 4096 == found.at("kmalloc-64").objects[0].address / 4096) numbers.push_back(object.words[0]);
+  }
+  numbers.resize(std::min<std::size_t>(numbers.size(), 12));
+  EXPECT_THAT(numbers, ElementsAre(1, 3, 5, 7, 9, 11, 13, 15, 17, 18, 19, 20));
+}
+
+TEST(LinuxObjects, AreCountedBeyondTheLimit) {
+  const auto found = all_objects(FakeLinuxDump(small_kernel()), 10);
+  EXPECT_EQ(found.at("dentry").count, 165U);
+  EXPECT_EQ(found.at("dentry").objects.size(), 10U);
+  EXPECT_THAT(found.at("dentry").notes, IsEmpty());
+}
+
+TEST(LinuxObjects, HaveOwnersWhereTheKernelKeepsThem) {
+  for (const SlabKernel slabs : {SlabKernel::kPages, SlabKernel::kSlabs, SlabKernel::kSheaves}) {
+    const auto found = all_objects(FakeLinuxDump(kernel_with_owners(slabs)));
+    const SlabObjects& tracked = found.at("tracked");
+    EXPECT_TRUE(tracked.has_origins);
+    EXPECT_EQ(tracked.count, 11U);
+    EXPECT_THAT(tracked.notes, IsEmpty());
+    for (const SlabObject& object : tracked.objects) {
+      ASSERT_TRUE(object.origin);
+      EXPECT_EQ(object.origin->caller, "alloc_things+0x8/0x800");
+      EXPECT_THAT(object.origin->stack, ElementsAre("alloc_things+0x8/0x800", "alloc_things+0x10/0x800"));
+      EXPECT_EQ(object.origin->pid, 100 + object.words[0]);
+      EXPECT_EQ(object.origin->cpu, object.words[0] % 2);
+      EXPECT_EQ(object.origin->age_ns, object.words[0] * 60'000'000'000);
+    }
+    EXPECT_FALSE(found.at("dentry").has_origins);
+  }
+}
+
+TEST(LinuxObjects, WithoutTheStackHaveTheCaller) {
+  FakeLinuxDump dump(kernel_with_owners(SlabKernel::kSlabs));
+  dump.poke(dump.address("stack record") + 8, 0x777);
+  dump.poke(dump.address("multiplier of jiffies"), 7);
+  const auto found = all_objects(dump);
+  for (const SlabObject& object : found.at("tracked").objects) {
+    ASSERT_TRUE(object.origin);
+    EXPECT_EQ(object.origin->caller, "alloc_things+0x8/0x800");
+    EXPECT_THAT(object.origin->stack, IsEmpty()) << "the record is another's";
+    EXPECT_FALSE(object.origin->age_ns) << "no jiffy is that short";
+  }
+}
+
+TEST(LinuxObjects, DamageIsANoteAndTheRest) {
+  const FakeLinuxDump whole(small_kernel());
+  const std::uint64_t slab = whole.address("slab dentry 0 1");  // 19 of 20 in use
+  const std::uint64_t free = 32;                                // of freelist in a slab
+  const std::uint64_t counters = 40;
+  struct Damage {
+    std::uint64_t address;
+    std::uint64_t value;
+    const char* says;
+  };
+  const std::map<std::string, Damage> damages = {
+      {"poisoned",
+       {slab + free, 0xdead000000000100, "0 of 1 free objects are on its list: a list of free objects leads to"}},
+      {"no object", {slab + free, whole.address("cache dentry"), "0 of 1 free objects are on its list"}},
+      {"no pointer", {slab + free, 0x41, "leads to 0x41"}},
+      {"lost", {slab + free, 0, "0 of 1 free objects are on its list"}},
+      {"too many", {slab + counters, 21U << 16U | 21U, "has 21 objects, which cannot be"}},
+      {"another cache's", {slab + 24, whole.address("cache empty"), "has 20 objects, which cannot be"}},
+      {"no slab", {slab, 0, "146 allocated objects were found, 165 are in use by the counters"}},
+      {"pages", {whole.address("mem_section"), 0, "0 allocated objects were found, 165 are in use"}},
+      {"root", {whole.address("mem_section"), 0x5000, "the table of all pages: virtual address 0x5000"}},
+  };
+  for (const auto& [name, damage] : damages) {
+    FakeLinuxDump dump(small_kernel());
+    dump.poke(damage.address, damage.value);
+    const auto found = all_objects(dump);
+    ASSERT_EQ(found.size(), 3U) << name;
+    std::string notes;
+    for (const auto& [cache, objects] : found) {
+      for (const std::string& note : objects.notes) notes += note + "\n";
+    }
+    EXPECT_THAT(notes, HasSubstr(damage.says)) << name;
+    const bool is_whole = name != "pages" && name != "root";
+    EXPECT_EQ(found.at("kmalloc-64").count, is_whole ? 177U : 0U) << name;
+  }
+}
+
+TEST(LinuxObjects, OfListsThatDoNotFitTheirSlabsHaveANote) {
+  FakeLinuxDump dump(small_kernel());
+  const std::uint64_t slab = dump.address("CPU slab kmalloc-64 0 2");  // none of 64 is in use
+  dump.poke(slab + 40, std::uint64_t{64} << 16U | 2U);
+  const auto found = all_objects(dump);
+  EXPECT_THAT(found.at("kmalloc-64").notes[0], HasSubstr("64 of 62 free objects are on its list"));
+
+  FakeLinuxDump sheaves(small_kernel(SlabKernel::kSheaves));
+  const std::uint64_t barn = sheaves.address("barn dentry") + 16;
+  sheaves.poke(barn, barn - 16);
+  EXPECT_THAT(all_objects(sheaves).at("dentry").notes, ::testing::Not(IsEmpty()));
+}
+
+TEST(LinuxObjects, LeavesOutWhatLooksLikeASlabOfOneObject) {
+  FakeLinuxDump dump(small_kernel());
+  const std::uint64_t slab = dump.address("full slab dentry 0");  // as KFENCE leaves one
+  dump.poke(slab + 40, std::uint64_t{1} << 16U | 1U);
+  const auto found = all_objects(dump);
+  EXPECT_EQ(found.at("dentry").count, 145U);
+  EXPECT_THAT(found.at("dentry").notes, ElementsAre("145 allocated objects were found, 165 are in use by the counters of "
+                                                    "the cache"));
+}
+
+TEST(LinuxObjects, OfAKernelThatDoesNotSayWhereItsPagesAreIsAnError) {
+  for (const char* missing : {"SYMBOL(mem_section)", "LENGTH(mem_section)", "SECTION_SIZE_BITS"}) {
+    FakeKernelOptions options = small_kernel();
+    options.without = missing;
+    const auto opened = open_dump_bytes(FakeLinuxDump(options).elf());
+    ASSERT_TRUE(opened) << missing;
+    const auto objects = (*opened)->objects_of(0, 1);
+    ASSERT_FALSE(objects) << missing;
+    EXPECT_EQ(objects.error().code, ErrorCode::kVersion);
+    EXPECT_THAT(to_string(objects.error()), HasSubstr("VMCOREINFO does not say"));
+  }
+}
+
+TEST(LinuxObjects, OnlyOfDumps) {
+  const TemporaryDirectory directory;
+  write_text(directory.file("text"), "no dump");
+  write_text(directory.file("dump"), FakeLinuxDump(small_kernel()).elf());
+  EXPECT_TRUE(DumpObjects::open(directory.file("dump") + "@0"));
+  for (const std::string& name : {std::string("live"), directory.file("text"), directory.file("dump") + "@1"}) {
+    const auto opened = DumpObjects::open(name);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
+    EXPECT_THAT(to_string(opened.error()), HasSubstr("is no crash dump"));
+  }
+}
+
+/// All objects of what can be opened of these bytes; errors have a text, and counts are not beyond what is in memory.
+std::size_t walk_damaged(const std::string& bytes) {
+  const auto opened = open_dump_bytes(bytes);
+  if (!opened) {
+    EXPECT_FALSE(to_string(opened.error()).empty());
+    return 0;
+  }
+  for (std::size_t i = 0; i < (*opened)->types().size(); ++i) {
+    const auto objects = (*opened)->objects_of(i, 5);
+    if (!objects) {
+      EXPECT_FALSE(to_string(objects.error()).empty());
+      continue;
+    }
+    EXPECT_LE(objects->objects.size(), 5U);
+    EXPECT_LE(objects->count, kFakeMemoryBytes);
+  }
+  return 1;
+}
+
+TEST(LinuxObjects, OfADumpThatIsCutShortAnywhereAreAnErrorOrSome) {
+  const std::string whole = FakeLinuxDump(kernel_with_owners(SlabKernel::kSlabs)).elf();
+  std::size_t opened = 0;
+  for (std::size_t size = 0x4000; size < 0x80000; size += 40961) opened += walk_damaged(whole.substr(0, size));
+  EXPECT_GT(opened, 0U);
+}
+
+TEST(LinuxObjects, WithAnyBitFlippedAreAnErrorOrSome) {
+  std::uint64_t state = 17;
+  std::size_t opened = 0;
+  for (const SlabKernel slabs : {SlabKernel::kPages, SlabKernel::kSlabs, SlabKernel::kSheaves}) {
+    const std::string whole = FakeLinuxDump(kernel_with_owners(slabs)).elf();
+    for (int i = 0; i < 4; ++i) {
+      std::string flipped = whole;
+      for (int flips = 0; flips < 200; ++flips) {
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        const std::size_t at = 0x4000 + (state >> 33U) % 0x60000;
+        flipped[at] = static_cast<char>(flipped[at] ^ (1 << (state >> 20U & 7U)));
+      }
+      opened += walk_damaged(flipped);
+    }
+  }
+  EXPECT_GT(opened, 0U);
+}
+
+}  // namespace
+}  // namespace memstat::postmortem
