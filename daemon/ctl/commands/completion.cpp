@@ -1,58 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/completion.h"
 
-#include <CLI/CLI.hpp>
 #include <vector>
 
 #include "daemon/ctl/commands/options.h"
 
 namespace memstat::ctl {
 namespace {
-
-/// An option or a command, with the first line of its help.
-struct Word {
-  std::string name;  // an option with its dashes
-  std::string help;
-  bool takes_value = false;
-};
-
-struct CommandWords {
-  Word command;
-  bool takes_type = false;  // TYPE, the first word behind the command
-  std::vector<Word> options;
-};
-
-/// Without what only the next line would complete.
-std::string first_line(const std::string& text) {
-  std::string line = text.substr(0, text.find('\n'));
-  line.erase(line.find_last_not_of(",;: ") + 1);
-  return line;
-}
-
-std::vector<Word> options_of(const CLI::App& app) {
-  std::vector<Word> words;
-  for (const CLI::Option* const option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      words.push_back({.name = "--" + name,
-                       .help = first_line(option->get_description()),
-                       .takes_value = option->get_expected_min() > 0});
-    }
-  }
-  return words;
-}
-
-std::vector<CommandWords> all_words() {
-  CLI::App app;
-  CommandLine line;
-  declare_commands(app, line);
-  std::vector<CommandWords> words;
-  for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    words.push_back({.command = {.name = command->get_name(), .help = first_line(command->get_description())},
-                     .takes_type = command->get_option_no_throw("TYPE") != nullptr,
-                     .options = options_of(*command)});
-  }
-  return words;
-}
 
 std::string joined_names(const std::vector<Word>& words) {
   std::string text;
@@ -219,7 +173,7 @@ std::string fish_script(const std::vector<CommandWords>& all) {
 }  // namespace
 
 std::string completion_script(std::string_view shell) {
-  const std::vector<CommandWords> all = all_words();
+  const std::vector<CommandWords> all = command_words();
   return shell == "bash" ? bash_script(all) : shell == "zsh" ? zsh_script(all) : fish_script(all);
 }
 

@@ -179,6 +179,25 @@ void declare(CLI::App& app, CommandLine& options) {
   declare_commands(app, options);
 }
 
+/// Without what only the next line would complete.
+std::string first_line(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  line.erase(line.find_last_not_of(",;: ") + 1);
+  return line;
+}
+
+std::vector<Word> options_of(const CLI::App& app) {
+  std::vector<Word> words;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      words.push_back({.name = "--" + name,
+                       .help = first_line(option->get_description()),
+                       .takes_value = option->get_expected_min() > 0});
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 void declare_commands(CLI::App& app, CommandLine& options) {
@@ -422,6 +441,19 @@ void OptionAdder::memuse() {
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U));
   app_.add_flag("--folded", memuse.is_folded, "Stacks as flame graphs are drawn from, with their bytes");
+}
+
+std::vector<CommandWords> command_words() {
+  CLI::App app;
+  CommandLine line;
+  declare_commands(app, line);
+  std::vector<CommandWords> words;
+  for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    words.push_back({.command = {.name = command->get_name(), .help = first_line(command->get_description())},
+                     .takes_type = command->get_option_no_throw("TYPE") != nullptr,
+                     .options = options_of(*command)});
+  }
+  return words;
 }
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {

@@ -126,6 +126,23 @@ inline constexpr std::string_view kReleases = "freebsd-15 freebsd-13 freebsd-12 
 /// Declares every command with its options; both must outlive the parsing.
 void declare_commands(CLI::App& app, CommandLine& line);
 
+/// An option or a command, with the first line of its help.
+struct Word {
+  std::string name;  ///< An option with its dashes.
+  std::string help;
+  bool takes_value = false;
+};
+
+/// A command with its options, for the completion of shells.
+struct CommandWords {
+  Word command;
+  bool takes_type = false;  ///< TYPE, the first word after the command.
+  std::vector<Word> options;
+};
+
+/// Every command, in the order in which --help lists them.
+std::vector<CommandWords> command_words();
+
 /// The command line, or the exit status with which to end at once (what there is to say has been printed).
 struct ParsedCommandLine {
   CommandLine options;

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The configuration: the one part that knows YAML.
+find_package(yaml-cpp REQUIRED)
+file(GLOB CONFIG_FILES CONFIGURE_DEPENDS config/*.cpp)
+memstat_library(memstat_config ${CONFIG_FILES})
+target_link_libraries(memstat_config PUBLIC memstat_core PRIVATE yaml-cpp)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The C API. What ships is libmemstat.so and libmemstat.a, which hold all three; only the functions of memstat.h are visible.
+file(GLOB C_API_FILES CONFIGURE_DEPENDS core/c_api/*.cpp)
+memstat_library(memstat_c_api ${C_API_FILES})
+target_link_libraries(memstat_c_api PUBLIC memstat_archive memstat_core)
+
+# libmemstat.so and libmemstat.a. The map keeps instances of the standard library's templates inside, which are visible whatever
+# the compiler is told. Number 3 is upstream's: programs linked against FreeBSD's library run with ours.
+if(NOT MEMSTAT_FUZZ)
+  set(LIBRARY_OBJECTS $<TARGET_OBJECTS:memstat_core> $<TARGET_OBJECTS:memstat_archive> $<TARGET_OBJECTS:memstat_c_api>)
+  if(MEMSTAT_POSTMORTEM)
+    list(APPEND LIBRARY_OBJECTS $<TARGET_OBJECTS:memstat_postmortem>)
+  endif()
+  set(LIBRARY_MAP ${CMAKE_SOURCE_DIR}/core/libmemstat.map)
+  add_library(memstat SHARED ${LIBRARY_OBJECTS})
+  add_library(memstat_static STATIC ${LIBRARY_OBJECTS})
+  foreach(library memstat memstat_static)
+    memstat_use_table(${library} memstat_c_api)
+  endforeach()
+  set_target_properties(memstat memstat_static PROPERTIES OUTPUT_NAME memstat LINKER_LANGUAGE CXX)
+  set_target_properties(memstat PROPERTIES SOVERSION 3 VERSION 3.0 LINK_DEPENDS ${LIBRARY_MAP})
+  target_link_options(memstat PRIVATE -Wl,--version-script=${LIBRARY_MAP})
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT MEMSTAT_SANITIZER)
+    target_link_options(memstat PRIVATE -Wl,-z,defs)  # Elsewhere a library may name what only the program's start has.
+  endif()
+  # What a program in C that links the static library has to link as well.
+  set(LIBRARY_NEEDS ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+  list(FILTER LIBRARY_NEEDS INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|cxxrt|m)$")
+  list(REMOVE_DUPLICATES LIBRARY_NEEDS)
+  set(LIBS_PRIVATE "${LIBRARY_NEEDS}")
+  if(MEMSTAT_ARCHIVES)
+    target_link_libraries(memstat PRIVATE LibArchive::LibArchive)
+    target_link_libraries(memstat_static PRIVATE LibArchive::LibArchive)
+    list(PREPEND LIBS_PRIVATE archive)
+  endif()
+  target_link_libraries(memstat PRIVATE ${DUMP_LIBRARIES})
+  target_link_libraries(memstat_static PRIVATE ${DUMP_LIBRARIES})
+  list(PREPEND LIBS_PRIVATE ${DUMP_LIBRARY_NAMES})
+  target_link_libraries(memstat_static PRIVATE ${LIBRARY_NEEDS})
+  list(TRANSFORM LIBS_PRIVATE PREPEND "-l")
+  list(JOIN LIBS_PRIVATE " " LIBS_PRIVATE)
+endif()

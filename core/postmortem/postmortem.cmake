@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Crash dumps, read by us alone: no library of the kernel's is needed. Pages of compressed ones are unpacked by zlib, lzo2 and zstd.
+set(DUMP_LIBRARIES "")
+set(DUMP_LIBRARY_NAMES "")
+if(MEMSTAT_POSTMORTEM)
+  file(GLOB_RECURSE POSTMORTEM_FILES CONFIGURE_DEPENDS core/postmortem/*.cpp)
+  memstat_library(memstat_postmortem ${POSTMORTEM_FILES})
+  target_link_libraries(memstat_postmortem PUBLIC memstat_core)
+  # memstat_unpacks(VARIABLE HEADER LIBRARY PACKAGE): pages packed so are unpacked where the library is.
+  macro(memstat_unpacks variable header library package)
+    memstat_use_library(memstat_postmortem ${MEMSTAT_COMPRESSED_DUMPS} ${variable} ${header} ${library} ${package}
+                        "crash dumps packed by it cannot be read")
+    if(${variable}_LIBRARY)
+      list(APPEND DUMP_LIBRARIES ${${variable}_LIBRARY})
+      list(APPEND DUMP_LIBRARY_NAMES ${library})
+    endif()
+  endmacro()
+  memstat_unpacks(ZLIB zlib.h z zlib1g-dev)
+  memstat_unpacks(LZO lzo/lzo1x.h lzo2 liblzo2-dev)
+  memstat_unpacks(ZSTD zstd.h zstd libzstd-dev)
+endif()
+list(LENGTH DUMP_LIBRARIES dump_library_count)
+if(MEMSTAT_POSTMORTEM AND CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")
+  target_link_libraries(memstat_postmortem PRIVATE kvm)
+  list(APPEND DUMP_LIBRARIES kvm)
+  list(APPEND DUMP_LIBRARY_NAMES kvm)
+endif()

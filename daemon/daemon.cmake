@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# memstatd.
+find_package(Threads REQUIRED)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
+find_package(civetweb REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+file(GLOB_RECURSE DAEMON_FILES CONFIGURE_DEPENDS daemon/*.cpp)
+list(FILTER DAEMON_FILES EXCLUDE REGEX "daemon/(main\\.cpp|(ctl|selftest|explain)/.*|snapshot/(metric_catalogue|own_metrics)\\.cpp)$")
+# What memstatd and memstatctl both do.
+file(GLOB SELFTEST_FILES CONFIGURE_DEPENDS daemon/selftest/*.cpp)
+memstat_library(memstat_selftest ${SELFTEST_FILES})
+target_link_libraries(memstat_selftest PUBLIC memstat_core memstat_archive Threads::Threads)
+# What words mean: the catalogue of metrics, which memstatd serves by, and for memstatctl the runbooks and well-known types.
+memstat_library(memstat_catalogue daemon/snapshot/metric_catalogue.cpp daemon/snapshot/own_metrics.cpp)
+target_link_libraries(memstat_catalogue PUBLIC memstat_core)
+set(RUNBOOKS ${GENERATED}/runbooks_text.cpp)
+add_custom_command(OUTPUT ${RUNBOOKS} DEPENDS dashboards/runbooks.md daemon/explain/embed.cmake VERBATIM
+                   COMMAND ${CMAKE_COMMAND} -DINPUT=${CMAKE_SOURCE_DIR}/dashboards/runbooks.md -DOUTPUT=${RUNBOOKS}
+                           -P ${CMAKE_SOURCE_DIR}/daemon/explain/embed.cmake)
+file(GLOB EXPLAIN_FILES CONFIGURE_DEPENDS daemon/explain/*.cpp)
+memstat_library(memstat_explain ${EXPLAIN_FILES} ${RUNBOOKS})
+target_link_libraries(memstat_explain PUBLIC memstat_catalogue)
+# The status page's files, as bytes in the program.
+file(GLOB WEB_FILES CONFIGURE_DEPENDS daemon/web/*.* daemon/web/uplot/*.*)
+set(WEB_ASSETS ${GENERATED}/web_assets.cpp)
+add_custom_command(OUTPUT ${WEB_ASSETS} DEPENDS ${WEB_FILES} VERBATIM
+                   COMMAND ${CMAKE_COMMAND} -DDIRECTORY=${CMAKE_SOURCE_DIR}/daemon/web -DOUTPUT=${WEB_ASSETS}
+                           -P ${CMAKE_SOURCE_DIR}/daemon/web/embed.cmake)
+memstat_library(memstat_daemon ${DAEMON_FILES} ${WEB_ASSETS})
+target_link_libraries(memstat_daemon PUBLIC memstat_selftest memstat_catalogue memstat_core memstat_events memstat_config memstat_archive
+                      prometheus-cpp::core Threads::Threads
+                      PRIVATE civetweb::civetweb spdlog::spdlog CLI11::CLI11)
+target_compile_definitions(memstat_daemon PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")
+# The kernel's own header of TCP has the names of the C library's.
+set_source_files_properties(daemon/http/client_window_linux.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  memstat_use_library(memstat_daemon ${MEMSTAT_SECCOMP} SECCOMP seccomp.h seccomp libseccomp-dev "memstatd filters no system calls")
+endif()
+find_library(CRYPT_LIBRARY crypt REQUIRED)
+target_link_libraries(memstat_daemon PRIVATE ${CRYPT_LIBRARY})
+
+memstat_use_library(memstat_daemon ${MEMSTAT_GZIP} ISAL isa-l/igzip_lib.h isal libisal-dev "memstatd offers no gzip")
+
+if(MEMSTAT_COUNTERS)
+  target_link_libraries(memstat_daemon PUBLIC memstat_counter_source)
+endif()
+
+add_executable(memstatd daemon/main.cpp)
+memstat_ships(memstatd)
+target_link_libraries(memstatd PRIVATE memstat_daemon)
