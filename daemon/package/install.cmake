@@ -96,3 +96,11 @@ set(MEMSTAT_SYSCONFDIR \"${CMAKE_INSTALL_SYSCONFDIR}\")" COMPONENT daemon)
   install(CODE "set(MEMSTAT_DATADIR \"${DATA_DIRECTORY}\")" COMPONENT dashboards)
   install(SCRIPT daemon/package/install_dashboards.cmake COMPONENT dashboards)
 endif()
+
+# All that is installed and packaged, whether tests are configured or not. `daemon/run --build` builds it.
+add_custom_target(shipped)
+foreach(target memstat memstat_static cpc memstatd memstatctl sbom)
+  if(TARGET ${target})
+    add_dependencies(shipped ${target})
+  endif()
+endforeach()
