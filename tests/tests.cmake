@@ -2,7 +2,8 @@
 # Test programs, scripts, and what they share. tests/README.md says which kind to add.
 enable_testing()
 find_package(GTest REQUIRED)
-include(GoogleTest)
+# The start of a program takes longer than most tests, and so does unpacking a capture, so the tests of a program share processes.
+set(TEST_SHARDS 8)
 file(GLOB SUPPORT_FILES CONFIGURE_DEPENDS tests/support/*.cpp)
 list(FILTER SUPPORT_FILES EXCLUDE REGEX "/make_(machine|dump)\\.cpp$")
 if(NOT dump_library_count EQUAL 3)  # which also pack the pages of what the tests make
@@ -60,23 +61,19 @@ function(memstat_test_program name directory)
   if(files)
     add_executable(${name} ${files})
     target_link_libraries(${name} PRIVATE test_support ${ARGN} GTest::gtest_main)
-    if(MEMSTAT_TEST_SHARDS GREATER 0)  # what became of each test is in files, which tests/support/summary.py reads
-      string(REPLACE "/" "_" results "${directory}")
-      set(results xml:${CMAKE_BINARY_DIR}/test-results/${results})
-      math(EXPR last "${MEMSTAT_TEST_SHARDS} - 1")
-      foreach(shard RANGE ${last})
-        add_test(NAME ${directory}/shard_${shard}
-                 COMMAND ${name} --gtest_brief=1 --gtest_filter=-*Live* --gtest_output=${results}_shard_${shard}.xml)
-        set_tests_properties(${directory}/shard_${shard} PROPERTIES TIMEOUT 300
-                             ENVIRONMENT "GTEST_TOTAL_SHARDS=${MEMSTAT_TEST_SHARDS};GTEST_SHARD_INDEX=${shard}")
-      endforeach()
-      add_test(NAME ${directory}/live COMMAND ${name} --gtest_brief=1 --gtest_filter=*Live* --gtest_output=${results}_live.xml)
-      set_tests_properties(${directory}/live PROPERTIES TIMEOUT 300 LABELS live RUN_SERIAL TRUE)
-    else()
-      gtest_discover_tests(${name} TEST_PREFIX "${directory}/" TEST_FILTER "-*Live*" DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
-      gtest_discover_tests(${name} TEST_PREFIX "${directory}/" TEST_FILTER "*Live*" TEST_LIST ${name}_live DISCOVERY_TIMEOUT 60
-                           PROPERTIES TIMEOUT 300 LABELS live RUN_SERIAL TRUE)
-    endif()
+    # What became of each test is in files, which tests/support/summary.py reads.
+    string(REPLACE "/" "_" results "${directory}")
+    set(results xml:${CMAKE_BINARY_DIR}/test-results/${results})
+    math(EXPR last "${TEST_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${directory}/shard_${shard}
+               COMMAND ${name} --gtest_brief=1 --gtest_filter=-*Live* --gtest_output=${results}_shard_${shard}.xml)
+      set_tests_properties(${directory}/shard_${shard} PROPERTIES TIMEOUT 300
+                           ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+    add_test(NAME ${directory}/live COMMAND ${name} --gtest_brief=1 --gtest_filter=*Live* --gtest_output=${results}_live.xml)
+    set_tests_properties(${directory}/live PROPERTIES TIMEOUT 300 LABELS live RUN_SERIAL TRUE)
+    set_property(GLOBAL APPEND PROPERTY MEMSTAT_TEST_PROGRAMS "${name} ${directory}")
     # ctest knows only the tests that a program lists: one that lists none would be missed by nothing else.
     add_test(NAME ${directory}/has_tests COMMAND ${name} --gtest_list_tests)
     set_tests_properties(${directory}/has_tests PROPERTIES PASS_REGULAR_EXPRESSION "\n  [A-Za-z]")
@@ -128,6 +125,10 @@ if(MEMSTAT_DAEMON)
   add_executable(instructions tests/bench/instructions.cpp)  # end_to_end/instructions_test.py counts its instructions
   target_link_libraries(instructions PRIVATE test_support memstat_daemon)
 endif()
+
+get_property(programs GLOBAL PROPERTY MEMSTAT_TEST_PROGRAMS)  # tests/support/filtered_tests.py reads them
+list(JOIN programs "\n" programs)
+file(WRITE ${CMAKE_BINARY_DIR}/test-programs.txt "${programs}\n")
 
 # Tests that are scripts. Exit status 77: skipped, and the last line printed says why. They run in the release tree; a line
 # "# Trees: release asan" at the head of a script names others, "# Seconds: 120" lets a long one begin before the others, and

@@ -46,7 +46,7 @@ class Summary(unittest.TestCase):
             return self.run_with("asan", str(path))
 
     def test_tests_that_share_a_process_are_counted_one_by_one(self):
-        for name in ("unit/base/shard_0", "unit/base/live"):
+        for name in ("unit/base/shard_0", "unit/base/live", "unit/base/filtered"):
             status, lines = self.run_on_shared("run", SHARED % "", name)
             self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 2 skipped"))
         for line in ("  skipped (1): needs root", "    unit/base/Suite.Skipped", "  skipped (1): disabled", "    unit/base/Suite.DISABLED_One"):

@@ -3,8 +3,7 @@
 """Sums up what ctest wrote for each tree: summary.py [--filtered] TREE RESULT [TREE RESULT]...
 
 --filtered: a tree may have run no test, because none of its tests has the name asked for. RESULT is a JUnit file of ctest, or a word for
-why there is none: "not configured", "not built" (one failure each), "absent" (nothing). Where tests share a process (CMake's
-MEMSTAT_TEST_SHARDS), what became of each is in a file of GoogleTest's in the directory test-results beside RESULT. Prints the skipped tests of each tree with their reasons, the failed ones, what a script that passed left out, and as
+why there is none: "not configured", "not built" (one failure each), "absent" (nothing). Where tests share a process , what became of each is in a file of GoogleTest's in the directory test-results beside RESULT. Prints the skipped tests of each tree with their reasons, the failed ones, what a script that passed left out, and as
 the last line the totals.
 Exit status: 0 when at least one test passed and none failed.
 """
@@ -24,7 +23,7 @@ def skip_reason(output):
     return re.sub(r"^skip(ped)?: *", "", lines[-1], flags=re.IGNORECASE) if lines else "no reason given"
 
 
-SHARD = re.compile(r"(.*)/(shard_\d+|live)$")  # a process that several tests share
+SHARD = re.compile(r"(.*)/(shard_\d+|live|filtered)$")  # a process that several tests share
 
 
 def read_shard(path, name, has_passed, passed, failed, skipped):
