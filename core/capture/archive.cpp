@@ -18,23 +18,11 @@
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/capture/archive_error.h"
-
-#if defined(MEMSTAT_HAVE_LIBARCHIVE)
-#include <archive.h>
-#include <archive_entry.h>
-#endif
+#include "core/capture/archive_stream.h"
+#include "core/capture/tar.h"
 
 namespace memstat {
 namespace {
-
-#if defined(MEMSTAT_HAVE_LIBARCHIVE)
-
-struct FreeReader {
-  void operator()(archive* reader) const { ::archive_read_free(reader); }
-};
-using Reader = std::unique_ptr<archive, FreeReader>;
-
-constexpr std::uint64_t kHeaderBytes = 512;  // what a member takes in a tar beside its content
 
 struct Member {
   std::string path;
@@ -69,17 +57,10 @@ class MemberReader {
   /// From the first member on.
   Result<void> rewind(int fd) {
     total_ = count_ = ordinal_ = 0;
-    if (::lseek(fd, 0, SEEK_SET) != 0) return system_error(name_, errno);
-    reader_.reset(::archive_read_new());
-    if (!reader_) return system_error(name_, ENOMEM);
-    // Without zstd of its own libarchive would run a program, which it announces with a warning.
-    if (::archive_read_support_filter_zstd(reader_.get()) != ARCHIVE_OK) {
-      ::archive_clear_error(reader_.get());
-      reader_.reset(::archive_read_new());
-      if (!reader_) return system_error(name_, ENOMEM);
-    }
-    ::archive_read_support_format_tar(reader_.get());
-    if (::archive_read_open_fd(reader_.get(), fd, 1U << 16U) != ARCHIVE_OK) return broken("is not a .tar or .tar.zst");
+    auto opened = open_archive_stream(name_, fd);
+    if (!opened) return std::move(opened.error());
+    stream_ = *std::move(opened);
+    tar_.emplace(*stream_);
     return {};
   }
 
@@ -91,73 +72,71 @@ class MemberReader {
   /// The next member that may matter; its bytes only when `wants(path)`. False at the archive's end.
   template <typename Wants>
   Result<bool> next(Member& member, const Wants& wants) {
-    archive* const reader = reader_.get();
     while (true) {
-      archive_entry* entry = nullptr;
-      const int status = ::archive_read_next_header(reader, &entry);
-      if (status == ARCHIVE_EOF) break;
-      if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
-        return broken(count_ == 0 ? "is not a .tar or .tar.zst" : "is damaged");
+      const auto more = tar_->next(entry_);
+      if (!more) return with_path(more.error(), {});
+      if (!*more) break;
       if (++count_ > limits_.members) return refused(name_, "has more than " + std::to_string(limits_.members) + " members");
       bool matters = false;
-      if (auto taken = take(entry, member, matters, wants); !taken) return taken.error();
+      if (auto taken = take(member, matters, wants); !taken) return taken.error();
       if (!matters) continue;
       ++ordinal_;
       return true;
     }
-    // A tar ends with an empty block; libarchive takes the file's end for it as well.
-    if (::archive_filter_bytes(reader, 0) <= ::archive_read_header_position(reader)) {
-      return refused(name_, "is cut short: the archive's end mark is missing");
-    }
-    return false;
+    if (tar_->has_end_mark()) return false;
+    return refused(
+        name_, count_ == 0 ? "is not a .tar or .tar.zst (it is empty)" : "is cut short: the archive's end mark is missing");
   }
 
  private:
-  Error broken(const std::string& what) { return refused(name_, what + " (" + archive_error(reader_.get()) + ")"); }
   [[nodiscard]] Error member_error(std::string_view path, const std::string& what) const {
     return refused(name_ + "/" + std::string(path), what);
   }
+  /// Adds the path, which errors of the tar and zstd formats come without.
+  [[nodiscard]] Error with_path(Error error, std::string_view member) const {
+    if (error.path.empty()) error.path = member.empty() ? name_ : name_ + "/" + std::string(member);
+    return error;
+  }
 
   template <typename Wants>
-  Result<void> take(archive_entry* entry, Member& member, bool& matters, const Wants& wants) {
-    const char* raw_path = ::archive_entry_pathname(entry);
-    if (raw_path == nullptr) raw_path = ::archive_entry_pathname_utf8(entry);
-    if (raw_path == nullptr) return refused(name_, "has a member whose name cannot be read");
-    std::string_view path = raw_path;
+  Result<void> take(Member& member, bool& matters, const Wants& wants) {
+    std::string_view path = entry_.path;
     while (path.substr(0, 2) == "./") path.remove_prefix(2);
-    const auto type = ::archive_entry_filetype(entry);
-    if (type == AE_IFDIR) {
-      if (!path.empty() && path.back() == '/') path.remove_suffix(1);
-      if (path.empty() || path == ".") return {};
-    }
-    if (!is_safe_relative_path(path))
-      return member_error(raw_path, "a name that is absolute or has empty, \".\" or \"..\" parts is refused");
-    const auto inner = below_top(path);
-    matters = is_part_of_capture(path) || (inner && is_part_of_capture(*inner));
     member.path = path;
     member.kind = FileKind::kFile;
     member.bytes.clear();
-    if (auto counted = count(kHeaderBytes + path.size(), member); !counted) return counted;
-    if (::archive_entry_hardlink(entry) != nullptr) {
-      if (matters) return member_error(path, "is a hard link; pack the capture from a directory without them");
-      return {};
+    if (entry_.size > limits_.member_bytes) {
+      return member_error(path,
+                          "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one file may have");
     }
-    if (type == AE_IFLNK) {
-      const char* target = ::archive_entry_symlink(entry);
-      if (target == nullptr) return member_error(path, "is a link whose target cannot be read");
-      member.kind = FileKind::kLink;
-      member.bytes = target;
-    } else if (type == AE_IFDIR) {
-      member.kind = FileKind::kDirectory;
-    } else if (type == AE_IFREG) {
-      if (auto read = read_content(entry, matters && wants(path), member); !read) return read;
-    } else if (matters) {
-      return member_error(path, "is neither a file nor a directory nor a symbolic link");
+    if (auto counted = count(entry_.header_bytes + path.size() + entry_.size, member); !counted) return counted;
+    if (entry_.type == TarType::kDirectory) {
+      if (!path.empty() && path.back() == '/') path.remove_suffix(1);
+      if (path.empty() || path == ".") return {};
+      member.path = path;
     }
-    return {};
+    if (!is_safe_relative_path(path))
+      return member_error(entry_.path, "a name that is absolute or has empty, \".\" or \"..\" parts is refused");
+    const auto inner = below_top(path);
+    matters = is_part_of_capture(path) || (inner && is_part_of_capture(*inner));
+    switch (entry_.type) {
+      case TarType::kFile: return read_content(matters && wants(path), member);
+      case TarType::kSparseFile: return member_error(path, "is sparse; pack the capture without --sparse");
+      case TarType::kDirectory: member.kind = FileKind::kDirectory; return {};
+      case TarType::kLink:
+        member.kind = FileKind::kLink;
+        member.bytes = entry_.target;
+        return {};
+      case TarType::kHardLink:
+        if (!matters) return {};
+        return member_error(path, "is a hard link; pack the capture from a directory without them");
+      case TarType::kOther: break;
+    }
+    if (!matters) return {};
+    return member_error(path, "is neither a file nor a directory nor a symbolic link");
   }
 
-  /// Names take memory, too: a million of empty files is not small.
+  /// Headers count, too: names take memory, and a million of empty files is not small.
   Result<void> count(std::uint64_t bytes, const Member& member) {
     if (bytes > limits_.total_bytes - total_) {
       return member_error(member.path, "exceeds the " + std::to_string(limits_.total_bytes) +
@@ -169,38 +148,20 @@ class MemberReader {
     return {};
   }
 
-  Result<void> read_content(archive_entry* entry, bool keep, Member& member) {
-    const auto claimed = static_cast<std::uint64_t>(::archive_entry_size(entry));
-    if (claimed > limits_.member_bytes) {
-      return member_error(member.path,
-                          "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one file may have");
-    }
-    if (::archive_entry_sparse_count(entry) > 0)
-      return member_error(member.path, "is sparse; pack the capture without --sparse");
-    if (auto counted = count(claimed, member); !counted) return counted;
-    std::uint64_t size = 0;
+  Result<void> read_content(bool keep, Member& member) {
     while (true) {
-      const void* block = nullptr;
-      std::size_t length = 0;
-      la_int64_t offset = 0;
-      const int status = ::archive_read_data_block(reader_.get(), &block, &length, &offset);
-      if (status == ARCHIVE_EOF) break;
-      if (status != ARCHIVE_OK) return member_error(member.path, "is damaged (" + archive_error(reader_.get()) + ")");
-      if (length == 0) continue;
-      if (static_cast<std::uint64_t>(offset) != size || length > claimed - size) {
-        return member_error(member.path, "does not hold as many bytes as its header says");
-      }
-      if (keep)
-        member.bytes.append(static_cast<const char*>(block), length);  // grows with what came, not with what is claimed
-      size += length;
+      const auto piece = tar_->content();
+      if (!piece) return with_path(piece.error(), member.path);
+      if (piece->empty()) return {};
+      if (keep) member.bytes.append(*piece);  // grows with what came, not with what is claimed
     }
-    if (size != claimed) return member_error(member.path, "is cut short");
-    return {};
   }
 
   std::string name_;
   ArchiveLimits limits_;
-  Reader reader_;
+  std::unique_ptr<PieceSource> stream_;
+  std::optional<TarReader> tar_;  // of stream_
+  TarMember entry_;
   std::uint64_t total_ = 0;  // at most limits_.total_bytes
   std::uint64_t count_ = 0;
   std::uint64_t ordinal_ = 0;
@@ -426,8 +387,6 @@ class ArchiveFiles final : public CaptureFiles {
   mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // the last used first
 };
 
-#endif
-
 }  // namespace
 
 Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path, const ArchiveLimits& limits) {
@@ -446,20 +405,11 @@ Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
   if (S_ISDIR(status.st_mode)) return open_directory_files(path);
   if (!S_ISREG(status.st_mode)) return refused(path, "is neither a directory nor a file");
-#if defined(MEMSTAT_HAVE_LIBARCHIVE)
   try {
     return ArchiveFiles::open(path, std::move(fd), limits);
   } catch (const std::bad_alloc&) {
     return no_memory_error(path, "no memory to unpack the archive");
   }
-#else
-  (void)limits;
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = path;
-  error.detail = "this build reads captures from directories only (it has no libarchive); unpack it first: tar -xf";
-  return error;
-#endif
 }
 
 Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits) {

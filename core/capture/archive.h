@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Captures in one file: a .tar or .tar.zst of a capture's directory. A target of its own, because it needs libarchive;
-// without it captures are directories and both functions say so.
+// Captures in one file: a .tar or .tar.zst of a capture's directory. A target of its own, because it needs libzstd; without
+// it captures are directories or .tar, and both functions say so.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct ArchiveLimits {
 /// read as a whole once, to check it, and polls in their order cost one more pass. The file stays open; its capture is at
 /// its root or in its one top directory. Refused with kData: members that are absolute, have empty or ".." parts, stand
 /// twice, apart from the rest of their poll, are neither file, directory nor symbolic link, are sparse, or go beyond the
-/// limits; links that leave their poll's `fs`; archives that are cut short. Other errors: system_error; kNotPresent when
-/// this build has no libarchive; those of ReplayKernelView::open.
+/// limits; links that leave their poll's `fs`; archives that are cut short. Other errors: system_error; kNotPresent for
+/// a .tar.zst when this build has no libzstd; those of ReplayKernelView::open.
 Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits = {});
 
 /// The same without a view before them: what several views of one capture share.
@@ -36,8 +36,8 @@ Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path
 
 /// Packs a capture into `fd`, an empty file open for writing; the name `archive_path`, which ends in ".tar" or ".tar.zst",
 /// says how, and gives the one top directory its name. Unfinished polls (NNNNNN.tmp) stay out. On the disk when it returns.
-/// Errors: system_error, kData for another ending, kNotPresent when this build has no libarchive; the file is then of no
-/// use.
+/// Errors: system_error, kData for another ending, kNotPresent for .tar.zst when this build has no libzstd; the file is
+/// then of no use.
 /// Ends with kTimeout once `must_stop`, which is asked before each member, says so.
 Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd,
                           const std::function<bool()>& must_stop = {});

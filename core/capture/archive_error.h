@@ -7,10 +7,6 @@
 
 #include "core/base/error.h"
 
-#if defined(MEMSTAT_HAVE_LIBARCHIVE)
-#include <archive.h>
-#endif
-
 namespace memstat {
 
 /// kData without a position: what is refused is the archive, not a byte of it.
@@ -19,13 +15,5 @@ inline Error refused(std::string_view path, const std::string& what) {
   error.offset.reset();
   return error;
 }
-
-#if defined(MEMSTAT_HAVE_LIBARCHIVE)
-/// libarchive's own words for its last failure.
-inline std::string archive_error(::archive* of) {
-  const char* text = ::archive_error_string(of);
-  return text == nullptr ? "unknown failure" : text;
-}
-#endif
 
 }  // namespace memstat

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/fixtures.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include <cstdio>
@@ -13,7 +14,9 @@
 
 #include "core/base/mutex.h"
 #include "core/base/text.h"
+#include "core/base/unique_fd.h"
 #include "core/capture/archive.h"
+#include "core/capture/archive_stream.h"
 
 namespace memstat {
 namespace {
@@ -65,6 +68,28 @@ std::unique_ptr<ReplayKernelView> open_fixture(const std::string& capture_file_n
   auto capture = ReplayKernelView::open(std::make_unique<SharedFiles>(files));
   if (!capture) give_up(to_string(capture.error()));
   return std::move(*capture);
+}
+
+std::vector<ArchivedFile> members_of_fixture(const std::string& capture_file_name) {
+  const std::string path = fixture_path("captures/" + capture_file_name);
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto stream = open_archive_stream(path, fd.get());
+  if (!stream) give_up(to_string(stream.error()));
+  TarReader reader(**stream);
+  std::vector<ArchivedFile> members;
+  while (true) {
+    ArchivedFile file;
+    const auto more = reader.next(file.header);
+    if (!more) give_up(path + ": " + to_string(more.error()));
+    if (!*more) return members;
+    while (true) {
+      const auto piece = reader.content();
+      if (!piece) give_up(path + ": " + to_string(piece.error()));
+      if (piece->empty()) break;
+      file.bytes += *piece;
+    }
+    members.push_back(std::move(file));
+  }
 }
 
 std::vector<std::string> captures_of_source(const std::string& source_name) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/capture/replay_view.h"
+#include "core/capture/tar.h"
 
 namespace memstat {
 
@@ -19,6 +20,16 @@ std::string fixture_path(const std::string& name);
 /// A capture of tests/fixtures/captures by its file name, with poll 0 selected. Never null: ends the test program with a
 /// message when it cannot be opened. Its files are unpacked once and stay in memory until the program ends.
 std::unique_ptr<ReplayKernelView> open_fixture(const std::string& capture_file_name);
+
+/// A member of an archive, and its content.
+struct ArchivedFile {
+  TarMember header;
+  std::string bytes;
+};
+
+/// All that is in the archive of a capture of tests/fixtures/captures, in its order, oracle/ included. Ends the test program
+/// when it cannot be read.
+std::vector<ArchivedFile> members_of_fixture(const std::string& capture_file_name);
 
 /// The captures that show a source: the lines of tests/fixtures/sources/NAME.captures without comments. Ends the test
 /// program when there is no such list.

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/oracle.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-
-#include <memory>
-
 #include "core/base/text.h"
 #include "tests/support/fixtures.h"
 
@@ -64,19 +59,10 @@ Result<std::vector<OracleType>> parse_oracle(std::string_view text) {
 }
 
 std::optional<std::string> read_beside_capture(const std::string& capture_file_name, std::string_view path) {
-  const std::string file = fixture_path("captures/" + capture_file_name);
-  const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(), &archive_read_free);
-  archive_read_support_filter_zstd(reader.get());
-  archive_read_support_format_tar(reader.get());
-  if (archive_read_open_filename(reader.get(), file.c_str(), 1 << 16) != ARCHIVE_OK) return std::nullopt;
-  archive_entry* entry = nullptr;
-  while (archive_read_next_header(reader.get(), &entry) == ARCHIVE_OK) {
-    const std::string_view name = archive_entry_pathname(entry);
-    if (!name.ends_with(path) || (name.size() > path.size() && name[name.size() - path.size() - 1] != '/')) continue;
-    std::string bytes(static_cast<std::size_t>(archive_entry_size(entry)), '\0');
-    if (archive_read_data(reader.get(), bytes.data(), bytes.size()) != static_cast<la_ssize_t>(bytes.size()))
-      return std::nullopt;
-    return bytes;
+  for (ArchivedFile& file : members_of_fixture(capture_file_name)) {
+    const std::string& name = file.header.path;
+    if (name.ends_with(path) && (name.size() == path.size() || name[name.size() - path.size() - 1] == '/'))
+      return std::move(file.bytes);
   }
   return std::nullopt;
 }

@@ -4,8 +4,6 @@
 //
 // MEMSTAT_MUTATION_SEED and MEMSTAT_MUTATION_ROUNDS in the environment: where to begin, how many captures to make of each.
 // Round N of seed S is round 0 of seed S + N.
-#include <archive.h>
-#include <archive_entry.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -63,24 +61,14 @@ struct LooseCapture {
 
 /// Whatever is in the archive below its one top directory, sorted.
 LooseCapture unpack(const std::string& capture) {
-  const std::unique_ptr<archive, decltype(&::archive_read_free)> reader(::archive_read_new(), ::archive_read_free);
-  ::archive_read_support_filter_zstd(reader.get());
-  ::archive_read_support_format_tar(reader.get());
-  if (::archive_read_open_filename(reader.get(), fixture_path("captures/" + capture).c_str(), 1U << 20) != ARCHIVE_OK) {
-    std::abort();
-  }
   LooseCapture loose;
-  archive_entry* entry = nullptr;
-  while (::archive_read_next_header(reader.get(), &entry) == ARCHIVE_OK) {
-    std::string path = ::archive_entry_pathname(entry);
+  for (ArchivedFile& file : members_of_fixture(capture)) {
+    std::string path = file.header.path;
     path.erase(0, path.find('/', path.starts_with("./") ? 2 : 0) + 1);
-    if (::archive_entry_filetype(entry) == AE_IFLNK) {
-      loose.files.push_back({path, ::archive_entry_symlink(entry), true});
-    } else if (::archive_entry_filetype(entry) == AE_IFREG) {
-      std::string bytes(static_cast<std::size_t>(::archive_entry_size(entry)), '\0');
-      if (::archive_read_data(reader.get(), bytes.data(), bytes.size()) != static_cast<la_ssize_t>(bytes.size()))
-        std::abort();
-      if (!path.starts_with("oracle/")) loose.files.push_back({path, std::move(bytes)});
+    if (file.header.type == TarType::kLink) {
+      loose.files.push_back({path, file.header.target, true});
+    } else if (file.header.type == TarType::kFile && !path.starts_with("oracle/")) {
+      loose.files.push_back({path, std::move(file.bytes)});
     }
   }
   std::sort(loose.files.begin(), loose.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/tar.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/capture/archive_error.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::uint64_t kMaxExtension = 1U << 20U;           // B of extended headers of one member
+constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 62U;  // B: more is no size of a file
+
+/// A field of a header: where it begins, and how long it is.
+struct Field {
+  std::size_t at;
+  std::size_t size;
+};
+constexpr Field kName{0, 100};
+constexpr Field kMode{100, 8};
+constexpr Field kUid{108, 8};
+constexpr Field kGid{116, 8};
+constexpr Field kSize{124, 12};
+constexpr Field kMtime{136, 12};
+constexpr Field kChecksum{148, 8};
+constexpr std::size_t kType = 156;
+constexpr Field kTarget{157, 100};
+constexpr Field kMagic{257, 8};
+constexpr Field kDevMajor{329, 8};
+constexpr Field kDevMinor{337, 8};
+constexpr Field kPrefix{345, 155};
+constexpr std::string_view kUstar(
+    "ustar\0"
+    "00",
+    8);
+
+std::string_view field_of(std::string_view block, Field field) { return block.substr(field.at, field.size); }
+std::string_view text_of(std::string_view block, Field field) {
+  const std::string_view text = field_of(block, field);
+  return text.substr(0, text.find('\0'));
+}
+
+/// Octal digits between blanks, none of them for 0; or, as GNU writes large numbers, bytes behind a set bit.
+std::optional<std::uint64_t> number_of(std::string_view field) {
+  std::uint64_t number = 0;
+  if ((static_cast<unsigned char>(field[0]) & 0x80U) != 0) {
+    number = static_cast<unsigned char>(field[0]) & 0x7FU;
+    for (const char byte : field.substr(1)) {
+      if (number >> 56U != 0) return std::nullopt;  // also what is negative
+      number = number << 8U | static_cast<unsigned char>(byte);
+    }
+    return number;
+  }
+  field = trim(field.substr(0, field.find('\0')));
+  if (field.empty()) return 0;
+  const auto [end, failure] = std::from_chars(field.data(), field.data() + field.size(), number, 8);
+  return failure == std::errc() && end == field.data() + field.size() ? std::optional(number) : std::nullopt;
+}
+
+/// The sum of the block's bytes with blanks for the checksum. Some old archivers added them as signed numbers.
+template <typename Byte>
+std::int64_t sum_of(std::string_view block) {
+  const auto add = [](std::int64_t sum, char byte) { return sum + static_cast<Byte>(byte); };
+  const std::string_view field = field_of(block, kChecksum);
+  return std::accumulate(block.begin(), block.end(), std::int64_t{0}, add) -
+         std::accumulate(field.begin(), field.end(), std::int64_t{0}, add) + 8 * std::int64_t{' '};
+}
+bool has_good_checksum(std::string_view block) {
+  const auto stated = number_of(field_of(block, kChecksum));
+  return stated && (static_cast<std::int64_t>(*stated) == sum_of<unsigned char>(block) ||
+                    static_cast<std::int64_t>(*stated) == sum_of<signed char>(block));
+}
+
+bool has_content(char type) { return std::string_view("123456").find(type) == std::string_view::npos; }
+
+TarType type_of(char type) {
+  switch (type) {
+    case '\0':
+    case '7':  // stored contiguously
+    case '0': return TarType::kFile;
+    case 'D':  // GNU's, with the names in it as content
+    case '5': return TarType::kDirectory;
+    case '1': return TarType::kHardLink;
+    case '2': return TarType::kLink;
+    case 'S': return TarType::kSparseFile;
+    default: return TarType::kOther;
+  }
+}
+
+}  // namespace
+
+Error TarReader::damaged(const std::string& what) const {
+  return refused(
+      {}, is_first_ ? "is not a .tar or .tar.zst (" + what + ")"
+                    : "is damaged (" + what + ", before byte " + std::to_string(offset_) + " of the archive" + " unpacked)");
+}
+
+Error TarReader::truncated(const std::string& where) const {
+  return is_first_ ? damaged("it ends at byte " + std::to_string(offset_))
+                   : refused({}, "is cut short: truncated at byte " + std::to_string(offset_) +
+                                     " of the archive unpacked, within " + where);
+}
+
+Result<void> TarReader::fill() {
+  if (!rest_.empty()) return {};
+  auto piece = source_.next();
+  if (!piece) return std::move(piece.error());
+  rest_ = *piece;
+  return {};
+}
+
+/// 512 bytes; fewer at the end of the archive.
+Result<std::string_view> TarReader::read_block() {
+  std::size_t size = 0;
+  do {
+    if (auto filled = fill(); !filled) return filled.error();
+    const std::string_view piece = rest_.substr(0, kTarBlock - size);
+    rest_.remove_prefix(piece.size());
+    offset_ += piece.size();
+    if (piece.size() == kTarBlock) return piece;
+    if (piece.empty()) break;
+    std::copy(piece.begin(), piece.end(), block_.begin() + static_cast<std::ptrdiff_t>(size));
+    size += piece.size();
+  } while (size < kTarBlock);
+  return std::string_view(block_.data(), size);
+}
+
+Result<std::string_view> TarReader::content() {
+  if (left_ == 0) return std::string_view();
+  if (auto filled = fill(); !filled) return filled.error();
+  if (rest_.empty()) return truncated("the content of a member");
+  const std::string_view piece = rest_.substr(0, left_);
+  rest_.remove_prefix(piece.size());
+  offset_ += piece.size();
+  left_ -= piece.size();
+  return piece;
+}
+
+Result<void> TarReader::skip_content() {
+  left_ += std::exchange(padding_, 0);
+  while (left_ > 0) {
+    if (auto piece = content(); !piece) return piece.error();
+  }
+  return {};
+}
+
+Result<bool> TarReader::next(TarMember& member) {
+  if (auto skipped = skip_content(); !skipped) return skipped.error();
+  member = {};
+  Extensions extensions;
+  while (true) {
+    const auto block = read_block();
+    if (!block) return block.error();
+    if (block->empty() && member.header_bytes == 0) return false;
+    if (block->size() < kTarBlock) return truncated("a header");
+    if (block->find_first_not_of('\0') == std::string_view::npos) {
+      if (member.header_bytes != 0) return damaged("an extended header without its member");
+      has_end_mark_ = true;
+      return false;
+    }
+    auto is_member = take_header(*block, member, extensions);
+    if (!is_member) return is_member.error();
+    if (*is_member) return true;
+  }
+}
+
+/// Whether the block begins a member, and does not extend the header of one.
+Result<bool> TarReader::take_header(std::string_view block, TarMember& member, Extensions& extensions) {
+  if (!has_good_checksum(block)) return damaged("a header with a wrong checksum");
+  const char type = block[kType];
+  const bool is_extension = type == 'x' || type == 'X' || type == 'g' || type == 'L' || type == 'K' || type == 'V';
+  auto size = number_of(field_of(block, kSize));
+  if (!is_extension && !extensions.size.empty()) size = parse_u64(extensions.size);
+  if (!size || *size > kMaxSize) return damaged("a header with a size that no file has");
+  is_first_ = false;
+  left_ = has_content(type) ? *size : 0;
+  padding_ = tar_padding(left_);
+  member.header_bytes += kTarBlock;
+  if (is_extension) {
+    if (auto extended = extend(type, member, extensions); !extended) return extended.error();
+    return false;
+  }
+  member.type = extensions.is_sparse ? TarType::kSparseFile : type_of(type);
+  member.size = left_;
+  member.path = std::move(extensions.path);
+  if (member.path.empty()) {
+    // GNU's magic is another one, and it has times where ustar has the first part of a long path.
+    if (field_of(block, kMagic).substr(0, 6) == kUstar.substr(0, 6)) member.path = text_of(block, kPrefix);
+    if (!member.path.empty()) member.path += '/';
+    member.path += text_of(block, kName);
+  }
+  member.target = extensions.target.empty() ? std::string(text_of(block, kTarget)) : std::move(extensions.target);
+  if (member.path.size() > kMaxTarName || member.target.size() > kMaxTarName)
+    return damaged("a name of more than " + std::to_string(kMaxTarName) + " bytes");
+  // The oldest format has no directories, only names that end so.
+  if (member.type == TarType::kFile && member.path.ends_with('/')) member.type = TarType::kDirectory;
+  return true;
+}
+
+/// Takes the content of an extended header for what it says of the next member.
+Result<void> TarReader::extend(char type, TarMember& member, Extensions& extensions) {
+  if (left_ > kMaxExtension - std::min(kMaxExtension, member.header_bytes))
+    return damaged("extended headers of more than " + std::to_string(kMaxExtension) + " bytes");
+  member.header_bytes += left_ + padding_;
+  std::string bytes;
+  while (left_ > 0) {
+    const auto piece = content();
+    if (!piece) return piece.error();
+    bytes += *piece;
+  }
+  if (auto skipped = skip_content(); !skipped) return skipped;
+  if (type == 'L') extensions.path = bytes.substr(0, bytes.find('\0'));
+  if (type == 'K') extensions.target = bytes.substr(0, bytes.find('\0'));
+  if ((type == 'x' || type == 'X') && !Extensions::parse(bytes, extensions))
+    return damaged("an extended header that is not made of records");
+  return {};  // 'g' speaks of all members, but of nothing that matters here; 'V' is the name of a volume
+}
+
+/// Records are "LENGTH KEY=VALUE\n", where LENGTH counts all of it.
+bool TarReader::Extensions::parse(std::string_view records, Extensions& into) {
+  while (!records.empty()) {
+    const std::size_t blank = records.find(' ');
+    if (blank == std::string_view::npos) return false;
+    const auto length = parse_u64(records.substr(0, blank));
+    if (!length || *length > records.size() || *length < blank + 2 || records[*length - 1] != '\n') return false;
+    const std::string_view record = records.substr(blank + 1, *length - blank - 2);
+    records.remove_prefix(*length);
+    const std::size_t equals = record.find('=');
+    if (equals == std::string_view::npos) return false;
+    const std::string_view key = record.substr(0, equals);
+    const std::string_view value = record.substr(equals + 1);
+    if (key == "path") into.path = value;
+    if (key == "linkpath") into.target = value;
+    if (key == "size") into.size = value;
+    if (key.starts_with("GNU.sparse.")) into.is_sparse = true;
+  }
+  return true;
+}
+
+namespace {
+
+void put(std::span<char> block, Field field, std::string_view bytes) {
+  std::memcpy(&block[field.at], bytes.data(), std::min(bytes.size(), field.size));
+}
+
+/// Octal, with zeros before it and a blank behind it where the field has room for more than the digits.
+void put_number(std::span<char> block, Field field, std::size_t digits, std::uint64_t number) {
+  for (std::size_t i = digits; i-- > 0; number >>= 3U) block[field.at + i] = static_cast<char>('0' + (number & 7U));
+  block[field.at + digits] = ' ';
+}
+
+/// Where the path is parted into the fields for its beginning and its end: a slash. npos when it does not fit into both.
+std::size_t slash_in(std::string_view path) {
+  const std::size_t slash = path.find('/', path.size() - kName.size - 1);
+  return slash <= kPrefix.size && slash != 0 && slash + 1 < path.size() ? slash : std::string_view::npos;
+}
+
+std::string plain_header(char type, std::string_view path, std::string_view target, std::uint64_t size, unsigned mode,
+                         std::uint64_t mtime) {
+  std::string block(kTarBlock, '\0');
+  if (path.size() > kName.size) {
+    if (const std::size_t slash = slash_in(path); slash != std::string_view::npos) {
+      put(block, kPrefix, path.substr(0, slash));
+      path.remove_prefix(slash + 1);
+    }
+  }
+  put(block, kName, path);
+  put_number(block, kMode, 6, mode);
+  put_number(block, kUid, 6, 0);
+  put_number(block, kGid, 6, 0);
+  put_number(block, kSize, 11, size);
+  put_number(block, kMtime, 11, mtime);
+  block[kType] = type;
+  put(block, kTarget, target);
+  put(block, kMagic, kUstar);
+  put_number(block, kDevMajor, 6, 0);
+  put_number(block, kDevMinor, 6, 0);
+  const std::int64_t sum = sum_of<unsigned char>(block);
+  put_number(block, kChecksum, 6, static_cast<std::uint64_t>(sum));
+  block[kChecksum.at + 6] = '\0';
+  block[kChecksum.at + 7] = ' ';
+  return block;
+}
+
+void append_record(std::string& records, std::string_view key, std::string_view value) {
+  const std::size_t others = key.size() + value.size() + 3;
+  std::size_t length = others;
+  while (length != others + std::to_string(length).size()) length = others + std::to_string(length).size();
+  records.append(std::to_string(length)).append(" ").append(key).append("=").append(value).append("\n");
+}
+
+}  // namespace
+
+std::string tar_header(const TarMember& member, std::uint64_t mtime) {
+  constexpr std::uint64_t kMaxOctal = (std::uint64_t{1} << 33U) - 1;
+  std::string path = member.path;
+  if (member.type == TarType::kDirectory) path += '/';
+  std::string records;
+  if (path.size() > kName.size && slash_in(path) == std::string::npos) append_record(records, "path", path);
+  if (member.target.size() > kTarget.size) append_record(records, "linkpath", member.target);
+  if (member.size > kMaxOctal) append_record(records, "size", std::to_string(member.size));
+  mtime = std::min(mtime, kMaxOctal);
+  std::string header;
+  if (!records.empty()) {
+    header = plain_header('x', "PaxHeader", {}, records.size(), 0600, mtime) + records;
+    header.append(tar_padding(records.size()), '\0');
+  }
+  const unsigned mode = member.type == TarType::kDirectory ? 0700 : member.type == TarType::kLink ? 0777 : 0600;
+  return header +
+         plain_header(static_cast<char>(member.type), path, member.target, std::min(member.size, kMaxOctal), mode, mtime);
+}
+
+}  // namespace memstat

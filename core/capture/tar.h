@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The tar format, without files: reads ustar, pax, GNU's and the oldest headers, and writes ustar with pax records for
+// values that do not fit.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// The bytes of an archive, piece by piece. Thread safety: none; one reader at a time.
+class PieceSource {
+ public:
+  PieceSource() = default;
+  PieceSource(const PieceSource&) = delete;
+  PieceSource& operator=(const PieceSource&) = delete;
+  virtual ~PieceSource() = default;
+
+  /// The next bytes, valid until the next call; "" at the end.
+  virtual Result<std::string_view> next() = 0;
+};
+
+/// What a header describes. The values are the type flags that are written.
+enum class TarType : char { kFile = '0', kHardLink = '1', kLink = '2', kOther = '3', kDirectory = '5', kSparseFile = 'S' };
+
+/// One member of an archive. Thread safety: a plain value.
+struct TarMember {
+  std::string path;    ///< As stored; may be absolute or leave its directory. At most kMaxTarName bytes.
+  std::string target;  ///< Of a link, as stored. At most kMaxTarName bytes.
+  TarType type = TarType::kFile;
+  std::uint64_t size = 0;          ///< Content in bytes, as the header claims.
+  std::uint64_t header_bytes = 0;  ///< What its headers take in the archive, extended ones included. Ignored when writing.
+};
+
+constexpr std::size_t kTarBlock = 512;
+constexpr std::size_t kMaxTarName = 4095;  // B: a longer path cannot be opened
+
+/// Reads the members of an archive in their order. Memory grows with the bytes that arrive, not with claimed sizes, and an
+/// extended header has 1 MiB at most. Errors: kData without a path and with a whole sentence; those of the source.
+/// Thread safety: none; one reader at a time.
+class TarReader {
+ public:
+  explicit TarReader(PieceSource& source) : source_(source) {}
+
+  /// The next member, past what content() has not returned of the one before. False at the end of the archive.
+  Result<bool> next(TarMember& member);
+  /// The next bytes of the member's content, valid until the next call; "" at its end.
+  Result<std::string_view> content();
+  /// After next() returned false: whether the archive has its end mark, a block of zeros. Without it the archive may be cut.
+  [[nodiscard]] bool has_end_mark() const { return has_end_mark_; }
+
+ private:
+  /// What extended headers say of the member that follows; "" where they say nothing.
+  struct Extensions {
+    std::string path;
+    std::string target;
+    std::string size;
+    bool is_sparse = false;
+    [[nodiscard]] static bool parse(std::string_view records, Extensions& into);
+  };
+
+  Result<void> fill();
+  Result<std::string_view> read_block();
+  Result<void> skip_content();
+  Result<bool> take_header(std::string_view block, TarMember& member, Extensions& extensions);
+  Result<void> extend(char type, TarMember& member, Extensions& extensions);
+  [[nodiscard]] Error damaged(const std::string& what) const;
+  [[nodiscard]] Error truncated(const std::string& where) const;
+
+  PieceSource& source_;
+  std::string_view rest_;                // of the source's last piece
+  std::array<char, kTarBlock> block_{};  // a block that lies in more than one piece
+  std::uint64_t offset_ = 0;             // of rest_ in the archive
+  std::uint64_t left_ = 0;               // B of content that content() has not returned
+  std::uint64_t padding_ = 0;            // B of zeros behind the content
+  bool has_end_mark_ = false;
+  bool is_first_ = true;  // no header has been accepted
+};
+
+/// The header of a member, extended where needed; its content follows, and tar_padding(size) zeros. `mtime`: seconds since
+/// 1970. The mode is 0600, of directories 0700. Thread safety of both: safe.
+std::string tar_header(const TarMember& member, std::uint64_t mtime);
+constexpr std::size_t tar_padding(std::uint64_t size) { return static_cast<std::size_t>(-size % kTarBlock); }
+
+}  // namespace memstat
