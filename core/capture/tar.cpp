@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -247,7 +246,8 @@ bool TarReader::Extensions::parse(std::string_view records, Extensions& into) {
 namespace {
 
 void put(std::span<char> block, Field field, std::string_view bytes) {
-  std::memcpy(&block[field.at], bytes.data(), std::min(bytes.size(), field.size));
+  bytes = bytes.substr(0, field.size);
+  std::copy(bytes.begin(), bytes.end(), block.begin() + static_cast<std::ptrdiff_t>(field.at));
 }
 
 /// Octal, with zeros before it and a blank behind it where the field has room for more than the digits.

@@ -30,8 +30,8 @@ enum class TarType : char { kFile = '0', kHardLink = '1', kLink = '2', kOther = 
 
 /// One member of an archive. Thread safety: a plain value.
 struct TarMember {
-  std::string path;    ///< As stored; may be absolute or leave its directory. At most kMaxTarName bytes.
-  std::string target;  ///< Of a link, as stored. At most kMaxTarName bytes.
+  std::string path;         ///< As stored; may be absolute or leave its directory. At most kMaxTarName bytes.
+  std::string target = {};  ///< Of a link, as stored. At most kMaxTarName bytes.
   TarType type = TarType::kFile;
   std::uint64_t size = 0;          ///< Content in bytes, as the header claims.
   std::uint64_t header_bytes = 0;  ///< What its headers take in the archive, extended ones included. Ignored when writing.
