@@ -10,6 +10,12 @@
     // Labels of targets that tell hosts of the same `instance` apart; those that a target does not have do no harm.
     clusterLabels: ['cluster', 'site'],
 
+    // The part of a job's hosts that is not one host's trouble any more, and how many it must be.
+    hostsDown: 0.25,
+    fewestHostsDown: 3,
+    // Seconds that a host's clock may differ from that of Prometheus.
+    clockDifference: 60,
+
     // How often rules are computed: those that a person waits for; those of alerts that wait some minutes, or of what stays until the
     // machine is booted; those of tables that are alerts only when they stay full for a quarter of an hour, of what the kernel holds and of
     // what memstatd cannot read (less than 5m, for so long Prometheus shows a result); and those that look back over hours and days
@@ -19,9 +25,10 @@
     tablesInterval: '4m',
     slowInterval: '10m',
 
-    // Where the runbooks and Grafana are, without a slash at the end. Put your own here.
-    runbookBase: 'https://runbooks.example.org/memstatd/runbooks.md',
-    grafanaBase: 'https://grafana.example.org',
+    // Where the runbooks are: as they are installed, or where you publish them. Where Grafana is, without a slash at the end; alerts have no
+    // link to it where this is empty.
+    runbookBase: 'file:///usr/share/memstatd/dashboards/runbooks.md',
+    grafanaBase: '',
 
     // Part of all memory that programs can still get.
     memoryLow: 0.10,
@@ -32,8 +39,12 @@
     // Part of the time in which no task with work could go on for lack of memory.
     pressure: 0.10,
     pressureHigh: 0.40,
+    // The same of the time in which at least one task waited for memory.
+    pressureSome: 0.50,
     // Allocations a second that have to reclaim memory themselves.
     stalls: 10,
+    // And of those that move pages themselves to get contiguous memory.
+    compactionStalls: 50,
 
     // Leaks, in parts of all memory: of the last hour; of the last hour where yesterday is not known; of the last day, and of
     // a quarter of it; of each of the last three days. Types below `leakSmallest` are not followed.
@@ -43,6 +54,9 @@
     leakQuarterOfDay: 0.0015,
     leakEachOfThreeDays: 0.0025,
     leakSmallest: 0.002,
+    // Of the last week, with an eighth of it in each quarter; and the bytes that are enough on a large machine.
+    leakWeek: 0.01,
+    leakWeekMost: 209715200,
     // Kernel memory has to grow by that part of all memory before anything is foretold: in an hour, and in three.
     exhaustionHour: 0.02,
     exhaustionThreeHours: 0.03,
@@ -52,6 +66,7 @@
     // Part of a limit.
     nearLimit: 0.90,
     atLimit: 0.95,
+    fileHandles: 0.92,
     // Types that use less of their limit are in no alert on limits: the others are written down, and looked at hours back. Less than
     // 0.5 and all parts of a limit above.
     limitFollowed: 0.25,
@@ -77,6 +92,8 @@
     notRankedTypes: 'malloc-[0-9]+.*|mbuf_packet|pcpu_get_vm_areas',
     // Pools that are meant to be full: at their limit, all is well.
     fullByDesign: 'memcg|hugetlb|zswap',
+    // Of its limits the kernel counts who waited or got nothing: to be full is no trouble there as long as nobody did.
+    countsFailures: 'uma',
     fullByDesignTypes: 'buffer_(space|headers)|tcp_time_wait',
     // uma(9)'s bucket zones: an allocation that finds no bucket goes without one.
     failsRoutinely: '[0-9]+ Bucket',

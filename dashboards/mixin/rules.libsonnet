@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Recording rules. Names are level:metric:operation; the level says which labels are left, those of a host (config
 // clusterLabels, job, instance) being "instance". Allocators are never added up: the memory of one is often another's.
+//
+// A host may be scraped twice under labels of its targets that are not its own. Nothing is added up or joined before duplicates are one.
+// Prometheus computes a group at an offset that it takes from the path of the file: what another group records less often than each five
+// minutes is read with last_over_time, or it would be missed on some paths for ever.
 local std = import 'lib/std.libsonnet';
 local lib = import 'lib/rules.libsonnet';
 {
   local c = self._config,
   local l = lib(c),
   local record = l.record,
+  local recent(metric) = 'last_over_time(%s[15m])' % metric,
 
   prometheusRules+:: {
     groups+: [
@@ -15,19 +20,17 @@ local lib = import 'lib/rules.libsonnet';
         name: 'memstat-host',
         interval: c.interval,
         rules: [
-          record('instance:memstat_available:ratio', '%s / on (%s) %s' % [
-            l.of('memstat_memory_available_bytes'), l.host, l.of('memstat_memory_total_bytes')
-          ]),
-          record('instance:memstat_pressure_full:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
-            l.host, l.of('memstat_pressure_stall_seconds_total', 'kind="full"')
-          ]),
-          record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
-            l.host, l.of('memstat_allocation_stalls_total')
+          record(l.total, l.one('memstat_memory_total_bytes')),
+          record('instance:memstat_available:ratio', '%s / %s' % [l.one('memstat_memory_available_bytes'), l.total]),
+          record('instance:memstat_pressure_full:rate5m', l.by([], 'rate(%s[5m])' % l.of('memstat_pressure_stall_seconds_total', 'kind="full"'))),
+          record('instance:memstat_pressure_some:rate5m', l.by([], 'rate(%s[5m])' % l.of('memstat_pressure_stall_seconds_total', 'kind="some"'))),
+          record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (%s)' % [
+            l.host, l.by(['zone'], 'rate(%s[5m])' % l.of('memstat_allocation_stalls_total'))
           ]),
           // All alerts on limits look at these few, so that the limits of all types are read once.
-          record('instance_allocator_type:memstat_type_limit_used:followed', '%s > %g' % [
+          record('instance_allocator_type:memstat_type_limit_used:followed', l.by(['allocator', 'type'], '%s > %g' % [
             l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes]), c.limitFollowed
-          ]),
+          ])),
         ],
       },
       {
@@ -39,18 +42,16 @@ local lib = import 'lib/rules.libsonnet';
           // What ZFS caches on FreeBSD is given back.
           record('instance:memstat_kernel_held_bytes:sum', |||
             sum by (%(host)s) (%(kernel)s)
-              + on (%(host)s) clamp_min(%(unaccounted)s, 0)
-              - on (%(host)s) (sum by (%(host)s) (%(zfs)s) or sum by (%(host)s) (0 * %(total)s))
+              + clamp_min(%(unaccounted)s, 0)
+              - (sum by (%(host)s) (%(zfs)s) or 0 * %(total)s)
           ||| % {
             host: l.host,
-            kernel: l.of('memstat_accounted_bytes', 'part!~"%s|%s"' % [c.notKernel, c.kernelReclaimable]),
-            unaccounted: l.of('memstat_unaccounted_bytes'),
-            zfs: l.of('memstat_type_bytes', 'allocator="uma",type=~"%s"' % c.zfsCaches),
-            total: l.of('memstat_memory_total_bytes'),
+            kernel: l.one('memstat_accounted_bytes', 'part!~"%s|%s"' % [c.notKernel, c.kernelReclaimable], ['part']),
+            unaccounted: l.one('memstat_unaccounted_bytes'),
+            zfs: l.one('memstat_type_bytes', 'allocator="uma",type=~"%s"' % c.zfsCaches, ['type']),
+            total: l.total,
           }),
-          record('instance:memstat_kernel_held:ratio', 'instance:memstat_kernel_held_bytes:sum / on (%s) %s' % [
-            l.host, l.of('memstat_memory_total_bytes')
-          ]),
+          record('instance:memstat_kernel_held:ratio', 'instance:memstat_kernel_held_bytes:sum / %s' % l.total),
         ],
       },
       {
@@ -61,43 +62,38 @@ local lib = import 'lib/rules.libsonnet';
         interval: c.slowInterval,
         rules: [
           // Compared with the smallest machine's share first, which costs little, so that few are compared with their own machine's.
-          record('instance_allocator_type:memstat_type_bytes:large', '%s > scalar(min(%g * %s)) %s' % [
-            l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), c.leakSmallest, l.of('memstat_memory_total_bytes'),
-            l.partOfMemory(c.leakSmallest)
-          ]),
+          record('instance_allocator_type:memstat_type_bytes:large', l.by(['allocator', 'type'], '%s > scalar(min(%g * %s)) %s' % [
+            l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), c.leakSmallest, l.total, l.partOfMemory(c.leakSmallest)
+          ])),
           record('instance_allocator_type:memstat_type_bytes:median30m',
                  'quantile_over_time(0.5, instance_allocator_type:memstat_type_bytes:large[30m])'),
           // How many types of a host are in the medians: says that the host was looked at.
           record('instance:memstat_type_bytes:count', 'count by (%s) (instance_allocator_type:memstat_type_bytes:median30m)' % l.host),
           record('instance:memstat_kernel_held_bytes:median30m',
                  'quantile_over_time(0.5, instance:memstat_kernel_held_bytes:sum[30m])'),
-          record('instance:memstat_unaccounted_bytes:median30m', 'quantile_over_time(0.5, %s[30m])' % l.of('memstat_unaccounted_bytes')),
+          record('instance:memstat_unaccounted_bytes:median30m', l.by([], 'quantile_over_time(0.5, %s[30m])' % l.of('memstat_unaccounted_bytes'))),
           // Seconds until what is available is used up, when kernel memory grows on as in the last hour, and as in the last four.
           // Only where it grew by enough to foretell anything, in each half of that time, and is above yesterday's.
           record('instance:memstat_memory_gone:seconds1h', exhaustion(1, c.exhaustionHour)),
           record('instance:memstat_memory_gone:seconds4h', exhaustion(4, c.exhaustionThreeHours)),
         ] + growth('instance_allocator_type:memstat_type_bytes') + growth('instance:memstat_unaccounted_bytes') + [
           record('instance:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [
-            l.host, l.of('memstat_accounted_bytes', 'part!~"%s"' % c.notKernel)
+            l.host, l.one('memstat_accounted_bytes', 'part!~"%s"' % c.notKernel, ['part'])
           ]),
-          record('instance:memstat_unaccounted:ratio', '%s / on (%s) %s' % [
-            l.of('memstat_unaccounted_bytes'), l.host, l.of('memstat_memory_total_bytes')
+          record('instance:memstat_unaccounted:ratio', '%s / %s' % [l.one('memstat_unaccounted_bytes'), l.total]),
+          record('instance:memstat_oom_kills:increase1h', l.by([], 'increase(%s[1h])' % l.of('memstat_oom_kills_total'))),
+          record('instance_allocator:memstat_type_failures:rate5m', 'sum by (%s) (%s)' % [
+            l.hostAnd(['allocator']), l.by(['allocator', 'type'], 'rate(%s[5m])' % l.of('memstat_type_failures_total', 'type!~"%s"' % c.failsRoutinely))
           ]),
-          record('instance:memstat_oom_kills:increase1h', 'sum by (%s) (increase(%s[1h]))' % [
-            l.host, l.of('memstat_oom_kills_total')
-          ]),
-          record('instance_allocator:memstat_type_failures:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
-            l.hostAnd(['allocator']), l.of('memstat_type_failures_total', 'type!~"%s"' % c.failsRoutinely)
-          ]),
-          record('instance_allocator:memstat_type_limit_hits:rate5m', 'sum by (%s) (rate(%s[5m]))' % [
-            l.hostAnd(['allocator']), l.of('memstat_type_limit_hits_total')
+          record('instance_allocator:memstat_type_limit_hits:rate5m', 'sum by (%s) (%s)' % [
+            l.hostAnd(['allocator']), l.by(['allocator', 'type'], 'rate(%s[5m])' % l.of('memstat_type_limit_hits_total'))
           ]),
           // The type that has used most of its limit, by name.
-          record('instance_allocator_type:memstat_type_limit_used:max', 'topk by (%s) (1, %s)' % [
+          record('instance_allocator_type:memstat_type_limit_used:max', l.by(['allocator', 'type'], 'topk by (%s) (1, %s)' % [
             l.host, l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes])
-          ]),
-          record('instance:memstat_sources_down:count', 'sum by (%s) (%s == bool 0)' % [l.host, l.of('memstat_source_up')]),
-          record('instance:memstat_series:sum', 'sum by (%s) (%s)' % [l.host, l.of('memstat_series')]),
+          ])),
+          record('instance:memstat_sources_down:count', 'sum by (%s) (%s)' % [l.host, l.by(['source'], '%s == bool 0' % l.of('memstat_source_up'))]),
+          record('instance:memstat_series:sum', l.one('memstat_series')),
         ],
       },
       {
@@ -105,31 +101,32 @@ local lib = import 'lib/rules.libsonnet';
         name: 'memstat-fleet',
         interval: c.slowInterval,
         rules: [
-          record('job:memstat_hosts:count', 'count by (%s) (%s)' % [l.fleet, l.of('memstat_poll_timestamp_seconds')]),
-          record('job_part:memstat_accounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleetAnd(['part']), l.of('memstat_accounted_bytes')]),
-          record('job:memstat_kernel_bytes:sum', 'sum by (%s) (instance:memstat_kernel_bytes:sum)' % l.fleet),
-          record('job:memstat_unaccounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.of('memstat_unaccounted_bytes')]),
-          record('job:memstat_memory_total_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.of('memstat_memory_total_bytes')]),
-          record('job_allocator_type:memstat_type_bytes:sum', 'sum by (%s) (last_over_time(instance_allocator_type:memstat_type_bytes:median30m[15m]))' % [
-            l.fleetAnd(['allocator', 'type'])
+          record('job:memstat_hosts:count', 'count by (%s) (%s)' % [l.fleet, l.one('memstat_poll_timestamp_seconds')]),
+          record('job_part:memstat_accounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleetAnd(['part']), l.one('memstat_accounted_bytes', '', ['part'])]),
+          record('job:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, recent('instance:memstat_kernel_bytes:sum')]),
+          record('job:memstat_unaccounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.one('memstat_unaccounted_bytes')]),
+          record('job:memstat_memory_total_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.total]),
+          record('job_allocator_type:memstat_type_bytes:sum', 'sum by (%s) (%s)' % [
+            l.fleetAnd(['allocator', 'type']), recent('instance_allocator_type:memstat_type_bytes:median30m')
           ]),
-          record('job_allocator_type:memstat_type_bytes:growth1d', 'sum by (%s) (last_over_time(instance_allocator_type:memstat_type_bytes:growth1d[15m]))' % [
-            l.fleetAnd(['allocator', 'type'])
+          record('job_allocator_type:memstat_type_bytes:growth1d', 'sum by (%s) (%s)' % [
+            l.fleetAnd(['allocator', 'type']), recent('instance_allocator_type:memstat_type_bytes:growth1d')
           ]),
-          // On how many hosts, by kernel, a type grew since yesterday by more than a leak's share of their memory.
+          // On how many hosts, by kernel, a type grew since yesterday by more than a leak's share of their memory. A host has one kernel,
+          // even if its address is that of two.
           record('job_allocator_type_release:memstat_type_bytes:growing_hosts', |||
             count by (%(labels)s) (
               (
                 last_over_time(instance_allocator_type:memstat_type_bytes:growth1d[15m])
                   %(share)s
               )
-              * on (%(host)s) group_left (release) %(kernel)s
+              * on (%(host)s) group_left (release) topk by (%(host)s) (1, %(kernel)s)
             )
           ||| % {
             labels: l.fleetAnd(['allocator', 'type', 'release']),
             share: l.partOfMemory(c.leakEachOfThreeDays),
             host: l.host,
-            kernel: l.of('memstat_kernel_info'),
+            kernel: l.one('memstat_kernel_info', '', ['release']),
           }),
         ],
       },
@@ -149,18 +146,17 @@ local lib = import 'lib/rules.libsonnet';
 
   local exhaustion(hours, share) = |||
     %(available)s
-      / on (%(host)s) (
+      / (
         deriv(%(median)s[%(hours)dh]) > 0
         and %(median)s - last_over_time(%(median)s[15m] offset %(half)dm)
           %(part)s
         and last_over_time(%(median)s[15m] offset %(half)dm) - last_over_time(%(median)s[15m] offset %(back)dm)
           %(part)s
-        unless %(median)s - last_over_time(%(median)s[15m] offset 1d) < on (%(host)s) (%(share)g * %(total)s)
+        unless %(median)s - last_over_time(%(median)s[15m] offset 1d) < %(share)g * %(total)s
       )
   ||| % {
-    available: l.of('memstat_memory_available_bytes'),
-    total: l.of('memstat_memory_total_bytes'),
-    host: l.host,
+    available: l.one('memstat_memory_available_bytes'),
+    total: l.total,
     median: 'instance:memstat_kernel_held_bytes:median30m',
     hours: hours,
     half: hours * 30,

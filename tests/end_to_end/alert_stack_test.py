@@ -54,8 +54,9 @@ class AlertStack(unittest.TestCase):
                          {"job": "memstatd", "instance": "bsd1:8947", "allocator": "uma", "severity": "critical", "cause": "limit"})
         self.assertRegex(limit["annotations"]["description"],
                          r"^bsd1:8947: uma type mbuf_cluster is at its limit, and what needs more of it waits or fails(, .* a minute)?\.$")
-        self.assertEqual(limit["annotations"]["runbook_url"], "https://runbooks.example.org/memstatd/runbooks.md#memstatlimithit")
-        self.assertIn("&var-allocator=uma&var-type=mbuf_cluster", limit["annotations"]["dashboard_url"])
+        self.assertEqual(limit["annotations"]["runbook_url"], "file:///usr/share/memstatd/dashboards/runbooks.md#memstatlimithit")
+        self.assertEqual(limit["annotations"]["runbook_command"], "curl -s http://127.0.0.1:8947/runbooks/MemstatLimitHit")
+        self.assertNotIn("dashboard_url", limit["annotations"])
         # What fails routinely, or is full by design, alerts no one: bucket zones, and buffers that were made beforehand.
         types = {kind for _, kind in found if kind}
         self.assertEqual({kind for kind in types if kind.endswith("Bucket") or kind in ("pbuf", "vnpbuf")}, set())

@@ -77,9 +77,11 @@ class Runbooks(unittest.TestCase):
                 told = subprocess.run([MEMSTATCTL, arguments[0], "--help"], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
                 self.assertEqual([word for word in arguments if word.startswith("--") and not re.search(re.escape(word) + r"\b", told)], [])
                 continue
+            if "--from" in arguments:
+                arguments = arguments[:arguments.index("--from")]
             done = subprocess.run([MEMSTATCTL, *arguments, "--from", CAPTURE], capture_output=True, timeout=program.PATIENCE,
                                   check=False)
-            self.assertEqual((done.returncode, done.stdout.count(b"\n") > 5), (0, True), (arguments, done.stderr))
+            self.assertEqual((done.returncode, done.stdout.count(b"\n") > 3), (0, True), (arguments, done.stderr))
 
     def test_options_of_memstatd_exist(self):
         told = program.run("--help").stdout.decode()

@@ -9,13 +9,15 @@
 // - failures of kmalloc_site: each is a slab cache's failure, too, which is alerted on;
 // - out-of-memory kills on FreeBSD: its kernel counts none. What leads to them, a page daemon that frees too little, it counts.
 //
-// Labels: `severity` is critical only for what must wake somebody; `cause` is what prometheus/alertmanager.yml groups by.
+// Labels: `severity` is critical only for what must wake somebody; `cause` is what prometheus/alertmanager.yml groups by. No other labels than
+// those of a host, a type or a group are left, so that a host that is scraped twice raises one alert.
 {
   local c = self._config,
   local l = (import '../lib/rules.libsonnet')(c),
 
   prometheusAlerts+:: {
     groups+: [
+      { name: 'memstat-watch', interval: c.interval, rules: (import 'fleet.libsonnet')(c, l) },
       { name: 'memstat-memory', interval: c.interval, rules: (import 'memory.libsonnet')(c, l).now },
       {
         name: 'memstat-soon',

@@ -1,101 +1,164 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memstatd itself. None of these wakes anybody: the host may be well, it is not watched.
 local std = import '../lib/std.libsonnet';
-function(c, l) {
-  // The daemon hangs or is gone.
-  soon: [
-    // The age is by the host's own clock; where it is not on the page, as in a text file, the clocks have to agree.
-    l.alert(
-      'MemstatPollStuck',
-      |||
-        (
-          %(age)s
-          or time() - %(timestamp)s unless on (%(host)s) %(age)s
-        )
-        > on (%(host)s) group_left () (
-          clamp_min(3 * max by (%(host)s) (%(interval)s), 300)
-          or 0 * max by (%(host)s) (%(timestamp)s) + 300
-        )
-      ||| % {
-        host: l.host,
-        age: l.of('memstat_poll_age_seconds'),
-        timestamp: l.of('memstat_poll_timestamp_seconds'),
-        interval: l.of('memstat_poll_interval_seconds'),
-      },
-      '2m', 'warning', 'daemon',
-      'memstatd shows old figures on ' + l.hostName,
-      l.hostName + ': the last poll of memstatd was {{ $value | humanizeDuration }} ago.',
-      'daemon',
-    ),
-    l.alert(
-      'MemstatDaemonMissing',
-      'up{%s} == 0' % c.upSelector,
-      '4m', 'warning', 'daemon',
-      'memstatd does not answer on ' + l.hostName,
-      l.hostName + ': Prometheus has had no page of memstatd for 4 minutes.',
-      'daemon',
-    ),
-  ],
-  // It runs, and something is missing.
-  parts: [
-    l.alert(
-      'MemstatSourceDown',
-      l.of('memstat_source_up') + ' == 0',
-      '4m', 'warning', 'daemon',
-      'memstatd cannot read a source on ' + l.hostName,
-      l.hostName + ': source {{ $labels.source }} has given nothing for 4 minutes; its figures are missing.',
-      'daemon',
-    ),
-    l.alert(
-      'MemstatEventsDetached',
-      l.of('memstat_events_counted_ratio') + ' == 0',
-      '4m', 'warning', 'daemon',
-      'memstatd has stopped counting events on ' + l.hostName,
-      l.hostName + ': counting the events of {{ $labels.source }} took more than events.budget, so memstatd detached from them; their figures are missing until it attaches again, which it tries at intervals of up to an hour.',
-      'daemon',
-    ),
-    l.alert(
-      'MemstatSourceStuck',
-      'increase(%s[10m]) > 0 and on (%s, source) %s == 0' % [
-        l.of('memstat_source_errors_total', 'reason="timeout"'), l.host, l.of('memstat_source_up')
-      ],
-      '4m', 'warning', 'daemon',
-      'The kernel does not answer a read of memstatd on ' + l.hostName,
-      l.hostName + ': a read of source {{ $labels.source }} has not come back; the kernel may be stuck in it.',
-      'daemon',
-    ),
-    l.alert(
-      'MemstatSeriesDropped',
-      l.of('memstat_series_dropped') + ' > 0',
-      '10m', 'warning', 'daemon',
-      'memstatd leaves types out on ' + l.hostName,
-      l.hostName + ': ' + l.times('1 series is', 'series are') + ' beyond series_limit and not on the page; the smallest types are missing.',
-      'daemon',
-    ),
-    l.alert(
-      'MemstatConfigReloadFailed',
-      l.of('memstat_config_last_reload_successful') + ' == 0',
-      '4m', 'warning', 'daemon',
-      'memstatd runs with an old configuration on ' + l.hostName,
-      l.hostName + ': the last reload of the configuration failed; memstatd goes on with the one before.',
-      'daemon',
-    ),
-  ],
-  // Looks back over hours.
-  trends: [
-    // A host that service discovery lost altogether has no `up` any more. What is recorded every `slowInterval` shows that it was there:
-    // six hours of what it is scraped for each minute would be dear.
-    l.alert(
-      'MemstatHostVanished',
-      |||
-        count by (%(host)s) (last_over_time(instance:memstat_series:sum[6h]))
-          unless count by (%(host)s) (last_over_time(%(timestamp)s[15m]))
-          unless on (%(host)s) up
-      ||| % { host: l.host, timestamp: l.of('memstat_poll_timestamp_seconds') },
-      '5m', 'info', 'daemon',
-      l.hostName + ' is no longer a target',
-      l.hostName + ' showed figures within the last six hours and is not scraped any more.',
-      'daemon',
-    ),
-  ],
-}
+function(c, l)
+  local slab = 'source=~"linux_slab(info|_sysfs|_bpf)"';
+  local boot = l.of('memstat_boot_timestamp_seconds');
+  local start = l.of('process_start_time_seconds');
+  // Went from 1 to 0 more than once in a quarter of an hour, and was 1 for little of it. One outage that is over is no news.
+  local comesAndGoes(series) = 'avg_over_time(%s[15m]) < 0.7 and resets(%s[15m]) >= 2' % [series, series];
+  {
+    // The daemon hangs or is gone.
+    soon: [
+      // The age is by the host's own clock; where it is not on the page, as in a text file, the clocks have to agree.
+      l.alert(
+        'MemstatPollStuck',
+        |||
+          (
+            %(age)s
+            or time() - %(timestamp)s
+          )
+          > (
+            clamp_min(3 * %(interval)s, 300)
+            or 0 * %(timestamp)s + 300
+          )
+        ||| % {
+          age: 'min by (%s) (%s)' % [l.host, l.of('memstat_poll_age_seconds')],
+          timestamp: l.one('memstat_poll_timestamp_seconds'),
+          interval: l.one('memstat_poll_interval_seconds'),
+        },
+        '2m', 'warning', 'daemon',
+        'memstatd shows old figures on ' + l.hostName,
+        l.hostName + ': the last poll of memstatd was {{ $value | humanizeDuration }} ago.',
+        'daemon',
+      ),
+      // Also one that comes and goes. By the host first: while one of two targets of a host answers, the host is not missing.
+      l.alert(
+        'MemstatDaemonMissing',
+        '%s == 0 or %s unless on (%s) min_over_time(up{%s}[15m]) == 1' % [
+          l.by([], 'up{%s}' % c.upSelector), l.by([], comesAndGoes('up{%s}' % c.upSelector)), l.host, c.upSelector
+        ],
+        '4m', 'warning', 'daemon',
+        'memstatd does not answer on ' + l.hostName,
+        l.hostName + ': Prometheus has had no page of memstatd for {{ if eq $value 0.0 }}4 minutes{{ else }}much of the last quarter of an hour{{ end }}.',
+        'daemon',
+      ),
+    ],
+    // It runs, and something is missing.
+    parts: [
+      // Also a source that fails again and again between reads that work, which a scrape each minute need not see: reads that failed are counted.
+      // A source that lacks a privilege and that another one stands in for is not down; when nobody reads slab caches any more, it is.
+      l.alert(
+        'MemstatSourceDown',
+        |||
+          (
+            %(up)s == 0
+            or %(flaps)s
+            or 1 - (%(failed)s * on (%(host)s) group_left () %(interval)s > 0.4)
+          )
+          unless on (%(host)s, source) %(denied)s == 1
+          or 0 * (%(slab)s == 1 unless on (%(host)s) %(slabs)s == 1)
+        ||| % {
+          host: l.host,
+          up: l.one('memstat_source_up', '', ['source']),
+          flaps: l.by(['source'], comesAndGoes(l.of('memstat_source_up'))),
+          failed: 'sum by (%s) (%s)' % [l.hostAnd(['source']), l.by(['source', 'reason'], 'rate(%s[15m])' % l.of('memstat_source_errors_total'))],
+          interval: l.one('memstat_poll_interval_seconds'),
+          denied: l.of('memstat_source_not_permitted'),
+          slab: l.one('memstat_source_not_permitted', slab, ['source']),
+          slabs: l.of('memstat_source_up', slab),
+        },
+        '4m', 'warning', 'daemon',
+        'memstatd cannot read a source on ' + l.hostName,
+        l.hostName + ': source {{ $labels.source }} {{ if le $value 0.0 }}has given nothing for 4 minutes{{ else }}fails again and again{{ end }}; its figures are missing.',
+        'daemon',
+      ),
+      l.alert(
+        'MemstatEventsDetached',
+        l.by(['source'], l.of('memstat_events_counted_ratio') + ' == 0'),
+        '4m', 'warning', 'daemon',
+        'memstatd has stopped counting events on ' + l.hostName,
+        l.hostName + ': counting the events of {{ $labels.source }} took more than events.budget, so memstatd detached from them; their figures are missing until it attaches again, which it tries at intervals of up to an hour.',
+        'daemon',
+      ),
+      l.alert(
+        'MemstatSourceStuck',
+        '%s > 0 and on (%s, source) %s == 0' % [
+          l.by(['source'], 'increase(%s[10m])' % l.of('memstat_source_errors_total', 'reason="timeout"')), l.host, l.of('memstat_source_up')
+        ],
+        '4m', 'warning', 'daemon',
+        'The kernel does not answer a read of memstatd on ' + l.hostName,
+        l.hostName + ': a read of source {{ $labels.source }} has not come back; the kernel may be stuck in it.',
+        'daemon',
+      ),
+      l.alert(
+        'MemstatSeriesDropped',
+        l.by([], l.of('memstat_series_dropped') + ' > 0'),
+        '10m', 'warning', 'daemon',
+        'memstatd leaves types out on ' + l.hostName,
+        l.hostName + ': ' + l.times('1 series is', 'series are') + ' beyond series_limit and not on the page; the smallest types are missing.',
+        'daemon',
+      ),
+      l.alert(
+        'MemstatControlGroupsLeftOut',
+        l.by([], l.of('memstat_memcg_groups_left_out') + ' > 0'),
+        '10m', 'warning', 'daemon',
+        'memstatd leaves control groups out on ' + l.hostName,
+        l.hostName + ': ' + l.times('1 control group is', 'control groups are') + ' not read, because there are more than most_groups or they cannot be read; what they lack is in no alert.',
+        'daemon',
+      ),
+      l.alert(
+        'MemstatConfigReloadFailed',
+        l.by([], l.of('memstat_config_last_reload_successful') + ' == 0'),
+        '4m', 'warning', 'daemon',
+        'memstatd runs with an old configuration on ' + l.hostName,
+        l.hostName + ': the last reload of the configuration failed; memstatd goes on with the one before.',
+        'daemon',
+      ),
+      // Times of boot that go forward; a clock that is set after boot moves them back a little, at most once each time.
+      l.alert(
+        'MemstatRepeatedReboots',
+        l.by([], 'changes(%s[1h]) >= 3 and max_over_time(%s[1h]) - min_over_time(%s[1h]) > 180 unless resets(%s[1h]) >= 5' % [boot, boot, boot, boot]),
+        '12m', 'warning', 'daemon',
+        l.hostName + ' boots again and again',
+        l.hostName + ' booted ' + l.number + ' times within an hour.',
+      ),
+      // Times of boot or start that go back and forth: a balancer, or a name with two addresses, leads to two of them.
+      l.alert(
+        'MemstatTwoHostsInOne',
+        l.by([], 'resets(%s[30m]) >= 3 or resets(%s[30m]) >= 3' % [boot, start]),
+        '4m', 'warning', 'daemon',
+        'Two memstatd answer for ' + l.hostName,
+        l.hostName + ': figures are now of one memstatd and now of another, as the times of their start show; a load balancer or a name with several addresses is between. No figure of this host means anything.',
+        'daemon',
+      ),
+      // By a clock that goes on, the last poll was `age` before the scrape. Polls that stand still are another alert.
+      l.alert(
+        'MemstatClockWrong',
+        'abs(%s) > %d' % [
+          l.by([], '%s + (%s < 120) - timestamp(%s)' % [l.of('memstat_poll_timestamp_seconds'), l.of('memstat_poll_age_seconds'), l.of('memstat_poll_timestamp_seconds')]), c.clockDifference
+        ],
+        '4m', 'warning', 'daemon',
+        'The clock is wrong on ' + l.hostName,
+        l.hostName + ': its clock differs from that of Prometheus by {{ $value | humanizeDuration }}; times in its log, and when it booted, are wrong.',
+        'daemon',
+      ),
+    ],
+    // Looks back over hours.
+    trends: [
+      // A host that service discovery lost altogether has no `up` any more. What is recorded every `slowInterval` shows that it was there:
+      // six hours of what it is scraped for each minute would be dear.
+      l.alert(
+        'MemstatHostVanished',
+        |||
+          count by (%(host)s) (last_over_time(instance:memstat_series:sum[6h]))
+            unless count by (%(host)s) (last_over_time(%(timestamp)s[15m]))
+            unless on (%(host)s) up
+        ||| % { host: l.host, timestamp: l.of('memstat_poll_timestamp_seconds') },
+        '5m', 'info', 'daemon',
+        l.hostName + ' is no longer a target',
+        l.hostName + ' showed figures within the last six hours and is not scraped any more.',
+        'daemon',
+      ),
+    ],
+  }

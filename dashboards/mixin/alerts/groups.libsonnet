@@ -3,28 +3,24 @@
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local failures = l.of('memstat_type_failures_total', 'allocator="memcg"');
-  // Groups of version 2 count what happens below them, too: the deepest one is where it happened.
-  local deepest(expr) = |||
-    %(expr)s
-    unless on (%(host)s, type)
-    label_replace(
-      max by (%(host)s, parent) (label_replace(%(expr)s, "parent", "$1", "type", "(.+)/[^/]+")),
-      "type", "$1", "parent", "(.+)"
-    )
-  ||| % { expr: expr, host: l.host };
+  // What examples/kubernetes makes of a group's path, if it is a pod's.
+  local ids = ['pod_uid', 'container_id'];
+  // By type or group. What happens to a container is told of its pod, for a pod that fails over and over has a new container each time.
+  local ofPods(expr) = l.by(['allocator', 'type', 'pod_uid'], 'label_replace(%s, "type", "$1", "type", "(.*kubepods.*[/-]pod[^/]+)/.+")' % expr);
   // Also a group that was made since, and lost a process before it was first seen.
   local lacking = '(increase(%(f)s[15m]) > 0.5 or (%(f)s > 0 unless %(f)s offset 15m and on (%(host)s) %(poll)s offset 15m))' % {
     f: failures, host: l.host, poll: l.of('memstat_poll_timestamp_seconds')
   };
-  local kernel = l.of('memstat_memcg_kernel_bytes');
-  local anonymous = l.of('memstat_memcg_anonymous_bytes');
-  local limit = 'label_replace(%s, "group", "$1", "type", "(.*)")' % l.of('memstat_type_limit_bytes', 'allocator="memcg"');
+  local ofGroup(metric) = l.one(metric, '', ['group'] + ids);
+  local kernel(ago='') = l.by(['group'] + ids, l.of('memstat_memcg_kernel_bytes') + ago);
+  local anonymous(ago='') = l.by(['group'], l.of('memstat_memcg_anonymous_bytes') + ago);
+  local limit = l.by(['group'], 'label_replace(%s, "group", "$1", "type", "(.*)")' % l.of('memstat_type_limit_bytes', 'allocator="memcg"'));
   local reclaimable(before) = l.amount(before, 'memstat_memcg_reclaimable_kernel_bytes{%s,group=%%q}' % l.hostMatchers,
                                l.hostArguments + ' $labels.group', ' can be taken back.');
   local part(share) = '%g * %s' % [share, limit];
   local offset(seconds) = if seconds == 0 then '' else ' offset ' + l.span(seconds);
   // What it grew by in so many seconds, until so many seconds ago.
-  local grew(seconds, ago) = '%s%s - %s%s' % [kernel, offset(ago), kernel, offset(ago + seconds)];
+  local grew(seconds, ago) = '%s - %s' % [kernel(offset(ago)), kernel(offset(ago + seconds))];
   // Which cache it may be, since the machine's caches are known and not those of each group; then program and call, where events are
   // counted by them, or who tells them.
   local command = '`memstatctl memuse --control-group {{ $labels.group }}';
@@ -50,15 +46,15 @@ function(c, l)
     local each = seconds / parts;
     l.alert(
       name,
-      '%s > on (%s, group) %s\n' % [grew(seconds, 0), l.host, part(share)]
+      '%s > on (%s, group) group_left () %s\n' % [grew(seconds, 0), l.host, part(share)]
       + std.join('', [
-        'and %s > on (%s, group) %s\n' % [grew(each, i * each), l.host, part(share / parts / 1.5)]
+        'and %s > on (%s, group) group_left () %s\n' % [grew(each, i * each), l.host, part(share / parts / 1.5)]
         for i in std.range(0, parts - 1)
       ])
       + |||
         and on (%(host)s, group)
-          %(anonymous)s - %(anonymous)s%(ago)s < 0.2 * (%(grew)s)
-      ||| % { host: l.host, anonymous: anonymous, ago: offset(seconds), grew: grew(seconds, 0) }
+          %(anonymous)s - %(before)s < on (%(host)s, group) 0.2 * max by (%(host)s, group) (%(grew)s)
+      ||| % { host: l.host, anonymous: anonymous(), before: anonymous(offset(seconds)), grew: grew(seconds, 0) }
       + unless_,
       wait, 'warning', 'group',
       'The kernel takes more and more memory for a control group on ' + l.hostName,
@@ -68,7 +64,7 @@ function(c, l)
   [
     l.alert(
       'MemstatControlGroupOutOfMemory',
-      deepest(lacking),
+      l.deepest(ofPods(lacking)),
       '0m', 'warning', 'group',
       'A control group ran out of memory on ' + l.hostName,
       l.hostName + ': control group {{ $labels.type }}' + l.podName + ', or one below it that is gone or not listed, ran out of memory '
@@ -78,14 +74,14 @@ function(c, l)
     // A group at its limit gives page cache back and goes on, which is usual; only one that does little else is told of.
     l.alert(
       'MemstatControlGroupAtLimit',
-      deepest('60 * rate(%s[15m]) > 600' % l.of('memstat_type_limit_hits_total', 'allocator="memcg"')),
+      l.deepest('60 * ' + ofPods('rate(%s[15m]) > 10' % l.of('memstat_type_limit_hits_total', 'allocator="memcg"'))),
       '10m', 'info', 'group',
       'A control group is held back by its limit on ' + l.hostName,
       l.hostName + ': control group {{ $labels.type }}' + l.podName + ' met its limit ' + l.number + ' times a minute, and had to free memory each time.',
     ),
     l.alert(
       'MemstatControlGroupKernelMemory',
-      '%s / on (%s, group) group_left () %s > %g' % [kernel, l.host, limit, c.groupKernelShare],
+      '%s / on (%s, group) group_left () %s > %g' % [kernel(), l.host, limit, c.groupKernelShare],
       '20m', 'warning', 'group',
       'The kernel holds most of a control group\'s memory on ' + l.hostName,
       l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }}' + l.podName + ' is memory that the kernel took for it (slab, '
@@ -93,7 +89,7 @@ function(c, l)
     ),
     l.alert(
       'MemstatControlGroupTasks',
-      '%s / on (%s, group) group_left () %s > %g' % [l.of('memstat_memcg_tasks'), l.host, l.of('memstat_memcg_tasks_limit'), c.nearLimit],
+      '%s / on (%s, group) group_left () %s > %g' % [ofGroup('memstat_memcg_tasks'), l.host, l.one('memstat_memcg_tasks_limit', '', ['group']), c.nearLimit],
       '15m', 'warning', 'group',
       'A control group has almost as many threads as it may have on ' + l.hostName,
       l.hostName + ': control group {{ $labels.group }}' + l.podName + ' has ' + l.percent + ' of the threads that it may have; at 100% its programs cannot start '
@@ -102,5 +98,5 @@ function(c, l)
     growth('MemstatControlGroupKernelGrowth', c.groupKernelGrowthSeconds, 2, c.groupKernelGrowth, c.groupKernelGrowthWait),
     // What takes weeks: not while it is told of by the hour.
     growth('MemstatControlGroupKernelSlowGrowth', c.groupKernelDaySeconds, 4, c.groupKernelDay, c.groupKernelDayWait,
-           'unless on (%s, group) %s > on (%s, group) %s\n' % [l.host, grew(c.groupKernelGrowthSeconds, 0), l.host, part(c.groupKernelGrowth)]),
+           'unless on (%s, group) %s > on (%s, group) group_left () %s\n' % [l.host, grew(c.groupKernelGrowthSeconds, 0), l.host, part(c.groupKernelGrowth)]),
   ]

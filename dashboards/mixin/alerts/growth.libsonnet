@@ -42,6 +42,27 @@ function(c, l)
     lastDay: '%s %s' % [daily[0], l.partOfMemory(c.leakDay)],
     quarters: each([grew(metric, '6h')] + [grewBefore(metric, '6h', offset) for offset in ['6h', '12h', '18h']], c.leakQuarterOfDay),
   };
+  // A little each week, and in each quarter of it: days are too short to see that. A type that was too small to be recorded then grew from less.
+  local week = |||
+    %(week)s > on (%(host)s) group_left () clamp_max(%(share)s * %(total)s, %(most)s)
+    %(quarters)s
+    and on (%(host)s) %(watched)s
+  ||| % {
+    local median = types + ':median30m',
+    local before(days) = if days == 0 then now(median) else ago(median, '%dh' % (24 * days)),
+    // What it is now or was then, less what it was before: nothing, if it was not recorded and the host was looked at.
+    local between(from, to) = '(%s - %s)' % [before(to), before(from)],
+    host: l.host,
+    week: '(%s - %s or %s)' % [before(0), before(7), before(0)],
+    share: '%g' % c.leakWeek,
+    most: '%d' % c.leakWeekMost,
+    total: l.total,
+    quarters: std.join('\n', [
+      'unless %s <= on (%s) group_left () clamp_max(%g * %s, %d)' % [between(7 - 1.75 * i, 5.25 - 1.75 * i), l.host, c.leakWeek / 8, l.total, c.leakWeekMost / 8]
+      for i in std.range(0, 3)
+    ]),
+    watched: ago('instance:memstat_type_bytes:count', '7d'),
+  };
   // Caches that the kernel gives back count only while memory is short: then they are not given back.
   local counts = |||
     unless (
@@ -93,6 +114,14 @@ function(c, l)
         ago('%s:median30m{%s}' % [types, l.hostMatchers], '3d'), l.hostArguments,
         l.ago(259200), gone(259200), l.ago(86400), gone(86400)
       ],
+      'type', ['allocator', 'type'],
+    ),
+    l.alert(
+      'MemstatLeakSlow',
+      quiet(week),
+      '1h', 'warning', 'growth',
+      'A kernel memory type grows week after week on ' + l.hostName,
+      l.hostName + ': ' + typeName + ' grew steadily by ' + l.bytes + ' since ' + l.ago(604800) + '.' + gone(604800),
       'type', ['allocator', 'type'],
     ),
     l.alert(

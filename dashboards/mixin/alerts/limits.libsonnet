@@ -3,118 +3,147 @@
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
+  local type = ['allocator', 'type'];
+  local byType(expr) = l.by(type, expr);
   // Of types that use `limitFollowed` of their limit or more.
   local used = 'instance_allocator_type:memstat_type_limit_used:followed';
+  local configured = 'unless on (%s) %s' % [l.hostAnd(type), l.of('memstat_type_limit_configured')];
   local typeAlert(name, expr, wait, severity, summary, description) =
-    l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type',
-            ['allocator', 'type']);
-  // A type that was not followed then has grown by more, if its host was looked at.
-  local growsTo(hours, back, least) = |||
-    predict_linear(%(used)s[%(back)s], %(seconds)d) > 1
+    l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type', type);
+  // It has to grow in both halves of the time, or a single step, as when a limit is lowered, would be taken for a line. A type that was not
+  // followed then has grown by more, if its host was looked at.
+  local growsTo(hours, back, half, least) = |||
+    predict_linear(%(used)s[%(back)s], %(seconds)s) > 1
     and %(used)s > 0.5
     and %(used)s < 1
     and on (%(host)s) %(poll)s offset %(back)s
-    unless %(used)s - %(used)s offset %(back)s <= %(least)g
-  ||| % { used: used, back: back, seconds: hours * 3600, least: least, host: l.host, poll: l.of('memstat_poll_timestamp_seconds') };
+    unless %(used)s - %(used)s offset %(back)s <= %(least)s
+    unless %(used)s - %(used)s offset %(half)s <= %(part)s
+    unless %(used)s offset %(half)s - %(used)s offset %(back)s <= %(part)s
+  ||| % {
+    used: used,
+    back: back,
+    half: half,
+    seconds: '%d' % (hours * 3600),
+    least: '%g' % least,
+    part: '%g' % (least / 3),
+    host: l.host,
+    poll: l.of('memstat_poll_timestamp_seconds'),
+  };
   local until(back) =
     l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s])' % [
       l.hostMatchers, l.hostMatchers, back
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
-{
-  now: [
-    // Critical only while the type stands at a limit of the kernel's own.
-    typeAlert(
-      'MemstatLimitHit',
-      |||
-        60 * (rate(%(hits)s[5m]) > 0)
-        and on (%(host)s, allocator, type) %(used)s >= %(at)g
-        unless on (%(host)s, allocator, type) %(configured)s
-      ||| % {
-        host: l.host,
-        hits: l.of('memstat_type_limit_hits_total', 'allocator!~"%s"' % c.fullByDesign),
-        used: used,
-        at: c.atLimit,
-        configured: l.of('memstat_type_limit_configured'),
-      },
-      '1m', 'critical', 'A kernel limit is reached',
-      typeName + ' is at its limit, and what needs more of it waits or fails'
-      + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
-    ),
-  ],
-  soon: [
-    typeAlert(
-      'MemstatAllocationFailures',
-      '60 * (rate(%s[5m]) > %g)' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap|kmalloc_site",type!~"%s"' % c.failsRoutinely), c.failures / 60],
-      '2m', 'warning', 'Kernel allocations fail',
-      l.number + ' allocations of ' + typeName + ' fail a minute.'
-    ),
-    typeAlert(
-      'MemstatConfiguredLimitExceeded',
-      '%s >= 1 and on (%s, allocator, type) %s' % [used, l.host, l.of('memstat_type_limit_configured')],
-      '4m', 'warning', 'A type is above the limit that you configured',
-      typeName + ' uses ' + l.percent + ' of the limit in the configuration of memstatd. The kernel does not enforce it.'
-    ),
-    typeAlert(
-      'MemstatLimitWaits',
-      '60 * (rate(%s[5m]) > %g)' % [l.of('memstat_type_sleeps_total', 'allocator!~"%s"' % c.fullByDesign), c.waits / 60],
-      '4m', 'warning', 'Threads wait for kernel memory',
-      l.number + ' allocations of ' + typeName + ' had to wait at the limit a minute.'
-    ),
-    l.alert(
-      'MemstatSocketPressure',
-      '%s > 0' % l.of('memstat_socket_memory_pressure'),
-      '4m', 'warning', 'limit',
-      'Sockets hold too much memory on ' + l.hostName,
-      l.hostName + ': {{ $labels.type }} sockets hold so much memory that the kernel shrinks their buffers; connections get slow.',
-    ),
-  ],
-  // These wait a quarter of an hour or longer, so that a look every few minutes will do.
-  tables: [
-    typeAlert(
-      'MemstatNearLimit',
-      '%s > %g unless on (%s, allocator, type) %s' % [used, c.nearLimit, l.host, l.of('memstat_type_limit_configured')],
-      '15m', 'warning', 'A kernel limit is almost reached',
-      typeName + ' uses ' + l.percent + ' of its limit.' + until('1h')
-    ),
-    l.alert(
-      'MemstatUserQuota',
-      '%s > %g' % [l.of('memstat_table_user_used_ratio'), c.userQuota],
-      '15m', 'warning', 'limit',
-      'A user has almost used up a kernel quota on ' + l.hostName,
-      l.hostName + ': one user has ' + l.percent + ' of what a single user may have of {{ $labels.type }}'
-      + '{{ with $labels.kind }} ({{ . }}){{ end }}; its programs fail at 100%.',
-    ),
-    l.alert(
-      'MemstatSoftLimit',
-      |||
-        %(objects)s / on (%(host)s, type) group_left ()
-          label_replace(%(soft)s, "allocator", "table", "", "") > 1
-      ||| % { host: l.host, objects: l.of('memstat_type_objects', 'allocator="table"'), soft: l.of('memstat_table_soft_limit_objects') },
-      '15m', 'warning', 'limit',
-      'A kernel table is so full that entries are thrown out on ' + l.hostName,
-      l.hostName + ': table {{ $labels.type }} has ' + l.percent + ' of the entries from which the kernel throws some out.',
-      'type', ['allocator', 'type'],
-    ),
-    l.alert(
-      'MemstatNegativeDentries',
-      '192 * %s %s' % [l.of('memstat_negative_dentries'), l.partOfMemory(c.negativeDentries)],
-      '30m', 'warning', 'memory',
-      'The kernel remembers very many files that do not exist on ' + l.hostName,
-      l.hostName + ': directory entries for files that do not exist take about ' + l.bytes + '; a program looks for such files '
-      + 'again and again.',
-    ),
-  ],
-  // These look back over hours.
-  trends: [
-    typeAlert(
-      'MemstatLimitWithinFourHours', growsTo(4, '1h', 0.02), '30m', 'warning',
-      'A kernel limit will be reached within four hours',
-      typeName + ' grows: if it goes on as in the last hour, in four hours it uses ' + l.percent + ' of its limit.' + until('1h')
-    ),
-    typeAlert(
-      'MemstatLimitWithinADay', growsTo(24, '6h', 0.05), '1h', 'info',
-      'A kernel limit will be reached within a day',
-      typeName + ' grows: if it goes on as in the last six hours, in a day it uses ' + l.percent + ' of its limit.' + until('6h')
-    ),
-  ],
-}
+  {
+    now: [
+      // Critical only while the type stands at a limit of the kernel's own. What the kernel counts when there is none left grows as long as
+      // somebody wants more; one look at which a little was free does not end it. Where the kernel counts nothing, to be full is to fail.
+      typeAlert(
+        'MemstatLimitHit',
+        |||
+          (
+            60 * (%(hits)s > 0)
+            and on (%(labels)s) max_over_time(%(used)s[10m]) >= %(at)s
+            or 0 * (max_over_time(%(used)s{allocator!="%(counting)s"}[5m]) >= 1)
+            unless on (%(labels)s) %(failures)s
+            unless on (%(labels)s) %(sleeps)s
+          )
+          %(configured)s
+        ||| % {
+          labels: l.hostAnd(type),
+          hits: byType('rate(%s[5m])' % l.of('memstat_type_limit_hits_total', 'allocator!~"%s"' % c.fullByDesign)),
+          used: used,
+          at: '%g' % c.atLimit,
+          counting: c.countsFailures,
+          failures: l.of('memstat_type_failures_total', 'allocator!~"%s|%s"' % [c.fullByDesign, c.countsFailures]),
+          sleeps: l.of('memstat_type_sleeps_total', 'allocator!~"%s|%s"' % [c.fullByDesign, c.countsFailures]),
+          configured: configured,
+        },
+        '1m', 'critical', 'A kernel limit is reached',
+        typeName + ' is at its limit, and what needs more of it waits or fails'
+        + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
+      ),
+      // Hardly anything works without a file; by the time that none is left, nobody can log in.
+      typeAlert(
+        'MemstatFileHandles',
+        '%s{allocator="table",type="files"} > %g %s' % [used, c.fileHandles, configured],
+        '1m', 'critical', 'The file table is almost full',
+        l.percent + ' of the open files that the kernel allows are in use; at 100% no program can open another one.' + until('1h')
+      ),
+    ],
+    soon: [
+      typeAlert(
+        'MemstatAllocationFailures',
+        '60 * %s' % byType('rate(%s[5m]) > %g' % [l.of('memstat_type_failures_total', 'allocator!~"memcg|zswap|kmalloc_site",type!~"%s"' % c.failsRoutinely), c.failures / 60]),
+        '2m', 'warning', 'Kernel allocations fail',
+        l.number + ' allocations of ' + typeName + ' fail a minute.'
+      ),
+      typeAlert(
+        'MemstatConfiguredLimitExceeded',
+        '%s >= 1 and on (%s) %s' % [used, l.hostAnd(type), l.of('memstat_type_limit_configured')],
+        '4m', 'warning', 'A type is above the limit that you configured',
+        typeName + ' uses ' + l.percent + ' of the limit in the configuration of memstatd. The kernel does not enforce it.'
+      ),
+      typeAlert(
+        'MemstatLimitWaits',
+        '60 * %s' % byType('rate(%s[5m]) > %g' % [l.of('memstat_type_sleeps_total', 'allocator!~"%s"' % c.fullByDesign), c.waits / 60]),
+        '4m', 'warning', 'Threads wait for kernel memory',
+        l.number + ' allocations of ' + typeName + ' had to wait at the limit a minute.'
+      ),
+      l.alert(
+        'MemstatSocketPressure',
+        l.by(['type'], '%s > 0' % l.of('memstat_socket_memory_pressure')),
+        '4m', 'warning', 'limit',
+        'Sockets hold too much memory on ' + l.hostName,
+        l.hostName + ': {{ $labels.type }} sockets hold so much memory that the kernel shrinks their buffers; connections get slow.',
+      ),
+    ],
+    // These wait a quarter of an hour or longer, so that a look every few minutes will do.
+    tables: [
+      typeAlert(
+        'MemstatNearLimit',
+        '%s > %g %s' % [used, c.nearLimit, configured],
+        '15m', 'warning', 'A kernel limit is almost reached',
+        typeName + ' uses ' + l.percent + ' of its limit.' + until('1h')
+      ),
+      l.alert(
+        'MemstatUserQuota',
+        l.by(['type', 'kind'], '%s > %g' % [l.of('memstat_table_user_used_ratio'), c.userQuota]),
+        '15m', 'warning', 'limit',
+        'A user has almost used up a kernel quota on ' + l.hostName,
+        l.hostName + ': one user has ' + l.percent + ' of what a single user may have of {{ $labels.type }}'
+        + '{{ with $labels.kind }} ({{ . }}){{ end }}; its programs fail at 100%.',
+      ),
+      l.alert(
+        'MemstatSoftLimit',
+        '%s / on (%s) group_left () %s > 1' % [
+          l.one('memstat_type_objects', 'allocator="table"', type), l.hostAnd(['type']), l.one('memstat_table_soft_limit_objects', '', ['type'])
+        ],
+        '15m', 'warning', 'limit',
+        'A kernel table is so full that entries are thrown out on ' + l.hostName,
+        l.hostName + ': table {{ $labels.type }} has ' + l.percent + ' of the entries from which the kernel throws some out.',
+        'type', type,
+      ),
+      l.alert(
+        'MemstatNegativeDentries',
+        l.by([], '192 * %s %s' % [l.of('memstat_negative_dentries'), l.partOfMemory(c.negativeDentries)]),
+        '30m', 'warning', 'memory',
+        'The kernel remembers very many files that do not exist on ' + l.hostName,
+        l.hostName + ': directory entries for files that do not exist take about ' + l.bytes + '; a program looks for such files '
+        + 'again and again.',
+      ),
+    ],
+    // These look back over hours.
+    trends: [
+      typeAlert(
+        'MemstatLimitWithinFourHours', growsTo(4, '1h', '30m', 0.02), '30m', 'warning',
+        'A kernel limit will be reached within four hours',
+        typeName + ' grows: if it goes on as in the last hour, in four hours it uses ' + l.percent + ' of its limit.' + until('1h')
+      ),
+      typeAlert(
+        'MemstatLimitWithinADay', growsTo(24, '6h', '3h', 0.05), '1h', 'info',
+        'A kernel limit will be reached within a day',
+        typeName + ' grows: if it goes on as in the last six hours, in a day it uses ' + l.percent + ' of its limit.' + until('6h')
+      ),
+    ],
+  }

@@ -1,109 +1,155 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The machine's memory is short, now or soon.
 local std = import '../lib/std.libsonnet';
-function(c, l) {
-  now: [
-    l.alert(
-      'MemstatMemoryVeryLow',
-      'instance:memstat_available:ratio < %g' % c.memoryVeryLow,
-      '5m', 'critical', 'memory',
-      'Memory is almost gone on ' + l.hostName,
-      l.hostName + ': only ' + l.percent + ' of the memory is available'
-      + l.amount(', of which the kernel itself holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments)
-      + '. Programs will be killed when it goes on.',
-    ),
-    l.alert(
-      'MemstatMemoryLow',
-      'instance:memstat_available:ratio < %g' % c.memoryLow,
-      '15m', 'warning', 'memory',
-      'Memory is low on ' + l.hostName,
-      l.hostName + ': ' + l.percent + ' of the memory has been available for a quarter of an hour'
-      + l.amount('; the kernel itself holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments)
-      + '.',
-    ),
-    l.alert(
-      'MemstatKernelShareHigh',
-      |||
-        instance:memstat_kernel_held:ratio > %g
-        and on (%s) instance:memstat_available:ratio < %g
-      ||| % [c.kernelShare, l.host, c.kernelShareAvailable],
-      '28m', 'warning', 'memory',
-      'The kernel itself holds much of the memory on ' + l.hostName,
-      l.hostName + ': the kernel holds ' + l.percent + ' of the memory and cannot give it back'
-      + l.amount('; ', l.of('memstat_memory_available_bytes', l.hostMatchers), l.hostArguments, ' are available to programs') + '.',
-    ),
-    l.alert(
-      'MemstatMemoryPressureHigh',
-      'instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh,
-      '5m', 'critical', 'memory',
-      'Hardly anything runs for lack of memory on ' + l.hostName,
-      l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
-    ),
-    l.alert(
-      'MemstatMemoryPressure',
-      'instance:memstat_pressure_full:rate5m > %g' % c.pressure,
-      '10m', 'warning', 'memory',
-      'Programs wait for memory on ' + l.hostName,
-      l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
-    ),
-    // The whole machine ran out, or a group that is not listed: what a listed control group lost is MemstatControlGroupOutOfMemory.
-    l.alert(
-      'MemstatOutOfMemoryKill',
-      |||
-        increase(%(kills)s[10m]) >= 0.5
-        unless on (%(host)s) (
-          increase(%(groups)s[10m]) > 0
-          or %(groups)s > 0 unless %(groups)s offset 10m
-        )
-      ||| % { host: l.host, kills: l.of('memstat_oom_kills_total'), groups: l.of('memstat_type_failures_total', 'allocator="memcg"') },
-      '0m', 'critical', 'memory',
-      'The kernel killed a process because memory ran out on ' + l.hostName,
-      l.hostName + ': ' + l.times('1 process was', 'processes were') + ' killed in the last 10 minutes because memory ran out, on the '
-      + 'whole machine or in a control group that is not listed.',
-    ),
-  ],
-  // No machine dies of these in minutes.
-  soon: [
-    // Free memory of a zone by the page allocator's own count. Who may take the reserve is few; all others stall.
-    l.alert(
-      'MemstatZoneBelowMin',
-      |||
-        (
-          %(free)s * on (%(host)s, type) %(page)s
-            < on (%(host)s, type)
-          label_replace(label_join(%(min)s, "zone_name", " ", "node", "zone"), "type", "node $1", "zone_name", "(.+)")
-        )
-        and on (%(host)s) instance:memstat_allocation_stalls:rate5m > %(stalls)g
-      ||| % {
-        host: l.host,
-        free: l.of('memstat_type_free_objects', 'allocator="page"'),
-        page: l.of('memstat_type_object_footprint_bytes', 'allocator="page"'),
-        min: l.of('memstat_zone_watermark_bytes', 'watermark="min"'),
-        stalls: c.stalls,
-      },
-      '4m', 'warning', 'memory',
-      'A memory zone is below its reserve on ' + l.hostName,
-      l.hostName + ': zone {{ $labels.type }} has only ' + l.bytes + ' free, which is below what the kernel keeps for emergencies, and '
-      + 'allocations wait for reclaim.',
-    ),
-    l.alert(
-      'MemstatCompactionFails',
-      |||
-        60 * sum by (%(host)s) (rate(%(failures)s[10m])) > %(failing)g
-        and on (%(host)s) instance:memstat_allocation_stalls:rate5m > 1
-      ||| % { host: l.host, failures: l.of('memstat_compaction_failures_total'), failing: c.failures },
-      '14m', 'warning', 'memory',
-      'Free memory is in pieces that are too small on ' + l.hostName,
-      l.hostName + ': ' + l.times('an allocation of contiguous memory fails', 'allocations of contiguous memory fail')
-      + ' a minute after the kernel moved pages to make room, and allocations wait.',
-    ),
-    l.alert(
-      'MemstatMemoryShortfall',
-      'sum by (%s) (increase(%s[10m])) > 5' % [l.host, l.of('memstat_page_events_total', 'kind="daemon_shortfall"')],
-      '4m', 'warning', 'memory',
-      'The kernel cannot free as much memory as it wants on ' + l.hostName,
-      l.hostName + ': the page daemon freed too little ' + l.number + ' times in the last 10 minutes; when it goes on, the kernel '
-      + 'kills processes.',
-    ),
-  ],
-}
+function(c, l)
+  local held(before, after='') = l.amount(before, 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, after);
+  // The median of so many minutes: one sample on the other side of the threshold neither delays the alert nor ends it. Once the alert fires, it
+  // goes on until a tenth more is available, so that memory about the threshold is one alert and not one after the other.
+  local available(name, minutes, share) = |||
+    quantile_over_time(0.5, instance:memstat_available:ratio[%(minutes)sm]) < %(share)s
+    or quantile_over_time(0.5, instance:memstat_available:ratio[%(minutes)sm]) < %(more)s
+      and on (%(host)s) ALERTS{alertname="%(name)s",alertstate="firing"}
+  ||| % { name: name, minutes: minutes, share: '%g' % share, more: '%g' % (1.1 * share), host: l.host };
+  local stalls = 'instance:memstat_allocation_stalls:rate5m';
+  local kills = 'instance_type:memstat_memcg_failures:increase10m';
+  {
+    now: [
+      l.alert(
+        'MemstatMemoryVeryLow',
+        available('MemstatMemoryVeryLow', 5, c.memoryVeryLow),
+        '3m', 'critical', 'memory',
+        'Memory is almost gone on ' + l.hostName,
+        l.hostName + ': only ' + l.percent + ' of the memory is available' + held(', of which the kernel itself holds ')
+        + '. Programs will be killed when it goes on.',
+      ),
+      l.alert(
+        'MemstatMemoryLow',
+        available('MemstatMemoryLow', 15, c.memoryLow),
+        '8m', 'warning', 'memory',
+        'Memory is low on ' + l.hostName,
+        l.hostName + ': ' + l.percent + ' of the memory has been available for a quarter of an hour' + held('; the kernel itself holds ')
+        + '.',
+      ),
+      l.alert(
+        'MemstatKernelShareHigh',
+        |||
+          instance:memstat_kernel_held:ratio > %g
+          and on (%s) instance:memstat_available:ratio < %g
+        ||| % [c.kernelShare, l.host, c.kernelShareAvailable],
+        '28m', 'warning', 'memory',
+        'The kernel itself holds much of the memory on ' + l.hostName,
+        l.hostName + ': the kernel holds ' + l.percent + ' of the memory and cannot give it back'
+        + l.amount('; ', l.of('memstat_memory_available_bytes', l.hostMatchers), l.hostArguments, ' are available to programs') + '.',
+      ),
+      l.alert(
+        'MemstatMemoryPressureHigh',
+        'instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh,
+        '5m', 'critical', 'memory',
+        'Hardly anything runs for lack of memory on ' + l.hostName,
+        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
+      ),
+      l.alert(
+        'MemstatMemoryPressure',
+        'instance:memstat_pressure_full:rate5m > %g' % c.pressure,
+        '10m', 'warning', 'memory',
+        'Programs wait for memory on ' + l.hostName,
+        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
+      ),
+      l.alert(
+        'MemstatMemoryPressureSome',
+        'instance:memstat_pressure_some:rate5m > %g' % c.pressureSome,
+        '10m', 'warning', 'memory',
+        'Some programs wait for memory most of the time on ' + l.hostName,
+        l.hostName + ': for ' + l.percent + ' of the last 5 minutes at least one task waited for memory while others could run.',
+      ),
+      // By what control groups were out of memory in the same time, read at the same moment as all kills. A group that was made since may have
+      // lost a process before it was first seen.
+      l.record(kills, l.by(['type'], |||
+        increase(%(groups)s[10m]) > 0
+        or (%(groups)s > 0 unless %(groups)s offset 10m) and on (%(host)s) %(poll)s offset 10m
+      ||| % { groups: l.of('memstat_type_failures_total', 'allocator="memcg"'), host: l.host, poll: l.of('memstat_poll_timestamp_seconds') })),
+      // The whole machine ran out, or a group that is not listed: kills in listed groups are subtracted. Version 2 counts them in the groups above,
+      // too, so those of the top level have them all; version 1 does not, so there the deepest groups have them.
+      l.alert(
+        'MemstatOutOfMemoryKill',
+        |||
+          %(all)s
+            - (
+              max by (%(host)s) (
+                label_replace(sum by (%(host)s) (%(kills)s{type=~"/[^/]*"}), "counted", "top", "", "")
+                or label_replace(sum by (%(host)s) (%(deepest)s), "counted", "deepest", "", "")
+              )
+              or 0 * %(all)s
+            )
+            >= 0.5
+        ||| % {
+          host: l.host,
+          kills: kills,
+          all: l.by([], 'increase(%s[10m])' % l.of('memstat_oom_kills_total')),
+          deepest: l.deepest(kills),
+        },
+        '0m', 'critical', 'memory',
+        'The kernel killed a process because memory ran out on ' + l.hostName,
+        l.hostName + ': ' + l.times('1 process was', 'processes were') + ' killed in the last 10 minutes because memory ran out, on the '
+        + 'whole machine or in a control group that is not listed.',
+      ),
+    ],
+    // No machine dies of these in minutes.
+    soon: [
+      // Free memory of a zone by the page allocator's own count. Who may take the reserve is few; all others stall.
+      l.alert(
+        'MemstatZoneBelowMin',
+        |||
+          (
+            %(free)s * %(page)s
+              < on (%(host)s, type)
+            label_replace(label_join(%(min)s, "zone_name", " ", "node", "zone"), "type", "node $1", "zone_name", "(.+)")
+          )
+          and on (%(host)s) %(stalls)s > %(least)s
+        ||| % {
+          host: l.host,
+          free: l.one('memstat_type_free_objects', 'allocator="page"', ['type']),
+          page: l.one('memstat_type_object_footprint_bytes', 'allocator="page"', ['type']),
+          min: l.one('memstat_zone_watermark_bytes', 'watermark="min"', ['node', 'zone']),
+          stalls: stalls,
+          least: '%g' % c.stalls,
+        },
+        '4m', 'warning', 'memory',
+        'A memory zone is below its reserve on ' + l.hostName,
+        l.hostName + ': zone {{ $labels.type }} has only ' + l.bytes + ' free, which is below what the kernel keeps for emergencies, and '
+        + 'allocations wait for reclaim.',
+      ),
+      l.alert(
+        'MemstatCompactionFails',
+        |||
+          60 * %(failures)s > %(failing)s
+          and on (%(host)s) (%(stalls)s > 1 or %(compaction)s > 1)
+        ||| % {
+          host: l.host,
+          failures: l.by([], 'rate(%s[10m])' % l.of('memstat_compaction_failures_total')),
+          compaction: l.by([], 'rate(%s[10m])' % l.of('memstat_compaction_stalls_total')),
+          failing: '%g' % c.failures,
+          stalls: stalls,
+        },
+        '14m', 'warning', 'memory',
+        'Free memory is in pieces that are too small on ' + l.hostName,
+        l.hostName + ': ' + l.times('an allocation of contiguous memory fails', 'allocations of contiguous memory fail')
+        + ' a minute after the kernel moved pages to make room, and allocations wait.',
+      ),
+      l.alert(
+        'MemstatCompactionStalls',
+        '%s > %g' % [l.by([], 'rate(%s[10m])' % l.of('memstat_compaction_stalls_total')), c.compactionStalls],
+        '10m', 'warning', 'memory',
+        'Allocations wait until the kernel has moved pages on ' + l.hostName,
+        l.hostName + ': ' + l.number + ' allocations a second move pages themselves to get contiguous memory, and wait for it.',
+      ),
+      l.alert(
+        'MemstatMemoryShortfall',
+        '%s > 5' % l.by([], 'increase(%s[10m])' % l.of('memstat_page_events_total', 'kind="daemon_shortfall"')),
+        '4m', 'warning', 'memory',
+        'The kernel cannot free as much memory as it wants on ' + l.hostName,
+        l.hostName + ': the page daemon freed too little ' + l.number + ' times in the last 10 minutes; when it goes on, the kernel '
+        + 'kills processes.',
+      ),
+    ],
+  }

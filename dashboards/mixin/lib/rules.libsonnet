@@ -15,6 +15,7 @@ function(config) {
   hostLabels:: hostLabels,
   // For by (...), on (...): what names a host, and more.
   host:: host,
+  labels(list):: std.join(', ', list),
   hostAnd(labels):: std.join(', ', hostLabels + labels),
   fleet:: std.join(', ', config.clusterLabels + ['job']),
   fleetAnd(labels):: std.join(', ', config.clusterLabels + ['job'] + labels),
@@ -24,8 +25,23 @@ function(config) {
     local all = std.join(',', [part for part in [config.selector, matchers] if part != '']);
     if all == '' then '' else '{' + all + '}'
   ),
+  // A metric by host and these labels, whatever other labels its targets have: a host that is scraped twice, under two names of a pod for
+  // instance, counts once. Every join is made of these, since PromQL refuses one whose sides are not unique, for all hosts at once.
+  by(labels, expr):: 'max by (%s) (%s)' % [self.hostAnd(labels), expr],
+  one(metric, matchers='', labels=[]):: self.by(labels, self.of(metric, matchers)),
+  // Control groups of version 2 count what happens below them, too: the deepest one is where it happened.
+  deepest(expr):: |||
+    %(expr)s
+    unless on (%(host)s, type)
+    label_replace(
+      max by (%(host)s, parent) (label_replace(%(expr)s, "parent", "$1", "type", "(.+)/[^/]+")),
+      "type", "$1", "parent", "(.+)"
+    )
+  ||| % { expr: expr, host: host },
+  // What each host has, once.
+  total:: 'instance:memstat_memory_total_bytes:max',
   // A comparison with a part of each host's memory.
-  partOfMemory(part):: '> on (%s) group_left () (%g * %s)' % [host, part, self.of('memstat_memory_total_bytes')],
+  partOfMemory(part):: '> on (%s) group_left () (%g * %s)' % [host, part, self.total],
 
   // In a text.
   hostName:: hostName,
@@ -44,6 +60,7 @@ function(config) {
   span(seconds):: if seconds % 3600 == 0 then '%dh' % (seconds / 3600) else if seconds % 60 == 0 then '%dm' % (seconds / 60) else '%ds' % seconds,
   // The time of day that many seconds ago.
   ago(seconds):: '{{ with query "time() - %d" }}{{ . | first | value | humanizeTimestamp }}{{ end }}' % seconds,
+  fleetName:: 'job {{ $labels.job }}' + (if config.clusterLabels == [] then '' else '{{ with $labels.%s }} ({{ . }}){{ end }}' % config.clusterLabels[0]),
   // The pod and container that a control group is, where kube-state-metrics knows them: see ../kubernetes.libsonnet.
   podName:: '{{ with $labels.container_id }}{{ with printf `kube_pod_container_info{container_id=~".+://%s"}` . | query }}{{ with first . }}'
             + ' (container {{ .Labels.container }} of pod {{ .Labels.namespace }}/{{ .Labels.pod }}){{ end }}{{ end }}{{ else }}'
@@ -65,10 +82,13 @@ function(config) {
       summary: summary,
       description: description,
       runbook_url: config.runbookBase + '#' + std.asciiLower(name),
+      // The same without a network, typed on that host: memstatd serves its runbooks.
+      runbook_command: 'curl -s http://127.0.0.1:8947/runbooks/' + name,
+    } + (if config.grafanaBase == '' then {} else {
       dashboard_url: config.grafanaBase + '/d/memstatd-' + dashboard + '?' + hostLink + std.join('', [
         '&var-' + label + '={{ $labels.' + label + ' | urlquery }}'
         for label in labels
       ]),
-    },
+    }),
   },
 }

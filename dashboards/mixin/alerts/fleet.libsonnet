@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is wrong with the watching of all hosts at once. One of these must be heard when all others are silent.
+local std = import '../lib/std.libsonnet';
+function(c, l)
+  local up = l.by([], 'up{%s}' % c.upSelector);
+  local hosts = 'job:memstat_hosts:count';
+  local alert(name, expr, wait, severity, summary, description) = l.alert(name, expr, wait, severity, 'fleet', summary, description, 'fleet');
+  [
+    // Fires always: a service that is outside of all this (a dead man's switch) calls when it is not sent any more.
+    alert(
+      'MemstatWatchdog', 'vector(1)', '0m', 'none',
+      'Prometheus computes the rules of memstatd',
+      'This alert always fires. When it does not arrive, Prometheus, Alertmanager or the way between them is broken.'
+    ),
+    // A job that had hosts within six hours and has no target now; or no job at all.
+    alert(
+      'MemstatJobAbsent',
+      |||
+        (
+          count by (%(fleet)s) (last_over_time(%(hosts)s[6h]))
+            unless on (%(fleet)s) up{%(up)s}
+            unless on (%(fleet)s) %(poll)s
+        )
+        or absent(up{%(up)s} or %(poll)s)
+      ||| % { fleet: l.fleet, hosts: hosts, up: c.upSelector, poll: l.of('memstat_poll_timestamp_seconds') },
+      '5m', 'critical',
+      'No host of memstatd is watched any more{{ with $labels.job }} in job {{ . }}{{ end }}',
+      '{{ if $labels.job }}All targets of ' + l.fleetName + ' are gone{{ else }}There is no target of memstatd{{ end }}: service discovery or the configuration of Prometheus lost them. No alert about kernel memory can fire.'
+    ),
+    alert(
+      'MemstatManyHostsDown',
+      |||
+        count by (%(fleet)s) (%(up)s == 0) / count by (%(fleet)s) (%(up)s) >= %(share)s
+        and count by (%(fleet)s) (%(up)s == 0) >= %(fewest)s
+      ||| % { fleet: l.fleet, up: up, share: '%g' % c.hostsDown, fewest: '%d' % c.fewestHostsDown },
+      '3m', 'critical',
+      'Many hosts of ' + l.fleetName + ' do not answer',
+      l.percent + ' of the hosts of ' + l.fleetName + ' have not answered for 3 minutes: a network, a roll-out, or all of them are down.'
+    ),
+    // Needs a Prometheus that scrapes itself. A group that fails computes nothing, so this one joins nothing.
+    alert(
+      'MemstatRuleFailures',
+      'sum by (job, instance, rule_group) (increase(prometheus_rule_evaluation_failures_total{rule_group=~".*;memstat-.*"}[15m])) > 0',
+      '0m', 'critical',
+      'Rules of memstatd fail on {{ $labels.instance }}',
+      'Prometheus {{ $labels.instance }} could not compute rules of {{ $labels.rule_group }} ' + l.times('once', 'times') + ' in a quarter of an hour: their alerts cannot fire. Its log and its page of rules have the error.'
+    ),
+  ]
