@@ -2,7 +2,7 @@
 # The library: what reads kernels and captures, and the archives that captures come in.
 file(GLOB CORE_FILES CONFIGURE_DEPENDS core/*.cpp core/base/*.cpp core/parse/*.cpp core/model/*.cpp core/kernel/*.cpp core/capture/*.cpp
      core/collect/*.cpp)
-list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|pack|open_capture))\\.cpp$")
+list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream|pack|open_capture))\\.cpp$")
 memstat_library(memstat_core ${CORE_FILES})
 memstat_add_sources(memstat_core core/sources)
 
@@ -32,13 +32,10 @@ std::span<const ViewOpener* const> all_view_openers() { return kOpeners; }
 }  // namespace memstat
 ")
 
-# Captures in archives need libarchive, so they are a target of their own, with what opens them; without it captures are directories.
-memstat_library(memstat_archive core/capture/archive.cpp core/capture/pack.cpp core/capture/open_capture.cpp core/kernel/open_view.cpp
-                ${GENERATED}/all_view_openers.cpp)
+# Captures in archives may need libzstd, so they are a target of their own, with what opens them.
+memstat_library(memstat_archive core/capture/archive.cpp core/capture/archive_stream.cpp core/capture/pack.cpp
+                core/capture/open_capture.cpp core/kernel/open_view.cpp ${GENERATED}/all_view_openers.cpp)
 set_source_files_properties(${GENERATED}/all_view_openers.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # declares the others' names anew
 target_link_libraries(memstat_archive PUBLIC memstat_core $<TARGET_NAME_IF_EXISTS:memstat_postmortem>)
-if(MEMSTAT_ARCHIVES)
-  find_package(LibArchive REQUIRED)
-  target_link_libraries(memstat_archive PRIVATE LibArchive::LibArchive)
-  target_compile_definitions(memstat_archive PRIVATE MEMSTAT_HAVE_LIBARCHIVE)
-endif()
+memstat_use_library(memstat_archive ${MEMSTAT_ZSTD} ZSTD zstd.h zstd libzstd-dev "captures are directories or .tar, not .tar.zst")
+set(ARCHIVE_LIBRARY ${ZSTD_LIBRARY})

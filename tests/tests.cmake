@@ -116,7 +116,7 @@ memstat_test_program(test_c_api unit/c_api memstat_c_api)
 if(MEMSTAT_DAEMON)
   memstat_test_program(test_config unit/config memstat_config)
   find_package(ZLIB REQUIRED)  # reads back what we compress
-  memstat_test_program(test_daemon unit/daemon memstat_daemon ZLIB::ZLIB $<TARGET_NAME_IF_EXISTS:LibArchive::LibArchive>)
+  memstat_test_program(test_daemon unit/daemon memstat_daemon ZLIB::ZLIB)
   memstat_test_program(test_steady_state unit/steady_state memstat_daemon)
   memstat_test_program(test_ctl unit/ctl memstat_ctl)
   if(TARGET test_c_api)

@@ -18,30 +18,30 @@ constexpr std::uint64_t kMaxExtension = 1U << 20U;           // B of extended he
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 62U;  // B: more is no size of a file
 
 /// A field of a header: where it begins, and how long it is.
-struct Field {
+struct TarField {
   std::size_t at;
   std::size_t size;
 };
-constexpr Field kName{0, 100};
-constexpr Field kMode{100, 8};
-constexpr Field kUid{108, 8};
-constexpr Field kGid{116, 8};
-constexpr Field kSize{124, 12};
-constexpr Field kMtime{136, 12};
-constexpr Field kChecksum{148, 8};
+constexpr TarField kName{0, 100};
+constexpr TarField kMode{100, 8};
+constexpr TarField kUid{108, 8};
+constexpr TarField kGid{116, 8};
+constexpr TarField kSize{124, 12};
+constexpr TarField kMtime{136, 12};
+constexpr TarField kChecksum{148, 8};
 constexpr std::size_t kType = 156;
-constexpr Field kTarget{157, 100};
-constexpr Field kMagic{257, 8};
-constexpr Field kDevMajor{329, 8};
-constexpr Field kDevMinor{337, 8};
-constexpr Field kPrefix{345, 155};
+constexpr TarField kTarget{157, 100};
+constexpr TarField kMagic{257, 8};
+constexpr TarField kDevMajor{329, 8};
+constexpr TarField kDevMinor{337, 8};
+constexpr TarField kPrefix{345, 155};
 constexpr std::string_view kUstar(
     "ustar\0"
     "00",
     8);
 
-std::string_view field_of(std::string_view block, Field field) { return block.substr(field.at, field.size); }
-std::string_view text_of(std::string_view block, Field field) {
+std::string_view field_of(std::string_view block, TarField field) { return block.substr(field.at, field.size); }
+std::string_view text_of(std::string_view block, TarField field) {
   const std::string_view text = field_of(block, field);
   return text.substr(0, text.find('\0'));
 }
@@ -245,13 +245,13 @@ bool TarReader::Extensions::parse(std::string_view records, Extensions& into) {
 
 namespace {
 
-void put(std::span<char> block, Field field, std::string_view bytes) {
+void put(std::span<char> block, TarField field, std::string_view bytes) {
   bytes = bytes.substr(0, field.size);
   std::copy(bytes.begin(), bytes.end(), block.begin() + static_cast<std::ptrdiff_t>(field.at));
 }
 
 /// Octal, with zeros before it and a blank behind it where the field has room for more than the digits.
-void put_number(std::span<char> block, Field field, std::size_t digits, std::uint64_t number) {
+void put_number(std::span<char> block, TarField field, std::size_t digits, std::uint64_t number) {
   for (std::size_t i = digits; i-- > 0; number >>= 3U) block[field.at + i] = static_cast<char>('0' + (number & 7U));
   block[field.at + digits] = ' ';
 }

@@ -38,8 +38,7 @@ Error refused(const char* call, int system_errno, const char* advice) {
 #if !defined(MEMSTAT_SANITIZED)
 // Libraries that are called at start or in a replay, if at all: civetweb brings OpenSSL's along, which nothing here uses.
 // They are most of what mlockall would make resident.
-constexpr std::array<std::string_view, 10> kNotLocked = {"libarchive.", "libbz2.", "libcrypto.", "libexpat.",   "liblzma.",
-                                                         "libssl.",     "libb2.",  "liblz4.",    "libyaml-cpp", "libzstd."};
+constexpr std::array<std::string_view, 4> kNotLocked = {"libcrypto.", "libssl.", "libyaml-cpp", "libzstd."};
 
 bool is_locked(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);  // "" is the program itself

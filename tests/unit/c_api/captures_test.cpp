@@ -198,7 +198,7 @@ TEST_F(CApiCaptures, MayHaveAnAtSignInTheirPath) {
 }
 
 TEST_F(CApiCaptures, AreReadFromArchives) {
-  if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
+  if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   write_capture(directory_.file("c"), 3);
   for (const std::string ending : {".tar", ".tar.zst"}) {
     const std::string archive = directory_.file("packed" + ending);
@@ -220,7 +220,7 @@ TEST_F(CApiCaptures, AreReadFromArchives) {
 }
 
 TEST_F(CApiCaptures, OfARealKernelAreReadFromTheArchiveAsItIs) {
-  if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
+  if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   name(fixture_path("captures/" + kFreeBsd) + "@0");
   ASSERT_EQ(memstat_sysctl_all(list_.get(), 0), 0) << memstat_mtl_get_message(list_.get());
   EXPECT_NE(memstat_mtl_find(list_.get(), ALLOCATOR_UMA, "malloc-384"), nullptr);
@@ -228,7 +228,7 @@ TEST_F(CApiCaptures, OfARealKernelAreReadFromTheArchiveAsItIs) {
 }
 
 TEST_F(CApiCaptures, OfLinuxAreNoFreeBsdKernel) {
-  if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
+  if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   name(fixture_path("captures/" + kLinux));
   for (const auto query : {memstat_sysctl_all, memstat_sysctl_malloc, memstat_sysctl_uma}) {
     EXPECT_EQ(query(list_.get(), 0), -1);
@@ -239,7 +239,7 @@ TEST_F(CApiCaptures, OfLinuxAreNoFreeBsdKernel) {
 }
 
 TEST_F(CApiCaptures, OfLinuxShowSlabCaches) {
-  if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
+  if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   name(fixture_path("captures/" + kLinux));
   ASSERT_EQ(memstat_linux_all(list_.get(), 0), 0) << memstat_mtl_get_message(list_.get());
   EXPECT_GT(memstat_mtl_get_count(list_.get()), 50U);
@@ -264,7 +264,7 @@ TEST_F(CApiCaptures, OfLinuxShowSlabCaches) {
 }
 
 TEST_F(CApiCaptures, OfLinuxShowVmallocAreas) {
-  if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
+  if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   name(fixture_path("captures/" + kLinux));
   ASSERT_EQ(memstat_linux_vmalloc(list_.get(), 0), 0) << memstat_mtl_get_message(list_.get());
   for (memory_type* type = memstat_mtl_first(list_.get()); type != nullptr; type = memstat_mtl_next(type)) {
@@ -327,7 +327,7 @@ TEST_F(CApiCaptures, ThatMemstatdRecordedAreReadAtEveryPollAndSayTheSame) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failure);
   const std::string memstatd = (self.parent_path() / "memstatd").string();
   if (failure || ::access(memstatd.c_str(), X_OK) != 0) GTEST_SKIP() << "memstatd is not beside this program";
-  if (!has_archives()) GTEST_SKIP() << "this build has no libarchive";
+  if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   const std::string original = fixture_path("captures/" + kFreeBsd);
   const std::string recorded = directory_.file("recorded");
   const std::string command = "timeout 120 '" + memstatd + "' --replay '" + original + "' --once --record '" + recorded +

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Headers that no archiver would write are made here byte by byte; tests/end_to_end/archive_formats_test.py has the
-// archivers.
+// Headers that no archiver would write are made here byte by byte; archivers_test.cpp has those of real archivers.
 #include "core/capture/tar.h"
 
 #include <gmock/gmock.h>

@@ -100,7 +100,7 @@ TEST(OpenDump, OtherFilesAreLeftToCapturesOrRefusedWithWhatToDo) {
   write_text(directory.file("program"), elf);
   const auto program = open_view(directory.file("program"));
   ASSERT_FALSE(program);
-  EXPECT_THAT(to_string(program.error()), HasSubstr("tar")) << "as a capture would be, with libarchive or without";
+  EXPECT_THAT(to_string(program.error()), HasSubstr("tar")) << "as a capture would be";
 }
 
 TEST(OpenDump, ThatIsCutShortAnywhereIsAnErrorOrACapture) {
