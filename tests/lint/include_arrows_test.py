@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Includes follow the arrows of the design: daemon -> config -> core, and inside core each layer only sees those below.
 
-With --print it prints the arrows as the includes have them. Also: core knows no third party (except zstd, in the file that unpacks and packs captures), each third party is known to one
+With --print it prints the arrows as the includes have them, lowest floor first: an arrow leads to a lower floor, so there is no
+cycle. Also: core knows no third party (except zstd, in the file that unpacks and packs captures), each third party is known to one
 part only, and headers of one operating system are included only by the files that are named after it.
 """
 import pathlib
@@ -138,8 +139,25 @@ def room(path):
     return path.with_suffix("").as_posix() if directory in ("core", "daemon") else directory
 
 
+def floors(arrows):
+    """{place: its floor}: 0 includes nothing of ours, and any other is one above the highest that it includes. A cycle has no floor."""
+    known, left = {}, {place: set(targets) for place, targets in arrows.items()}
+    for target in set().union(*left.values()) - set(left):
+        known[target] = 0
+    while left:
+        ready = [place for place, targets in left.items() if targets <= set(known)]
+        if not ready:
+            return known, sorted(left)
+        known.update({place: 1 + max((known[target] for target in left[place]), default=-1) for place in ready})
+        left = {place: targets for place, targets in left.items() if place not in known}
+    return known, []
+
+
 def problems(root):
     found, includes = [], 0
+    cycle = floors(layers_of(root))[1]
+    if cycle:
+        found.append(f"these include each other, in a circle: {', '.join(cycle)}")
     for directory in ("core", "config", "daemon", "tests"):
         for path in sorted((root / directory).rglob("*")):
             if path.suffix not in (".h", ".cpp", ".c"):
@@ -186,12 +204,16 @@ def check_self():
         (root / "core/base").mkdir(parents=True)
         (root / "core/base/a.h").write_text('# include "daemon/app.h"\n', encoding="utf-8")
         assert len(problems(root)[0]) == 1
+    assert floors({"a": ["b", "c"], "b": ["c"], "c": []}) == ({"c": 0, "b": 1, "a": 2}, [])
+    assert floors({"a": ["b"], "b": ["a"], "c": []}) == ({"c": 0}, ["a", "b"])
 
 
 def main():
     if sys.argv[1:] == ["--print"]:
-        for place, targets in layers_of(findings.ROOT).items():
-            print(f"{place:20} -> {', '.join(targets) or '(nothing of ours)'}")
+        arrows = layers_of(findings.ROOT)
+        floor, cycle = floors(arrows)
+        for place in sorted(arrows, key=lambda place: (floor.get(place, -1), place)):
+            print(f"{floor.get(place, 'cycle'):2} {place:25} -> {', '.join(arrows[place]) or '(nothing of ours)'}")
         return 0
     check_self()
     return findings.report(*problems(findings.ROOT), 50)
