@@ -14,31 +14,28 @@
 namespace memstat {
 namespace {
 
-constexpr std::uint64_t kMaxExtension = 1U << 20U;           // B of extended headers of one member
-constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 62U;  // B: more is no size of a file
+constexpr std::uint64_t kMaxTarExtension = 1U << 20U;           // B of extended headers of one member
+constexpr std::uint64_t kMaxTarSize = std::uint64_t{1} << 62U;  // B: more is no size of a file
 
 /// A field of a header: where it begins, and how long it is.
 struct TarField {
   std::size_t at;
   std::size_t size;
 };
-constexpr TarField kName{0, 100};
-constexpr TarField kMode{100, 8};
-constexpr TarField kUid{108, 8};
-constexpr TarField kGid{116, 8};
-constexpr TarField kSize{124, 12};
-constexpr TarField kMtime{136, 12};
-constexpr TarField kChecksum{148, 8};
-constexpr std::size_t kType = 156;
-constexpr TarField kTarget{157, 100};
-constexpr TarField kMagic{257, 8};
-constexpr TarField kDevMajor{329, 8};
-constexpr TarField kDevMinor{337, 8};
-constexpr TarField kPrefix{345, 155};
-constexpr std::string_view kUstar(
-    "ustar\0"
-    "00",
-    8);
+constexpr TarField kNameField{0, 100};
+constexpr TarField kModeField{100, 8};
+constexpr TarField kUidField{108, 8};
+constexpr TarField kGidField{116, 8};
+constexpr TarField kSizeField{124, 12};
+constexpr TarField kMtimeField{136, 12};
+constexpr TarField kChecksumField{148, 8};
+constexpr std::size_t kTypeAt = 156;
+constexpr TarField kTargetField{157, 100};
+constexpr TarField kMagicField{257, 8};
+constexpr TarField kDevMajorField{329, 8};
+constexpr TarField kDevMinorField{337, 8};
+constexpr TarField kPrefixField{345, 155};
+constexpr std::string_view kUstar("ustar\00000", 8);
 
 std::string_view field_of(std::string_view block, TarField field) { return block.substr(field.at, field.size); }
 std::string_view text_of(std::string_view block, TarField field) {
@@ -47,7 +44,7 @@ std::string_view text_of(std::string_view block, TarField field) {
 }
 
 /// Octal digits between blanks, none of them for 0; or, as GNU writes large numbers, bytes behind a set bit.
-std::optional<std::uint64_t> number_of(std::string_view field) {
+std::optional<std::uint64_t> header_number(std::string_view field) {
   std::uint64_t number = 0;
   if ((static_cast<unsigned char>(field[0]) & 0x80U) != 0) {
     number = static_cast<unsigned char>(field[0]) & 0x7FU;
@@ -67,19 +64,19 @@ std::optional<std::uint64_t> number_of(std::string_view field) {
 template <typename Byte>
 std::int64_t sum_of(std::string_view block) {
   const auto add = [](std::int64_t sum, char byte) { return sum + static_cast<Byte>(byte); };
-  const std::string_view field = field_of(block, kChecksum);
+  const std::string_view field = field_of(block, kChecksumField);
   return std::accumulate(block.begin(), block.end(), std::int64_t{0}, add) -
          std::accumulate(field.begin(), field.end(), std::int64_t{0}, add) + 8 * std::int64_t{' '};
 }
 bool has_good_checksum(std::string_view block) {
-  const auto stated = number_of(field_of(block, kChecksum));
+  const auto stated = header_number(field_of(block, kChecksumField));
   return stated && (static_cast<std::int64_t>(*stated) == sum_of<unsigned char>(block) ||
                     static_cast<std::int64_t>(*stated) == sum_of<signed char>(block));
 }
 
-bool has_content(char type) { return std::string_view("123456").find(type) == std::string_view::npos; }
+bool stores_content(char type) { return std::string_view("123456").find(type) == std::string_view::npos; }
 
-TarType type_of(char type) {
+TarType tar_type_of(char type) {
   switch (type) {
     case '\0':
     case '7':  // stored contiguously
@@ -96,9 +93,9 @@ TarType type_of(char type) {
 }  // namespace
 
 Error TarReader::damaged(const std::string& what) const {
-  return refused(
-      {}, is_first_ ? "is not a .tar or .tar.zst (" + what + ")"
-                    : "is damaged (" + what + ", before byte " + std::to_string(offset_) + " of the archive" + " unpacked)");
+  return refused({}, is_first_
+                         ? "is not a .tar or .tar.zst (" + what + ")"
+                         : "is damaged (" + what + ", before byte " + std::to_string(offset_) + " of the archive unpacked)");
 }
 
 Error TarReader::truncated(const std::string& where) const {
@@ -173,29 +170,29 @@ Result<bool> TarReader::next(TarMember& member) {
 /// Whether the block begins a member, and does not extend the header of one.
 Result<bool> TarReader::take_header(std::string_view block, TarMember& member, Extensions& extensions) {
   if (!has_good_checksum(block)) return damaged("a header with a wrong checksum");
-  const char type = block[kType];
+  const char type = block[kTypeAt];
   const bool is_extension = type == 'x' || type == 'X' || type == 'g' || type == 'L' || type == 'K' || type == 'V';
-  auto size = number_of(field_of(block, kSize));
+  auto size = header_number(field_of(block, kSizeField));
   if (!is_extension && !extensions.size.empty()) size = parse_u64(extensions.size);
-  if (!size || *size > kMaxSize) return damaged("a header with a size that no file has");
+  if (!size || *size > kMaxTarSize) return damaged("a header with a size that no file has");
   is_first_ = false;
-  left_ = has_content(type) ? *size : 0;
+  left_ = stores_content(type) ? *size : 0;
   padding_ = tar_padding(left_);
   member.header_bytes += kTarBlock;
   if (is_extension) {
     if (auto extended = extend(type, member, extensions); !extended) return extended.error();
     return false;
   }
-  member.type = extensions.is_sparse ? TarType::kSparseFile : type_of(type);
+  member.type = extensions.is_sparse ? TarType::kSparseFile : tar_type_of(type);
   member.size = left_;
   member.path = std::move(extensions.path);
   if (member.path.empty()) {
     // GNU's magic is another one, and it has times where ustar has the first part of a long path.
-    if (field_of(block, kMagic).substr(0, 6) == kUstar.substr(0, 6)) member.path = text_of(block, kPrefix);
+    if (field_of(block, kMagicField).substr(0, 6) == kUstar.substr(0, 6)) member.path = text_of(block, kPrefixField);
     if (!member.path.empty()) member.path += '/';
-    member.path += text_of(block, kName);
+    member.path += text_of(block, kNameField);
   }
-  member.target = extensions.target.empty() ? std::string(text_of(block, kTarget)) : std::move(extensions.target);
+  member.target = extensions.target.empty() ? std::string(text_of(block, kTargetField)) : std::move(extensions.target);
   if (member.path.size() > kMaxTarName || member.target.size() > kMaxTarName)
     return damaged("a name of more than " + std::to_string(kMaxTarName) + " bytes");
   // The oldest format has no directories, only names that end so.
@@ -205,8 +202,8 @@ Result<bool> TarReader::take_header(std::string_view block, TarMember& member, E
 
 /// Takes the content of an extended header for what it says of the next member.
 Result<void> TarReader::extend(char type, TarMember& member, Extensions& extensions) {
-  if (left_ > kMaxExtension - std::min(kMaxExtension, member.header_bytes))
-    return damaged("extended headers of more than " + std::to_string(kMaxExtension) + " bytes");
+  if (left_ > kMaxTarExtension - std::min(kMaxTarExtension, member.header_bytes))
+    return damaged("extended headers of more than " + std::to_string(kMaxTarExtension) + " bytes");
   member.header_bytes += left_ + padding_;
   std::string bytes;
   while (left_ > 0) {
@@ -245,47 +242,47 @@ bool TarReader::Extensions::parse(std::string_view records, Extensions& into) {
 
 namespace {
 
-void put(std::span<char> block, TarField field, std::string_view bytes) {
+void put_text(std::span<char> block, TarField field, std::string_view bytes) {
   bytes = bytes.substr(0, field.size);
   std::copy(bytes.begin(), bytes.end(), block.begin() + static_cast<std::ptrdiff_t>(field.at));
 }
 
 /// Octal, with zeros before it and a blank behind it where the field has room for more than the digits.
-void put_number(std::span<char> block, TarField field, std::size_t digits, std::uint64_t number) {
+void put_octal(std::span<char> block, TarField field, std::size_t digits, std::uint64_t number) {
   for (std::size_t i = digits; i-- > 0; number >>= 3U) block[field.at + i] = static_cast<char>('0' + (number & 7U));
   block[field.at + digits] = ' ';
 }
 
 /// Where the path is parted into the fields for its beginning and its end: a slash. npos when it does not fit into both.
 std::size_t slash_in(std::string_view path) {
-  const std::size_t slash = path.find('/', path.size() - kName.size - 1);
-  return slash <= kPrefix.size && slash != 0 && slash + 1 < path.size() ? slash : std::string_view::npos;
+  const std::size_t slash = path.find('/', path.size() - kNameField.size - 1);
+  return slash <= kPrefixField.size && slash != 0 && slash + 1 < path.size() ? slash : std::string_view::npos;
 }
 
 std::string plain_header(char type, std::string_view path, std::string_view target, std::uint64_t size, unsigned mode,
                          std::uint64_t mtime) {
   std::string block(kTarBlock, '\0');
-  if (path.size() > kName.size) {
+  if (path.size() > kNameField.size) {
     if (const std::size_t slash = slash_in(path); slash != std::string_view::npos) {
-      put(block, kPrefix, path.substr(0, slash));
+      put_text(block, kPrefixField, path.substr(0, slash));
       path.remove_prefix(slash + 1);
     }
   }
-  put(block, kName, path);
-  put_number(block, kMode, 6, mode);
-  put_number(block, kUid, 6, 0);
-  put_number(block, kGid, 6, 0);
-  put_number(block, kSize, 11, size);
-  put_number(block, kMtime, 11, mtime);
-  block[kType] = type;
-  put(block, kTarget, target);
-  put(block, kMagic, kUstar);
-  put_number(block, kDevMajor, 6, 0);
-  put_number(block, kDevMinor, 6, 0);
+  put_text(block, kNameField, path);
+  put_octal(block, kModeField, 6, mode);
+  put_octal(block, kUidField, 6, 0);
+  put_octal(block, kGidField, 6, 0);
+  put_octal(block, kSizeField, 11, size);
+  put_octal(block, kMtimeField, 11, mtime);
+  block[kTypeAt] = type;
+  put_text(block, kTargetField, target);
+  put_text(block, kMagicField, kUstar);
+  put_octal(block, kDevMajorField, 6, 0);
+  put_octal(block, kDevMinorField, 6, 0);
   const std::int64_t sum = sum_of<unsigned char>(block);
-  put_number(block, kChecksum, 6, static_cast<std::uint64_t>(sum));
-  block[kChecksum.at + 6] = '\0';
-  block[kChecksum.at + 7] = ' ';
+  put_octal(block, kChecksumField, 6, static_cast<std::uint64_t>(sum));
+  block[kChecksumField.at + 6] = '\0';
+  block[kChecksumField.at + 7] = ' ';
   return block;
 }
 
@@ -303,8 +300,8 @@ std::string tar_header(const TarMember& member, std::uint64_t mtime) {
   std::string path = member.path;
   if (member.type == TarType::kDirectory) path += '/';
   std::string records;
-  if (path.size() > kName.size && slash_in(path) == std::string::npos) append_record(records, "path", path);
-  if (member.target.size() > kTarget.size) append_record(records, "linkpath", member.target);
+  if (path.size() > kNameField.size && slash_in(path) == std::string::npos) append_record(records, "path", path);
+  if (member.target.size() > kTargetField.size) append_record(records, "linkpath", member.target);
   if (member.size > kMaxOctal) append_record(records, "size", std::to_string(member.size));
   mtime = std::min(mtime, kMaxOctal);
   std::string header;
