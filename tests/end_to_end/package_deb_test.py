@@ -36,6 +36,44 @@ def write(data, *path):
         file.write(data)
 
 
+class Installed:
+    """The packages of this machine, as dpkg has them."""
+
+    def __init__(self):
+        fields = "Package", "Essential", "Priority", "Installed-Size", "Provides", "Pre-Depends", "Depends"
+        text = package.command("dpkg-query", "-W", "-f", "\\t".join(f"${{{field}}}" for field in fields) + "\\n")
+        self.packages, self.provided = {}, {}
+        for line in text.splitlines():
+            values = dict(zip(fields, line.split("\t")))
+            self.packages.setdefault(values["Package"], values)
+            for name in self.names(values["Provides"]):
+                self.provided[name[0]] = values["Package"]
+
+    @staticmethod
+    def names(depends):
+        """[[name, other name that does as well...]...] of a field of dependencies."""
+        return [[re.sub(r"[ (:].*", "", name.strip()) for name in one.split("|")] for one in depends.split(",") if one.strip()]
+
+    def closure(self, names):
+        """These packages and all that they depend on."""
+        found, waiting = set(), list(names)
+        while waiting:
+            name = waiting.pop()
+            name = name if name in self.packages else self.provided.get(name)
+            if name is None or name in found:
+                continue
+            found.add(name)
+            for depends in ("Pre-Depends", "Depends"):
+                for alternatives in self.names(self.packages[name][depends]):
+                    waiting += [one for one in alternatives if one in self.packages or one in self.provided][:1]
+        return found
+
+    def of_minimal_system(self):
+        """What `mmdebstrap --variant=minbase` installs."""
+        return self.closure([name for name, values in self.packages.items()
+                             if values["Essential"] == "yes" or values["Priority"] == "required" or name == "apt"])
+
+
 class Root:
     """An empty root that dpkg installs into. Its scripts run outside of it, told by DPKG_ROOT, so that no libc is needed in it."""
 
@@ -122,6 +160,15 @@ class Packages(unittest.TestCase):
         self.assertEqual(package.command("dpkg-deb", "-I", self.debs["memstatd"], "conffiles"), f"/{CONFIGURATION}\n")
         self.assertEqual(package.command("dpkg-deb", "-I", self.debs["libmemstat3"], "triggers"), "activate-noawait ldconfig\n")
         self.assertEqual(package.command("dpkg-deb", "-I", self.debs["libmemstat3"], "shlibs"), "libmemstat 3 libmemstat3\n")
+
+    def test_what_a_minimal_system_gets_with_it_is_small(self):
+        installed = Installed()
+        depends = [one for alternatives in installed.names(self.field("memstatd", "Depends")) for one in alternatives]
+        added = installed.closure(depends) - installed.of_minimal_system()
+        self.assertIn("libzstd1", installed.closure(depends))
+        self.assertIn("libyaml-cpp0.7", added)
+        sizes = {name: int(installed.packages[name]["Installed-Size"]) for name in added}
+        self.assertLess(sum(sizes.values()), 15 << 10, sizes)  # KiB
 
     def test_what_is_installed(self):
         self.root.dpkg("-i", *self.debs.values())
