@@ -190,6 +190,10 @@ struct SourceDescriptor {
   /// What a helper process must be able to do so that this source can attach to its events again once the privileges are
   /// gone: Linux capabilities by name, such as "CAP_BPF". Empty: it never does.
   std::span<const std::string_view> helper_capabilities = {};
+  /// The capability or privilege without which the kernel refuses it, in the system's own word: "CAP_BPF,CAP_PERFMON",
+  /// "root".
+  /// "": it needs none, so that a refusal is a failure.
+  std::string_view needs = {};
   /// Parts of the raw bytes that are of no use once they are committed, as bits: large ones go back to the system then.
   std::uint8_t spent_parts = 0;
   std::string_view notes;  ///< What to know: permissions, what stops working after privileges are dropped.

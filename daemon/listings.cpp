@@ -82,12 +82,12 @@ std::string metric_list() {
 
 std::string source_list() {
   std::string text =
-      line({"name", "os", "allocator", "roster", "default", "interval", "figures", "options", "origin", "notes"});
+      line({"name", "os", "allocator", "roster", "default", "interval", "needs", "figures", "options", "origin", "notes"});
   for (const SourceDescriptor* source : all_sources()) {
     text += line({source->name, to_string(source->os),
                   source->allocator == Allocator::kUnknown ? "" : to_string(source->allocator),
                   source->is_roster ? "yes" : "no", source->is_on_by_default ? "auto" : "off",
-                  source->interval.count() == 0 ? "every poll" : duration_text(source->interval),
+                  source->interval.count() == 0 ? "every poll" : duration_text(source->interval), source->needs,
                   joined(source->origins,
                          [](const MetricOrigin& origin) { return figure_name(origin) + ": " + std::string(origin.origin); }),
                   joined(source->options, option_text), source->origin, source->notes});

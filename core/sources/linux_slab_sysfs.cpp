@@ -580,6 +580,7 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .options = kOptions,
     .interval = std::chrono::seconds(60),
+    .needs = "CAP_DAC_READ_SEARCH",
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, two a cache on a machine with one "
         "node, four on others (and four more with CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of "

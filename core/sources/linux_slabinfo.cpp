@@ -318,6 +318,7 @@ const SourceDescriptor descriptor{
     .fields = fields_of(kOrigins),
     .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
+    .needs = "CAP_DAC_READ_SEARCH",
     .notes = "needs root or CAP_DAC_READ_SEARCH at start; caches that appear later have no object size",
     .steps = source_steps<State, open, read, parse>(),
 };

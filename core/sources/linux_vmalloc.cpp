@@ -255,6 +255,7 @@ const SourceDescriptor descriptor{
     .node_fields = node_fields_of(kOrigins),
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
+    .needs = "CAP_DAC_READ_SEARCH",
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start; "
         "a type is a caller: \"function\", \"function [module]\", "

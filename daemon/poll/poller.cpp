@@ -12,7 +12,8 @@
 
 namespace memstat {
 
-/// How often a source that this kernel does not have is looked for again: a module may be loaded, a pool of huge pages made.
+/// How often a source that this kernel does not have, or does not permit, is tried again: a module may be loaded, a pool of
+/// huge pages made, a sysctl set.
 constexpr std::chrono::nanoseconds kAbsentInterval = std::chrono::seconds(60);
 
 /// Two clocks are not read at the same time, so their difference moves a little by itself.
@@ -20,7 +21,7 @@ constexpr std::chrono::nanoseconds kClockJitter = std::chrono::milliseconds(1);
 
 /// What came of reading a source in this poll.
 struct Poller::Outcome {
-  enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent };
+  enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent, kNotPermitted };
   Kind kind = Kind::kNone;
   SourceReport report = {};
   ErrorCode code = ErrorCode::kUndefined;  // of a failure
@@ -40,14 +41,32 @@ struct Poller::Entry {
   /// Whether another source has all that this one has. It was asked before, in this poll.
   [[nodiscard]] bool is_spared() const { return stand_in != nullptr && stand_in->status.state == SourceState::kUp; }
 
+  /// Whether `error` is the lack of a privilege that it never had. With `enabled: on` it is a failure.
+  [[nodiscard]] bool is_refusal(const Error& error) const {
+    const bool was_open_refused = !open_failure || *open_failure == ErrorCode::kPermission;
+    return error.code == ErrorCode::kPermission && !descriptor->needs.empty() && config.enabled == Switch::kAuto &&
+           !was_up && was_open_refused;
+  }
+  /// Whether it is up, or opened and not read yet.
+  [[nodiscard]] bool is_promising() const {
+    return status.state == SourceState::kUp || (status.state == SourceState::kUnknown && is_open && refusal.empty());
+  }
+  /// Whether no type is lost without it: it adds values, or the roster that it stands in for has them.
+  [[nodiscard]] bool is_optional() const {
+    return !descriptor->is_roster && (replaced == nullptr || replaced->is_promising());
+  }
+
   const SourceDescriptor* descriptor;
   const Entry* stand_in = nullptr;       // the source that stands in for this one
+  const Entry* replaced = nullptr;       // the roster that this one stands in for
   const std::size_t index;               // in the list of entries, and in that of published statuses
   std::shared_ptr<SourceReader> reader;  // shared with a read that may be stuck in it
   SourceConfig config;
   std::int64_t next_due_ns = INT64_MIN;
   Outcome outcome;                               // not yet told to the metrics
   bool was_up = false;                           // so its absence is a failure
+  bool is_open = false;                          // opening succeeded
+  std::string refusal;                           // what is_refusal() is true of; "" for nothing
   std::optional<ErrorCode> open_failure;         // of opening, and still what each read fails with
   bool was_absent_at_start = false;              // so that it cannot be looked for without privileges is no failure
   std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
@@ -61,6 +80,7 @@ std::string_view to_string(SourceState state) {
     case SourceState::kOff: return "off";
     case SourceState::kAbsent: return "not present";
     case SourceState::kSpared: return "spared";
+    case SourceState::kNotPermitted: return "not permitted";
     case SourceState::kUp: return "up";
     case SourceState::kDown: return "down";
   }
@@ -79,7 +99,9 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
     if (source->os != view_->os()) continue;
     auto entry = std::make_unique<Entry>(*source, entries_.size());
     for (const std::unique_ptr<Entry>& before : entries_) {
-      if (before->descriptor->stands_in_for == source->name) entry->stand_in = before.get();
+      if (before->descriptor->stands_in_for != source->name) continue;
+      entry->stand_in = before.get();
+      before->replaced = entry.get();
     }
     entries_.push_back(std::move(entry));
   }
@@ -150,6 +172,7 @@ void Poller::configure(const Config& config) {
           .min_bytes = option_number(*entry->descriptor, entry->config, "min_bytes", 0)};
     }
     if (entry->is_off()) {
+      entry->refusal.clear();
       metrics_.source_absent(entry->descriptor->name);
       set_state(*entry, SourceState::kOff, "");
     } else if (entry->status.state == SourceState::kOff) {
@@ -167,6 +190,7 @@ void Poller::open_sources() {
     if (entry->is_off()) continue;
     hand_over_options(*entry);
     const Result<void> opened = open_source(*entry->reader, *view_);
+    entry->is_open = opened.has_value();
     if (opened && options_.reads_when_opened) (void)read_source(*entry->reader, *view_);  // a poll says what is wrong
     // Said here, since the polls to come can only say that the file cannot be opened any more.
     entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
@@ -174,11 +198,15 @@ void Poller::open_sources() {
       set_state(*entry, SourceState::kAbsent, to_string(opened.error()));
     }
     // As a state, so that the first poll does not say it again.
-    if (!opened && !entry->was_absent_at_start) {
-      entry->open_failure = opened.error().code;
+    if (opened || entry->was_absent_at_start) continue;
+    entry->open_failure = opened.error().code;
+    if (entry->is_refusal(opened.error())) {
+      entry->refusal = to_string(opened.error());
+    } else {
       set_state(*entry, SourceState::kDown, to_string(opened.error()));
     }
   }
+  for (const std::unique_ptr<Entry>& entry : entries_) settle_refusal(*entry, INT64_MIN);
 }
 
 // The kernel reckons it back from its clock, so it is another when somebody has set the clock.
@@ -201,15 +229,24 @@ void Poller::hand_over_options(Entry& entry) {
 
 void Poller::set_state(Entry& entry, SourceState state, std::string error) {
   if (entry.status.state == state && entry.status.error == error) return;  // an unchanged error is logged once, then counted
-  if (options_.log) {
-    if (state == SourceState::kDown) options_.log(LogLevel::kError, error);
-    if (state == SourceState::kUp && entry.status.state == SourceState::kDown) {
-      options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": is up again");
-    }
-  }
+  if (options_.log) log_state(entry, state, error);
   entry.status.state = state;
   entry.status.error = std::move(error);
+  entry.status.needs = entry.refusal.empty() ? std::string_view() : entry.descriptor->needs;
   publish(entry);
+}
+
+void Poller::log_state(const Entry& entry, SourceState state, std::string_view error) {
+  const std::string name(entry.descriptor->name);
+  if (state == SourceState::kDown) options_.log(LogLevel::kError, error);
+  if (state == SourceState::kUp && entry.status.state == SourceState::kDown) {
+    options_.log(LogLevel::kInfo, name + ": is up again");
+  }
+  if (state == SourceState::kNotPermitted) {
+    if (error.starts_with(name + ": ")) error.remove_prefix(name.size() + 2);
+    options_.log(LogLevel::kInfo,
+                 name + ": not permitted, needs " + std::string(entry.descriptor->needs) + ": " + std::string(error));
+  }
 }
 
 void Poller::publish(const Entry& entry) {
@@ -224,6 +261,7 @@ void Poller::succeeded(Entry& entry, double seconds) {
   std::uint64_t bytes = 0;
   for (const Buffer& part : entry.reader->raw.parts) bytes += part.size();
   entry.was_up = true;
+  entry.refusal.clear();
   if (!staging.size_classes().empty()) size_classes_ = staging.size_classes();
   entry.outcome = {.kind = Outcome::Kind::kSucceeded,
                    .report = {.read_seconds = seconds,
@@ -257,11 +295,34 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
     return;
   }
   entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
+  if (entry.is_refusal(error)) {
+    if (entry.refusal.empty()) entry.refusal = to_string(error);  // what opening said knows more
+    return;
+  }
+  entry.refusal.clear();
   // What opening said knows more: it was said while there were privileges, with what to do. That they are gone is no news.
   const bool is_old = entry.open_failure == error.code || (entry.open_failure && error.code == ErrorCode::kPermission);
   if (entry.status.state == SourceState::kDown && is_old) return;
   entry.open_failure.reset();
   set_state(entry, SourceState::kDown, to_string(error));
+}
+
+/// Not permitted is not down: a source that lacks a privilege, and without which no type is lost, has not failed. Whether a
+/// roster is up is known only when all have been read.
+void Poller::settle_refusal(Entry& entry, std::int64_t now_ns) {
+  if (entry.refusal.empty() || (entry.stand_in != nullptr && entry.stand_in->is_promising())) return;
+  const bool was_read = entry.outcome.kind == Outcome::Kind::kFailed;
+  if (entry.is_optional()) {
+    entry.outcome = {.kind = Outcome::Kind::kNotPermitted};
+    if (was_read) entry.next_due_ns = std::max<std::int64_t>(entry.next_due_ns, now_ns + kAbsentInterval.count());
+    set_state(entry, SourceState::kNotPermitted, entry.refusal);
+    return;
+  }
+  if (entry.status.state == SourceState::kNotPermitted) {
+    entry.next_due_ns = INT64_MIN;
+    entry.outcome = {.kind = Outcome::Kind::kFailed, .code = ErrorCode::kPermission};
+  }
+  set_state(entry, SourceState::kDown, entry.refusal);
 }
 
 void Poller::tell_metrics(Entry& entry) {
@@ -273,6 +334,7 @@ void Poller::tell_metrics(Entry& entry) {
       metrics_.source_failed(entry.descriptor->name, outcome.code, outcome.report.read_seconds);
       break;
     case Outcome::Kind::kAbsent: metrics_.source_absent(entry.descriptor->name); break;
+    case Outcome::Kind::kNotPermitted: metrics_.source_not_permitted(entry.descriptor->name, entry.descriptor->needs); break;
   }
 }
 
@@ -353,6 +415,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   note_boot_time();
   for (const std::unique_ptr<Entry>& entry : entries_) read_and_commit(*entry, now_ns);
   view_->end_poll();
+  for (const std::unique_ptr<Entry>& entry : entries_) settle_refusal(*entry, now_ns);
   std::array<FieldMask, kAllocatorCount> live{};
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
   bool any_up = false;

@@ -89,8 +89,10 @@ class Poller : public SourceStatuses {
   void spare(Entry& entry);
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
+  void settle_refusal(Entry& entry, std::int64_t now_ns);
   void tell_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
+  void log_state(const Entry& entry, SourceState state, std::string_view error);
   void publish(const Entry& entry);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] SnapshotExtras extras(Tier tier);

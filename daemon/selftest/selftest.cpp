@@ -91,7 +91,8 @@ std::string mode_of(const std::string& path) {
 
 std::string advice_of(const SourceDescriptor& source, SourceHealth health, const Error& error, unsigned user) {
   switch (health) {
-    case SourceHealth::kNoPermission: {
+    case SourceHealth::kNoPermission:
+    case SourceHealth::kNotPermitted: {
       if (user == 0) {
         return "root may not read it here either: a container, a security module or kernel lockdown forbids it; run it "
                "outside of the container, or allow it there";
@@ -132,6 +133,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                     .is_on_by_default = source.is_on_by_default && !waits_for_key(source),
                     .health = SourceHealth::kStuck,
                     .types = 0,
+                    .needs = {},
                     .reason = {},
                     .advice = {}};
   if (progress) progress(source.name);
@@ -156,9 +158,18 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
     error = attempt.outcome->error();
     trial.health = health_of(error.code);
   }
+  if (trial.health == SourceHealth::kNoPermission) trial.needs = source.needs;
   trial.reason = reason_of(error);
   trial.advice = advice_of(source, trial.health, error, user);
   return trial;
+}
+
+/// Whether the source adds values only, or stands in for a roster that works.
+bool is_optional(const SourceDescriptor& source, std::span<const SourceTrial> trials) {
+  return !source.is_roster && !source.needs.empty() &&
+         (source.stands_in_for.empty() || std::any_of(trials.begin(), trials.end(), [&source](const SourceTrial& trial) {
+            return trial.source == source.stands_in_for && trial.health == SourceHealth::kWorks;
+          }));
 }
 
 /// The first of the places that it reads, and how many there are besides.
@@ -182,16 +193,20 @@ std::string_view to_string(SourceHealth health) {
     case SourceHealth::kWorks: return "works";
     case SourceHealth::kAbsent: return "absent";
     case SourceHealth::kNoPermission: return "no permission";
+    case SourceHealth::kNotPermitted: return "not permitted";
     case SourceHealth::kFails: return "fails";
     case SourceHealth::kStuck: return "stuck";
   }
   return "";
 }
 
+bool SourceTrial::is_failure() const {
+  return is_on_by_default && health != SourceHealth::kWorks && health != SourceHealth::kAbsent &&
+         health != SourceHealth::kNotPermitted;
+}
+
 bool SelfTest::is_healthy() const {
-  return std::all_of(trials.begin(), trials.end(), [](const SourceTrial& trial) {
-    return !trial.is_on_by_default || trial.health == SourceHealth::kWorks || trial.health == SourceHealth::kAbsent;
-  });
+  return std::none_of(trials.begin(), trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
 }
 
 SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const SourceDescriptor* const> sources,
@@ -200,10 +215,17 @@ SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const S
   test.kernel = std::string(to_string(view->os())) + " " + view->os_release();
   test.account = user == 0 ? "root"
                            : "user " + std::to_string(user) +
-                                 ", not root: what only root may read shows as \"no permission\"; run it as root as well to "
+                                 ", not root: what only root may read shows as \"no permission\" or \"not permitted\"; run "
+                                 "it as root as well to "
                                  "see what memstatd, which is started as root, can read";
   for (const SourceDescriptor* const source : sources) {
     if (source->os == view->os()) test.trials.push_back(trial_of(view, *source, patience, user, progress));
+  }
+  for (const SourceDescriptor* const source : sources) {
+    for (SourceTrial& trial : test.trials) {
+      const bool is_refused = trial.source == source->name && trial.health == SourceHealth::kNoPermission;
+      if (is_refused && is_optional(*source, test.trials)) trial.health = SourceHealth::kNotPermitted;
+    }
   }
   test.mounts = missing_mounts(*view, sources);
   return test;
@@ -221,6 +243,7 @@ std::string selftest_text(const SelfTest& test) {
     const bool works = trial.health == SourceHealth::kWorks;
     text += in_columns(trial.source, name_width + 2) + in_columns(to_string(trial.health), kHealthWidth) +
             in_columns(works ? std::to_string(trial.types) : "-", kTypesWidth);
+    if (!trial.needs.empty()) text += "needs " + std::string(trial.needs) + ": ";
     text += works ? shortened_origin(trial.origin) : trial.reason;
     text += trial.is_on_by_default ? "\n" : " (off unless the configuration switches it on)\n";
   }
@@ -231,8 +254,12 @@ std::string selftest_text(const SelfTest& test) {
   }
   for (const std::string& line : test.mounts) advice += "  " + line + "\n";
   if (!advice.empty()) text += "\nWhat to do:\n" + advice;
-  text += test.is_healthy() ? "\nEvery source that this kernel has works.\n"
-                            : "\nSome of the sources that this kernel has do not work.\n";
+  const bool has_refused = std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) {
+    return trial.is_on_by_default && trial.health == SourceHealth::kNotPermitted;
+  });
+  text += !test.is_healthy() ? "\nSome of the sources that this kernel has do not work.\n"
+          : has_refused      ? "\nEvery source that this kernel has works or is not permitted, which costs no type.\n"
+                             : "\nEvery source that this kernel has works.\n";
   return text;
 }
 

@@ -21,11 +21,12 @@ enum class SourceHealth {
   kWorks,
   kAbsent,        ///< This kernel does not have it.
   kNoPermission,  ///< It is there and may not be read by this account.
+  kNotPermitted,  ///< As kNoPermission, and no type is lost without it: memstatd does not count it as down.
   kFails,         ///< It can be read, but not understood, or reading fails.
   kStuck,         ///< The kernel did not answer in time.
 };
 
-/// "works", "absent", "no permission", "fails", "stuck".
+/// "works", "absent", "no permission", "not permitted", "fails", "stuck".
 std::string_view to_string(SourceHealth health);
 
 /// What was found out about one source. Thread safety: a plain value.
@@ -34,9 +35,13 @@ struct SourceTrial {
   std::string_view origin;       ///< The kernel interface, for people.
   bool is_on_by_default = true;  ///< False: memstatd reads it only where the configuration says so.
   SourceHealth health = SourceHealth::kAbsent;
-  std::size_t types = 0;  ///< That it named; 0 also for a source that has statistics of the machine only.
-  std::string reason;     ///< Why it does not work, on one line; "" when it does.
-  std::string advice;     ///< What to do about it, on one line; "" when there is nothing to do.
+  std::size_t types = 0;   ///< That it named; 0 also for a source that has statistics of the machine only.
+  std::string_view needs;  ///< The privilege that is missing, where that is why and it is known; "" otherwise.
+  std::string reason;      ///< Why it does not work, on one line; "" when it does.
+  std::string advice;      ///< What to do about it, on one line; "" when there is nothing to do.
+
+  /// Whether it should work and does not.
+  [[nodiscard]] bool is_failure() const;
 };
 
 /// The outcome of all. Thread safety: a plain value.
@@ -46,7 +51,8 @@ struct SelfTest {
   std::vector<SourceTrial> trials;
   std::vector<std::string> mounts;  ///< File systems that are not mounted, with what to do.
 
-  /// Whether every source that the kernel has works; of those that are off by default only what works or not is said.
+  /// Whether every source that the kernel has works or is not permitted; of those that are off by default only what works or
+  /// not is said.
   [[nodiscard]] bool is_healthy() const;
 };
 

@@ -103,8 +103,9 @@ HttpResponse Api::respond(const HttpRequest& request) {
   }
   if (path == "history") return history(request, *snapshot, *wanted);
   if (path == "sources") {
-    return answer(request, *snapshot, nullptr,
-                  [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_); });
+    return answer(request, *snapshot, nullptr, [&] {
+      return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_.warning);
+    });
   }
   if (path == "memory") return answer(request, *snapshot, nullptr, [&] { return memory_document(*snapshot, host_); });
   return type(request, *snapshot, path.substr(kTypes.size()));

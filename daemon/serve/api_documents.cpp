@@ -280,7 +280,7 @@ std::string type_history_document(const Snapshot& snapshot, std::size_t row, con
 }
 
 std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources, const SelfMetrics& metrics,
-                             const History* history, std::string_view version) {
+                             const History* history, std::string_view version, std::string_view warning) {
   JsonWriter json;
   write_poll(json, snapshot);
   json.open_list("sources");
@@ -288,6 +288,7 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
     json.open_object();
     json.field("name", status.name).field("origin", status.origin);
     json.field("state", to_string(status.state)).field("types", status.types);
+    if (!status.needs.empty()) json.field("needs", status.needs);
     if (!status.error.empty()) json.field("error", status.error);
     if (!status.note.empty()) json.field("left_out", status.note);
     if (status.read_seconds > 0) json.field("read_seconds", status.read_seconds).field("read_bytes", status.read_bytes);
@@ -299,6 +300,7 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
   }
   json.close();
   json.open_object("daemon").field("version", version);
+  if (!warning.empty()) json.field("warning", warning);
   if (history != nullptr) json.field("history_bytes", history->is_on() ? history->bytes() : 0);
   json.open_object("metrics");
   for (const SelfMetrics::Value& own : metrics.values()) json.field(own.name, own.value);

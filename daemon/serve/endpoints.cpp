@@ -107,6 +107,7 @@ void append_sources(std::string& html, const SourceStatuses& sources) {
     append_origin(html, source.origin);
     html += source.state == SourceState::kDown ? "<td class=down>" : "<td>";
     append_html(html, to_string(source.state));
+    if (!source.needs.empty()) append_html(html, ", needs " + source.needs);
     if (!source.error.empty()) {
       std::string_view why = source.error;
       if (why.starts_with(source.name + ": ")) why.remove_prefix(source.name.size() + 2);  // the row says whose it is
@@ -252,6 +253,11 @@ HttpResponse Pages::plain_page(const HttpRequest&) {
       "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
       "<nav><a href=\"/metrics\">/metrics</a><a href=\"/metrics/percpu\">/metrics/percpu</a>"
       "<a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
+  if (!options_.host.warning.empty()) {
+    html += "<p class=down>";
+    append_html(html, options_.host.warning);
+    html += "</p>\n";
+  }
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
     append_accounts(html, *snapshot);
     append_largest(html, *snapshot);

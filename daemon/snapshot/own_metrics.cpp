@@ -34,11 +34,15 @@ constexpr OwnMetric kOwnMetrics[] = {
     {"memstat_snapshots_skipped_total", kCounter, "Polls not shown because slow readers held every snapshot."},
     {"memstat_source_errors_total", kCounter, "Reads of the source that failed, by reason."},
     {"memstat_source_last_success_timestamp_seconds", kGauge, "Unix time of the last read of the source that succeeded."},
+    {"memstat_source_not_permitted", kGauge,
+     "1 while the source is not read because memstatd lacks the privilege that label needs names, and no type is lost "
+     "without it."},
     {"memstat_source_read_bytes", kGauge, "Bytes that the kernel gave in the last read of the source."},
     {"memstat_source_read_seconds", kHistogram, "Time from asking for a read of the source to having its bytes."},
     {"memstat_source_types", kGauge, "Memory types that the source named in its last read."},
     {"memstat_source_up", kGauge,
-     "1 when the last read of the source succeeded, 0 when it failed; no series while another source stands in for it."},
+     "1 when the last read of the source succeeded, 0 when it failed; no series while another source stands in for it or it "
+     "is not permitted."},
     {"process_cpu_seconds_total", kCounter, "Total user and system CPU time spent in seconds."},
     {"process_max_fds", kGauge, "Maximum number of open file descriptors."},
     {"process_open_fds", kGauge, "Number of open file descriptors."},

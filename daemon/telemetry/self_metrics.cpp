@@ -39,6 +39,7 @@ struct SelfMetrics::Implementation {
 
   struct Source {
     Gauge* up = nullptr;
+    Gauge* not_permitted = nullptr;
     Gauge* types = nullptr;
     Gauge* last_success = nullptr;
     Gauge* read_bytes = nullptr;
@@ -49,6 +50,7 @@ struct SelfMetrics::Implementation {
   const Clock& clock;
   prometheus::Registry registry;
   Family<Gauge>& up = gauges(registry, "memstat_source_up");
+  Family<Gauge>& not_permitted = gauges(registry, "memstat_source_not_permitted");
   HistogramFamily read_seconds{"memstat_source_read_seconds",
                                std::string(help_of_own_metric("memstat_source_read_seconds")),
                                {0.0001, 0.001, 0.01, 0.1, 1.0}};
@@ -121,6 +123,16 @@ struct SelfMetrics::Implementation {
     if (metric != nullptr) family.Remove(metric);
     metric = nullptr;
   }
+  /// Of a source that is not read: all but the error counts.
+  void drop_all(Source& entry) MEMSTAT_REQUIRES(mutex) {
+    drop(up, entry.up);
+    drop(not_permitted, entry.not_permitted);
+    drop(types, entry.types);
+    drop(last_success, entry.last_success);
+    drop(read_bytes, entry.read_bytes);
+    if (entry.read_seconds != nullptr) read_seconds.remove(*entry.read_seconds);
+    entry.read_seconds = nullptr;
+  }
 };
 
 SelfMetrics::SelfMetrics(std::string_view version, const Clock& clock)
@@ -134,6 +146,7 @@ SelfMetrics::~SelfMetrics() = default;
 void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& report) {
   const MutexLock lock(implementation_->mutex);
   Implementation::Source& entry = implementation_->source(source);
+  Implementation::drop(implementation_->not_permitted, entry.not_permitted);
   Implementation::set(implementation_->up, entry.up, source, 1);
   implementation_->observe(entry, source, report.read_seconds);
   Implementation::set(implementation_->types, entry.types, source, static_cast<double>(report.types));
@@ -145,6 +158,7 @@ void SelfMetrics::source_succeeded(std::string_view source, const SourceReport& 
 void SelfMetrics::source_failed(std::string_view source, ErrorCode code, double read_seconds) {
   const MutexLock lock(implementation_->mutex);
   Implementation::Source& entry = implementation_->source(source);
+  Implementation::drop(implementation_->not_permitted, entry.not_permitted);
   Implementation::set(implementation_->up, entry.up, source, 0);
   implementation_->observe(entry, source, read_seconds);
   Counter*& errors = entry.errors[code];
@@ -159,14 +173,19 @@ void SelfMetrics::source_absent(std::string_view source) {
   const MutexLock lock(implementation_->mutex);
   const auto known = implementation_->sources.find(source);
   if (known == implementation_->sources.end()) return;
-  Implementation::Source& entry = known->second;
-  Implementation::drop(implementation_->up, entry.up);
-  Implementation::drop(implementation_->types, entry.types);
-  Implementation::drop(implementation_->last_success, entry.last_success);
-  Implementation::drop(implementation_->read_bytes, entry.read_bytes);
+  implementation_->drop_all(known->second);
   ++implementation_->version;
-  if (entry.read_seconds != nullptr) implementation_->read_seconds.remove(*entry.read_seconds);
-  entry.read_seconds = nullptr;
+}
+
+void SelfMetrics::source_not_permitted(std::string_view source, std::string_view needs) {
+  const MutexLock lock(implementation_->mutex);
+  Implementation::Source& entry = implementation_->source(source);
+  if (entry.not_permitted != nullptr) return;
+  implementation_->drop_all(entry);
+  entry.not_permitted =
+      &implementation_->not_permitted.Add({{"source", std::string(source)}, {"needs", std::string(needs)}});
+  entry.not_permitted->Set(1);
+  ++implementation_->version;
 }
 
 void SelfMetrics::poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,

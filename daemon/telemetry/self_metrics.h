@@ -45,6 +45,8 @@ class SelfMetrics {
   void source_failed(std::string_view source, ErrorCode code, double read_seconds);
   /// The source is not on this kernel, switched off or spared: none of its series but the error counts.
   void source_absent(std::string_view source);
+  /// The source is optional and lacks a privilege: as source_absent(), and a series that names it.
+  void source_not_permitted(std::string_view source, std::string_view needs);
 
   /// `series`: of memory types on the page; `series_dropped`: that series_limit keeps off it.
   void poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,

@@ -12,10 +12,11 @@ namespace memstat {
 
 /// Where a source stands after a poll.
 enum class SourceState {
-  kUnknown,  ///< Not read yet.
-  kOff,      ///< Switched off by the configuration.
-  kAbsent,   ///< This kernel does not have it. No failure.
-  kSpared,   ///< Not read, because a source that has its types and figures, too, is up.
+  kUnknown,       ///< Not read yet.
+  kOff,           ///< Switched off by the configuration.
+  kAbsent,        ///< This kernel does not have it. No failure.
+  kSpared,        ///< Not read, because a source that has its types and figures, too, is up.
+  kNotPermitted,  ///< It lacks a privilege, and no type is lost without it. No failure.
   kUp,
   kDown,
 };
@@ -26,7 +27,8 @@ struct SourceStatus {
   std::string name;
   std::string origin;
   SourceState state = SourceState::kUnknown;
-  std::string error;             ///< Why it is down, not present or spared, "" otherwise.
+  std::string error;             ///< Why it is down, not present, not permitted or spared, "" otherwise.
+  std::string needs;             ///< The privilege that it lacks where it is not permitted, "" otherwise.
   std::string note;              ///< What it left out although it is up, and why; "" for nothing.
   std::size_t types = 0;         ///< Named in the last good read.
   double read_seconds = 0;       ///< That the last good read took; 0: there was none.

@@ -199,11 +199,11 @@ function shortened(origin) {
 
 function drawSources() {
   const cells = (source) => [
-    ['source', source.name], ['state', source.state], ['types', source.types ? count(source.types) : '-'],
+    ['source', source.name], ['state', source.state + (source.needs ? `, needs ${source.needs.replaceAll(',', ' and ')}` : '')], ['types', source.types ? count(source.types) : '-'],
     ['took', source.read_seconds ? `${(1000 * source.read_seconds).toFixed(1)} ms` : '-'],
     [source.error ? 'because' : 'reads', source.error ? source.error.replace(`${source.name}: `, '')
       : shortened(source.origin) + (source.left_out ? `; left out: ${source.left_out}` : ''), source.origin]];
-  const rank = {down: 0, up: 1, 'not read yet': 2, spared: 3, 'not present': 4, off: 5};
+  const rank = {down: 0, up: 1, 'not read yet': 2, 'not permitted': 3, spared: 4, 'not present': 5, off: 6};
   const rows = [...state.sources].sort((a, b) => (rank[a.state] ?? 9) - (rank[b.state] ?? 9)).map((source) => element(
     'tr', {}, ...cells(source).map(([label, text, hint]) => element(
       'td', {'data-label': label, title: hint,
@@ -223,7 +223,7 @@ function drawDaemon(daemon) {
     ['CPU time since start', own.process_cpu_seconds_total !== undefined && `${own.process_cpu_seconds_total.toFixed(1)} s`],
     ['A poll takes', polls > 0 && `${(1000 * own.memstat_poll_duration_seconds_sum / polls).toFixed(1)} ms`],
     ['Polls every', `${duration(state.interval)}`], ['Polls missed', own.memstat_poll_missed_total !== undefined && count(own.memstat_poll_missed_total)],
-    ['Series on /metrics', own.memstat_series !== undefined && count(own.memstat_series)],
+    ['Warning', daemon.warning], ['Series on /metrics', own.memstat_series !== undefined && count(own.memstat_series)],
   ];
   at('daemon').replaceChildren(...facts.filter(([, text]) => text).map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text))));
   setText(at('version'), daemon.version);

@@ -99,7 +99,10 @@ def expect(reading, options):
             expected("memstat_source_up", 1, source=source)
     known = [*reading.files, *reading.refused]
     if "/proc/slabinfo" in known and any(path.startswith("/sys/kernel/slab/") and path.endswith("/partial") for path in known):
-        expected("memstat_source_up", int("/proc/slabinfo" not in reading.refused), source="linux_slab_sysfs")
+        if "/proc/slabinfo" in reading.refused:
+            expected("memstat_source_not_permitted", 1, source="linux_slab_sysfs", needs="CAP_DAC_READ_SEARCH")
+        else:
+            expected("memstat_source_up", 1, source="linux_slab_sysfs")
     if options.get("processes"):
         expected("memstat_source_up", int(any(path.endswith("/statm") for path in reading.files)), source="linux_process")
     if "/proc/sys/kernel/osrelease" in reading:

@@ -218,6 +218,7 @@ const SourceDescriptor descriptor{
     .cpu_fields = {},
     .origins = kOrigins,
     .options = kOptions,
+    .needs = "CAP_PERFMON",
     .notes =
         "counts what key counters of the configuration says, and nothing without it, because most CPUs have four to "
         "eight counters, which perf(1) and the NMI watchdog want, too; needs CAP_PERFMON (before Linux 5.8 "

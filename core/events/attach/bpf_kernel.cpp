@@ -74,8 +74,15 @@ void add_facts(const UniqueFd& file, ProgramFacts& facts) {
 
 Error refused(std::string_view what, int number) {
   number = number < 0 ? -number : number;
-  if (number == EACCES || number == EPERM)
-    return system_error(what, EPERM, why_refused(begin_of(kStatus), begin_of(kLockdown)));
+  const std::string status = number == EACCES || number == EPERM ? begin_of(kStatus) : std::string();
+  // The verifier's answer is EACCES, which is no lack of a privilege.
+  if (number == EACCES && has_attach_capabilities(status)) {
+    Error rejected = system_error(
+        what, number, "this process has CAP_BPF and CAP_PERFMON, so the kernel's verifier or a security module rejects it");
+    rejected.code = ErrorCode::kIo;
+    return rejected;
+  }
+  if (number == EACCES || number == EPERM) return system_error(what, EPERM, why_refused(status, begin_of(kLockdown)));
   if (number == ENOSYS) return system_error(what, ENOENT, "this kernel has no bpf(2): CONFIG_BPF_SYSCALL is off");
   return system_error(what, number);
 }

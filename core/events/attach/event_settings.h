@@ -12,6 +12,8 @@ namespace memstat::events {
 
 /// What attaching to events again takes: SourceDescriptor::helper_capabilities.
 inline constexpr std::array<std::string_view, 2> kAttachCapabilities{"CAP_BPF", "CAP_PERFMON"};
+/// The same, as SourceDescriptor::needs.
+inline constexpr std::string_view kAttachNeeds = "CAP_BPF,CAP_PERFMON";
 
 /// Thread safety: a plain value.
 struct EventSettings {

@@ -27,17 +27,24 @@ std::optional<std::uint64_t> capabilities_in(std::string_view status) {
   return std::nullopt;
 }
 
+/// Unknown capabilities count as held.
+bool has(std::optional<std::uint64_t> bits, unsigned number) {
+  return !bits || (*bits >> number & 1U) != 0 || (*bits >> kCapSysAdmin & 1U) != 0;
+}
+
 }  // namespace
+
+bool has_attach_capabilities(std::string_view status) {
+  const auto bits = capabilities_in(status);
+  return has(bits, kCapBpf) && has(bits, kCapPerfmon);
+}
 
 std::string why_refused(std::string_view status, std::string_view lockdown) {
   std::string why(kNeeds);
   const auto bits = capabilities_in(status);
-  const auto has = [&](unsigned number) {
-    return !bits || (*bits >> number & 1U) != 0 || (*bits >> kCapSysAdmin & 1U) != 0;
-  };
-  if (!has(kCapBpf) || !has(kCapPerfmon)) {
+  if (!has_attach_capabilities(status)) {
     why += "this process lacks ";
-    why += has(kCapPerfmon) ? "CAP_BPF" : has(kCapBpf) ? "CAP_PERFMON" : "CAP_BPF and CAP_PERFMON";
+    why += has(bits, kCapPerfmon) ? "CAP_BPF" : has(bits, kCapBpf) ? "CAP_PERFMON" : "CAP_BPF and CAP_PERFMON";
     return why + "; start it as root or with them";
   }
   if (lockdown.find("[confidentiality]") != std::string_view::npos) {
@@ -45,7 +52,9 @@ std::string why_refused(std::string_view status, std::string_view lockdown) {
            "this process has them, but lockdown=confidentiality (/sys/kernel/security/lockdown) forbids programs that "
            "read the kernel's memory; boot with lockdown=integrity or none";
   }
-  return why + "this process has them, so a security policy (a container's seccomp filter, an LSM) forbids it";
+  return why +
+         "this process has them, so a security policy (a container's seccomp filter, SystemCallFilter= of a "
+         "systemd unit, an LSM) forbids it";
 }
 
 }  // namespace memstat::events

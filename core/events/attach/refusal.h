@@ -11,4 +11,7 @@ namespace memstat::events {
 /// that cannot be read. Thread safety: a function of its arguments.
 std::string why_refused(std::string_view status, std::string_view lockdown);
 
+/// Whether a process with this /proc/self/status has what attaching takes, as far as the text says.
+bool has_attach_capabilities(std::string_view status);
+
 }  // namespace memstat::events

@@ -303,6 +303,7 @@ const SourceDescriptor descriptor{
     .is_on_by_default = false,
     .is_traced = true,
     .helper_capabilities = events::kAttachCapabilities,
+    .needs = events::kAttachNeeds,
     .notes =
         "on where key events.mode is full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with BTF; what "
         "is "

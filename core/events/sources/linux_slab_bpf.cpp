@@ -21,6 +21,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
+#include "core/events/attach/event_settings.h"
 #include "core/events/caches/slab_caches.h"
 #include "core/events/table/table_lines.h"
 #include "core/source.h"
@@ -153,6 +154,7 @@ const SourceDescriptor descriptor{
     .is_on_by_default = false,
     .is_traced = true,
     .stands_in_for = "linux_slabinfo",
+    .needs = events::kAttachNeeds,
     .notes =
         "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and "
         "Linux "

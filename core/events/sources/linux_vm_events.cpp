@@ -344,6 +344,7 @@ const SourceDescriptor descriptor{
     .is_on_by_default = false,
     .is_traced = true,
     .helper_capabilities = events::kAttachCapabilities,
+    .needs = events::kAttachNeeds,
     .notes =
         "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at "
         "start, and BTF; in mode failures it attaches to what is rare, and costs nothing that can be measured; "

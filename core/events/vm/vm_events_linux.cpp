@@ -215,6 +215,7 @@ class VmEvents final : public VmTable {
   SharedMap by_cpu_;
   std::size_t cpu_count_ = 0;
   std::string functions_refused_;  // why programs at functions cannot be loaded; "": they can
+  bool is_refused_ = false;        // an event for want of a privilege
   CountedFaults counted_faults_;
   Governor governor_;
   GovernedPrograms governed_;
@@ -344,6 +345,7 @@ void VmEvents::attach_ways(const btf& types) {
     if (reason.empty()) {
       int error = way.at == kStatistics && !counted_faults_.open() ? ENOENT : attach(way.program, way.from);
       if (error == 0) error = attach(way.companion, way.from);
+      is_refused_ = is_refused_ || error == EPERM || error == EACCES;
       if (error == 0) {
         facts_.counted.set(way.event);
         if (way.from != kRare && way.program != nullptr) frequent_events_.set(way.event);
@@ -378,16 +380,15 @@ Result<void> VmEvents::open() {
     facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
     facts_.has_cache_failures = !are_all_counted_ && facts_.counted[MEMSTAT_VM_SLAB_FAILURE];
     facts_.has_victims = facts_.has_victims && facts_.counted[MEMSTAT_VM_OOM_KILL];
-    if (facts_.counted.none()) result = refused("attaching to events", EPERM);
+    if (facts_.counted.none()) {
+      constexpr const char* kNone = "attaching to events";
+      result = is_refused_ ? refused(kNone, EPERM) : not_present(kNone, "this kernel has none of them");
+    }
   }
   if (!result) {
     rare_.detach();
     frequent_.detach();
     object_.reset();
-    // Rare events are on where they are permitted; elsewhere nothing has failed.
-    if (!are_all_counted_ && result.error().code == ErrorCode::kPermission) {
-      return not_present(result.error().path, result.error().detail);
-    }
   }
   return result;
 }

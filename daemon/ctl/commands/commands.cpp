@@ -333,10 +333,13 @@ Report run_counters(const CommandLine& options, memory_type_list* /*list*/) {
 }
 
 void add_doctor(OptionAdder& add) {
+  add.from_daemon();
   add.json("JSON, a source an object");
   add.csv();
 }
-Report run_doctor(const CommandLine& options, memory_type_list* /*list*/) { return doctor_report(layout_of(options)); }
+Report run_doctor(const CommandLine& options, memory_type_list* /*list*/) {
+  return doctor_report(layout_of(options), options.from);
+}
 
 void add_explain(OptionAdder& add) {
   add.word();

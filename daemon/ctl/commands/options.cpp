@@ -241,6 +241,16 @@ void OptionAdder::from_dump() {
       ->check(check_from);
 }
 
+void OptionAdder::from_daemon() {
+  app_.add_option_function<std::string>(
+          "--from", [line = &line_](const std::string& text) { line->from = text; },
+          "The running memstatd to look at; http://127.0.0.1:8947 by default, if one answers there")
+      ->type_name("URL")
+      ->check([](const std::string& text) {
+        return is_url(text) ? check_from_anywhere(text) : text + " is not a URL: give http://HOST:PORT";
+      });
+}
+
 void OptionAdder::limit(const char* help) {
   constexpr std::uint64_t kMost = 1'000'000;
   app_.add_option("--limit", line_.limit, help)->type_name("N")->check(CLI::Range(std::uint64_t{1}, kMost));

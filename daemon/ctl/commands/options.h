@@ -92,6 +92,7 @@ class OptionAdder {
   void from();                      ///< --from live|CAPTURE[@POLL], --kernel FILE
   void from_anywhere();             ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
   void from_dump();                 ///< --from DUMP, --kernel FILE
+  void from_daemon();               ///< --from URL
   void json(const char* help);      ///< --json[=pretty|compact]
   void csv();                       ///< --csv
   void shell();                     ///< SHELL

@@ -195,6 +195,22 @@ bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& typ
   return true;
 }
 
+bool parse_sources_answer(std::string_view json, DaemonState& state) {
+  const Document document = parsed_document(json);
+  if (!document.is_object()) return false;
+  const Document* const sources = list_of(document, "sources");
+  const auto daemon = document.find("daemon");
+  if (sources == nullptr || daemon == document.end() || !daemon->is_object()) return false;
+  state.version = text_of(*daemon, "version");
+  state.warning = text_of(*daemon, "warning");
+  for (const Document& source : *sources) {
+    if (!source.is_object()) continue;
+    state.sources.push_back(
+        {text_of(source, "name"), text_of(source, "state"), text_of(source, "needs"), text_of(source, "error")});
+  }
+  return true;
+}
+
 std::string parse_error_answer(std::string_view json) {
   const Document document = parsed_document(json);
   return document.is_object() ? text_of(document, "error") : std::string();

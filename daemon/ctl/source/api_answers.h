@@ -19,6 +19,20 @@ bool parse_type_answer(std::string_view json, Splits& splits);
 /// A history for each of `types`, in their order.
 bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& types, std::vector<AmountHistory>& histories);
 
+/// What a memstatd says of itself.
+struct DaemonState {
+  struct Source {
+    std::string name;
+    std::string state;  ///< "up", "not permitted", ...
+    std::string needs;  ///< The privilege that it lacks; "" for none.
+    std::string error;  ///< Why it is not up; "" when it is.
+  };
+  std::string version;
+  std::string warning;  ///< Which clients cannot reach it; "" for none.
+  std::vector<Source> sources;
+};
+bool parse_sources_answer(std::string_view json, DaemonState& state);
+
 /// The text of {"error": "..."}; "" for anything else.
 std::string parse_error_answer(std::string_view json);
 

@@ -46,12 +46,11 @@ TEST(Lists, MetricsAreTabSeparatedWithAHeader) {
 TEST(Lists, SourcesAreTabSeparatedWithAHeader) {
   const std::string list = source_list();
   const std::vector<std::string> lines = lines_of(list);
-  EXPECT_EQ(lines[0], "name\tos\tallocator\troster\tdefault\tinterval\tfigures\toptions\torigin\tnotes");
+  EXPECT_EQ(lines[0], "name\tos\tallocator\troster\tdefault\tinterval\tneeds\tfigures\toptions\torigin\tnotes");
   EXPECT_EQ(lines.size(), all_sources().size() + 1);
-  EXPECT_THAT(columns(list), Each(10));
-  EXPECT_THAT(
-      lines,
-      Contains(StartsWith("linux_slabinfo\tlinux\tslab\tyes\tauto\tevery poll\tbytes: active_objs x objsize; count: ")));
+  EXPECT_THAT(columns(list), Each(11));
+  EXPECT_THAT(lines, Contains(StartsWith("linux_slabinfo\tlinux\tslab\tyes\tauto\tevery poll\tCAP_DAC_READ_SEARCH\tbytes: "
+                                         "active_objs x objsize; count: ")));
   EXPECT_THAT(lines, Contains(HasSubstr("; cpu numallocs: mts_numallocs; ")));
 }
 

@@ -32,7 +32,7 @@ class SelfTestTest : public testing::Test {
 
   const std::shared_ptr<FakeKernelView> view_ = std::make_shared<FakeKernelView>(OperatingSystem::kLinux);
   SourceDescriptor roster_ = fake_roster();
-  const SourceDescriptor contributor_ = fake_contributor();
+  SourceDescriptor contributor_ = fake_contributor();
   const std::vector<const SourceDescriptor*> sources_{&contributor_, &roster_};
 };
 
@@ -75,6 +75,29 @@ TEST_F(SelfTestTest, AMissingPermissionSaysWhichAndWhatToDoForRootAndForOthers) 
   EXPECT_THAT(as_root.trials[1].advice, HasSubstr("root may not read it here either"));
   EXPECT_EQ(as_root.account, "root");
   EXPECT_THAT(selftest_text(as_root), HasSubstr("What to do:\n  z_roster: root may not"));
+}
+
+TEST_F(SelfTestTest, WhatAddsValuesAndLacksAPrivilegeIsNotPermittedWhichIsNoFault) {
+  contributor_.needs = "CAP_A,CAP_B";
+  view_->fail(kFakeContributorFile, EPERM);
+  const SelfTest test = run();
+  EXPECT_EQ(test.trials[0].health, SourceHealth::kNotPermitted);
+  EXPECT_EQ(test.trials[0].needs, "CAP_A,CAP_B");
+  EXPECT_TRUE(test.is_healthy());
+  EXPECT_THAT(selftest_text(test), HasSubstr("a_contributor  not permitted  -      needs CAP_A,CAP_B: /fake/contributor: "));
+  EXPECT_THAT(selftest_text(test), HasSubstr("works or is not permitted"));
+}
+
+TEST_F(SelfTestTest, WhatStandsInForARosterIsNotPermittedOnlyWhereTheRosterWorks) {
+  contributor_.stands_in_for = "z_roster";
+  contributor_.needs = "CAP_A";
+  view_->fail(kFakeContributorFile, EPERM);
+  EXPECT_TRUE(run().is_healthy());
+  view_->fail(kFakeRosterFile, EPERM);
+  const SelfTest test = run();
+  EXPECT_EQ(test.trials[0].health, SourceHealth::kNoPermission);
+  EXPECT_EQ(test.trials[0].needs, "CAP_A");
+  EXPECT_FALSE(test.is_healthy());
 }
 
 TEST_F(SelfTestTest, WhatIsOffByDefaultDoesNotCount) {

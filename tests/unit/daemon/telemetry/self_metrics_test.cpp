@@ -50,8 +50,10 @@ TEST(SelfMetrics, ASourceThatThereWasNoMemoryForIsCompleteWithTheNextPoll) {
 TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
   metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
   metrics_.source_failed("s", ErrorCode::kIo, 0.1);
+  metrics_.source_not_permitted("t", "CAP_BPF");
   const std::string text = metrics_.text();
   for (const char* name : {"memstat_source_up",
+                           "memstat_source_not_permitted",
                            "memstat_source_read_seconds",
                            "memstat_source_last_success_timestamp_seconds",
                            "memstat_source_errors_total",
@@ -160,6 +162,27 @@ TEST_F(SelfMetricsTest, AnAbsentSourceHasNoSeriesButItsErrorCounts) {
   EXPECT_EQ(value("memstat_source_types{source=\"s\"}"), "4");
 }
 
+TEST_F(SelfMetricsTest, ASourceThatIsNotPermittedHasOneSeriesThatNamesThePrivilegeUntilItIsRead) {
+  const std::string series = "memstat_source_not_permitted{needs=\"CAP_BPF,CAP_PERFMON\",source=\"s\"}";
+  metrics_.source_failed("s", ErrorCode::kPermission, 0);
+  metrics_.source_not_permitted("s", "CAP_BPF,CAP_PERFMON");
+  metrics_.source_not_permitted("s", "CAP_BPF,CAP_PERFMON");
+  for (const std::string& line : lines_of(metrics_.text())) {
+    const bool is_of_s = line.find("source=\"s\"") != std::string::npos;
+    EXPECT_EQ(is_of_s, is_of_s && (line.starts_with(series) || line.starts_with("memstat_source_errors_total"))) << line;
+  }
+  EXPECT_EQ(value(series), "1");
+  metrics_.source_failed("s", ErrorCode::kIo, 0);
+  EXPECT_FALSE(value(series));
+  EXPECT_EQ(value("memstat_source_up{source=\"s\"}"), "0");
+  metrics_.source_not_permitted("s", "CAP_BPF,CAP_PERFMON");
+  metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 4, .success_timestamp_seconds = 2000});
+  EXPECT_FALSE(value(series));
+  metrics_.source_not_permitted("s", "CAP_BPF,CAP_PERFMON");
+  metrics_.source_absent("s");
+  EXPECT_FALSE(value(series));
+}
+
 TEST_F(SelfMetricsTest, ProcessFiguresAreAsOfNow) {
 #if defined(__linux__)
   EXPECT_NE(value("process_resident_memory_bytes"), "0");
@@ -177,6 +200,7 @@ TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
   metrics_.boot_time(1000);
   metrics_.recording_started();
   metrics_.helper_up(true);
+  metrics_.source_not_permitted("t", "root");
   std::set<std::string, std::less<>> found;
   std::istringstream lines(metrics_.text());
   for (std::string line; std::getline(lines, line);) {

@@ -27,6 +27,13 @@ TEST(WhyRefused, NamesLockdownWhereItForbidsReadingTheKernel) {
       << "first what is missing in any case";
 }
 
+TEST(WhyRefused, TellsTheVerifiersAnswerFromALackOfCapabilities) {
+  EXPECT_TRUE(has_attach_capabilities("CapEff:\t000000c000000000\n"));
+  EXPECT_TRUE(has_attach_capabilities("CapEff:\t0000000000200000\n")) << "CAP_SYS_ADMIN";
+  EXPECT_FALSE(has_attach_capabilities("CapEff:\t0000008000000000\n"));
+  EXPECT_FALSE(has_attach_capabilities("CapEff:\t0000000000000000\n"));
+}
+
 TEST(WhyRefused, SaysNothingFalseOfWhatItCannotRead) {
   for (const char* status : {"", "CapEff:", "CapEff:\tx\n", "CapEff:\t00zz\n", "CapEff:\t11112222333344445\n"}) {
     EXPECT_FALSE(has(why_refused(status, ""), "lacks")) << status;
