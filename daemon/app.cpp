@@ -42,6 +42,7 @@
 #include "daemon/serve/authentication.h"
 #include "daemon/serve/endpoints.h"
 #include "daemon/serve/textfile.h"
+#include "daemon/service/network_filter.h"
 #include "daemon/service/service_manager.h"
 #include "daemon/service/service_watch.h"
 #include "daemon/telemetry/log.h"
@@ -49,9 +50,7 @@
 namespace memstat {
 namespace {
 
-constexpr int kDone = 0;
-constexpr int kCouldNotRun = 1;
-constexpr int kWrongUsage = 2;
+constexpr int kDone = 0, kCouldNotRun = 1, kWrongUsage = 2;
 
 // A stop takes two seconds at most: so long for threads to end, the rest for the log.
 #if defined(MEMSTAT_SANITIZED)
@@ -164,6 +163,7 @@ class App {
   EventHelper helper_{log_, metrics_};
   KernelReader reader_{log_, metrics_};
   HttpListeners listeners_;
+  std::string filter_warning_;  // of clients that a filter keeps out, as of the start; "": none
   std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
@@ -178,6 +178,8 @@ Result<void> App::listen() {
   auto listeners = HttpListeners::open(options.listen);
   if (!listeners) return listeners.error();
   listeners_ = *std::move(listeners);
+  filter_warning_ = network_filter_warning(config_.listen, config_.allow);
+  if (!filter_warning_.empty()) log_.warning(filter_warning_);
   return {};
 }
 
@@ -288,11 +290,8 @@ bool App::finish_recording(PollRecorder& recorder, TimePoint due) {
 }
 
 HostInfo App::host() const {
-  HostInfo host{.name = {},
-                .os = std::string(to_string(view_->os())),
-                .release = std::string(view_->os_release()),
-                .machine = {},
-                .replay = {}};
+  HostInfo host{
+      .os = std::string(to_string(view_->os())), .release = std::string(view_->os_release()), .warning = filter_warning_};
   if (capture_ != nullptr) {
     host.machine = capture_->manifest().machine;
     host.replay = options_.replay;

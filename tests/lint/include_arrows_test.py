@@ -94,7 +94,7 @@ ONE_SYSTEM = [
 ONE_C_LIBRARY = [(r"malloc\.h", r"core/base/free_heap\.h")]
 
 # What any system with a C++20 compiler and POSIX has: headers of the standard library, and these.
-POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|langinfo|limits|locale|netdb|netinet/(in|tcp)|poll|pthread|pwd|regex|sched"
+POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|ifaddrs|langinfo|limits|locale|net/if|netdb|netinet/(in|tcp)|poll|pthread|pwd|regex|sched"
                    r"|signal|spawn|stdio|stdlib|string|strings|sys/(file|ioctl|mman|param|resource|select|socket|stat|statvfs|syscall"
                    r"|time|types|uio|un|utsname|wait)|syslog|termios|time|unistd)\.h")
 STANDARD = re.compile(r"[a-z_0-9]+")

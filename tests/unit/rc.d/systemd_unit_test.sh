@@ -56,5 +56,17 @@ if ! systemd-analyze security --offline=true --threshold=15 --no-pager "$tmp/mem
 fi
 tail -n 1 "$tmp/out"
 
+# The drop-ins that ship as examples: the first widens whom it serves, the second what it may do before it gives that up.
+for limit in network:15 events:16; do
+  name=${limit%:*}
+  mkdir -p "$tmp/memstatd.service.d"
+  cp "$here/../../../rc.d/memstatd.service.d/$name.conf" "$tmp/memstatd.service.d/"
+  systemd-analyze verify --man=no "$tmp/memstatd.service" >"$tmp/out" 2>&1 || fail "systemd-analyze verify with $name.conf"
+  if grep -q "memstatd" "$tmp/out"; then fail "systemd-analyze verify complains of $name.conf: $(cat "$tmp/out")"; fi
+  systemd-analyze security --offline=true --threshold="${limit#*:}" --no-pager "$tmp/memstatd.service" >"$tmp/out" 2>&1 || fail "exposure with $name.conf: $(tail -n 1 "$tmp/out")"
+  echo "with $name.conf: $(tail -n 1 "$tmp/out")"
+  rm -r "$tmp/memstatd.service.d"
+done
+
 if [ "$failures" -ne 0 ]; then echo "$failures failed"; exit 1; fi
 echo "passed"

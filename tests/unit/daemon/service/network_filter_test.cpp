@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which networks of the access list a filter keeps out, as packets to some of their addresses show.
+#include "daemon/service/network_filter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace memstat {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// A filter that lets some networks through, as IPAddressAllow= does.
+class DeniedNetworksTest : public testing::Test {
+ protected:
+  static Ipv4Network network(const char* address, unsigned prefix) { return {*parse_ipv4(address), prefix}; }
+  std::vector<Ipv4Network> denied(std::vector<Ipv4Network> allow) {
+    return denied_networks(allow, own_, [this](std::uint32_t address) {
+      tried_.push_back(format_ipv4(address));
+      for (const Ipv4Network& let_through : let_through_) {
+        if (let_through.holds(address)) return PacketFate::kSent;
+      }
+      return (address >> 24U) == 0 || (address >> 28U) == 15 ? PacketFate::kUnknown : PacketFate::kDenied;
+    });
+  }
+  std::vector<Ipv4Network> let_through_;
+  std::vector<std::uint32_t> own_;
+  std::vector<std::string> tried_;
+};
+
+TEST_F(DeniedNetworksTest, ANetworkOfWhichNoAddressCanBeReachedIsDenied) {
+  EXPECT_THAT(denied({network("10.0.0.0", 8)}), ElementsAre(network("10.0.0.0", 8)));
+  EXPECT_THAT(tried_, ElementsAre("10.0.0.1", "10.255.255.254"));
+}
+
+TEST_F(DeniedNetworksTest, WhatTheFilterLetsThroughIsNot) {
+  let_through_ = {network("10.0.0.0", 8)};
+  EXPECT_THAT(denied({network("10.0.0.0", 8), network("192.168.7.0", 24)}), ElementsAre(network("192.168.7.0", 24)));
+}
+
+TEST_F(DeniedNetworksTest, AHostIsTriedItself) {
+  EXPECT_THAT(denied({network("10.1.2.3", 32), network("10.1.2.4", 31)}), testing::SizeIs(2));
+  EXPECT_THAT(tried_, ElementsAre("10.1.2.3", "10.1.2.4"));
+}
+
+TEST_F(DeniedNetworksTest, WhereTheFilterLetsAPartThroughThatHasThisMachineNothingIsSaid) {
+  let_through_ = {network("10.1.0.0", 16)};
+  own_ = {*parse_ipv4("10.1.2.3"), *parse_ipv4("172.16.0.1")};
+  EXPECT_THAT(denied({network("10.0.0.0", 8)}), IsEmpty());
+}
+
+TEST_F(DeniedNetworksTest, TheWholeInternetIsTriedByAnAddressOfNobody) {
+  EXPECT_THAT(denied({network("0.0.0.0", 0)}), ElementsAre(network("0.0.0.0", 0)));
+  EXPECT_THAT(tried_, testing::Contains("192.0.2.1"));
+}
+
+TEST_F(DeniedNetworksTest, WhatCannotBeTriedIsNotSaidToBeDenied) {
+  EXPECT_THAT(denied({network("240.0.0.0", 8)}), IsEmpty());
+}
+
+TEST(UnitIn, IsTheServiceThatTheProcessBelongsTo) {
+  EXPECT_EQ(unit_in("0::/system.slice/memstatd.service\n"), "memstatd.service");
+  EXPECT_EQ(unit_in("0::/system.slice/system-memstatd.slice/memstatd@a.service\n"), "memstatd@a.service");
+  EXPECT_EQ(unit_in("0::/user.slice/user-0.slice/user@0.service/app.slice/x.scope\n"), "");
+  EXPECT_EQ(unit_in("9:memory:/a.service\n1:name=systemd:/system.slice/b.service\n0::/\n"), "b.service");
+  EXPECT_EQ(unit_in("0::/\n"), "");
+  EXPECT_EQ(unit_in("0::/kubepods.slice/x.scope"), "");
+  EXPECT_EQ(unit_in(""), "");
+}
+
+TEST(NetworkFilterWarning, IsNothingWhereOnlyThisMachineListens) {
+  EXPECT_EQ(network_filter_warning(std::vector<Endpoint>{{kLoopbackAddress, 8947}},
+                                   std::vector<Ipv4Network>{{*parse_ipv4("10.0.0.0"), 8}}),
+            "");
+}
+
+}  // namespace
+}  // namespace memstat
