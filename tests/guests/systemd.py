@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """memstatd's Debian package under a real systemd: a Debian 12 that QEMU boots, without KVM, with systemd as its first process.
 
-    tests/guests/systemd.py [--kernel KERNEL] [--verbose]
-    tests/guests/systemd.py --container [--verbose]      in namespaces on this machine's kernel instead, as root: two minutes
+    tests/guests/systemd.py [--part service|installed] [--kernel KERNEL] [--verbose]
+    tests/guests/systemd.py --container [--part ...] [--verbose]      in namespaces on this machine's kernel instead, as root: two minutes
 
 Makes the package of build/ (memstatd and memstatctl must be built), and with mmdebstrap a root with systemd and what the package depends on, which is
-kept below build/guests/systemd. In the guest systemd_guest.sh installs the package with dpkg and prints an answer for each thing that it
-looks at: the account, READY, RELOADING, STATUS, STOPPING, the watchdog, reads that hang, restarts, addresses, exposure, upgrade, purge; what is wrong is
-printed with the end of the journal. Needs mmdebstrap, and qemu-system-x86 and busybox-static or root. Exit status: 0 all good, 1 something is wrong, 77 what it
+kept below build/guests/systemd. In the guest a script installs the package with dpkg and prints an answer for each thing that it looks at. Part service
+(systemd_guest.sh): the account, READY, RELOADING, STATUS, STOPPING, the watchdog, reads that hang, restarts, addresses, exposure, upgrade, purge. Part
+installed (systemd_installed.sh): what the service may read as installed and with the drop-ins that ship as examples, whether an alert of the shipped rules
+fires in a Prometheus outside, and scrapes from another network namespace. What is wrong is printed with the end of the journal. Needs mmdebstrap, and qemu-system-x86 and busybox-static or root. Exit status: 0 all good, 1 something is wrong, 77 what it
 needs is not there. It takes some minutes, so it is not part of tests/run.
 """
 import argparse
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -26,11 +28,14 @@ import time
 
 import kernels
 import machine
+import systemd_outside
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PLACE = ROOT / "build/guests/systemd"
-BASE = ("systemd", "systemd-sysv", "iproute2")
+BASE = ("systemd", "systemd-sysv", "iproute2", "kmod")
+PARTS = {"service": "systemd_guest.sh", "installed": "systemd_installed.sh"}
+MODULES = ("e1000", "veth")
 LEFT_OUT = ("usr/share/doc/", "usr/share/locale/", "usr/share/man/", "usr/share/zoneinfo/", "var/cache/apt/", "var/lib/apt/")
 CONSOLE_PRINTS_ANSWERS_ONLY = "systemd.show_status=no systemd.log_target=journal"
 INIT = b"#!/bin/sh\nexec /lib/systemd/systemd\n"
@@ -38,8 +43,10 @@ TEST_UNIT = b"""[Unit]
 After=multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/bin/bash /systemd_guest.sh
+ExecStart=/bin/bash /systemd_test.sh
 """
+RELAY_SOCKET = f"[Socket]\nListenStream={systemd_outside.RELAY_PORT}\n".encode()
+RELAY = b"[Service]\nExecStart=/lib/systemd/systemd-socket-proxyd 127.0.0.1:8947\n"
 NO_RATE_LIMIT = b"[Journal]\nRateLimitBurst=0\nStorage=volatile\n"
 
 
@@ -87,11 +94,15 @@ def files_of(tar):
     return files
 
 
-def additions(package, library):
+def additions(package, library, part, kernel):
     """What the test adds to the root."""
     units, masked = "etc/systemd/system", (0o120777, b"/dev/null")
-    return {
-        "systemd_guest.sh": (0o100755, (HERE / "systemd_guest.sh").read_bytes()),
+    modules = {f"{name}.ko": (0o100644, path.read_bytes()) for name in MODULES if kernel and (path := kernel.module(name))}
+    return modules | {
+        "systemd_test.sh": (0o100755, (HERE / PARTS[part]).read_bytes()),
+        "systemd_functions.sh": (0o100644, (HERE / "systemd_functions.sh").read_bytes()),
+        f"{units}/relay.socket": (0o100644, RELAY_SOCKET),
+        f"{units}/relay.service": (0o100644, RELAY),
         "memstatd.deb": (0o100644, package.read_bytes()),
         "hanging_read.so": (0o100755, library.read_bytes()),
         f"{units}/memstat-test.service": (0o100644, TEST_UNIT),
@@ -105,10 +116,11 @@ def additions(package, library):
     }
 
 
-def run_guest(kernel, tar, added):
+def run_guest(kernel, tar, added, part):
     """(the console, what it was)."""
     files = files_of(tar) | added | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
-    outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=1200))
+    with systemd_outside.outside() if part == "installed" else contextlib.nullcontext() as watch:
+        outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=1800), watch)
     return outcome.console, f"{kernel.release}, booted in {outcome.boot_seconds:.0f} s, ended after {outcome.seconds:.0f} s"
 
 
@@ -138,10 +150,13 @@ def run_container(work, tar, added):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="6.1", choices=kernels.SUITES)
+    parser.add_argument("--part", default="service", choices=PARTS, help="what to look at (service)")
     parser.add_argument("--container", action="store_true", help="namespaces instead of a guest")
     parser.add_argument("--verbose", action="store_true", help="print the console")
     options = parser.parse_args()
     reason = machine.missing(options.kernel) if not options.container else "--container needs root" if os.geteuid() else ""
+    if options.part == "installed" and not options.container:
+        reason = reason or systemd_outside.missing()
     for tool in ("mmdebstrap", "cpack", "dpkg-deb", "cc"):
         reason = reason or ("" if shutil.which(tool) else f"{tool} is not installed")
     if not reason and not all((ROOT / "build/bin" / name).exists() for name in ("memstatd", "memstatctl")):
@@ -159,8 +174,8 @@ def main():
         except kernels.Missing as missing:
             print(missing)
             return 77
-        added = additions(package, library)
-        console, what = run_container(work, tar, added) if options.container else run_guest(kernel, tar, added)
+        added = additions(package, library, options.part, kernel)
+        console, what = run_container(work, tar, added) if options.container else run_guest(kernel, tar, added, options.part)
     lines = re.findall(r"^RESULT (.*?)\r?$", console, re.M)
     answers = [line for line in lines if line.startswith(("ok ", "wrong "))]
     wrong = [line for line in answers if line.startswith("wrong ")]
@@ -168,7 +183,7 @@ def main():
     if options.verbose or not good:
         print(console)
     print("\n".join(f"  {line}" for line in lines))
-    print(f"{'OK' if good else 'WRONG'} systemd: {len(answers) - len(wrong)} ok, {len(wrong)} wrong{'' if 'end' in lines else ', and it did not come to its end'}; {what}")
+    print(f"{'OK' if good else 'WRONG'} systemd {options.part}: {len(answers) - len(wrong)} ok, {len(wrong)} wrong{'' if 'end' in lines else ', and it did not come to its end'}; {what}")
     return 0 if good else 1
 
 

@@ -1,67 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs in the guest or container of systemd.py, as a unit that systemd starts at the end of its boot. Prints an answer for each thing that it looks
-# at: RESULT ok WHAT, or RESULT wrong WHAT.
-set -u
-unit=memstatd.service
-config=/etc/memstatd/memstatd.yaml
-settings=/run/systemd/system/$unit.d
+# Part `service` of systemd.py: account, notification, reload, addresses, watchdog, restarts, upgrade, purge.
+# The names that the functions bring, and where they lie in the guest.
+# shellcheck disable=SC1091,SC2086,SC2154
+. /systemd_functions.sh
 
-result() { echo "RESULT $*" >>/dev/console; }
-# expect WHAT COMMAND...: COMMAND is true.
-expect() {
-  local what=$1
-  shift
-  if "$@"; then
-    result "ok $what"
-  else
-    result "wrong $what"
-    journalctl -q -o cat -n 30 UNIT=$unit + _SYSTEMD_UNIT=$unit >>/dev/console
-  fi
-}
-# soon COMMAND...: COMMAND becomes true.
-soon() {
-  local end=$((SECONDS + 120))
-  until "$@"; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.5
-  done
-}
-not() { ! "$@"; }
-property() { systemctl show --value -p "$1" $unit; }
-is() { [ "$(property "$1")" = "$2" ]; }
-at_least() { [ "$(property "$1")" -ge "$2" ]; }
-pid() { property MainPID; }
-# page [ADDRESS]: what memstatd serves.
-page() { timeout 20 bash -c "exec 3<>/dev/tcp/${1:-127.0.0.1}/8947 && printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3 && cat <&3" 2>/dev/null; }
-is_served() { [ "$(page "$@" | grep -c '^memstat_type_bytes')" -gt 10 ]; }
 # slabinfo_is VALUE: of memstat_source_up, as it is served.
 slabinfo_is() { page | grep -qE "^memstat_source_up\{[^}]*source=\"linux_slabinfo\"[^}]*\} $1$"; }
 has_timeout() { page | grep -qE '^memstat_source_errors_total\{reason="timeout",source="linux_slabinfo"\} [1-9]'; }
-# of_status FIELD VALUE: of /proc/PID/status.
-of_status() { [ "$(sed -n "s/^$1:\t\([^\t]*\).*/\1/p" "/proc/$(pid)/status")" = "$2" ]; }
-
-# mark: from now on; told: what systemd has logged of the unit since; heard MESSAGE: what memstatd told it by its socket.
-mark() {
-  journalctl --sync
-  cursor=$(journalctl -q -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
-}
-told() {
-  journalctl --sync
-  journalctl -q -o cat --after-cursor="$cursor" UNIT=$unit
-}
-is_told() { told | grep -qE "$1"; }
-heard() { is_told "Got notification message from PID [0-9]+ \(.*$1"; }
-exposure() { systemd-analyze security --no-pager $unit | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'; }
-is_exposed_at_most() { [ "$(exposure | tr -d .)" -le "$1" ]; }
-# set_unit LINES: of a file that changes the unit's section Service; empty for none.
-set_unit() {
-  rm -rf $settings
-  mkdir -p $settings
-  printf '[Service]\n%b' "$1" >$settings/test.conf
-  systemctl daemon-reload
-}
-configure() { printf '%b' "$1" >$config; }
 
 result begin "$(uname -r), $(systemctl --version | head -n 1)"
 systemctl log-level debug

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Prometheus outside of a guest of systemd.py: it scrapes the installed service by a relay in the guest and computes the shipped rules, a second
+of it for each minute of theirs, until the guest asks which alerts fired."""
+import contextlib
+import re
+import shutil
+import tempfile
+import time
+
+import limits
+from limits import prometheus_server, shipped_rules
+
+RELAY_PORT = 9947
+WATCHED = 75  # seconds: an hour and a quarter of the rules
+PATIENCE = 120
+
+
+class Watch:
+    def __init__(self, server, forwarded):
+        self.server = server
+        self.devices = ("-device", "e1000,netdev=net", "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:{forwarded}-:{RELAY_PORT}")
+
+    def hear(self, line):
+        """The answer to a line of the guest, or None: "none", or the alerts that fired."""
+        if not re.match(r"RESULT alerts ", line):
+            return None
+        limits.Watch.wait(lambda: self.server.query('up{job="memstatd"} == 1'), PATIENCE)
+        began = time.time()
+        time.sleep(WATCHED)
+        seconds = int(time.time() - began)
+        if not self.server.query("count(instance:memstat_series:sum)"):
+            return "the rules were not computed\n"
+        scrapes = self.server.query(f'sum_over_time(up{{job="memstatd"}}[{seconds}s])')
+        if not scrapes or scrapes[0][1] < seconds / 4:
+            return f"{scrapes} scrapes in {seconds} s\n"
+        fired = self.server.api("query", query=f'ALERTS{{alertstate="firing",severity!="none"}}[{seconds}s]')["result"]
+        names = {" ".join(series["metric"].get(label, "") for label in ("alertname", "source", "allocator", "type")).strip() for series in fired}
+        return (", ".join(sorted(names)) or "none") + "\n"
+
+
+@contextlib.contextmanager
+def outside():
+    with tempfile.TemporaryDirectory(prefix="memstat-installed-") as directory:
+        address = f"127.0.0.1:{prometheus_server.free_port()}"
+        config = limits.PROMETHEUS.format(rules=shipped_rules.write(directory), address=address)
+        with prometheus_server.prometheus(directory, None, config=config) as server:
+            yield Watch(server, address)
+
+
+def missing():
+    return "" if shutil.which("prometheus") else "prometheus is not installed (Debian's prometheus)"
