@@ -31,6 +31,9 @@ import machine
 import systemd_outside
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import bare_system  # noqa: E402
+
 ROOT = HERE.parents[1]
 PLACE = ROOT / "build/guests/systemd"
 BASE = ("systemd", "systemd-sysv", "iproute2", "kmod")
@@ -69,12 +72,7 @@ def make_root(names):
     """The path of a tar with Debian 12, systemd and these packages; made once for the same names."""
     names = [*BASE, *names]
     target = PLACE / f"root-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:12]}.tar"
-    if not target.exists():
-        PLACE.mkdir(parents=True, exist_ok=True)
-        new = target.with_suffix(".new.tar")
-        kernels.run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(names)}", "bookworm", str(new), kernels.MIRROR)
-        new.rename(target)
-    return target
+    return pathlib.Path(bare_system.make_base(str(target), names))
 
 
 def files_of(tar):

@@ -4,6 +4,8 @@
 # mounts, network, control groups. It has this machine's kernel and no more of it than can be read: /proc/sys and /sys are read-only.
 # What is written to its /dev/console goes to the file CONSOLE. Needs root, and ends when that systemd powers off.
 set -eu
+# shellcheck source=tests/support/mount_devices.sh
+. "$(dirname "$0")/../support/mount_devices.sh"
 root=$1 console=$2
 if [ "${3:-}" != inside ]; then
   group=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)/memstat-systemd-$$
@@ -24,15 +26,7 @@ mount --bind "$root/proc/sys" "$root/proc/sys"
 mount -o remount,bind,ro "$root/proc/sys"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
-mount -t tmpfs -o mode=755 tmpfs "$root/dev"
-for device in null zero full random urandom tty; do
-  : >"$root/dev/$device"
-  mount --bind "/dev/$device" "$root/dev/$device"
-done
-mkdir "$root/dev/pts" "$root/dev/shm"
-mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
-ln -s pts/ptmx "$root/dev/ptmx"
-ln -s /proc/self/fd "$root/dev/fd"
+mount_devices "$root/dev"
 : >"$root/dev/console"
 mount --bind "$console" "$root/dev/console"
 mount -t tmpfs tmpfs "$root/run"

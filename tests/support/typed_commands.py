@@ -12,6 +12,7 @@ import typing
 import program
 
 DOCUMENTS = ("README.md", "dashboards/README.md")
+RECIPE = "dashboards/examples/container/Containerfile"
 SAVED_AS = "show.c"
 PROGRAMS = {"amtool", "apt-get", "cc", "cmake", "cp", "cpack", "curl", "docker", "export", "jsonnet", "memstatctl", "memstatd", "npm", "pkg",
             "podman", "promtool", "sed", "service", "sudo", "sysrc", "systemctl", "tar"}
@@ -29,7 +30,7 @@ class Command(typing.NamedTuple):
 
 
 def _is_complete(text):
-    return subprocess.run(["bash", "-n", "-c", text], capture_output=True, check=False).returncode == 0
+    return not text.endswith("\\") and subprocess.run(["bash", "-n", "-c", text], capture_output=True, check=False).returncode == 0
 
 
 def _of_shell(lines, first):
@@ -59,7 +60,9 @@ def _of_console(lines, first):
 def _is_command(span):
     words = span.split()
     path = os.path.join(program.SOURCE_DIR, words[0]) if words else ""
-    return len(words) > 1 and words[0] in PROGRAMS or "/" in path and os.path.isfile(path) and os.access(path, os.X_OK)
+    if len(words) > 1:
+        return words[0] in PROGRAMS or "/" in words[0] and os.path.isfile(path)
+    return "/" in span and os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def commands(document, text=None):
@@ -85,6 +88,15 @@ def commands(document, text=None):
                 if _is_command(span) and span not in {command.text for command in found}:
                     found.append(Command(document, number, span, None, None))
     return found
+
+
+def recipe():
+    """What the first stage of the container's recipe runs, in a clone of the tree."""
+    with open(os.path.join(program.SOURCE_DIR, RECIPE), encoding="utf-8") as file:
+        text = file.read()
+    stages = [found.start() for found in re.finditer(r"^FROM ", text, re.M)]
+    for found in re.finditer(r"^RUN ((?:.*\\\n)*.*)", text[:stages[1]], re.M):
+        yield Command(RECIPE, 1 + text.count("\n", 0, found.start()), found.group(1), None, None)
 
 
 def as_typed(text):
