@@ -18,7 +18,7 @@
 namespace memstat::events {
 namespace {
 
-constexpr std::string_view kBtfFile = "/sys/kernel/btf/vmlinux";
+constexpr const char* kBtfFile = "/sys/kernel/btf/vmlinux";
 constexpr const char* kStatus = "/proc/self/status";
 constexpr const char* kLockdown = "/sys/kernel/security/lockdown";
 
@@ -91,7 +91,7 @@ Error not_present(std::string_view what, std::string_view why) { return system_e
 
 Result<BtfPointer> kernel_types() {
   libbpf_set_print(nullptr);
-  BtfPointer types(btf__parse_raw(std::string(kBtfFile).c_str()));
+  BtfPointer types(btf__parse_raw(kBtfFile));
   if (types) return types;
   if (errno == ENOENT) return not_present(kBtfFile, "this kernel has no BTF: CONFIG_DEBUG_INFO_BTF is off");
   return refused(kBtfFile, errno);
@@ -156,7 +156,12 @@ memstat_gfp_flags gfp_flags(const btf& types, bool are_classes_wanted) {
 }
 
 Result<ObjectPointer> open_programs(std::span<const unsigned char> elf) {
-  ObjectPointer object(bpf_object__open_mem(elf.data(), elf.size(), nullptr));
+  // Types that this kernel lacks would be looked for in its modules, whose numbers only CAP_SYS_ADMIN may ask for; libbpf 1.1
+  // fails without it. Named as a file, the types of the kernel alone are taken.
+  bpf_object_open_opts options{};
+  options.sz = sizeof options;
+  options.btf_custom_path = kBtfFile;
+  ObjectPointer object(bpf_object__open_mem(elf.data(), elf.size(), &options));
   if (!object) return refused("bpf_object__open_mem", errno);
   return object;
 }

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatd with the capabilities that the systemd unit grants, and with those that events.conf adds: not permitted is not down."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import page as pages  # noqa: E402
+import program  # noqa: E402
+from ctl import MEMSTATCTL  # noqa: E402
+
+UNIT = os.path.join(program.SOURCE_DIR, "rc.d", "memstatd.service")
+DROP_IN = os.path.join(program.SOURCE_DIR, "rc.d", "memstatd.service.d", "events.conf")
+NEEDS = "CAP_BPF,CAP_PERFMON"
+SLAB_BPF, VM_EVENTS = "linux_slab_bpf", "linux_vm_events"
+
+
+def granted(*files):
+    """What AmbientCapabilities= of these files of a unit names, together."""
+    lines = [line for path in files for line in open_lines(path) if line.startswith("AmbientCapabilities=")]
+    return [name for line in lines for name in line.strip().split("=")[1].split()]
+
+
+def open_lines(path):
+    with open(path, encoding="utf-8") as file:
+        return file.readlines()
+
+
+def as_account(capabilities, *command):
+    """The command as nobody with these capabilities and no others, as systemd starts it."""
+    names = ",".join("+" + name.removeprefix("CAP_").lower() for name in capabilities)
+    sets = [f"--{kind}={names}" for kind in ("inh-caps", "ambient-caps")] if names else []
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *sets, *command]
+
+
+@program.needs_root
+@program.needs_slabinfo
+@unittest.skipUnless(shutil.which("setpriv"), "setpriv is not installed (Debian package util-linux)")
+class NotPermitted(unittest.TestCase):
+    def once(self, capabilities, configuration=""):
+        """(page, log) of one poll."""
+        with program.temporary_directory() as directory, program.copy_for_others(program.MEMSTATD) as copy:
+            os.chmod(directory, 0o755)
+            path = os.path.join(directory, "memstatd.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(configuration)
+            os.chmod(path, 0o644)
+            done = subprocess.run(as_account(capabilities, copy, "--config", path, "--once"), capture_output=True, text=True, cwd="/",
+                                  timeout=program.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        read, problems = pages.check(done.stdout.encode())
+        self.assertEqual(problems, [])
+        return read, done.stderr
+
+    def down(self, page):
+        return sorted(sample.labels["source"] for sample in page.series("memstat_source_up") if sample.value == 0)
+
+    def not_permitted(self, page):
+        return {sample.labels["source"]: sample.labels["needs"] for sample in page.series("memstat_source_not_permitted")}
+
+    def test_with_what_the_unit_grants_no_source_is_down_and_each_that_is_not_permitted_names_what_it_needs(self):
+        self.assertEqual(granted(UNIT), ["CAP_DAC_READ_SEARCH"])
+        page, log = self.once(granted(UNIT))
+        self.assertEqual(self.down(page), [])
+        refused = self.not_permitted(page)
+        if not refused:
+            self.skipTest("this kernel or this build has no programs on events")
+        self.assertEqual(set(refused.values()), {NEEDS})
+        for source in refused:
+            self.assertEqual(log.count(f"info: {source}: not permitted, needs {NEEDS}: "), 1, log)
+            self.assertFalse(page.series("memstat_source_up", source=source))
+        self.assertNotIn(" error: ", log)
+        self.assertEqual(page.text("memstat_source_up", source="linux_slabinfo"), "1")
+        self.assertTrue(page.series("memstat_type_bytes", allocator="slab", type="dentry"))
+
+    def test_with_what_the_drop_in_adds_nothing_is_refused(self):
+        of_root = self.not_permitted(pages.check(program.run("--once").stdout)[0])
+        page, log = self.once(granted(UNIT, DROP_IN))
+        self.assertEqual(self.not_permitted(page), of_root, log)
+        self.assertEqual(self.down(page), [])
+        if NEEDS in of_root.values():
+            self.skipTest("root may not load these programs here either")
+
+    def test_without_any_capability_the_roster_of_slab_caches_is_down_and_so_is_what_would_stand_in_for_it(self):
+        page, log = self.once([])
+        known = {source for source in ("linux_slabinfo", SLAB_BPF) if source in log}
+        self.assertIn("linux_slabinfo", known)
+        self.assertLessEqual(known, set(self.down(page)))
+        self.assertNotIn(SLAB_BPF, self.not_permitted(page))
+        self.assertEqual(self.not_permitted(page).get("linux_slab_sysfs"), "CAP_DAC_READ_SEARCH")
+
+    def test_what_the_configuration_switches_on_is_down(self):
+        configuration = f"sources: {{{VM_EVENTS}: {{enabled: on}}}}\n"
+        page, log = self.once(granted(UNIT), configuration)
+        self.assertIn(VM_EVENTS, self.down(page), log)
+        self.assertNotIn(VM_EVENTS, self.not_permitted(page))
+
+    def test_a_running_one_says_so_everywhere_and_doctor_asks_it(self):
+        with program.temporary_directory() as directory, program.copy_for_others(program.MEMSTATD) as copy:
+            os.chmod(directory, 0o755)
+            starter = os.path.join(directory, "start")
+            with open(starter, "w", encoding="utf-8") as file:
+                words = " ".join(as_account(granted(UNIT), copy))
+                file.write(f'#!/bin/sh\nexec {words} "$@"\n')
+            os.chmod(starter, 0o755)
+            before, program.MEMSTATD = program.MEMSTATD, starter
+            try:
+                with program.Daemon() as daemon:
+                    page = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
+                    refused = self.not_permitted(page)
+                    if not refused:
+                        self.skipTest("this kernel or this build has no programs on events")
+                    sources = {source["name"]: source for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
+                    for source, needs in refused.items():
+                        self.assertEqual((sources[source]["state"], sources[source]["needs"]), ("not permitted", needs))
+                    self.assertIn(f"not permitted, needs {NEEDS}", daemon.request("/plain")[2].decode())
+                    self.assertEqual(daemon.request("/-/ready")[0], 200)
+                    done = subprocess.run([MEMSTATCTL, "doctor", "--from", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True,
+                                          timeout=program.PATIENCE, check=False)
+                    for source, needs in refused.items():
+                        self.assertRegex(done.stdout, rf"(?m)^  {source}: not permitted, needs {needs}: ")
+                    self.assertNotIn("down", done.stderr)
+            finally:
+                program.MEMSTATD = before
+
+
+if __name__ == "__main__":
+    program.main()
