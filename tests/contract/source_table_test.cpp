@@ -31,6 +31,18 @@ TEST(SourceTable, HasADescriptorForEveryFileInAlphabeticalOrder) {
   EXPECT_EQ(find_source("no such source"), nullptr);
 }
 
+TEST(SourceTable, NamesThePrivilegeOfEverySourceWhoseNotesSpeakOfOne) {
+  for (const SourceDescriptor* source : all_sources()) {
+    std::string helper;
+    for (const std::string_view name : source->helper_capabilities)
+      helper += (helper.empty() ? "" : ",") + std::string(name);
+    EXPECT_TRUE(helper.empty() || source->needs == helper) << source->name;
+    EXPECT_EQ(source->needs.find(' '), std::string_view::npos) << source->name << ": a label, such as CAP_BPF,CAP_PERFMON";
+    const bool speaks = source->notes.find("needs root") != std::string_view::npos && source->name != "linux_page";
+    EXPECT_FALSE(speaks && source->needs.empty()) << source->name << ": a refusal would count as a failure";
+  }
+}
+
 TEST(SourceTable, HasNoSourceOfATargetThatIsNotLinked) {
   EXPECT_EQ(find_source("linked_source"), nullptr) << "only test_linked_target links its target";
 }

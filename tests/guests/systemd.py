@@ -36,7 +36,7 @@ import bare_system  # noqa: E402
 
 ROOT = HERE.parents[1]
 PLACE = ROOT / "build/guests/systemd"
-BASE = ("systemd", "systemd-sysv", "iproute2", "kmod")
+BASE = ("systemd", "systemd-sysv", "iproute2")
 PARTS = {"service": "systemd_guest.sh", "installed": "systemd_installed.sh"}
 MODULES = ("e1000", "veth")
 LEFT_OUT = ("usr/share/doc/", "usr/share/locale/", "usr/share/man/", "usr/share/zoneinfo/", "var/cache/apt/", "var/lib/apt/")
@@ -97,6 +97,7 @@ def additions(package, library, part, kernel):
     units, masked = "etc/systemd/system", (0o120777, b"/dev/null")
     modules = {f"{name}.ko": (0o100644, path.read_bytes()) for name in MODULES if kernel and (path := kernel.module(name))}
     return modules | {
+        "usr/bin/busybox": (0o100755, pathlib.Path(machine.BUSYBOX).read_bytes()) if modules else (0o120777, b"/bin/false"),
         "systemd_test.sh": (0o100755, (HERE / PARTS[part]).read_bytes()),
         "systemd_functions.sh": (0o100644, (HERE / "systemd_functions.sh").read_bytes()),
         f"{units}/relay.socket": (0o100644, RELAY_SOCKET),

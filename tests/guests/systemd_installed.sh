@@ -43,7 +43,7 @@ restart_with() {
 result begin "$(uname -r), $(systemctl --version | head -n 1)"
 # To the page on loopback, for what is outside of this guest.
 relay=no
-if [ -e /e1000.ko ] && insmod /e1000.ko && ip link set eth0 up && ip address add 10.0.2.15/24 dev eth0 && systemctl start relay.socket; then relay=yes; fi
+if [ -e /e1000.ko ] && busybox insmod /e1000.ko && ip link set eth0 up && ip address add 10.0.2.15/24 dev eth0 && systemctl start relay.socket; then relay=yes; fi
 result "relay: $relay"
 iterator=no
 if grep -q ' bpf_iter_kmem_cache$' /proc/kallsyms; then iterator=yes; fi
@@ -78,7 +78,7 @@ expect "doctor has nothing to say" doctor 0 'sources up\.$'
 expect "of events neither" not grep -q 'not permitted' /tmp/doctor
 watched "with events.conf"
 
-if [ -e /veth.ko ]; then insmod /veth.ko; fi
+if [ -e /veth.ko ]; then busybox insmod /veth.ko; fi
 ip netns add other
 ip link add here type veth peer name there netns other
 ip address add 192.0.2.1/24 dev here
