@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Test programs, scripts, and what they share. tests/README.md says which kind to add.
 enable_testing()
+# A test that takes longer hangs. The longest takes two minutes on an idle machine, and a busy one must not end it.
+set(TEST_SECONDS 1200)
 find_package(GTest REQUIRED)
 # The start of a program takes longer than most tests, and so does unpacking a capture, so the tests of a program share processes.
 set(TEST_SHARDS 8)
@@ -68,11 +70,11 @@ function(memstat_test_program name directory)
     foreach(shard RANGE ${last})
       add_test(NAME ${directory}/shard_${shard}
                COMMAND ${name} --gtest_brief=1 --gtest_filter=-*Live* --gtest_output=${results}_shard_${shard}.xml)
-      set_tests_properties(${directory}/shard_${shard} PROPERTIES TIMEOUT 300
+      set_tests_properties(${directory}/shard_${shard} PROPERTIES TIMEOUT ${TEST_SECONDS}
                            ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${shard}")
     endforeach()
     add_test(NAME ${directory}/live COMMAND ${name} --gtest_brief=1 --gtest_filter=*Live* --gtest_output=${results}_live.xml)
-    set_tests_properties(${directory}/live PROPERTIES TIMEOUT 300 LABELS live RUN_SERIAL TRUE)
+    set_tests_properties(${directory}/live PROPERTIES TIMEOUT ${TEST_SECONDS} LABELS live RUN_SERIAL TRUE)
     set_property(GLOBAL APPEND PROPERTY MEMSTAT_TEST_PROGRAMS "${name} ${directory}")
     # ctest knows only the tests that a program lists: one that lists none would be missed by nothing else.
     add_test(NAME ${directory}/has_tests COMMAND ${name} --gtest_list_tests)
@@ -168,7 +170,7 @@ foreach(script IN LISTS scripts)
   add_test(NAME ${script} COMMAND ${interpreter} ${CMAKE_SOURCE_DIR}/tests/${script})
   file(STRINGS ${CMAKE_SOURCE_DIR}/tests/${script} seconds REGEX "^# Seconds: [0-9]+$" LIMIT_COUNT 1)
   string(REGEX REPLACE "^# Seconds: " "" seconds "${seconds}")
-  math(EXPR timeout "300 + 4 * 0${seconds}")  # of a quiet machine; others take longer
+  math(EXPR timeout "${TEST_SECONDS} + 4 * 0${seconds}")  # of a quiet machine; others take longer
   set_tests_properties(${script} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${timeout} COST "0${seconds}" ENVIRONMENT "${script_environment}")
   file(STRINGS ${CMAKE_SOURCE_DIR}/tests/${script} long REGEX "^# Long: " LIMIT_COUNT 1)
   if(long)
@@ -187,7 +189,7 @@ if(tree STREQUAL "release")
   foreach(rule_test IN LISTS rule_tests)
     add_test(NAME rules/${rule_test}
              COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tests/support/rule_test.py dashboards/prometheus/tests/${rule_test})
-    set_tests_properties(rules/${rule_test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 ENVIRONMENT "${script_environment}")
+    set_tests_properties(rules/${rule_test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${TEST_SECONDS} ENVIRONMENT "${script_environment}")
   endforeach()
 endif()
 

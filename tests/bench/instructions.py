@@ -32,7 +32,7 @@ def settings(build_dir):
 def count(program, step, directory, times):
     environment = dict(os.environ, GLIBC_TUNABLES=SAME_ON_EVERY_CPU, LC_ALL="C")
     run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, step, directory, str(times)],
-                         env=environment, capture_output=True, text=True, timeout=120, check=False)
+                         env=environment, capture_output=True, text=True, timeout=600, check=False)
     found = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode != 0 or not found:
         raise RuntimeError(f"{step} of {directory}: exit status {run.returncode}\n{run.stderr}")

@@ -46,7 +46,7 @@ class AlertStack(unittest.TestCase):
         def ask():
             found = {(alert["labels"]["alertname"], alert["labels"].get("type")): alert for alert in manager.alerts()}
             return found if wanted <= set(found) else None
-        return program.wait_until(ask, lambda: f"{wanted}, there are {[alert['labels'] for alert in manager.alerts()]}", 90)
+        return program.wait_until(ask, lambda: f"{wanted}, there are {[alert['labels'] for alert in manager.alerts()]}")
 
     def check_words(self, found):
         limit = found["MemstatLimitHit", "mbuf_cluster"]
@@ -70,7 +70,7 @@ class AlertStack(unittest.TestCase):
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
                 with prometheus_server.prometheus(directory, None, config=config):
-                    program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log, 120)
+                    program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log)
         night = [labels for name, labels in receiver.notifications if name == "night"]
         self.assertEqual(len(night), 1)
         told = [(labels.get("allocator"), labels.get("type")) for _, sent in receiver.notifications for labels in sent

@@ -74,7 +74,7 @@ class Library(unittest.TestCase):
         environment = {"PKG_CONFIG_PATH": os.path.join(prefix, LIBDIR, "pkgconfig"), "LD_LIBRARY_PATH": os.path.join(prefix, LIBDIR)}
         build = shutil.copytree(os.path.join(package.CONSUMERS, "libcpc"), os.path.join(self.directory, "build"))
         package.command("make", "-C", build, f"CC={package.setting('CMAKE_C_COMPILER', 'cc')}", environment=environment)
-        probe = subprocess.run([os.path.join(build, "delta")], capture_output=True, text=True, check=False, timeout=60,
+        probe = subprocess.run([os.path.join(build, "delta")], capture_output=True, text=True, check=False, timeout=program.PATIENCE,
                                env={**package.ENVIRONMENT, **environment})
         if "cannot access the counters" in probe.stderr or (os.geteuid() != 0 and "kernel.perf_event_paranoid" in probe.stderr):
             self.skipTest(probe.stderr.strip())

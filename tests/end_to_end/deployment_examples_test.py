@@ -121,7 +121,7 @@ class Examples(unittest.TestCase):
         with program.temporary_directory() as directory:
             captures.write_file(os.path.join(directory, "rules.yml"), yaml.safe_dump({"groups": [group, {"name": "alert", "rules": [alert]}]}))
             captures.write_file(os.path.join(directory, "test.yml"), yaml.safe_dump(test))
-            done = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=directory, capture_output=True, text=True, timeout=250, check=False)
+            done = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=directory, capture_output=True, text=True, timeout=2 * program.PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_the_objects_keep_the_schemas_of_kubernetes(self):
@@ -130,7 +130,7 @@ class Examples(unittest.TestCase):
         directory = node_packages.installed("kubernetes")
 
         def complaints(found):
-            done = subprocess.run(["node", "validate.mjs"], cwd=directory, input=json.dumps(found), capture_output=True, text=True, timeout=250, check=False)
+            done = subprocess.run(["node", "validate.mjs"], cwd=directory, input=json.dumps(found), capture_output=True, text=True, timeout=2 * program.PATIENCE, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout
         self.assertEqual(complaints(objects), "")
@@ -146,7 +146,7 @@ class Examples(unittest.TestCase):
         with program.temporary_directory() as directory:
             for command in (["vmagent", "-dryRun", "-promscrape.config=" + os.path.join(DIRECTORY, "victoriametrics.yml"), "-remoteWrite.url=http://127.0.0.1:1",
                              "-remoteWrite.tmpDataPath=" + directory], ["vmalert", "-dryRun", *("-rule=" + path for path in rules)]):
-                done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=250, check=False)
+                done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=2 * program.PATIENCE, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_compose_runs_with_what_the_daemon_set_gives(self):

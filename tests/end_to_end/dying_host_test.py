@@ -61,7 +61,7 @@ class DyingHost(unittest.TestCase):
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
                 with prometheus_server.prometheus(directory, None, config=config):
                     found = self.gathered(manager)
-                    program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log, 120)
+                    program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log)
         # On a machine that is busy a page may come too late, and memstatd be missed for a moment.
         self.assertEqual({name for (name, _), alert in found.items() if alert["labels"]["cause"] != "daemon"}, {name for name, _ in DYING})
         self.assertRegex(found["MemstatMemoryVeryLow", None]["annotations"]["description"],
@@ -78,7 +78,7 @@ class DyingHost(unittest.TestCase):
             found.update({(alert["labels"]["alertname"], alert["labels"].get("type")): alert for alert in manager.alerts()})
             waiting = {key for key, alert in found.items() if key[0] in NOT_NEWS and alert["status"]["state"] != "suppressed"}
             return DYING <= set(found) and not waiting
-        program.wait_until(ask, lambda: f"{DYING - set(found)}; there are {sorted(map(str, found))}", 120)
+        program.wait_until(ask, lambda: f"{DYING - set(found)}; there are {sorted(map(str, found))}")
         return found
 
 

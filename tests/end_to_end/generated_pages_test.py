@@ -12,7 +12,7 @@ SECTIONS = [("of types", {"type", "size_class", "detail"}), ("of allocators", {"
 
 
 def printed(flag):
-    output = subprocess.run([os.environ["MEMSTATD"], flag], check=True, capture_output=True, text=True, timeout=60).stdout
+    output = subprocess.run([os.environ["MEMSTATD"], flag], check=True, capture_output=True, text=True, timeout=600).stdout
     header, *rows = (line.split("\t") for line in output.splitlines())
     return [dict(zip(header, row)) for row in rows]
 

@@ -24,7 +24,7 @@ def readme():
 
 
 def column(flag, name):
-    output = subprocess.run([program.MEMSTATD, flag], check=True, capture_output=True, text=True, timeout=60).stdout
+    output = subprocess.run([program.MEMSTATD, flag], check=True, capture_output=True, text=True, timeout=program.PATIENCE).stdout
     header, *rows = (line.split("\t") for line in output.splitlines())
     return {dict(zip(header, row))[name] for row in rows}
 

@@ -233,7 +233,7 @@ def check_promql(expressions):
     with tempfile.TemporaryDirectory() as directory:
         path = pathlib.Path(directory) / "rules.yml"
         path.write_text(yaml.safe_dump({"groups": [{"name": "check", "rules": rules}]}))
-        done = subprocess.run(["promtool", "check", "rules", str(path)], capture_output=True, text=True, timeout=100, check=False)
+        done = subprocess.run(["promtool", "check", "rules", str(path)], capture_output=True, text=True, timeout=600, check=False)
         return [] if done.returncode == 0 else [done.stdout + done.stderr]
 
 

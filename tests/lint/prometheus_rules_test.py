@@ -160,7 +160,7 @@ def check_self():
 
 
 def promtool(*arguments):
-    done = subprocess.run(["promtool", *arguments], cwd=DIRECTORY, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["promtool", *arguments], cwd=DIRECTORY, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode != 0:
         raise AssertionError(f"promtool {' '.join(arguments)}:\n{done.stdout[-6000:]}{done.stderr[-6000:]}")
 

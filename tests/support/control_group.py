@@ -64,7 +64,7 @@ class ControlGroup:
     def __exit__(self, *_):
         for process in _read(self.directory, "cgroup.procs").split():
             os.kill(int(process), 9)
-        for _ in range(100):
+        for _ in range(600):
             try:
                 return os.rmdir(self.directory)
             except OSError:  # who was killed is not gone yet

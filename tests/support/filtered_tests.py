@@ -15,7 +15,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-SECONDS = 300  # for one program, as ctest gives its tests
+SECONDS = 1200  # for one program, as ctest gives its tests
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # TEST(Suite, Name), and of a parametrized or typed suite the names that GoogleTest puts the instance before and the parameter behind.
 TEST = re.compile(r"^\s*(?:MEMSTAT_)?(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)

@@ -24,7 +24,7 @@ class HttpClient {
   using Milliseconds = std::chrono::milliseconds;
 
   /// Connects to "127.0.0.1:8947". A `receive_buffer` above 0 is the socket's receive buffer in bytes.
-  explicit HttpClient(std::string_view address, Milliseconds deadline = Milliseconds(10'000), int receive_buffer = 0);
+  explicit HttpClient(std::string_view address, Milliseconds deadline = Milliseconds(60'000), int receive_buffer = 0);
   ~HttpClient();
   HttpClient(HttpClient&& other) noexcept;
   HttpClient(const HttpClient&) = delete;

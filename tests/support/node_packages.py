@@ -29,9 +29,9 @@ def installed(name):
                 shutil.copy(os.path.join(source, file), directory)
         if not os.path.exists(os.path.join(directory, "complete")):
             try:
-                done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=directory, capture_output=True, text=True, timeout=200, check=False)
+                done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=directory, capture_output=True, text=True, timeout=600, check=False)
             except subprocess.TimeoutExpired as hung:
-                raise unittest.SkipTest("npm does not get the packages within 200 s") from hung
+                raise unittest.SkipTest("npm does not get the packages within 600 s") from hung
             if done.returncode != 0:
                 raise unittest.SkipTest("npm cannot install the packages: " + done.stderr.strip().splitlines()[-1])
             with open(os.path.join(directory, "complete"), "w", encoding="utf-8"):

@@ -25,7 +25,7 @@ def setting(name, default=""):
 def command(*arguments, status=0, environment=None, cwd=None):
     """Runs a command to its end and gives back what it printed, both streams; AssertionError unless it ends with `status`."""
     done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                          timeout=120, cwd=cwd, env={**ENVIRONMENT, **(environment or {})})
+                          timeout=program.PATIENCE, cwd=cwd, env={**ENVIRONMENT, **(environment or {})})
     text = done.stdout.decode("utf-8", "backslashreplace")
     if done.returncode != status:
         raise AssertionError(f"{' '.join(arguments)}: exit status {done.returncode}, wanted {status}:\n{text[-6000:]}")

@@ -19,7 +19,7 @@ import page
 SOURCE_DIR = os.environ.get("SOURCE_DIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MEMSTATD = os.environ.get("MEMSTATD") or os.path.join(SOURCE_DIR, "build", "bin", "memstatd")
 SANITIZER = os.environ.get("MEMSTAT_SANITIZER", "")
-PATIENCE = 120.0 if SANITIZER else 40.0  # seconds that anything may take before it counts as hung
+PATIENCE = 360.0 if SANITIZER else 180.0  # seconds that anything may take before it counts as hung, on a machine that is busy
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 REPORTS = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error: |terminate called")
 

@@ -86,7 +86,7 @@ def main(program, fuzzer_count):
     # What is there already is tried first, and libFuzzer counts it, too.
     runs = len(list(corpus.iterdir())) + seconds * SLOW.get(name, TRIES_A_SECOND)
     bounds = [f"-runs={runs:.0f}", f"-max_total_time={seconds * 10:.0f}"] if seed else [f"-max_total_time={seconds:.0f}"]
-    command = [program, f"-seed={seed}", *bounds, "-timeout=10", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
+    command = [program, f"-seed={seed}", *bounds, "-timeout=60", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",
                "-print_final_stats=1", "-verbosity=0", f"-artifact_prefix={crashes}/{name}-", str(corpus)]
     status = subprocess.run(command, check=False).returncode
     if status != 0:

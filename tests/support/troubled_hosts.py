@@ -8,6 +8,7 @@ import threading
 import time
 
 import captures
+import program
 
 MIB, GIB = 1 << 20, 1 << 30
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -144,7 +145,7 @@ def write_history(directory, label_sets):
     end = int(time.time())
     captures.write_file(f"{directory}/history", "".join(recorded(end)) + "".join(scraped(end, label_sets)) + "# EOF\n")
     subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=336h", "--quiet", "openmetrics", f"{directory}/history", f"{directory}/data"],
-                   check=True, stdout=subprocess.DEVNULL, timeout=120)
+                   check=True, stdout=subprocess.DEVNULL, timeout=program.PATIENCE)
 
 
 @contextlib.contextmanager

@@ -141,11 +141,11 @@ expect_status() { # wanted, action
 expect_out() { grep -q -e "$1" "$tmp/out" || { fail "no \"$1\" in the output:"; sed 's/^/  | /' "$tmp/out"; }; }
 expect_log() { grep -q -x -e "$1" "$tmp/log" || { fail "no \"$1\" in the log:"; sed 's/^/  | /' "$tmp/log"; }; }
 expect_no_log() { if grep -q -e "$1" "$tmp/log"; then fail "\"$1\" is in the log"; fi; }
-wait_for() { # a function, at most 10 s
+wait_for() { # a function, at most a minute
   tries=0
   until "$1"; do
     tries=$((tries + 1))
-    if [ "$tries" -gt 200 ]; then fail "waited in vain for: $1"; return 1; fi
+    if [ "$tries" -gt 1200 ]; then fail "waited in vain for: $1"; return 1; fi
     sleep 0.05
   done
 }

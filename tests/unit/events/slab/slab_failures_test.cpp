@@ -120,7 +120,7 @@ TEST_F(LiveSlabFailures, OfAGroupThatIsFullAreCounted) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     files.rlim_cur = files.rlim_max;
-    ::alarm(20);  // a fault in the full group would wait for ever
+    ::alarm(120);  // a fault in the full group would wait for ever
     if (::setrlimit(RLIMIT_NOFILE, &files) != 0) end_child(7);
     fail_to_open(group, 50);
   }
