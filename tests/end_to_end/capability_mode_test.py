@@ -62,7 +62,7 @@ class CapabilityMode(unittest.TestCase):
             stats = {name: float(value) for name, value in re.findall(r"^(process_\w+) (\S+)$", daemon.scrape().decode(), re.MULTILINE)}
             for name in ("process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_start_time_seconds"):
                 self.assertGreater(stats[name], 0)
-            self.assertEqual(daemon.terminate()[0], 0, daemon.log)
+            self.assertEqual(daemon.terminate(), 0, daemon.log)
 
     def test_it_records_and_writes_its_text_file_without_a_path(self):
         for record in ("recording", "recording.tar.zst"):
@@ -73,7 +73,7 @@ class CapabilityMode(unittest.TestCase):
                 with self.serve("--record", self.path(record)) as daemon:
                     daemon.wait_log("the replay has ended")
                     program.wait_until(lambda: os.path.exists(textfile), "the text file")
-                    self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0, daemon.log)
+                    self.assertEqual(daemon.terminate(signal.SIGINT), 0, daemon.log)
                     self.assertEqual(self.refusals(daemon), [])
                 with open(textfile, encoding="utf-8") as file:
                     self.assertIn('allocator="malloc"', file.read())

@@ -53,7 +53,7 @@ class Recording(unittest.TestCase):
         with program.Daemon(*self.replay, "--record", record, *more) as daemon:
             daemon.wait_log("the replay has ended")
             # After SIGINT it packs however slow this machine is.
-            self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0, daemon.log)
+            self.assertEqual(daemon.terminate(signal.SIGINT), 0, daemon.log)
             return daemon.log
 
 
@@ -156,13 +156,13 @@ class Restart(Recording):
         captures.write_file(self.path("d.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 9000}}\n")
         with program.Daemon(*self.replay, "--config", self.path("c.yaml")) as daemon:
             daemon.wait_log("the replay has ended")
-            self.assertEqual(daemon.terminate(signal.SIGINT)[0], 0, daemon.log)
+            self.assertEqual(daemon.terminate(signal.SIGINT), 0, daemon.log)
         left = {name for name in os.listdir(self.path("out")) if not name.startswith(".")}
         self.assertEqual(left, {"a.tar", "a-2.tar", "a-7.tar", "a-8.tar", "b-2.tar", "a-x.tar"}, "too old")
         os.remove(self.path("out/a-8.tar"))
         with program.Daemon(*self.replay, "--config", self.path("d.yaml")) as daemon:
             daemon.wait_log("the replay has ended")
-            self.assertEqual(daemon.terminate()[0], 1, "no poll fits into so little")
+            self.assertEqual(daemon.terminate(), 1, "no poll fits into so little")
         self.assertFalse(os.path.exists(self.path("out/a.tar")), "too large together")
         self.assertTrue(os.path.exists(self.path("out/a-2.tar")))
 
@@ -201,7 +201,7 @@ class Disk(Recording):
             now = daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="failed") == 2, "two failures")
             self.assertEqual(now.number("memstat_recording_polls_total", result="written"), 0)
             self.assertEqual(daemon.log.count("the recording is suspended"), 1, daemon.log)
-            self.assertEqual(daemon.terminate()[0], 1)
+            self.assertEqual(daemon.terminate(), 1)
 
     def wait_until_polls_are_dropped(self, daemon):
         """More of them than now: a busy machine drops some of its own."""
@@ -226,7 +226,7 @@ class Disk(Recording):
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > written + 6, "more polls")
             hang.turn(True)
             self.wait_until_polls_are_dropped(daemon)
-            self.assertEqual(daemon.terminate()[0], 1, daemon.log)
+            self.assertEqual(daemon.terminate(), 1, daemon.log)
             self.assertIn("the disk does not respond", daemon.log)
 
     @program.needs_slabinfo
@@ -236,7 +236,7 @@ class Disk(Recording):
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > 1, "written polls")
             hang.turn(700)  # ms; each poll makes directories, syncs and renames
             self.wait_until_polls_are_dropped(daemon)
-            self.assertEqual(daemon.terminate()[0], 1, daemon.log)
+            self.assertEqual(daemon.terminate(), 1, daemon.log)
             self.assertIn("the recording is incomplete", daemon.log)
         done = program.run("--once", "--replay", self.path("a"))
         self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is of use")
@@ -248,7 +248,7 @@ class Disk(Recording):
             daemon.wait_log("the replay has ended")
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") == 2, "both polls")
             hang.turn(True)
-            self.assertEqual(daemon.terminate()[0], 1, daemon.log)
+            self.assertEqual(daemon.terminate(), 1, daemon.log)
             self.assertIn("the recording is incomplete", daemon.log)
         self.serve(self.path("out/a.tar.zst"))
         packed = max((name for name in os.listdir(self.path("out")) if name.startswith("a")),

@@ -80,7 +80,7 @@ class ServiceManager(unittest.TestCase):
                     daemon.wait_log("the configuration was reloaded")
                     with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as status:
                         self.assertIn("\nNoNewPrivs:\t1\n", status.read())
-                    self.assertEqual(daemon.terminate()[0], 0)
+                    self.assertEqual(daemon.terminate(), 0)
                     manager.wait("STOPPING=1")
                     self.assertNotIn("READY=1", manager.drain())
 

@@ -21,7 +21,6 @@ import captures  # noqa: E402
 import preload  # noqa: E402
 import program  # noqa: E402
 
-STOP_SECONDS = 10.0 if program.SANITIZER else 2.0
 RELOADED = "memstat_config_last_reload_successful"
 READS = "memstat_source_read_seconds_count"
 
@@ -215,9 +214,8 @@ class Pages(WithReplay):
 
 class Stop(WithReplay):
     def assert_stops(self, daemon, how=signal.SIGTERM):
-        status, seconds = daemon.terminate(how)
-        self.assertEqual((status, daemon.printed), (0, ""), daemon.log)
-        self.assertLess(seconds, STOP_SECONDS, daemon.log)
+        self.assertEqual((daemon.terminate(how), daemon.printed), (0, ""), daemon.log)
+        self.assertNotIn(program.GAVE_UP, daemon.log)
         self.assertIn("stopped", daemon.log)
 
     def test_it_stops_at_once_when_asked_to(self):
@@ -260,18 +258,19 @@ class SourceThatHangs(unittest.TestCase):
             hang = preload.Hang(directory, "hanging_read.c")
             config = os.path.join(directory, "memstatd.yaml")
             # The iterator over slab caches, which key events turns on, would have their figures all the same.
-            captures.write_file(config, "poll: {interval: 100ms, timeout: 300ms}\nevents: {mode: off}\n")
+            captures.write_file(config, "poll: {interval: 100ms, timeout: 2s}\nevents: {mode: off}\n")
             with program.Daemon("--config", config, environment=hang.environment) as daemon:
                 daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "a poll")
                 for turn in range(2):
                     hang.turn(True)
-                    # The figures on memstatd itself are of this moment, those on types of the last poll: wait for both.
+                    # The figures on memstatd itself are of this moment, those on types of the last poll: wait for both. A busy
+                    # machine may be late with another source in one poll, but none hangs along.
                     now = daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 0 and
-                                           not now.series("memstat_type_bytes", allocator="slab"), "the source to be down")
-                    self.assertEqual(now.number("memstat_source_up", source="linux_vmalloc"), 1, "another source hangs along")
+                                           now.number("memstat_source_up", source="linux_vmalloc") == 1 and
+                                           not now.series("memstat_type_bytes", allocator="slab"), "this source alone to be down")
                     counted = now.number("memstat_source_errors_total", source="linux_slabinfo", reason="timeout")
                     self.assertGreaterEqual(counted, 1)
-                    daemon.wait_log(r"error: linux_slabinfo: /proc/slabinfo: timeout: no answer within 300 ms", turn + 1)
+                    daemon.wait_log(r"error: linux_slabinfo: /proc/slabinfo: timeout: no answer within 2000 ms", turn + 1)
                     # It is served as before, and counts on.
                     daemon.wait_page(lambda now: now.number("memstat_source_errors_total", source="linux_slabinfo",
                                                             reason="timeout") > counted + 2,
@@ -282,9 +281,8 @@ class SourceThatHangs(unittest.TestCase):
                         daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1 and
                                          len(now.series("memstat_type_bytes", allocator="slab")) > 20, "the source to be up again")
                         daemon.wait_log("linux_slabinfo: is up again")
-                status, seconds = daemon.terminate()
-                self.assertEqual(status, 0, daemon.log)
-                self.assertLess(seconds, STOP_SECONDS, daemon.log)
+                self.assertEqual(daemon.terminate(), 0, daemon.log)
+                self.assertNotIn(program.GAVE_UP, daemon.log)
 
 
 class Privileges(unittest.TestCase):

@@ -6,14 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
 import program  # noqa: E402
 
-STOP_SECONDS = 10.0 if program.SANITIZER else 2.0
 STARTS = 12 if program.SANITIZER else 60
 STEP_SECONDS = 0.004
 DROPPED = "memstat_log_lines_dropped_total"
@@ -46,19 +44,17 @@ class WithDirectory(unittest.TestCase):
             process.wait()
 
     def assert_stops(self, process, log=lambda: ""):
-        begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         try:
             status = process.wait(program.PATIENCE)
         except subprocess.TimeoutExpired:
             self.fail("memstatd does not stop\n" + log())
         self.assertEqual(status, 0, log())
-        self.assertLess(time.monotonic() - begin, STOP_SECONDS, log())
+        self.assertNotIn(program.GAVE_UP, log())
 
     def assert_daemon_stops(self, daemon):
-        status, seconds = daemon.terminate()
-        self.assertEqual(status, 0, daemon.log)
-        self.assertLess(seconds, STOP_SECONDS, daemon.log)
+        self.assertEqual(daemon.terminate(), 0, daemon.log)
+        self.assertNotIn(program.GAVE_UP, daemon.log)
 
 
 class AnyMoment(WithDirectory):

@@ -103,7 +103,7 @@ class Host:
         read, problems = page.check(self.daemon.request("/metrics")[2])
         self.faults += problems
         self.missed = int(read.number("memstat_poll_missed_total"))
-        status, _ = self.daemon.terminate()
+        status = self.daemon.terminate()
         is_disk_late = busy and re.search(r"the recording is incomplete: .*timeout", self.daemon.log)
         if status != 0 and not is_disk_late:
             self.faults.append(f"it ended with status {status}; the end of its log:\n{self.daemon.log[-1500:]}")
