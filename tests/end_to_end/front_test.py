@@ -147,7 +147,7 @@ def daemon_with_table(settings=""):
     with program.temporary_directory() as directory:
         table = FullTable(directory)
         config = os.path.join(directory, "memstatd.yaml")
-        captures.write_file(config, "poll: {interval: 100ms}\n" + settings)
+        captures.write_file(config, "poll: {interval: 100ms, timeout: 1m}\n" + settings)
         with program.Daemon("--config", config, environment=table.environment) as daemon:
             yield daemon, table
 

@@ -32,7 +32,7 @@ class ScrapedByPrometheus(unittest.TestCase):
         directory = self.enterContext(program.temporary_directory())
         # What the kernel's own iterator finds in use is not what /proc/slabinfo says, which this test reads.
         config = os.path.join(directory, "memstatd.yaml")
-        captures.write_file(config, "events: {mode: off}\n")
+        captures.write_file(config, "poll: {timeout: 1m}\nevents: {mode: off}\n")
         with program.Daemon("--interval", "1s", "--config", config) as daemon:
             with prometheus(directory, f"127.0.0.1:{daemon.port}") as server:
                 self.check(daemon, server)

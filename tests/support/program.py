@@ -107,7 +107,7 @@ def configure_only(path, sources, text=""):
     listed = [line.split("\t")[0] for line in run("--list-sources").stdout.decode().splitlines()[1:]]
     others = ", ".join(f"{name}: {{enabled: off}}" for name in listed if name not in sources)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"poll: {{interval: 500ms}}\ntier: full\nsources: {{{others}}}\n{text}")
+        file.write(f"poll: {{interval: 500ms, timeout: 1m}}\ntier: full\nsources: {{{others}}}\n{text}")
     return path
 
 

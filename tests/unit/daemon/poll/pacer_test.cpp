@@ -123,7 +123,7 @@ class ReplayPacerTest : public testing::Test {
     auto opened = open_capture_directory(directory_.path());
     if (!opened) std::abort();
     capture_ = *std::move(opened);
-    poller_ = std::make_unique<Poller>(capture_, clock_, metrics_, pool_, Config{},
+    poller_ = std::make_unique<Poller>(capture_, clock_, metrics_, pool_, of_fake_kernel({}),
                                        Poller::Options{.everything = true, .log = {}});
     poller_->open_sources();
   }

@@ -87,7 +87,7 @@ TEST_F(PollLoopTest, PollsWhatIsDueThenSaysOnceThatThereIsNoMore) {
   EXPECT_EQ(pacer.begun, 3);
   EXPECT_EQ(pacer.finished, 3);
   EXPECT_EQ(daemon_.pool.current()->generation(), 3U);
-  loop.configure(Config{});  // wakes it up once more
+  loop.configure(of_fake_kernel({}));  // wakes it up once more
   ASSERT_TRUE(eventually([&] { return pacer.interval_ns != 0; }));
   loop.stop();
   EXPECT_EQ(ended, 1);
@@ -99,7 +99,7 @@ TEST_F(PollLoopTest, ANewConfigurationTakesEffectWhileItWaits) {
   PollLoop loop(*daemon_.poller, pacer, {});
   loop.start();
   ASSERT_TRUE(eventually([&] { return pacer.finished == 1; }));
-  Config config;
+  Config config = of_fake_kernel({});
   config.poll.interval = std::chrono::seconds(42);
   config.sources["linux_slabinfo"].enabled = Switch::kOff;
   loop.configure(config);
@@ -119,9 +119,6 @@ TEST_F(PollLoopTest, StopsWhileItWaitsAndMayBeStoppedTwice) {
 }
 
 TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
-  Config config;
-  config.poll.timeout = std::chrono::hours(1);
-  daemon_.poller->configure(config);
   daemon_.view->block(kSlabinfo);
   FakePacer pacer(1, kMuchLater);
   PollLoop loop(*daemon_.poller, pacer, {});
@@ -136,11 +133,7 @@ TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
 }
 
 TEST_F(PollLoopTest, IsLateOnlyWhileAPollThatWasDueHasNotEnded) {
-  constexpr std::chrono::hours kHour{1};
   constexpr std::chrono::nanoseconds kNow{0};
-  Config config;
-  config.poll.timeout = kHour;
-  daemon_.poller->configure(config);
   daemon_.view->block(kSlabinfo);
   FakePacer pacer(2, kMuchLater);  // due at 0 of the clock, long ago
   PollLoop loop(*daemon_.poller, pacer, {});
@@ -192,19 +185,40 @@ TEST_F(PollLoopTest, AScrapeThatFindsAnOldPollHasTheKernelPolledAndTheBeatStays)
   EXPECT_EQ(pacer.finished_between, 1);
 }
 
+/// Counts the scrapes that know from when on a poll is young enough for them: the first that each asks for is the time.
+class ScrapesClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t monotonic_ns() const override {
+    const std::int64_t now = system_clock().monotonic_ns();
+    if (is_scrape_) ++asked;
+    is_scrape_ = false;
+    return now;
+  }
+  [[nodiscard]] std::int64_t realtime_ns() const override { return system_clock().realtime_ns(); }
+  /// The thread that calls it is about to scrape.
+  static void begin_scrape() { is_scrape_ = true; }
+  mutable std::atomic<int> asked = 0;
+
+ private:
+  inline static thread_local bool is_scrape_ = false;
+};
+
 TEST_F(PollLoopTest, ScrapesThatWaitShareOnePollAndNoneWaitsBeyondItsDeadline) {
   FakePacer pacer(1, kMuchLater);
-  PollLoop loop(*daemon_.poller, pacer, {});
+  const ScrapesClock clock;
+  PollLoop loop(*daemon_.poller, pacer, {}, {}, clock);
   loop.start();
   ASSERT_TRUE(eventually([&] { return pacer.finished == 1; }));
   daemon_.view->block(kSlabinfo);
   std::vector<std::thread> scrapes;
   std::atomic<int> refreshed = 0;
   for (int i = 0; i < 8; ++i) {
-    scrapes.emplace_back(
-        [&] { refreshed += loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong) ? 1 : 0; });
+    scrapes.emplace_back([&] {
+      ScrapesClock::begin_scrape();
+      refreshed += loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + kLong) ? 1 : 0;
+    });
   }
-  ASSERT_TRUE(eventually([&] { return pacer.begun == 2; }));
+  ASSERT_TRUE(eventually([&] { return pacer.begun == 2 && clock.asked == 8; }));
   EXPECT_FALSE(loop.refresh(std::chrono::nanoseconds(0), steady_clock::now() + std::chrono::milliseconds(20)));
   daemon_.view->release(kSlabinfo);
   for (std::thread& scrape : scrapes) scrape.join();

@@ -154,7 +154,7 @@ TEST_F(PagesTest, ThePlainPageShowsSourcesAndTheLargestTypes) {
 TEST_F(PagesTest, ThePlainPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
   daemon_.poll();
   EXPECT_THAT(body(get("/plain")), Not(HasSubstr("Nearest to their limits")));
-  Config config;
+  Config config = daemon_.config;
   LimitConfig of_both;
   of_both.type = *NamePattern::compile("dentry");
   of_both.objects = 1'000'000'000;
