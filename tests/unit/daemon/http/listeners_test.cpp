@@ -85,7 +85,7 @@ TEST(HttpListeners, WithoutFilesLeftTheLongestWaitingGoesForTheNewest) {
   const FewMoreFiles few(kFiles);
   HttpServerOptions options;
   options.threads = 2;
-  options.header_deadline = std::chrono::seconds(60);
+  options.header_deadline = std::chrono::minutes(10);
   auto server = HttpServer::start(std::move(options), *std::move(listeners), [](const HttpRequest&) {
     HttpResponse response;
     response.text = "memstat_up 1\n";

@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -18,6 +20,7 @@
 
 #include "config/values.h"
 #include "daemon/http/sockets.h"
+#include "tests/support/fake_kernel_view.h"
 #include "tests/support/http_client.h"
 
 namespace memstat {
@@ -27,9 +30,9 @@ using namespace std::string_literals;
 using std::chrono::milliseconds;
 using SteadyTime = std::chrono::steady_clock;
 
-milliseconds since(SteadyTime::time_point start) {
-  return std::chrono::duration_cast<milliseconds>(SteadyTime::now() - start);
-}
+// A deadline of the server that no test waits for, and longer than a client waits: what is answered was not held up by it.
+constexpr milliseconds kFarDeadline{600'000};
+constexpr milliseconds kClientPatience{60'000};  // of a client on a busy machine
 
 // Bodies of 20 MB are far more than the kernel buffers for a connection, so a client that does not read stalls the server.
 const std::string& large_body() {
@@ -82,12 +85,18 @@ class HttpServerTest : public testing::Test {
     server_ = *std::move(server);
     address_ = server_->addresses().at(0);
   }
-  void start() { start({}); }
+  void start() { start({.header_deadline = kFarDeadline}); }
 
-  HttpClient client(milliseconds deadline = milliseconds(10'000)) { return HttpClient(address_, deadline); }
+  HttpClient client(milliseconds deadline = kClientPatience) { return HttpClient(address_, deadline); }
   std::string log() {
     const std::lock_guard lock(log_mutex_);
     return log_;
+  }
+  /// With deadlines of kFarDeadline: what `stop` waited for was none of them.
+  static void stop_before_any_deadline(const std::function<void()>& stop) {
+    const auto begin = SteadyTime::now();
+    stop();
+    EXPECT_LT(SteadyTime::now() - begin, kFarDeadline / 2) << "it waited for a client";
   }
   bool scrape() {
     const auto got = client().request("GET", "/metrics");
@@ -250,7 +259,7 @@ struct Hostile {
 };
 
 TEST_F(HttpServerTest, HostileRequestsAreRefusedAndTheServerLives) {
-  start({.header_deadline = milliseconds(300)});
+  start();
   const std::string host = "Host: localhost\r\n";
   const std::string get = "GET /metrics HTTP/1.1\r\n";
   std::string many_headers;
@@ -300,7 +309,7 @@ TEST_F(HttpServerTest, HostileRequestsAreRefusedAndTheServerLives) {
       {"half a request", "GET /metr", 0},
       {"nothing", "", 0},
   };
-  for (const Hostile& hostile : table) {
+  const auto refused = [&](const Hostile& hostile) {
     auto connection = client();
     connection.send(hostile.bytes);
     const auto got = connection.read_to_end();
@@ -312,7 +321,15 @@ TEST_F(HttpServerTest, HostileRequestsAreRefusedAndTheServerLives) {
           << hostile.what << ": " << *got;
     }
     EXPECT_EQ(got->find("HTTP/1.1 ", 1), std::string::npos) << hostile.what << ": more than one answer: " << *got;
-    ASSERT_TRUE(scrape()) << "after: " << hostile.what;
+    // A deadline that is short may end a scrape on a busy machine.
+    ASSERT_TRUE(hostile.status != 0 ? scrape() : eventually([&] { return scrape(); })) << "after: " << hostile.what;
+  };
+  for (const Hostile& hostile : table) {
+    if (hostile.status != 0) refused(hostile);
+  }
+  start({.header_deadline = milliseconds(300)});  // ends what never becomes whole
+  for (const Hostile& hostile : table) {
+    if (hostile.status == 0) refused(hostile);
   }
 }
 
@@ -375,13 +392,11 @@ TEST_F(HttpServerTest, EightHalfSentHeadersDoNotDelayAScrape) {
   start();
   std::vector<HttpClient> slow;
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(slow.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
-  const auto begin = SteadyTime::now();
   EXPECT_TRUE(scrape());
-  EXPECT_LT(since(begin), milliseconds(1000));
 }
 
 TEST_F(HttpServerTest, HalfSentHeadersHoldNoThread) {
-  start({.threads = 1, .header_deadline = milliseconds(60'000)});
+  start({.threads = 1, .header_deadline = kFarDeadline});
   std::vector<HttpClient> slow;
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(slow.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
   EXPECT_TRUE(scrape());
@@ -404,7 +419,7 @@ TEST_F(HttpServerTest, HeaderMayComeInSinglePieces) {
 }
 
 TEST_F(HttpServerTest, ConnectionsOfOneAddressAreBoundedAndTheLongestWaitingGoes) {
-  start({.connections_per_address = 8, .header_deadline = milliseconds(60'000)});
+  start({.connections_per_address = 8, .header_deadline = kFarDeadline});
   std::vector<HttpClient> stalled;
   for (int i = 0; i < 8; ++i) stalled.push_back(client());
   stalled.push_back(client());
@@ -416,12 +431,12 @@ TEST_F(HttpServerTest, ConnectionsOfOneAddressAreBoundedAndTheLongestWaitingGoes
 }
 
 TEST_F(HttpServerTest, KeptConnectionYieldsItsThreadToARequest) {
-  start({.threads = 2, .keep_alive_idle = milliseconds(60'000)});
+  start({.threads = 2, .keep_alive_idle = kFarDeadline});
   auto kept = client();
   const auto first = kept.request("GET", "/metrics");
   ASSERT_TRUE(first);
   ASSERT_EQ(first->header("Connection"), "keep-alive");
-  HttpClient deaf(address_, milliseconds(10'000), 4096);
+  HttpClient deaf(address_, kClientPatience, 4096);
   ASSERT_TRUE(deaf.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
   ASSERT_TRUE(deaf.wait_for_bytes()) << "or the next request, being newer, is answered first";
   // Both threads are held: by one that is kept, which goes first, and by one that is being answered.
@@ -431,7 +446,7 @@ TEST_F(HttpServerTest, KeptConnectionYieldsItsThreadToARequest) {
 }
 
 TEST_F(HttpServerTest, PeersThatAreGoneHoldNothing) {
-  start({.threads = 1, .connections = 4, .header_deadline = milliseconds(60'000)});
+  start({.threads = 1, .connections = 4, .header_deadline = kFarDeadline});
   for (int i = 0; i < 300; ++i) {
     HttpClient gone(address_);
     gone.reset_on_close();
@@ -462,7 +477,7 @@ TEST_F(HttpServerTest, ServerUsesNoCallOfOthers) {
 }
 
 TEST_F(HttpServerTest, HeaderThatDoesNotComeInTimeIsRefused) {
-  start({.header_deadline = milliseconds(200)});
+  start({.header_deadline = milliseconds(2000)});  // long enough for half a header to come
   auto connection = client();
   ASSERT_TRUE(connection.send("GET /metrics HTTP/1.1\r\nHost: loc"));
   const auto got = connection.read_to_end();
@@ -475,7 +490,7 @@ TEST_F(HttpServerTest, HeaderThatDoesNotComeInTimeIsRefused) {
 
 TEST_F(HttpServerTest, ClientThatDoesNotReadIsDroppedAtTheDeadline) {
   start({.threads = 1, .write_deadline = milliseconds(300)});
-  HttpClient deaf(address_, milliseconds(10'000), 4096);
+  HttpClient deaf(address_, kClientPatience, 4096);
   ASSERT_TRUE(deaf.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
   ASSERT_TRUE(deaf.wait_for_bytes()) << "of two requests that wait the newer is answered first";
   // The only thread is held by the deaf client, so this is answered when it is dropped and not before.
@@ -486,11 +501,11 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsDroppedAtTheDeadline) {
 }
 
 TEST_F(HttpServerTest, ClientsThatDoNotReadYieldWhenThreadsRunOut) {
-  start({.threads = 2, .write_deadline = milliseconds(60'000)});
+  start({.threads = 2, .write_deadline = kFarDeadline});
   ASSERT_TRUE(scrape());
   std::vector<HttpClient> deaf;
   for (int i = 0; i < 2; ++i) {
-    deaf.emplace_back(address_, milliseconds(10'000), 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    deaf.emplace_back(address_, kClientPatience, 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
     ASSERT_TRUE(deaf.back().wait_for_bytes());
   }
   EXPECT_TRUE(scrape());
@@ -502,12 +517,12 @@ TEST_F(HttpServerTest, SixtyFourClientsAtOnceAreAllServed) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 64; ++i) {
     threads.emplace_back([&] {
-      auto connection = std::make_unique<HttpClient>(address_, milliseconds(60'000));
+      auto connection = std::make_unique<HttpClient>(address_, kClientPatience);
       for (int request = 0; request < 20; ++request) {
         const auto got = connection->request("GET", "/metrics");
         if (got && got->status == 200 && got->body == "memstat_up 1\n") ++good;
         if (!got || got->header("Connection") == "close") {
-          connection = std::make_unique<HttpClient>(address_, milliseconds(60'000));
+          connection = std::make_unique<HttpClient>(address_, kClientPatience);
         }
       }
     });
@@ -517,33 +532,27 @@ TEST_F(HttpServerTest, SixtyFourClientsAtOnceAreAllServed) {
 }
 
 TEST_F(HttpServerTest, StopIsQuickWithClientsInEveryKindOfTrouble) {
-  start({.header_deadline = milliseconds(60'000),
-         .write_deadline = milliseconds(60'000),
-         .keep_alive_idle = milliseconds(60'000)});
+  start({.header_deadline = kFarDeadline, .write_deadline = kFarDeadline, .keep_alive_idle = kFarDeadline});
   std::vector<HttpClient> idle;
   ASSERT_TRUE(idle.emplace_back(client()).request("GET", "/metrics"));
   std::vector<HttpClient> clients;
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(clients.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
     ASSERT_TRUE(
-        clients.emplace_back(address_, milliseconds(10'000), 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        clients.emplace_back(address_, kClientPatience, 4096).send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     ASSERT_TRUE(clients.emplace_back(client()).connected());
   }
-  const auto begin = SteadyTime::now();
-  server_->stop();
-  EXPECT_LT(since(begin), milliseconds(1000));
+  stop_before_any_deadline([&] { server_->stop(); });
   for (HttpClient& connection : clients) EXPECT_TRUE(connection.read_to_end());
   EXPECT_FALSE(client().connected());
   server_->stop();
 }
 
 TEST_F(HttpServerTest, StopIsQuickBeforeAnyAnswerWasGiven) {
-  start({.threads = 2, .header_deadline = milliseconds(60'000)});
+  start({.threads = 2, .header_deadline = kFarDeadline});
   std::vector<HttpClient> clients;
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(clients.emplace_back(client()).send("GET"));
-  const auto begin = SteadyTime::now();
-  server_.reset();
-  EXPECT_LT(since(begin), milliseconds(1000));
+  stop_before_any_deadline([&] { server_.reset(); });
   for (HttpClient& connection : clients) EXPECT_TRUE(connection.read_to_end()) << "left open";
 }
 

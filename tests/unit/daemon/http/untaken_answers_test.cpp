@@ -132,7 +132,7 @@ class UntakenAnswers : public testing::Test {
   // A client that asks and does not read. Its connection is to be closed after the answer.
   HttpClient& ask_and_do_not_read(std::vector<HttpClient>& clients, std::string_view more = "Connection: close\r\n",
                                   int buffer = kSmallBuffer) {
-    HttpClient& made = clients.emplace_back(address_, milliseconds(10'000), buffer);
+    HttpClient& made = clients.emplace_back(address_, milliseconds(60'000), buffer);
     made.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n");
     return made;
   }
@@ -260,14 +260,14 @@ TEST_F(UntakenAnswers, AClientThatTakesItsAnswersIsKeptForTwoMinutesWhileThreads
 }
 
 TEST_F(UntakenAnswers, RefusalsWhereTheSocketCanBeWrittenDoNotSpin) {
-  start({.threads = 2, .write_deadline = milliseconds(600)});
+  start({.threads = 2, .write_deadline = milliseconds(3000)});
   std::vector<HttpClient> clients;
   refused_calls = 0;
   kernel_refuses = true;
   const auto got = ask_and_do_not_read(clients).read_to_end();
   kernel_refuses = false;
   EXPECT_EQ(got, "");
-  EXPECT_LE(refused_calls, 30) << "in 600 ms";
+  EXPECT_LE(refused_calls, 150) << "in 3 s, and in fewer calls where the machine is busy";
   EXPECT_GE(refused_calls, 5) << "the memory of sockets may come back";
   EXPECT_TRUE(scrape());
 }
