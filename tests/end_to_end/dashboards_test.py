@@ -15,8 +15,6 @@ import prometheus_server  # noqa: E402
 import replayed_systems  # noqa: E402
 from replayed_systems import SYSTEMS  # noqa: E402
 
-PATIENCE = 100.0 if not program.SANITIZER else 200.0
-
 
 def says_why_empty(panel, system):
     """Whether a reader knows why: not on this system, or not when all is well, or not within the first day."""
@@ -42,7 +40,7 @@ class Dashboards(unittest.TestCase):
         """{(dashboard, panel, expression): (panel, systems without data)}, once none of them is a mistake, or the patience is at its end."""
         asked = [(name, panel, target, system) for name, dashboard in grafana.dashboards().items()
                  for panel, target in grafana.queries(dashboard) for system in SYSTEMS]
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + program.PATIENCE
         while True:
             asked = [entry for entry in asked if not self.has_data(server, entry[2], entry[3])]
             missing = {}
@@ -71,7 +69,7 @@ class Dashboards(unittest.TestCase):
         """A Prometheus that stores them does not store the classic series beside them."""
         asked = [(panel, target) for panel, target in grafana.queries(grafana.dashboards()["daemon"]) if "_seconds" in target["expr"]]
         self.assertGreater(len([target for _, target in asked if "histogram_" in target["expr"]]), 2)
-        config = prometheus_server.CONFIG.replace("memstatd\n", "memstatd\n    relabel_configs: [{{target_label: instance, replacement: Linux}}]\n", 1)
+        config = prometheus_server.CONFIG.replace("5s", "1s").replace("memstatd\n", "memstatd\n    relabel_configs: [{{target_label: instance, replacement: Linux}}]\n", 1)
         with program.temporary_directory() as directory:
             capture = edited_capture.write(os.path.join(directory, "linux"))
             with program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon, \

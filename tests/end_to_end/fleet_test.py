@@ -77,7 +77,7 @@ class Fleet(unittest.TestCase):
 
     def test_the_fleet_dashboard_is_answered(self):
         hosts, server = self.start()
-        program.wait_until(lambda: server.query("sum(job:memstat_hosts:count)") == [({}, HOSTS)], server.log, 150)
+        program.wait_until(lambda: server.query("sum(job:memstat_hosts:count)") == [({}, HOSTS)], server.log)
         asked = [(panel, grafana.substitute(target["expr"], VALUES)) for panel, target in grafana.queries(grafana.dashboards()["fleet"])]
         self.assertGreater(len(asked), 20)
         for panel, expression in asked:
@@ -87,7 +87,7 @@ class Fleet(unittest.TestCase):
                     self.assertTrue(grafana.said(panel).strip())
                     server.query(expression)
                 else:
-                    program.wait_until(lambda expression=expression: server.query(expression), f"an answer to {expression}", 60)
+                    program.wait_until(lambda expression=expression: server.query(expression), f"an answer to {expression}")
                 stats = server.api("query", query=expression, stats="all")["stats"]["samples"]
                 self.assertLess(stats["totalQueryableSamples"], MOST_SAMPLES, expression)
         self.check_types(hosts, server)
@@ -96,9 +96,9 @@ class Fleet(unittest.TestCase):
     def check_alerts(self, server):
         firing = 'ALERTS{alertstate="firing"}'
         troubled = {"host0", "host1"}
-        found = program.wait_until(lambda: (lambda alerts: alerts if {labels["instance"] for labels, _ in alerts} >= troubled else None)(
-            server.query(firing)), "alerts of both hosts in trouble", 60)
-        self.assertEqual([labels for labels, _ in found if labels["instance"] not in troubled], [])
+        # A scrape that a busy machine answers too late has its host missed for a moment.
+        program.wait_until(lambda: {labels["instance"] for labels, _ in server.query(firing)} == troubled,
+                           lambda: f"alerts of both hosts in trouble and no other, but {server.query(firing)}")
 
     def check_types(self, hosts, server):
         """What is written down of a host is what its page says of types that are large."""
@@ -118,7 +118,7 @@ class Fleet(unittest.TestCase):
                 types.setdefault(labels["instance"], []).append((labels["allocator"], labels["type"], value))
             return types if all(types[host] or not large[host] for host in large) else None
 
-        found = program.wait_until(recorded, "large types of every host", 60)
+        found = program.wait_until(recorded, "large types of every host")
         for host, types in large.items():
             self.assertEqual(sorted(found[host]), types, host)
         self.assertGreater(sum(map(len, large.values())), HOSTS)

@@ -28,25 +28,27 @@ class Alertmanager:
         self.log_path = os.path.join(directory, "alertmanager.log")
         with open(os.path.join(directory, "alertmanager.yml"), "w", encoding="utf-8") as file:
             file.write(config)
-        self.address = f"127.0.0.1:{free_port()}"
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(
-                [PROGRAM, f"--config.file={directory}/alertmanager.yml", f"--storage.path={directory}/alertmanager",
-                 f"--web.listen-address={self.address}", "--cluster.listen-address="],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=directory)
-        try:
-            program.wait_until(self.is_ready, self.log)
-        except BaseException:
-            self.stop()
-            raise
+        for _ in range(5):  # another program may take the port between our looking and its binding
+            self.address = f"127.0.0.1:{free_port()}"
+            with open(self.log_path, "wb") as log:
+                self.process = subprocess.Popen(
+                    [PROGRAM, f"--config.file={directory}/alertmanager.yml", f"--storage.path={directory}/alertmanager",
+                     f"--web.listen-address={self.address}", "--cluster.listen-address="],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=directory)
+            try:
+                program.wait_until(lambda: self.process.poll() is not None or self.is_ready(), self.log)
+            except BaseException:
+                self.stop()
+                raise
+            if self.process.poll() is None:
+                return
+        raise AssertionError("alertmanager does not start:\n" + self.log())
 
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
             return "the log of alertmanager:\n" + file.read()[-4000:]
 
     def is_ready(self):
-        if self.process.poll() is not None:
-            raise AssertionError(self.log())
         try:
             self.alerts()
         except OSError:

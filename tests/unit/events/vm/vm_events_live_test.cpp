@@ -294,19 +294,24 @@ class LiveFaultTimes : public LiveVmEvents {
 TEST_F(LiveFaultTimes, AreThoseOfMemoryThatIsTouched) {
   if (!times("minor")) GTEST_SKIP() << reader_.staging.note();
   constexpr std::size_t kPages = 2000;
-  const std::uint64_t before = count("minor");
-  const double seconds = times("minor")->sum;
-  const auto begin = std::chrono::steady_clock::now();
-  {
-    const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-    for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
+  // A fault of another process that waited for a disk since before adds all of its time: not in every round.
+  bool is_near = false;
+  for (int round = 0; round < 20 && !is_near; ++round) {
+    const std::uint64_t before = count("minor");
+    const double seconds = times("minor")->sum;
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+      for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
+    }
+    const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - begin;
+    EXPECT_GE(count("minor"), before + kPages);
+    const auto all = times("minor");
+    EXPECT_GT(all->sum, seconds + 1e-7 * kPages) << "no fault takes less";
+    // Other processes have page faults, too, on as many CPUs as there are.
+    is_near = all->sum < seconds + 0.05 + static_cast<double>(::sysconf(_SC_NPROCESSORS_CONF)) * 4 * lasted.count();
   }
-  const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - begin;
-  EXPECT_GE(count("minor"), before + kPages);
-  const auto all = times("minor");
-  EXPECT_GT(all->sum, seconds + 1e-7 * kPages) << "no fault takes less";
-  // Other processes have page faults, too, on as many CPUs as there are.
-  EXPECT_LT(all->sum, seconds + 0.05 + static_cast<double>(::sysconf(_SC_NPROCESSORS_CONF)) * 4 * lasted.count());
+  EXPECT_TRUE(is_near) << "the times are longer than what they are times of";
 }
 
 TEST_F(LiveFaultTimes, AreThoseOfASharedFileBeyondItsEnd) {
