@@ -388,7 +388,7 @@ TEST_F(LiveTables, CountKeysOfTheTest) {
   if (!now("keys")) GTEST_SKIP() << "this kernel has no keys";
   bool is_seen = false;
   // More than once, because others make and drop keys too, and the first one makes a keyring as well.
-  for (int tries = 0; tries < 20 && !is_seen; ++tries) {
+  for (int tries = 0; tries < 45 && !is_seen; ++tries) {
     const auto before = now("keys");
     for (int i = 0; i < 4; ++i) {
       const std::string name = "memstat test " + std::to_string(tries * 4 + i);

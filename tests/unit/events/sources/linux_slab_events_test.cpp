@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -19,6 +21,7 @@
 #include "core/events/slab/slab_events.h"
 #include "core/events/slab/slab_text.h"
 #include "core/query.h"
+#include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
@@ -370,6 +373,22 @@ class LiveSlabEvents : public testing::Test {
     return false;
   }
 
+  /// That what `counted` makes of a read is as many as all allocations of it. The kernel counts on while this reads, and may
+  /// do so for long when others have the processor: one read of many is near.
+  void expect_near_all_events(const std::function<std::uint64_t(const SourceReader&)>& counted) {
+    std::uint64_t count = 0;
+    std::uint64_t events = 0;
+    for (int round = 0; round < 100; ++round) {
+      ASSERT_TRUE(table_->read(reader_.raw.parts[0]));
+      ASSERT_TRUE(parse_source(reader_));
+      count = counted(reader_);
+      const auto all = statistics_of(reader_.staging);
+      events = all.at("vm_events_total{kmalloc}") + all.at("vm_events_total{kmem_cache_alloc}");
+      if (std::max(count, events) - std::min(count, events) <= events / 100) return;
+    }
+    ADD_FAILURE() << count << " of " << events << " events";
+  }
+
   std::unique_ptr<LiveTable> table_ = events::make_slab_events(kWithoutLimit);
   SourceReader reader_{source()};
 };
@@ -484,8 +503,11 @@ TEST_F(LiveSlabEvents, AreGoneWhenTheProcessIsKilled) {
   ::kill(child, SIGKILL);
   // The kernel closes what a process had open before it reports its end, and detaches a link when it is closed.
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  const std::set<std::uint32_t> after = links_of_kernel();
-  for (const std::uint32_t number : own) EXPECT_FALSE(after.contains(number)) << "link " << number;
+  // Some kernels leave the rest to a thread of theirs.
+  EXPECT_TRUE(eventually([&] {
+    const std::set<std::uint32_t> after = links_of_kernel();
+    return std::none_of(own.begin(), own.end(), [&](std::uint32_t number) { return after.contains(number); });
+  })) << "a link is left";
   ::close(ready[0]);
   ::close(ready[1]);
 }
@@ -500,33 +522,27 @@ TEST_F(LiveSlabEvents, CountEachAllocationByItsSizeInModeFull) {
   table_ = events::make_slab_events("full 1000000000");
   ASSERT_TRUE(table_->open());
   for (int i = 0; i < 1000; ++i) ::close(::open("/", O_RDONLY));
-  ASSERT_TRUE(table_->read(reader_.raw.parts[0]));
-  ASSERT_TRUE(parse_source(reader_));
-  const StagedStatistics& statistics = reader_.staging.statistics();
-  std::uint64_t count = 0;
-  for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    if (!entry.is_histogram) continue;
-    for (const std::uint64_t bucket : statistics.histogram(entry).counts) count += bucket;
-  }
-  const auto all = statistics_of(reader_.staging);
-  EXPECT_GT(count, 1000U);
-  const std::uint64_t events = all.at("vm_events_total{kmalloc}") + all.at("vm_events_total{kmem_cache_alloc}");
-  EXPECT_NEAR(static_cast<double>(count), static_cast<double>(events), 0.01 * static_cast<double>(events))
-      << "the kernel counts on while this reads";
+  expect_near_all_events([](const SourceReader& reader) {
+    const StagedStatistics& statistics = reader.staging.statistics();
+    std::uint64_t count = 0;
+    for (const StagedStatistics::Entry& entry : statistics.entries()) {
+      if (!entry.is_histogram) continue;
+      for (const std::uint64_t bucket : statistics.histogram(entry).counts) count += bucket;
+    }
+    EXPECT_GT(count, 1000U);
+    return count;
+  });
 }
 
 TEST_F(LiveSlabEvents, CountEachAllocationByTheClassOfItsFlags) {
   table_ = events::make_slab_events("counters 1000000000 gfp_classes");
   ASSERT_TRUE(table_->open());
   for (int i = 0; i < 1000; ++i) ::close(::open("/", O_RDONLY));
-  ASSERT_TRUE(table_->read(reader_.raw.parts[0]));
-  ASSERT_TRUE(parse_source(reader_));
-  const auto all = statistics_of(reader_.staging);
-  EXPECT_GT(all.at("gfp_allocations_total{slab,kernel}"), 1000U) << "the kernel's own, for open()";
-  const std::uint64_t count = sum_of_statistics(reader_.staging, "gfp_allocations_total{slab,").sum;
-  const std::uint64_t events = all.at("vm_events_total{kmalloc}") + all.at("vm_events_total{kmem_cache_alloc}");
-  EXPECT_NEAR(static_cast<double>(count), static_cast<double>(events), 0.01 * static_cast<double>(events))
-      << "the kernel counts on while this reads";
+  expect_near_all_events([](const SourceReader& reader) {
+    EXPECT_GT(statistics_of(reader.staging).at("gfp_allocations_total{slab,kernel}"), 1000U)
+        << "the kernel's own, for open()";
+    return sum_of_statistics(reader.staging, "gfp_allocations_total{slab,").sum;
+  });
 }
 
 TEST_F(LiveSlabEvents, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
