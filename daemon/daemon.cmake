@@ -30,7 +30,7 @@ add_custom_command(OUTPUT ${WEB_ASSETS} DEPENDS ${WEB_FILES} VERBATIM
                    COMMAND ${CMAKE_COMMAND} -DDIRECTORY=${CMAKE_SOURCE_DIR}/daemon/web -DOUTPUT=${WEB_ASSETS}
                            -P ${CMAKE_SOURCE_DIR}/daemon/web/embed.cmake)
 memstat_library(memstat_daemon ${DAEMON_FILES} ${WEB_ASSETS})
-target_link_libraries(memstat_daemon PUBLIC memstat_selftest memstat_catalogue memstat_core memstat_events memstat_config memstat_archive
+target_link_libraries(memstat_daemon PUBLIC memstat_selftest memstat_catalogue memstat_explain memstat_core memstat_events memstat_config memstat_archive
                       prometheus-cpp::core Threads::Threads
                       PRIVATE civetweb::civetweb spdlog::spdlog CLI11::CLI11)
 target_compile_definitions(memstat_daemon PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")

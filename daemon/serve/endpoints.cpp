@@ -8,23 +8,13 @@
 
 #include "core/base/text.h"
 #include "core/model/accounts.h"
+#include "daemon/serve/plain_html.h"
+#include "daemon/serve/runbook_pages.h"
 
 namespace memstat {
 namespace {
 
 constexpr std::size_t kTypesShown = 15;
-
-void append_html(std::string& out, std::string_view text) {
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-}
 
 /// "3.2 MiB": for people only.
 std::string human_bytes(std::uint64_t bytes) {
@@ -36,21 +26,6 @@ std::string human_bytes(std::uint64_t bytes) {
   std::snprintf(text.data(), text.size(), unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount, kUnits[unit]);
   return text.data();
 }
-
-constexpr std::string_view kHead = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>memstatd</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #8884; vertical-align: top; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.down { color: #c33; font-weight: 600; } .quiet { opacity: .7; } code { font-size: .92em; overflow-wrap: anywhere; }
-nav a { margin-right: 1.2rem; } .name { white-space: nowrap; }
-</style></head><body>
-)";
 
 /// What memory is, as far as the kernel accounts for it; nothing where no source says so.
 void append_accounts(std::string& html, const Snapshot& snapshot) {
@@ -246,7 +221,7 @@ HttpResponse Pages::ready(const HttpRequest&) {
 }
 
 HttpResponse Pages::plain_page(const HttpRequest&) {
-  std::string html(kHead);
+  std::string html(kPlainHead);
   html += "<h1>memstatd <span class=quiet>";
   append_html(html, options_.version);
   html +=
@@ -286,8 +261,12 @@ HttpResponse Pages::respond(const HttpRequest& request) {
     HttpResponse (Pages::*page)(const HttpRequest& request);
   };
   const bool is_api = request.path.starts_with(Api::kPrefix);
-  if (is_api || WebPages::has(request.path)) {
-    if (request.method == "GET") return is_api ? api_.respond(request) : web_.respond(request);
+  const bool is_runbook = RunbookPages::has(request.path);
+  if (is_api || is_runbook || WebPages::has(request.path)) {
+    if (request.method == "GET") {
+      if (is_runbook) return RunbookPages::respond(request);
+      return is_api ? api_.respond(request) : web_.respond(request);
+    }
     HttpResponse response = plain(405, "Only GET, HEAD here.\n");
     response.headers.emplace_back("Allow", "GET, HEAD");
     return response;
@@ -307,8 +286,9 @@ HttpResponse Pages::respond(const HttpRequest& request) {
     }
     return (this->*route.page)(request);
   }
-  return plain(404,
-               "Nothing here. There are /, /plain, /metrics, /metrics/percpu, /api/v1/types, /-/healthy and /-/ready.\n");
+  return plain(
+      404,
+      "Nothing here. There are /, /plain, /metrics, /metrics/percpu, /api/v1/types, /runbooks/, /-/healthy and /-/ready.\n");
 }
 
 }  // namespace memstat

@@ -24,6 +24,7 @@
     soonInterval: '2m',
     tablesInterval: '4m',
     slowInterval: '10m',
+    weeksInterval: '30m',
 
     // Where the runbooks are: as they are installed, or where you publish them. Where Grafana is, without a slash at the end; alerts have no
     // link to it where this is empty.
@@ -54,7 +55,7 @@
     leakQuarterOfDay: 0.0015,
     leakEachOfThreeDays: 0.0025,
     leakSmallest: 0.002,
-    // Of the last week, with an eighth of it in each quarter; and the bytes that are enough on a large machine.
+    // Of the last week, with a quarter of it in each half; and the bytes that are enough on a large machine.
     leakWeek: 0.01,
     leakWeekMost: 209715200,
     // Kernel memory has to grow by that part of all memory before anything is foretold: in an hour, and in three.

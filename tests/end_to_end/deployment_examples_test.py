@@ -41,7 +41,7 @@ def documents(*path):
 
 class Examples(unittest.TestCase):
     def test_the_configuration_of_the_daemon_set_is_taken_and_reaches_containers(self):
-        config_map, daemon_set = documents("kubernetes", "daemonset.yaml")
+        _, config_map, daemon_set = documents("kubernetes", "daemonset.yaml")
         text = config_map["data"]["memstatd.yaml"]
         with program.temporary_directory() as directory:
             path = os.path.join(directory, "memstatd.yaml")
@@ -55,6 +55,33 @@ class Examples(unittest.TestCase):
         spec = daemon_set["spec"]["template"]["spec"]
         self.assertEqual(daemon_set["spec"]["selector"]["matchLabels"], daemon_set["spec"]["template"]["metadata"]["labels"])
         self.assertEqual({mount["name"] for mount in spec["containers"][0]["volumeMounts"]}, {volume["name"] for volume in spec["volumes"]})
+
+    def test_every_selector_matches_what_is_here(self):
+        """Namespaces, labels and ports that the examples look for are those of the DaemonSet's pods, and the operator finds its objects."""
+        namespace, _, daemon_set = documents("kubernetes", "daemonset.yaml")
+        monitor, rules = documents("kubernetes", "podmonitor.yaml")[0], documents("kubernetes", "prometheusrule.yaml")[0]
+        pod = daemon_set["spec"]["template"]
+        self.assertEqual({item["metadata"]["namespace"] for item in documents("kubernetes", "daemonset.yaml")[1:] + [monitor, rules]}, {namespace["metadata"]["name"]})
+        self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), pod["metadata"]["labels"].items())
+        self.assertIn("memstat", pod["metadata"]["labels"][monitor["spec"]["jobLabel"]])  # the name of the job, at which alerts look
+        ports = {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
+        self.assertLessEqual({endpoint["port"] for endpoint in monitor["spec"]["podMetricsEndpoints"]}, ports)
+        self.assertEqual(monitor["metadata"]["labels"]["release"], rules["metadata"]["labels"]["release"])
+        with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "scrape", "kubernetes.yml"), encoding="utf-8") as file:
+            scraped = yaml.safe_load(file)
+        job = next(job for job in scraped["scrape_configs"] if job["job_name"] == "memstatd")
+        found = job["kubernetes_sd_configs"][0]
+        self.assertEqual(found["namespaces"]["names"], [namespace["metadata"]["name"]])
+        for selector in found["selectors"]:
+            name, _, value = selector["label"].partition("=")
+            self.assertEqual(pod["metadata"]["labels"].get(name), value)
+        self.assertTrue(scraped["alerting"]["alertmanagers"])
+        # What the pod asks for is refused in a namespace without this, and its nodes' pods go a few at a time.
+        self.assertEqual(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged")
+        self.assertTrue(pod["spec"]["hostNetwork"] and pod["spec"]["hostPID"] and pod["spec"]["priorityClassName"])
+        self.assertIn("maxUnavailable", daemon_set["spec"]["updateStrategy"]["rollingUpdate"])
+        dropped = [rule["regex"] for endpoint in monitor["spec"]["podMetricsEndpoints"] for rule in endpoint["relabelings"] if rule.get("action") == "labeldrop"]
+        self.assertTrue(any(re.fullmatch(expression, "pod") and re.fullmatch(expression, "container") for expression in dropped))
 
     def test_pods_and_containers_become_labels(self):
         endpoint = documents("kubernetes", "podmonitor.yaml")[0]["spec"]["podMetricsEndpoints"][0]
@@ -126,7 +153,7 @@ class Examples(unittest.TestCase):
 
     def test_the_objects_keep_the_schemas_of_kubernetes(self):
         objects = [found for name in ("daemonset", "podmonitor", "prometheusrule") for found in documents("kubernetes", name + ".yaml")]
-        self.assertEqual([found["kind"] for found in objects], ["ConfigMap", "DaemonSet", "PodMonitor", "PrometheusRule"])
+        self.assertEqual([found["kind"] for found in objects], ["Namespace", "ConfigMap", "DaemonSet", "PodMonitor", "PrometheusRule"])
         directory = node_packages.installed("kubernetes")
 
         def complaints(found):
@@ -135,9 +162,9 @@ class Examples(unittest.TestCase):
             return done.stdout
         self.assertEqual(complaints(objects), "")
         spoiled = copy.deepcopy(objects)
-        spoiled[1]["spec"]["template"]["spec"]["containers"][0]["image"] = 3
-        spoiled[2]["spec"]["podMetricsEndpoints"][0]["interval"] = "often"
-        del spoiled[3]["spec"]["groups"][0]["rules"][0]["expr"]
+        spoiled[2]["spec"]["template"]["spec"]["containers"][0]["image"] = 3
+        spoiled[3]["spec"]["podMetricsEndpoints"][0]["interval"] = "often"
+        del spoiled[4]["spec"]["groups"][0]["rules"][0]["expr"]
         self.assertRegex(complaints(spoiled), "(?s)DaemonSet memstatd: .*image.*PodMonitor memstatd: .*interval.*PrometheusRule memstatd: .*expr")
 
     @unittest.skipUnless(shutil.which("vmagent") and shutil.which("vmalert"), "vmagent and vmalert are not installed (Debian package victoria-metrics)")
@@ -151,7 +178,7 @@ class Examples(unittest.TestCase):
 
     def test_compose_runs_with_what_the_daemon_set_gives(self):
         service = documents("container", "compose.yaml")[0]["services"]["memstatd"]
-        capabilities = documents("kubernetes", "daemonset.yaml")[1]["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]
+        capabilities = documents("kubernetes", "daemonset.yaml")[2]["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]
         self.assertEqual((service["cap_drop"], service["cap_add"]), (capabilities["drop"], capabilities["add"]))
 
     def test_the_image_is_built_with_what_is_here(self):
@@ -162,7 +189,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(text.count("\nFROM "), 2)
         # Kubernetes puts `args` in the place of CMD and behind ENTRYPOINT, and memstatd takes one --config.
         self.assertEqual(re.search(r"^ENTRYPOINT (.*)$", text, re.MULTILINE).group(1), '["/usr/bin/memstatd"]')
-        arguments = documents("kubernetes", "daemonset.yaml")[1]["spec"]["template"]["spec"]["containers"][0]["args"]
+        arguments = documents("kubernetes", "daemonset.yaml")[2]["spec"]["template"]["spec"]["containers"][0]["args"]
         for used in (arguments, json.loads(re.search(r"^CMD (.*)$", text, re.MULTILINE).group(1))):
             self.assertEqual((used[0], len(used)), ("--config", 2))
 

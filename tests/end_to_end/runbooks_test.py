@@ -1,20 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""dashboards/runbooks.md: every section says what an alert means on FreeBSD and on Linux, what to run next and how to quiet it; what it
-says to run of ours exists, and does so on a real daemon; its links lead somewhere."""
+"""dashboards/runbooks.md as somebody follows it who was woken: every section says what an alert means on FreeBSD and on Linux, what to run next and
+how to quiet it. Its commands are taken out and typed: at a memstatd that replays the trouble, and on this kernel. None prints a wall of text, none
+waits for ever for a process that hangs, and the pages at /runbooks/ are the same."""
 import os
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
 import program  # noqa: E402
 
 MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(program.SOURCE_DIR, "build", "bin", "memstatctl")
-CAPTURE = os.path.join(program.SOURCE_DIR, "tests", "fixtures", "captures", "freebsd-15.0-amd64-2cpu-limits.tar.zst")
 DASHBOARDS = os.path.join(program.SOURCE_DIR, "dashboards")
+URL = "http://127.0.0.1:8947"
+MOST_BYTES = 12_000  # of one command: four screens
+REPORT = {"limit": "memstatctl limits --from " + URL, "growth": "memstatctl leaks --from " + URL}
+# What a command may complain of on a kernel or machine that lacks it.
+LACKS = re.compile(r"No such file|Permission denied|cannot stat|not permitted|Invalid argument|Cannot open netlink|unsupported", re.IGNORECASE)
+RUN = {"cat", "grep", "ls", "find", "sysctl", "ss", "ps", "wc", "sort", "uptime", "date", "getent", "for", "ipcs", "ip"}
 
 
 def read(name):
@@ -29,10 +36,15 @@ def sections(text):
 
 
 def commands(text):
-    """The commands of all blocks, without their comments."""
-    for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+    """(system or "", command) of all blocks, without comments."""
+    for system, block in re.findall(r"(?:^(Linux|FreeBSD):\n\n)?^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
-            yield shlex.split(line, comments=True)
+            yield system, re.sub(r"\s+# .*$", "", line)
+
+
+def causes():
+    """{alert: its cause}, of the rules that ship."""
+    return dict(re.findall(r"- alert: (\w+)\n.*?^ +cause: (\w+)$", read("prometheus/alerts.yml"), re.MULTILINE | re.DOTALL))
 
 
 def exists(target, text):
@@ -49,16 +61,58 @@ def exists(target, text):
     return anchor in anchors
 
 
-class Runbooks(unittest.TestCase):
-    def setUp(self):
-        self.text = read("runbooks.md")
+def leaking(directory):
+    """A capture of a Linux on which kmalloc-1k grows by 2 MiB each ten seconds."""
+    kernel = captures.read_fixture(captures.fixtures()["linux-7.2-2cpu"])
+    own = {path: kernel["000000/" + path] for path in ("fs/proc/meminfo", "fs/proc/vmstat", "fs/proc/stat")}
+    return captures.write_capture(directory, [
+        {**own, "fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("kmalloc-1k", active=20000 + 2048 * poll, objects=21000 + 2048 * poll, size=1024, slabs=1100 + 103 * poll),
+                                                      captures.slabinfo_line("dentry", active=5000, objects=5000, size=192, slabs=250))} for poll in range(200)])
 
-    def test_every_section_tells_of_both_systems_what_to_run_and_how_to_quiet(self):
-        found = sections(self.text)
-        self.assertGreater(len(found), 10)
-        for name, text in found.items():
+
+class Sections(unittest.TestCase):
+    def setUp(self):
+        self.sections = sections(read("runbooks.md"))
+        self.causes = causes()
+
+    def test_each_has_both_systems_what_to_run_and_how_to_quiet(self):
+        self.assertEqual(set(self.sections), set(self.causes))
+        for name, text in self.sections.items():
             for words in (r"^\* FreeBSD(, Linux)?: ", r"^\* (FreeBSD, )?Linux: ", r"^\* Next:", r"^```sh$", r"^\* Quiet it: "):
                 self.assertRegex(text, re.compile(words, re.MULTILINE), name)
+
+    def test_of_a_limit_and_of_growth_the_first_command_is_the_report_of_it(self):
+        other = {"MemstatUserQuota"}  # a quota of a user is no limit of a type
+        for name, text in self.sections.items():
+            wanted = REPORT.get("growth" if "MemoryGone" in name else self.causes[name])
+            if wanted and name not in other:
+                self.assertEqual(next(commands(text))[1], wanted, name)
+        self.assertEqual(next(commands(self.sections["MemstatLimitHit"]))[1], REPORT["limit"])
+
+    def test_systems_are_apart_and_groups_of_both_versions_have_their_paths(self):
+        for name, text in self.sections.items():
+            for system, command in commands(text):
+                with self.subTest(alert=name, command=command):
+                    if re.search(r"/proc/|/sys/|systemctl|journalctl|ss -|dmesg", command):
+                        self.assertEqual(system, "Linux")
+                    if re.search(r"vmstat -[zm]|procstat|/var/log/messages|service |swapinfo|fstat", command):
+                        self.assertEqual(system, "FreeBSD")
+                    self.assertNotRegex(command, "--json")
+                    if "curl" in command:
+                        self.assertRegex(command, r"curl -g?s -m 5 ")
+            if "/sys/fs/cgroup/GROUP" in text and "KernelSlowGrowth" not in name:
+                self.assertIn("control groups v1", text, name)
+
+    def test_every_limit_of_linux_has_its_sysctl(self):
+        text = self.sections["MemstatLimitHit"]
+        with open(os.path.join(program.SOURCE_DIR, "core", "sources", "linux_table.cpp"), encoding="utf-8") as file:
+            source = file.read()
+        limits = {path.replace("/", ".") for path in re.findall(r'"/proc/sys/([\w/]*(?:max|mni|all|thresh3|orphans|kernel/sem))"', source)}
+        self.assertGreater(len(limits), 9)
+        per_user = {"fs.epoll.max_user_watches"}
+        self.assertEqual({name for name in limits - per_user if f"`{name}`" not in text and "tw_buckets" not in name}, set())
+        for name in ("net.ipv4.tcp_mem", "net.ipv4.udp_mem", "kernel.sem"):
+            self.assertIn(f"`{name}`", text)
 
     def test_links_lead_somewhere(self):
         for document in ("runbooks.md", "README.md"):
@@ -66,46 +120,119 @@ class Runbooks(unittest.TestCase):
             for target in re.findall(r"\]\(([^)]*)\)", text):
                 with self.subTest(document=document, target=target):
                     self.assertTrue(exists(target, text))
-        self.assertFalse(exists("#nothing-of-the-kind", self.text))
-        self.assertFalse(exists("nothing.md", self.text))
-
-    def test_commands_of_memstatctl_run(self):
-        found = {tuple(command[1:]) for command in commands(self.text) if command and command[0] == "memstatctl"}
-        self.assertGreater(len(found), 3)
-        for arguments in found:
-            if arguments[0] in ("memuse", "origins"):  # of a kernel or memstatd that counts events: dentry_story_test.py runs them
-                told = subprocess.run([MEMSTATCTL, arguments[0], "--help"], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
-                self.assertEqual([word for word in arguments if word.startswith("--") and not re.search(re.escape(word) + r"\b", told)], [])
-                continue
-            if "--from" in arguments:
-                arguments = arguments[:arguments.index("--from")]
-            done = subprocess.run([MEMSTATCTL, *arguments, "--from", CAPTURE], capture_output=True, timeout=program.PATIENCE,
-                                  check=False)
-            self.assertEqual((done.returncode, done.stdout.count(b"\n") > 3), (0, True), (arguments, done.stderr))
+        self.assertFalse(exists("#nothing-of-the-kind", read("runbooks.md")))
+        self.assertFalse(exists("nothing.md", read("runbooks.md")))
 
     def test_options_of_memstatd_exist(self):
         told = program.run("--help").stdout.decode()
-        found = {word for command in commands(self.text) if command and command[0] == "memstatd" for word in command[1:]
-                 if word.startswith("--")}
+        found = {word for text in self.sections.values() for _, command in commands(text) if command.startswith("memstatd ") for word in command.split() if word.startswith("--")}
         self.assertIn("--check-config", found)
         for option in found:
             self.assertRegex(told, re.escape(option) + r"\b")
 
-    def test_requests_are_answered(self):
-        requests = [word for command in commands(self.text) if command and command[0] == "curl" for word in command[1:]
-                    if ":8947/" in word]
-        self.assertGreater(len(requests), 3)
-        metrics = {line.split("\t")[0] for line in program.run("--list-metrics").stdout.decode().splitlines()[1:]}
-        with program.Daemon("--replay", CAPTURE, "--replay-speed", "100") as daemon:
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.sections = sections(read("runbooks.md"))
+        self.typed = {}
+        self.directory = self.enterContext(program.temporary_directory())
+        os.symlink(MEMSTATCTL, os.path.join(self.directory, "memstatctl"))
+        os.symlink(program.MEMSTATD, os.path.join(self.directory, "memstatd"))
+
+    def type(self, command, url):
+        """What a shell makes of a command, with memstatd at this address. One that is typed again has the same answer."""
+        if (command, url) not in self.typed:
+            self.typed[command, url] = self.run_shell(command.replace(URL, url))
+        return self.typed[command, url]
+
+    def run_shell(self, command):
+        # `leaks` watches for a minute, which at the speed of the replay is hours.
+        return subprocess.run(["sh", "-c", re.sub("^(memstatctl leaks.*)", r"\1 --seconds 5 --interval 500ms", command)], capture_output=True, text=True, errors="replace", timeout=program.PATIENCE, check=False,
+                              env={**os.environ, "PATH": f"{self.directory}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "COLUMNS": "120"})
+
+    def test_those_that_ask_memstatd_show_the_trouble(self):
+        """Of each section: where limits are reached, where memory leaks, and for the others on a Linux with all tables."""
+        troubles = {"limit": (captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"], "100"), "growth": (leaking(os.path.join(self.directory, "leaking")), "20"),
+                    "": (captures.fixtures()["linux-7.2-2cpu-tables"], "1")}
+        shown = {"limit": "(?m)^uma +mbuf_cluster +(100|9[5-9])", "growth": "(?m)^slab +kmalloc-1k "}
+        known = {line.split("\t")[0] for line in program.run("--list-metrics").stdout.decode().splitlines()[1:]} | {"memstat_source_not_permitted"}
+        tried = 0
+        for cause, (capture, speed) in troubles.items():
+            with program.Daemon("--replay", capture, "--replay-speed", speed) as daemon:
+                url = f"http://{daemon.host}:{daemon.port}"
+                daemon.wait_page(lambda page: True, "a first page")
+                if cause in shown:
+                    program.wait_until(lambda url=url, cause=cause: re.search(shown[cause], self.run_shell(REPORT[cause].replace(URL, url)).stdout), "trouble that shows")
+                known |= set(re.findall(r"^# HELP (\S+)", daemon.scrape().decode(), re.MULTILINE)) | {"memstat_source_errors_total"}
+                for name, text in self.sections.items():
+                    own = "growth" if "MemoryGone" in name else causes()[name]
+                    if cause != (own if own in troubles else ""):
+                        continue
+                    for _, command in commands(text):
+                        if URL in command and "origins" not in command:
+                            tried += 1
+                            self.check(name, command, self.type(command, url), known)
+                            if command == REPORT.get(cause):
+                                self.assertRegex(self.type(command, url).stdout, shown[cause], name)
+        self.assertGreater(tried, 60)
+
+    def check(self, name, command, done, known):
+        with self.subTest(alert=name, command=command):
+            self.assertEqual(done.stderr, "")
+            self.assertIn(done.returncode, (0, 1) if "grep" in command else (0,))
+            self.assertLess(len(done.stdout), MOST_BYTES)
+            self.assertNotRegex(done.stdout, r"(?i)not found|nothing here|no such")
+            for metric in re.findall(r"name\[\]=(\w+)", command):
+                self.assertIn(metric, known)
+
+    def test_those_of_linux_run_on_this_kernel(self):
+        group = next((os.path.join(where, "").removeprefix("/sys/fs/cgroup/").rstrip("/") for where, _, files in os.walk("/sys/fs/cgroup")
+                      if "memory.stat" in files and where != "/sys/fs/cgroup"), "GROUP")
+        tried = 0
+        for name, text in self.sections.items():
+            for system, command in commands(text):
+                word = command.split()[0]
+                with self.subTest(alert=name, command=command):
+                    self.assertEqual(subprocess.run(["sh", "-n", "-c", command], capture_output=True, text=True, check=False).stderr, "")
+                    if system == "FreeBSD" or URL in command or ":909" in command or word not in RUN or not (word == "for" or shutil.which(word)) or "$pid" in command:
+                        continue
+                    done = self.type(command.replace("GROUP", group), URL)
+                    complaints = [line for line in done.stderr.splitlines() if not LACKS.search(line)]
+                    self.assertEqual(complaints, [])
+                    self.assertLess(len(done.stdout), MOST_BYTES)
+                    tried += 1
+        self.assertGreater(tried, 40)
+
+    def test_a_memstatd_that_hangs_is_asked_with_an_end(self):
+        """Stopped as a process in a hanging read is: each command of the section ends, and says what it is."""
+        with program.Daemon("--replay", captures.fixtures()["linux-7.2-2cpu"]) as daemon:
             daemon.wait_page(lambda page: True, "a first page")
-            known = metrics | set(re.findall(r"^# HELP (\S+)", daemon.scrape().decode(), re.MULTILINE))
-            # These are there only once there is something to tell.
-            known |= {"memstat_source_errors_total"}
-            for request in requests:
-                path = "/" + request.split("/", 3)[3]
-                self.assertEqual(daemon.request(path)[0], 200, request)
-                for metric in re.findall(r"name\[\]=(\w+)", path):
-                    self.assertIn(metric, known)
+            daemon.process.send_signal(19)  # SIGSTOP
+            try:
+                for _, command in commands(self.sections["MemstatPollStuck"]):
+                    if URL in command:
+                        done = self.type(command.replace("-m 5", "-m 1"), f"http://{daemon.host}:{daemon.port}")
+                        self.assertEqual((done.returncode, done.stdout), (28, ""), command)
+                    elif "$pid" in command and "stack" not in command:
+                        pid = f"pid={daemon.process.pid}; " + command.split("; ", 1)[-1] if command.startswith("pid=") else f"pid={daemon.process.pid}; {command}"
+                        if "-H" not in command and "procstat" not in command:
+                            self.assertRegex(self.type(pid, URL).stdout, r"\bT|State", command)
+            finally:
+                daemon.process.send_signal(18)  # SIGCONT
+
+    def test_pages_are_the_sections(self):
+        with program.Daemon("--replay", captures.fixtures()["linux-7.2-2cpu"]) as daemon:
+            served = daemon.request("/runbooks/")[2].decode().split()
+            self.assertEqual(served, [f"/runbooks/{name}" for name in self.sections])
+            for name, text in self.sections.items():
+                status, headers, body = daemon.request(f"/runbooks/{name}")
+                self.assertEqual((status, headers["content-type"]), (200, "text/plain; charset=utf-8"))
+                self.assertEqual(body.decode(), f"{name}\n\n{text.strip()}\n")
+            status, headers, body = daemon.request("/runbooks/memstatlimithit", headers={"Accept": "text/html,application/xhtml+xml"})
+            self.assertEqual((status, headers["content-type"]), (200, "text/html; charset=utf-8"))
+            self.assertIn("<h1>MemstatLimitHit</h1>", body.decode())
+            self.assertEqual([daemon.request(path)[0] for path in ("/runbooks", "/runbooks/Nothing")], [404, 404])
+            self.assertEqual(daemon.request("/runbooks/MemstatLimitHit", method="POST")[0], 405)
 
 
 if __name__ == "__main__":

@@ -77,8 +77,72 @@ class Examples(unittest.TestCase):
         config = example(name)[0].replace("job_name: memstatd\n", "job_name: memstatd\n    proxy_url: http://127.0.0.1:9\n", 1)
         self.assertIn("proxy_url", config)
         with prometheus_server.prometheus(self.directory, None, config=config) as server:
-            found = program.wait_until(lambda: server.api("targets", state="active")["activeTargets"], "targets")
+            found = program.wait_until(lambda: [target for target in server.api("targets", state="active")["activeTargets"] if target["labels"]["job"] == "memstatd"],
+                                       "targets")
         return {target["labels"]["instance"]: target["scrapeUrl"] for target in found}, found
+
+    @prometheus_server.needs_prometheus
+    def test_the_hosts_of_the_static_example_raise_nothing(self):
+        """They are this machine, on which memstatd runs."""
+        with open(os.path.join(DIRECTORY, "static.yml"), encoding="utf-8") as file:
+            config = re.sub(r"(?m)^ *#.*\n", "", file.read())
+        self.assertEqual(set(re.findall(r'"([^"]*:8947)"', config)), {"127.0.0.1:8947"})
+        self.assertNotIn("example", config)
+
+    def add(self, *arguments):
+        return subprocess.run(["sh", os.path.join(DASHBOARDS, "prometheus", "add_to_prometheus.sh"), *arguments], cwd=self.directory, capture_output=True, text=True,
+                              timeout=program.PATIENCE, check=False)
+
+    def lines_added(self, text):
+        """Adds to a configuration with this text and gives (what was added, what is missing) by line."""
+        path = os.path.join(self.directory, "prometheus.yml")
+        captures.write_file(path, text)
+        script = os.path.join(self.directory, "add.sh")
+        with open(os.path.join(DASHBOARDS, "prometheus", "add_to_prometheus.sh"), encoding="utf-8") as file:
+            captures.write_file(script, file.read().replace(INSTALLED, DASHBOARDS))
+        done = subprocess.run(["sh", script, "prometheus.yml"], cwd=self.directory, capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path, encoding="utf-8") as file:
+            after = file.read().splitlines()
+        before = text.splitlines()
+        self.assertEqual([line for line in after if line in before], before)
+        with open(path + ".before-memstatd", encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        os.remove(path + ".before-memstatd")
+        return [line for line in after if line not in before]
+
+    @prometheus_server.needs_promtool
+    def test_a_configuration_that_is_there_gets_the_job_and_keeps_all(self):
+        """Debian's own, one with other indentation, and one without rules; a second time nothing is changed."""
+        debian = ("global:\n  scrape_interval: 15s # each\nalerting:\n  alertmanagers:\n  - static_configs:\n    - targets: ['localhost:9093']\n\nrule_files:\n"
+                  "  # - \"first_rules.yml\"\n\nscrape_configs:\n  # The job name\n  - job_name: 'prometheus'\n    static_configs:\n      - targets: ['localhost:9090']\n")
+        flat = "scrape_configs:\n- job_name: node\n  static_configs:\n  - targets: [a]\nrule_files:\n- mine.yml\n"
+        captures.write_file(os.path.join(self.directory, "mine.yml"), "groups: []\n")
+        for text in (debian, flat, "global: {}\n"):
+            added = "\n".join(self.lines_added(text))
+            self.assertIn("- job_name: memstatd", added)
+            self.assertIn("/alerts.yml", added)
+        path = os.path.join(self.directory, "prometheus.yml")
+        with open(path, encoding="utf-8") as file:
+            before = file.read()
+        done = self.add("prometheus.yml")
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual((done.returncode, file.read()), (0, before))
+        # Hosts that somebody put in stay.
+        with open(os.path.join(self.directory, "memstatd-targets.yml"), encoding="utf-8") as file:
+            self.assertIn("127.0.0.1:8947", file.read())
+
+    @prometheus_server.needs_promtool
+    def test_a_configuration_that_it_does_not_understand_stays(self):
+        path = os.path.join(self.directory, "prometheus.yml")
+        for text in ("rule_files: [a.yml]\nscrape_configs: []\n", "nonsense: 1\n"):
+            captures.write_file(path, text)
+            done = self.add("prometheus.yml")
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual((done.returncode, file.read()), (1, text))
+            self.assertIn("stays as it was", done.stderr)
+            self.assertEqual(os.listdir(self.directory), ["prometheus.yml"])
+        self.assertEqual(self.add("/nowhere/prometheus.yml").returncode, 1)
 
     @prometheus_server.needs_prometheus
     def test_kubernetes_calls_hosts_by_their_node(self):

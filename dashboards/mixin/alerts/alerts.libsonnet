@@ -32,8 +32,10 @@
       {
         name: 'memstat-growth',
         interval: c.slowInterval,
-        rules: (import 'growth.libsonnet')(c, l) + (import 'limits.libsonnet')(c, l).trends + (import 'daemon.libsonnet')(c, l).trends,
+        rules: (import 'growth.libsonnet')(c, l).days + (import 'limits.libsonnet')(c, l).trends + (import 'daemon.libsonnet')(c, l).trends,
       },
+      // Dear for what it is, and of weeks.
+      { name: 'memstat-weeks', interval: c.weeksInterval, rules: (import 'growth.libsonnet')(c, l).weeks },
       { name: 'memstat-groups', interval: c.slowInterval, rules: (import 'groups.libsonnet')(c, l) },
     ],
   },

@@ -42,10 +42,10 @@ function(c, l)
     lastDay: '%s %s' % [daily[0], l.partOfMemory(c.leakDay)],
     quarters: each([grew(metric, '6h')] + [grewBefore(metric, '6h', offset) for offset in ['6h', '12h', '18h']], c.leakQuarterOfDay),
   };
-  // A little each week, and in each quarter of it: days are too short to see that. A type that was too small to be recorded then grew from less.
+  // A little each week, and in each half of it: days are too short to see that. A type that was too small to be recorded then grew from less.
   local week = |||
     %(week)s > on (%(host)s) group_left () clamp_max(%(share)s * %(total)s, %(most)s)
-    %(quarters)s
+    %(halves)s
     and on (%(host)s) %(watched)s
   ||| % {
     local median = types + ':median30m',
@@ -57,9 +57,9 @@ function(c, l)
     share: '%g' % c.leakWeek,
     most: '%d' % c.leakWeekMost,
     total: l.total,
-    quarters: std.join('\n', [
-      'unless %s <= on (%s) group_left () clamp_max(%g * %s, %d)' % [between(7 - 1.75 * i, 5.25 - 1.75 * i), l.host, c.leakWeek / 8, l.total, c.leakWeekMost / 8]
-      for i in std.range(0, 3)
+    halves: std.join('\n', [
+      'unless %s <= on (%s) group_left () clamp_max(%g * %s, %d)' % [between(from, from - 3.5), l.host, c.leakWeek / 4, l.total, c.leakWeekMost / 4]
+      for from in [7, 3.5]
     ]),
     watched: ago('instance:memstat_type_bytes:count', '7d'),
   };
@@ -73,63 +73,88 @@ function(c, l)
   local quiet(expr) = '(\n' + expr + ')\n' + counts;
   local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
   local gone(seconds) = l.duration(
-    ' At this speed memory is gone in ', '%s * %d / %%f' % [l.of('memstat_memory_available_bytes', l.hostMatchers), seconds],
-    l.hostArguments + ' $value', '.'
+    ' At this speed memory is gone in ',
+    '%s * %d / %%f' % [l.of('memstat_memory_available_bytes', l.hostMatchers), seconds],
+    l.hostArguments + ' $value',
+    '.'
   );
-  [
-    l.alert(
-      'MemstatKernelMemoryGoneInFourHours',
-      now('instance:memstat_memory_gone:seconds1h') + ' < 4 * 3600',
-      '10m', 'critical', 'memory',
-      'The kernel will have used up all memory in less than four hours on ' + l.hostName,
-      l.hostName + ': if the kernel goes on growing as in the last hour, memory is gone in {{ $value | humanizeDuration }}'
-      + l.amount('; it holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, ' now')
-      + '.',
-    ),
-    l.alert(
-      'MemstatKernelMemoryGoneInADay',
-      now('instance:memstat_memory_gone:seconds4h') + ' < 24 * 3600',
-      '30m', 'warning', 'memory',
-      'The kernel will have used up all memory in less than a day on ' + l.hostName,
-      l.hostName + ': if the kernel goes on growing as in the last four hours, memory is gone in {{ $value | humanizeDuration }}'
-      + l.amount('; it holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, ' now')
-      + '.',
-    ),
-    l.alert(
-      'MemstatLeakFast',
-      quiet(hour(types)),
-      '10m', 'warning', 'growth',
-      'A kernel memory type grows fast on ' + l.hostName,
-      l.hostName + ': ' + typeName + ' grew by ' + l.bytes + ' since ' + l.ago(3600) + ', and nothing like it happened at this hour '
-      + 'yesterday.' + gone(3600),
-      'type', ['allocator', 'type'],
-    ),
-    l.alert(
-      'MemstatLeakSuspected',
-      quiet(days(types)),
-      '30m', 'warning', 'growth',
-      'A kernel memory type grows day after day on ' + l.hostName,
-      l.hostName + ': ' + typeName + ' grew steadily by ' + l.bytes + ' since '
-      + '{{ if printf `count(%s)` %s | query }}%s.%s{{ else }}%s.%s{{ end }}' % [
-        ago('%s:median30m{%s}' % [types, l.hostMatchers], '3d'), l.hostArguments,
-        l.ago(259200), gone(259200), l.ago(86400), gone(86400)
-      ],
-      'type', ['allocator', 'type'],
-    ),
-    l.alert(
-      'MemstatLeakSlow',
-      quiet(week),
-      '1h', 'warning', 'growth',
-      'A kernel memory type grows week after week on ' + l.hostName,
-      l.hostName + ': ' + typeName + ' grew steadily by ' + l.bytes + ' since ' + l.ago(604800) + '.' + gone(604800),
-      'type', ['allocator', 'type'],
-    ),
-    l.alert(
-      'MemstatUnaccountedGrowth',
-      '(\n' + hour(unaccounted) + ')\nor (\n' + days(unaccounted) + ')',
-      '30m', 'warning', 'growth',
-      'Memory that no account of the kernel names grows on ' + l.hostName,
-      l.hostName + ': memory in none of the kernel\'s accounts grew steadily by ' + l.bytes + '; drivers and the network take such '
-      + 'memory.' + l.amount(' It is ', l.of('memstat_unaccounted_bytes', l.hostMatchers), l.hostArguments, ' now.'),
-    ),
-  ]
+  {
+    days: [
+      l.alert(
+        'MemstatKernelMemoryGoneInFourHours',
+        now('instance:memstat_memory_gone:seconds1h') + ' < 4 * 3600',
+        '10m',
+        'critical',
+        'memory',
+        'The kernel will have used up all memory in less than four hours on ' + l.hostName,
+        l.hostName + ': if the kernel goes on growing as in the last hour, memory is gone in {{ $value | humanizeDuration }}'
+        + l.amount('; it holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, ' now')
+        + '.',
+      ),
+      l.alert(
+        'MemstatKernelMemoryGoneInADay',
+        now('instance:memstat_memory_gone:seconds4h') + ' < 24 * 3600',
+        '30m',
+        'warning',
+        'memory',
+        'The kernel will have used up all memory in less than a day on ' + l.hostName,
+        l.hostName + ': if the kernel goes on growing as in the last four hours, memory is gone in {{ $value | humanizeDuration }}'
+        + l.amount('; it holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, ' now')
+        + '.',
+      ),
+      l.alert(
+        'MemstatLeakFast',
+        quiet(hour(types)),
+        '10m',
+        'warning',
+        'growth',
+        'A kernel memory type grows fast on ' + l.hostName,
+        l.hostName + ': ' + typeName + ' grew by ' + l.bytes + ' since ' + l.ago(3600) + ', and nothing like it happened at this hour '
+        + 'yesterday.' + gone(3600),
+        'type',
+        ['allocator', 'type'],
+      ),
+      l.alert(
+        'MemstatLeakSuspected',
+        quiet(days(types)),
+        '30m',
+        'warning',
+        'growth',
+        'A kernel memory type grows day after day on ' + l.hostName,
+        l.hostName + ': ' + typeName + ' grew steadily by ' + l.bytes + ' since '
+        + '{{ if printf `count(%s)` %s | query }}%s.%s{{ else }}%s.%s{{ end }}' % [
+          ago('%s:median30m{%s}' % [types, l.hostMatchers], '3d'),
+          l.hostArguments,
+          l.ago(259200),
+          gone(259200),
+          l.ago(86400),
+          gone(86400),
+        ],
+        'type',
+        ['allocator', 'type'],
+      ),
+      l.alert(
+        'MemstatUnaccountedGrowth',
+        '(\n' + hour(unaccounted) + ')\nor (\n' + days(unaccounted) + ')',
+        '30m',
+        'warning',
+        'growth',
+        'Memory that no account of the kernel names grows on ' + l.hostName,
+        l.hostName + ": memory in none of the kernel's accounts grew steadily by " + l.bytes + '; drivers and the network take such '
+        + 'memory.' + l.amount(' It is ', l.of('memstat_unaccounted_bytes', l.hostMatchers), l.hostArguments, ' now.'),
+      ),
+    ],
+    weeks: [
+      l.alert(
+        'MemstatLeakSlow',
+        quiet(week),
+        '1h',
+        'warning',
+        'growth',
+        'A kernel memory type grows week after week on ' + l.hostName,
+        l.hostName + ': ' + typeName + ' grew steadily by ' + l.bytes + ' since ' + l.ago(604800) + '.' + gone(604800),
+        'type',
+        ['allocator', 'type'],
+      ),
+    ],
+  }

@@ -16,7 +16,8 @@
   kubernetesPrometheusRule:: {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
-    metadata: { name: 'memstatd', labels: { app: 'memstatd' } },
+    // kube-prometheus-stack takes rules that have the name of its Helm release.
+    metadata: { name: 'memstatd', namespace: 'memstatd', labels: { 'app.kubernetes.io/name': 'memstatd', release: 'kube-prometheus-stack' } },
     spec: { groups: $.prometheusRules.groups + [$.kubernetesRules] + $.prometheusAlerts.groups },
   },
 }

@@ -4,9 +4,9 @@
 import { readFileSync } from "node:fs";
 import { PodMonitor, PrometheusRule } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1";
 import { DaemonSet } from "kubernetes-models/apps/v1";
-import { ConfigMap } from "kubernetes-models/v1";
+import { ConfigMap, Namespace } from "kubernetes-models/v1";
 
-const kinds = { ConfigMap, DaemonSet, PodMonitor, PrometheusRule };
+const kinds = { ConfigMap, DaemonSet, Namespace, PodMonitor, PrometheusRule };
 
 for (const object of JSON.parse(readFileSync(0, "utf8"))) {
   const Kind = kinds[object.kind];

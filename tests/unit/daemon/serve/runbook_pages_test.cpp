@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/serve/runbook_pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "daemon/explain/runbooks.h"
+
+namespace memstat {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+HttpResponse get(std::string_view path, std::string_view accept) {
+  const std::vector<HttpHeader> headers = {{"Accept", accept}};
+  return RunbookPages::respond(
+      {.method = "GET", .path = path, .query = {}, .host = {}, .remote_address = {}, .headers = headers});
+}
+
+TEST(RunbookPages, EveryAlertOfTheRunbooksHasAPageInAnyCase) {
+  ASSERT_GT(runbooks().size(), 40U);
+  for (const Runbook& runbook : runbooks()) {
+    EXPECT_TRUE(RunbookPages::has("/runbooks/" + std::string(runbook.alert)));
+    const HttpResponse response = get("/runbooks/" + std::string(runbook.alert), "text/html,*/*;q=0.8");
+    EXPECT_EQ(response.status, 200);
+    EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
+    EXPECT_THAT(response.text, HasSubstr("<h1>" + std::string(runbook.alert) + "</h1>"));
+    EXPECT_THAT(response.text, HasSubstr("<pre>"));
+    for (const char* left : {"```", "](", "\n* "}) EXPECT_THAT(response.text, Not(HasSubstr(left))) << runbook.alert;
+  }
+  EXPECT_TRUE(RunbookPages::has("/runbooks/memstatlimithit"));
+  EXPECT_TRUE(RunbookPages::has("/runbooks/"));
+  for (const char* path :
+       {"/runbooks", "/runbooks/MemstatNothing", "/runbooks/MemstatLimitHit/", "/RUNBOOKS/MemstatLimitHit", "/"})
+    EXPECT_FALSE(RunbookPages::has(path)) << path;
+}
+
+TEST(RunbookPages, WhoIsNoBrowserGetsTheText) {
+  const HttpResponse response = get("/runbooks/MemstatLimitHit", "*/*");
+  EXPECT_EQ(response.content_type, "text/plain; charset=utf-8");
+  EXPECT_THAT(response.text, testing::StartsWith("MemstatLimitHit\n\n"));
+  EXPECT_THAT(response.text, HasSubstr("memstatctl limits"));
+  EXPECT_THAT(get("/runbooks/", "*/*").text, HasSubstr("/runbooks/MemstatLimitHit\n"));
+  EXPECT_THAT(get("/runbooks/", "text/html").text, HasSubstr("<a href=\"/runbooks/MemstatLimitHit\">MemstatLimitHit</a>"));
+}
+
+TEST(RunbookPages, MarkdownBecomesHtml) {
+  EXPECT_EQ(runbook_html("One `a<b` and\n*two*, 3 * 4.\n\n* Linux: x\n  goes on\n  * inner\n* Next:\n\n```sh\necho \"*a*\" "
+                         "`b` > c\n\nd\n```\n\nEnd"),
+            "<p>One <code>a&lt;b</code> and <em>two</em>, 3 * 4.</p>\n<ul><li>Linux: x goes "
+            "on<ul><li>inner</li></ul>\n</li>\n<li>Next:"
+            "</li></ul>\n<pre>echo &quot;*a*&quot; `b` &gt; c\n\nd\n</pre>\n<p>End</p>\n");
+  EXPECT_EQ(runbook_html("[a](#memstatlimithit) [b](https://x.example/?a&b) [c](file.md#d) [e] `f"),
+            "<p><a href=\"/runbooks/MemstatLimitHit\">a</a> <a href=\"https://x.example/?a&amp;b\">b</a> c [e] `f</p>\n");
+  EXPECT_EQ(runbook_html(""), "");
+}
+
+}  // namespace
+}  // namespace memstat
