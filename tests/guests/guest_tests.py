@@ -219,7 +219,7 @@ def replay(outcome):
 
 
 TESTS = {test.name: test for test in (
-    Test("smoke", "two CPUs, control groups of version 2", shapes=(Shape(cpus=2, patience=240),), modules=CONNTRACK),
+    Test("smoke", "two CPUs, control groups of version 2", shapes=(Shape(cpus=2, patience=540),), modules=CONNTRACK),
     Test("shapes", "1, 4 and 16 CPUs, 1 and 2 nodes", shapes=tuple(Shape(cpus=cpus, nodes=nodes) for cpus in (1, 4, 16) for nodes in (1, 2))),
     Test("cgroup_v1", "control groups of version 1", environment={"CGROUP": "1"}),
     Test("no_debugfs", "debugfs and tracefs are not mounted", environment={"DEBUGFS": "no"}),
@@ -248,7 +248,7 @@ TESTS = {test.name: test for test in (
          modules=("brd=later", "zsmalloc", "lzo=later", "lzo_rle=later", "lz4_compress=later", "lz4hc_compress=later", "zram=later", *(f"{name}=later" for name in account.BALLOON)),
          shapes=(Shape(cpus=2, patience=900, devices=("-device", "virtio-balloon-pci")),), programs=("fill.c",)),
     Test("slab_bpf", "objects in use of slab caches by the kernel's iterator are true", SLAB_BPF, shapes=(Shape(cpus=2), Shape(cpus=4, nodes=2)), groups=0),
-    Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=240),), groups=0),
+    Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=900),), groups=0),
     Test("c_api", "the tests of the C API, which are built already", C_API, shapes=(Shape(cpus=2, memory=2048, patience=1200),), groups=0, built=("test_c_api",),
          fixtures=True),
     Test("events", "the live tests of events, and a CPU goes and comes back", EVENTS, groups=0, built=("test_events",), fixtures=True,

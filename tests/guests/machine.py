@@ -36,7 +36,7 @@ class Shape:
     memory: int = 1024     # MiB
     max_cpus: int = 0      # with those that can be plugged in later; 0: as many as there are
     append: str = ""       # to the kernel's command line
-    patience: int = 300    # seconds
+    patience: int = 900    # seconds
     devices: tuple = ()    # more of QEMU's arguments
 
 
