@@ -49,6 +49,17 @@ function(memstat_compile_test name)
   endif()
 endfunction()
 
+# memstat_test_shard(PROGRAM DIRECTORY NUMBER INDEX FILTER): a process that runs its share of the tests that FILTER selects.
+function(memstat_test_shard name directory number index filter)
+  string(REPLACE "/" "_" file "${directory}_shard_${number}.xml")
+  add_test(NAME ${directory}/shard_${number}
+           COMMAND ${name} --gtest_brief=1 --gtest_filter=${filter} --gtest_output=xml:${CMAKE_BINARY_DIR}/test-results/${file})
+  set_tests_properties(${directory}/shard_${number} PROPERTIES TIMEOUT ${TEST_SECONDS}
+                       ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${index}")
+endfunction()
+# Tests that only `tests/run --all` runs: every source with thousands of damaged captures, and with each of its reads failing.
+set(LONG_TESTS_OF_test_contract *DamagedInput* *FailingReads*)
+
 # memstat_test_program(NAME DIRECTORY LIBRARIES...): one program of the tests in a directory and below it. Tests with Live in their name
 # read this machine's kernel: they have the label `live` and run alone, since other tests change what they measure.
 # The clang tree leaves them out: compiling them takes as long as all that ships, and they never run there.
@@ -66,12 +77,18 @@ function(memstat_test_program name directory)
     # What became of each test is in files, which tests/support/summary.py reads.
     string(REPLACE "/" "_" results "${directory}")
     set(results xml:${CMAKE_BINARY_DIR}/test-results/${results})
+    set(long ${LONG_TESTS_OF_${name}})
+    list(JOIN long ":" long_tests)
+    list(TRANSFORM long PREPEND ":" OUTPUT_VARIABLE left_out)
+    list(JOIN left_out "" left_out)
     math(EXPR last "${TEST_SHARDS} - 1")
     foreach(shard RANGE ${last})
-      add_test(NAME ${directory}/shard_${shard}
-               COMMAND ${name} --gtest_brief=1 --gtest_filter=-*Live* --gtest_output=${results}_shard_${shard}.xml)
-      set_tests_properties(${directory}/shard_${shard} PROPERTIES TIMEOUT ${TEST_SECONDS}
-                           ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      memstat_test_shard(${name} ${directory} ${shard} ${shard} "-*Live*${left_out}")
+      if(long)
+        math(EXPR number "${TEST_SHARDS} + ${shard}")
+        memstat_test_shard(${name} ${directory} ${number} ${shard} "${long_tests}-*Live*")
+        set_tests_properties(${directory}/shard_${number} PROPERTIES LABELS long)
+      endif()
     endforeach()
     add_test(NAME ${directory}/live COMMAND ${name} --gtest_brief=1 --gtest_filter=*Live* --gtest_output=${results}_live.xml)
     set_tests_properties(${directory}/live PROPERTIES TIMEOUT ${TEST_SECONDS} LABELS live RUN_SERIAL TRUE)

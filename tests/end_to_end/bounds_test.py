@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: machines with thousands of types
 # Trees: release asan
 """Filters, the threshold in bytes, the limit on series and the tiers, through the real program on captured kernels."""
 import functools

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: installs Grafana's types from npm
 """Every dashboard is what Grafana's own types say: JSON schemas are made of those of the npm package @grafana/schema, for the dashboard, its
 panels, the options of each kind of panel, and the queries. A mistake of each kind is found."""
 import copy

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: asks a real Prometheus every query of every dashboard
 """Every query of every panel is answered by a real Prometheus that scrapes memstatd showing a FreeBSD and a Linux in trouble; one that has
 no data on one of them says so to the reader of the panel."""
 import os

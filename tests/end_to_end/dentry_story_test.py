@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: a minute of growth on this kernel
 # Seconds: 60
 """A program in a container rewrites a small file again and again under a new name. Its heap and its resident memory stay flat; the kernel
 keeps an entry of a directory (dentry) for each name that was, counts it to the container, and the container nears its limit. Here it

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: runs each example of a deployment
 """The examples of dashboards/examples: what is in them for memstatd and Prometheus is taken by these, control groups of real container
 runtimes get the labels of their pod and container and by them their names, and files name what exists. The objects of Kubernetes are held
 against its schemas and the Prometheus operator's (from npm); VictoriaMetrics' own tools (Debian) check its example and the rules. Alloy and

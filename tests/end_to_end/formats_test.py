@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: every capture in every format, by reference parsers
 """The printed page in OpenMetrics and protobuf: parsed by Debian's strict OpenMetrics parser and by protoc, and equal, value by
 value, to the text page of the same capture."""
 import functools

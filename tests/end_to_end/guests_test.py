@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: boots kernels
 """memstatd on one of Debian's kernels in QEMU, its page held against the kernel's files: tests/guests/run does all kernels."""
 import os
 import subprocess

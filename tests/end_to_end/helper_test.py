@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: waits for a budget to be spent and granted again
 # Seconds: 70
 # Lock: dnotify_struct
 """The helper process through the real memstatd: what took too much is attached to again by it, what its end costs, and that nothing

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: every format over HTTP, by reference parsers
 # Trees: release asan tsan
 """/metrics over a raw connection, in every format and coding: its headers, HEAD, what can be refused, one document whatever the
 coding, requests behind each other on one connection, and whole documents while polls follow each other closely."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: makes, installs and removes the packages
 """The Debian packages, installed into a temporary root: files, service, upgrades that keep the configuration, removal, purge."""
 import contextlib
 import glob

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: opens the page in Chromium
 """The status page in a real headless Chromium: what it says of a FreeBSD out of network buffers, of this machine and of a daemon without
 sources; its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types, and that it
 sends no request elsewhere. The screenshots are kept in build/pictures."""

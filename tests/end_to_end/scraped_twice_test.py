@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: a real Prometheus over duplicated targets
 """Two hosts on which everything is wrong are scraped twice and more, under each label that an example of ours can add, as happens while pods are
 replaced. A real Prometheus computes the shipped rules: none fails, every alert there is fires for both hosts, and for each of them once."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Long: two minutes of polls, scrapes and reloads
 # Seconds: 120
 """Two minutes of support/soak.py, which runs for hours by hand. Other tests run beside it: no assertion is of time."""
 import os

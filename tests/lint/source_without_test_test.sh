@@ -6,7 +6,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R "$root/CMakeLists.txt" "$root/core" "$copy/"
-mkdir -p "$copy/tests/unit"
+mkdir -p "$copy/tests/unit" "$copy/daemon"
+cp -R "$root/daemon/package" "$copy/daemon/"
 cp -R "$root/tests/unit/sources" "$root/tests/unit/events" "$root/tests/unit/counters" "$copy/tests/unit/"
 cp -R "$root/tests/fixtures" "$copy/tests/"
 build=$copy/build
