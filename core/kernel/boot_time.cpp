@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::string_view kFile = "/proc/stat";  // of Linux
+constexpr std::string_view kStatFile = "/proc/stat";  // of Linux
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max() / kSecond - 1;  // s
 
@@ -35,12 +35,12 @@ std::optional<std::int64_t> parse_boottime(std::string_view bytes) {
 }
 
 void keep_boot_time(KernelView& view) {
-  if (view.os() == OperatingSystem::kLinux) (void)view.keep_open(kFile);  // without it the time is not known
+  if (view.os() == OperatingSystem::kLinux) (void)view.keep_open(kStatFile);  // without it the time is not known
 }
 
 std::int64_t boot_time_ns(KernelView& view) {
   Buffer bytes;
-  if (view.os() == OperatingSystem::kLinux && view.read_file(kFile, bytes)) {
+  if (view.os() == OperatingSystem::kLinux && view.read_file(kStatFile, bytes)) {
     return parse_btime(bytes.view()).value_or(0);
   }
   if (view.os() == OperatingSystem::kFreeBsd && view.read_sysctl("kern.boottime", bytes, 16)) {
