@@ -119,7 +119,7 @@ def run_guest(kernel, tar, added, part):
     """(the console, what it was)."""
     files = files_of(tar) | added | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
     with systemd_outside.outside() if part == "installed" else contextlib.nullcontext() as watch:
-        outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=1800), watch)
+        outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=3000), watch)
     return outcome.console, f"{kernel.release}, booted in {outcome.boot_seconds:.0f} s, ended after {outcome.seconds:.0f} s"
 
 

@@ -8,9 +8,10 @@
 
 drop_ins=/etc/systemd/system/$unit.d
 examples=/usr/share/doc/memstatd/examples
+# own_log: what memstatd has logged since its start.
 own_log() {
   journalctl --sync
-  journalctl -q -o cat --after-cursor="$cursor" _SYSTEMD_UNIT=$unit
+  journalctl -q -o cat _SYSTEMD_INVOCATION_ID="$(property InvocationID)"
 }
 is_logged() { own_log | grep -qE "$1"; }
 has() { page | grep -qE "$1"; }
@@ -27,7 +28,7 @@ doctor() {
 watched() {
   [ "$relay" = yes ] || return
   result "alerts $1"
-  read -t 900 -r answer </dev/console
+  read -t 1800 -r answer </dev/console
   expect "$1: no alert of the shipped rules fires (${answer:-no answer})" [ "$answer" = none ]
 }
 # restart_with DROP-IN...: the service, with these and no others.
@@ -36,7 +37,6 @@ restart_with() {
   mkdir $drop_ins
   for name in "$@"; do cp "$examples/$name.conf" $drop_ins/; done
   systemctl daemon-reload
-  mark
   systemctl restart $unit
 }
 
@@ -49,7 +49,6 @@ iterator=no
 if grep -q ' bpf_iter_kmem_cache$' /proc/kallsyms; then iterator=yes; fi
 result "the kernel has an iterator over slab caches: $iterator"
 
-mark
 dpkg -i /memstatd.deb
 expect "installed, the service is active" soon systemctl -q is-active $unit
 expect "it serves its page" soon is_served
