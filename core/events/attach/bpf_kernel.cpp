@@ -156,8 +156,8 @@ memstat_gfp_flags gfp_flags(const btf& types, bool are_classes_wanted) {
 }
 
 Result<ObjectPointer> open_programs(std::span<const unsigned char> elf) {
-  // Types that this kernel lacks would be looked for in its modules, whose numbers only CAP_SYS_ADMIN may ask for; libbpf 1.1
-  // fails without it. Named as a file, the types of the kernel alone are taken.
+  // Types that this kernel lacks would be looked for in its modules, whose numbers only CAP_SYS_ADMIN may ask for;
+  // libbpf 1.1 fails without it. Named as a file, the types of the kernel alone are taken.
   bpf_object_open_opts options{};
   options.sz = sizeof options;
   options.btf_custom_path = kBtfFile;
