@@ -85,7 +85,8 @@ if(TARGET memstatd)
   # A part of their own: the Prometheus server is another machine.
   install(FILES LICENSE DESTINATION ${DATA_DIRECTORY}/doc/memstatd-dashboards RENAME copyright COMPONENT dashboards)
   install(DIRECTORY dashboards DESTINATION ${DATA_DIRECTORY}/memstatd COMPONENT dashboards PATTERN tests EXCLUDE PATTERN pictures EXCLUDE
-          PATTERN render EXCLUDE PATTERN __pycache__ EXCLUDE)
+          PATTERN render EXCLUDE PATTERN __pycache__ EXCLUDE
+          PATTERN *.sh PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
   memstat_install_page(daemon daemon/man/memstatd.8)
   memstat_install_page(daemon daemon/man/memstatctl.8)
   memstat_install_page(daemon daemon/man/memstatd-metrics.7)

@@ -93,8 +93,6 @@
     notRankedTypes: 'malloc-[0-9]+.*|mbuf_packet|pcpu_get_vm_areas',
     // Pools that are meant to be full: at their limit, all is well.
     fullByDesign: 'memcg|hugetlb|zswap',
-    // Of its limits the kernel counts who waited or got nothing: to be full is no trouble there as long as nobody did.
-    countsFailures: 'uma',
     fullByDesignTypes: 'buffer_(space|headers)|tcp_time_wait',
     // uma(9)'s bucket zones: an allocation that finds no bucket goes without one.
     failsRoutinely: '[0-9]+ Bucket',

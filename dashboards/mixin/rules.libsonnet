@@ -23,7 +23,6 @@ local lib = import 'lib/rules.libsonnet';
           record(l.total, l.one('memstat_memory_total_bytes')),
           record('instance:memstat_available:ratio', '%s / %s' % [l.one('memstat_memory_available_bytes'), l.total]),
           record('instance:memstat_pressure_full:rate5m', l.by([], 'rate(%s[5m])' % l.of('memstat_pressure_stall_seconds_total', 'kind="full"'))),
-          record('instance:memstat_pressure_some:rate5m', l.by([], 'rate(%s[5m])' % l.of('memstat_pressure_stall_seconds_total', 'kind="some"'))),
           record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (%s)' % [
             l.host, l.by(['zone'], 'rate(%s[5m])' % l.of('memstat_allocation_stalls_total'))
           ]),

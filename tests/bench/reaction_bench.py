@@ -91,7 +91,7 @@ QUICK = [
     ("a", "memstat_events_counted_ratio", 'source="linux_vm_events"', 1, lambda _: -1),
     ("a", "memstat_series_dropped", "", 0, lambda _: 5),
     ("a", "memstat_config_last_reload_successful", "", 1, lambda _: -1),
-    ("a", "memstat_boot_timestamp_seconds", "", BEGIN - DAY, lambda passed: DAY + passed // 600 * 600),
+    ("a", "memstat_boot_timestamp_seconds", "", BEGIN - DAY, lambda passed: DAY + HOUR + passed // 600 * 600),
     ("b", "process_start_time_seconds", "", BEGIN - DAY, lambda passed: -(passed // MINUTE % 2)),
     ("a", "prometheus_rule_evaluation_failures_total", 'rule_group="x;memstat-tables"', 0, a_minute(1)),
 ]

@@ -36,7 +36,7 @@ DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_mem
 
 def selectors(expression):
     """(metric, matchers) of each series that an expression asks for."""
-    without_groups = re.sub(r"\b(by|without|on|ignoring)\s*\([^)]*\)", "", expression)
+    without_groups = re.sub(r"\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)", "", expression)
     found = []
     for match in re.finditer(r"([a-zA-Z_:][\w:]*)?\{([^}]*)\}", without_groups):
         name = match.group(1) or re.search(r'__name__=~?"([^"]*)"', match.group(2)).group(1)
@@ -55,7 +55,7 @@ def has_level(metric, label):
 
 def query_problems(where, expression, is_fleet):
     for metric, matchers in selectors(expression):
-        if metric == "memstat_kernel_info":
+        if metric == "memstat_kernel_info" or 'cause="fleet"' in matchers:  # about all hosts
             continue
         for label in ("cluster", "job", "instance"):
             if has_level(metric, label) and not re.search(rf'{label}=~"(\${label}|\(\${label}\)(\(-percpu\)\?)?)"', matchers):
@@ -129,7 +129,7 @@ def reading_problems(dashboards):
             if panel["type"] in ("timeseries", "stat", "bargauge") and not is_stack and "{{instance}}" not in target["legendFormat"]:
                 yield f"host: {panel['title']}: with two hosts the legend {target['legendFormat']} repeats"
     parts = {part for path in (ROOT / "core" / "sources").glob("*_memory.cpp") for part in re.findall(r'accounts\.add\w*\("(\w+)"', path.read_text())}
-    for where, title in (("host", "Where memory is"), ("fleet", "Memory by part")):
+    for where, title in (("host", "Where memory is (sum over $instance)"), ("fleet", "Memory by part")):
         panel = next(panel for panel in all_panels(dashboards[where]) if panel["title"] == title and panel["type"] == "timeseries")
         bound = {override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"] if any(found["id"] == "color" for found in override["properties"])}
         if len(parts) < 10 or parts - bound:
@@ -172,7 +172,7 @@ def variable_problems(dashboard, is_fleet):
 
 def problems(name, dashboard):
     is_fleet = name == "fleet"
-    wanted = {"uid": f"memstatd-{name}", "schemaVersion": 39, "editable": False, "graphTooltip": 1, "refresh": ""}
+    wanted = {"uid": f"memstatd-{name}", "schemaVersion": 39, "editable": False, "graphTooltip": 1, "refresh": "1m"}
     found = [f"{key} is {dashboard.get(key)!r} and not {value!r}" for key, value in wanted.items() if dashboard.get(key) != value]
     found += [f"{key} belongs to exports" for key in ("__inputs", "__requires", "id") if key in dashboard]
     found += variable_problems(dashboard, is_fleet)

@@ -17,7 +17,7 @@
 
   prometheusAlerts+:: {
     groups+: [
-      { name: 'memstat-watch', interval: c.interval, rules: (import 'fleet.libsonnet')(c, l) },
+      { name: 'memstat-watch', interval: c.soonInterval, rules: (import 'fleet.libsonnet')(c, l) },
       { name: 'memstat-memory', interval: c.interval, rules: (import 'memory.libsonnet')(c, l).now },
       {
         name: 'memstat-soon',
@@ -25,7 +25,7 @@
         rules: (import 'memory.libsonnet')(c, l).soon + (import 'limits.libsonnet')(c, l).soon + (import 'daemon.libsonnet')(c, l).soon,
       },
       { name: 'memstat-integrity', interval: c.soonInterval, rules: (import 'integrity.libsonnet')(c, l) },
-      { name: 'memstat-limits', interval: c.interval, rules: (import 'limits.libsonnet')(c, l).now },
+      { name: 'memstat-limits', interval: c.soonInterval, rules: (import 'limits.libsonnet')(c, l).now },
       { name: 'memstat-tables', interval: c.tablesInterval, rules: (import 'limits.libsonnet')(c, l).tables },
       { name: 'memstat-daemon', interval: c.tablesInterval, rules: (import 'daemon.libsonnet')(c, l).parts },
       // These look at medians that are recorded every `slowInterval`, and have to be computed when those are.

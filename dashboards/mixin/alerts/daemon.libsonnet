@@ -5,8 +5,8 @@ function(c, l)
   local slab = 'source=~"linux_slab(info|_sysfs|_bpf)"';
   local boot = l.of('memstat_boot_timestamp_seconds');
   local start = l.of('process_start_time_seconds');
-  // Went from 1 to 0 more than once in a quarter of an hour, and was 1 for little of it. One outage that is over is no news.
-  local comesAndGoes(series) = 'avg_over_time(%s[15m]) < 0.7 and resets(%s[15m]) >= 2' % [series, series];
+  // Went from 1 to 0 three times in twenty minutes. One outage that is over is no news.
+  local comesAndGoes(series) = 'resets(%s[20m]) >= 3' % series;
   {
     // The daemon hangs or is gone.
     soon: [
@@ -35,12 +35,12 @@ function(c, l)
       // Also one that comes and goes. By the host first: while one of two targets of a host answers, the host is not missing.
       l.alert(
         'MemstatDaemonMissing',
-        '%s == 0 or %s unless on (%s) min_over_time(up{%s}[15m]) == 1' % [
+        '%s == 0 or %s unless on (%s) min_over_time(up{%s}[20m]) == 1' % [
           l.by([], 'up{%s}' % c.upSelector), l.by([], comesAndGoes('up{%s}' % c.upSelector)), l.host, c.upSelector
         ],
         '4m', 'warning', 'daemon',
         'memstatd does not answer on ' + l.hostName,
-        l.hostName + ': Prometheus has had no page of memstatd for {{ if eq $value 0.0 }}4 minutes{{ else }}much of the last quarter of an hour{{ end }}.',
+        l.hostName + ': Prometheus has had no page of memstatd for {{ if eq $value 0.0 }}4 minutes{{ else }}minutes, again and again{{ end }}.',
         'daemon',
       ),
     ],
@@ -118,7 +118,7 @@ function(c, l)
       // Times of boot that go forward; a clock that is set after boot moves them back a little, at most once each time.
       l.alert(
         'MemstatRepeatedReboots',
-        l.by([], 'changes(%s[1h]) >= 3 and max_over_time(%s[1h]) - min_over_time(%s[1h]) > 180 unless resets(%s[1h]) >= 5' % [boot, boot, boot, boot]),
+        l.by([], 'changes(%s[1h]) >= 3 and time() - %s < 3600 unless resets(%s[1h]) >= 5' % [boot, boot, boot]),
         '12m', 'warning', 'daemon',
         l.hostName + ' boots again and again',
         l.hostName + ' booted ' + l.number + ' times within an hour.',

@@ -21,7 +21,7 @@ function(c, l)
             unless on (%(fleet)s) up{%(up)s}
             unless on (%(fleet)s) %(poll)s
         )
-        or absent(up{%(up)s} or %(poll)s)
+        or absent(up{%(up)s}) and absent(%(poll)s)
       ||| % { fleet: l.fleet, hosts: hosts, up: c.upSelector, poll: l.of('memstat_poll_timestamp_seconds') },
       '5m', 'critical',
       'No host of memstatd is watched any more{{ with $labels.job }} in job {{ . }}{{ end }}',
@@ -30,7 +30,7 @@ function(c, l)
     alert(
       'MemstatManyHostsDown',
       |||
-        count by (%(fleet)s) (%(up)s == 0) / count by (%(fleet)s) (%(up)s) >= %(share)s
+        1 - avg by (%(fleet)s) (%(up)s) >= %(share)s
         and count by (%(fleet)s) (%(up)s == 0) >= %(fewest)s
       ||| % { fleet: l.fleet, up: up, share: '%g' % c.hostsDown, fewest: '%d' % c.fewestHostsDown },
       '3m', 'critical',

@@ -37,16 +37,16 @@ function(c, l)
   {
     now: [
       // Critical only while the type stands at a limit of the kernel's own. What the kernel counts when there is none left grows as long as
-      // somebody wants more; one look at which a little was free does not end it. Where the kernel counts nothing, to be full is to fail.
+      // somebody wants more; one look at which a little was free does not end it. Where the kernel counts nothing, as of some tables, to be full
+      // is to fail.
       typeAlert(
         'MemstatLimitHit',
         |||
           (
             60 * (%(hits)s > 0)
             and on (%(labels)s) max_over_time(%(used)s[10m]) >= %(at)s
-            or 0 * (max_over_time(%(used)s{allocator!="%(counting)s"}[5m]) >= 1)
+            or 0 * (max_over_time(%(used)s{allocator="table"}[5m]) >= 1)
             unless on (%(labels)s) %(failures)s
-            unless on (%(labels)s) %(sleeps)s
           )
           %(configured)s
         ||| % {
@@ -54,12 +54,10 @@ function(c, l)
           hits: byType('rate(%s[5m])' % l.of('memstat_type_limit_hits_total', 'allocator!~"%s"' % c.fullByDesign)),
           used: used,
           at: '%g' % c.atLimit,
-          counting: c.countsFailures,
-          failures: l.of('memstat_type_failures_total', 'allocator!~"%s|%s"' % [c.fullByDesign, c.countsFailures]),
-          sleeps: l.of('memstat_type_sleeps_total', 'allocator!~"%s|%s"' % [c.fullByDesign, c.countsFailures]),
+          failures: l.of('memstat_type_failures_total', 'allocator="table"'),
           configured: configured,
         },
-        '1m', 'critical', 'A kernel limit is reached',
+        '0m', 'critical', 'A kernel limit is reached',
         typeName + ' is at its limit, and what needs more of it waits or fails'
         + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
       ),

@@ -7,7 +7,7 @@ function(c, l)
   // goes on until a tenth more is available, so that memory about the threshold is one alert and not one after the other.
   local available(name, minutes, share) = |||
     quantile_over_time(0.5, instance:memstat_available:ratio[%(minutes)sm]) < %(share)s
-    or quantile_over_time(0.5, instance:memstat_available:ratio[%(minutes)sm]) < %(more)s
+    or instance:memstat_available:ratio < %(more)s
       and on (%(host)s) ALERTS{alertname="%(name)s",alertstate="firing"}
   ||| % { name: name, minutes: minutes, share: '%g' % share, more: '%g' % (1.1 * share), host: l.host };
   local stalls = 'instance:memstat_allocation_stalls:rate5m';
@@ -22,6 +22,48 @@ function(c, l)
         l.hostName + ': only ' + l.percent + ' of the memory is available' + held(', of which the kernel itself holds ')
         + '. Programs will be killed when it goes on.',
       ),
+      l.alert(
+        'MemstatMemoryPressureHigh',
+        'instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh,
+        '5m', 'critical', 'memory',
+        'Hardly anything runs for lack of memory on ' + l.hostName,
+        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
+      ),
+      // By what control groups were out of memory in the same time, read at the same moment as all kills. A group that was made since may have
+      // lost a process before it was first seen.
+      l.record(kills, l.by(['type'], |||
+        increase(%(groups)s[10m]) > 0
+        or (%(groups)s > 0 unless %(groups)s offset 10m) and on (%(host)s) %(poll)s offset 10m
+      ||| % { groups: l.of('memstat_type_failures_total', 'allocator="memcg"'), host: l.host, poll: l.of('memstat_poll_timestamp_seconds') })),
+      // The whole machine ran out, or a group that is not listed: kills in listed groups are subtracted. Version 2 counts them in the groups above,
+      // too, so those of the top level have them all; version 1 does not, so there the deepest groups have them.
+      l.alert(
+        'MemstatOutOfMemoryKill',
+        |||
+          %(all)s
+            - (
+              max by (%(host)s) (
+                label_replace(sum by (%(host)s) (%(kills)s{type=~"/[^/]*"}), "counted", "top", "", "")
+                or label_replace(sum by (%(host)s) (%(deepest)s), "counted", "deepest", "", "")
+              )
+              or 0 * %(counted)s
+            )
+            >= 0.5
+        ||| % {
+          host: l.host,
+          kills: kills,
+          counted: l.one('memstat_oom_kills_total'),
+          all: l.by([], 'increase(%s[10m])' % l.of('memstat_oom_kills_total')),
+          deepest: l.deepest(kills),
+        },
+        '0m', 'critical', 'memory',
+        'The kernel killed a process because memory ran out on ' + l.hostName,
+        l.hostName + ': ' + l.times('1 process was', 'processes were') + ' killed in the last 10 minutes because memory ran out, on the '
+        + 'whole machine or in a control group that is not listed.',
+      ),
+    ],
+    // No machine dies of these in minutes.
+    soon: [
       l.alert(
         'MemstatMemoryLow',
         available('MemstatMemoryLow', 15, c.memoryLow),
@@ -42,13 +84,6 @@ function(c, l)
         + l.amount('; ', l.of('memstat_memory_available_bytes', l.hostMatchers), l.hostArguments, ' are available to programs') + '.',
       ),
       l.alert(
-        'MemstatMemoryPressureHigh',
-        'instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh,
-        '5m', 'critical', 'memory',
-        'Hardly anything runs for lack of memory on ' + l.hostName,
-        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
-      ),
-      l.alert(
         'MemstatMemoryPressure',
         'instance:memstat_pressure_full:rate5m > %g' % c.pressure,
         '10m', 'warning', 'memory',
@@ -57,45 +92,11 @@ function(c, l)
       ),
       l.alert(
         'MemstatMemoryPressureSome',
-        'instance:memstat_pressure_some:rate5m > %g' % c.pressureSome,
+        l.by([], 'rate(%s[5m]) > %g' % [l.of('memstat_pressure_stall_seconds_total', 'kind="some"'), c.pressureSome]),
         '10m', 'warning', 'memory',
         'Some programs wait for memory most of the time on ' + l.hostName,
         l.hostName + ': for ' + l.percent + ' of the last 5 minutes at least one task waited for memory while others could run.',
       ),
-      // By what control groups were out of memory in the same time, read at the same moment as all kills. A group that was made since may have
-      // lost a process before it was first seen.
-      l.record(kills, l.by(['type'], |||
-        increase(%(groups)s[10m]) > 0
-        or (%(groups)s > 0 unless %(groups)s offset 10m) and on (%(host)s) %(poll)s offset 10m
-      ||| % { groups: l.of('memstat_type_failures_total', 'allocator="memcg"'), host: l.host, poll: l.of('memstat_poll_timestamp_seconds') })),
-      // The whole machine ran out, or a group that is not listed: kills in listed groups are subtracted. Version 2 counts them in the groups above,
-      // too, so those of the top level have them all; version 1 does not, so there the deepest groups have them.
-      l.alert(
-        'MemstatOutOfMemoryKill',
-        |||
-          %(all)s
-            - (
-              max by (%(host)s) (
-                label_replace(sum by (%(host)s) (%(kills)s{type=~"/[^/]*"}), "counted", "top", "", "")
-                or label_replace(sum by (%(host)s) (%(deepest)s), "counted", "deepest", "", "")
-              )
-              or 0 * %(all)s
-            )
-            >= 0.5
-        ||| % {
-          host: l.host,
-          kills: kills,
-          all: l.by([], 'increase(%s[10m])' % l.of('memstat_oom_kills_total')),
-          deepest: l.deepest(kills),
-        },
-        '0m', 'critical', 'memory',
-        'The kernel killed a process because memory ran out on ' + l.hostName,
-        l.hostName + ': ' + l.times('1 process was', 'processes were') + ' killed in the last 10 minutes because memory ran out, on the '
-        + 'whole machine or in a control group that is not listed.',
-      ),
-    ],
-    // No machine dies of these in minutes.
-    soon: [
       // Free memory of a zone by the page allocator's own count. Who may take the reserve is few; all others stall.
       l.alert(
         'MemstatZoneBelowMin',

@@ -23,17 +23,24 @@ function(c, g)
     rows: [
       { title: 'All hosts', panels: [
         stat { title: 'Hosts', unit: 'short', description: 'Hosts that show figures now.', empty: 'no host is scraped, or the recording rules have not run yet',
-               queries: [['sum(%s)' % recent(fleet('job:memstat_hosts:count')), 'hosts']] },
+               queries: [['count(%s)' % recent(of('instance:memstat_series:sum')), 'hosts']] },
         stat { title: 'Memory is gone within a day', unit: 'short', thresholds: [[1, 'red']], description: 'Hosts whose kernel will have used up the memory within a day.', empty: 'no host is scraped, or the recording rules have not run yet',
                queries: [['count(%s < 86400) or 0 * count(%s)' % [recent(of('instance:memstat_memory_gone:seconds4h')), recent(of('instance:memstat_series:sum'))], 'hosts']] },
         stat { title: 'Low on memory', unit: 'short', thresholds: [[1, 'red']], description: 'Hosts with little memory available.', empty: 'no host is scraped, or the recording rules have not run yet',
                queries: [['sum(%s < bool %g)' % [of('instance:memstat_available:ratio'), c.memoryLow], 'hosts']] },
         stat { title: 'Memory of the kernel', unit: 'bytes', description: 'The kernel\'s own parts of all hosts\' memory.', empty: 'no host shows the parts of its memory',
-               queries: [['sum(%s)' % recent(fleet('job:memstat_kernel_bytes:sum')), 'bytes']] },
+               queries: [['sum(%s)' % recent(of('instance:memstat_kernel_bytes:sum')), 'bytes']] },
         stat { title: 'Processes killed in an hour', unit: 'short', decimals: 0, thresholds: [[1, 'red']], description: 'Processes that kernels killed because memory ran out. FreeBSD\'s kernel keeps no such count.', empty: 'FreeBSD keeps no count',
                queries: [['sum(%s)' % recent(of('instance:memstat_oom_kills:increase1h')), 'killed']] },
         stat { title: 'Sources down', unit: 'short', thresholds: [[1, 'red']], description: 'Sources of all hosts that cannot be read now.', empty: 'no host is scraped',
                queries: [['sum(%s)' % recent(of('instance:memstat_sources_down:count')), 'sources']] },
+      ] },
+      { title: 'Alerts', panels: [
+        { title: 'Firing alerts', kind: 'alerts', unit: 'none', width: 24, height: 8, sort: 'severity', descending: false, to: 'host',
+          description: 'Alerts of these rules that fire now, of the hosts chosen, and those about all hosts of a job.',
+          empty: 'no alert fires',
+          queries: [['max by (%s, alertname, severity, allocator, type, group) (%s or ALERTS{alertstate="firing",cause="fleet",alertname!="MemstatWatchdog"})' % [hosts, g.firing(g.hostMatchers)], '']],
+          columns: [['severity', 'severity'], ['alertname', 'alert']] + [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host'], ['type', 'type'], ['group', 'group']] },
       ] },
       { title: 'Hosts', panels: [
         { title: 'Hosts', kind: 'table', unit: 'short', width: 24, height: 14, to: 'host', sort: 'available', descending: false,
@@ -64,7 +71,10 @@ function(c, g)
         { title: 'Which type grows, and on how many hosts', kind: 'table', unit: 'short', width: 24, height: 10, sort: 'hosts',
           description: 'Types that grew since yesterday by more than a leak\'s share of memory, with the kernel release: a leak of one release shows on the hosts that run it. From the recording rules, which need a day.',
           empty: 'no type grows, or there is no yesterday yet',
-          queries: [['sum by (allocator, type, release) (%s)' % recent(fleet('job_allocator_type_release:memstat_type_bytes:growing_hosts', 'allocator=~"$allocator",type=~"$type"')), '']],
+          queries: [['count by (allocator, type, release) ((%s > on (%s) group_left () (%g * %s)) * on (%s) group_left (release) topk by (%s) (1, max by (%s, release) (%s)))' % [
+            recent(of('instance_allocator_type:memstat_type_bytes:growth1d', 'allocator=~"$allocator",type=~"$type"')), hosts, c.leakEachOfThreeDays, byHost(of('instance:memstat_memory_total_bytes:max')),
+            hosts, hosts, hosts, of('memstat_kernel_info')
+          ], '']],
           columns: [['allocator', 'allocator'], ['type', 'type'], ['release', 'kernel release'], ['Value #A', 'hosts']] },
         { title: 'Hosts on which a type grows', kind: 'table', unit: 'bytes', width: 24, height: 10, to: 'type', sort: 'grew',
           description: 'The chosen types by host: from here to the type on that host. Medians of half an hour against yesterday\'s; from the recording rules, which need a day.',
@@ -74,13 +84,13 @@ function(c, g)
         lines { title: 'Largest types', unit: 'bytes', to: 'fleet',
                 description: 'The ten types with most bytes in use on all hosts, medians of half an hour. Without types whose memory is in other types.',
                 empty: 'the recording rules have not run yet',
-                queries: [['topk(10, %s)' % recent(fleet('job_allocator_type:memstat_type_bytes:sum', ranked)), '{{allocator}} {{type}}']] },
+                queries: [['topk(10, sum by (allocator, type) (%s))' % recent(of('instance_allocator_type:memstat_type_bytes:median30m', ranked)), '{{allocator}} {{type}}']] },
         lines { title: 'Types that grew most since yesterday', unit: 'bytes', to: 'fleet',
                 description: 'The ten types that gained most on all hosts since this hour of yesterday. From the recording rules, which need a day.',
                 empty: 'nothing grew, or there is no yesterday yet',
-                queries: [['topk(10, %s > 0)' % recent(fleet('job_allocator_type:memstat_type_bytes:growth1d', ranked)), '{{allocator}} {{type}}']] },
+                queries: [['topk(10, sum by (allocator, type) (%s) > 0)' % recent(of('instance_allocator_type:memstat_type_bytes:growth1d', ranked)), '{{allocator}} {{type}}']] },
       ] },
-      { title: 'Over time', collapsed: true, panels: [
+      { title: 'Over time, of whole jobs: a choice of hosts does not count here', collapsed: true, panels: [
         { title: 'Memory by part', kind: 'stack', unit: 'bytes', min: 0, colors: g.partColors, description: 'The parts of all hosts\' memory; they are disjoint and may be stacked.', empty: 'no host shows the parts of its memory',
           queries: [['sum by (part) (%s) > 0' % recent(fleet('job_part:memstat_accounted_bytes:sum')), '{{part}}'],
                     ['clamp_min(sum(%s), 0)' % recent(fleet('job:memstat_unaccounted_bytes:sum')), 'in no account'],

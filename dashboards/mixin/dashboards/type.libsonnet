@@ -42,11 +42,11 @@ function(c, g)
                           ['rate(%s[$__rate_interval])' % type('memstat_type_limit_hits_total'), name + ': limit hits']] },
       ] },
       { title: 'Who allocates it, and what it asks for (Linux, key events.mode)', collapsed: true, panels: [
-        lines { title: 'By control group, program and call', unit: 'Bps', width: 24, height: 11,
+        lines { title: 'By control group, program and call', unit: 'binBps', width: 24, height: 11,
                 description: 'Bytes of this slab cache that are allocated a second, by control group, name of the task and function of the kernel that calls the allocator. What is freed again at once counts, too. Needs key events.mode full and root; not available on FreeBSD.',
                 empty: 'slab caches of Linux with events.mode full only; not available on FreeBSD',
                 queries: [['topk(10, sum by (instance, cache, group, command, call_site) (rate(%s[$__rate_interval])))' % of('memstat_slab_origin_allocated_bytes_total', 'cache=~"$type"'), '{{instance}} {{cache}}: {{group}} {{command}} {{call_site}}']] },
-        lines { title: 'Asked for and got', unit: 'Bps',
+        lines { title: 'Asked for and got', unit: 'binBps',
                 description: 'Bytes that are allocated a second, and of these what was asked for: the rest is waste, because the allocator has larger blocks only. Needs tier full, and on Linux key events.mode counters; FreeBSD says what malloc(9) gave.',
                 empty: 'not counted for this allocator, or it needs tier full and events.mode',
                 queries: [['rate(%s[$__rate_interval])' % type('memstat_type_allocated_bytes_total'), name + ': got'], ['rate(%s[$__rate_interval])' % type('memstat_type_requested_bytes_total'), name + ': asked for']] },

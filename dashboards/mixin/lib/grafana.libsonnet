@@ -35,6 +35,8 @@ function(config) {
     hugetlb: 'semi-dark-purple', balloon: 'super-light-purple', hardware_corrupted: 'semi-dark-red', kmem: 'red', wired_other: 'orange', pv_entries: 'yellow',
     set_aside: 'semi-dark-green', 'in no account': 'dark-red', free: 'green',
   },
+  // Alerts that fire, and of those that are computed each ten minutes or more rarely, which Prometheus shows for five, the last.
+  firing(matchers):: 'ALERTS{alertstate="firing",alertname=~"Memstat.*",alertname!="MemstatWatchdog",%(m)s} or last_over_time(ALERTS{alertstate="firing",cause=~"growth|group",%(m)s}[15m])' % { m: matchers },
   // Variables of hosts, from left to right.
   hostVariables:: cluster + ['job', 'instance'],
   fleetMatchers:: fleetMatchers,
@@ -233,7 +235,7 @@ function(config) {
 
   dashboard(name, source):: {
     uid: 'memstatd-' + name, title: source.title, description: source.description, tags: ['memstatd', 'kernel', 'memory'],
-    schemaVersion: 39, version: 1, editable: false, graphTooltip: 1, refresh: '', time: { from: get(source, 'from', 'now-6h'), to: 'now' },
+    schemaVersion: 39, version: 1, editable: false, graphTooltip: 1, refresh: '1m', time: { from: get(source, 'from', 'now-6h'), to: 'now' },
     timepicker: {}, timezone: 'browser', weekStart: '', fiscalYearStartMonth: 0, liveNow: false,
     annotations: { list: get(source, 'annotations', []) },
     links: [link(other, '/d/memstatd-' + other, true) for other in names if other != name],
