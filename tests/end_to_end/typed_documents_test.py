@@ -27,6 +27,7 @@ import typed_commands  # noqa: E402
 ASSUMED = ("curl", "sudo")
 FIRST = "daemon/run"
 NO_SYSTEMD = "systemd is not the first process of a bare root; tests/guests/systemd.py runs the package under it"
+NO_GRAFANA = "Debian has no Grafana; package_install_test.py and dashboards_schema_test.py test these files"
 FREEBSD = "needs FreeBSD; package_port_test.py and unit/rc.d/rc_script_test.sh test the port and the service script"
 # A regular expression that is in a command, and the reason. The documents must have a command for each.
 NOT_TYPED = {
