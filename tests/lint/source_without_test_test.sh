@@ -31,7 +31,7 @@ must_refuse() {
 
 generator=()
 ! command -v ninja >/dev/null || generator=(-G Ninja)
-cmake -S "$copy" -B "$build" "${generator[@]}" -DMEMSTAT_DAEMON=OFF -DMEMSTAT_TESTS=OFF -DMEMSTAT_ZSTD=OFF \
+cmake -S "$copy" -B "$build" "${generator[@]}" -DMEMSTAT_DAEMON=OFF -DMEMSTAT_TESTS=OFF -DMEMSTAT_ZSTD=OFF -DMEMSTAT_UNITY=OFF \
   >"$copy/log" 2>&1 || fail "the tree as it is does not configure"
 grep -q 'sources::linux_slabinfo' "$table" || fail "the table does not have the sources of the tree"
 
