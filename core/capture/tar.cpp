@@ -15,7 +15,7 @@ namespace memstat {
 namespace {
 
 constexpr std::uint64_t kMaxTarExtension = 1U << 20U;           // B of extended headers of one member
-constexpr std::uint64_t kMaxTarSize = std::uint64_t{1} << 62U;  // B: more is no size of a file
+constexpr std::uint64_t kMaxTarSize = std::uint64_t{1} << 62U;  // B: larger than any file
 
 /// A field of a header: where it begins, and how long it is.
 struct TarField {

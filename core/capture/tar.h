@@ -25,7 +25,7 @@ class PieceSource {
   virtual Result<std::string_view> next() = 0;
 };
 
-/// What a header describes. The values are the type flags that are written.
+/// The kind of a member. The values are the type flags that are written.
 enum class TarType : char { kFile = '0', kHardLink = '1', kLink = '2', kOther = '3', kDirectory = '5', kSparseFile = 'S' };
 
 /// One member of an archive. Thread safety: a plain value.
@@ -55,7 +55,7 @@ class TarReader {
   [[nodiscard]] bool has_end_mark() const { return has_end_mark_; }
 
  private:
-  /// What extended headers say of the member that follows; "" where they say nothing.
+  /// Values of extended headers for the next member; "" where they have none.
   struct Extensions {
     std::string path;
     std::string target;
