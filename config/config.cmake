@@ -3,4 +3,5 @@
 find_package(yaml-cpp REQUIRED)
 file(GLOB CONFIG_FILES CONFIGURE_DEPENDS config/*.cpp)
 memstat_library(memstat_config ${CONFIG_FILES})
+memstat_quick(memstat_config)
 target_link_libraries(memstat_config PUBLIC memstat_core PRIVATE yaml-cpp)

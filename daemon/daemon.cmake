@@ -12,6 +12,7 @@ list(FILTER DAEMON_FILES EXCLUDE REGEX "daemon/(main\\.cpp|(ctl|selftest|explain
 # What memstatd and memstatctl both do.
 file(GLOB SELFTEST_FILES CONFIGURE_DEPENDS daemon/selftest/*.cpp)
 memstat_library(memstat_selftest ${SELFTEST_FILES})
+memstat_quick(memstat_selftest)
 target_link_libraries(memstat_selftest PUBLIC memstat_core memstat_archive Threads::Threads)
 # What words mean: the catalogue of metrics, which memstatd serves by, and for memstatctl the runbooks and well-known types.
 memstat_library(memstat_catalogue daemon/snapshot/metric_catalogue.cpp daemon/snapshot/own_metrics.cpp)
@@ -22,6 +23,7 @@ add_custom_command(OUTPUT ${RUNBOOKS} DEPENDS dashboards/runbooks.md daemon/expl
                            -P ${CMAKE_SOURCE_DIR}/daemon/explain/embed.cmake)
 file(GLOB EXPLAIN_FILES CONFIGURE_DEPENDS daemon/explain/*.cpp)
 memstat_library(memstat_explain ${EXPLAIN_FILES} ${RUNBOOKS})
+memstat_quick(memstat_explain)
 target_link_libraries(memstat_explain PUBLIC memstat_catalogue)
 # The status page's files, as bytes in the program.
 file(GLOB WEB_FILES CONFIGURE_DEPENDS daemon/web/*.* daemon/web/uplot/*.*)
@@ -34,6 +36,7 @@ target_link_libraries(memstat_daemon PUBLIC memstat_selftest memstat_catalogue m
                       prometheus-cpp::core Threads::Threads
                       PRIVATE civetweb::civetweb spdlog::spdlog CLI11::CLI11)
 target_compile_definitions(memstat_daemon PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")
+memstat_unoptimized(daemon/options.cpp)
 # The kernel's own header of TCP has the names of the C library's.
 set_source_files_properties(daemon/http/client_window_linux.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")

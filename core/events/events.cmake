@@ -7,11 +7,10 @@ list(FILTER EVENT_FILES EXCLUDE REGEX "core/events/sources/")
 memstat_library(memstat_events ${EVENT_FILES})
 memstat_add_sources(memstat_events core/events/sources)
 target_link_libraries(memstat_events PUBLIC memstat_core memstat_archive)
-if(NOT MEMSTAT_EVENTS STREQUAL "OFF" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  find_path(BPF_INCLUDE bpf/libbpf.h)
-  find_library(BPF_LIBRARY bpf)
-  find_program(BPF_CLANG NAMES clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
-  if(BPF_INCLUDE AND BPF_LIBRARY AND BPF_CLANG)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  memstat_use_library(memstat_events ${MEMSTAT_EVENTS} LIBBPF bpf/libbpf.h bpf "libbpf-dev and clang"
+                      "memstatd counts no allocation events" clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
+  if(LIBBPF_LIBRARY)
     file(GLOB BPF_HEADERS CONFIGURE_DEPENDS core/events/bpf/*.h)
     # memstat_bpf_programs(TARGET FUNCTION FILE FLAGS...): FILE, a program of the kernel, as the bytes that FUNCTION gives.
     function(memstat_bpf_programs target function file)
@@ -20,7 +19,7 @@ if(NOT MEMSTAT_EVENTS STREQUAL "OFF" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
       set(embed ${CMAKE_SOURCE_DIR}/core/events/attach/embed.cmake)
       add_custom_command(OUTPUT ${object} VERBATIM
                          DEPENDS ${CMAKE_SOURCE_DIR}/${file} ${BPF_HEADERS}
-                         COMMAND ${BPF_CLANG} -target bpf -mcpu=v3 -g -O2 -Wall -Werror -I${CMAKE_SOURCE_DIR} -I${BPF_INCLUDE} ${ARGN}
+                         COMMAND ${LIBBPF_PROGRAM} -target bpf -mcpu=v3 -g -O2 -Wall -Werror -I${CMAKE_SOURCE_DIR} -I${LIBBPF_INCLUDE_DIRECTORY} ${ARGN}
                                  -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -fdebug-compilation-dir=.  # the same bytes wherever it is built
                                  -c ${CMAKE_SOURCE_DIR}/${file} -o ${object})
       add_custom_command(OUTPUT ${embedded} DEPENDS ${object} ${embed} VERBATIM
@@ -34,16 +33,8 @@ if(NOT MEMSTAT_EVENTS STREQUAL "OFF" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     memstat_bpf_programs(memstat_events vm_events core/events/bpf/vm_events.bpf.c)
     memstat_bpf_programs(memstat_events memuse_by_size core/events/bpf/memuse.bpf.c)
     memstat_bpf_programs(memstat_events memuse_with_owner core/events/bpf/memuse.bpf.c -DMEMSTAT_OWNER_OF_OBJECT)
-    target_include_directories(memstat_events SYSTEM PRIVATE ${BPF_INCLUDE})
-    target_link_libraries(memstat_events PRIVATE ${BPF_LIBRARY})
-    target_compile_definitions(memstat_events PRIVATE MEMSTAT_HAVE_LIBBPF)
-  elseif(MEMSTAT_EVENTS STREQUAL "AUTO")
-    message(STATUS "libbpf or clang was not found, so memstatd will count no allocation events: install libbpf-dev and clang")
-  else()
-    message(FATAL_ERROR "libbpf or clang was not found: install libbpf-dev and clang, or say -DMEMSTAT_EVENTS=OFF")
   endif()
-elseif(NOT MEMSTAT_EVENTS STREQUAL "OFF" AND CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")
-  include(CheckCXXSourceCompiles)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")
   set(DTRACE_INCLUDES "")
   foreach(directory cddl/contrib/opensolaris/lib/libdtrace/common cddl/compat/opensolaris/include cddl/contrib/opensolaris/lib/libctf/common
           sys/cddl/compat/opensolaris sys/cddl/contrib/opensolaris/uts/common)
@@ -51,19 +42,10 @@ elseif(NOT MEMSTAT_EVENTS STREQUAL "OFF" AND CMAKE_SYSTEM_NAME STREQUAL "FreeBSD
       list(APPEND DTRACE_INCLUDES ${MEMSTAT_FREEBSD_SOURCES}/${directory})
     endif()
   endforeach()
-  set(CMAKE_REQUIRED_INCLUDES ${DTRACE_INCLUDES})
-  set(CMAKE_REQUIRED_LIBRARIES dtrace)
-  check_cxx_source_compiles("#include <dtrace.h>\nint main() { int e; return dtrace_open(DTRACE_VERSION, 0, &e) == nullptr; }"
-                            MEMSTAT_FOUND_LIBDTRACE)
-  unset(CMAKE_REQUIRED_INCLUDES)
-  unset(CMAKE_REQUIRED_LIBRARIES)
-  if(MEMSTAT_FOUND_LIBDTRACE)
-    target_include_directories(memstat_events SYSTEM PRIVATE ${DTRACE_INCLUDES})
-    target_link_libraries(memstat_events PRIVATE dtrace)
-    target_compile_definitions(memstat_events PRIVATE MEMSTAT_HAVE_LIBDTRACE)
-  elseif(MEMSTAT_EVENTS STREQUAL "AUTO")
-    message(STATUS "libdtrace or its headers were not found, so memstatd will count no events of malloc(9): install FreeBSD's sources")
-  else()
-    message(FATAL_ERROR "libdtrace or its headers were not found: install FreeBSD's sources, or say -DMEMSTAT_EVENTS=OFF")
+  find_path(LIBDTRACE_INCLUDE_DIRECTORY dtrace.h PATHS ${DTRACE_INCLUDES})
+  memstat_use_library(memstat_events ${MEMSTAT_EVENTS} LIBDTRACE dtrace.h dtrace "FreeBSD's sources"
+                      "memstatd counts no events of malloc(9)")
+  if(LIBDTRACE_LIBRARY)
+    target_include_directories(memstat_events SYSTEM PRIVATE ${DTRACE_INCLUDES})  # what dtrace.h includes
   endif()
 endif()

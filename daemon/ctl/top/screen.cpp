@@ -2,9 +2,10 @@
 #include "daemon/ctl/top/screen.h"
 
 #define NCURSES_NOMACROS 1  // their names would stand in the way of ::
-#include <curses.h>
+#define NCURSES_WIDECHAR 1  // of a header that has both kinds of characters, as FreeBSD's
 #include <fcntl.h>
 #include <langinfo.h>
+#include <ncurses.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
