@@ -11,7 +11,6 @@ local lib = import 'lib/rules.libsonnet';
   local c = self._config,
   local l = lib(c),
   local record = l.record,
-  local recent(metric) = 'last_over_time(%s[15m])' % metric,
 
   prometheusRules+:: {
     groups+: [
@@ -84,9 +83,6 @@ local lib = import 'lib/rules.libsonnet';
           record('instance_allocator:memstat_type_failures:rate5m', 'sum by (%s) (%s)' % [
             l.hostAnd(['allocator']), l.by(['allocator', 'type'], 'rate(%s[5m])' % l.of('memstat_type_failures_total', 'type!~"%s"' % c.failsRoutinely))
           ]),
-          record('instance_allocator:memstat_type_limit_hits:rate5m', 'sum by (%s) (%s)' % [
-            l.hostAnd(['allocator']), l.by(['allocator', 'type'], 'rate(%s[5m])' % l.of('memstat_type_limit_hits_total'))
-          ]),
           // The type that has used most of its limit, by name.
           record('instance_allocator_type:memstat_type_limit_used:max', l.by(['allocator', 'type'], 'topk by (%s) (1, %s)' % [
             l.host, l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes])
@@ -96,37 +92,11 @@ local lib = import 'lib/rules.libsonnet';
         ],
       },
       {
-        // All that the fleet dashboard asks beside the two groups above. Needs the results of all hosts in one place.
+        // How many hosts each job has: alerts compare with what it was, and dashboards list jobs by it.
         name: 'memstat-fleet',
         interval: c.slowInterval,
         rules: [
           record('job:memstat_hosts:count', 'count by (%s) (%s)' % [l.fleet, l.one('memstat_poll_timestamp_seconds')]),
-          record('job_part:memstat_accounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleetAnd(['part']), l.one('memstat_accounted_bytes', '', ['part'])]),
-          record('job:memstat_kernel_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, recent('instance:memstat_kernel_bytes:sum')]),
-          record('job:memstat_unaccounted_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.one('memstat_unaccounted_bytes')]),
-          record('job:memstat_memory_total_bytes:sum', 'sum by (%s) (%s)' % [l.fleet, l.total]),
-          record('job_allocator_type:memstat_type_bytes:sum', 'sum by (%s) (%s)' % [
-            l.fleetAnd(['allocator', 'type']), recent('instance_allocator_type:memstat_type_bytes:median30m')
-          ]),
-          record('job_allocator_type:memstat_type_bytes:growth1d', 'sum by (%s) (%s)' % [
-            l.fleetAnd(['allocator', 'type']), recent('instance_allocator_type:memstat_type_bytes:growth1d')
-          ]),
-          // On how many hosts, by kernel, a type grew since yesterday by more than a leak's share of their memory. A host has one kernel,
-          // even if its address is that of two.
-          record('job_allocator_type_release:memstat_type_bytes:growing_hosts', |||
-            count by (%(labels)s) (
-              (
-                last_over_time(instance_allocator_type:memstat_type_bytes:growth1d[15m])
-                  %(share)s
-              )
-              * on (%(host)s) group_left (release) topk by (%(host)s) (1, %(kernel)s)
-            )
-          ||| % {
-            labels: l.fleetAnd(['allocator', 'type', 'release']),
-            share: l.partOfMemory(c.leakEachOfThreeDays),
-            host: l.host,
-            kernel: l.one('memstat_kernel_info', '', ['release']),
-          }),
         ],
       },
     ],

@@ -4,8 +4,9 @@
 
 Three hosts with a day of history are in a real Prometheus that evaluates the shipped rules: web1, a Linux with containers, db1, one that
 leaks, and bsd1, the FreeBSD at its limits. It answers every query of every panel, and headless Chromium draws the answers with Grafana's own
-chart and formatter of units: each dashboard of each host, of two hosts at once, and of a Prometheus that knows none. Needs prometheus, npm,
-chromium and a built memstatd; the pictures go to build/pictures. NAME, such as host-leaks: only these."""
+chart and formatter of units: each dashboard of each host, of two hosts at once, and of a Prometheus that knows none; the fleet of one host, of
+all three, and of 500. Needs prometheus, npm, chromium and a built memstatd; the pictures go to build/pictures. NAME, such as host-leaks: only
+these."""
 import json
 import os
 import shutil
@@ -25,6 +26,8 @@ import shipped_rules  # noqa: E402
 # What is chosen in each scene: hosts, and for the dashboard of types one of them.
 SCENES = {"containers": ("web1", "slab", "kmalloc-1k"), "leaks": ("db1", "slab", "kmalloc-1k"), "two": ("(web1|db1)", "slab", "kmalloc-1k"),
           "FreeBSD": ("bsd1", "uma", "mbuf_jumbo_page"), "empty": (".+", "slab", "kmalloc-1k")}
+# Of the fleet's picture: which hosts.
+FLEETS = {"1": "web1", "3": ".+", "500": ".+", "empty": ".+"}
 # What rules give now is older than the history, which goes on beyond now.
 CONFIG = """
 global: {{evaluation_interval: 2s}}
@@ -38,9 +41,9 @@ RANGE, STEP = 6 * 3600, 300
 
 def answered(server, name, dashboard, scene):
     """The panels with the answers to their queries."""
-    instance, allocator, kind = SCENES[scene]
+    instance, allocator, kind = (FLEETS[scene], ".+", ".+") if name == "fleet" else SCENES[scene]
     now = time.time() // STEP * STEP
-    variables = {"cluster": ".*", "job": ".+", "instance": ".+" if name == "fleet" else instance, "allocator": allocator if name == "type" else ".+",
+    variables = {"cluster": ".*", "job": ".+", "instance": instance, "allocator": allocator if name == "type" else ".+",
                  "type": kind if name == "type" else ".+", "__rate_interval": "10m", "__range": "6h", "__interval": "5m"}
     panels = []
     for panel in grafana.opened(dashboard):
@@ -84,11 +87,12 @@ def hosts(directory):
 def pictures(directory, scenes):
     """[(dashboard, scene, what to draw)] of a Prometheus with the hosts, or without any."""
     with prometheus_server.prometheus(directory, None, config=CONFIG.format(rules=shipped_rules.write(directory, 0.1))) as server:
-        if "leaks" in scenes:
-            program.wait_until(lambda: len(server.query('ALERTS{alertstate="firing",instance="db1"}')) > 5, server.log, 200)
+        if scenes != ["empty"]:
+            program.wait_until(lambda: len(server.query('ALERTS{alertstate="firing",instance=~"db.*"}')) > 5, server.log, 200)
         for name, dashboard in grafana.dashboards().items():
             for scene in scenes:
-                yield name, scene, answered(server, name, dashboard, scene)
+                if scene in (FLEETS if name == "fleet" else SCENES):
+                    yield name, scene, answered(server, name, dashboard, scene)
 
 
 def main():
@@ -104,14 +108,18 @@ def main():
     packages = node_packages.installed("pictures")
     subprocess.run(["node_modules/.bin/esbuild", "page.js", "--bundle", "--minify", "--outfile=bundle.js",
                     '--define:process.env.NODE_ENV="production"'], cwd=packages, check=True, stderr=subprocess.DEVNULL)
+    names = sys.argv[2:]
     drawn = []
-    with program.temporary_directory() as data, program.temporary_directory() as nothing:
-        pictured_hosts.store(data, hosts(data))
-        drawn += pictures(data, [scene for scene in SCENES if scene != "empty"])
+    with program.temporary_directory() as data, program.temporary_directory() as fleet, program.temporary_directory() as nothing:
+        three = hosts(data)
+        pictured_hosts.store(data, three)
+        drawn += pictures(data, [*SCENES.keys() - {"empty"}, "1", "3"])
+        if not names or "fleet-500" in names:
+            pictured_hosts.store(fleet, pictured_hosts.many(three, 500))
+            drawn += pictures(fleet, ["500"])
         drawn += pictures(nothing, ["empty"])
     for name, scene, dashboard in drawn:
-        # All hosts are the same picture in each scene.
-        if (name != "fleet" or scene in ("two", "empty")) and (len(sys.argv) < 3 or f"{name}-{scene}" in sys.argv[2:]):
+        if not names or f"{name}-{scene}" in names:
             draw(packages, chromium, dashboard, os.path.join(directory, f"{name}-{scene}.png"))
     return 0
 

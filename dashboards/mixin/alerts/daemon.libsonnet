@@ -7,6 +7,11 @@ function(c, l)
   local start = l.of('process_start_time_seconds');
   // Went from 1 to 0 three times in twenty minutes. One outage that is over is no news.
   local comesAndGoes(series) = 'resets(%s[20m]) >= 3' % series;
+  // Reads that failed in five minutes until then, as a part of all polls: 15% is every second read of a source that is read every third poll.
+  // A source that never failed has no such series, so this costs a healthy host nothing.
+  local failing(offset) = '(sum by (%s) (%s) * on (%s) group_left () %s > 0.15)' % [
+    l.hostAnd(['source']), l.by(['source', 'reason'], 'rate(%s[5m]%s)' % [l.of('memstat_source_errors_total'), offset]), l.host, l.one('memstat_poll_interval_seconds')
+  ];
   {
     // The daemon hangs or is gone.
     soon: [
@@ -46,24 +51,23 @@ function(c, l)
     ],
     // It runs, and something is missing.
     parts: [
-      // Also a source that fails again and again between reads that work, which a scrape each minute need not see: reads that failed are counted.
+      // Also a source that fails again and again between reads that work, which a scrape each minute need not see.
       // A source that lacks a privilege and that another one stands in for is not down; when nobody reads slab caches any more, it is.
       l.alert(
         'MemstatSourceDown',
         |||
           (
             %(up)s == 0
-            or %(flaps)s
-            or 1 - (%(failed)s * on (%(host)s) group_left () %(interval)s > 0.4)
+            or %(failing)s and %(failingBefore)s and %(failingLongBefore)s
           )
           unless on (%(host)s, source) %(denied)s == 1
           or 0 * (%(slab)s == 1 unless on (%(host)s) %(slabs)s == 1)
         ||| % {
           host: l.host,
           up: l.one('memstat_source_up', '', ['source']),
-          flaps: l.by(['source'], comesAndGoes(l.of('memstat_source_up'))),
-          failed: 'sum by (%s) (%s)' % [l.hostAnd(['source']), l.by(['source', 'reason'], 'rate(%s[15m])' % l.of('memstat_source_errors_total'))],
-          interval: l.one('memstat_poll_interval_seconds'),
+          failing: failing(''),
+          failingBefore: failing(' offset 5m'),
+          failingLongBefore: failing(' offset 10m'),
           denied: l.of('memstat_source_not_permitted'),
           slab: l.one('memstat_source_not_permitted', slab, ['source']),
           slabs: l.of('memstat_source_up', slab),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All hosts. Queries touch recorded series only: one a host or few, never those of every type of every host.
+// All hosts. Queries touch recorded series, and others of which a host has one or a few: never those of every type of every host.
 local std = import '../lib/std.libsonnet';
 function(c, g)
   local fleet(metric, matchers='') = metric + '{' + g.fleetMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
@@ -17,8 +17,8 @@ function(c, g)
     variables: g.clusterVariable('job:memstat_hosts:count') + [
       { name: 'job', label: 'Job', description: 'Jobs of Prometheus that scrape memstatd', from: 'job:memstat_hosts:count{%s}' % std.join(',', ['%s=~"$%s"' % [l, l] for l in c.clusterLabels[:1]]) },
       { name: 'instance', label: 'Host', description: 'Hosts of the tables', from: fleet('instance:memstat_series:sum') },
-      { name: 'allocator', label: 'Allocator', description: 'Families of memory types', from: fleet('job_allocator_type:memstat_type_bytes:sum') },
-      { name: 'type', label: 'Type', description: 'Memory types, by the name that the kernel gives them', from: fleet('job_allocator_type:memstat_type_bytes:sum', 'allocator=~"$allocator"') },
+      { name: 'allocator', label: 'Allocator', description: 'Families of memory types', from: of('instance_allocator_type:memstat_type_bytes:median30m') },
+      { name: 'type', label: 'Type', description: 'Memory types, by the name that the kernel gives them', from: of('instance_allocator_type:memstat_type_bytes:median30m', 'allocator=~"$allocator"') },
     ],
     rows: [
       { title: 'All hosts', panels: [
@@ -90,15 +90,15 @@ function(c, g)
                 empty: 'nothing grew, or there is no yesterday yet',
                 queries: [['topk(10, sum by (allocator, type) (%s) > 0)' % recent(of('instance_allocator_type:memstat_type_bytes:growth1d', ranked)), '{{allocator}} {{type}}']] },
       ] },
-      { title: 'Over time, of whole jobs: a choice of hosts does not count here', collapsed: true, panels: [
-        { title: 'Memory by part', kind: 'stack', unit: 'bytes', min: 0, colors: g.partColors, description: 'The parts of all hosts\' memory; they are disjoint and may be stacked.', empty: 'no host shows the parts of its memory',
-          queries: [['sum by (part) (%s) > 0' % recent(fleet('job_part:memstat_accounted_bytes:sum')), '{{part}}'],
-                    ['clamp_min(sum(%s), 0)' % recent(fleet('job:memstat_unaccounted_bytes:sum')), 'in no account'],
-                    ['sum(%s)' % recent(fleet('job:memstat_memory_total_bytes:sum')), 'all memory']], lines: ['all memory'] },
-        lines { title: 'In use by allocator', unit: 'bytes', description: 'Bytes in use of the larger types by allocator, over all hosts, medians of half an hour, not stacked. Without allocators whose memory is another\'s.', empty: 'the recording rules have not run yet',
-                queries: [['sum by (allocator) (%s)' % recent(fleet('job_allocator_type:memstat_type_bytes:sum', 'allocator=~"$allocator",allocator!~"%s"' % c.notRanked)), '{{allocator}}']] },
-        lines { title: 'Hosts', unit: 'short', description: 'Hosts that show figures.', empty: 'no host is scraped',
-                queries: [['sum by (job) (%s)' % recent(fleet('job:memstat_hosts:count')), '{{job}}']] },
+      { title: 'Over time', collapsed: true, panels: [
+        { title: 'Memory by part', kind: 'stack', unit: 'bytes', min: 0, colors: g.partColors, description: 'The parts of the chosen hosts\' memory; they are disjoint and may be stacked.', empty: 'no host shows the parts of its memory',
+          queries: [['sum by (part) (max by (%s, part) (%s)) > 0' % [hosts, of('memstat_accounted_bytes')], '{{part}}'],
+                    ['clamp_min(sum(%s), 0)' % byHost(of('memstat_unaccounted_bytes')), 'in no account'],
+                    ['sum(%s)' % byHost(of('instance:memstat_memory_total_bytes:max')), 'all memory']], lines: ['all memory'] },
+        lines { title: 'In use by allocator', unit: 'bytes', description: 'Bytes in use of the larger types by allocator, over the chosen hosts, medians of half an hour, not stacked. Without allocators whose memory is another\'s.', empty: 'the recording rules have not run yet',
+                queries: [['sum by (allocator) (%s)' % recent(of('instance_allocator_type:memstat_type_bytes:median30m', ranked)), '{{allocator}}']] },
+        lines { title: 'Hosts', unit: 'short', description: 'Those of the chosen hosts that show figures.', empty: 'no host is scraped',
+                queries: [['count by (job) (%s)' % byHost(recent(of('instance:memstat_series:sum'))), '{{job}}']] },
       ] },
     ],
   }
