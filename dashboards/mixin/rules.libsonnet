@@ -25,10 +25,6 @@ local lib = import 'lib/rules.libsonnet';
           record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (%s)' % [
             l.host, l.by(['zone'], 'rate(%s[5m])' % l.of('memstat_allocation_stalls_total'))
           ]),
-          // All alerts on limits look at these few, so that the limits of all types are read once.
-          record('instance_allocator_type:memstat_type_limit_used:followed', l.by(['allocator', 'type'], '%s > %g' % [
-            l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes]), c.limitFollowed
-          ])),
         ],
       },
       {

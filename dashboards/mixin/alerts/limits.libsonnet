@@ -36,6 +36,10 @@ function(c, l)
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
   {
     now: [
+      // All alerts on limits look at these few, so that the limits of all types are read once.
+      l.record(used, l.by(['allocator', 'type'], '%s > %g' % [
+        l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes]), c.limitFollowed
+      ])),
       // Critical only while the type stands at a limit of the kernel's own. What the kernel counts when there is none left grows as long as
       // somebody wants more; one look at which a little was free does not end it. Where the kernel counts nothing, as of some tables, to be full
       // is to fail.

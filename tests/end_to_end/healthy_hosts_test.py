@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Long: an hour of fifty hosts under all rules
+"""No rule raises an alert on a healthy host: each captured kernel, at tiers default and full, is a host for an hour; its polls come in turn, and
+its counters go on as fast as between them. A capture of a machine with a problem raises the alerts that this file names, and no other."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import captures  # noqa: E402
+import healthy_hosts  # noqa: E402
+import program  # noqa: E402
+
+MINUTES = 60
+# {capture: {alert: why}}
+PROBLEMS = {}
+
+
+def pages(path, tier):
+    polls = {file.partition("/")[0] for file in captures.read_fixture(path) if file[:6].isdigit()}
+    for count in range(1, len(polls) + 1):
+        yield subprocess.run([program.MEMSTATD, "--replay", path, "--polls", str(count), "--once", "--tier", tier], check=True, capture_output=True, text=True, timeout=600).stdout
+
+
+def main():
+    if not shutil.which("promtool"):
+        print("promtool is not installed (Debian package prometheus)")
+        return 77
+    hosts = {}
+    for name, path in captures.shown_fixtures().items():
+        for tier in ("default", "full"):
+            instance = f"{name}.{tier}"
+            hosts[instance] = healthy_hosts.host_series(instance, list(pages(path, tier)), MINUTES, 6)
+    fired = {}
+    for (alert, instance, about), minutes in healthy_hosts.alerts(hosts, MINUTES).items():
+        fired.setdefault(instance.rpartition(".")[0], set()).add(alert)
+        print(f"{instance}: {alert} {about or ''} for {minutes:g} minutes")
+    expected = {name: set(problems) for name, problems in PROBLEMS.items()}
+    wrong = sorted(name for name in fired.keys() | expected.keys() if fired.get(name, set()) != expected.get(name, set()))
+    print(f"{len(hosts)} hosts, {len(fired)} captures with alerts, {len(wrong)} not as expected: {' '.join(wrong)}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
