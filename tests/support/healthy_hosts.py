@@ -35,6 +35,8 @@ def values(name, pages, counters, minutes, speed):
     shown = [page.get(name) for page in pages]
     if MOVES.match(name):
         return f"0+60x{minutes}"
+    if name == "process_start_time_seconds":  # the pages are of one process after another
+        return f"{shown[0]:.17g}x{minutes}"
     if not is_counter(name, counters):
         if len(set(shown)) == 1:
             return f"{shown[0]:.17g}x{minutes}"
