@@ -8,7 +8,7 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 file(GLOB_RECURSE DAEMON_FILES CONFIGURE_DEPENDS daemon/*.cpp)
-list(FILTER DAEMON_FILES EXCLUDE REGEX "daemon/(main\\.cpp|(ctl|selftest|explain)/.*|snapshot/(metric_catalogue|own_metrics)\\.cpp)$")
+list(FILTER DAEMON_FILES EXCLUDE REGEX "daemon/(main\\.cpp|(ctl|selftest|explain|poll|tracking|snapshot|exposition)/.*|telemetry/self_metrics\\.cpp)$")
 # What memstatd and memstatctl both do.
 file(GLOB SELFTEST_FILES CONFIGURE_DEPENDS daemon/selftest/*.cpp)
 memstat_library(memstat_selftest ${SELFTEST_FILES})
@@ -25,6 +25,11 @@ file(GLOB EXPLAIN_FILES CONFIGURE_DEPENDS daemon/explain/*.cpp)
 memstat_library(memstat_explain ${EXPLAIN_FILES} ${RUNBOOKS})
 memstat_quick(memstat_explain)
 target_link_libraries(memstat_explain PUBLIC memstat_catalogue)
+# From the kernel to a snapshot: memstatd serves it, memstatctl prints it.
+file(GLOB ENGINE_FILES CONFIGURE_DEPENDS daemon/poll/*.cpp daemon/tracking/*.cpp daemon/snapshot/*.cpp daemon/exposition/*.cpp)
+list(FILTER ENGINE_FILES EXCLUDE REGEX "daemon/snapshot/(metric_catalogue|own_metrics)\\.cpp$")
+memstat_library(memstat_engine ${ENGINE_FILES} daemon/telemetry/self_metrics.cpp)
+target_link_libraries(memstat_engine PUBLIC memstat_catalogue memstat_core memstat_events memstat_config memstat_archive prometheus-cpp::core Threads::Threads)
 # The status page's files, as bytes in the program.
 file(GLOB WEB_FILES CONFIGURE_DEPENDS daemon/web/*.* daemon/web/uplot/*.*)
 set(WEB_ASSETS ${GENERATED}/web_assets.cpp)
@@ -32,8 +37,7 @@ add_custom_command(OUTPUT ${WEB_ASSETS} DEPENDS ${WEB_FILES} VERBATIM
                    COMMAND ${CMAKE_COMMAND} -DDIRECTORY=${CMAKE_SOURCE_DIR}/daemon/web -DOUTPUT=${WEB_ASSETS}
                            -P ${CMAKE_SOURCE_DIR}/daemon/web/embed.cmake)
 memstat_library(memstat_daemon ${DAEMON_FILES} ${WEB_ASSETS})
-target_link_libraries(memstat_daemon PUBLIC memstat_selftest memstat_catalogue memstat_explain memstat_core memstat_events memstat_config memstat_archive
-                      prometheus-cpp::core Threads::Threads
+target_link_libraries(memstat_daemon PUBLIC memstat_engine memstat_selftest memstat_explain
                       PRIVATE civetweb::civetweb spdlog::spdlog CLI11::CLI11)
 target_compile_definitions(memstat_daemon PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")
 memstat_unoptimized(daemon/options.cpp)

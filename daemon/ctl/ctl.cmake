@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# memstatctl knows kernels by the C API only, as any other program would, except where it asks for more than types (memuse,
-# objects of dumps); it shares the daemon's JSON writer and UTF-8 (core/base).
+# memstatctl reads kernels as memstatd does (memstat_engine); what imitates FreeBSD's tools reads them through the C API, as those do.
 file(GLOB_RECURSE CTL_FILES CONFIGURE_DEPENDS daemon/ctl/*.cpp)
 list(FILTER CTL_FILES EXCLUDE REGEX "daemon/ctl/(main|top/screen)\\.cpp$")
 if(NOT MEMSTAT_COUNTERS)
@@ -9,7 +8,7 @@ endif()
 memstat_library(memstat_ctl ${CTL_FILES})
 memstat_quick(memstat_ctl)
 memstat_unoptimized(daemon/ctl/commands/options.cpp)
-target_link_libraries(memstat_ctl PUBLIC memstat_selftest memstat_explain memstat_events memstat_c_api PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json)
+target_link_libraries(memstat_ctl PUBLIC memstat_engine memstat_selftest memstat_explain memstat_events memstat_c_api PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json)
 target_compile_definitions(memstat_ctl PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")
 if(MEMSTAT_COUNTERS)
   target_link_libraries(memstat_ctl PUBLIC memstat_counter_source)

@@ -30,16 +30,15 @@ int run_command(const CommandLine& options) {
   if (!options.kernel.empty()) ::setenv("MEMSTAT_KERNEL", options.kernel.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   const std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)> list(memstat_mtl_alloc(), memstat_mtl_free);
   if (list == nullptr) return complain("not enough memory");
-  if (options.from && !is_url(*options.from) && memstat_mtl_set_capture(list.get(), options.from->c_str()) != 0) {
-    return complain(failure_of(list.get(), {}));
-  }
   const Report report = options.command->run(options, list.get());
   std::string_view notes = memstat_mtl_get_notes(list.get());
   for (; !notes.empty(); notes.remove_prefix(notes.find('\n') + 1)) complain(std::string(notes.substr(0, notes.find('\n'))));
   for (const std::string& note : report.notes) complain(note);
   const bool is_compact = options.json_layout == kCompact && !report.output.empty();
   const int status = print(is_compact ? compact_json(report.output) : report.output);
-  return report.problem.empty() ? status : complain(report.problem);
+  for (const std::string& line : report.missing) complain(line);
+  if (!report.problem.empty()) return complain(report.problem);
+  return status == kExitDone && !report.missing.empty() ? kExitPartial : status;
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ struct Poller::Entry {
   std::shared_ptr<SourceReader> reader;  // shared with a read that may be stuck in it
   SourceConfig config;
   std::int64_t next_due_ns = INT64_MIN;
+  std::int64_t last_read_ns = INT64_MIN;         // that succeeded
   Outcome outcome;                               // not yet told to the metrics
   bool was_up = false;                           // so its absence is a failure
   bool is_open = false;                          // opening succeeded
@@ -119,7 +120,8 @@ void Poller::forget_everything() {
   builder_ = std::make_unique<SnapshotBuilder>();
   history_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
-    entry->next_due_ns = INT64_MIN;  // a replay's time starts over, too
+    entry->next_due_ns = entry->last_read_ns = INT64_MIN;  // a replay's time starts over, too
+    entry->was_up = false;
     if (entry->status.state == SourceState::kUp) entry->reader->staging.statistics().clear();
   }
 }
@@ -338,6 +340,12 @@ void Poller::tell_metrics(Entry& entry) {
   }
 }
 
+/// Whether the poll of a capture lacks a slow source because it was not due: it was there within twice its interval.
+bool Poller::is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const {
+  return options_.is_replay && error.code == ErrorCode::kNotPresent && entry.last_read_ns != INT64_MIN &&
+         now_ns - entry.last_read_ns <= 2 * entry.interval().count();
+}
+
 void Poller::spare(Entry& entry) {
   entry.next_due_ns = INT64_MIN;  // at once, when it is needed
   // Captures have it all the same: not every reader of them runs what stands in for it.
@@ -353,7 +361,7 @@ void Poller::spare(Entry& entry) {
 void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   if (entry.is_off()) return;
   if (entry.is_spared()) return spare(entry);
-  if (now_ns < entry.next_due_ns) return;
+  if (now_ns < entry.next_due_ns && !options_.is_replay) return;  // a capture has what was due when it was recorded
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
   if (entry.interval().count() > 0)
     entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
@@ -363,8 +371,10 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
   if (result) result = commit_source(*entry.reader, *list_, generation_);
   if (result) {
+    entry.last_read_ns = now_ns;
     succeeded(entry, seconds);
-  } else if (reader_.is_cancelled()) {  // A read that the stop cut short says nothing about its source.
+  } else if (is_not_due(entry, result.error(), now_ns)) {  // its last values stay
+  } else if (reader_.is_cancelled()) {                     // A read that the stop cut short says nothing about its source.
     was_cut_ = true;
   } else {
     failed(entry, result.error(), seconds, now_ns);
@@ -443,7 +453,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     snapshot->realtime_ns = options_.realtime_ns ? options_.realtime_ns() : clock_.realtime_ns();
     remember(*snapshot, now_ns);
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
-    render_text(rendered, *snapshot);
+    if (options_.renders) render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
     snapshot->allocators_of_system = 0;
     for (const std::unique_ptr<Entry>& entry : entries_) {

@@ -35,6 +35,7 @@ class Poller : public SourceStatuses {
     bool is_replay = false;   ///< The events that a capture has are read whatever the mode of events is.
     bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
     bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
+    bool renders = true;      ///< False: the snapshot has no page.
     /// Reads every source once when it is opened: the process that reads for this one learns then what will be asked.
     bool reads_when_opened = false;
     /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
@@ -86,6 +87,7 @@ class Poller : public SourceStatuses {
   void note_boot_time();
   void hand_over_options(Entry& entry);
   void read_and_commit(Entry& entry, std::int64_t now_ns);
+  [[nodiscard]] bool is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const;
   void spare(Entry& entry);
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);

@@ -18,7 +18,7 @@ std::string_view content_type_of(std::string_view name) {
   return "text/html; charset=utf-8";
 }
 
-const WebAsset* find(std::string_view path) {
+const WebAsset* find_asset(std::string_view path) {
   if (!path.starts_with('/')) return nullptr;
   const std::string_view name = path == "/" ? "index.html" : path.substr(1);
   if (path == "/index.html") return nullptr;  // one address for one page
@@ -30,10 +30,10 @@ const WebAsset* find(std::string_view path) {
 
 }  // namespace
 
-bool WebPages::has(std::string_view path) { return find(path) != nullptr; }
+bool WebPages::has(std::string_view path) { return find_asset(path) != nullptr; }
 
 HttpResponse WebPages::respond(const HttpRequest& request) {
-  const WebAsset& asset = *find(request.path);
+  const WebAsset& asset = *find_asset(request.path);
   HttpResponse response = revalidated(request, "W/" + std::string(asset.etag));
   response.headers.emplace_back("Content-Security-Policy", kPolicy);
   response.headers.emplace_back("Referrer-Policy", "no-referrer");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl process, node and resident as people and scripts use them, and figures by node in memstatctl types --json."""
+"""memstatctl process, node and resident as people and scripts use them."""
 import json
 import mmap
 import os
@@ -98,18 +98,6 @@ class Node(unittest.TestCase):
             self.assertRegex(done.stdout + done.stderr, "^0x1000: node |0x1000 is not memory")
         else:
             self.assertIn("Linux", done.stderr)
-
-
-class Nodes(unittest.TestCase):
-    def test_figures_by_node_are_in_json(self):
-        rows = json.loads(output("types", "--json", "--from", captures.fixtures()[NODES]))["types"]
-        pools = [row for row in rows if row["allocator"] == "hugetlb"]
-        self.assertTrue(pools)
-        for row in pools:
-            self.assertEqual([node["node"] for node in row["nodes"]], [0, 1])
-            self.assertEqual(sum(node["held"] for node in row["nodes"]), row["held"])
-        self.assertTrue(any(row["held"] > 0 for row in pools))
-        self.assertTrue(all(node.keys() >= {"held"} for row in rows if row["allocator"] == "vmalloc" for node in row["nodes"]))
 
 
 class Resident(unittest.TestCase):

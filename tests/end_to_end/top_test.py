@@ -84,7 +84,7 @@ class Screens(unittest.TestCase):
             terminal.keys("Enter", "Down", "Enter")
             terminal.wait("uma mbuf_jumbo_page by CPU")
             terminal.keys("n")
-            terminal.wait("by node", "no figures by node")
+            terminal.wait("by node", "held_bytes")
             terminal.keys("q", "Escape", "/", "d", "e", "v", "b", "u", "f", "Enter", "Enter")
             seen.append(terminal.wait("malloc devbuf by CPU", "allocated_bytes", "frees"))
             terminal.keys("q")
@@ -155,7 +155,7 @@ class Lines(unittest.TestCase):
             found = [line.split("; poll ")[1] for line in done.stdout.splitlines() if "; poll " in line]
             self.assertEqual(found, [f"{poll} of 3" for poll in polls])
         rows = [line.split() for line in done.stdout.split("poll 3 of 3")[1].splitlines()[2:]]
-        self.assertEqual(len(rows), 465)
+        self.assertEqual(len(rows), 482)
         self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "1.6M", "+80K", "400", "100%", "1532", "\u2581\u2588\u2588"])
 
     def test_a_source_that_cannot_be_read_is_a_failure(self):

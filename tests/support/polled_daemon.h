@@ -42,11 +42,12 @@ inline Config of_fake_kernel(Config config) {
 struct PolledDaemon {
   /// `sources`: those of this build when there are none.
   explicit PolledDaemon(OperatingSystem os, Config of = {}, bool everything = false,
-                        std::span<const SourceDescriptor* const> sources = all_sources())
+                        std::span<const SourceDescriptor* const> sources = all_sources(), bool is_replay = false)
       : config(of_fake_kernel(std::move(of))), view(std::make_shared<FakeKernelView>(os, 2)) {
     poller = std::make_unique<Poller>(
         view, clock, metrics, pool, config,
-        Poller::Options{.everything = everything,
+        Poller::Options{.is_replay = is_replay,
+                        .everything = everything,
                         .log = [this](LogLevel level, std::string_view text) { log.emplace_back(level, std::string(text)); },
                         .sources = sources});
   }

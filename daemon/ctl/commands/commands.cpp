@@ -38,6 +38,12 @@ namespace {
 constexpr const char* kOriginalJson = "JSON with the keys and nesting of the original tool";
 constexpr const char* kOwnJson = "JSON, values in bytes and whole numbers";
 
+/// Whether the list reads what --from names.
+bool has_capture(const CommandLine& options, memory_type_list* list) {
+  return !options.from || memstat_mtl_set_capture(list, options.from->c_str()) == 0;
+}
+Report unreadable(memory_type_list* list) { return {.output = {}, .problem = failure_of(list, {})}; }
+
 /// Why a command that shows FreeBSD kernels has no report, with what to do where the kernel is another.
 Report refused(const CommandLine& options, memory_type_list* list) {
   return {.output = {},
@@ -55,6 +61,7 @@ void add_malloc(OptionAdder& add) {
   add.human("Values as 2.3k: the default on a terminal, as in vmstat");
 }
 Report run_malloc(const CommandLine& options, memory_type_list* list) {
+  if (!has_capture(options, list)) return unreadable(list);
   if (memstat_sysctl_malloc(list, 0) != 0) return refused(options, list);
   if (options.csv) return {.output = malloc_csv(list), .problem = {}};
   const bool is_human = options.human.value_or(::isatty(STDOUT_FILENO) == 1);
@@ -72,12 +79,14 @@ void add_zones(OptionAdder& add) {
   add.csv();
 }
 Report run_zones(const CommandLine& options, memory_type_list* list) {
+  if (!has_capture(options, list)) return unreadable(list);
   if (memstat_sysctl_uma(list, 0) != 0) return refused(options, list);
   if (options.csv) return {.output = zones_csv(list), .problem = {}};
   return {.output = options.json ? zones_json(list, options.format) : zones_text(list, options.format), .problem = {}};
 }
 
 Report run_mbufs(const CommandLine& options, memory_type_list* list) {
+  if (!has_capture(options, list)) return unreadable(list);
   if (memstat_sysctl_all(list, 0) != 0) return refused(options, list);
   return mbufs_report(list, options.json);
 }
@@ -93,31 +102,28 @@ Layout layout_of(const CommandLine& options) {
   return options.json ? Layout::kJson : options.csv ? Layout::kCsv : Layout::kText;
 }
 
-/// What --from names; `list` has its capture set.
-OpenedSource source_of(const CommandLine& options, memory_type_list* list) {
-  if (options.from && is_url(*options.from)) return open_daemon(*options.from);
-  return {.source = source_of_list(list, options.from.value_or("")), .problem = {}};
-}
-
 /// A report of types, as far as there are any.
 template <typename Make>
-Report report_of_types(const CommandLine& options, memory_type_list* list, Make make) {
-  const OpenedSource opened = source_of(options, list);
+Report report_of_types(const CommandLine& options, Make make) {
+  const OpenedSource opened = open_source(options.from);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   const Sample sample = opened.source->read();
-  return {.output = sample.is_failed() ? std::string() : make(sample.types), .problem = sample.problem};
+  return {.output = sample.is_failed() ? std::string() : make(sample.types),
+          .problem = sample.problem,
+          .notes = sample.notes,
+          .missing = sample.missing};
 }
 
-Report run_types(const CommandLine& options, memory_type_list* list) {
-  return report_of_types(options, list, [&](std::span<const TypeRow> types) {
+Report run_types(const CommandLine& options, memory_type_list* /*list*/) {
+  return report_of_types(options, [&](std::span<const TypeRow> types) {
     return options.json  ? types_json(types)
            : options.csv ? types_csv(types)
                          : types_text(types, options.human.value_or(true));
   });
 }
 
-Report run_limits(const CommandLine& options, memory_type_list* list) {
-  return report_of_types(options, list, [&](std::span<const TypeRow> types) {
+Report run_limits(const CommandLine& options, memory_type_list* /*list*/) {
+  return report_of_types(options, [&](std::span<const TypeRow> types) {
     return options.json  ? limits_json(types)
            : options.csv ? table_csv(limits_rows(types, false))
                          : table_text(limits_rows(types, options.human.value_or(true)), 2);
@@ -152,7 +158,9 @@ Report run_diff(const CommandLine& options, memory_type_list* /*list*/) {
   return {.output = options.json  ? diff_json(before.types, after.types)
                     : options.csv ? table_csv(diff_rows(before.types, after.types, false))
                                   : table_text(diff_rows(before.types, after.types, options.human.value_or(true)), 2),
-          .problem = {}};
+          .problem = {},
+          .notes = {},
+          .missing = after.missing};
 }
 
 constexpr std::int64_t kOneSecond = 1'000'000'000;
@@ -166,8 +174,8 @@ void add_watch(OptionAdder& add) {
   add.csv();
   add.human("Bytes as 2.3M: the default");
 }
-Report run_watch(const CommandLine& options, memory_type_list* list) {
-  const OpenedSource opened = source_of(options, list);
+Report run_watch(const CommandLine& options, memory_type_list* /*list*/) {
+  const OpenedSource opened = open_source(options.from);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   const WatchOptions watched{.walk = {.first = first_poll_of(options.from),
                                       .interval_ns = options.interval_ns.value_or(kOneSecond),
@@ -187,8 +195,8 @@ void add_cpu(OptionAdder& add) {
   add.csv();
   add.human("Bytes as 2.3M: the default");
 }
-Report run_cpu(const CommandLine& options, memory_type_list* list) {
-  const OpenedSource opened = source_of(options, list);
+Report run_cpu(const CommandLine& options, memory_type_list* /*list*/) {
+  const OpenedSource opened = open_source(options.from);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   return cpu_report(*opened.source, options.type, layout_of(options), options.human.value_or(true));
 }
@@ -201,8 +209,8 @@ void add_leaks(OptionAdder& add) {
   add.csv();
   add.human("Bytes as 2.3M and times as 2h 10m: the default");
 }
-Report run_leaks(const CommandLine& options, memory_type_list* list) {
-  const OpenedSource opened = source_of(options, list);
+Report run_leaks(const CommandLine& options, memory_type_list* /*list*/) {
+  const OpenedSource opened = open_source(options.from);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   LeakOptions leaks{.walk = {.first = first_poll_of(options.from), .interval_ns = 0, .count = {}},
                     .is_json = options.json,
@@ -296,6 +304,7 @@ void add_process(OptionAdder& add) {
   add.csv();
 }
 Report run_process(const CommandLine& options, memory_type_list* list) {
+  if (!has_capture(options, list)) return unreadable(list);
   return process_report(list, options.pids, layout_of(options));
 }
 
@@ -306,6 +315,7 @@ void add_node(OptionAdder& add) {
   add.csv();
 }
 Report run_node(const CommandLine& options, memory_type_list* list) {
+  if (!has_capture(options, list)) return unreadable(list);
   return node_report(list, options.addresses, layout_of(options));
 }
 

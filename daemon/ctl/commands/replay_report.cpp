@@ -28,11 +28,11 @@ std::size_t readable_sources(memory_type_list* list, std::string_view os) {
   return count;
 }
 
-std::string json_of_poll(std::size_t number, const memstat_poll& poll, const std::vector<TypeRow>& types) {
+std::string json_of_poll(std::size_t number, const Sample& sample) {
   JsonWriter json("1");
-  json.field("poll", number).field("time", time_text(poll.realtime_ns, true)).field("label", printable_bytes(poll.label));
+  json.field("poll", number).field("time", time_text(sample.time_ns, true)).field("label", printable_bytes(sample.label));
   json.open_list("types");
-  for (const TypeRow& type : types) {
+  for (const TypeRow& type : sample.types) {
     json.open_object().field("allocator", type.allocator).field("type", type.name);
     for (const Column& column :
          {kBytesInUse, kObjectsInUse, kBytesHeld, kFreeObjects, kFailures, kObjectLimit, kByteLimit}) {
@@ -54,20 +54,19 @@ std::string with_prefix(std::string_view text, const std::string& prefix) {
   return out;
 }
 
-std::string text_of_poll(const ReplayOptions& options, std::size_t number, const memstat_poll& poll, const Sample& sample,
-                         bool is_first) {
+std::string text_of_poll(const ReplayOptions& options, std::size_t number, const Sample& sample, bool is_first) {
   if (options.is_json) {
-    const std::string text = json_of_poll(number, poll, sample.types);
+    const std::string text = json_of_poll(number, sample);
     return options.is_compact ? compact_json(text) : text;
   }
   if (options.is_csv) {
     const std::string table = types_csv(sample.types);
     const std::size_t header = table.find('\n') + 1;
-    const std::string prefix = std::to_string(number) + "," + time_text(poll.realtime_ns, true) + ",";
+    const std::string prefix = std::to_string(number) + "," + time_text(sample.time_ns, true) + ",";
     return (is_first ? "POLL,TIME," + table.substr(0, header) : "") + with_prefix(table.substr(header), prefix);
   }
-  const std::string label = poll.label[0] == '\0' ? "" : "  " + printable_bytes(poll.label);
-  return (is_first ? "" : "\n") + std::string("poll ") + std::to_string(number) + "  " + time_text(poll.realtime_ns, true) +
+  const std::string label = sample.label.empty() ? "" : "  " + printable_bytes(sample.label);
+  return (is_first ? "" : "\n") + std::string("poll ") + std::to_string(number) + "  " + time_text(sample.time_ns, true) +
          label + "\n" + types_text(sample.types, options.is_human);
 }
 
@@ -106,20 +105,18 @@ Report replay(memory_type_list* list, const ReplayOptions& options) {
   const std::size_t first = first_poll_of(options.capture);
   if (options.is_list) return list_of_polls(list, options, first);
   StopSignals signals;
-  const auto source = source_of_list(list, options.capture);
+  const OpenedSource opened = open_source(options.capture);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   const std::int64_t start_ns = system_clock().monotonic_ns();
   std::int64_t first_ns = 0;
   for (std::size_t number = first; number < count; ++number) {
-    memstat_poll poll;
-    if (memstat_capture_get_poll(list, number, &poll) != 0 || memstat_capture_select(list, number) != 0) {
-      return {.output = {}, .problem = failure_of(list, {})};
-    }
-    if (number == first) first_ns = poll.monotonic_ns;
-    const double after_ns = options.speed ? static_cast<double>(poll.monotonic_ns - first_ns) / *options.speed : 0;
-    if (!signals.wait_until(start_ns + static_cast<std::int64_t>(after_ns))) break;
-    const Sample sample = source->read();
+    (void)opened.source->select_poll(number);  // below poll_count()
+    const Sample sample = opened.source->read();
     if (sample.is_failed()) return {.output = {}, .problem = sample.problem};
-    if (print(text_of_poll(options, number, poll, sample, number == first)) != kExitDone) {
+    if (number == first) first_ns = sample.monotonic_ns;
+    const double after_ns = options.speed ? static_cast<double>(sample.monotonic_ns - first_ns) / *options.speed : 0;
+    if (!signals.wait_until(start_ns + static_cast<std::int64_t>(after_ns))) break;
+    if (print(text_of_poll(options, number, sample, number == first)) != kExitDone) {
       return {.output = {}, .problem = "nothing reads the report"};
     }
   }

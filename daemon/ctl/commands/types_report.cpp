@@ -16,34 +16,6 @@ namespace {
 
 constexpr std::array kColumns{kBytesInUse, kObjectsInUse, kBytesHeld, kFreeObjects, kFailures};
 
-struct NodeColumn {
-  const char* key;
-  std::uint32_t figure;  // MEMSTAT_NODE_FIGURE_*
-  std::uint64_t TypeRow::Node::*value;
-};
-
-constexpr std::array<NodeColumn, 4> kNodeColumns{{
-    {"held", MEMSTAT_NODE_FIGURE_HELD_BYTES, &TypeRow::Node::held},
-    {"objects", MEMSTAT_NODE_FIGURE_COUNT, &TypeRow::Node::objects},
-    {"free", MEMSTAT_NODE_FIGURE_FREE, &TypeRow::Node::free},
-    {"slots", MEMSTAT_NODE_FIGURE_SLOTS, &TypeRow::Node::slots},
-}};
-
-/// The type's figures on each node, where the kernel has any.
-void add_nodes(JsonWriter& json, const TypeRow& type) {
-  if (type.nodes.empty()) return;
-  json.open_list("nodes");
-  for (const TypeRow::Node& node : type.nodes) {
-    json.open_object({});
-    json.field("node", static_cast<std::uint64_t>(node.number));
-    for (const NodeColumn& column : kNodeColumns) {
-      if ((node.figures & column.figure) != 0) json.field(column.key, node.*column.value);
-    }
-    json.close();
-  }
-  json.close();
-}
-
 /// Largest first; equals in a fixed order, so that two reports can be compared.
 std::vector<const TypeRow*> sorted(std::span<const TypeRow> rows) {
   std::vector<const TypeRow*> types;
@@ -90,7 +62,6 @@ std::string types_json(std::span<const TypeRow> types) {
       if (has(*type, column)) json.field(column.key, figure_of(*type, column));
     }
     if (const NearestLimit limit = nearest_limit(*type); limit.used) json.field("limit_used", percent(*limit.used));
-    add_nodes(json, *type);
     json.close();
   }
   return json.finish();

@@ -11,15 +11,17 @@ namespace memstat::ctl {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitPartial = 3;
 
 /// How a report is written.
 enum class Layout { kText, kJson, kCsv };
 
-/// What a command prints on standard output, and why that is not all, or nothing ("" when it is all).
+/// What a command prints, and how it ends.
 struct Report {
-  std::string output;
-  std::string problem;
-  std::vector<std::string> notes = {};  ///< What of the source is damaged, for standard error; no failure.
+  std::string output;                     ///< For standard output.
+  std::string problem;                    ///< Why it failed; "": it did not.
+  std::vector<std::string> notes = {};    ///< What of the source is damaged, for standard error; no failure.
+  std::vector<std::string> missing = {};  ///< What the answer lacks, for standard error: kExitPartial.
 };
 
 /// Writes all of it to standard output. kExitDone, or kExitFailed after saying on standard error why it could not be

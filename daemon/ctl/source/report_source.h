@@ -36,11 +36,13 @@ struct MachineMemory {
 struct Sample {
   std::int64_t time_ns = 0;  ///< When they were read from the kernel, since 1970 (UTC).
   std::int64_t monotonic_ns =
-      0;  ///< The same, of a poll that was selected, by a clock that is never set: for the time between.
+      0;              ///< The same, of a poll that was selected, by a clock that is never set: for the time between.
+  std::string label;  ///< Of the poll of a capture, for people; "" for none.
   std::vector<TypeRow> types;
   std::optional<MachineMemory> memory;  ///< None: not known.
-  /// Why types, or some of them, are missing, for people; "": nothing is.
-  std::string problem;
+  std::string problem;                  ///< Why there is no type at all, for people; "" when there are.
+  std::vector<std::string> missing;  ///< What of the kernel could not be read, and what would permit it: lines for people.
+  std::vector<std::string> notes;    ///< What of the capture is damaged: lines for people.
 
   /// Whether there is nothing but a problem.
   [[nodiscard]] bool is_failed() const { return types.empty() && !problem.empty(); }
@@ -94,9 +96,6 @@ class ReportSource {
 
 /// Whether `reference` names a memstatd: http://...
 bool is_url(std::string_view reference);
-
-/// The source behind a list whose capture is set, or which reads this machine's kernel. The list must outlive it.
-std::unique_ptr<ReportSource> source_of_list(memory_type_list* list, std::string replay);
 
 /// A source, or why there is none.
 struct OpenedSource {

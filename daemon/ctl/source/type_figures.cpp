@@ -30,14 +30,11 @@ NearestLimit nearest_limit(const TypeRow& type) {
         is_known && most != 0 ? std::optional(static_cast<double>(amount) / static_cast<double>(most)) : std::nullopt;
     if (nearest.column == nullptr || used > nearest.used) nearest = {.column = &limit, .counted = amount, .used = used};
   };
-  std::uint64_t objects = type.objects;
-  // uma(9) counts what is in its caches, too, but not what is free in slabs.
-  if (type.allocator_number == ALLOCATOR_UMA) objects += type.free - std::min(type.free, type.keg_free);
-  consider(kObjectLimit, has(type, kObjectsInUse), objects);
+  consider(kObjectLimit, has(type, kObjectsInUse), type.objects);
   consider(kByteLimit, has(type, kBytesInUse), type.bytes);
   if (!type.limit_used || nearest.column == nullptr) return nearest;
-  // A daemon has worked it out, in parts of 10 000, of more than it sends: what uma(9) has free in slabs. Of two limits its
-  // part is of the nearer one; of objects when both are as near.
+  // The snapshot has worked it out, in parts of 10 000, of more than a row has: what uma(9) has free in slabs. Of two limits
+  // its part is of the nearer one; of objects when both are as near.
   const auto is_part = [&](std::uint64_t amount, std::uint64_t most) {
     constexpr double kRounding = 0.0001;
     const double part = static_cast<double>(amount) / static_cast<double>(most);

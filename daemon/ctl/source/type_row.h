@@ -19,50 +19,30 @@ struct TypeRow {
   std::string allocator;                  ///< "slab"
   int allocator_number = ALLOCATOR_ANY;   ///< ALLOCATOR_*, for the order; ALLOCATOR_ANY where memstat.h does not have it
   std::string name;                       ///< Valid UTF-8, any characters: printable() is for terminals.
-  int ordinal = 0;                        ///< Which of the types of this name, 0 for the oldest; a daemon adds them up.
   std::string detail;                     ///< File and line of a call site; "" for most.
   std::uint32_t figures = 0;              ///< MEMSTAT_FIGURE_*
   std::uint64_t bytes = 0;                ///< in use
   std::uint64_t objects = 0;              ///< in use
   std::uint64_t held = 0;                 ///< B taken from the system
   std::uint64_t free = 0;                 ///< objects cached for reuse
-  std::uint64_t keg_free = 0;             ///< of these, what is free in slabs
   std::uint64_t failures = 0;             ///< since boot
+  std::uint64_t object_size = 0;          ///< B
   std::uint64_t limit_objects = 0;        ///< 0: none
   std::uint64_t limit_bytes = 0;          ///< B; 0: none
   std::optional<double> limit_used = {};  ///< As a daemon has it, 1 for all of it; none: to be worked out of the figures.
   std::optional<double> growth = {};      ///< B/s over a daemon's window; none: it was not watched.
   bool is_container = false;              ///< Memory that other types tell in parts: never to be ranked beside them.
   bool fails_routinely = false;           ///< Failures are part of its normal work.
-
-  /// By NUMA node, where the kernel has it.
-  struct Node {
-    int number = 0;
-    std::uint32_t figures = 0;  ///< MEMSTAT_NODE_FIGURE_*
-    std::uint64_t held = 0;     ///< B
-    std::uint64_t objects = 0;
-    std::uint64_t free = 0;
-    std::uint64_t slots = 0;
-  };
-  std::vector<Node> nodes = {};
 };
 
-/// What makes types different, in the order of reports whose other keys are equal: allocator, name, ordinal.
-using TypeIdentity = std::tuple<int, std::string, std::string, int>;
-inline TypeIdentity identity_of(const TypeRow& type) {
-  return {type.allocator_number, type.allocator, type.name, type.ordinal};
-}
+/// What makes types different, in the order of reports whose other keys are equal: allocator, name.
+using TypeIdentity = std::tuple<int, std::string, std::string>;
+inline TypeIdentity identity_of(const TypeRow& type) { return {type.allocator_number, type.allocator, type.name}; }
 
 /// The word for an ALLOCATOR_* that users know; "allocator-N" for a number that has none.
 std::string allocator_name(int allocator);
 
 /// The reverse; ALLOCATOR_ANY for a word that is none.
 int allocator_number(std::string_view name);
-
-/// The types that the last query named, in the order of the list.
-std::vector<TypeRow> rows_of(memory_type_list* list);
-
-/// What a row says of a type.
-TypeRow row_of(const memory_type* type);
 
 }  // namespace memstat::ctl

@@ -113,9 +113,7 @@ bool TopModel::is_before(const Shown& a, const Shown& b) const {
   };
   const double difference = weight(a) - weight(b);
   if (sort_ != SortKey::kName && difference != 0) return is_reversed_ ? difference < 0 : difference > 0;
-  const auto name = [](const TypeRow& type) {
-    return std::tie(type.name, type.allocator_number, type.allocator, type.ordinal);
-  };
+  const auto name = [](const TypeRow& type) { return std::tie(type.name, type.allocator_number, type.allocator); };
   const bool is_backwards = sort_ == SortKey::kName && is_reversed_;
   return is_backwards ? name(*b.type) < name(*a.type) : name(*a.type) < name(*b.type);
 }

@@ -6,8 +6,9 @@
 
 #include <string>
 
-#include "core/c_api/handle.h"
+#include "daemon/ctl/source/snapshot_rows.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/tracked_list.h"
 
 namespace memstat::ctl {
 namespace {
@@ -19,11 +20,9 @@ using enum Field;
 
 class DiffReport : public testing::Test {
  protected:
-  static void fill(memory_type_list& list, const StagingBuilder& staging) {
-    ASSERT_TRUE(list.types().commit(roster_of(Allocator::kSlab), staging.staging(), 1));
-  }
-  memory_type_list before_;
-  memory_type_list after_;
+  static void fill(TrackedList& list, const StagingBuilder& staging) { list.poll(staging); }
+  TrackedList before_{{}, Allocator::kSlab};
+  TrackedList after_{{}, Allocator::kSlab};
 };
 
 TEST_F(DiffReport, WhatGrewMostIsFirstAndWhatStayedIsNotThere) {
@@ -41,25 +40,26 @@ TEST_F(DiffReport, WhatGrewMostIsFirstAndWhatStayedIsNotThere) {
       .type("came", {{kBytes, 4096}, {kCount, 2}});
   fill(before_, before);
   fill(after_, after);
-  EXPECT_THAT(diff_rows(rows_of(&before_), rows_of(&after_), false),
+  EXPECT_THAT(diff_rows(rows_of(before_.snapshot), rows_of(after_.snapshot), false),
               ElementsAre(ElementsAre("ALLOCATOR", "TYPE", "BEFORE", "AFTER", "BYTES", "OBJECTS", "FAILURES"),
                           ElementsAre("slab", "came", "-", "4096", "+4096", "+2", "-"),
                           ElementsAre("slab", "grew", "100", "300", "+200", "+2", "-"),
                           ElementsAre("slab", "failed", "7", "7", "0", "-", "+4"),
                           ElementsAre("slab", "went", "30", "-", "-30", "-3", "-"),
                           ElementsAre("slab", "shrank", "5000", "1000", "-4000", "-40", "-")));
-  EXPECT_EQ(diff_rows(rows_of(&before_), rows_of(&after_), true).at(1).at(4), "+4.0K");
-  EXPECT_EQ(diff_rows(rows_of(&before_), rows_of(&before_), false).size(), 1U) << "only the header: nothing changed";
+  EXPECT_EQ(diff_rows(rows_of(before_.snapshot), rows_of(after_.snapshot), true).at(1).at(4), "+4.0K");
+  EXPECT_EQ(diff_rows(rows_of(before_.snapshot), rows_of(before_.snapshot), false).size(), 1U)
+      << "only the header: nothing changed";
 }
 
-TEST_F(DiffReport, TypesOfOneNameAreToldApart) {
+TEST_F(DiffReport, TypesOfOneNameAreOne) {
   StagingBuilder before;
   before.type("twin", {{kBytes, 1}}).type("twin", {{kBytes, 2}});
   StagingBuilder after;
   after.type("twin", {{kBytes, 1}}).type("twin", {{kBytes, 9}});
   fill(before_, before);
   fill(after_, after);
-  const auto rows = diff_rows(rows_of(&before_), rows_of(&after_), false);
+  const auto rows = diff_rows(rows_of(before_.snapshot), rows_of(after_.snapshot), false);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[1][4], "+7");
 }
@@ -71,7 +71,7 @@ TEST_F(DiffReport, JsonHasBothStatesAndNoKeyForWhatIsUnknown) {
   after.type("a", {{kBytes, 3}}).type("b", {{kBytes, 5}});
   fill(before_, before);
   fill(after_, after);
-  const std::string json = diff_json(rows_of(&before_), rows_of(&after_));
+  const std::string json = diff_json(rows_of(before_.snapshot), rows_of(after_.snapshot));
   EXPECT_THAT(json, HasSubstr("\"bytes_before\": 1,\n      \"bytes_after\": 3\n"));
   EXPECT_THAT(json, HasSubstr("\"type\": \"b\",\n      \"bytes_after\": 5\n"));
   EXPECT_THAT(json, Not(HasSubstr("objects")));

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/c_api/handle.h"
+#include "daemon/ctl/source/snapshot_rows.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/tracked_list.h"
 
 namespace memstat::ctl {
 namespace {
@@ -18,9 +19,9 @@ using testing::HasSubstr;
 using enum Field;
 
 /// The rows of a list of zones, without the header.
-std::vector<TableRow> report_of(const StagingBuilder& staging, memory_type_list& list, bool is_human = false) {
-  EXPECT_TRUE(list.types().commit(roster_of(Allocator::kUma), staging.staging(), 1));
-  std::vector<TableRow> rows = limits_rows(rows_of(&list), is_human);
+std::vector<TableRow> report_of(const StagingBuilder& staging, TrackedList& list, bool is_human = false) {
+  list.poll(staging);
+  std::vector<TableRow> rows = limits_rows(rows_of(list.snapshot), is_human);
   EXPECT_THAT(rows.at(0), ElementsAre("ALLOCATOR", "TYPE", "USED", "COUNTED", "LIMIT", "OF", "FAILURES"));
   rows.erase(rows.begin());
   return rows;
@@ -33,7 +34,7 @@ TEST(LimitsReport, TheNearestComesFirstThenWhatFailed) {
       .type("failed", {{kCount, 1}, {kFailures, 7}})
       .type("failed more", {{kCount, 1}, {kFailures, 8}})
       .type("full", {{kCount, 60}, {kFree, 40}, {kCountLimit, 100}, {kFailures, 3}});
-  memory_type_list list;
+  TrackedList list;
   EXPECT_THAT(report_of(staging, list), ElementsAre(ElementsAre("uma", "full", "100%", "100", "100", "objects", "3"),
                                                     ElementsAre("uma", "far", "1%", "1", "100", "objects", "0"),
                                                     ElementsAre("uma", "failed more", "-", "-", "-", "-", "8"),
@@ -43,7 +44,7 @@ TEST(LimitsReport, TheNearestComesFirstThenWhatFailed) {
 TEST(LimitsReport, LimitsOfBytesAndOfObjectsAreToldApart) {
   StagingBuilder staging;
   staging.type("objects", {{kCount, 512}, {kCountLimit, 2048}}).type("bytes", {{kBytes, 1024}, {kBytesLimit, 2048}});
-  memory_type_list list;
+  TrackedList list;
   EXPECT_THAT(report_of(staging, list, true),
               ElementsAre(ElementsAre("uma", "bytes", "50%", "1.0K", "2.0K", "bytes", "-"),
                           ElementsAre("uma", "objects", "25%", "512", "2048", "objects", "-")));
@@ -53,16 +54,16 @@ TEST(LimitsReport, BucketZonesFailRoutinely) {
   StagingBuilder staging;
   staging.type("16 Bucket", {{kCount, 1}, {kFailures, 900}})
       .type("32 Bucket", {{kCount, 1}, {kCountLimit, 2}, {kFailures, 900}});
-  memory_type_list list;
+  TrackedList list;
   EXPECT_THAT(report_of(staging, list), ElementsAre(ElementsAre("uma", "32 Bucket", "50%", "1", "2", "objects", "900")));
 }
 
 TEST(LimitsReport, JsonHasNoKeyForWhatIsUnknown) {
   StagingBuilder staging;
   staging.type("a", {{kBytes, 1}, {kCountLimit, 10}});
-  memory_type_list list;
-  ASSERT_TRUE(list.types().commit(roster_of(Allocator::kUma), staging.staging(), 1));
-  const std::string json = limits_json(rows_of(&list));
+  TrackedList list;
+  list.poll(staging);
+  const std::string json = limits_json(rows_of(list.snapshot));
   EXPECT_THAT(json, HasSubstr("\"limit\": 10"));
   EXPECT_THAT(json, HasSubstr("\"of\": \"objects\""));
   for (const char* key : {"used", "counted", "failures"}) EXPECT_EQ(json.find(key), std::string::npos) << json;

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "core/c_api/handle.h"
+#include "daemon/ctl/source/snapshot_rows.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/tracked_list.h"
 
 namespace memstat::ctl {
 namespace {
@@ -40,24 +41,21 @@ TEST(TypesReport, EveryAllocatorOfTheApiHasAName) {
 TEST(TypesReport, JsonHasTheDetailWhereThereIsOne) {
   StagingBuilder staging;
   staging.type("site", {{Field::kBytes, 2}}).detail("mm/\"slub\".c:12").type("plain", {{Field::kBytes, 1}});
-  memory_type_list list;
-  ASSERT_TRUE(list.types().commit(roster_of(Allocator::kCallSite), staging.staging(), 1));
-  memory_type* site = memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "site");
-  EXPECT_STREQ(memstat_get_detail(site), "mm/\"slub\".c:12");
-  EXPECT_STREQ(memstat_get_detail(memstat_mtl_find(&list, ALLOCATOR_CALL_SITE, "plain")), "");
-  const std::string json = types_json(rows_of(&list));
+  TrackedList list({}, Allocator::kCallSite);
+  list.poll(staging);
+  const std::string json = types_json(rows_of(list.snapshot));
   EXPECT_NE(json.find("\"type\": \"site\",\n      \"detail\": \"mm/\\\"slub\\\".c:12\",\n"), std::string::npos) << json;
   EXPECT_EQ(json.find("detail"), json.rfind("detail")) << json;
-  EXPECT_EQ(types_text(rows_of(&list), false).find("slub"), std::string::npos);
+  EXPECT_EQ(types_text(rows_of(list.snapshot), false).find("slub"), std::string::npos);
 }
 
 /// The columns LIMIT, OF and USED of the only type of a list.
 std::string limit_of_and_used(Allocator allocator, std::initializer_list<StagedFigure> figures) {
   StagingBuilder staging;
   staging.type("a", figures);
-  memory_type_list list;
-  EXPECT_TRUE(list.types().commit(roster_of(allocator), staging.staging(), 1));
-  std::istringstream text(types_text(rows_of(&list), false));
+  TrackedList list({}, allocator);
+  list.poll(staging);
+  std::istringstream text(types_text(rows_of(list.snapshot), false));
   std::string line;
   std::getline(text, line);
   std::getline(text, line);

@@ -17,9 +17,9 @@ using std::chrono::seconds;
 class PollerSourcesTest : public testing::Test {
  protected:
   /// After the test has changed what it wants of `sources`.
-  void start(Config config = {}) {
+  void start(Config config = {}, bool is_replay = false) {
     config.poll.timeout = hours(1);  // no read of the fake kernel takes long
-    daemon_.emplace(OperatingSystem::kLinux, config, false, sources_.all);
+    daemon_.emplace(OperatingSystem::kLinux, config, false, sources_.all, is_replay);
     view().set(kFakeRosterFile, "a 100\nb 200\n");
     view().set(kFakeContributorFile, "a 1\nb 2\n");
     view().set(kFakeSharedFile, "MemTotal: 1 kB\n");
@@ -101,6 +101,23 @@ TEST_F(PollerSourcesTest, APollThatComesALittleEarlyDoesNotPutASourceWithAnInter
   start();
   for (int poll = 0; poll < 5; ++poll) daemon_->poll(milliseconds(9990));
   EXPECT_EQ(view().reads_of(kFakeContributorFile), 3);
+}
+
+TEST_F(PollerSourcesTest, AReplayKeepsTheLastValuesOfASlowSourceUntilItIsOverdue) {
+  sources_.contributor.interval = seconds(30);
+  start({}, true);
+  daemon_->poll();
+  view().fail(kFakeContributorFile, ENOENT);  // as in the polls of a capture in which it was not due
+  for (int poll = 0; poll < 6; ++poll) {
+    daemon_->poll();
+    EXPECT_EQ(shown("failures_total", "a"), "1");
+    EXPECT_EQ(state("a_contributor"), SourceState::kUp);
+  }
+  daemon_->poll();
+  EXPECT_EQ(state("a_contributor"), SourceState::kDown) << "70 s after it was read";
+  view().set(kFakeContributorFile, "a 4\nb 2\n");
+  daemon_->poll();
+  EXPECT_EQ(shown("failures_total", "a"), "4") << "read in any poll that has it";
 }
 
 TEST_F(PollerSourcesTest, ASourceOfEventsIsReadInTheirMode) {

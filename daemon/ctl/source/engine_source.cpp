@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// This machine's kernel, a capture or a crash dump, read as memstatd reads it: with its poller, tracker and snapshot, in
+// this process.
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "core/capture/replay_view.h"
+#include "core/kernel/open_view.h"
+#include "core/model/accounts.h"
+#include "daemon/ctl/output/progress.h"
+#include "daemon/ctl/source/missing_sources.h"
+#include "daemon/ctl/source/report_source.h"
+#include "daemon/ctl/source/snapshot_rows.h"
+#include "daemon/poll/capture_bound.h"
+#include "daemon/poll/poller.h"
+
+namespace memstat::ctl {
+namespace {
+
+/// A person waits for the answer, and one poll may be all there is: wait longer for a slow kernel than memstatd does.
+constexpr std::chrono::seconds kReadTimeout{20};
+
+Config engine_config(bool is_live) {
+  Config config;
+  config.poll.timeout = kReadTimeout;
+  if (is_live) config.events_mode = EventsMode::kOff;  // one poll sees no event, and attaching to them disturbs the kernel
+  return config;
+}
+
+std::optional<MachineMemory> memory_of(const Snapshot& snapshot) {
+  const auto total = snapshot.samples(kTotalBytes);
+  const auto unaccounted = snapshot.samples(kUnaccountedBytes);
+  if (total.empty() || unaccounted.empty()) return {};
+  std::uint64_t parts = 0;
+  for (const Snapshot::MachineSample& part : snapshot.samples(kAccountedBytes)) parts += part.bits;
+  MachineMemory memory{
+      .total = total[0].bits, .free = 0, .unaccounted = static_cast<std::int64_t>(unaccounted[0].bits), .available = {}};
+  const auto free = static_cast<std::int64_t>(total[0].bits - parts - unaccounted[0].bits);
+  memory.free = free < 0 ? 0 : static_cast<std::uint64_t>(free);
+  if (const auto available = snapshot.samples(kAvailableBytes); !available.empty()) memory.available = available[0].bits;
+  return memory;
+}
+
+class EngineSource final : public ReportSource {
+ public:
+  EngineSource(OpenedView opened, std::string reference)
+      : reference_(std::move(reference)),
+        capture_(opened.capture),
+        notes_(std::move(opened.notes)),
+        view_(std::move(opened.view)),
+        poller_(view_, system_clock(), metrics_, pool_, engine_config(is_live()), options()) {
+    if (capture_ != nullptr) {
+      wanted_ = capture_->selected_poll();
+      (void)capture_->select_poll(0);
+    }
+    poller_.open_sources();
+  }
+
+  Sample read() override {
+    poll();
+    snapshot_ = pool_.current();
+    Sample sample;
+    sample.notes = notes_;
+    if (snapshot_ == nullptr) {
+      sample.problem = "there is not enough memory to read the kernel";
+      return sample;
+    }
+    const std::vector<SourceStatus> sources = poller_.statuses();
+    sample.missing = missing_sources(sources);
+    sample.problem = why_nothing(sources);
+    sample.time_ns = snapshot_->realtime_ns;
+    if (capture_ != nullptr) {
+      sample.monotonic_ns = capture_->poll_info(wanted_).monotonic_ns;
+      sample.label = capture_->poll_info(wanted_).label;
+    }
+    sample.types = rows_of(*snapshot_);
+    sample.memory = memory_of(*snapshot_);
+    return sample;
+  }
+
+  Machine machine() override {
+    Machine machine{
+        .host = {}, .os = std::string(to_string(view_->os())), .release = view_->os_release(), .machine = {}, .replay = {}};
+    if (!is_live()) {
+      machine.replay = reference_;
+      if (capture_ != nullptr) machine.machine = capture_->manifest().machine;
+      return machine;
+    }
+    utsname system{};
+    if (::uname(&system) != 0) return machine;
+    machine.host = system.nodename;
+    machine.machine = system.machine;
+    return machine;
+  }
+
+  Splits splits(const TypeRow& type) override { return snapshot_ == nullptr ? Splits{} : splits_of(*snapshot_, type); }
+
+  [[nodiscard]] std::size_t poll_count() override { return capture_ == nullptr ? 0 : capture_->poll_count(); }
+  std::string select_poll(std::size_t poll) override {
+    if (capture_ == nullptr) return ReportSource::select_poll(poll);
+    if (poll >= capture_->poll_count()) return "there is no poll " + std::to_string(poll) + " in " + reference_;
+    wanted_ = poll;
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool is_live() const { return reference_ == kLiveReference; }
+  [[nodiscard]] Poller::Options options() const {
+    Poller::Options options{.is_replay = !is_live(), .everything = true};
+    options.renders = false;
+    if (capture_ != nullptr) {
+      options.realtime_ns = [capture = capture_] { return capture->poll_info(capture->selected_poll()).realtime_ns; };
+    }
+    return options;
+  }
+
+  /// One poll of a kernel; of a capture each up to the wanted one, because a poll has only the sources that were due in it.
+  void poll() {
+    if (capture_ == nullptr) {
+      (void)poller_.poll(view_->clock().monotonic_ns());
+      return;
+    }
+    if (wanted_ + 1 < next_) next_ = 0;
+    Progress progress;
+    for (; next_ <= wanted_; ++next_) {
+      if (next_ == 0) poller_.forget_everything();
+      (void)capture_->select_poll(next_);  // within poll_count()
+      (void)poller_.poll(capture_->poll_info(next_).monotonic_ns);
+      if (next_ < wanted_)
+        progress.show("read " + std::to_string(next_ + 1) + " of " + std::to_string(wanted_ + 1) + " polls");
+    }
+  }
+
+  const std::string reference_;
+  ReplayKernelView* const capture_;  // owned by view_; nullptr: no capture
+  const std::vector<std::string> notes_;
+  const std::shared_ptr<KernelView> view_;
+  SelfMetrics metrics_{MEMSTAT_VERSION};
+  SnapshotPool pool_;
+  Poller poller_;
+  std::shared_ptr<const RenderedSnapshot> snapshot_;
+  std::size_t wanted_ = 0;  // polls of the capture
+  std::size_t next_ = 0;
+};
+
+/// The capture that the environment names. Ignored in programs with more rights than their user's: it names files to read.
+std::string reference_of_environment() {
+  if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) return std::string(kLiveReference);
+  const char* const reference = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
+  return reference == nullptr || *reference == '\0' ? std::string(kLiveReference) : reference;
+}
+
+}  // namespace
+
+OpenedSource open_source(const std::optional<std::string>& from) {
+  const std::string reference = from ? *from : reference_of_environment();
+  if (is_url(reference)) return open_daemon(reference);
+  const Result<std::uint64_t> max_bytes = capture_bound(std::nullopt);
+  if (!max_bytes) return {.source = nullptr, .problem = to_string(max_bytes.error())};
+  auto opened = open_view(reference, {.max_bytes = *max_bytes});
+  if (!opened) return {.source = nullptr, .problem = to_string(opened.error())};
+  return {.source = std::make_unique<EngineSource>(*std::move(opened), reference), .problem = {}};
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/source/snapshot_rows.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+
+#include "core/model/type_rules.h"
+#include "daemon/ctl/source/api_answers.h"
+
+namespace memstat::ctl {
+namespace {
+
+struct Member {
+  Field field;
+  std::uint32_t figure;  // MEMSTAT_FIGURE_*
+  std::uint64_t TypeRow::*value;
+};
+constexpr std::array<Member, 8> kMembers{{{Field::kBytes, MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
+                                          {Field::kCount, MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
+                                          {Field::kHeldBytes, MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
+                                          {Field::kFree, MEMSTAT_FIGURE_FREE, &TypeRow::free},
+                                          {Field::kFailures, MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
+                                          {Field::kSize, MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
+                                          {Field::kCountLimit, MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
+                                          {Field::kBytesLimit, MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
+
+std::string unescaped_name(std::string_view escaped) {
+  std::string text(unescaped_label_size(escaped), '\0');
+  unescape_label_value(text.data(), escaped);
+  return text;
+}
+
+TypeRow row_of(const Snapshot& snapshot, std::size_t at) {
+  const Snapshot::Row& entry = snapshot.rows()[at];
+  const RowLabels labels = entry.labels(snapshot.label_bytes().data());
+  TypeRow row;
+  row.allocator = labels.allocator();
+  row.allocator_number = allocator_number(row.allocator);
+  row.name = unescaped_name(labels.escaped_type());
+  for (const Member& member : kMembers) {
+    if (!snapshot.has(member.field, at)) continue;
+    row.figures |= member.figure;
+    row.*member.value = snapshot.value(member.field, at);
+  }
+  if (snapshot.has(TrackedFigure::kLimitUsed, at)) {
+    row.limit_used = std::bit_cast<double>(snapshot.value(TrackedFigure::kLimitUsed, at));
+  }
+  if (snapshot.has(TrackedFigure::kGrowth, at)) {
+    row.growth = std::bit_cast<double>(snapshot.value(TrackedFigure::kGrowth, at));
+  }
+  row.is_container = is_container(entry.allocator, row.name);
+  row.fails_routinely = fails_routinely(entry.allocator, row.name);
+  return row;
+}
+
+/// The figures by CPU or by node that the block has; `values_of` gives those of one.
+template <typename Field, typename Block, typename ValuesOf>
+std::vector<Split> splits_of_block(MetricScope scope, const Block& block, std::uint32_t count, ValuesOf values_of) {
+  std::vector<Split> splits;
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    const auto field = static_cast<Field>(metric.figure);
+    if (metric.scope != scope || !block.figures.has(field)) continue;
+    Split split{.title = split_title(metric.name), .is_bytes = metric.unit == "bytes", .values = {}};
+    const std::uint64_t* const values = values_of(block, field);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      split.values.push_back(values[i] == UINT64_MAX ? std::nullopt : std::optional(values[i]));
+    }
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+}  // namespace
+
+std::vector<TypeRow> rows_of(const Snapshot& snapshot) {
+  std::vector<TypeRow> rows;
+  rows.reserve(snapshot.row_count());
+  for (std::size_t at = 0; at < snapshot.row_count(); ++at) rows.push_back(row_of(snapshot, at));
+  for (const Snapshot::Detail& detail : snapshot.details()) {
+    std::string_view text = snapshot.labels_at(detail.labels, {}).text;
+    text.remove_prefix(snapshot.rows()[detail.row].label_size + std::string_view(",detail=\"").size());
+    text.remove_suffix(1);
+    rows[detail.row].detail = unescaped_name(text);
+  }
+  return rows;
+}
+
+Splits splits_of(const Snapshot& snapshot, const TypeRow& type) {
+  Splits splits;
+  for (std::size_t at = 0; at < snapshot.row_count(); ++at) {
+    const Snapshot::Row& row = snapshot.rows()[at];
+    const RowLabels labels = row.labels(snapshot.label_bytes().data());
+    if (labels.allocator() != type.allocator || unescaped_name(labels.escaped_type()) != type.name) continue;
+    if (row.cpu_block != 0) {
+      const Snapshot::CpuBlock& block = snapshot.cpu_blocks()[row.cpu_block - 1];
+      splits.cpus =
+          splits_of_block<CpuField>(MetricScope::kCpu, block, block.cpu_count,
+                                    [&](const auto& of, CpuField field) { return snapshot.cpu_values(of, field); });
+    }
+    if (row.node_block != 0) {
+      const Snapshot::NodeBlock& block = snapshot.node_blocks()[row.node_block - 1];
+      splits.nodes =
+          splits_of_block<NodeField>(MetricScope::kNode, block, block.node_count,
+                                     [&](const auto& of, NodeField field) { return snapshot.node_values(of, field); });
+    }
+    return splits;
+  }
+  return splits;
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The rows of a snapshot as reports see them. The API of a memstatd has the same figures of the same snapshot.
+#pragma once
+
+#include <vector>
+
+#include "daemon/ctl/source/report_source.h"
+#include "daemon/snapshot/snapshot.h"
+
+namespace memstat::ctl {
+
+/// All rows, in the snapshot's order. Throws std::bad_alloc.
+std::vector<TypeRow> rows_of(const Snapshot& snapshot);
+
+/// The values by CPU and by node of one type; nothing for a type that the snapshot does not have.
+Splits splits_of(const Snapshot& snapshot, const TypeRow& type);
+
+}  // namespace memstat::ctl
