@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The library: what reads kernels and captures, and the archives that captures come in.
 file(GLOB CORE_FILES CONFIGURE_DEPENDS core/*.cpp core/base/*.cpp core/parse/*.cpp core/model/*.cpp core/kernel/*.cpp core/capture/*.cpp
-     core/collect/*.cpp)
+     core/collect/*.cpp core/diagnosis/*.cpp)
 list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream|pack|open_capture))\\.cpp$")
 memstat_library(memstat_core ${CORE_FILES})
 memstat_add_sources(memstat_core core/sources)

@@ -26,6 +26,7 @@
 #include "core/base/text.h"
 #include "core/collect/cgroup_walk.h"
 #include "core/collect/file_bundle.h"
+#include "core/model/group_metrics.h"
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
@@ -60,35 +61,6 @@ constexpr SystemMetric kMemcgHighBytes{
               .tier = Tier::kDefault,
               .help =
                   "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.",
-              .unit = "bytes"},
-    .labels = {"group"},
-};
-
-constexpr SystemMetric kMemcgKernelBytes{
-    .facts = {.name = "memstat_memcg_kernel_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Bytes of kernel memory that a control group and its children use now: slab, page tables, stacks, "
-                      "sockets and others.",
-              .unit = "bytes"},
-    .labels = {"group"},
-};
-
-constexpr SystemMetric kMemcgReclaimableBytes{
-    .facts = {.name = "memstat_memcg_reclaimable_kernel_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Bytes of memstat_memcg_kernel_bytes that the kernel can reclaim when memory is short, "
-                      "such as cached directory entries.",
-              .unit = "bytes"},
-    .labels = {"group"},
-};
-
-constexpr SystemMetric kMemcgAnonymousBytes{
-    .facts = {.name = "memstat_memcg_anonymous_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Bytes of program memory that a control group and its children use now and that no file backs.",
               .unit = "bytes"},
     .labels = {"group"},
 };

@@ -8,7 +8,10 @@
 
 #include "core/base/mutex.h"
 #include "core/kernel/boot_time.h"
+#include "core/model/accounts.h"
+#include "core/model/page_metrics.h"
 #include "daemon/poll/source_settings.h"
+#include "daemon/snapshot/growth_report.h"
 
 namespace memstat {
 
@@ -399,7 +402,7 @@ SnapshotExtras Poller::extras(Tier tier) {
   return extras;
 }
 
-/// All types, those too that the selection leaves out: they may be listed tomorrow.
+/// All types, those too that the selection leaves out: they may be listed tomorrow. The account of all memory as well.
 void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
   if (!history_.is_on()) return;
   history_.begin(now_ns, snapshot.realtime_ns);
@@ -414,6 +417,17 @@ void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
       history_.add(number, HistoryFigure::kLimitHits, snapshot.value(TrackedFigure::kLimitHits, row));
     }
   }
+  for (const Snapshot::MachineSample& part : snapshot.samples(kAccountedBytes)) {
+    snapshot.labels_at(part.labels, kAccountedBytes.label_names()).for_each([&](std::string_view, std::string_view name) {
+      history_.add_named(name, part.bits);
+    });
+  }
+  for (const Snapshot::MachineSample& rest : snapshot.samples(kUnaccountedBytes)) {
+    history_.add_named(kUnaccountedSeries, rest.bits);
+  }
+  std::uint64_t reclaimed = 0;
+  for (const Snapshot::MachineSample& pages : snapshot.samples(kReclaimedPages)) reclaimed += pages.bits;
+  history_.add_named(kReclaimedSeries, reclaimed);
   history_.finish();
 }
 

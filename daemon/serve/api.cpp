@@ -86,12 +86,20 @@ HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, 
   return answer(request, snapshot, nullptr, [&] { return type_history_document(snapshot, *row, *history_); });
 }
 
+HttpResponse Api::growth(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted) {
+  if (history_ == nullptr || !history_->is_on()) {
+    return failure(404, "the history is off; set key history to a size to have it");
+  }
+  return answer(request, snapshot, is_plain(request) ? &growth_ : nullptr,
+                [&] { return growth_document(snapshot, *history_, wanted); });
+}
+
 HttpResponse Api::respond(const HttpRequest& request) {
   constexpr std::string_view kTypes = "types/";
   const std::string_view path = request.path.substr(kPrefix.size());
-  const bool is_known = path == "types" || path == "history" || path == "sources" || path == "memory";
+  const bool is_known = path == "types" || path == "history" || path == "growth" || path == "sources" || path == "memory";
   if (!is_known && !path.starts_with(kTypes)) {
-    return failure(404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /sources and /memory");
+    return failure(404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /sources and /memory");
   }
   const Result<ApiRequest> wanted = parse_api_request(request.query);
   if (!wanted) return failure(400, wanted.error().detail);
@@ -102,6 +110,7 @@ HttpResponse Api::respond(const HttpRequest& request) {
                   [&] { return types_document(*snapshot, *wanted); });
   }
   if (path == "history") return history(request, *snapshot, *wanted);
+  if (path == "growth") return growth(request, *snapshot, *wanted);
   if (path == "sources") {
     return answer(request, *snapshot, nullptr, [&] {
       return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_.warning);

@@ -54,6 +54,7 @@ class Api {
   HttpResponse answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make);
   HttpResponse type(const HttpRequest& request, const Snapshot& snapshot, std::string_view path);
   HttpResponse history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
+  HttpResponse growth(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
 
   const SnapshotPool& pool_;
   const SelfMetrics& metrics_;
@@ -65,6 +66,7 @@ class Api {
   GzipCompressor compressor_;
   Kept types_;
   Kept overview_;
+  Kept growth_;
 };
 
 }  // namespace memstat

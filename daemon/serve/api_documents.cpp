@@ -12,6 +12,7 @@
 #include "core/model/oom_metrics.h"
 #include "core/model/type_rules.h"
 #include "core/source.h"
+#include "daemon/snapshot/growth_report.h"
 
 namespace memstat {
 namespace {
@@ -252,6 +253,13 @@ std::string history_document(const Snapshot& snapshot, const History& history, c
     if (snapshot.has(TrackedFigure::kLimitHits, row)) json.field("limit_hits", overview.limit_hits[entry.number]);
     json.close();
   }
+  return json.finish();
+}
+
+std::string growth_document(const Snapshot& snapshot, const History& history, const ApiRequest& request) {
+  JsonWriter json;
+  write_poll(json, snapshot);
+  write_growth(json, growth_report(snapshot, history, request.seconds));
   return json.finish();
 }
 

@@ -35,6 +35,7 @@ struct HostInfo {
 [[nodiscard]] std::string types_document(const Snapshot& snapshot, const ApiRequest& request);
 [[nodiscard]] std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<const SourceStatus> sources);
 [[nodiscard]] std::string history_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);
+[[nodiscard]] std::string growth_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);
 [[nodiscard]] std::string type_history_document(const Snapshot& snapshot, std::size_t row, const History& history);
 [[nodiscard]] std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources,
                                            const SelfMetrics& metrics, const History* history, std::string_view version,

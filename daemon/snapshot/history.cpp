@@ -119,6 +119,7 @@ void History::configure(std::size_t max_bytes) {
   scratch_ = std::vector<std::uint8_t>();
   polls_ = Ring();
   minutes_ = Ring();
+  names_.clear();
   if (max_types_ == 0) return;
   // There are twice as many minutes, and in a minute more types change than from poll to poll.
   const std::size_t for_polls = room / 10;
@@ -155,6 +156,20 @@ void History::begin(std::int64_t now_ns, std::int64_t realtime_ns) {
   const MutexLock lock(mutex_);
   now_ns_ = now_ns;
   realtime_ns_ = realtime_ns;
+}
+
+void History::add_named(std::string_view name, std::uint64_t value) {
+  std::size_t number = 0;
+  {
+    const MutexLock lock(mutex_);
+    while (number < names_.size() && names_[number] != name) ++number;
+    if (number == names_.size()) {
+      if (number == kNamedSeries) return;
+      names_.reserve(kNamedSeries);
+      names_.emplace_back(name);
+    }
+  }
+  add(static_cast<std::uint32_t>(number), HistoryFigure::kAmount, value);
 }
 
 void History::finish() {
@@ -205,15 +220,46 @@ std::vector<HistoryPoint> History::points(std::uint32_t type, HistoryFigure figu
   return points;
 }
 
+const History::Ring& History::ring_since(std::int64_t begin_ns) const {
+  return begin_ns < polls_.frame(0).now_ns && minutes_.frame(0).now_ns < polls_.frame(0).now_ns ? minutes_ : polls_;
+}
+
+History::Samples History::samples(std::int64_t seconds, std::size_t max_points) const {
+  Samples samples;
+  const MutexLock lock(mutex_);
+  if (polls_.count == 0) return samples;
+  const std::int64_t begin = polls_.frame(polls_.count - 1).now_ns - seconds * 1'000'000'000;
+  const Ring& ring = ring_since(begin);
+  std::size_t first = 0;
+  while (ring.frame(first).now_ns < begin && first + 1 < ring.count) ++first;
+  const std::size_t frames = ring.count - first;
+  const std::size_t points = std::min(frames, max_points);
+  const std::size_t types = born_ns_.size();
+  samples.times_ns.reserve(points);
+  samples.amounts.resize(types * points);
+  samples.names = names_;
+  std::vector<std::uint64_t> values(ring.base);
+  for (std::size_t i = 0; i < ring.count; ++i) {
+    const Frame& frame = ring.frame(i);
+    ring.visit(frame, [&](std::size_t series, std::uint64_t difference) { values[series] += difference; });
+    const std::size_t point = samples.times_ns.size();
+    const std::size_t wanted = points < 2 ? 0 : point * (frames - 1) / (points - 1);
+    if (i < first || point == points || i - first != wanted) continue;
+    samples.times_ns.push_back(frame.now_ns);
+    for (std::size_t type = 0; type < types; ++type) {
+      samples.amounts[type * points + point] = frame.now_ns >= born_ns_[type] ? values[type * kHistoryFigures] : 0;
+    }
+  }
+  return samples;
+}
+
 History::Overview History::overview(std::int64_t seconds, std::size_t points) const {
   Overview overview;
   const MutexLock lock(mutex_);
   if (polls_.count == 0) return overview;
   const std::int64_t newest = polls_.frame(polls_.count - 1).now_ns;
   const std::int64_t wanted = newest - seconds * 1'000'000'000;
-  // The polls, unless the minutes reach back further and that far is wanted.
-  const Ring& ring =
-      wanted < polls_.frame(0).now_ns && minutes_.frame(0).now_ns < polls_.frame(0).now_ns ? minutes_ : polls_;
+  const Ring& ring = ring_since(wanted);
   const std::int64_t begin = std::clamp(ring.frame(0).now_ns, wanted, newest);
   const std::size_t types = born_ns_.size();
   std::vector<std::uint64_t> values(ring.base);

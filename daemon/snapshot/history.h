@@ -11,6 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -31,7 +34,8 @@ struct HistoryPoint {
   std::uint64_t value = 0;
 };
 
-/// The history of all types. Types have numbers, given out by whoever adds them, small and used again.
+/// The history of all types. Types have numbers from kNamedSeries on, given out by whoever adds them, small and used again.
+/// Numbers below belong to amounts that are no type's (parts of the account), by their names.
 /// Thread safety: the readers are safe; all that changes it belongs to the poller's thread.
 class History {
  public:
@@ -39,6 +43,7 @@ class History {
   static constexpr std::size_t kMaxPolls = 720;     ///< two hours at 10 s
   static constexpr std::size_t kMaxMinutes = 1440;  ///< a day
   static constexpr std::int64_t kCoarseStepNs = 60'000'000'000;
+  static constexpr std::uint32_t kNamedSeries = 40;
 
   /// `max_bytes`: all that this keeps, in B; 0: nothing is kept.
   explicit History(std::size_t max_bytes = kDefaultBytes) { configure(max_bytes); }
@@ -57,6 +62,9 @@ class History {
     if (series >= current_.size()) grow(type);
     if (series < current_.size()) current_[series] = value == UINT64_MAX ? value : value + 1;
   }
+  /// Adds the amount of a series with a name; of names beyond kNamedSeries nothing is kept. `value` may be a negative
+  /// number.
+  void add_named(std::string_view name, std::uint64_t value);
   /// Ends the poll; types that nothing was added of are away. Steady state: no allocation.
   void finish();
   /// The number belongs to another type from now on.
@@ -68,6 +76,24 @@ class History {
 
   /// All points of one figure of one type, oldest first: of minutes, and from where the polls begin, of polls. Allocates.
   [[nodiscard]] std::vector<HistoryPoint> points(std::uint32_t type, HistoryFigure figure) const;
+
+  /// Amounts of all types at the polls themselves, none twice.
+  struct Samples {
+    std::vector<std::int64_t> times_ns;  ///< monotonic, oldest first
+    /// [type number x times + time]; 0: the type was not there, else the amount + 1.
+    std::vector<std::uint64_t> amounts;
+    std::vector<std::string> names;  ///< Of the series with names, by number.
+
+    /// Empty for a number that nothing was kept of.
+    [[nodiscard]] std::span<const std::uint64_t> of(std::size_t number) const {
+      const std::size_t points = times_ns.size();
+      return (number + 1) * points > amounts.size() ? std::span<const std::uint64_t>()
+                                                    : std::span(amounts).subspan(number * points, points);
+    }
+  };
+  /// Polls of the last `seconds`, or minutes where only these reach back so far: the first, the last, and evenly spread
+  /// ones between them, at most `max_points` (2 or more). Empty while there is no history. Allocates.
+  [[nodiscard]] Samples samples(std::int64_t seconds, std::size_t max_points) const;
 
   /// Figures of all types at `times.size()` times, evenly spaced over the last `seconds` (or what there is), the newest poll
   /// last.
@@ -108,6 +134,8 @@ class History {
   };
 
   void grow(std::uint32_t type);
+  /// The polls, unless the minutes reach back further and that far is wanted. Requires a poll.
+  [[nodiscard]] const Ring& ring_since(std::int64_t begin_ns) const MEMSTAT_REQUIRES(mutex_);
   [[nodiscard]] static std::int64_t since_1970(std::int64_t now_ns, std::int64_t newest_ns,
                                                std::int64_t newest_realtime_ns) {
     return newest_realtime_ns - (newest_ns - now_ns);
@@ -119,6 +147,7 @@ class History {
   Ring polls_ MEMSTAT_GUARDED_BY(mutex_);
   Ring minutes_ MEMSTAT_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> current_;  // the poll under way: 0 none, else the figure + 1; the poller's own
+  std::vector<std::string> names_ MEMSTAT_GUARDED_BY(mutex_);     // of series with names, by number
   std::vector<std::int64_t> born_ns_ MEMSTAT_GUARDED_BY(mutex_);  // by type: points before are another type's
   std::vector<std::uint8_t> scratch_;                             // the poller's own
   std::int64_t now_ns_ MEMSTAT_GUARDED_BY(mutex_) = 0;

@@ -14,6 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/model/histogram.h"
 #include "core/model/memory_type_list.h"
+#include "daemon/snapshot/history.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/tracking/delta_tracker.h"
 #include "daemon/tracking/type_slot.h"
@@ -302,7 +303,7 @@ class SnapshotBuilder {
 
   TypeSlot<Label, kLabelPointerSlot> labels_;
   std::vector<std::uint32_t> free_numbers_;
-  std::uint32_t numbers_ = 0;  // given out or free
+  std::uint32_t numbers_ = History::kNamedSeries;  // given out or free
   std::uint64_t builds_ = 0;
   std::vector<Listing*> listings_;
   /// Figures that types of one name do not agree on.

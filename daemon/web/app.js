@@ -3,7 +3,7 @@
 import {element, meter} from './chart.js';
 import {TypesTable} from './table.js';
 import {TypeView} from './type.js';
-import {bytes, clock, count, duration, grownOver, growing, limitWords, memoryParts, percent, problems, problemWords, rate, timeLeft, verdict, ENOUGH} from './view.js';
+import {bytes, clock, count, duration, grownText, limitWords, memoryParts, percent, problems, problemWords, rate, readable, timeLeft, verdict, withWords, ENOUGH} from './view.js';
 
 const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
 const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
@@ -14,7 +14,7 @@ const SHOWN = 8;  // rows of the short lists
 const at = (id) => document.getElementById(id);
 const keyOf = (type) => `${type.allocator}/${type.type}`;
 const hrefOf = (type) => `#/type/${encodeURIComponent(type.allocator)}/${encodeURIComponent(type.type)}`;
-const state = {memory: null, types: [], sources: null, history: new Map(), interval: 10, skew: 0, span: 0, allocators: new Set()};
+const state = {memory: null, types: [], sources: null, history: new Map(), growth: null, interval: 10, skew: 0, span: 0, allocators: new Set()};
 const documents = new Map();  // by path: {tag, body}
 const seriesOf = (type) => state.history.get(keyOf(type))?.values;
 
@@ -108,21 +108,38 @@ function drawProblems() {
   at('problem-list').replaceChildren(...rows);
 }
 
-function growthRow(type) {
-  const left = timeLeft(type, state.memory);
-  const until = isEarly() ? 'too early to say how long it can' : left && left.seconds < 365 * 86400
-    ? `${duration(left.seconds)} until ${left.until === 'limit' ? 'its limit' : 'no memory is available'}` : 'no end within a year';
-  const grown = isEarly() ? grownOver(seriesOf(type)) : undefined;
-  return element('li', {}, nameOf(type), element('span', {class: 'what'}, `${bytes(type.bytes)} now; ${until}`),
-                 element('span', {class: 'side'}, grown === undefined ? rate(type.growth_bytes_per_second) : `+${bytes(grown)}`));
+/** A part of the account is no type, so no page is about it. */
+function nameOfRow(row) {
+  if (row.allocator !== 'account') return nameOf(row);
+  return element('span', {}, readable(row.type), element('span', {class: 'tag'}, row.type === 'unaccounted' ? 'in no part of memory' : 'part of all memory'));
+}
+
+function growthRow(row) {
+  const words = [`${grownText(row, row.now)} now`];
+  const left = timeLeft(row);
+  if (left && !isEarly()) words.push(left.words);
+  if (row.with) words.push(`with ${withWords(row)}`);
+  const pace = row.of === 'bytes' ? rate(row.per_second) : `+${count(row.per_second * 3600)}/h`;
+  return element('li', {}, nameOfRow(row), element('span', {class: 'what'}, words.join('; ')),
+                 element('span', {class: 'side'}, isEarly() ? `+${grownText(row, row.grew)}` : pace));
+}
+
+/** What grew and is no problem: a cache, a step, a cycle. */
+function asideRow(row) {
+  return element('li', {}, nameOfRow(row), element('span', {class: 'what'}, `it ${row.why}`),
+                 element('span', {class: 'side quiet'}, `+${grownText(row, row.grew)}`));
 }
 
 function drawGrowth() {
-  const ranked = isEarly() ? growing(state.types, Infinity).map((type) => [grownOver(seriesOf(type)) ?? 0, type]).filter(([grown]) => grown > 0)
-    .sort(([a], [b]) => b - a).slice(0, 5).map(([, type]) => type) : growing(state.types, 5);
-  const rows = ranked.map(growthRow);
-  if (rows.length === 0) rows.push(empty('Nothing grew, or it is too early to say.'));
-  setText(at('growth-title'), state.history.size > 0 && state.span > 0 ? `Grew most, over the last ${duration(state.span)}` : 'Grew most');
+  const {growth} = state;
+  setText(at('growth-title'), growth?.seconds > 0 ? `Grew most, over the last ${duration(growth.seconds)}` : 'Grew most');
+  const rows = (growth?.growing ?? []).slice(0, SHOWN).map(growthRow);
+  if (rows.length === 0) {
+    rows.push(empty(growth === null ? 'The history is off; key history of the configuration switches it on.'
+      : growth.enough ? 'Nothing grows steadily.' : 'Growth is told from chance after eight polls.'));
+  }
+  const aside = (growth?.set_aside ?? []).slice(0, Math.max(0, 5 - rows.length));
+  if (aside.length > 0) rows.push(empty('Larger than before, for a reason that is no leak:'), ...aside.map(asideRow));
   at('growth-list').replaceChildren(...rows);
 }
 
@@ -284,6 +301,7 @@ async function refresh() {
   const memory = await ask('/api/v1/memory');
   if (!memory.changed && state.memory) return false;
   const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));  // it may be off
+  const grown = ask('/api/v1/growth').catch(() => ({body: null}));
   const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
   const isFirst = state.memory === null;
   state.memory = memory.body;
@@ -296,6 +314,7 @@ async function refresh() {
   }
   const {times, series} = (await asked).body;
   state.history = new Map(series.map((one) => [keyOf(one), one]));
+  state.growth = (await grown).body;
   // Without a history, growth is as old as memstatd.
   const {history_bytes: kept, metrics: own} = sources.body.daemon;
   state.span = times.length ? times[times.length - 1] - times[0] : kept === 0 ? Math.max(0, state.memory.time - own.process_start_time_seconds) : 0;

@@ -93,40 +93,28 @@ export function limitWords(type) {
   return words.join(', ') + (type.limit_configured ? ' (limit of the configuration)' : '');
 }
 
-/** How much larger the last of these values is than the first; nothing where there are not two. */
-export function grownOver(values) {
-  const known = (values ?? []).filter((value) => value !== null);
-  return known.length < 2 ? undefined : known[known.length - 1] - known[0];
+/** Until a row of /api/v1/growth meets its limit, or has taken the memory that is available, in words; nothing: unknown. */
+export function timeLeft(row) {
+  const ways = [[row.limit_in_seconds, 'until its limit'], [row.memory_gone_in_seconds, 'until no memory is available']]
+    .filter(([seconds]) => seconds !== undefined).sort(([a], [b]) => a - b);
+  return ways.length ? {seconds: ways[0][0], words: ways[0][0] < 365 * 86400 ? `${duration(ways[0][0])} ${ways[0][1]}` : 'no end within a year'} : undefined;
 }
 
-/** Seconds until a type that grows meets its limit, or has taken the memory that is available; nothing: it does not. */
-export function timeLeft(type, memory) {
-  const growth = type.growth_bytes_per_second ?? 0;
-  if (growth <= 0) return undefined;
-  const ways = [];
-  if (type.limit_bytes > type.bytes) ways.push([(type.limit_bytes - type.bytes) / growth, 'limit']);
-  if (type.limit_objects > type.objects && type.objects > 0 && type.bytes > 0) {
-    ways.push([(type.limit_objects - type.objects) * (type.bytes / type.objects) / growth, 'limit']);
-  }
-  if (memory.available_bytes > 0) ways.push([memory.available_bytes / growth, 'memory']);
-  ways.sort((a, b) => a[0] - b[0]);
-  return ways.length ? {seconds: ways[0][0], until: ways[0][1]} : undefined;
-}
+/** An amount of a row of /api/v1/growth. */
+export const grownText = (row, amount) => row.of === 'bytes' ? bytes(amount) : `${count(amount)} objects`;
 
-/** Their memory is told by other allocators too, so they do not rank beside them. */
-const NOT_RANKED = new Set(['table', 'zswap', 'call_site', 'hugetlb', 'cma', 'socket']);
-
-/** The types that grew most, without those that contain others. */
-export function growing(types, most) {
-  return types.filter((type) => !type.container && !NOT_RANKED.has(type.allocator) && type.growth_bytes_per_second > 0)
-    .sort((a, b) => b.growth_bytes_per_second - a.growth_bytes_per_second).slice(0, most);
+/** The types that grow with a row, by as many objects: "dentry and lsm_file_cache". */
+export function withWords(row) {
+  const names = (row.with ?? []).map((one) => one.type);
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 /** So many seconds of history say how fast something grows; less is a start, or noise. */
 export const ENOUGH = 300;
 
 /** One sentence for the state of the machine, and how bad it is: good, warn, bad. `span`: seconds of history. */
-export function verdict({memory, types, sources, history, span}) {
+export function verdict({memory, types, sources, history, growth, span}) {
   const found = problems(types, history);
   const serious = found.filter((one) => one.state !== 'note');
   const parts = serious.slice(0, 3).map((one) => `${one.type.type} ${problemWords(one)}`);
@@ -141,11 +129,11 @@ export function verdict({memory, types, sources, history, span}) {
     parts.push(`the kernel killed ${memory.oom_kills === 1 ? 'a process' : `${count(memory.oom_kills)} processes`} for lack of memory since boot`);
     worsen('warn');
   }
-  const fastest = growing(types, 1)[0];
-  const left = fastest && timeLeft(fastest, memory);
-  if (left && span >= ENOUGH && left.seconds < 24 * 3600 && fastest.growth_bytes_per_second * 3600 > 1048576) {
-    parts.push(`${fastest.type} grows ${rate(fastest.growth_bytes_per_second)} and ` +
-      (left.until === 'limit' ? 'meets its limit' : 'has taken all available memory') + ` in ${duration(left.seconds)}`);
+  const soonest = (growth?.growing ?? []).map((row) => [timeLeft(row), row]).filter(([left]) => left && left.seconds < 24 * 3600)
+    .sort(([a], [b]) => a.seconds - b.seconds)[0];
+  if (soonest && span >= ENOUGH) {
+    const [left, row] = soonest;
+    parts.push(`${readable(row.type)} grows ${row.of === 'bytes' ? rate(row.per_second) : `${count(row.per_second * 3600)}/h`}: ${left.words}`);
     worsen('warn');
   }
   if (down.length > 0) {

@@ -81,7 +81,7 @@ class Life:
     @staticmethod
     def visit(process, host, port):
         process.send_signal(signal.SIGHUP)
-        for path in ("/metrics", "/", "/plain", "/api/v1/types", "/api/v1/history", "/-/ready", "/metrics?type%5B%5D=dentry"):
+        for path in ("/metrics", "/", "/plain", "/api/v1/types", "/api/v1/history", "/api/v1/growth", "/-/ready", "/metrics?type%5B%5D=dentry"):
             connection = http.client.HTTPConnection(host, port, timeout=5)
             try:
                 connection.request("GET", path, headers={"Accept-Encoding": "gzip"})

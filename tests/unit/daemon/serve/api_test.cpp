@@ -47,7 +47,7 @@ class ApiTest : public testing::Test {
 };
 
 TEST_F(ApiTest, BeforeTheFirstPollItIs503InJson) {
-  for (const char* path : {"/api/v1/types", "/api/v1/history", "/api/v1/sources", "/api/v1/memory"}) {
+  for (const char* path : {"/api/v1/types", "/api/v1/history", "/api/v1/growth", "/api/v1/sources", "/api/v1/memory"}) {
     const HttpResponse response = get(path);
     EXPECT_EQ(response.status, 503) << path;
     EXPECT_EQ(response.content_type, "application/json");
@@ -94,8 +94,8 @@ TEST_F(ApiTest, NamesOfTheKernelAreTextAndNothingElse) {
 
 TEST_F(ApiTest, AClientThatHasTheDocumentIsToldSoUntilTheNextPoll) {
   daemon_.poll();
-  for (const char* path :
-       {"/api/v1/types", "/api/v1/types/slab/dentry", "/api/v1/history", "/api/v1/sources", "/api/v1/memory"}) {
+  for (const char* path : {"/api/v1/types", "/api/v1/types/slab/dentry", "/api/v1/history", "/api/v1/growth",
+                           "/api/v1/sources", "/api/v1/memory"}) {
     const HttpResponse first = get(path);
     ASSERT_EQ(first.status, 200) << path;
     EXPECT_EQ(first.cache_control, "no-cache");
@@ -142,11 +142,29 @@ TEST_F(ApiTest, TheHistoryOfAllTypesAndOfOne) {
   EXPECT_EQ(get("/api/v1/history", "points=1").status, 400);
 }
 
+TEST_F(ApiTest, GrowthIsOfEachPollOnceAndOfTheAccountToo) {
+  for (std::uint64_t poll = 0; poll < 20; ++poll) {
+    daemon_.view->set(kSlabinfo, slabinfo({{"dentry", 90'000}, {"filp", 1000 + 2000 * poll}}));
+    const std::string free = std::to_string(900'000 - 1000 * poll);
+    daemon_.view->set("/proc/meminfo", "MemTotal: 1048576 kB\nMemFree: " + free + " kB\nMemAvailable: 500000 kB\n");
+    daemon_.poll();
+  }
+  const std::string growth = body(get("/api/v1/growth"));
+  EXPECT_THAT(growth, HasSubstr("\"polls\":20,\"seconds\":190,\"enough\":true,"));
+  EXPECT_THAT(growth, HasSubstr("{\"allocator\":\"account\",\"type\":\"unaccounted\",\"of\":\"bytes\",\"now\":"));
+  EXPECT_THAT(growth,
+              HasSubstr("{\"allocator\":\"slab\",\"type\":\"filp\",\"of\":\"bytes\",\"now\":2496000,\"grew\":2432000,"));
+  EXPECT_THAT(growth, Not(HasSubstr("dentry")));
+  EXPECT_THAT(body(get("/api/v1/growth", "seconds=50")), HasSubstr("\"polls\":6,\"seconds\":50,\"enough\":false"));
+  EXPECT_EQ(get("/api/v1/growth", "seconds=0").status, 400);
+}
+
 TEST_F(ApiTest, WithoutHistoryItSaysWhichKeyBringsIt) {
   daemon_.config.history_bytes = 0;
   daemon_.poller->configure(daemon_.config);
   daemon_.poll();
   EXPECT_EQ(get("/api/v1/history").status, 404);
+  EXPECT_EQ(get("/api/v1/growth").status, 404);
   EXPECT_THAT(body(get("/api/v1/history")), HasSubstr("key history"));
 }
 

@@ -66,6 +66,39 @@ TEST_F(HistoryTest, ANumberThatIsUsedAgainShowsNothingOfTheTypeBefore) {
   EXPECT_EQ(overview.amounts[2], 51U);
 }
 
+TEST_F(HistoryTest, SamplesAreOfPollsThemselves) {
+  EXPECT_TRUE(history_.samples(3600, 10).times_ns.empty());
+  for (std::uint64_t i = 1; i <= 7; ++i) poll({{2, 10 * i}});
+  const History::Samples all = history_.samples(3600, 100);
+  EXPECT_EQ(all.times_ns.size(), 7U);
+  EXPECT_EQ(all.times_ns.back(), now_ns_);
+  EXPECT_EQ(std::vector<std::uint64_t>(all.of(2).begin(), all.of(2).end()),
+            (std::vector<std::uint64_t>{11, 21, 31, 41, 51, 61, 71}));
+  EXPECT_TRUE(all.of(4000).empty());
+  EXPECT_EQ(history_.samples(30, 100).times_ns.size(), 4U);
+  const History::Samples few = history_.samples(3600, 3);
+  EXPECT_EQ(std::vector<std::uint64_t>(few.of(2).begin(), few.of(2).end()), (std::vector<std::uint64_t>{11, 41, 71}));
+}
+
+TEST_F(HistoryTest, SeriesWithNamesMayBeBelowZero) {
+  for (std::int64_t i = 0; i < 3; ++i) {
+    begin();
+    history_.add_named("other", 7);
+    history_.add_named("unaccounted", static_cast<std::uint64_t>(i - 1));
+    history_.finish();
+  }
+  const History::Samples samples = history_.samples(3600, 10);
+  EXPECT_EQ(samples.names, (std::vector<std::string>{"other", "unaccounted"}));
+  std::vector<std::int64_t> amounts;
+  for (const std::uint64_t amount : samples.of(1)) amounts.push_back(static_cast<std::int64_t>(amount - 1));
+  EXPECT_EQ(amounts[0], -2) << "-1 cannot be told from its neighbour, as for types";
+  EXPECT_EQ(amounts[1], 0);
+  EXPECT_EQ(amounts[2], 1);
+  for (int i = 0; i < 100; ++i) history_.add_named("name " + std::to_string(i), 1);
+  history_.finish();
+  EXPECT_EQ(history_.samples(3600, 10).names.size(), History::kNamedSeries);
+}
+
 TEST_F(HistoryTest, TwoHoursOfPollsAndADayOfMinutesAreKept) {
   std::uint64_t amount = 0;
   for (std::size_t i = 0; i < 10'000; ++i) poll({{3, ++amount}});

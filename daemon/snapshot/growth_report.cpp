@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/snapshot/growth_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "core/model/accounts.h"
+#include "core/model/group_metrics.h"
+#include "core/model/type_rules.h"
+
+namespace memstat {
+namespace {
+
+/// Points that a test looks at, per series.
+constexpr std::size_t kMaxPoints = 240;
+/// Growth worth a row: 64 KiB, or a ten-thousandth of all memory; for what has no bytes, this many objects.
+constexpr double kMinBytes = 65536;
+constexpr double kMinShareOfMemory = 1e-4;
+constexpr double kMinObjects = 32;
+
+std::string unescaped(std::string_view text) {
+  std::string out(unescaped_label_size(text), '\0');
+  unescape_label_value(out.data(), text);
+  return out;
+}
+
+/// What of each control group is no cache: program memory, and kernel memory that cannot be reclaimed.
+std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
+  std::map<std::string, double> groups;
+  const std::pair<const SystemMetric*, double> parts[] = {
+      {&kMemcgAnonymousBytes, 1}, {&kMemcgKernelBytes, 1}, {&kMemcgReclaimableBytes, -1}};
+  for (const auto& [metric, sign] : parts) {
+    for (const Snapshot::MachineSample& sample : snapshot.samples(*metric)) {
+      snapshot.labels_at(sample.labels, metric->label_names()).for_each([&](std::string_view, std::string_view group) {
+        groups[unescaped(group)] += sign * static_cast<double>(sample.bits);
+      });
+    }
+  }
+  return groups;
+}
+
+/// Whether the amounts of the type stand for memory or objects that no other type contains. Control groups contain others',
+/// but whose group it is matters.
+bool is_ranked(Allocator allocator, std::string_view name) {
+  return allocator == Allocator::kMemcg || !is_container(allocator, name);
+}
+
+std::optional<double> limit_left(const Snapshot& snapshot, std::size_t row, bool is_bytes) {
+  const Field limit = is_bytes ? Field::kBytesLimit : Field::kCountLimit;
+  const Field amount = is_bytes ? Field::kBytes : Field::kCount;
+  const auto left_of = [&](Field most, Field used) {
+    const std::uint64_t limit_value = snapshot.value(most, row);
+    return static_cast<double>(limit_value - std::min(limit_value, snapshot.value(used, row)));
+  };
+  if (snapshot.has(limit, row)) return left_of(limit, amount);
+  const bool has_objects = snapshot.has(Field::kCountLimit, row) && snapshot.has(Field::kCount, row);
+  const double objects = has_objects ? static_cast<double>(snapshot.value(Field::kCount, row)) : 0;
+  if (!is_bytes || objects == 0) return std::nullopt;
+  const double size = static_cast<double>(snapshot.value(Field::kBytes, row)) / objects;
+  return left_of(Field::kCountLimit, Field::kCount) * size;
+}
+
+class Collector {
+ public:
+  Collector(const Snapshot& snapshot, const History::Samples& samples, GrowthReport& report)
+      : snapshot_(snapshot), samples_(samples), report_(report) {}
+
+  void add_account() {
+    for (std::size_t i = 0; i < samples_.names.size(); ++i) {
+      const std::string& name = samples_.names[i];
+      if (name == kReclaimedSeries) {
+        for (const std::uint64_t pages : samples_.of(i)) reclaimed_.push_back(static_cast<double>(pages));
+        continue;
+      }
+      GrowthSeries series{.allocator = std::string(kAccountAllocator), .name = name, .is_cache = is_cache_part(name)};
+      take(i, series);
+    }
+  }
+
+  void add_types() {
+    const std::map<std::string, double> groups = fixed_bytes_of_groups(snapshot_);
+    for (std::size_t row = 0; row < snapshot_.row_count(); ++row) {
+      const Snapshot::Row& entry = snapshot_.rows()[row];
+      const std::string name = unescaped(entry.labels(snapshot_.label_bytes().data()).escaped_type());
+      if (!is_ranked(entry.allocator, name)) continue;
+      GrowthSeries series{.allocator = std::string(to_string(entry.allocator)),
+                          .name = name,
+                          .is_bytes = snapshot_.has(Field::kBytes, row),
+                          .is_cache = is_cache(entry.allocator, name)};
+      if (series.is_bytes && snapshot_.has(Field::kCount, row) && snapshot_.value(Field::kCount, row) != 0) {
+        series.object_bytes = static_cast<double>(snapshot_.value(Field::kBytes, row)) /
+                              static_cast<double>(snapshot_.value(Field::kCount, row));
+      }
+      series.limit_left = limit_left(snapshot_, row, series.is_bytes);
+      if (!take(entry.number, series)) continue;
+      GrowthSeries& taken = report_.series.back();
+      const auto group = entry.allocator == Allocator::kMemcg ? groups.find(name) : groups.end();
+      if (group == groups.end()) continue;
+      const double now = taken.points.back().amount;
+      taken.is_cache = group->second < now / 2 || group->second < now - taken.points.front().amount;
+    }
+  }
+
+  [[nodiscard]] std::span<const double> reclaimed() const { return reclaimed_; }
+
+ private:
+  /// Takes the points of that number; false when there is none for the newest poll.
+  bool take(std::size_t number, GrowthSeries& series) {
+    const std::span<const std::uint64_t> amounts = samples_.of(number);
+    if (amounts.empty() || amounts.back() == 0) return false;
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      if (amounts[i] == 0) continue;
+      series.points.push_back({.seconds = static_cast<double>(samples_.times_ns[i] - samples_.times_ns[0]) / 1e9,
+                               .amount = static_cast<double>(static_cast<std::int64_t>(amounts[i] - 1))});
+    }
+    report_.series.push_back(std::move(series));
+    return true;
+  }
+
+  const Snapshot& snapshot_;
+  const History::Samples& samples_;
+  GrowthReport& report_;
+  std::vector<double> reclaimed_;
+};
+
+std::string share_text(double part, double whole) {
+  return std::to_string(std::lround(100 * std::min(1.0, part / std::max(1.0, whole)))) + " %";
+}
+
+void write_row(JsonWriter& json, const GrowthReport& report, const Growth& row) {
+  const GrowthSeries& series = report.series[row.series];
+  json.field("allocator", series.allocator).field("type", series.name).field("of", series.is_bytes ? "bytes" : "objects");
+  json.field("now", std::llround(series.points.back().amount)).field("grew", std::llround(row.gain));
+  json.field("shape", to_string(row.test.shape));
+  if (series.is_cache) json.field("cache", true);
+  if (row.together.empty()) return;
+  json.open_list("with");
+  for (const std::size_t other : row.together) {
+    const GrowthSeries& one = report.series[other];
+    json.open_object()
+        .field("allocator", one.allocator)
+        .field("type", one.name)
+        .field("of", one.is_bytes ? "bytes" : "objects");
+    json.field("grew", std::llround(one.points.back().amount - one.points.front().amount)).close();
+  }
+  json.close();
+}
+
+}  // namespace
+
+GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds) {
+  GrowthReport report;
+  const History::Samples samples = history.samples(seconds, kMaxPoints);
+  report.polls = samples.times_ns.size();
+  if (report.polls == 0) return report;
+  report.seconds = static_cast<double>(samples.times_ns.back() - samples.times_ns.front()) / 1e9;
+  Collector collector(snapshot, samples, report);
+  collector.add_account();
+  collector.add_types();
+  const auto available = snapshot.samples(kAvailableBytes);
+  if (!available.empty()) report.available = static_cast<double>(available[0].bits);
+  const auto total = snapshot.samples(kTotalBytes);
+  const double memory = total.empty() ? 0 : static_cast<double>(total[0].bits);
+  report.ranking = rank_growth(report.series, {.min_bytes = std::max(kMinBytes, kMinShareOfMemory * memory),
+                                               .min_objects = kMinObjects,
+                                               .reclaimed = collector.reclaimed()});
+  return report;
+}
+
+std::optional<double> seconds_to_limit(const GrowthReport& report, const Growth& row) {
+  const GrowthSeries& series = report.series[row.series];
+  if (!series.limit_left || row.test.per_second <= 0) return std::nullopt;
+  return *series.limit_left / row.test.per_second;
+}
+
+std::optional<double> seconds_to_exhaustion(const GrowthReport& report, const Growth& row) {
+  if (!report.available || !report.series[row.series].is_bytes || row.per_second <= 0) return std::nullopt;
+  return *report.available / row.per_second;
+}
+
+std::string why_set_aside(const GrowthReport& report, const Growth& row) {
+  const GrowthSeries& series = report.series[row.series];
+  const double peak_gain = row.test.gain + row.test.largest_fall;
+  switch (row.test.shape) {
+    case GrowthShape::kGivenBack:
+      return "gave back " + share_text(row.test.largest_fall, peak_gain) + " of its growth" +
+             (row.test.fell_in_reclaim ? " when memory was reclaimed" : "");
+    case GrowthShape::kCycle:
+      return "rises and falls, by up to " + share_text(row.test.largest_fall, peak_gain) + " of its growth";
+    case GrowthShape::kStep: return "grew in one step";
+    case GrowthShape::kEnded: return "stopped growing";
+    case GrowthShape::kLevelsOff: return "grows ever more slowly";
+    default: break;
+  }
+  if (series.is_cache) return "is a cache, which the kernel takes back when memory is short";
+  return "moves as by chance";
+}
+
+void write_growth(JsonWriter& json, const GrowthReport& report) {
+  json.field("polls", report.polls).field("seconds", report.seconds).field("enough", report.is_enough());
+  json.field("moved", report.ranking.moved);
+  json.open_list("growing");
+  for (const Growth& row : report.ranking.growing) {
+    json.open_object();
+    write_row(json, report, row);
+    json.field("per_second", row.per_second).field("confidence", 1 - row.test.probability).field("rose", row.test.rising);
+    if (row.test.since > 0) json.field("since_seconds", row.test.since);
+    if (const auto left = seconds_to_limit(report, row)) json.field("limit_in_seconds", *left);
+    if (const auto left = seconds_to_exhaustion(report, row)) json.field("memory_gone_in_seconds", *left);
+    json.close();
+  }
+  json.close().open_list("set_aside");
+  for (const Growth& row : report.ranking.set_aside) {
+    json.open_object();
+    write_row(json, report, row);
+    json.field("why", why_set_aside(report, row)).close();
+  }
+  json.close();
+}
+
+}  // namespace memstat

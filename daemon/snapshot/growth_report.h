@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What grew in the history of all types, ranked: for the status page, /api/v1/growth and `memstatctl leaks`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/json_writer.h"
+#include "core/diagnosis/growth_ranking.h"
+#include "daemon/snapshot/history.h"
+#include "daemon/snapshot/snapshot.h"
+
+namespace memstat {
+
+/// Names of amounts of the history that are no part of the account.
+inline constexpr std::string_view kUnaccountedSeries = "unaccounted";
+inline constexpr std::string_view kReclaimedSeries = "reclaimed pages";  // a counter
+
+struct GrowthReport {
+  std::size_t polls = 0;  ///< Of the window, each counted once.
+  double seconds = 0;     ///< From the first to the last of them.
+  std::vector<GrowthSeries> series;
+  GrowthRanking ranking;
+  std::optional<double> available = {};  ///< B that programs can still get
+
+  [[nodiscard]] bool is_enough() const { return polls >= kMinGrowthPoints && seconds > 0; }
+};
+
+/// Ranks what the last `seconds` of the history show of the types of this snapshot. Allocates. Thread safety: safe.
+GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds);
+
+/// Seconds until its limit, and until available memory is gone, at the pace of this row; nothing: neither is known.
+std::optional<double> seconds_to_limit(const GrowthReport& report, const Growth& row);
+std::optional<double> seconds_to_exhaustion(const GrowthReport& report, const Growth& row);
+
+/// Why a row is set aside, as words that follow "it": "is a cache, which the kernel takes back when memory is short".
+std::string why_set_aside(const GrowthReport& report, const Growth& row);
+
+/// Members of an open object of JSON: polls, seconds, enough, moved, growing, set_aside.
+void write_growth(JsonWriter& json, const GrowthReport& report);
+
+}  // namespace memstat
