@@ -126,26 +126,23 @@ Result<DirectoryWriter> DirectoryWriter::open(const std::string& directory, cons
   return DirectoryWriter(directory, std::move(fd));
 }
 
-Result<void> DirectoryWriter::make_directories(std::string_view path) {
-  for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
-    const std::string here(path.substr(0, end));
-    if (::mkdirat(directory_.get(), here.c_str(), 0700) != 0 && errno != EEXIST)
-      return error(here, errno, "cannot make the directory");
-    if (end == std::string_view::npos) return {};
-  }
-}
-
-Result<void> DirectoryWriter::write_file(std::string_view path, std::string_view bytes, bool durable,
-                                         const DirectoryOwner& owner) {
+Result<UniqueFd> DirectoryWriter::create_file(std::string_view path, const DirectoryOwner& owner) {
   const std::string terminated(path);
-  const UniqueFd fd(
-      ::openat(directory_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  UniqueFd fd(::openat(directory_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return error(path, errno, "cannot write the file");
   // By its descriptor: the owner of the directory may put something else under this name at any time.
   if ((owner.user >= 0 || owner.group >= 0) &&
       ::fchown(fd.get(), static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0) {
     return error(path, errno, "cannot give the file to the daemon's user");
   }
+  return fd;
+}
+
+Result<void> DirectoryWriter::write_file(std::string_view path, std::string_view bytes, bool durable,
+                                         const DirectoryOwner& owner) {
+  auto created = create_file(path, owner);
+  if (!created) return created.error();
+  const UniqueFd fd = *std::move(created);
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -153,12 +150,6 @@ Result<void> DirectoryWriter::write_file(std::string_view path, std::string_view
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   if (durable && ::fsync(fd.get()) != 0) return error(path, errno, "cannot sync the file to the disk");
-  return {};
-}
-
-Result<void> DirectoryWriter::write_link(std::string_view path, const std::string& target) {
-  if (::symlinkat(target.c_str(), directory_.get(), std::string(path).c_str()) != 0)
-    return error(path, errno, "cannot write the link");
   return {};
 }
 

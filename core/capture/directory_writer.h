@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes a tree of files below one directory that is held by a descriptor, so that it goes on working when the path to the
+// Writes files in one directory that is held by a descriptor, so that it goes on working when the path to the
 // directory may no longer be walked (the directory itself must still be writable for the user that we became).
 #pragma once
 
@@ -31,11 +31,10 @@ class DirectoryWriter {
   static Result<DirectoryWriter> open(const std::string& directory, const DirectoryOwner& owner = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Makes the directory and those above it.
-  Result<void> make_directories(std::string_view path);
   /// `durable`: waits until the bytes are on the disk. `owner`: whose the file is from its first byte on.
   Result<void> write_file(std::string_view path, std::string_view bytes, bool durable, const DirectoryOwner& owner = {});
-  Result<void> write_link(std::string_view path, const std::string& target);
+  /// The same without content, left open for writing.
+  Result<UniqueFd> create_file(std::string_view path, const DirectoryOwner& owner = {});
   /// Replaces what is at `to`, if that is a file.
   Result<void> rename(std::string_view from, std::string_view to);
   /// The names in the directory itself.

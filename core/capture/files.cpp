@@ -14,6 +14,7 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/open_directory.h"
+#include "core/capture/poll_segments.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {
@@ -110,8 +111,9 @@ Result<std::unique_ptr<CaptureFiles>> open_directory_files(const std::string& di
   return open_directory_files(directory, std::move(fd));
 }
 
-std::unique_ptr<CaptureFiles> open_directory_files(std::string name, UniqueFd directory) {
-  return std::make_unique<DirectoryFiles>(std::move(name), std::move(directory));
+Result<std::unique_ptr<CaptureFiles>> open_directory_files(std::string name, UniqueFd directory) {
+  const int fd = directory.get();
+  return with_segments(std::make_unique<DirectoryFiles>(std::move(name), std::move(directory)), fd);
 }
 
 MemoryFiles::MemoryFiles(std::string name) : name_(std::move(name)) { nodes_.emplace("", Node{}); }

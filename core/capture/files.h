@@ -40,10 +40,11 @@ class CaptureFiles {
   [[nodiscard]] std::string full_name(std::string_view path) const;
 };
 
-/// The files of a directory; held by a descriptor, read when asked for. Errors: system_error.
+/// The files of a directory; held by a descriptor, read when asked for. Polls in files of polls (poll_segments.h) are seen
+/// as directories. Errors: system_error; kData for a damaged file of polls.
 Result<std::unique_ptr<CaptureFiles>> open_directory_files(const std::string& directory);
 /// The same of a directory that is open already; `name` is for people.
-std::unique_ptr<CaptureFiles> open_directory_files(std::string name, UniqueFd directory);
+Result<std::unique_ptr<CaptureFiles>> open_directory_files(std::string name, UniqueFd directory);
 
 /// Files held in memory. Filled by one thread, then handed over and only read.
 class MemoryFiles final : public CaptureFiles {

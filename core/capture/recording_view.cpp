@@ -7,8 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
+#include <map>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "core/base/mutex.h"
@@ -24,6 +25,17 @@ std::string directory_of(std::uint64_t number) {
   std::snprintf(text.data(), text.size(), "%06llu", static_cast<unsigned long long>(number));
   return text.data();
 }
+
+/// Of a recording without a bound, a file of polls has about this many bytes.
+constexpr std::uint64_t kUsualSegment = 64ULL << 20U;
+/// A bounded recording is in this many files of polls, of which the oldest goes as a whole.
+constexpr std::uint64_t kSegments = 8;
+constexpr std::int64_t kSegmentsOfAge = 24;
+
+/// Headers, padding and end mark of a file of polls, at most, B.
+constexpr std::uint64_t kSegmentOverhead = 4 * 512;
+
+bool is_no_descriptor(const Error& error) { return error.system_errno == EMFILE || error.system_errno == ENFILE; }
 
 /// The errno that makes a replay give the same error code.
 int errno_of(const Error& error) {
@@ -95,7 +107,7 @@ Result<void> RecordingKernelView::find_polls() {
            (name.ends_with(kUnfinished) && is_poll_directory(name.substr(0, name.size() - kUnfinished.size())));
   };
   for (const std::string& name : names) {  // before anything is removed
-    if (name == "manifest.yaml" || is_poll_directory(name) || is_unfinished(name)) continue;
+    if (name == "manifest.yaml" || is_poll_directory(name) || is_segment(name) || is_unfinished(name)) continue;
     Error error = data_error(
         writer_.name(), 0,
         "the directory exists and is neither empty nor a recording (it holds " + name.substr(0, 100) + "); name a new one");
@@ -103,22 +115,48 @@ Result<void> RecordingKernelView::find_polls() {
     return error;
   }
   for (const std::string& name : names) {
-    if (is_unfinished(name) || options_.fresh) {
-      if (auto removed = writer_.remove_tree(name); !removed) return removed;
-      continue;
-    }
+    if (!is_unfinished(name) && !options_.fresh) continue;
+    if (auto removed = writer_.remove_tree(name); !removed) return removed;
+  }
+  if (options_.fresh) return {};
+  return find_parts(names, **files);
+}
+
+/// Polls by themselves, as earlier versions and people make them, and files of polls.
+Result<void> RecordingKernelView::find_parts(const std::vector<std::string>& names, const CaptureFiles& files) {
+  std::map<std::uint64_t, std::int64_t> polls;  // when each was made
+  std::vector<std::string> seen;
+  Buffer text;
+  if (auto listed = files.list("", seen); !listed) return listed;
+  for (const std::string& name : seen) {
     if (!is_poll_directory(name)) continue;
     const std::uint64_t number = parse_u64(name).value_or(0);
     next_number_ = std::max(next_number_, number + 1);
     const std::string info_path = name + "/poll.yaml";
-    if (const auto read = (*files)->read(info_path, text); !read) continue;  // another program's directory, not a poll
-    const auto info = parse_poll_info(text.view(), (*files)->full_name(info_path));
+    if (const auto read = files.read(info_path, text); !read) continue;  // another program's directory, not a poll
+    const auto info = parse_poll_info(text.view(), files.full_name(info_path));
     if (!info) return info.error();
+    polls.emplace(number, info->realtime_ns);
+  }
+  for (const std::string& name : names) {
+    if (!is_poll_directory(name) && !is_segment(name)) continue;
+    const std::uint64_t number = parse_u64(name.substr(0, name.find('.'))).value_or(0);
+    if (polls.find(number) == polls.end()) {
+      if (!is_segment(name)) continue;
+      // A recorder was killed while it wrote the first poll of this file.
+      if (auto removed = writer_.remove_tree(name); !removed) return removed;
+      continue;
+    }
     const auto bytes = writer_.measure(name);
     if (!bytes) return bytes.error();
-    polls_.push_back({.number = number, .bytes = *bytes, .realtime_ns = info->realtime_ns});
+    parts_.push_back({.name = name, .number = number, .bytes = *bytes, .realtime_ns = 0});
   }
-  std::sort(polls_.begin(), polls_.end(), [](const KeptPoll& a, const KeptPoll& b) { return a.number < b.number; });
+  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.number < b.number; });
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    // The last poll before the next part.
+    auto next = i + 1 == parts_.size() ? polls.end() : polls.lower_bound(parts_[i + 1].number);
+    parts_[i].realtime_ns = std::prev(next)->second;
+  }
   return {};
 }
 
@@ -137,7 +175,7 @@ Result<void> RecordingKernelView::write_manifest() {
   manifest.how =
       options_.how.empty() ? "Recorded by memstatd while it polled: what each read of the kernel returned." : options_.how;
   manifest.edits = "Kernel addresses in text were replaced by zeros of the same width; nothing else was changed.";
-  if (polls_.empty()) return replace_manifest(manifest);
+  if (parts_.empty()) return replace_manifest(manifest);
 
   const auto files = open_files();
   if (!files) return files.error();
@@ -152,15 +190,18 @@ Result<void> RecordingKernelView::write_manifest() {
     error.offset.reset();
     return error;
   }
-  if (old->release == manifest.release) return {};
+  if (old->release == manifest.release) {
+    manifest_ = text.view();
+    return {};
+  }
   manifest.how = old->how + " Polls before " + directory_of(next_number_) + " are of release " + old->release + ".";
   return replace_manifest(manifest);
 }
 
 Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manifest) {
   constexpr std::string_view kUnfinished = "manifest.yaml.tmp";
-  if (auto written = writer_.write_file(kUnfinished, format_manifest(manifest), true, options_.owner); !written)
-    return written;
+  manifest_ = format_manifest(manifest);
+  if (auto written = writer_.write_file(kUnfinished, manifest_, true, options_.owner); !written) return written;
   if (auto renamed = writer_.rename(kUnfinished, "manifest.yaml"); !renamed) return renamed;
   return writer_.sync_directory("");
 }
@@ -307,55 +348,53 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   return info_.monotonic_ns;
 }
 
-Result<void> RecordingKernelView::write_plan(const std::string& directory, const PollPlan& plan) {
-  const bool durable = options_.durable;
-  std::set<std::string> made;
-  const auto make_directory = [&](const std::string& path) -> Result<void> {
-    if (!made.insert(path).second) return {};
-    progress_.fetch_add(1, std::memory_order_relaxed);
-    return writer_.make_directories(directory + "/" + path);
-  };
-  const auto make_directory_of = [&](const std::string& path) { return make_directory(path.substr(0, path.rfind('/'))); };
-  if (auto result = writer_.make_directories(directory); !result) return result;
-  for (const auto& [path, target] : plan.links) {
-    if (auto result = make_directory_of(path); !result) return result;
-    if (auto result = writer_.write_link(directory + "/" + path, target); !result) return result;
+/// Closes the file of polls that is written to: it is one of the old ones from now on.
+void RecordingKernelView::close_segment() { segment_ = SegmentWriter(); }
+
+/// Begins a new file of polls. When no descriptor is left, the open one goes on: the problem that is recorded may be just
+/// that.
+Result<void> RecordingKernelView::begin_segment(std::int64_t now_realtime_ns) {
+  const std::string name = segment_of(next_number_);
+  auto file = writer_.create_file(name);
+  if (!file && segment_.is_open() && is_no_descriptor(file.error())) return {};
+  if (!file) return file.error();
+  SegmentWriter fresh(*std::move(file));
+  std::string manifest;
+  append_member(manifest, "manifest.yaml", manifest_, static_cast<std::uint64_t>(now_realtime_ns / 1'000'000'000));
+  if (const int failure = fresh.append(manifest, false, progress_); failure != 0) {
+    (void)writer_.remove_tree(name);  // what failed first is what people must hear of
+    return system_error(writer_.name() + "/" + name, failure, "cannot write the file");
   }
-  for (const auto& [path, bytes] : plan.files) {
-    progress_.fetch_add(1, std::memory_order_relaxed);
-    if (auto result = make_directory_of(path); !result) return result;
-    if (auto result = writer_.write_file(directory + "/" + path, bytes, durable); !result) return result;
-  }
-  for (const std::string& path : plan.empty_directories) {
-    if (auto result = make_directory(path); !result) return result;
-  }
-  if (!plan.errors.empty()) {
-    if (auto result = writer_.write_file(directory + "/errors.yaml", plan.errors, durable); !result) return result;
-  }
-  if (auto result = writer_.write_file(directory + "/poll.yaml", plan.info, durable); !result) return result;
-  if (!durable) return {};
-  for (const std::string& path : made) {
-    if (auto result = writer_.sync_directory(directory + "/" + path); !result) return result;
-  }
-  return writer_.sync_directory(directory);
+  segment_ = std::move(fresh);
+  segment_began_ns_ = now_realtime_ns;
+  parts_.push_back({.name = name, .number = next_number_, .bytes = segment_.size(), .realtime_ns = now_realtime_ns});
+  return {};
 }
 
 Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t now_realtime_ns) {
-  std::uint64_t total = bytes;
-  for (const KeptPoll& poll : polls_) total += poll.bytes;
-  while (!polls_.empty()) {
-    const KeptPoll& oldest = polls_.front();
+  std::uint64_t total = bytes + manifest_.size() + kSegmentOverhead;  // should a file of polls begin
+  for (const Part& part : parts_) total += part.bytes;
+  while (!parts_.empty()) {
+    const Part oldest = parts_.front();
     const bool too_old = options_.max_age_ns > 0 && now_realtime_ns - oldest.realtime_ns > options_.max_age_ns;
     if (!too_old && (options_.max_bytes == 0 || total <= options_.max_bytes)) break;
-    const std::string name = directory_of(oldest.number);
-    // Renamed first: a poll that is half removed must not look like one.
-    if (auto renamed = writer_.rename(name, name + ".tmp"); !renamed && renamed.error().system_errno != ENOENT)
-      return renamed;
-    if (auto removed = writer_.remove_tree(name + ".tmp"); !removed) return removed;
+    if (parts_.size() == 1) close_segment();
+    if (is_segment(oldest.name)) {
+      if (auto removed = writer_.remove_tree(oldest.name); !removed) return removed;
+    } else {
+      // Renamed first: a poll that is half removed must not look like one.
+      if (auto renamed = writer_.rename(oldest.name, oldest.name + ".tmp");
+          !renamed && renamed.error().system_errno != ENOENT)
+        return renamed;
+      if (auto removed = writer_.remove_tree(oldest.name + ".tmp"); !removed) return removed;
+    }
     total -= oldest.bytes;
-    polls_.pop_front();
+    parts_.pop_front();
   }
-  return {};
+  const std::uint64_t most = options_.max_bytes == 0 ? kUsualSegment : options_.max_bytes / kSegments;
+  const bool is_full = segment_.is_open() && segment_.size() + bytes > most;
+  const bool is_old = options_.max_age_ns > 0 && now_realtime_ns - segment_began_ns_ > options_.max_age_ns / kSegmentsOfAge;
+  return segment_.is_open() && !is_full && !is_old ? Result<void>() : begin_segment(now_realtime_ns);
 }
 
 bool RecordingKernelView::take_poll(TakenPoll& taken) {
@@ -389,18 +428,19 @@ Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
   if (taken.records_.overflowed) return too_large();
   try {
     const PollPlan plan = plan_poll({taken.records_.all.data(), taken.records_.count}, taken.standing_errors_, taken.info_);
-    if (options_.max_bytes != 0 && plan.bytes > options_.max_bytes) return too_large();
-    if (auto room = make_room(plan.bytes, taken.info_.realtime_ns); !room) return room;
-    const std::string name = directory_of(next_number_);
-    const std::string unfinished = name + ".tmp";
-    if (auto removed = writer_.remove_tree(unfinished); !removed) return removed;
-    auto written = write_plan(unfinished, plan);
-    if (written) written = writer_.rename(unfinished, name);
-    if (!written) {
-      (void)writer_.remove_tree(unfinished);  // what failed first is what people must hear of
-      return written;
+    const std::int64_t now_ns = taken.info_.realtime_ns;
+    members_.clear();
+    append_members(members_, directory_of(next_number_), plan,
+                   static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns) / 1'000'000'000));
+    if (options_.max_bytes != 0 && members_.size() + manifest_.size() + kSegmentOverhead > options_.max_bytes)
+      return too_large();
+    if (auto room = make_room(members_.size(), now_ns); !room) return room;
+    if (const int failure = segment_.append(members_, options_.durable, progress_); failure != 0) {
+      return system_error(writer_.name() + "/" + parts_.back().name, failure, "cannot write the poll");
     }
-    polls_.push_back({.number = next_number_++, .bytes = plan.bytes, .realtime_ns = taken.info_.realtime_ns});
+    ++next_number_;
+    parts_.back().bytes = segment_.size();
+    parts_.back().realtime_ns = now_ns;
     return options_.durable ? writer_.sync_directory("") : Result<void>();
   } catch (const std::bad_alloc&) {
     return system_error(writer_.name(), ENOMEM, "no memory to write the poll");

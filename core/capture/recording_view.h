@@ -16,13 +16,14 @@
 #include "core/capture/files.h"
 #include "core/capture/manifest.h"
 #include "core/capture/poll_plan.h"
+#include "core/capture/poll_segments.h"
 #include "core/kernel/forwarding_view.h"
 
 namespace memstat {
 
 struct RecordingOptions {
   std::string directory;                                    ///< See DirectoryWriter::open. One recorder at a time.
-  std::uint64_t max_bytes = 1ULL << 30;                     ///< On the disk, all polls; the oldest go. 0: no bound.
+  std::uint64_t max_bytes = 1ULL << 30;                     ///< On the disk; the oldest eighth goes. 0: no bound.
   std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;  ///< By the realtime clock; the oldest go. 0: no bound.
   bool fresh = false;                                       ///< Polls that are there are removed instead of continued.
   bool durable = false;       ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
@@ -109,10 +110,12 @@ class RecordingKernelView final : public ForwardingKernelView {
  private:
   using Kind = PollRecord::Kind;
   using Records = TakenPoll::Records;
-  struct KeptPoll {
-    std::uint64_t number;
-    std::uint64_t bytes;
-    std::int64_t realtime_ns;
+  /// What goes as a whole: a file of polls, or a poll's directory.
+  struct Part {
+    std::string name;
+    std::uint64_t number;      // of its first poll
+    std::uint64_t bytes;       // on the disk
+    std::int64_t realtime_ns;  // of its last poll
   };
 
   RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, DirectoryWriter writer);
@@ -120,17 +123,19 @@ class RecordingKernelView final : public ForwardingKernelView {
   Result<void> write_manifest();
   Result<void> replace_manifest(const CaptureManifest& manifest);
   Result<void> find_polls();
+  Result<void> find_parts(const std::vector<std::string>& names, const CaptureFiles& files);
   std::uint64_t current_generation();
   void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
   void record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error);
   void record_standing_error(PollPlace place, std::string_view name, const Error& error);
-  Result<void> write_plan(const std::string& directory, const PollPlan& plan);
   Result<void> make_room(std::uint64_t bytes, std::int64_t now_realtime_ns);
+  Result<void> begin_segment(std::int64_t now_realtime_ns);
+  void close_segment();
 
   const RecordingOptions options_;
   const Clock& clock_;
   DirectoryWriter writer_;
-  std::atomic<std::uint64_t> progress_{0};  // files, directories and links
+  std::atomic<std::uint64_t> progress_{0};  // pieces that the disk took
 
   Mutex mutex_;
   std::uint64_t generation_ MEMSTAT_GUARDED_BY(mutex_) = 1;  // counts polls that ended
@@ -144,7 +149,11 @@ class RecordingKernelView final : public ForwardingKernelView {
   TakenPoll spare_;  // of end_poll
 
   // Of the thread that calls write_poll.
-  std::deque<KeptPoll> polls_;  // oldest first
+  std::deque<Part> parts_;  // oldest first; the last is segment_, while that is open
+  SegmentWriter segment_;
+  std::int64_t segment_began_ns_ = 0;
+  std::string manifest_;  // as it is in the directory
+  std::string members_;   // of the poll that is written; its room is kept
   std::uint64_t next_number_ = 0;
 };
 

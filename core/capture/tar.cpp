@@ -98,7 +98,8 @@ Error TarReader::damaged(const std::string& what) const {
                          : "is damaged (" + what + ", before byte " + std::to_string(offset_) + " of the archive unpacked)");
 }
 
-Error TarReader::truncated(const std::string& where) const {
+Error TarReader::truncated(const std::string& where) {
+  is_cut_ = true;
   return is_first_ ? damaged("it ends at byte " + std::to_string(offset_))
                    : refused({}, "is cut short: truncated at byte " + std::to_string(offset_) +
                                      " of the archive unpacked, within " + where);

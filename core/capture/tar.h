@@ -53,6 +53,8 @@ class TarReader {
   Result<std::string_view> content();
   /// After next() returned false: whether the archive has its end mark, a block of zeros. Without it the archive may be cut.
   [[nodiscard]] bool has_end_mark() const { return has_end_mark_; }
+  /// After an error: whether it is that the archive ends within a member.
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
 
  private:
   /// Values of extended headers for the next member; "" where they have none.
@@ -70,7 +72,7 @@ class TarReader {
   Result<bool> take_header(std::string_view block, TarMember& member, Extensions& extensions);
   Result<void> extend(char type, TarMember& member, Extensions& extensions);
   [[nodiscard]] Error damaged(const std::string& what) const;
-  [[nodiscard]] Error truncated(const std::string& where) const;
+  [[nodiscard]] Error truncated(const std::string& where);
 
   PieceSource& source_;
   std::string_view rest_;                // of the source's last piece
@@ -79,6 +81,7 @@ class TarReader {
   std::uint64_t left_ = 0;               // B of content that content() has not returned
   std::uint64_t padding_ = 0;            // B of zeros behind the content
   bool has_end_mark_ = false;
+  bool is_cut_ = false;
   bool is_first_ = true;  // no header has been accepted
 };
 

@@ -118,6 +118,16 @@ def write_file(path, content):
         file.write(content.encode() if isinstance(content, str) else content)
 
 
+def recorded_polls(directory):
+    """Names of the whole polls of a recording to a directory: those in its files of polls, and those by themselves."""
+    found = {name for name in os.listdir(directory) if name.isdigit()}
+    for name in os.listdir(directory):
+        if re.fullmatch(r"\d{6,}\.tar", name):
+            with tarfile.open(os.path.join(directory, name), "r:") as archive:
+                found.update(path.split("/")[0] for path in archive.getnames() if path.endswith("/poll.yaml"))
+    return sorted(found)
+
+
 def write_capture(directory, polls, system="linux", cpus="0-1", page_size=4096, apart_ns=POLL_NS):
     """Makes a capture. Each poll is {path: content}: "fs/proc/slabinfo", "sysctl/vm.zone_stats", "errors.yaml"; polls are
     `apart_ns` apart, as they are when a daemon replays them. Gives back the directory."""

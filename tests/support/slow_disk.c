@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with 1, what brings a recording
- * to the disk (fsync, new directories, renames) does not return, as on a disk that does not answer; with a larger number it
+ * to the disk (fsync, appended polls, renames) does not return, as on a disk that does not answer; with a larger number it
  * takes N milliseconds, as on a slow one.
  */
 #define _GNU_SOURCE
@@ -41,10 +41,10 @@ int fsync(int fd) {
   return next(fd);
 }
 
-int mkdirat(int directory, const char* path, mode_t mode) {
+ssize_t pwrite(int fd, const void* bytes, size_t size, off_t at) {
   wait_for_disk();
-  int (*next)(int, const char*, mode_t) = (int (*)(int, const char*, mode_t))dlsym(RTLD_NEXT, "mkdirat");
-  return next(directory, path, mode);
+  ssize_t (*next)(int, const void*, size_t, off_t) = (ssize_t(*)(int, const void*, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+  return next(fd, bytes, size, at);
 }
 
 int renameat(int from_directory, const char* from, int to_directory, const char* to) {

@@ -2,14 +2,16 @@
 #include "core/capture/recording_view.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,7 +64,13 @@ class Recording : public testing::Test {
     return recording.end_poll();
   }
   [[nodiscard]] std::string path() const { return directory_.file("rec"); }
-  [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(path() + "/" + name); }
+  /// Whether the capture has that file or poll, wherever its polls are kept.
+  [[nodiscard]] bool exists(const std::string& name) const {
+    const auto files = open_directory_files(path());
+    EXPECT_TRUE(files) << to_string(files.error());
+    const auto kind = files ? (*files)->kind(name) : Result<FileKind>(FileKind::kAbsent);
+    return kind && *kind != FileKind::kAbsent;
+  }
 
   TemporaryDirectory directory_;
   ManualClock clock_;
@@ -341,7 +349,7 @@ TEST_F(Recording, TheOldestPollsGoWhenTheyGetTooOld) {
 TEST_F(Recording, APollLargerThanTheBoundIsAnErrorAndTheOthersStay) {
   auto recording = record({.directory = {}, .max_bytes = 100'000});
   ASSERT_TRUE(record_poll(*recording));
-  for (const std::size_t size : {95'000UL, 200'000UL}) {
+  for (const std::size_t size : {100'000UL, 200'000UL}) {
     const auto result = record_poll(*recording, size);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().system_errno, EFBIG);
@@ -396,16 +404,88 @@ TEST_F(Recording, ADirectoryThatCannotBeMadeIsNamed) {
 TEST_F(Recording, AFailedWriteLeavesNoHalfPollAndTheNextOneWorks) {
   auto recording = record();
   ASSERT_TRUE(record_poll(*recording));
-  view_->replace("/a", "file");
-  view_->replace("/a/b", "below a file: no disk can hold both");
-  recording->begin_poll("");
-  ASSERT_TRUE(recording->read_file("/a", out_));
-  ASSERT_TRUE(recording->read_file("/a/b", out_));
-  EXPECT_FALSE(recording->end_poll());
-  EXPECT_FALSE(exists("000001.tmp"));
-  EXPECT_FALSE(exists("000001"));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct sigaction ignored {};
+  struct sigaction old {};
+  ignored.sa_handler = SIG_IGN;
+  ASSERT_EQ(::sigaction(SIGXFSZ, &ignored, &old), 0);
+  rlimit small = before;
+  small.rlim_cur = 60'000;  // the disk is full
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto failed = record_poll(*recording, 100'000);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_EQ(::sigaction(SIGXFSZ, &old, nullptr), 0);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().system_errno, EFBIG);
+  EXPECT_NE(to_string(failed.error()).find("000000.tar"), std::string::npos);
+  EXPECT_EQ(replay()->poll_count(), 1U);
   ASSERT_TRUE(record_poll(*recording));
   EXPECT_EQ(replay()->poll_count(), 2U);
+}
+
+TEST_F(Recording, APollIsAnAppendAndMakesNoFile) {
+  auto recording = record();
+  const auto entries = [this] {
+    const std::filesystem::recursive_directory_iterator all(path());
+    return std::distance(begin(all), end(all));
+  };
+  ASSERT_TRUE(record_poll(*recording));
+  const auto before = entries();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(record_poll(*recording));
+  EXPECT_EQ(entries(), before);
+  EXPECT_EQ(replay()->poll_count(), 21U);
+}
+
+TEST_F(Recording, GoesOnWhenNoDescriptorIsLeft) {
+  auto recording = record({.directory = {}, .max_bytes = 8'000'000});
+  ASSERT_TRUE(record_poll(*recording));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;  // open descriptors stay
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  // Together more than a file of polls should have: the next one cannot be opened.
+  std::size_t written = 0;
+  for (int i = 0; i < 3; ++i) written += record_poll(*recording, 600'000) ? 1U : 0U;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(written, 3U);
+  ASSERT_TRUE(record_poll(*recording));
+  EXPECT_EQ(replay()->poll_count(), 5U);
+  EXPECT_TRUE(std::filesystem::exists(path() + "/000004.tar"));
+}
+
+TEST_F(Recording, ACutFileOfPollsHasTheWholePollsBeforeTheCut) {
+  {
+    auto recording = record();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(record_poll(*recording, 5000));
+  }
+  const std::string file = path() + "/000000.tar";
+  const std::uintmax_t whole = std::filesystem::file_size(file);
+  for (const std::uintmax_t less : {1024U, 1500U, 4096U, 7000U}) {
+    std::filesystem::resize_file(file, whole - less);
+    EXPECT_EQ(replay()->poll_count(), less == 1024 ? 3U : 2U) << less;
+  }
+  auto recording = record();
+  ASSERT_TRUE(record_poll(*recording));
+  EXPECT_EQ(replay()->poll_count(), 3U) << "the third is cut off, and its number is used again";
+  std::filesystem::resize_file(file, 700);
+  EXPECT_EQ(replay()->poll_count(), 1U);
+}
+
+TEST_F(Recording, ADamagedFileOfPollsIsRefused) {
+  {
+    auto recording = record();
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(record_poll(*recording, 5000));
+  }
+  const std::string file = path() + "/000000.tar";
+  std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+  bytes.seekp(148 + 2 * 512 + 512);  // near a header's checksum
+  for (int i = 0; i < 8000; ++i) bytes.put('x');
+  bytes.close();
+  const auto opened = open_capture_directory(path());
+  ASSERT_FALSE(opened);
+  EXPECT_NE(to_string(opened.error()).find("000000.tar"), std::string::npos) << to_string(opened.error());
 }
 
 TEST_F(Recording, WritesThroughItsDescriptorWhenThePathIsGone) {
