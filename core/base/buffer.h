@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -80,8 +81,15 @@ class Buffer {
     if (!bytes.empty()) std::memcpy(data_.get(), bytes.data(), bytes.size());
   }
 
+  /// `bytes` may be part of this buffer.
   void append(std::string_view bytes) {
-    if (size_ + bytes.size() > capacity_) reserve((size_ + bytes.size()) * 2);
+    if (size_ + bytes.size() > capacity_) {
+      const std::less<const char*> before;
+      const bool is_own = size_ != 0 && !before(bytes.data(), data()) && before(bytes.data(), data() + size_);
+      const std::size_t offset = is_own ? static_cast<std::size_t>(bytes.data() - data()) : 0;
+      reserve((size_ + bytes.size()) * 2);
+      if (is_own) bytes = view().substr(offset, bytes.size());
+    }
     if (!bytes.empty()) std::memcpy(data_.get() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }

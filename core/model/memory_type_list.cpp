@@ -148,10 +148,7 @@ void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t gene
 
 void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order,
                                  std::uint64_t generation) noexcept {
-  for (MemoryType* type : order) {
-    type->last_seen_generation_ = generation;
-    if (!type->is_present_) type->is_present_ = true;
-  }
+  for (MemoryType* type : order) type->last_seen_generation_ = generation;
   for (auto& [name, group] : groups_[static_cast<std::size_t>(scope.allocator)]) {
     std::uint32_t count = 0;
     for (MemoryType* type : group.members) {

@@ -75,4 +75,9 @@ std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<Key
   return std::nullopt;
 }
 
+std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers) {
+  ZoneCounters none("\n");  // no key begins with it
+  return read_vm_counters(text, numbers, none);
+}
+
 }  // namespace memstat

@@ -42,5 +42,7 @@ class ZoneCounters {
 /// that is wanted and has no number of at most 64 bits, or that lacks its end, and nothing when all is well. Allocates
 /// nothing.
 std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers, ZoneCounters& zones);
+/// The same without counters of zones.
+std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers);
 
 }  // namespace memstat

@@ -44,7 +44,7 @@ LAYERS = [
     (r"core/events/sources/.*", [r"core/(events|collect|parse|model|kernel|base)/.*", r"core/source\.h"]),
     (r"core/events/slab/.*", [r"core/(events/(slab|attach|table|bpf)|kernel|base)/.*", r"core/source\.h"]),
     (r"core/events/caches/.*", [r"core/(events/(caches|attach|table|bpf)|kernel|base)/.*", r"core/source\.h"]),
-    (r"core/events/vm/.*", [r"core/(events/(vm|attach|table|bpf)|kernel|base)/.*", r"core/source\.h"]),
+    (r"core/events/vm/.*", [r"core/(events/(vm|attach|table|bpf)|parse|kernel|base)/.*", r"core/source\.h"]),
     (r"core/events/malloc/.*", [r"core/(events/(malloc|attach|table|bpf)|kernel|base)/.*", r"core/source\.h"]),
     (r"core/events/memuse/.*", [r"core/(events/(memuse|attach|table|bpf)|kernel|base)/.*", r"core/source\.h"]),
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/source_option\.h", r"core/model/metric\.h"]),

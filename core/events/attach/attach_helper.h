@@ -70,7 +70,7 @@ class AttachHelper {
   std::uint32_t count_ MEMSTAT_GUARDED_BY(mutex_) = 0;
 };
 
-/// That of this process; null: it has none. Set before sources are opened, and not while they are read.
+/// The helper of this process, or null. A table uses the helper that was set when it was opened. Thread safety: safe.
 std::shared_ptr<AttachHelper> process_helper();
 void set_process_helper(std::shared_ptr<AttachHelper> helper);
 

@@ -4,12 +4,10 @@
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -30,15 +28,12 @@ constexpr const char* kNodesFile = "/sys/devices/system/node/possible";
 constexpr const char* kUnknownSlabs = "memstatd does not know how this kernel keeps its slabs";
 constexpr std::uint32_t kMostNodes = 1024;  // of any kernel (CONFIG_NODES_SHIFT 10)
 
-/// One more than the highest NUMA node that may be: the last number of a list such as "0-1,4".
+/// One more than the highest possible NUMA node of this machine.
 std::uint32_t possible_nodes() {
-  std::array<char, 256> bytes;
-  const UniqueFd file(::open(kNodesFile, O_RDONLY | O_CLOEXEC));
-  const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  if (size <= 0) return 1;
-  std::string_view text = trim({bytes.data(), static_cast<std::size_t>(size)});
-  text.remove_prefix(text.find_last_of(",-") == std::string_view::npos ? 0 : text.find_last_of(",-") + 1);
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(parse_u64(text).value_or(0), kMostNodes - 1)) + 1;
+  const auto view = make_live_kernel_view();
+  Buffer text;
+  if (!view || !(*view)->read_file(kNodesFile, text)) return 1;
+  return std::min(highest_of_list(text.view()).value_or(0), kMostNodes - 1) + 1;
 }
 
 /// A descriptor that gives one pass when it is read.

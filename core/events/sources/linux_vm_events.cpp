@@ -114,19 +114,20 @@ struct State final : ReaderState {
 };
 
 /// Replays call neither step of the table.
-LiveTable& table_of(State& state) {
+LiveTable& table_of(KernelView& view, State& state) {
   if (!state.table) {
     const bool has_classes = state.options[kGfpClassesOption].number != 0;
     state.table = events::make_vm_events(state.options[0].text + std::string(has_classes ? events::kGfpWord : ""));
   }
+  state.table->set_view(view);
   state.table->show_cpus(state.options[kPerCpuOption].number != 0);
   return *state.table;
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, table_of(state)); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, table_of(view, state)); }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return view.read_table(kTable, table_of(state), raw.parts[0]);
+  return view.read_table(kTable, table_of(view, state), raw.parts[0]);
 }
 
 /// Parses one text. Thread safety: none.
@@ -192,7 +193,7 @@ class Parser {
     std::string_view word;
     std::uint64_t count = 0;
     if (!next_word(line, word) || !is_valid_label_text(word) || !take_number(line, count) || !line.empty()) return false;
-    if (event_count_++ == kMostEvents) return false;
+    if (++event_count_ > kMostEvents) return false;
     staging_.statistics().merge(kPageFaults, count, {word});
     return true;
   }
@@ -222,7 +223,7 @@ class Parser {
     for (std::uint64_t& count : counts) {
       if (!take_number(line, count)) return false;
     }
-    if (!line.empty() || time_count_++ == kMostTimes) return false;
+    if (!line.empty() || ++time_count_ > kMostTimes) return false;
     if (staging_.statistics().has(events::kPageFaultTimes, word)) return false;
     staging_.statistics().add_histogram(events::kPageFaultTimes,
                                         {.counts = counts, .sum = static_cast<double>(sum_ns) / 1e9}, {word});
@@ -242,7 +243,7 @@ class Parser {
     std::string_view type;
     std::uint64_t count = 0;
     if (!take_number(line, order) || !next_word(line, type) || !is_valid_label_text(type) || !take_number(line, count) ||
-        !line.empty() || page_count_++ == kMostPages) {
+        !line.empty() || ++page_count_ > kMostPages) {
       return false;
     }
     staging_.statistics().merge(kPageAllocations, count, {order, type});
@@ -252,14 +253,14 @@ class Parser {
   bool take_page_failures(std::string_view line) {
     std::uint64_t order = 0;
     std::uint64_t count = 0;
-    if (!take_number(line, order) || !take_number(line, count) || !line.empty() || page_count_++ == kMostPages) return false;
+    if (!take_number(line, order) || !take_number(line, count) || !line.empty() || ++page_count_ > kMostPages) return false;
     staging_.statistics().merge(kPageFailures, count, {order});
     return true;
   }
 
   /// A command may be called "other", too, or look like another one once what is no text in it is replaced.
   bool take_victim(std::uint64_t count, std::string_view command) {
-    if (victim_count_++ == kMostCommands) return false;
+    if (++victim_count_ > kMostCommands) return false;
     staging_.statistics().merge(kVictims, count, {command});
     return true;
   }

@@ -16,6 +16,8 @@ class VmTable : public LiveTable {
  public:
   /// Whether read() also writes what each CPU counted; false before the first call.
   virtual void show_cpus(bool is_wanted) = 0;
+  /// The view that open() and read() read /proc/vmstat through. Until it is set, only the programs count page faults.
+  virtual void set_view(KernelView& view) = 0;
 };
 
 /// The events of this machine. `settings`: what option `events` has (event_settings.h); in mode failures only what is rare

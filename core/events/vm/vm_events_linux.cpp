@@ -4,7 +4,6 @@
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,13 +16,13 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "core/base/unique_fd.h"
 #include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/attach/event_settings.h"
 #include "core/events/attach/governed_programs.h"
 #include "core/events/bpf/vm_layout.h"
 #include "core/events/vm/vm_text.h"
+#include "core/parse/vmstat.h"
 
 namespace memstat::events {
 namespace {
@@ -129,46 +128,31 @@ void take_migrate_types(const btf& types, VmTextFacts& facts) {
   }
 }
 
-/// Page faults that the kernel counts by itself, since this was opened.
+/// Page faults that /proc/vmstat has counted since open(). Thread safety: none.
 class CountedFaults {
  public:
-  bool open() {
-    file_ = UniqueFd(::open(kVmCountersFile, O_RDONLY | O_CLOEXEC));
-    return file_ && read(first_minor_, first_major_);
-  }
+  void set_view(KernelView& view) { view_ = &view; }
+  bool open() { return view_ != nullptr && view_->keep_open(kVmCountersFile) && read(first_minor_, first_major_); }
   void add_to(VmTextFacts& facts) {
     std::uint64_t minor = 0;
     std::uint64_t major = 0;
-    if (!file_ || !read(minor, major)) return;
+    if (view_ == nullptr || !read(minor, major)) return;
     facts.minor_faults = minor - std::min(minor, first_minor_);
     facts.major_faults = major - std::min(major, first_major_);
   }
 
  private:
   bool read(std::uint64_t& minor, std::uint64_t& major) {
-    std::size_t size = 0;
-    while (size < text_.size()) {
-      const ssize_t part = ::pread(file_.get(), text_.data() + size, text_.size() - size, static_cast<off_t>(size));
-      if (part < 0) return false;
-      if (part == 0) break;
-      size += static_cast<std::size_t>(part);
-    }
-    std::uint64_t all = 0;
-    std::uint64_t found = 0;
-    std::string_view rest(text_.data(), size);
-    for (std::string_view line, word; next_line(rest, line);) {
-      if (!next_word(line, word) || (word != "pgfault" && word != "pgmajfault")) continue;
-      std::uint64_t& figure = word == "pgfault" ? all : major;
-      if (!next_word(line, word)) return false;
-      figure = parse_u64(word).value_or(0);
-      ++found;
-    }
-    minor = all - std::min(all, major);
-    return found == 2;
+    std::array<KeyedNumber, 2> numbers{KeyedNumber{.key = "pgfault"}, KeyedNumber{.key = "pgmajfault"}};
+    if (!view_->read_file(kVmCountersFile, text_) || read_vm_counters(text_.view(), numbers)) return false;
+    if (!numbers[0].value || !numbers[1].value) return false;
+    major = *numbers[1].value;
+    minor = *numbers[0].value - std::min(*numbers[0].value, major);
+    return true;
   }
 
-  UniqueFd file_;
-  std::array<char, 16384> text_{};
+  KernelView* view_ = nullptr;
+  Buffer text_;
   std::uint64_t first_minor_ = 0;
   std::uint64_t first_major_ = 0;
 };
@@ -186,6 +170,7 @@ class VmEvents final : public VmTable {
   Result<void> read(Buffer& out) override;
   bool tend() override;
   void show_cpus(bool is_wanted) override { facts_.has_cpus = is_wanted; }
+  void set_view(KernelView& view) override { counted_faults_.set_view(view); }
 
  private:
   std::string why_not(const btf& types, const Way& way) const;
@@ -217,6 +202,7 @@ class VmEvents final : public VmTable {
   std::string functions_refused_;  // why programs at functions cannot be loaded; "": they can
   bool is_refused_ = false;        // an event for want of a privilege
   CountedFaults counted_faults_;
+  bool are_faults_from_vmstat_ = false;
   Governor governor_;
   GovernedPrograms governed_;
   bool has_ticks_ = false;
@@ -343,7 +329,8 @@ void VmEvents::attach_ways(const btf& types) {
     if (!is_wanted(way) || facts_.counted[way.event]) continue;
     std::string reason = why_not(types, way);
     if (reason.empty()) {
-      int error = way.at == kStatistics && !counted_faults_.open() ? ENOENT : attach(way.program, way.from);
+      if (way.at == kStatistics && !are_faults_from_vmstat_) are_faults_from_vmstat_ = counted_faults_.open();
+      int error = way.at == kStatistics && !are_faults_from_vmstat_ ? ENOENT : attach(way.program, way.from);
       if (error == 0) error = attach(way.companion, way.from);
       is_refused_ = is_refused_ || error == EPERM || error == EACCES;
       if (error == 0) {
@@ -405,7 +392,7 @@ Result<void> VmEvents::read(Buffer& out) {
   if (!object_) return refused("linux_vm_events", EPERM);
   if (are_all_counted_) look();
   facts_.missed_events = rare_.facts().missed_events + frequent_.facts().missed_events;
-  counted_faults_.add_to(facts_);
+  if (are_faults_from_vmstat_) counted_faults_.add_to(facts_);
   write_vm_text(*static_cast<const memstat_vm_shared*>(shared_.get()), cpus(), facts_, out);
   return {};
 }
@@ -436,6 +423,7 @@ class MissingVmEvents final : public VmTable {
   Result<void> open() override { return table_->open(); }
   Result<void> read(Buffer& out) override { return table_->read(out); }
   void show_cpus(bool /*is_wanted*/) override {}
+  void set_view(KernelView& /*view*/) override {}
 
  private:
   std::unique_ptr<LiveTable> table_ = make_missing_events("linux_vm_events", "libbpf");

@@ -193,7 +193,7 @@ class SlabWalker {
                       std::to_string(node.partial) + " were read: " + std::string(why));
     };
     for (; entry != head; ++count) {
-      if (slabs_walked_++ == kMaxSlabsWalked) return torn("the dump has more slabs than are followed");
+      if (++slabs_walked_ > kMaxSlabsWalked) return torn("the dump has more slabs than are followed");
       if (auto read = load(slab_, entry - slab_next_.offset()); !read) return torn(read.error().detail);
       if (slab_.get(slab_previous_) != before) return torn("a slab does not point back, the list is torn");
       if (slab_cache_ && slab_.get(slab_cache_) != cache.address) return torn("a slab is another cache's");

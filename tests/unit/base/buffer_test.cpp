@@ -72,6 +72,18 @@ TEST(Buffer, AppendsPieceByPiece) {
   EXPECT_EQ(buffer.view(), expected);
 }
 
+TEST(Buffer, AppendsAPartOfItselfWhileItGrows) {
+  for (const std::size_t size : {std::size_t{6}, kMappedFrom}) {
+    const std::string content = "abcdef" + std::string(size - 6, 'x');
+    Buffer buffer(content);
+    ASSERT_EQ(buffer.capacity(), content.size()) << "so that it has to grow";
+    buffer.append(buffer.view());
+    EXPECT_EQ(buffer.view(), content + content);
+    buffer.append(buffer.view().substr(1, 3));
+    EXPECT_EQ(buffer.view(), content + content + "bcd");
+  }
+}
+
 TEST(Buffer, EmptyInputIsHarmless) {
   Buffer buffer;
   buffer.append({});

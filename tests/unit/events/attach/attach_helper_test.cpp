@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -257,6 +258,21 @@ TEST_F(Asking, SeesThatItDied) {
 
 TEST_F(Asking, SeesThatItDiedWhileItWasAsked) {
   expect_gone(attach([this](int /*socket*/) { pair_.theirs = UniqueFd(); }));
+}
+
+TEST(AttachHelper, OfTheProcessMayBeSetWhileOthersGetIt) {
+  Pair pair = make_pair_of_sockets();
+  const auto helper = std::make_shared<AttachHelper>(std::move(pair.ours));
+  std::thread setting([&helper] {
+    for (int i = 0; i < 10'000; ++i) set_process_helper(i % 2 == 0 ? helper : nullptr);
+  });
+  for (int i = 0; i < 10'000; ++i) {
+    const auto got = process_helper();
+    EXPECT_TRUE(got == nullptr || got == helper);
+  }
+  setting.join();
+  set_process_helper(nullptr);
+  EXPECT_EQ(helper.use_count(), 1);
 }
 
 }  // namespace

@@ -31,7 +31,9 @@ namespace {
 
 class LiveVmEvents : public testing::Test {
  protected:
+  std::unique_ptr<KernelView> view_ = *make_live_kernel_view();  // outlives the table
   void SetUp() override {
+    table_->set_view(*view_);
     if (const auto opened = table_->open(); !opened) {
       const bool may_be_refused = opened.error().code == ErrorCode::kPermission && ::geteuid() != 0;
       ASSERT_TRUE(may_be_refused || opened.error().code == ErrorCode::kNotPresent) << to_string(opened.error());
