@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A fact stands in one document: results in tests/RESULTS.md, what needs a restart in memstatd.yaml(5)."""
+import importlib.machinery
+import importlib.util
+import re
+import sys
+
+import findings
+
+MAX_GUIDE_LINES = 150
+# What tells that a sentence is a result and not a guide: a day, or a share that somebody measured.
+RESULT = re.compile(r"\b20\d\d-\d\d-\d\d\b|\b\d+\.\d+ %|\bLast results?\b")
+
+
+def results_in_guides(file, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if RESULT.search(line):
+            yield f"{file}:{number}: a measured result; measure it with tests/results and leave it to RESULTS.md: {line.strip()[:80]}"
+
+
+def restarts(file, text):
+    """The shipped configuration leaves to the manual, which is checked against the program, what needs a restart."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.search(r"\brestart", line):
+            yield f"{file}:{number}: says what needs a restart, which memstatd.yaml(5) says: {line.strip()}"
+
+
+def load(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(findings.ROOT / "tests" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    sys.modules[name] = module
+    loader.exec_module(module)
+    return module
+
+
+def check_self(results):
+    assert len(list(results_in_guides("a", "Last result (2026-11-23): 3 ok\ncore/events 58.9 %\na floor of 75 %\n"))) == 2
+    assert len(list(restarts("a", "# what takes more is detached until a restart\n# It tries again.\n"))) == 1
+    measurement = results.Measurement("A title", "tests/a", r"\d+ values")
+    section = results.section_of(measurement, "noise\n7 values\n", "abc", "2026-01-01 00:00 UTC", "Linux 6, 2 CPUs")
+    assert "`tests/a`" in section and "7 values" in section and "noise" not in section
+    text = results.joined({"captures": section, "size": "12"})
+    assert list(results.sections(text)) == ["size", "captures"] and results.joined(results.sections(text)) == text
+    try:
+        results.section_of(measurement, "noise\n", "abc", "now", "here")
+        raise AssertionError("an output without its result was taken")
+    except ValueError:
+        pass
+
+
+def main():
+    results = load("results")
+    check_self(results)
+    tests = findings.ROOT / "tests"
+    guide, faults, measured = ((tests / name).read_text(encoding="utf-8") for name in ("README.md", "FAULTS.md", "RESULTS.md"))
+    found = [*results_in_guides("tests/README.md", guide), *results_in_guides("tests/FAULTS.md", faults),
+             *restarts("config/memstatd.yaml", (findings.ROOT / "config/memstatd.yaml").read_text(encoding="utf-8"))]
+    if guide.count("\n") > MAX_GUIDE_LINES:
+        found.append(f"tests/README.md: {guide.count(chr(10))} lines, {MAX_GUIDE_LINES} are the most")
+    if measured != results.joined(results.sections(measured)):
+        found.append("tests/RESULTS.md: not as tests/results writes it; it was edited by hand")
+    return findings.report(found, guide.count("\n") + faults.count("\n"), 100)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
