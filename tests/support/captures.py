@@ -48,25 +48,13 @@ def read_fixture(path):
     return files
 
 
-def slab_object_sizes(files, poll="000000"):
-    """{cache: object_size} of /sys/kernel/slab; most caches there are links to another one that they were merged with."""
-    directory = f"{poll}/fs/sys/kernel/slab/"
-    sizes = {}
-    for name in {file[len(directory):].split("/")[0] for file in files if file.startswith(directory)}:
-        link = files.get(directory + name)
-        content = files.get(f"{directory}{link if isinstance(link, str) else name}/object_size")
-        if content is not None:
-            sizes[name] = int(content)
-    return sizes
-
-
 def manifest_value(files, key):
     return re.search(rf'^{key}: "?([^"\n]*)', files["manifest.yaml"].decode(), re.MULTILINE).group(1)
 
 
 # ---- what /proc/slabinfo says -------------------------------------------------------------------------------------------
 
-def decode_slabinfo(text, object_sizes=None, page_size=4096):
+def decode_slabinfo(text, page_size=4096):
     """{metric: {type: figure}} as the page must show it: caches of one name are one type, sizes only where they agree."""
     lines = text.decode("utf-8", "backslashreplace").splitlines()
     if not lines[0].startswith("slabinfo - version: 2."):
@@ -77,7 +65,7 @@ def decode_slabinfo(text, object_sizes=None, page_size=4096):
         name, *numbers = match.groups()
         caches.setdefault(name, []).append([int(number) for number in numbers])
     page = {f"memstat_type_{figure}": {} for figure in
-            ("bytes", "objects", "held_bytes", "free_objects", "object_footprint_bytes", "object_size_bytes")}
+            ("bytes", "objects", "held_bytes", "free_objects", "object_footprint_bytes")}
     for name, rows in caches.items():
         page["memstat_type_bytes"][name] = sum(row[0] * row[2] for row in rows)
         page["memstat_type_objects"][name] = sum(row[0] for row in rows)
@@ -85,28 +73,6 @@ def decode_slabinfo(text, object_sizes=None, page_size=4096):
         page["memstat_type_free_objects"][name] = sum(max(row[1] - row[0], 0) for row in rows)
         if len({row[2] for row in rows}) == 1:
             page["memstat_type_object_footprint_bytes"][name] = rows[0][2]
-        if object_sizes and name.replace("/", "!") in object_sizes:
-            page["memstat_type_object_size_bytes"][name] = object_sizes[name.replace("/", "!")]
-    return page
-
-
-def decode_slab_pass(text, page_size=4096):
-    """The same of the table of linux_slab_bpf, which stands in for slabinfo where it is up."""
-    page = {f"memstat_type_{figure}": {} for figure in
-            ("bytes", "objects", "held_bytes", "free_objects", "object_footprint_bytes", "object_size_bytes")}
-    for line in text.decode("utf-8", "backslashreplace").splitlines():
-        word, *rest = line.split(" ", 10)
-        if word not in ("type", "type_about"):
-            continue
-        size, object_size, pages, slabs, objects, *free = map(int, rest[:9])
-        name = rest[9]
-        used = max(objects - sum(free), 0)
-        page["memstat_type_bytes"][name] = used * size
-        page["memstat_type_objects"][name] = used
-        page["memstat_type_held_bytes"][name] = slabs * pages * page_size
-        page["memstat_type_free_objects"][name] = objects - used
-        page["memstat_type_object_footprint_bytes"][name] = size
-        page["memstat_type_object_size_bytes"][name] = object_size
     return page
 
 

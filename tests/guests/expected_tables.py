@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the page should say of a capture's tables (NNNNNN/source/NAME), which hold what programs of memstatd counted.
+
+Written from the grammar at the head of each source and from the HELP texts. It shares no code with memstatd and is stricter in one way:
+a word that it does not know is an error, because a capture of this tree must not hold one.
+"""
+import re
+
+SIZE_BOUNDS = [1 << exponent for exponent in range(3, 31)]  # B
+TIME_BOUNDS = [2.0 ** exponent for exponent in range(-22, 5)]  # s
+SITE_SIZES = "memstat_call_site_size_bytes"
+
+
+def clean(name):
+    """A name as a label may show it: what is not UTF-8 or not printable becomes a question mark (kernel names here are ASCII)."""
+    return re.sub(r"[^\x20-\x7e]", "?", name)
+
+
+def histogram(add, metric, counts, total, bounds, **labels):
+    if len(counts) != len(bounds) + 1:
+        raise AssertionError(f"{metric}: {len(counts)} counts")
+    running = 0
+    for bound, count in zip([*bounds, None], counts):
+        running += count
+        text = "+Inf" if bound is None else f"{bound:.17g}" if isinstance(bound, float) else str(bound)
+        add(metric + "_bucket", running, le=le(text), **labels)
+    add(metric + "_count", running, **labels)
+    add(metric + "_sum", total, **labels)
+
+
+def le(text):
+    """Bounds are compared as numbers, whatever their digits."""
+    return float("inf") if text == "+Inf" else float(text)
+
+
+class Table:
+    """One table: its lines, and what several tables have in common."""
+
+    def __init__(self, source, text, add):
+        self.source, self.add = source, add
+        lines = text.decode("utf-8", "surrogateescape").split("\n")
+        if lines[-2:] not in (["end", ""], [f"end {len([line for line in lines if line.startswith('cpu ')])}", ""]):
+            raise AssertionError(f"{source}: no end")
+        self.lines = lines[:-2]
+
+    def common(self, word, rest):
+        """Takes a line whose word means the same in each table. False: it is another one."""
+        words = rest.split()
+        if word == "governor":
+            attached, weight, cost, sampled, budget = map(int, words[:5])
+            labels = {"source": self.source}
+            self.add("memstat_events_cost_seconds_total", cost / 1e9, **labels)
+            self.add("memstat_events_sampled_seconds_total", sampled / 1e9, **labels)
+            self.add("memstat_events_counted_ratio", 1 / weight if attached else 0, **labels)
+            self.add("memstat_events_budget_ratio", budget / 1e6, **labels)
+        elif word == "event":
+            self.add("memstat_vm_events_total", int(words[1]), event=words[0])
+            if words[2:]:
+                self.add("memstat_vm_event_bytes_total", int(words[2]), event=words[0])
+        elif word == "gfp":
+            for what, number in zip(("allocations", "failures"), words[2:]):
+                self.add(f"memstat_gfp_{what}_total", int(number), allocator=words[0], **{"class": words[1]})
+        elif word == "sizes":
+            histogram(self.add, "memstat_allocation_size_bytes", list(map(int, words[2:])), int(words[1]), SIZE_BOUNDS, allocator=words[0])
+        elif word not in ("unsupported", "left_out", "large", "other_cache"):
+            return False
+        return True
+
+    def lost(self, reason, number):
+        self.add("memstat_events_lost_total", number, reason=reason)
+
+    def unknown(self, line):
+        raise AssertionError(f"{self.source}: unknown line {line!r}")
+
+
+def slab_events(table, cpus):
+    figures = dict(line.split(" ") for line in table.lines[:5])
+    if figures.pop("slab_events") != "1":
+        table.unknown(table.lines[0])
+    table.lost("unplaced", int(figures["unplaced"]))
+    table.lost("missed", int(figures["missed"]))
+    has_counts, has_frees = figures["counted_by_sysfs"] == "0", figures["kmalloc_frees"] == "1"
+    name, size, frees_known = None, 0, True
+    for line in table.lines[5:]:
+        word, _, rest = line.partition(" ")
+        if word in ("type", "type_without_frees"):
+            text, _, name = rest.partition(" ")
+            name, size, frees_known = clean(name), int(text), word == "type"
+            slab_counts(table, name, size, (0, 0, 0, 0), has_counts, frees_known)
+            if has_counts:
+                for cpu in range(cpus):
+                    cpu_counts(table, name, size, cpu, (0, 0), has_frees)
+        elif word == "cpu":
+            cpu, *numbers = map(int, rest.split())
+            slab_counts(table, name, size, numbers, has_counts, frees_known)
+            if has_counts and cpu < cpus:
+                cpu_counts(table, name, size, cpu, numbers, has_frees)
+        elif not table.common(word, rest):
+            table.unknown(line)
+
+
+def slab_counts(table, name, size, numbers, has_counts, frees_known):
+    allocations, frees, requested, failures = numbers
+    figures = {"requested_bytes_total": requested, "failures_total": failures, "allocated_bytes_total": allocations * size}
+    if frees_known:
+        figures["freed_bytes_total"] = frees * size
+    if has_counts:
+        figures["allocations_total"] = allocations
+        if frees_known:
+            figures["frees_total"] = frees
+    table.add.type("slab", name, **figures)
+
+
+def cpu_counts(table, name, size, cpu, numbers, has_frees):
+    labels = {"allocator": "slab", "type": name, "cpu": str(cpu)}
+    for what, number in zip(("alloc", "free"), numbers):
+        if what == "free" and not has_frees:
+            continue
+        metric = {"alloc": ("allocations", "allocated"), "free": ("frees", "freed")}[what]
+        table.add(f"memstat_cpu_{metric[0]}_total", number, **labels)
+        table.add(f"memstat_cpu_{metric[1]}_bytes_total", number * size, **labels)
+
+
+def vm_events(table, _):
+    figures = dict(line.split(" ") for line in table.lines[:3])
+    if figures.pop("vm_events") != "1":
+        table.unknown(table.lines[0])
+    table.lost("vm_missed", int(figures["missed"]))
+    for line in table.lines[3:]:
+        word, _, rest = line.partition(" ")
+        words = rest.split()
+        if word == "fault":
+            table.add("memstat_page_faults_total", int(words[1]), kind=words[0])
+        elif word in ("cpu_event", "cpu_fault"):
+            metric, label = {"cpu_event": ("memstat_cpu_vm_events_total", "event"), "cpu_fault": ("memstat_cpu_page_faults_total", "kind")}[word]
+            table.add(metric, int(words[2]), cpu=words[1], **{label: words[0]})
+        elif word == "fault_times":
+            histogram(table.add, "memstat_page_fault_seconds", list(map(int, words[2:])), int(words[1]) / 1e9, TIME_BOUNDS, kind=words[0])
+        elif word == "untimed":
+            table.lost("untimed", int(words[0]))
+        elif word == "pages":
+            table.add("memstat_page_order_allocations_total", int(words[2]), order=words[0], migrate_type=words[1])
+        elif word == "page_failures":
+            table.add("memstat_page_order_failures_total", int(words[1]), order=words[0])
+        elif word in ("victim", "other_victim"):
+            number, _, command = rest.partition(" ")
+            if word == "victim" or int(number):
+                table.add("memstat_oom_victims_total", int(number), command=clean(command) if word == "victim" else "other")
+        elif word == "cache":
+            number, _, name = rest.partition(" ")
+            table.add.type("slab", clean(name), failures_total=int(number))
+        elif not table.common(word, rest):
+            table.unknown(line)
+
+
+def call_sites(table, _):
+    figures = dict(line.split(" ") for line in table.lines[:3])
+    if figures.pop("call_sites") != "1":
+        table.unknown(table.lines[0])
+    table.lost("site_unplaced", int(figures["unplaced"]))
+    table.lost("site_missed", int(figures["missed"]))
+    site, seen = None, set()
+    for line in table.lines[3:]:
+        head, *names = line.split("\t")
+        names = [clean(name) for name in names]
+        word, *numbers = head.split(" ")
+        if word == "site":
+            allocations, requested, allocated, failures = map(int, numbers)
+            site = names[0]
+            table.add.type("kmalloc_site", site, allocations_total=allocations, requested_bytes_total=requested,
+                           allocated_bytes_total=allocated, failures_total=failures)
+        elif word == "got":
+            if site not in seen:
+                histogram(table.add, SITE_SIZES, list(map(int, numbers[1:])), int(numbers[0]), SIZE_BOUNDS, call_site=site)
+            seen.add(site)
+        elif word == "group":
+            for what, number in zip(("allocations", "allocated_bytes", "charged_bytes", "failures"), numbers):
+                table.add(f"memstat_slab_group_{what}_total", int(number), group=names[0])
+        elif word == "origin":
+            labels = dict(zip(("cache", "group", "command", "call_site"), names))
+            table.add("memstat_slab_origin_allocations_total", int(numbers[0]), **labels)
+            table.add("memstat_slab_origin_allocated_bytes_total", int(numbers[1]), **labels)
+        elif not table.common(word, head.partition(" ")[2]):
+            table.unknown(line)
+
+
+def slab_caches(table, cpus, page_size):
+    if table.lines[0] != "slab_caches 1":
+        table.unknown(table.lines[0])
+    name = None
+    for line in table.lines[1:]:
+        word, *rest = line.split(" ", 10)
+        if word in ("type", "type_about"):
+            size, object_size, pages, slabs, objects, *free = map(int, rest[:9])
+            name = clean(rest[9])
+            used = max(objects - sum(free), 0)
+            table.add.type("slab", name, bytes=used * size, objects=used, held_bytes=slabs * pages * page_size, free_objects=objects - used,
+                           object_size_bytes=object_size, object_footprint_bytes=size)
+            for cpu in range(cpus):
+                table.add("memstat_cpu_free_objects", 0, allocator="slab", type=name, cpu=str(cpu))
+        elif word == "cpu":
+            cpu, _, free, in_sheaves = map(int, rest)
+            if cpu < cpus:
+                table.add("memstat_cpu_free_objects", free + in_sheaves, allocator="slab", type=name, cpu=str(cpu))
+        elif word != "node":
+            table.unknown(line)
+
+
+def cpu_counters(table, _):
+    ratios = {}
+    for line in table.lines:
+        word, *words = line.split()
+        if word == "cpu":
+            cpu, _, _, _, enabled, _, running, *events = words
+            if int(enabled):
+                ratios[cpu] = min(ratios.get(cpu, 1), int(running) / int(enabled))
+            for event, total in zip(events[::3], events[2::3]):
+                table.add("memstat_cpu_event_total", int(total), cpu=cpu, event=event)
+        elif not table.common(word, " ".join(words)):
+            table.unknown(line)
+    for cpu, ratio in ratios.items():
+        table.add("memstat_cpu_event_running_ratio", ratio, cpu=cpu)
+
+
+def malloc_events(table, _):
+    """FreeBSD's malloc(9): a type's probes, with a row for each CPU and size. A probe is called as its type, with _ for blanks."""
+    types = {dict(labels)["type"].replace(" ", "_"): dict(labels)["type"]
+             for metric, labels in table.add.values if metric == "memstat_type_bytes" and dict(labels)["allocator"] == "malloc"}
+    figures = dict(line.split(" ") for line in table.lines[:3])
+    if figures.pop("dtmalloc") != "1":
+        table.unknown(table.lines[0])
+    table.lost("malloc_unplaced", int(figures["unplaced"]))
+    table.lost("malloc_dropped", int(figures["dropped"]))
+    totals = dict.fromkeys(("malloc", "free", "malloc_failure"), 0)
+    total_bytes = {"malloc": 0, "free": 0}
+    name, failures = None, {}
+    for line in table.lines[3:]:
+        word, _, rest = line.partition(" ")
+        if word == "probe":
+            name = types[rest]
+            failures[name] = 0
+            continue
+        cpu, *numbers = map(int, rest.split())
+        if word == "large":
+            size, (allocations, allocated, frees, freed) = "larger", numbers
+        elif word == "size":
+            size, allocations, frees = numbers
+            allocated, freed = allocations * size, frees * size
+        else:
+            table.unknown(line)
+        if size == 0:
+            failures[name] += allocations
+            totals["malloc_failure"] += allocations
+            if allocations:
+                table.add("memstat_malloc_events_total", allocations, type=name, cpu=str(cpu), event="malloc_failure")
+            allocations = allocated = frees = freed = 0
+        for event, number, size_bytes in (("malloc", allocations, allocated), ("free", frees, freed)):
+            table.add("memstat_malloc_events_total", number, type=name, cpu=str(cpu), event=event)
+            table.add("memstat_malloc_event_bytes_total", size_bytes, type=name, cpu=str(cpu), event=event)
+            if size != 0:
+                table.add("memstat_malloc_size_events_total", number, type=name, size=str(size), event=event)
+            totals[event] += number
+            total_bytes[event] += size_bytes
+    for event, number in totals.items():
+        table.add("memstat_vm_events_total", number, event=event)
+    for event, number in total_bytes.items():
+        table.add("memstat_vm_event_bytes_total", number, event=event)
+    for name, number in failures.items():
+        table.add.type("malloc", name, failures_total=number)
+
+
+READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
+           "freebsd_dtmalloc": malloc_events}
+
+
+def tables(texts, add, cpus, page_size):
+    """`texts`: {source: bytes} of one poll."""
+    for source, text in texts.items():
+        table = Table(source, text, add)
+        if source == "linux_slab_bpf":
+            slab_caches(table, cpus, page_size)
+        else:
+            READERS[source](table, cpus)
+        add("memstat_source_up", 1, source=source)
