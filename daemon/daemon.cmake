@@ -41,8 +41,6 @@ target_link_libraries(memstat_daemon PUBLIC memstat_engine memstat_selftest mems
                       PRIVATE civetweb::civetweb spdlog::spdlog CLI11::CLI11)
 target_compile_definitions(memstat_daemon PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")
 memstat_unoptimized(daemon/options.cpp)
-# The kernel's own header of TCP has the names of the C library's.
-set_source_files_properties(daemon/http/client_window_linux.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   memstat_use_library(memstat_daemon ${MEMSTAT_SECCOMP} SECCOMP seccomp.h seccomp libseccomp-dev "memstatd filters no system calls")
 endif()

@@ -2,52 +2,37 @@
 #include "daemon/http/connections.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
-#include <optional>
-#include <tuple>
+#include <utility>
 
 namespace memstat {
 namespace {
 
 using State = ConnectionState;
 
-// Whether `a` goes before `b` where one of them has to go.
-bool goes_first(const HttpConnection& a, const HttpConnection& b) {
-  return std::tuple(!a.narrow, a.state, a.since) < std::tuple(!b.narrow, b.state, b.since);  // kWaiting, kUntaken, kReady
-}
+// A larger buffer is not kept for the entry's next connection.
+constexpr std::size_t kKeptBytes = 1024;
 
-std::chrono::milliseconds grace(State state) {
-  switch (state) {
-    case State::kReading: return HttpConnections::kHeaderGrace;
-    case State::kStalled: return HttpConnections::kReadGrace;
-    default: return std::chrono::milliseconds(0);
-  }
+void clear(std::string& text) {
+  if (text.capacity() > kKeptBytes) text = std::string();
+  text.clear();
 }
-
-bool is_idle(State state) { return state == State::kKept || state == State::kDraining; }
 
 }  // namespace
 
-HttpConnections::HttpConnections(std::size_t connections, std::size_t per_address, std::size_t threads,
-                                 std::size_t narrow_bytes)
-    : connections_(connections), per_address_(per_address), threads_(threads), narrow_bytes_(narrow_bytes) {
+HttpConnections::HttpConnections(std::size_t connections, std::size_t per_address)
+    : capacity_(connections), per_address_(per_address) {
   live_.reserve(connections);
   free_.reserve(connections);
-  held_list_.reserve(connections);
-  for (HttpConnection& connection : connections_) free_.push_back(&connection);
-}
-
-void HttpConnections::count(const HttpConnection& connection, std::ptrdiff_t by) {
-  if (connection.state == State::kReady) ready_ += static_cast<std::size_t>(by);
-  if (connection.holds_thread()) held_ += static_cast<std::size_t>(by);
-  if (connection.state == State::kUntaken) untaken_answers_ += static_cast<std::size_t>(by);
+  connections_.reserve(connections);
 }
 
 HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t listener, TimePoint now) {
-  assert(!free_.empty());
+  assert(!full());
+  if (free_.empty()) free_.push_back(connections_.emplace_back(std::make_unique<HttpConnection>()).get());
   HttpConnection& connection = *free_.back();
   free_.pop_back();
-  connection = {};
   connection.descriptor = descriptor;
   connection.peer = peer;
   connection.listener = listener;
@@ -58,51 +43,53 @@ HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t 
 }
 
 void HttpConnections::remove(HttpConnection& connection) {
-  count(connection, -1);
-  untaken_bytes_ -= connection.untaken;
-  if (connection.holds_thread()) std::erase(held_list_, &connection);
+  note_unsent(connection, 0);
+  change(connection, State::kReading, connection.since);
   live_.back()->place = connection.place;
   live_[connection.place] = live_.back();
   live_.pop_back();
-  connection.descriptor = -1;
+  HttpConnection blank;
+  std::swap(blank.input, connection.input);
+  std::swap(blank.head, connection.head);
+  std::swap(blank.outgoing, connection.outgoing);
+  clear(blank.input);
+  clear(blank.head);
+  blank.outgoing.clear();
+  connection = std::move(blank);
   free_.push_back(&connection);
 }
 
 void HttpConnections::change(HttpConnection& connection, State state, TimePoint now) {
-  const bool held = connection.holds_thread();
-  count(connection, -1);
+  if (connection.state == State::kReady) --ready_;
+  if (connection.state == State::kAnswering) std::erase(answering_, &connection);
   connection.state = state;
   connection.since = now;
-  count(connection, 1);
-  if (!held && connection.holds_thread()) held_list_.push_back(&connection);
-  if (held && !connection.holds_thread()) std::erase(held_list_, &connection);
+  if (state == State::kReady) ++ready_;
+  if (state == State::kAnswering) answering_.push_back(&connection);
 }
 
-void HttpConnections::note_untaken(HttpConnection& connection, std::size_t bytes, TimePoint now) {
-  if (bytes < connection.untaken) connection.since = now;
-  untaken_bytes_ += bytes - connection.untaken;
-  connection.untaken = bytes;
+void HttpConnections::note_unsent(HttpConnection& connection, std::size_t bytes) {
+  unsent_bytes_ += bytes - connection.unsent;
+  connection.unsent = bytes;
 }
 
-std::size_t HttpConnections::untaken_bytes_of(std::uint32_t address) const {
+std::size_t HttpConnections::unsent_of(std::uint32_t address) const {
   std::size_t bytes = 0;
-  for (const HttpConnection* const connection : live_)
-    bytes += connection->peer.address == address ? connection->untaken : 0;
+  for (const HttpConnection* const connection : live_) bytes += connection->peer.address == address ? connection->unsent : 0;
   return bytes;
 }
 
-HttpConnection* HttpConnections::longest_untaken() const {
-  if (untaken_answers_ == 0) return nullptr;
+HttpConnection* HttpConnections::largest_unsent() const {
   HttpConnection* found = nullptr;
   std::size_t found_bytes = 0;
   for (HttpConnection* const connection : live_) {
-    if (connection->state != State::kUntaken) continue;
+    if (connection->unsent == 0 || connection->state != State::kWriting) continue;
     if (found != nullptr && connection->peer.address == found->peer.address) {
       if (connection->since < found->since) found = connection;
       continue;
     }
-    const std::size_t bytes = untaken_bytes_of(connection->peer.address);
-    if (found == nullptr || bytes > found_bytes || (bytes == found_bytes && connection->since < found->since)) {
+    const std::size_t bytes = unsent_of(connection->peer.address);
+    if (found == nullptr || bytes > found_bytes) {
       found = connection;
       found_bytes = bytes;
     }
@@ -110,99 +97,53 @@ HttpConnection* HttpConnections::longest_untaken() const {
   return found;
 }
 
-std::size_t HttpConnections::threads_of(std::uint32_t address) const {
-  return static_cast<std::size_t>(std::count_if(held_list_.begin(), held_list_.end(),
-                                                [&](const HttpConnection* held) { return held->peer.address == address; }));
-}
-
-HttpConnection* HttpConnections::longest_waiting() const {
+template <typename Predicate>
+HttpConnection* HttpConnections::oldest_of(Predicate matches) const {
   HttpConnection* found = nullptr;
   for (HttpConnection* const connection : live_) {
-    if (connection->state == State::kWaiting && (found == nullptr || connection->since < found->since)) found = connection;
+    if (matches(*connection) && (found == nullptr || connection->since < found->since)) found = connection;
   }
   return found;
 }
 
-HttpConnection* HttpConnections::oldest() const {
-  HttpConnection* found = nullptr;
-  for (HttpConnection* const connection : live_) {
-    if (!connection->holds_thread() && (found == nullptr || goes_first(*connection, *found))) found = connection;
-  }
-  return found;
+HttpConnection* HttpConnections::oldest(State state) const {
+  return oldest_of([&](const HttpConnection& connection) { return connection.state == state; });
 }
 
 HttpConnection* HttpConnections::too_many(std::uint32_t address) const {
-  const bool full = free_.empty();
-  if (!full && live_.size() < per_address_) return nullptr;
-  std::size_t same = 0;
-  HttpConnection* found = nullptr;
-  for (HttpConnection* const connection : live_) {
-    if (connection->peer.address != address) continue;
-    ++same;
-    if (!connection->holds_thread() && (found == nullptr || goes_first(*connection, *found))) found = connection;
-  }
-  if (same >= per_address_) return found;
-  return full ? oldest() : nullptr;
+  if (live_.size() < per_address_ && !full()) return nullptr;
+  const auto is_same = [&](const HttpConnection* connection) { return connection->peer.address == address; };
+  const auto same = static_cast<std::size_t>(std::count_if(live_.begin(), live_.end(), is_same));
+  if (same < per_address_ && !full()) return nullptr;
+  const auto may_go = [&](const HttpConnection& connection) {
+    return connection.state != State::kAnswering && (same < per_address_ || is_same(&connection));
+  };
+  std::array<std::size_t, kConnectionStates> counts{};
+  for (const HttpConnection* const connection : live_)
+    counts[static_cast<std::size_t>(connection->state)] += may_go(*connection);
+  const auto state = static_cast<State>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  return oldest_of([&](const HttpConnection& connection) { return connection.state == state && may_go(connection); });
 }
 
 HttpConnection* HttpConnections::next_request() const {
   if (ready_ == 0) return nullptr;
-  if (HttpConnection* const wide = next_of(false); wide != nullptr) return wide;
-  const auto narrow =
-      std::count_if(held_list_.begin(), held_list_.end(), [](const HttpConnection* held) { return held->narrow; });
-  return static_cast<std::size_t>(narrow) < std::max<std::size_t>(threads_ / 4, 1) ? next_of(true) : nullptr;
-}
-
-HttpConnection* HttpConnections::next_of(bool narrow) const {
   HttpConnection* found = nullptr;
-  std::size_t found_threads = 0;
-  std::optional<std::uint32_t> full;  // an address that leaves too much untaken
+  std::ptrdiff_t found_workers = 0;
   for (HttpConnection* const connection : live_) {
+    if (connection->state != State::kReady) continue;
     const std::uint32_t address = connection->peer.address;
-    if (connection->state != State::kReady || connection->narrow != narrow || full == address) continue;
     if (found != nullptr && address == found->peer.address) {
       if (connection->since > found->since) found = connection;
       continue;
     }
-    if (narrow && untaken_bytes_ > narrow_bytes_ && untaken_bytes_of(address) > narrow_bytes_) {
-      full = address;
-      continue;
-    }
-    const std::size_t threads = threads_of(address);
-    if (found == nullptr || threads < found_threads || (threads == found_threads && connection->since > found->since)) {
+    const auto workers = std::count_if(answering_.begin(), answering_.end(),
+                                       [&](const auto* other) { return other->peer.address == address; });
+    if (found == nullptr || workers < found_workers || (workers == found_workers && connection->since > found->since)) {
       found = connection;
-      found_threads = threads;
+      found_workers = workers;
     }
   }
   return found;
-}
-
-HttpConnections::Yield HttpConnections::yield_thread(TimePoint now) const {
-  Yield yield;
-  std::size_t most_threads = 0;
-  for (HttpConnection* const connection : held_list_) {
-    const State state = connection->state;
-    if (connection->shut_down || (!is_idle(state) && state != State::kReading && state != State::kStalled)) continue;
-    const auto due = connection->since + grace(state);
-    if (due > now) {
-      yield.next = std::min(yield.next, due);
-      continue;
-    }
-    const std::size_t threads = threads_of(connection->peer.address);
-    const HttpConnection* const found = yield.connection;
-    if (found == nullptr ||
-        std::tuple(!is_idle(state), -static_cast<std::ptrdiff_t>(threads), connection->since) <
-            std::tuple(!is_idle(found->state), -static_cast<std::ptrdiff_t>(most_threads), found->since)) {
-      yield.connection = connection;
-      most_threads = threads;
-    }
-  }
-  return yield;
-}
-
-bool HttpConnections::may_keep(const HttpConnection& connection) const {
-  if (held_ * 4 > threads_ * 3) return false;
-  return held_ * 2 <= threads_ || threads_of(connection.peer.address) * 2 <= threads_;
 }
 
 }  // namespace memstat

@@ -11,10 +11,12 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <system_error>
+#include <utility>
 
-#include "core/base/mutex.h"
 #include "daemon/http/rules.h"
 #include "daemon/http/sockets.h"
+#include "daemon/http/thread_defaults.h"
 
 namespace memstat {
 namespace {
@@ -23,32 +25,22 @@ using State = ConnectionState;
 using std::chrono::milliseconds;
 
 constexpr int kAcceptsInARow = 64;
-// A client whose request waits so long for a thread has given up.
+// A client whose request waits this long for a worker has given up.
 constexpr milliseconds kReadyDeadline{10'000};
 constexpr milliseconds kPauseWithoutFiles{20};
 constexpr milliseconds kRefillPause{500};
-constexpr milliseconds kLookPause{1};
-// Answers that clients have not taken are looked at so often, and whenever their number has doubled.
-constexpr milliseconds kUntakenPause{1000};
-constexpr std::size_t kUntakenAtOnce = 32;
-// A client that has taken nothing for so long is gone, whatever its kernel acknowledges.
-constexpr milliseconds kUntakenDeadline{60'000};
-// And so often while requests of narrow clients wait for others to take their answers.
-constexpr milliseconds kNarrowPause{50};
-// No system's default is so small: with a smaller window a client has asked for a buffer that no page fits into.
-constexpr std::size_t kNarrowWindow = 8192;
-// Threads that are being freed for requests at the same time.
-constexpr std::size_t kYielding = 4;
+// No event reports that a client has acknowledged everything.
+constexpr milliseconds kAcknowledgedPause{1000};
+// The kernel reports room in the send buffer and takes nothing while the memory of all sockets is used up.
+constexpr milliseconds kNoMemoryPause{50};
+constexpr std::size_t kMaxDropped = 64 * 1024;
 
 constexpr std::string_view kLate =
     "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 54\r\n"
     "Connection: close\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n\r\n"
     "Request Timeout: the header was not complete in time.\n";
 
-void close_if_open(int& descriptor) {
-  if (descriptor >= 0) ::close(descriptor);
-  descriptor = -1;
-}
+bool would_block(ssize_t result) { return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
 
 }  // namespace
 
@@ -56,115 +48,47 @@ HttpFront::HttpFront(Options options, AccessList access, HttpListeners listeners
     : options_(std::move(options)),
       access_(std::move(access)),
       listeners_(std::move(listeners)),
-      connections_(options_.connections, options_.per_address, options_.threads, options_.untaken_bytes / 2),
-      look_at_count_(kUntakenAtOnce) {
+      connections_(std::max<std::size_t>(options_.connections, 1), std::max<std::size_t>(options_.per_address, 1)) {
   polled_.reserve(options_.connections + listeners_.descriptors().size() + 1);
   polled_connections_.reserve(options_.connections);
-  header_.resize(options_.header_bytes);
+  received_.resize(options_.header_bytes);
 }
 
-HttpFront::~HttpFront() {
-  close();
-  close_if_open(bell_);
-  for (int& end : wake_pipe_) close_if_open(end);
-}
-
-Result<void> HttpFront::open() {
-  int bell[2];
-  if (::pipe(wake_pipe_) != 0) return system_error("HTTP server", errno, "cannot make a pipe");
-  for (const int end : wake_pipe_) {
+Result<void> HttpFront::start() {
+  int ends[2];
+  if (::pipe(ends) != 0) return system_error("HTTP server", errno, "cannot make a pipe");
+  for (const int end : ends) {
     ::fcntl(end, F_SETFD, FD_CLOEXEC);
     ::fcntl(end, F_SETFL, O_NONBLOCK);
   }
-  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, bell) != 0) {
-    return system_error("HTTP server", errno, "cannot make a pair of sockets");
+  wake_read_ = UniqueFd(ends[0]);
+  wake_write_ = UniqueFd(ends[1]);
+  try {
+    thread_ = std::thread([this] {
+      name_thread("memstatd-listen");
+      run();
+    });
+  } catch (const std::system_error& error) {
+    return system_error("HTTP server", error.code().value(), "cannot start a thread");
   }
-  ::close(bell[1]);  // the end of the other's bytes is always there to be read
-  bell_ = bell[0];
-  ::fcntl(bell_, F_SETFD, FD_CLOEXEC);
   return {};
 }
 
-bool HttpFront::take_listener(int descriptor) {
-  if (listener_ >= 0) {
-    errno = EINVAL;
-    return false;
+void HttpFront::stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    for (std::size_t i = connections_.all().size(); i-- > 0;) {
+      HttpConnection& connection = *connections_.all()[i];
+      if (connection.state != State::kAnswering) drop(connection);
+    }
   }
-  listener_ = descriptor;
-  return true;
-}
-
-void HttpFront::ring_at_listener() const {
-  if (listener_ >= 0) ::dup2(bell_, listener_);
-}
-
-// ---- for the worker threads
-// ------------------------------------------------------------------------------------------------
-
-HttpConnection* HttpFront::claim() {
-  const MutexLock lock(mutex_);
-  HttpConnection* const connection = handed_over_;
-  handed_over_ = nullptr;
-  if (connection != nullptr) {
-    connections_.change(*connection, State::kReading, options_.clock.now());
-    if (stopping_) shut_down(*connection);
+  request_ready_.notify_all();
+  if (thread_.joinable()) {
+    wake();
+    thread_.join();
   }
-  wake_if_waiting();
-  return connection;
-}
-
-void HttpFront::change(HttpConnection& connection, ConnectionState state) {
-  const MutexLock lock(mutex_);
-  connections_.change(connection, state, options_.clock.now());
-  if (stopping_) shut_down(connection);
-  if (state != State::kAnswering) wake_if_waiting();
-}
-
-void HttpFront::reset(HttpConnection& connection) {
-  const MutexLock lock(mutex_);
-  connection.reset = true;
-  reset_on_close(connection.descriptor);
-}
-
-void HttpFront::end(HttpConnection& connection) {
-  const MutexLock lock(mutex_);
-  const std::size_t untaken = connection.reset || stopping_ ? 0 : untaken_bytes(connection.descriptor);
-  // Where no descriptor is left for it the kernel alone has it, as that of any program that ends.
-  const int own = untaken == 0 ? -1 : ::fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0);
-  if (own < 0) {
-    connections_.remove(connection);
-  } else {
-    const TimePoint now = options_.clock.now();
-    connection.descriptor = own;
-    connection.shut_down = false;  // it is yielding its thread no more
-    connections_.change(connection, State::kUntaken, now);
-    connections_.note_untaken(connection, untaken, now);
-    // next() may be waiting for ever.
-    const bool too_much = connections_.untaken_bytes() > options_.untaken_bytes;
-    if (too_much || look_again_ == TimePoint::max()) wake();
-  }
-  wake_if_waiting();
-}
-
-bool HttpFront::may_keep(const HttpConnection& connection) {
-  const MutexLock lock(mutex_);
-  return !stopping_ && !connection.shut_down && connections_.may_keep(connection);
-}
-
-void HttpFront::shut_down(HttpConnection& connection) {
-  if (connection.shut_down) return;
-  ::shutdown(connection.descriptor, SHUT_RDWR);
-  connection.shut_down = true;
-}
-
-void HttpFront::wake_if_waiting() {
-  if (!wants_thread_) return;
-  wants_thread_ = false;
-  wake();
-}
-
-void HttpFront::wake() const {
-  [[maybe_unused]] const ssize_t ignored = ::write(wake_pipe_[1], "", 1);  // full pipe: awake anyway
+  listeners_.close();
 }
 
 bool HttpFront::adopt(UniqueFd& connection, Endpoint peer) {
@@ -176,120 +100,118 @@ bool HttpFront::adopt(UniqueFd& connection, Endpoint peer) {
   return true;
 }
 
-void HttpFront::stop() {
+void HttpFront::wake() const {
+  [[maybe_unused]] const ssize_t ignored = ::write(wake_write_.get(), "", 1);  // full pipe: awake anyway
+}
+
+// ---- for workers --------------------------------------------------------------------------------------------------------
+
+HttpConnection* HttpFront::next_request() {
+  MutexLock lock(mutex_);
+  HttpConnection* found = nullptr;
+  request_ready_.wait(mutex_, [&]() MEMSTAT_REQUIRES(mutex_) {
+    found = connections_.next_request();
+    return found != nullptr || stopping_;
+  });
+  if (stopping_) return nullptr;
+  connections_.change(*found, State::kAnswering, options_.clock.now());
+  return found;
+}
+
+void HttpFront::respond(HttpConnection& connection, bool head_only) {
+  connection.outgoing.clear();
+  connection.outgoing.add(connection.head);
+  if (!head_only) {
+    for (const std::string_view piece : connection.response.pieces) connection.outgoing.add(piece);
+    connection.outgoing.add(connection.response.text);
+  }
+  const Outgoing::Status status = connection.outgoing.send(connection.descriptor);
+  HttpResponse finished;  // outlives the lock: releasing it may free a page
+  MutexLock lock(mutex_);
+  if (status == Outgoing::Status::kFailed || stopping_) {
+    finished = std::move(connection.response);
+    drop(connection, true);
+  } else if (status == Outgoing::Status::kDone) {
+    finished = std::exchange(connection.response, {});
+    if (finish(connection)) wake();
+    lock.unlock();
+    call_workers();
+  } else {
+    connections_.change(connection, State::kWriting, options_.clock.now());
+    connection.retry = {};
+    // A page that others share costs no memory of its own.
+    if (connection.response.owner.use_count() <= 1) connections_.note_unsent(connection, connection.outgoing.left());
+    limit_unsent();
+    wake();
+  }
+}
+
+void HttpFront::abandon(HttpConnection& connection) {
   const MutexLock lock(mutex_);
-  stopping_ = true;
-  for (HttpConnection* const connection : connections_.all()) shut_down(*connection);
-  wake();
+  drop(connection);
 }
 
-void HttpFront::close() {
+void HttpFront::give_back(HttpConnection& connection) {
   const MutexLock lock(mutex_);
-  // A connection that was handed over and not taken is forgotten by civetweb without being closed.
-  for (HttpConnection* const connection : connections_.all()) {
-    if (connection->state <= State::kHandedOver) close_if_open(connection->descriptor);
-  }
-  listeners_.close();
-  listener_ = -1;
-}
-
-// ---- inside civetweb's accept
-// ----------------------------------------------------------------------------------------------
-
-int HttpFront::next(sockaddr* address, socklen_t* length) {
-  // In a flood the newest request is answered first, so it must not wait long behind the others in the kernel's queue.
-  for (;;) {
-    const auto now = options_.clock.now();
-    auto wake = TimePoint::max();
-    {
-      const MutexLock lock(mutex_);
-      if (stopping_) {
-        errno = ECONNABORTED;
-        return -1;
-      }
-      look_at_untaken(now);
-      const bool flood = connections_.ready() > 1;
-      if (flood && now >= looked_ + kLookPause) {
-        wake = now;
-      } else if (HttpConnection* const given = give_or_yield(now, wake); given != nullptr) {
-        const sockaddr_in from = to_sockaddr(given->peer);
-        const auto room = std::min<std::size_t>(*length, sizeof from);
-        std::copy_n(reinterpret_cast<const char*>(&from), room, reinterpret_cast<char*>(address));
-        *length = sizeof from;
-        return given->descriptor;
-      }
-      collect_descriptors(now, wake);
-      looked_ = now;
-    }
-    wait_until(wake);
-    for (std::size_t i = 0; i < polled_connections_.size(); ++i) {
-      if (polled_[i].revents != 0) examine(*polled_connections_[i]);
-    }
-    for (std::size_t i = polled_connections_.size() + 1; i < polled_.size(); ++i) {
-      if (polled_[i].revents != 0) accept_from(i - polled_connections_.size() - 1);
-    }
-    take_adopted();
-    refuse_late(options_.clock.now());
-  }
-}
-
-HttpConnection* HttpFront::give_or_yield(TimePoint now, TimePoint& wake) {
-  wants_thread_ = false;
-  if (connections_.ready() == 0) return nullptr;
-  wants_thread_ = true;
-  if (handed_over_ != nullptr) return nullptr;  // which thread has which would be unknown if there were two
-  HttpConnection* const request = connections_.next_request();
-  if (request == nullptr) {
-    look_again_ = std::min(look_again_, now + kNarrowPause);
-    return nullptr;
-  }
-  if (connections_.held_threads() < options_.threads) {
-    connections_.change(*request, State::kHandedOver, now);
-    handed_over_ = request;
-    wants_thread_ = connections_.ready() != 0;
-    return request;
-  }
-  std::size_t yielding = 0;
-  for (const HttpConnection* const connection : connections_.all()) yielding += connection->shut_down ? 1 : 0;
-  while (yielding < std::min(kYielding, connections_.ready())) {
-    const HttpConnections::Yield yield = connections_.yield_thread(now);
-    wake = std::min(wake, yield.next);
-    if (yield.connection == nullptr) break;
-    if (yield.connection->state != State::kStalled && has_unread_bytes(yield.connection->descriptor)) {
-      // Its thread has bytes to read and is only short of processor time.
-      connections_.change(*yield.connection, State::kReading, now);
-      continue;
-    }
-    if (yield.connection->state == State::kStalled) {
-      yield.connection->reset = true;
-      reset_on_close(yield.connection->descriptor);
-    }
-    shut_down(*yield.connection);
-    ++evictions_;
-    ++yielding;
-  }
-  return nullptr;
-}
-
-// Order: connections, the pipe, listeners.
-void HttpFront::collect_descriptors(TimePoint now, TimePoint& wake) {
-  polled_.clear();
-  polled_connections_.clear();
-  for (HttpConnection* const connection : connections_.all()) {
-    if (connection->holds_thread() || connection->state == State::kUntaken) continue;
-    const bool waiting = connection->state == State::kWaiting;
-    wake = std::min(wake, connection->since + (waiting ? options_.header_deadline : kReadyDeadline));
-    if (!waiting) continue;
-    polled_connections_.push_back(connection);
-    polled_.push_back({connection->descriptor, POLLIN, 0});
-  }
-  polled_.push_back({wake_pipe_[0], POLLIN, 0});
-  wake = std::min(wake, look_again_);
-  if (now < listening_again_) {
-    wake = std::min(wake, listening_again_);
+  if (std::exchange(connection.is_second_try, true) || stopping_) {
+    drop(connection);
     return;
   }
-  for (const int listener : listeners_.descriptors()) polled_.push_back({listener, POLLIN, 0});
+  connections_.change(connection, State::kReady, options_.clock.now());
+  request_ready_.notify_one();
+}
+
+// ---- the front's own thread ---------------------------------------------------------------------------------------------
+
+void HttpFront::run() {
+  for (;;) {
+    TimePoint wake = TimePoint::max();
+    {
+      const MutexLock lock(mutex_);
+      if (stopping_) return;
+      const TimePoint now = options_.clock.now();
+      expire(now);
+      wake = collect_descriptors(now);
+    }
+    wait_until(wake);
+    const std::size_t first = polled_.size() - polled_connections_.size();
+    for (std::size_t i = first; i < polled_.size(); ++i) {
+      if (polled_[i].revents == 0) continue;
+      {
+        const MutexLock lock(mutex_);
+        if (stopping_) return;
+        serve(*polled_connections_[i - first]);
+      }
+      call_workers();
+    }
+    for (std::size_t i = 1; i < first; ++i) {
+      if (polled_[i].revents != 0) accept_from(i - 1);
+    }
+    take_adopted();
+  }
+}
+
+// Order: the pipe, listeners, connections. Returns when to wake up without an event.
+TimePoint HttpFront::collect_descriptors(TimePoint now) {
+  TimePoint wake = TimePoint::max();
+  polled_.clear();
+  polled_connections_.clear();
+  polled_.push_back({wake_read_.get(), POLLIN, 0});
+  const bool listens = now >= listening_again_;
+  if (!listens) wake = listening_again_;
+  for (const int listener : listeners_.descriptors()) polled_.push_back({listens ? listener : -1, POLLIN, 0});
+  for (HttpConnection* const connection : connections_.all()) {
+    wake = std::min(wake, connection->state == State::kAnswering ? now + kAcknowledgedPause : deadline(*connection));
+    if (connection->state == State::kAnswering || connection->state == State::kReady || connection->ended) continue;
+    const bool writes = connection->state == State::kWriting;
+    if (writes && connection->retry > now) {
+      wake = std::min(wake, connection->retry);
+      continue;
+    }
+    polled_connections_.push_back(connection);
+    polled_.push_back({connection->descriptor, static_cast<short>(writes ? POLLOUT : POLLIN), 0});
+  }
+  return wake;
 }
 
 void HttpFront::wait_until(TimePoint wake) {
@@ -302,14 +224,26 @@ void HttpFront::wait_until(TimePoint wake) {
     for (pollfd& entry : polled_) entry.revents = 0;
   }
   std::array<char, 64> drained;
-  if (polled_[polled_connections_.size()].revents != 0) {
-    while (::read(wake_pipe_[0], drained.data(), drained.size()) == static_cast<ssize_t>(drained.size())) {
+  if (polled_[0].revents != 0) {
+    while (::read(wake_read_.get(), drained.data(), drained.size()) == static_cast<ssize_t>(drained.size())) {
     }
   }
-  const auto now = options_.clock.now();
+  const TimePoint now = options_.clock.now();
   if (now >= refill_ && !listeners_.spare().full()) {
     listeners_.spare().fill();
     refill_ = now + kRefillPause;
+  }
+}
+
+void HttpFront::serve(HttpConnection& connection) {
+  if (connection.descriptor < 0) return;  // dropped since it was polled
+  switch (connection.state) {
+    case State::kWriting: send(connection); break;
+    case State::kSent: connection.closes ? drop_input(connection) : receive(connection); break;
+    case State::kReading:
+    case State::kIdle: receive(connection); break;
+    case State::kReady:
+    case State::kAnswering: break;
   }
 }
 
@@ -320,13 +254,15 @@ void HttpFront::accept_from(std::size_t listener) {
     const int descriptor = ::accept4(listeners_.descriptors()[listener], reinterpret_cast<sockaddr*>(&from), &length,
                                      SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (descriptor >= 0) {
-      take(descriptor, from, listener);
+      take(descriptor, {ntohl(from.sin_addr.s_addr), ntohs(from.sin_port)}, listener, false);
+      const MutexLock lock(mutex_);
+      if (!is_crowded()) return;
       continue;
     }
     if (errno == ECONNABORTED || errno == EINTR) continue;
     if (errno != EMFILE && errno != ENFILE) return;
     refill_ = options_.clock.now() + kRefillPause;
-    if (!make_room_for_a_file()) {
+    if (!listeners_.spare().give() && !release_a_file()) {
       listening_again_ = options_.clock.now() + kPauseWithoutFiles;
       return;
     }
@@ -342,168 +278,204 @@ void HttpFront::take_adopted() {
     connection = std::move(adopted_);
     peer = adopted_peer_;
   }
-  take(connection.release(), to_sockaddr(peer), 0, true);
+  take(connection.release(), peer, 0, true);
 }
 
-// No file can be had. A spare one, a client that has not sent its request or a connection that is only kept goes for it.
-bool HttpFront::make_room_for_a_file() {
-  if (listeners_.spare().give()) return true;
-  HttpConnection* waiting = nullptr;
-  {
-    const MutexLock lock(mutex_);
-    const std::size_t before = connections_.untaken_answers();
-    look_at_count_ = 0;
-    look_at_untaken(options_.clock.now());
-    if (connections_.untaken_answers() < before) return true;
-    waiting = connections_.longest_waiting();
-  }
+// Out of descriptors: closes the connection that has waited longest for its header.
+bool HttpFront::release_a_file() {
+  const MutexLock lock(mutex_);
+  HttpConnection* const waiting = connections_.oldest(State::kReading);
   if (waiting == nullptr) return false;
-  drop(*waiting);
+  evict(*waiting);
   return true;
 }
 
-void HttpFront::take(int descriptor, const sockaddr_in& from, std::size_t listener, bool is_own) {
-  const Endpoint peer{ntohl(from.sin_addr.s_addr), ntohs(from.sin_port)};
-  if (!access_.admits(peer.address)) {
+void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener, bool is_own) {
+  if (!is_own && !access_.admits(peer.address)) {
     ::close(descriptor);
     if (options_.log) options_.log(format_ipv4(peer.address) + " is not allowed to connect");
     return;
   }
-  HttpConnection* connection = nullptr;
   {
     const MutexLock lock(mutex_);
-    // While there is a thread for each connection none stands in another's way.
-    const bool narrow =
-        !is_own && connections_.all().size() >= options_.threads && window_of_client(descriptor) < kNarrowWindow;
-    if (make_room_for_a_client(peer.address, narrow)) {
-      connection = &connections_.add(descriptor, peer, listener, options_.clock.now());
-      connection->narrow = narrow;
-      connection->is_own = is_own;
+    if (HttpConnection* const excess = connections_.too_many(peer.address); excess != nullptr) {
+      // One client that does not read is worth as much as the next, and the newest costs least.
+      if (has_small_window(descriptor)) {
+        ++evictions_;
+        reset_on_close(descriptor);
+        ::close(descriptor);
+        return;
+      }
+      evict(*excess);
     }
+    if (stopping_ || connections_.full()) {
+      ::close(descriptor);
+      return;
+    }
+    if (is_crowded()) use_small_send_buffer(descriptor);
+    HttpConnection& connection = connections_.add(descriptor, peer, listener, options_.clock.now());
+    connection.is_own = is_own;
+    receive(connection);
   }
-  if (connection == nullptr) {
-    reset_on_close(descriptor);
-    ::close(descriptor);
-    return;
-  }
-  examine(*connection);
+  call_workers();
 }
 
-// False when this client is the one that has to go.
-bool HttpFront::make_room_for_a_client(std::uint32_t address, bool narrow) {
-  HttpConnection* const excess = connections_.too_many(address);
-  if (excess == nullptr) return !connections_.full();
-  const bool is_untaken = excess->state == State::kUntaken;
-  if (is_untaken && look_at(*excess, options_.clock.now())) return true;
-  // One narrow client is worth as much as the next, and the newest costs least: nothing of it has been read.
-  if (narrow && excess->narrow) {
-    ++evictions_;
-    return false;
-  }
-  if (is_untaken) {
-    give_up(*excess);
-    return true;
-  }
-  ::close(excess->descriptor);
-  connections_.remove(*excess);
-  ++evictions_;
-  return true;
-}
+// ---- one connection -----------------------------------------------------------------------------------------------------
 
-void HttpFront::examine(HttpConnection& connection) {
-  const ssize_t got = ::recv(connection.descriptor, header_.data(), header_.size(), MSG_PEEK | MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  if (size > connection.seen && (size == header_.size() || is_whole_header({header_.data(), size}))) {
-    if (connection.seen != 0) report_from(connection.descriptor, 1);
-    connection.is_blank_first = std::string_view(" \t\r\n\v\f").find(header_[0]) != std::string_view::npos;
-    const MutexLock lock(mutex_);
-    connections_.change(connection, State::kReady, options_.clock.now());
+void HttpFront::receive(HttpConnection& connection) {
+  const std::size_t seen = connection.input.size();
+  const ssize_t got = ::recv(connection.descriptor, received_.data(), options_.header_bytes - seen, MSG_DONTWAIT);
+  if (would_block(got)) return;
+  if (got <= 0) {
+    end_of_input(connection, got < 0);
     return;
   }
-  // Gone, or it ended its half before the header was whole.
-  if (size <= connection.seen) {
+  connection.input.append(received_.data(), static_cast<std::size_t>(got));
+  if (connection.state != State::kReading) connections_.change(connection, State::kReading, options_.clock.now());
+  examine(connection, seen);
+}
+
+// While the client has a response to take, only its acknowledgement ends the connection.
+void HttpFront::end_of_input(HttpConnection& connection, bool is_reset) {
+  if (is_reset || connection.state != State::kSent || unacknowledged_bytes(connection.descriptor) == 0) {
     drop(connection);
     return;
   }
-  // The bytes stay in the kernel for civetweb to read, which would make poll return at once from now on.
-  connection.seen = size;
-  report_from(connection.descriptor, static_cast<int>(size) + 1);
+  ::shutdown(connection.descriptor, SHUT_WR);
+  connection.closes = true;
+  connection.ended = true;
 }
 
-void HttpFront::refuse_late(TimePoint now) {
-  for (HttpConnection* const connection : polled_connections_) {
-    if (connection->descriptor < 0 || connection->state != State::kWaiting) continue;
-    if (now < connection->since + options_.header_deadline) continue;
-    refuse_now(connection->descriptor, kLate);
-    drop(*connection);
+void HttpFront::drop_input(HttpConnection& connection) {
+  const ssize_t got = ::recv(connection.descriptor, received_.data(), received_.size(), MSG_DONTWAIT);
+  if (would_block(got)) return;
+  if (got <= 0) {
+    end_of_input(connection, got < 0);
+    return;
   }
-  for (;;) {
-    HttpConnection* late = nullptr;
-    {
-      const MutexLock lock(mutex_);
-      if (connections_.ready() != 0) {
-        for (HttpConnection* const connection : connections_.all()) {
-          if (connection->state == State::kReady && now >= connection->since + kReadyDeadline) late = connection;
-        }
-      }
-    }
-    if (late == nullptr) return;
-    drop(*late);
-  }
+  connection.dropped += static_cast<std::size_t>(got);
+  if (connection.dropped > kMaxDropped) drop(connection, true);
 }
 
-// Closes what is taken, and gives up what no client takes and what is more than the kernel is to hold for clients.
-void HttpFront::look_at_untaken(TimePoint now) {
-  if (now >= look_again_ || connections_.untaken_answers() >= look_at_count_) {
-    // Removing puts the last in the place of the removed, and the last has been looked at.
-    for (std::size_t i = connections_.all().size(); i-- > 0;) {
-      HttpConnection& connection = *connections_.all()[i];
-      if (connection.state != State::kUntaken || look_at(connection, now)) continue;
-      if (now >= connection.since + kUntakenDeadline) give_up(connection);
-    }
-    look_again_ = TimePoint::max();
-    look_at_count_ = std::max(kUntakenAtOnce, 2 * connections_.untaken_answers());
-  }
-  while (connections_.untaken_bytes() > options_.untaken_bytes) {
-    HttpConnection& connection = *connections_.longest_untaken();
-    const TimePoint since = connection.since;
-    // A client that reads goes to the end of the line.
-    if (!look_at(connection, now) && connection.since == since) give_up(connection);
-  }
-  if (connections_.untaken_answers() == 0) {
-    look_again_ = TimePoint::max();
-  } else if (look_again_ == TimePoint::max()) {
-    look_again_ = now + kUntakenPause;
+// Looks for a request in what was received; the first `seen` bytes hold none.
+void HttpFront::examine(HttpConnection& connection, std::size_t seen) {
+  const std::string& input = connection.input;
+  std::size_t length = header_length(input, seen);
+  if (length == 0 && input.size() >= options_.header_bytes) length = input.size();  // the worker refuses it
+  if (length == 0) return;
+  connection.header_bytes = length;
+  connections_.change(connection, State::kReady, options_.clock.now());
+  ++new_requests_;
+}
+
+// Without the mutex, which the worker takes next.
+void HttpFront::call_workers() {
+  for (unsigned count = new_requests_.exchange(0); count > 0; --count) request_ready_.notify_one();
+}
+
+void HttpFront::send(HttpConnection& connection) {
+  const std::size_t before = connection.outgoing.left();
+  const Outgoing::Status status = connection.outgoing.send(connection.descriptor);
+  if (connection.unsent != 0) connections_.note_unsent(connection, connection.outgoing.left());
+  if (status == Outgoing::Status::kFailed) {
+    drop(connection, true);
+  } else if (status == Outgoing::Status::kDone) {
+    connection.response = {};
+    connections_.note_unsent(connection, 0);
+    finish(connection);
+  } else if (connection.outgoing.left() == before) {
+    connection.retry = options_.clock.now() + kNoMemoryPause;
   }
 }
 
-// True when its client has taken everything: then it is closed.
-bool HttpFront::look_at(HttpConnection& connection, TimePoint now) {
-  const std::size_t untaken = untaken_bytes(connection.descriptor);
-  if (untaken != 0) {
-    connections_.note_untaken(connection, untaken, now);
+// The kernel has the whole response. True when the front has to poll the connection at once: one that ends and only awaits
+// its client's acknowledgement can wait until the front looks again, which it does while a worker has a connection.
+bool HttpFront::finish(HttpConnection& connection) {
+  const TimePoint now = options_.clock.now();
+  connection.outgoing.clear();
+  connection.input.erase(0, connection.header_bytes);
+  connection.header_bytes = 0;
+  connection.is_second_try = false;
+  const bool is_acknowledged = unacknowledged_bytes(connection.descriptor) == 0;
+  if (connection.closes && is_acknowledged && !connection.drains && connection.input.empty()) {
+    drop(connection);
     return false;
   }
-  ::close(connection.descriptor);
-  connections_.remove(connection);
-  return true;
-}
-
-void HttpFront::give_up(HttpConnection& connection) {
-  reset_on_close(connection.descriptor);
-  ::close(connection.descriptor);
-  connections_.remove(connection);
-  ++evictions_;
-}
-
-void HttpFront::drop(HttpConnection& connection) {
-  int descriptor = connection.descriptor;
-  {
-    const MutexLock lock(mutex_);
-    connections_.remove(connection);
+  if (!connection.closes && !connection.input.empty()) {
+    connections_.change(connection, State::kReading, now);
+    examine(connection, 0);
+    return connection.state == State::kReading;
   }
-  close_if_open(descriptor);
+  if (connection.closes) ::shutdown(connection.descriptor, SHUT_WR);
+  connections_.change(connection, is_acknowledged && !connection.closes ? State::kIdle : State::kSent, now);
+  connection.retry = now + kAcknowledgedPause;
+  return !connection.closes;
+}
+
+TimePoint HttpFront::deadline(const HttpConnection& connection) const {
+  switch (connection.state) {
+    case State::kReading: return connection.since + options_.header_deadline;
+    case State::kReady: return connection.since + kReadyDeadline;
+    case State::kWriting: return connection.since + options_.write_deadline;
+    case State::kSent: return std::min(connection.retry, connection.since + options_.write_deadline);
+    case State::kIdle: return connection.since + options_.keep_alive_idle;
+    case State::kAnswering: break;
+  }
+  return TimePoint::max();
+}
+
+void HttpFront::expire(TimePoint now) {
+  // Removing moves the last one to the place of the removed, and the last has been looked at.
+  for (std::size_t i = connections_.all().size(); i-- > 0;) {
+    HttpConnection& connection = *connections_.all()[i];
+    if (now >= deadline(connection)) expire(connection, now);
+  }
+}
+
+void HttpFront::expire(HttpConnection& connection, TimePoint now) {
+  switch (connection.state) {
+    case State::kReading:
+      refuse_now(connection.descriptor, kLate);
+      drop(connection);
+      break;
+    case State::kSent:
+      if (unacknowledged_bytes(connection.descriptor) == 0) {
+        if (connection.closes) {
+          drop(connection);
+        } else {
+          connections_.change(connection, State::kIdle, connection.since);
+        }
+      } else if (now >= connection.since + options_.write_deadline) {
+        drop(connection, true);
+      } else {
+        connection.retry = now + kAcknowledgedPause;
+      }
+      break;
+    case State::kReady:
+    case State::kIdle: drop(connection); break;
+    case State::kWriting: drop(connection, true); break;
+    case State::kAnswering: break;
+  }
+}
+
+// Responses in memory that slow clients hold up.
+void HttpFront::limit_unsent() {
+  while (connections_.unsent_bytes() > options_.unsent_bytes) {
+    HttpConnection* const largest = connections_.largest_unsent();
+    if (largest == nullptr || largest->unsent == connections_.unsent_bytes()) return;  // a single one may be larger
+    evict(*largest);
+  }
+}
+
+void HttpFront::evict(HttpConnection& connection) {
+  ++evictions_;
+  drop(connection, true);
+}
+
+void HttpFront::drop(HttpConnection& connection, bool reset) {
+  if (reset) reset_on_close(connection.descriptor);
+  ::close(connection.descriptor);
+  connections_.remove(connection);
 }
 
 }  // namespace memstat

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The front of the HTTP server: it accepts connections, refuses those that the access list does not admit, waits until a
-// request's header is whole, and only then gives the connection to civetweb, one at a time. Stalled, half-sent and dripping
-// headers and dead peers therefore never hold a thread. When all threads are held, the connection that needs its thread
-// least gives it up.
-//
-// It runs inside civetweb's call of accept (http_accept.h), on civetweb's own thread: no request changes threads more often
-// than it would without it.
+// The front of the HTTP server: one thread that accepts connections, refuses those that the access list does not admit,
+// reads request headers under a deadline, and sends what clients do not take at once. A worker gets a connection only when
+// its request header is complete, and gives it back when it has the response. Clients therefore never hold a worker,
+// however slowly they send or read.
 #pragma once
-
-#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -33,101 +29,96 @@ class HttpFront {
   struct Options {
     std::size_t connections = 1024;
     std::size_t per_address = 512;
-    std::size_t threads = 32;
+    /// While more connections than this are open, the kernel buffers less for new ones.
+    std::size_t full_buffers = 64;
     std::size_t header_bytes = 8192;
     std::chrono::milliseconds header_deadline{3000};
-    std::size_t untaken_bytes = 16 << 20;
+    std::chrono::milliseconds write_deadline{10'000};
+    std::chrono::milliseconds keep_alive_idle{360'000};
+    std::size_t unsent_bytes = 16 << 20;
     std::function<void(std::string_view)> log = {};  ///< May be empty. Must not throw.
     const Clock& clock = system_clock();
   };
 
   HttpFront(Options options, AccessList access, HttpListeners listeners);
-  ~HttpFront();
+  ~HttpFront() { stop(); }
   HttpFront(const HttpFront&) = delete;
   HttpFront& operator=(const HttpFront&) = delete;
 
-  /// Makes the bell and the pipe that wakes next(). Fails when the system gives no descriptors.
-  Result<void> open();
-  /// next() returns -1 from now on, and every connection is shut down, now and when it changes its state. Idempotent.
+  /// Starts the thread.
+  Result<void> start();
+  /// Ends the thread and closes everything but connections that workers have: each is closed when it comes back.
+  /// Idempotent.
   void stop();
-  /// Closes what civetweb has not closed. Call when civetweb has ended.
-  void close();
 
-  /// A connection that was not accepted, as if one had come from `peer` to the first listener. One at a time: false when
-  /// the one before has not been taken yet. Thread safety: safe.
+  /// A connection that was not accepted, as if one had come from `peer` to the first listener. False while the one before
+  /// waits to be taken. Thread safety: safe.
   bool adopt(UniqueFd& connection, Endpoint peer);
 
-  // For http_accept.cpp.
+  // For workers. Thread safety: safe.
 
-  /// civetweb listens: `descriptor` is its listener. False when it has one already.
-  bool take_listener(int descriptor);
-  [[nodiscard]] bool is_listener(int descriptor) const { return descriptor >= 0 && descriptor == listener_; }
-  [[nodiscard]] bool has_listener() const { return listener_ >= 0; }
-  /// Puts the bell in the place of civetweb's listener.
-  void ring_at_listener() const;
-  /// As accept(2), of the next connection whose request is whole. Waits for it; -1 when stopped.
-  int next(sockaddr* address, socklen_t* length);
+  /// Waits for a request and hands it over; nullptr when stopping.
+  HttpConnection* next_request();
+  /// Sends the worker's response, which is in `head` and `response`, without its body if `head_only`, and takes the
+  /// connection back.
+  void respond(HttpConnection& connection, bool head_only);
+  /// Takes a connection back that gets no response, and closes it.
+  void abandon(HttpConnection& connection);
+  /// Takes a connection back whose request was not read. Another worker gets it, but only once.
+  void give_back(HttpConnection& connection);
 
-  // For civetweb's worker threads. Thread-safe.
+  /// Closes the connection that has waited longest for its header. False when there is none. Thread safety: safe.
+  bool release_a_file();
 
-  /// The connection that this thread has just been given; nullptr when it is none of ours.
-  HttpConnection* claim();
-  /// The connection of this thread is in another state.
-  void change(HttpConnection& connection, ConnectionState state);
-  /// The close of this thread's connection will throw away what the client has not taken.
-  void reset(HttpConnection& connection);
-  /// The connection of this thread is about to be closed: nothing here touches its descriptor from now on. What the client
-  /// has not taken yet stays under watch by a descriptor of the front's own.
-  void end(HttpConnection& connection);
-  /// See HttpConnections::may_keep. False when stopping, too.
-  [[nodiscard]] bool may_keep(const HttpConnection& connection);
-  /// Where a connection came in.
   [[nodiscard]] const std::vector<Endpoint>& endpoints() const { return listeners_.endpoints(); }
   [[nodiscard]] std::size_t evictions() const { return evictions_; }
 
  private:
-  // What the loop of next() does, on civetweb's accepting thread.
-  HttpConnection* give_or_yield(TimePoint now, TimePoint& wake) MEMSTAT_REQUIRES(mutex_);
-  void collect_descriptors(TimePoint now, TimePoint& wake) MEMSTAT_REQUIRES(mutex_);
+  void run();
   void wait_until(TimePoint wake);
+  void serve(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void accept_from(std::size_t listener);
   void take_adopted();
-  void take(int descriptor, const sockaddr_in& from, std::size_t listener, bool is_own = false);
-  bool make_room_for_a_file();
-  bool make_room_for_a_client(std::uint32_t address, bool narrow) MEMSTAT_REQUIRES(mutex_);
-  void examine(HttpConnection& connection);
-  void refuse_late(TimePoint now);
-  void look_at_untaken(TimePoint now) MEMSTAT_REQUIRES(mutex_);
-  bool look_at(HttpConnection& connection, TimePoint now) MEMSTAT_REQUIRES(mutex_);
-  void give_up(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
-  void drop(HttpConnection& connection);
-  void shut_down(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
-  void wake_if_waiting() MEMSTAT_REQUIRES(mutex_);
+  void take(int descriptor, Endpoint peer, std::size_t listener, bool is_own);
+  void receive(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
+  void end_of_input(HttpConnection& connection, bool is_reset) MEMSTAT_REQUIRES(mutex_);
+  void drop_input(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
+  void examine(HttpConnection& connection, std::size_t seen) MEMSTAT_REQUIRES(mutex_);
+  void send(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
+  bool finish(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
+  void limit_unsent() MEMSTAT_REQUIRES(mutex_);
+  [[nodiscard]] TimePoint deadline(const HttpConnection& connection) const;
+  void expire(TimePoint now) MEMSTAT_REQUIRES(mutex_);
+  void expire(HttpConnection& connection, TimePoint now) MEMSTAT_REQUIRES(mutex_);
+  TimePoint collect_descriptors(TimePoint now) MEMSTAT_REQUIRES(mutex_);
+  void evict(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
+  void call_workers() MEMSTAT_EXCLUDES(mutex_);
+  [[nodiscard]] bool is_crowded() const MEMSTAT_REQUIRES(mutex_) {
+    return connections_.all().size() >= options_.full_buffers;
+  }
+  void drop(HttpConnection& connection, bool reset = false) MEMSTAT_REQUIRES(mutex_);
   void wake() const;
 
   Options options_;
   AccessList access_;
   HttpListeners listeners_;
+  std::thread thread_;
+  UniqueFd wake_read_;
+  UniqueFd wake_write_;
   Mutex mutex_;
-  HttpConnections connections_ MEMSTAT_GUARDED_BY(mutex_);  // only next() adds, and removes what no thread holds
-  HttpConnection* handed_over_ MEMSTAT_GUARDED_BY(mutex_) = nullptr;
-  bool wants_thread_ MEMSTAT_GUARDED_BY(mutex_) = false;  // next() waits for a thread or for claim()
+  CondVar request_ready_;
+  HttpConnections connections_ MEMSTAT_GUARDED_BY(mutex_);  // only run() adds
   bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
   UniqueFd adopted_ MEMSTAT_GUARDED_BY(mutex_);
   Endpoint adopted_peer_ MEMSTAT_GUARDED_BY(mutex_);
-  TimePoint look_again_ MEMSTAT_GUARDED_BY(mutex_) = TimePoint::max();  // when next() looks at untaken answers by itself
-  std::size_t look_at_count_ MEMSTAT_GUARDED_BY(mutex_) = 0;            // or as soon as there are this number of them
   std::atomic<std::size_t> evictions_{0};
-  int listener_ = -1;
-  int bell_ = -1;
-  int wake_pipe_[2] = {-1, -1};
-  // The accepting thread's own.
+  std::atomic<unsigned> new_requests_{0};  // no worker is called for them yet
+  // Used by run() only.
   std::vector<pollfd> polled_;
   std::vector<HttpConnection*> polled_connections_;
-  std::vector<char> header_;
-  TimePoint listening_again_;  // no file could be had: until then no connection is accepted
-  TimePoint refill_;
-  TimePoint looked_;  // when the descriptors were last polled
+  std::vector<char> received_;
+  TimePoint listening_again_;  // out of descriptors: no accept before this
+  TimePoint refill_;           // when the spare descriptors are opened again
 };
 
 }  // namespace memstat

@@ -39,6 +39,7 @@ int open_listener(Endpoint& endpoint, std::vector<int>& descriptors) {
   descriptors.push_back(descriptor);
   const int on = 1;
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by the connections that it accepts
   sockaddr_in address = to_sockaddr(endpoint);
   socklen_t length = sizeof address;
   if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), length) != 0 || ::listen(descriptor, kBacklog) != 0 ||

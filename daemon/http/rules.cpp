@@ -59,16 +59,38 @@ bool list_contains(std::string_view list, std::string_view token) {
   return false;
 }
 
-bool is_whole_header(std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
+std::size_t header_length(std::string_view bytes, std::size_t seen) {
+  for (std::size_t i = seen; i < bytes.size(); ++i) {
     const auto c = static_cast<unsigned char>(bytes[i]);
     if (c == '\n') {
-      if (bytes.substr(i + 1, 1) == "\n" || (i > 0 && bytes[i - 1] == '\r' && bytes.substr(i + 1, 2) == "\r\n")) return true;
+      // "\n\n" and "\n\r\n" end a header for civetweb, too; is_strict_header refuses the bare line feeds.
+      const std::string_view before = bytes.substr(0, i);
+      if (before.ends_with('\n') || before.ends_with("\n\r")) return i + 1;
     } else if ((c < 0x20 && c != '\r') || c == 0x7f) {
-      return true;
+      return bytes.size();
     }
   }
-  return false;
+  return 0;
+}
+
+bool is_strict_header(std::string_view header) {
+  for (bool is_first = true;; is_first = false) {
+    const std::size_t end = header.find('\r');
+    if (end == std::string_view::npos || header.substr(end, 2) != "\r\n") return false;
+    const std::string_view line = header.substr(0, end);
+    header.remove_prefix(end + 2);
+    if (line.empty()) return !is_first && header.empty();
+    if (std::any_of(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) return false;
+    if (is_first) {
+      const std::size_t first = line.find(' ');
+      const std::size_t last = line.rfind(' ');
+      const bool has_three_words =
+          first != 0 && first != std::string_view::npos && first + 1 < last && last + 1 < line.size();
+      if (!has_three_words || line.substr(first + 1, last - first - 1).find(' ') != std::string_view::npos) return false;
+    } else if (!is_header_name(line.substr(0, line.find(':'))) || line.find(':') == std::string_view::npos) {
+      return false;
+    }
+  }
 }
 
 std::string_view status_words(int status) {

@@ -3,6 +3,7 @@
 // stays open. Everything here is pure. Thread safety: safe.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -26,9 +27,14 @@ bool is_header_name(std::string_view text);
 /// Whether the comma-separated list of a header contains `token`, regardless of case.
 bool list_contains(std::string_view list, std::string_view token);
 
-/// Whether the first request in these bytes can be judged: its header's end has come, or a character that no header has. It
-/// answers as civetweb's reader does, so that a thread that gets such a request never waits for the rest of it.
-bool is_whole_header(std::string_view bytes);
+/// The length of the first request header in `bytes`, of which the first `seen` hold no end; 0 while it is incomplete. A
+/// control character ends it: is_strict_header refuses what comes of it.
+std::size_t header_length(std::string_view bytes, std::size_t seen);
+
+/// Whether a complete header is written as RFC 9112 wants it: three words and one blank each between them, a header name
+/// directly before each colon, CR LF after each line, no control characters and no folded lines. civetweb forgives each of
+/// these; each has been used to make two readers see different requests.
+bool is_strict_header(std::string_view header);
 
 /// The standard's words for a status ("Not Found"); "Unknown" for one that this server does not use.
 std::string_view status_words(int status);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// civetweb's part is small: it gives a connection that the front has found good a thread, and parses the header. The
-// callback `begin_request` answers everything, so that its files, scripts, uploads and upgrades are never reached; bodies
-// are refused, so that its body reader is not either; and answers are sent by our own code under our own deadline.
+// civetweb's part is small: its worker threads parse request headers and call `begin_request`, which answers everything.
+// Its files, scripts, uploads and upgrades are therefore never reached, and since no body is passed on, its body reader is
+// not either. A worker waits for its next request in the callbacks that civetweb makes before it reads from its link.
 #include "daemon/http/server.h"
 
 #include <civetweb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -22,8 +24,8 @@
 #include "core/base/mutex.h"
 #include "core/base/text.h"
 #include "core/base/unique_fd.h"
-#include "daemon/http/accept.h"
 #include "daemon/http/access_list.h"
+#include "daemon/http/civetweb_links.h"
 #include "daemon/http/front.h"
 #include "daemon/http/rules.h"
 #include "daemon/http/sockets.h"
@@ -39,21 +41,27 @@ Mutex library_mutex;
 
 // What one worker thread owns. Only that thread touches it.
 struct WorkerData {
-  HttpConnection* connection = nullptr;
-  const char* buffer_begin = nullptr;  // lowest place at which civetweb's read buffer was seen to hold a request
-  std::string head;
+  HttpConnection* connection = nullptr;  // the one whose request is being answered
+  UniqueFd link;                         // our end of the link
+  bool link_closes = false;              // after this request
+  std::optional<std::string> authority;  // of a request in absolute form
   std::string path;
-  std::vector<std::string_view> pieces;
+  std::string remote_address;
   std::array<HttpHeader, MG_MAX_HEADERS> headers;
   std::time_t date_second = -1;
   std::array<char, 32> date{};
 };
+
+// The first header line that civetweb gets. Whether the client's connection stays open is the front's business; the link
+// does.
+constexpr std::string_view kStay = "Connection: keep-alive\r\n";
 
 // A request as far as it could be read, and what the server itself has to say to it.
 struct ValidatedRequest {
   HttpRequest request;
   bool head_only = false;
   bool keep_alive = false;
+  bool is_upgrade = false;
   int refusal = 0;  // status, or 0 when the handler is to answer
   std::string_view why;
 
@@ -65,72 +73,32 @@ struct ValidatedRequest {
   }
 };
 
-// civetweb forgives bare line feeds, blanks before colons, doubled blanks and leading empty lines. Each has been used to
-// make two readers see different requests, so none is forgiven here. It cuts its buffer into strings in place, so the gaps
-// between them show how lines ended: CR and LF leave two zeros.
-bool is_strict(const mg_request_info& info) {
-  const char* end = info.request_method + std::strlen(info.request_method);
-  if (info.request_uri != end + 1) return false;
-  end = info.query_string != nullptr ? info.query_string : info.request_uri;
-  end += std::strlen(end);
-  if (info.http_version != end + 1 + std::strlen("HTTP/")) return false;
-  end = info.http_version + std::strlen(info.http_version);
-  for (int i = 0; i < info.num_headers; ++i) {
-    const mg_header& header = info.http_headers[i];
-    if (header.name != end + 2) return false;
-    const char* after_name = header.name + std::strlen(header.name) + 1;
-    if (header.value != after_name && *after_name == '\0') return false;  // "Name : value"
-    end = header.value + std::strlen(header.value);
-  }
-  return info.num_headers == 0 || (end[1] == '\0' && end[2] == '\r');
-}
-
-// Sets path and query, and for a request in absolute form ("GET http://host/path") the host it is for.
-bool read_target(const mg_request_info& info, std::string& path, ValidatedRequest& validated,
-                 std::optional<std::string_view>& authority) {
-  std::string_view target = info.request_uri;
-  if (!target.starts_with('/')) {
-    const std::size_t scheme = target.find("://");
-    if (scheme == std::string_view::npos) return false;
-    target.remove_prefix(scheme + 3);
-    authority = target.substr(0, target.find('/'));
-    target.remove_prefix(authority->size());
-  }
-  if (!decode_path(target, path)) return false;
-  validated.request.path = path;
-  if (info.query_string != nullptr) validated.request.query = info.query_string;
-  return true;
-}
-
 ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, bool loopback_listener) {
   ValidatedRequest validated;
   HttpRequest& request = validated.request;
   request.method = info.request_method;
   validated.head_only = request.method == "HEAD";
   if (validated.head_only) request.method = "GET";
-  request.remote_address = info.remote_addr;
-
-  // civetweb skips leading blanks without counting them as received, so behind them it would read what an earlier client
-  // left.
-  const bool moved = worker.buffer_begin != nullptr && info.request_method > worker.buffer_begin;
-  if (!moved) worker.buffer_begin = info.request_method;
+  worker.remote_address = format_ipv4(worker.connection->peer.address);
+  request.remote_address = worker.remote_address;
+  request.is_own = worker.connection->is_own;
   if (info.num_headers >= MG_MAX_HEADERS) return validated.refuse(431, "too many header lines");  // civetweb reads no more
-  if (moved || !is_strict(info)) return validated.refuse(400, "malformed request");
 
   const bool http_11 = std::strcmp(info.http_version, "1.1") == 0;
   validated.keep_alive = http_11;
   int hosts = 0;
   bool body = false;
-  for (int i = 0; i < info.num_headers; ++i) {
+  for (int i = 1; i < info.num_headers; ++i) {  // the first is kStay
     const HttpHeader header{info.http_headers[i].name, info.http_headers[i].value};
-    if (!is_header_name(header.name)) return validated.refuse(400, "the name of a header is malformed");
-    worker.headers[static_cast<std::size_t>(i)] = header;
+    worker.headers[static_cast<std::size_t>(i) - 1] = header;
     if (equals_ignoring_case(header.name, "Host")) {
       request.host = header.value;
       ++hosts;
     } else if (equals_ignoring_case(header.name, "Connection")) {
       validated.keep_alive = list_contains(header.value, "keep-alive") && !list_contains(header.value, "upgrade") &&
                              !list_contains(header.value, "close");
+    } else if (equals_ignoring_case(header.name, "Upgrade")) {
+      validated.is_upgrade = true;
     } else if (equals_ignoring_case(header.name, "Transfer-Encoding")) {
       body = true;
     } else if (equals_ignoring_case(header.name, "Content-Length")) {
@@ -139,13 +107,14 @@ ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, 
       body = body || *length != 0;
     }
   }
-  request.headers = {worker.headers.data(), static_cast<std::size_t>(info.num_headers)};
+  request.headers = {worker.headers.data(), static_cast<std::size_t>(info.num_headers) - 1};
   if (body) return validated.refuse(413, "this server accepts no request body");
   if (hosts > 1 || (hosts == 0 && http_11)) return validated.refuse(400, "exactly one Host header is needed");
-  std::optional<std::string_view> authority;
-  if (!read_target(info, worker.path, validated, authority)) return validated.refuse(400, "the path is malformed");
+  if (!decode_path(info.request_uri, worker.path)) return validated.refuse(400, "the path is malformed");
+  request.path = worker.path;
+  if (info.query_string != nullptr) request.query = info.query_string;
   if (loopback_listener &&
-      ((hosts == 1 && !is_loopback_host(request.host)) || (authority && !is_loopback_host(*authority)))) {
+      ((hosts == 1 && !is_loopback_host(request.host)) || (worker.authority && !is_loopback_host(*worker.authority)))) {
     return validated.refuse(403,
                             "this address serves only this machine: the Host header must be localhost, 127.x.x.x or [::1]. "
                             "A reverse proxy must set it so");
@@ -174,9 +143,10 @@ void append_number(std::string& text, std::uint64_t number) {
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
 }
 
-void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& response, std::size_t body_bytes,
-               bool keep_alive) {
-  std::string& head = worker.head;
+void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& response, bool keep_alive) {
+  std::size_t body_bytes = response.text.size();
+  for (const std::string_view piece : response.pieces) body_bytes += piece.size();
+  std::string& head = worker.connection->head;
   head.assign("HTTP/1.1 ");
   append_number(head, static_cast<std::uint64_t>(response.status));
   head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(clock, worker));
@@ -201,12 +171,7 @@ HttpResponse short_answer(int status, std::string_view why) {
 /// civetweb's options: names and values in turn.
 class CivetwebSettings {
  public:
-  explicit CivetwebSettings(const HttpServerOptions& options)
-      : threads_(std::to_string(options.threads)),
-        header_deadline_(std::to_string(options.header_deadline.count())),
-        keep_alive_idle_(std::to_string(options.keep_alive_idle.count())),
-        header_bytes_(std::to_string(kMaxHeaderBytes)),
-        keeps_alive_(options.keep_alive_idle.count() > 0) {}
+  explicit CivetwebSettings(unsigned threads) : threads_(std::to_string(threads)) {}
   CivetwebSettings(const CivetwebSettings&) = delete;
   CivetwebSettings& operator=(const CivetwebSettings&) = delete;
   /// Ends with nullptr. Lives as long as this.
@@ -214,24 +179,15 @@ class CivetwebSettings {
 
  private:
   std::string threads_;
-  std::string header_deadline_;
-  std::string keep_alive_idle_;
-  std::string header_bytes_;
-  bool keeps_alive_;
-  std::array<const char*, 23> list_ = {"listening_ports",
-                                       "127.0.0.1:0",  // what is asked for is ours to answer: see http_accept.h
+  std::string request_bytes_ = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
+  std::array<const char*, 17> list_ = {"listening_ports",
+                                       "127.0.0.1:0",  // never bound: civetweb_calls.cpp answers
                                        "num_threads",
                                        threads_.c_str(),
-                                       "request_timeout_ms",
-                                       header_deadline_.c_str(),
                                        "enable_keep_alive",
-                                       keeps_alive_ ? "yes" : "no",
-                                       "keep_alive_timeout_ms",
-                                       keep_alive_idle_.c_str(),
+                                       "yes",
                                        "max_request_size",
-                                       header_bytes_.c_str(),
-                                       "tcp_nodelay",
-                                       "1",
+                                       request_bytes_.c_str(),
                                        "decode_url",
                                        "no",
                                        "decode_query_string",
@@ -259,13 +215,17 @@ class HttpServer::Impl {
         handler_(std::move(handler)),
         front_({.connections = options_.connections,
                 .per_address = options_.connections_per_address,
-                .threads = options_.threads,
+                .full_buffers = options_.full_buffers,
                 .header_bytes = kMaxHeaderBytes,
                 .header_deadline = options_.header_deadline,
-                .untaken_bytes = options_.untaken_bytes,
+                .write_deadline = options_.write_deadline,
+                .keep_alive_idle = options_.keep_alive_idle,
+                .unsent_bytes = options_.unsent_bytes,
                 .log = [this](std::string_view line) { log(line); },
                 .clock = options_.clock},
-               AccessList(options_.allow), std::move(listeners)) {}
+               AccessList(options_.allow), std::move(listeners)),
+        links_(options_.threads, [this] { front_.release_a_file(); }),
+        worker_data_(options_.threads) {}
   ~Impl() { stop(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -286,22 +246,28 @@ class HttpServer::Impl {
 
   // civetweb's callbacks. None may throw: C stands above them.
   static void* on_thread(const mg_context* context, int type) noexcept;
-  static int on_connection(const mg_connection* connection, void** data) noexcept;
+  static int on_link(const mg_connection* connection, void** data) noexcept;
   static int on_request(mg_connection* connection) noexcept;
   static void on_request_end(const mg_connection* connection, int status) noexcept;
   static int on_error(mg_connection* connection, int status, const char* message) noexcept;
   static void on_close(const mg_connection* connection) noexcept;
   static int on_log(const mg_connection* connection, const char* message) noexcept;
 
+  static void close_link(mg_connection* connection, WorkerData& worker) {
+    mg_disable_keep_alive(connection);
+    worker.link_closes = true;
+  }
   void log(std::string_view line) noexcept;
-  void refuse(HttpConnection& connection);
+  void wait_for_request(WorkerData& worker) noexcept;
+  bool pass_on(WorkerData& worker);
   HttpResponse ask_handler(const HttpRequest& request);
-  int answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info);
-  bool respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive);
+  void respond(WorkerData& worker, HttpResponse response, bool head_only, bool keep_alive);
+  void refuse(WorkerData& worker, int status, std::string_view why, bool head_only = false);
 
   HttpServerOptions options_;
   HttpHandler handler_;
   HttpFront front_;
+  CivetwebLinks links_;
   std::vector<WorkerData> worker_data_;
   std::atomic<std::size_t> threads_started_{0};
   std::atomic<bool> started_{false};
@@ -312,17 +278,17 @@ class HttpServer::Impl {
 };
 
 Result<void> HttpServer::Impl::start() {
-  worker_data_.resize(options_.threads);
-  if (auto opened = front_.open(); !opened) return opened;
+  std::signal(SIGPIPE, SIG_IGN);
+  if (auto opened = links_.open(); !opened) return opened;
   {
     const MutexLock lock(library_mutex);
     mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
     library_ready_ = true;
   }
-  CivetwebSettings settings(options_);
+  CivetwebSettings settings(options_.threads);
   mg_callbacks callbacks{};
   callbacks.init_thread = on_thread;
-  callbacks.init_connection = on_connection;
+  callbacks.init_connection = on_link;
   callbacks.begin_request = on_request;
   callbacks.end_request = on_request_end;
   callbacks.http_error = on_error;
@@ -331,9 +297,9 @@ Result<void> HttpServer::Impl::start() {
   mg_init_data init{&callbacks, this, settings.list()};
   std::array<char, 256> text{};
   mg_error_data error{nullptr, text.data(), text.size()};
+  const ThreadDefaultsScope birth;
   {
-    const ThreadDefaultsScope birth;
-    const CivetwebStart calls(front_);
+    const CivetwebStart calls(links_);
     context_ = mg_start2(&init, &error);
   }
   if (context_ == nullptr) {
@@ -342,21 +308,21 @@ Result<void> HttpServer::Impl::start() {
     failure.code = ErrorCode::kIo;
     return failure;
   }
-  if (!front_.has_listener()) {
+  if (!links_.has_listener()) {
     return option_error("HTTP server", "",
                         "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
   }
   started_.store(true, std::memory_order_release);
-  return {};
+  return front_.start();
 }
 
 void HttpServer::Impl::stop() {
   front_.stop();
+  links_.stop();
   if (context_ != nullptr) {
     mg_stop(context_);
     context_ = nullptr;
   }
-  front_.close();
   if (library_ready_) {
     const MutexLock lock(library_mutex);
     mg_exit_library();
@@ -395,57 +361,117 @@ std::vector<std::string> HttpServer::Impl::addresses() const {
 
 void* HttpServer::Impl::on_thread(const mg_context* context, int type) noexcept {
   auto& server = *static_cast<Impl*>(mg_get_user_data(context));
-  if (type == 0) become_accepting_thread(server.front_);
+  name_thread(type == 1 ? "memstatd-http" : "memstatd-links");
+  if (type == 0) become_accepting_thread(server.links_);
   if (type != 1) return nullptr;  // only workers serve connections
   return &server.worker_data_[server.threads_started_++];
 }
 
-int HttpServer::Impl::on_connection(const mg_connection* connection, void** data) noexcept {
+int HttpServer::Impl::on_link(const mg_connection* connection, void** data) noexcept {
   *data = nullptr;
-  worker_of(connection).connection = of(connection).front_.claim();
+  WorkerData& worker = worker_of(connection);
+  Impl& server = of(connection);
+  worker.link = server.links_.claim();
+  worker.link_closes = false;
+  server.wait_for_request(worker);
   return 0;
 }
 
 int HttpServer::Impl::on_request(mg_connection* connection) noexcept {
-  const mg_request_info* info = mg_get_request_info(connection);
+  const mg_request_info& info = *mg_get_request_info(connection);
   WorkerData& worker = worker_of(connection);
   Impl& server = of(connection);
   try {
-    if (worker.connection != nullptr) return server.answer(connection, worker, *info);
+    const bool is_loopback_listener = is_loopback(server.front_.endpoints()[worker.connection->listener].address);
+    const ValidatedRequest validated = check_request(info, worker, is_loopback_listener);
+    if (validated.is_upgrade) close_link(connection, worker);  // civetweb closes it anyway
+    if (validated.refusal != 0) {
+      close_link(connection, worker);  // civetweb would wait for a body
+      server.refuse(worker, validated.refusal, validated.why, validated.head_only);
+    } else {
+      const bool keep_alive = validated.keep_alive && server.options_.keep_alive_idle.count() > 0;
+      server.respond(worker, server.ask_handler(validated.request), validated.head_only, keep_alive);
+    }
   } catch (const std::exception& error) {
     server.log(error.what());
   } catch (...) {
     server.log("unknown exception while a request was answered");
   }
-  // No memory was left to answer it.
-  mg_disable_keep_alive(connection);
-  return 500;
+  return 200;  // answered; civetweb does nothing more with it
 }
 
 void HttpServer::Impl::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
-  HttpConnection* const own = worker_of(connection).connection;
-  if (own != nullptr) of(connection).front_.change(*own, ConnectionState::kKept);
+  WorkerData& worker = worker_of(connection);
+  if (!worker.link_closes) of(connection).wait_for_request(worker);
 }
 
-// civetweb found the request unreadable, or its header did not come in time. It closes the connection after this.
+// civetweb cannot parse the request. It closes the link after this.
 int HttpServer::Impl::on_error(mg_connection* connection, int status, const char* message) noexcept {
   WorkerData& worker = worker_of(connection);
   Impl& server = of(connection);
   try {
-    if (worker.connection != nullptr) {
-      server.front_.change(*worker.connection, ConnectionState::kAnswering);
-      if (server.respond(worker, short_answer(status, message), false, false)) server.refuse(*worker.connection);
-    }
+    if (worker.connection != nullptr) server.refuse(worker, status, message);
   } catch (...) {
     server.log("no memory to refuse a request");
   }
   return 0;
 }
 
+// A request that civetweb has not read, because it closed the link for a reason of its own, gets a second try.
 void HttpServer::Impl::on_close(const mg_connection* connection) noexcept {
   WorkerData& worker = worker_of(connection);
-  if (worker.connection != nullptr) of(connection).front_.end(*worker.connection);
-  worker.connection = nullptr;
+  Impl& server = of(connection);
+  if (worker.connection != nullptr) server.front_.give_back(*std::exchange(worker.connection, nullptr));
+  worker.link = UniqueFd();
+  server.links_.renew();
+}
+
+// Blocks until civetweb has a request to read from this worker's link, or until the end of the link when stopping.
+void HttpServer::Impl::wait_for_request(WorkerData& worker) noexcept {
+  // Left by a request that could not be answered for lack of memory.
+  if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
+  for (;;) {
+    try {
+      worker.connection = front_.next_request();
+      if (worker.connection == nullptr) worker.link = UniqueFd();  // stopping: civetweb reads its end
+      if (worker.connection == nullptr || pass_on(worker)) return;
+    } catch (...) {
+      log("no memory to read a request");
+    }
+    if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
+  }
+}
+
+// Sends the header of the worker's request to civetweb, in origin form and behind kStay. False when it was refused.
+bool HttpServer::Impl::pass_on(WorkerData& worker) {
+  HttpConnection& connection = *worker.connection;
+  const std::string_view header = std::string_view(connection.input).substr(0, connection.header_bytes);
+  worker.authority.reset();
+  if (header.size() >= kMaxHeaderBytes) {
+    refuse(worker, 431, "the header has more than 8 KiB");
+    return false;
+  }
+  if (!is_strict_header(header)) {
+    refuse(worker, 400, "malformed request");
+    return false;
+  }
+  const std::size_t target = header.find(' ') + 1;
+  const std::size_t rest = header.find("\r\n") + 2;
+  std::size_t path = target;
+  constexpr std::string_view kScheme = "http://";
+  if (equals_ignoring_case(header.substr(target, kScheme.size()), kScheme)) {
+    path = std::min(header.find('/', target + kScheme.size()), header.find(' ', target));
+    worker.authority = header.substr(target + kScheme.size(), path - target - kScheme.size());
+  }
+  std::array<iovec, 4> parts{};
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  for (const std::string_view part :
+       {header.substr(0, target), header.substr(path, rest - path), kStay, header.substr(rest)}) {
+    parts[count++] = {const_cast<char*>(part.data()), part.size()};  // iovec has no const; writev only reads
+    bytes += part.size();
+  }
+  return ::writev(worker.link.get(), parts.data(), static_cast<int>(count)) == static_cast<ssize_t>(bytes);
 }
 
 int HttpServer::Impl::on_log(const mg_connection* connection, const char* message) noexcept {
@@ -464,11 +490,6 @@ void HttpServer::Impl::log(std::string_view line) noexcept {
   }
 }
 
-void HttpServer::Impl::refuse(HttpConnection& connection) {
-  front_.change(connection, ConnectionState::kDraining);
-  lingering_close(connection.descriptor, options_.clock);
-}
-
 HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
   try {
     return handler_(request);
@@ -480,42 +501,18 @@ HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
   return short_answer(500, "the page could not be made; see the log");
 }
 
-int HttpServer::Impl::answer(mg_connection* connection, WorkerData& worker, const mg_request_info& info) {
-  HttpConnection& own = *worker.connection;
-  front_.change(own, ConnectionState::kAnswering);
-  ValidatedRequest validated = check_request(info, worker, is_loopback(front_.endpoints()[own.listener].address));
-  validated.request.is_own = own.is_own;
-  if (own.is_blank_first) validated.refuse(400, "malformed request");
-  const HttpResponse response =
-      validated.refusal != 0 ? short_answer(validated.refusal, validated.why) : ask_handler(validated.request);
-  const bool keep_alive = validated.keep_alive && options_.keep_alive_idle.count() > 0 && front_.may_keep(own);
-  const bool sent = respond(worker, response, validated.head_only, keep_alive);
-  // Without this civetweb would read on for a request body, for as long as the client drips one.
-  if (!keep_alive || !sent) mg_disable_keep_alive(connection);
-  if (!sent) {
-    front_.reset(own);
-  } else if (validated.refusal != 0) {
-    refuse(own);
-  }
-  return response.status;
+void HttpServer::Impl::respond(WorkerData& worker, HttpResponse response, bool head_only, bool keep_alive) {
+  HttpConnection& connection = *worker.connection;
+  connection.response = std::move(response);
+  make_head(options_.clock, worker, connection.response, keep_alive);
+  connection.closes = !keep_alive;
+  worker.connection = nullptr;
+  front_.respond(connection, head_only);
 }
 
-bool HttpServer::Impl::respond(WorkerData& worker, const HttpResponse& response, bool head_only, bool keep_alive) {
-  std::size_t body_bytes = response.text.size();
-  for (const std::string_view piece : response.pieces) body_bytes += piece.size();
-  make_head(options_.clock, worker, response, body_bytes, keep_alive);
-  worker.pieces.clear();
-  worker.pieces.push_back(worker.head);
-  if (!head_only) {
-    worker.pieces.insert(worker.pieces.end(), response.pieces.begin(), response.pieces.end());
-    worker.pieces.push_back(response.text);
-  }
-  const auto on_stall = [this, &worker](bool stalled) {
-    front_.change(*worker.connection, stalled ? ConnectionState::kStalled : ConnectionState::kAnswering);
-  };
-  return send_all(
-      worker.connection->descriptor, worker.pieces,
-      {.deadline = options_.clock.now() + options_.write_deadline, .on_stall = on_stall, .clock = options_.clock});
+void HttpServer::Impl::refuse(WorkerData& worker, int status, std::string_view why, bool head_only) {
+  worker.connection->drains = true;
+  respond(worker, short_answer(status, why), head_only, false);
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The embedded HTTP server: plain HTTP/1.1 over IPv4, answers made by one handler. It wraps civetweb so that nothing of it
-// is left but connection threads and header parsing; http_server.cpp is the only file that knows it.
+// The embedded HTTP server: plain HTTP/1.1, responses made by one handler. Of civetweb it uses worker threads and request
+// parsing only; server.cpp is the only file that includes its header.
 #pragma once
 
 #include <chrono>
@@ -16,46 +16,9 @@
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "daemon/http/listeners.h"
+#include "daemon/http/message.h"
 
 namespace memstat {
-
-/// One header line of a request.
-struct HttpHeader {
-  std::string_view name;
-  std::string_view value;
-};
-
-/// A request, checked: strict HTTP/1.0 or 1.1, without a body. Everything is borrowed until the handler returns.
-struct HttpRequest {
-  std::string_view method;  ///< "GET" for HEAD too: the server drops the body itself.
-  std::string_view path;    ///< Percent-decoded, begins with '/', has no query and no NUL. Dots are left as they are.
-  std::string_view query;   ///< As sent, without the '?'; empty when there is none.
-  std::string_view host;    ///< The Host header; empty when there is none (HTTP/1.0).
-  std::string_view remote_address;  ///< "192.0.2.1".
-  std::span<const HttpHeader> headers = {};
-  bool is_own = false;  ///< Made by HttpServer::answers.
-
-  /// The value of the first header of this name, regardless of case.
-  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
-};
-
-/// An answer. The body is `pieces` in order, then `text`; status 304 has none. Content-Length, Connection, Date and
-/// X-Content-Type-Options are the server's business.
-struct HttpResponse {
-  int status = 200;
-  std::string content_type = {};  ///< No such header when empty.
-  std::vector<std::pair<std::string, std::string>> headers = {};
-  /// no-store: what is as of a moment is never kept. no-cache, with an ETag: kept, and asked for again each time.
-  std::string_view cache_control = "no-store";
-  std::string text = {};                      ///< A small body.
-  std::shared_ptr<const void> owner = {};     ///< Keeps what `pieces` point to alive until it is sent.
-  std::vector<std::string_view> pieces = {};  ///< A large body, never copied.
-};
-
-/// A few words for a person.
-inline HttpResponse plain(int status, std::string text) {
-  return {.status = status, .content_type = "text/plain; charset=utf-8", .text = std::move(text)};
-}
 
 /// Makes the answer. Called on several threads at once, so it must be thread-safe. What it throws becomes status 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
@@ -65,22 +28,23 @@ struct HttpServerOptions {
   std::vector<Endpoint> listen = {{kLoopbackAddress, 8947}};
   /// IPv4 networks that may connect; 127.0.0.0/8 always may. Others are refused before a thread is taken.
   std::vector<Ipv4Network> allow = {};
-  /// Requests answered and idle connections kept at once; each has a thread. 1 or more.
-  unsigned threads = 32;
-  /// Connections at once, of all clients and of one address. Of more, the one that has waited longest for its own header is
-  /// closed, which is never one whose request is being answered.
+  /// Requests answered at once. Clients hold none, however slowly they send or read. 1 or more.
+  unsigned threads = 4;
+  /// Connections at once, of all clients and of one address. One more evicts the connection that has been in its state for
+  /// longest, but none whose request is being answered.
   std::size_t connections = 1024;
   std::size_t connections_per_address = 512;
-  /// A request's header must be whole so long after the connection was made.
+  /// While more connections than this are open, the kernel buffers less for each new one.
+  std::size_t full_buffers = 64;
+  /// The request header must be complete within this time after the connection is accepted.
   std::chrono::milliseconds header_deadline{3000};
-  /// A client must have taken the whole answer so long after it was begun, else it is dropped.
+  /// A client must take the whole response within this time, or it is dropped.
   std::chrono::milliseconds write_deadline{10'000};
-  /// Bytes of answers that the kernel may hold for clients whose connections are closed otherwise. Of more, the answer of
-  /// which nothing was taken for longest is given up, of the address that has most of them.
-  std::size_t untaken_bytes = 16 << 20;
-  /// How long an idle connection is kept for a next request while threads are free; when they are not, idle connections go
-  /// first. Longer than the five minutes of Prometheus, so that the end comes from the client, which knows whether it is
-  /// about to ask. 0 means that none is kept.
+  /// Maximum of response bytes that wait in memory for slow clients. More than that evicts the oldest response of the
+  /// address that has most of them.
+  std::size_t unsent_bytes = 16 << 20;
+  /// How long an idle connection is kept for the next request. Longer than the five minutes of Prometheus, so that the
+  /// client closes it: the client knows whether it is about to send a request. 0 keeps none.
   std::chrono::milliseconds keep_alive_idle{360'000};
   /// Told what goes wrong, one line a call, on any thread (an unauthorised client can cause lines: limit their rate). May be
   /// empty.
@@ -105,8 +69,7 @@ class HttpServer {
   /// process, from an address that no client has, and takes the way of any other through the server. Thread safety: safe.
   [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience);
 
-  /// How many connections were closed so that others could be served: too many of them, or holding a thread that a request
-  /// waited for.
+  /// Connections that were closed so that others could be served.
   [[nodiscard]] std::size_t evictions() const;
 
   /// Stops listening, cuts all connections and ends the threads. Waits for no client, only for handlers that run.

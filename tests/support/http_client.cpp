@@ -97,6 +97,8 @@ void HttpClient::reset_on_close() {
 
 bool HttpClient::wait_for_bytes() const { return wait_for(descriptor_, POLLIN, Clock::now() + deadline_); }
 
+bool HttpClient::wait_for_end() const { return wait_for(descriptor_, 0, Clock::now() + deadline_); }
+
 void HttpClient::finish_sending() { ::shutdown(descriptor_, SHUT_WR); }
 
 HttpClient::Read HttpClient::read_some(Clock::time_point until) {

@@ -44,6 +44,9 @@ class HttpClient {
   /// Waits until bytes of an answer have come, and reads none of them. False when the deadline passed.
   [[nodiscard]] bool wait_for_bytes() const;
 
+  /// Waits until the peer has closed or reset the connection, and reads nothing. False when the deadline passed.
+  [[nodiscard]] bool wait_for_end() const;
+
   /// The next answer, told by its Content-Length; `without_body` for the answer to HEAD. Nothing when the peer closes before
   /// it is whole or the deadline passes.
   std::optional<HttpAnswer> read_answer(bool without_body = false);

@@ -99,14 +99,49 @@ TEST(HttpRules, PathsAreDecodedStrictly) {
   for (const char* bad : {"", "a", "/%", "/%1", "/%g0", "/%0g", "/%00"}) EXPECT_FALSE(decode_path(bad, path)) << bad;
 }
 
-TEST(HttpRules, HeaderIsWholeAtItsEndOrWhereItIsNone) {
-  for (const char* whole : {"GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nA: b\r\n\r\nGET", "GET / HTTP/1.1\n\n", "\r\n\r\n",
-                            "GET \x01", "\x16\x03", "GET /\t", "\x7f"}) {
-    EXPECT_TRUE(is_whole_header(whole)) << whole;
+TEST(HttpRules, HeaderEndsAtTheEmptyLineOrAtAControlCharacter) {
+  const std::string one = "GET / HTTP/1.1\r\nA: b\r\n\r\n";
+  EXPECT_EQ(header_length(one, 0), one.size());
+  EXPECT_EQ(header_length(one + one, 0), one.size());
+  for (std::size_t seen = 0; seen < one.size(); ++seen) EXPECT_EQ(header_length(one, seen), one.size()) << seen;
+  for (const std::string_view whole :
+       {"GET / HTTP/1.1\n\n", "GET / HTTP/1.1\n\r\n", "GET \x01", "\x16\x03", "GET /\t", "\x7f"}) {
+    EXPECT_EQ(header_length(whole, 0), whole.size()) << whole;
   }
   for (const char* part : {"", "G", "GET / HTTP/1.1", "GET / HTTP/1.1\r", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n\r",
-                           "GET / HTTP/1.1\n\r\n", "\r\n", "\n", "\xff\xfe"}) {
-    EXPECT_FALSE(is_whole_header(part)) << part;
+                           "\r\n", "\n", "\xff\xfe"}) {
+    EXPECT_EQ(header_length(part, 0), 0U) << part;
+  }
+}
+
+TEST(HttpRules, HeaderThatTwoReadersMayReadDifferentlyIsNotStrict) {
+  for (const char* good : {"GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nA: b\r\n\r\n",
+                           "GET / HTTP/1.1\r\nA:\r\nB:  c d\r\n\r\n", "FETCH * HTTP/9\r\n\r\n"}) {
+    EXPECT_TRUE(is_strict_header(good)) << good;
+  }
+  for (const char* bad : {"",
+                          "\r\n",
+                          "\r\n\r\n",
+                          "GET / HTTP/1.1",
+                          "GET / HTTP/1.1\r\n",
+                          "GET / HTTP/1.1\n\n",
+                          "GET / HTTP/1.1\r\n\n",
+                          "GET / HTTP/1.1\n\r\n",
+                          "GET / HTTP/1.1\r\n\r\nX",
+                          "GET /\r\n\r\n",
+                          "GET  / HTTP/1.1\r\n\r\n",
+                          "GET / HTTP/1.1 \r\n\r\n",
+                          " GET / HTTP/1.1\r\n\r\n",
+                          "GET /  HTTP/1.1\r\n\r\n",
+                          "GET / x HTTP/1.1\r\n\r\n",
+                          "GET / HTTP/1.1\r\nA\r\n\r\n",
+                          "GET / HTTP/1.1\r\nA : b\r\n\r\n",
+                          "GET / HTTP/1.1\r\n A: b\r\n\r\n",
+                          "GET / HTTP/1.1\r\n: b\r\n\r\n",
+                          "GET / HTTP/1.1\r\nA: b\rc\r\n\r\n",
+                          "GET / HTTP/1.1\r\nA: b\tc\r\n\r\n",
+                          "GET / HTTP/1.1\r\nA: b\x7f\r\n\r\n"}) {
+    EXPECT_FALSE(is_strict_header(bad)) << bad;
   }
 }
 

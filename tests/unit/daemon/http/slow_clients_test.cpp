@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel holds of answers that clients do not take: bounded, and as long as it is, no client loses its page.
+// Clients that take their responses late or never: what the kernel and the server hold for them is bounded, and within the
+// bound no client loses its page.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -15,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "daemon/http/connections.h"
 #include "daemon/http/server.h"
 #include "daemon/http/sockets.h"
 #include "tests/support/fake_kernel_view.h"
@@ -42,74 +42,14 @@ extern "C" ssize_t sendmsg(int descriptor, const msghdr* message, int flags) {
 namespace memstat {
 namespace {
 
-using State = ConnectionState;
 using std::chrono::milliseconds;
 
-constexpr std::uint32_t kSlowAddress = 2;
-constexpr std::uint32_t kScrapingAddress = 1;
 // Fits into the kernel's buffers of one connection.
 constexpr std::size_t kPageBytes = 200'000;
 constexpr int kSmallBuffer = 32768;
 constexpr int kNarrowBuffer = 1;  // which the kernel makes its least
 
-class UntakenAnswersInTheTable : public testing::Test {
- protected:
-  HttpConnection& untaken(std::uint32_t address, std::size_t bytes) {
-    HttpConnection& made = table_.add(next_++, {address, 1}, 0, now_);
-    table_.change(made, State::kKept, now_);
-    table_.change(made, State::kUntaken, now_);
-    table_.note_untaken(made, bytes, now_);
-    now_ += milliseconds(1);
-    return made;
-  }
-
-  HttpConnections table_{16, 8, 8};
-  TimePoint now_{std::chrono::seconds(100)};
-  int next_ = 3;
-};
-
-TEST_F(UntakenAnswersInTheTable, HoldNoThreadAndAreCounted) {
-  EXPECT_EQ(table_.longest_untaken(), nullptr);
-  HttpConnection& first = untaken(kSlowAddress, 100);
-  HttpConnection& second = untaken(kSlowAddress, 50);
-  EXPECT_EQ(table_.held_threads(), 0U);
-  EXPECT_EQ(table_.untaken_answers(), 2U);
-  EXPECT_EQ(table_.untaken_bytes(), 150U);
-  table_.note_untaken(second, 20, now_);
-  EXPECT_EQ(table_.untaken_bytes(), 120U);
-  table_.remove(first);
-  EXPECT_EQ(table_.untaken_answers(), 1U);
-  EXPECT_EQ(table_.untaken_bytes(), 20U);
-  table_.remove(second);
-  EXPECT_EQ(table_.untaken_bytes(), 0U);
-  EXPECT_EQ(table_.longest_untaken(), nullptr);
-}
-
-TEST_F(UntakenAnswersInTheTable, OfTheGreediestAddressTheOneThatIsNotReadGoes) {
-  untaken(kScrapingAddress, 100);
-  HttpConnection& read = untaken(kSlowAddress, 90);
-  HttpConnection& unread = untaken(kSlowAddress, 90);
-  EXPECT_EQ(table_.longest_untaken(), &read);
-  table_.note_untaken(read, 90, now_);
-  EXPECT_EQ(table_.longest_untaken(), &read) << "nothing was taken of it";
-  table_.note_untaken(read, 89, now_);
-  EXPECT_EQ(table_.longest_untaken(), &unread);
-}
-
-TEST_F(UntakenAnswersInTheTable, GoAfterClientsThatAskNothingAndBeforeRequests) {
-  HttpConnection& ready = table_.add(next_++, {kSlowAddress, 1}, 0, now_);
-  table_.change(ready, State::kReady, now_);
-  HttpConnection& answer = untaken(kSlowAddress, 100);
-  for (int i = 0; i < 5; ++i) untaken(kSlowAddress, 100);
-  HttpConnection& waiting = table_.add(next_++, {kSlowAddress, 1}, 0, now_);
-  EXPECT_EQ(table_.too_many(kSlowAddress), &waiting);
-  table_.remove(waiting);
-  untaken(kSlowAddress, 100);
-  EXPECT_EQ(table_.too_many(kSlowAddress), &answer);
-  EXPECT_EQ(table_.longest_waiting(), nullptr);
-}
-
-class UntakenAnswers : public testing::Test {
+class SlowClients : public testing::Test {
  protected:
   void start(HttpServerOptions options) {
     options.listen = {{kLoopbackAddress, 0}};
@@ -161,38 +101,75 @@ class UntakenAnswers : public testing::Test {
   std::string address_;
 };
 
-TEST_F(UntakenAnswers, TheKernelHoldsAreBoundedWhileScrapesAreAnswered) {
-  constexpr std::size_t kBound = 2'000'000;
-  start({.threads = 4, .untaken_bytes = kBound});
+TEST_F(SlowClients, WhatTheKernelHoldsIsBoundedWhileScrapesAreAnswered) {
+  constexpr std::size_t kFullBuffers = 4;
+  constexpr std::size_t kClients = 60;
+  start({.threads = 4, .full_buffers = kFullBuffers});
   if (!held_by_kernel()) GTEST_SKIP() << "no /proc/net/tcp, which shows what the kernel holds";
   std::vector<HttpClient> slow;
-  slow.reserve(60);
-  for (int i = 0; i < 60; ++i) {
+  slow.reserve(kClients);
+  for (std::size_t i = 0; i < kClients; ++i) {
     ASSERT_TRUE(ask_and_do_not_read(slow).wait_for_bytes()) << i;
     EXPECT_TRUE(i % 10 != 0 || scrape()) << i;
   }
-  // Beside the bound: what threads are sending.
-  EXPECT_TRUE(eventually([&] { return *held_by_kernel() <= kBound + 4 * kPageBytes; })) << *held_by_kernel();
-  EXPECT_GE(server_->evictions(), 40U);
+  EXPECT_LE(*held_by_kernel(), (kFullBuffers + 1) * kPageBytes + kClients * std::size_t{65536});
+  EXPECT_EQ(server_->evictions(), 0U);
   EXPECT_TRUE(scrape());
 }
 
-TEST_F(UntakenAnswers, NarrowClientsThatDoNotReadCostNoScrape) {
-  constexpr std::size_t kBound = 2'000'000;
-  start({.threads = 4, .connections = 40, .connections_per_address = 20, .untaken_bytes = kBound});
+TEST_F(SlowClients, WhatTheServerHoldsIsBoundedWhileScrapesAreAnswered) {
+  constexpr std::size_t kBound = 10 * kPageBytes;
+  start({.threads = 4, .full_buffers = 0, .unsent_bytes = kBound});
+  std::vector<HttpClient> slow;
+  slow.reserve(60);
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_TRUE(ask_and_do_not_read(slow, i % 2 == 0 ? "Connection: close\r\n" : "", kNarrowBuffer).wait_for_bytes()) << i;
+    EXPECT_TRUE(i % 10 != 0 || scrape()) << i;
+  }
+  EXPECT_GE(server_->evictions(), 40U);
+  EXPECT_TRUE(slow.front().wait_for_end()) << "the oldest";
+  EXPECT_TRUE(scrape());
+}
+
+TEST_F(SlowClients, NarrowClientsThatDoNotReadCostNoScrape) {
+  start({.threads = 4, .connections = 40, .connections_per_address = 20});
   std::vector<HttpClient> slow;
   slow.reserve(100);
   for (int i = 0; i < 100; ++i) {
     ask_and_do_not_read(slow, "Connection: close\r\n", kNarrowBuffer);
     EXPECT_TRUE(i % 10 != 0 || scrape()) << i;
   }
-  if (held_by_kernel()) {
-    EXPECT_LE(*held_by_kernel(), kBound / 2 + 5 * kPageBytes) << "their requests wait";
-  }
   EXPECT_TRUE(scrape());
 }
 
-TEST_F(UntakenAnswers, ClientThatReadsLateHasItsWholePage) {
+TEST_F(SlowClients, ClientThatEndsItsHalfAndReadsLateHasItsWholePage) {
+  start({.threads = 1, .full_buffers = 0});
+  for (const char* more : {"Connection: close\r\n", ""}) {
+    std::vector<HttpClient> slow;
+    slow.reserve(1);
+    HttpClient& made = ask_and_do_not_read(slow, more);
+    made.finish_sending();
+    ASSERT_TRUE(made.wait_for_bytes());
+    EXPECT_TRUE(scrape());
+    const auto got = made.read_answer();
+    ASSERT_TRUE(got);
+    EXPECT_TRUE(got->body == body_);
+    EXPECT_EQ(made.read_to_end(), "");
+  }
+}
+
+TEST_F(SlowClients, ResponseThatOnlyTheKernelHoldsHasTheDeadlineToo) {
+  start({.threads = 1, .clock = clock_});
+  std::vector<HttpClient> slow;
+  slow.reserve(2);
+  for (const char* more : {"Connection: close\r\n", ""}) ASSERT_TRUE(ask_and_do_not_read(slow, more).wait_for_bytes());
+  EXPECT_TRUE(scrape()) << "by the only thread, which has sent the other responses before";
+  clock_.advance(std::chrono::minutes(1));
+  EXPECT_TRUE(scrape());
+  for (const HttpClient& connection : slow) EXPECT_TRUE(connection.wait_for_end());
+}
+
+TEST_F(SlowClients, ClientThatReadsLateHasItsWholePage) {
   start({.threads = 4});
   std::vector<HttpClient> slow;
   slow.reserve(20);
@@ -207,22 +184,8 @@ TEST_F(UntakenAnswers, ClientThatReadsLateHasItsWholePage) {
   EXPECT_EQ(server_->evictions(), 0U);
 }
 
-TEST_F(UntakenAnswers, ConnectionThatYieldsItsThreadKeepsItsPage) {
-  start({.threads = 2});
-  std::vector<HttpClient> slow;
-  slow.reserve(2);
-  // They are kept, and hold both threads or go at once.
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(ask_and_do_not_read(slow, "").wait_for_bytes()) << i;
-  EXPECT_TRUE(scrape());
-  for (HttpClient& connection : slow) {
-    const auto got = connection.read_answer();
-    ASSERT_TRUE(got);
-    EXPECT_TRUE(got->body == body_);
-  }
-}
-
-TEST_F(UntakenAnswers, ClientsThatResetTheirConnectionsAreForgotten) {
-  start({.threads = 2, .connections = 40, .connections_per_address = 40, .untaken_bytes = 1'000'000});
+TEST_F(SlowClients, ClientsThatResetTheirConnectionsAreForgotten) {
+  start({.threads = 2, .connections = 40, .connections_per_address = 40});
   for (int i = 0; i < 100; ++i) {
     std::vector<HttpClient> gone;
     gone.reserve(1);
@@ -237,11 +200,11 @@ TEST_F(UntakenAnswers, ClientsThatResetTheirConnectionsAreForgotten) {
 }
 
 TEST(HttpServerDefaults, AnIdleConnectionIsKeptForTwoMinutesAndLonger) {
-  // That it is closed at this time, and goes first when threads are short, is in server_test.cpp.
+  // That it is closed at this time is in server_test.cpp.
   EXPECT_GE(HttpServerOptions().keep_alive_idle, std::chrono::minutes(2));
 }
 
-TEST_F(UntakenAnswers, AClientThatTakesItsAnswersIsKeptForTwoMinutesWhileThreadsAreFree) {
+TEST_F(SlowClients, AClientThatTakesItsAnswersIsKeptForTwoMinutes) {
   start({.threads = 4, .clock = clock_});
   HttpClient kept(address_);
   ASSERT_TRUE(kept.request("GET", "/metrics"));
@@ -259,7 +222,7 @@ TEST_F(UntakenAnswers, AClientThatTakesItsAnswersIsKeptForTwoMinutesWhileThreads
   EXPECT_EQ(server_->evictions(), 0U);
 }
 
-TEST_F(UntakenAnswers, RefusalsWhereTheSocketCanBeWrittenDoNotSpin) {
+TEST_F(SlowClients, RefusalsWhereTheSocketCanBeWrittenDoNotSpin) {
   start({.threads = 2, .write_deadline = milliseconds(3000)});
   std::vector<HttpClient> clients;
   refused_calls = 0;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// civetweb serves only connections that it accepts itself: it has no public call that takes one. This file defines bind(2),
+// listen(2) and accept(2) for the process and answers civetweb with links (civetweb_links.h).
+//
+// For civetweb's objects only: each call first compares the object that it returns to with the object that defines
+// mg_start2. A call from anywhere else is the system's, with the same arguments. The test
+// HttpServerTest.CallsOfOtherObjectsAreTheSystems shows both; README.md says what was tried instead.
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/http/civetweb_links.h"
+
+namespace memstat {
+namespace {
+
+thread_local CivetwebLinks* starting = nullptr;
+thread_local CivetwebLinks* accepting = nullptr;
+
+// The links that a call asks for, if it returns to civetweb.
+CivetwebLinks* links_for(CivetwebLinks* links, const void* return_address) {
+  Dl_info caller{};
+  Dl_info civetweb{};
+  const bool is_civetweb = links != nullptr && ::dladdr(return_address, &caller) != 0 &&
+                           ::dladdr(::dlsym(RTLD_DEFAULT, "mg_start2"), &civetweb) != 0 &&
+                           caller.dli_fbase == civetweb.dli_fbase;
+  return is_civetweb ? links : nullptr;
+}
+
+}  // namespace
+
+CivetwebStart::CivetwebStart(CivetwebLinks& links) { starting = &links; }
+CivetwebStart::~CivetwebStart() { starting = nullptr; }
+
+void become_accepting_thread(CivetwebLinks& links) {
+  links.ring();
+  accepting = &links;
+}
+
+}  // namespace memstat
+
+#define LINKS(of) memstat::links_for(memstat::of, __builtin_return_address(0))
+#define SAME_AS(call) noexcept(noexcept(call))  // the system's headers differ from system to system
+#define EXPORTED __attribute__((visibility("default")))
+
+extern "C" {
+EXPORTED int bind(int descriptor, const sockaddr* address, socklen_t length) SAME_AS(::bind(0, nullptr, 0)) {
+  return LINKS(starting) != nullptr ? 0 : static_cast<int>(::syscall(SYS_bind, descriptor, address, length));
+}
+EXPORTED int listen(int descriptor, int backlog) SAME_AS(::listen(0, 0)) {
+  if (memstat::CivetwebLinks* const links = LINKS(starting)) return links->listen(descriptor) ? 0 : -1;
+  return static_cast<int>(::syscall(SYS_listen, descriptor, backlog));
+}
+EXPORTED int accept(int descriptor, sockaddr* __restrict address, socklen_t* __restrict length)
+    SAME_AS(::accept(0, nullptr, nullptr)) {
+  if (memstat::CivetwebLinks* const links = LINKS(accepting)) return links->next(address, length);
+  return ::accept4(descriptor, address, length, 0);
+}
+}
