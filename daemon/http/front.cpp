@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/thread_name.h"
 #include "daemon/http/rules.h"
 #include "daemon/http/sockets.h"
 #include "daemon/http/thread_defaults.h"
@@ -64,10 +65,7 @@ Result<void> HttpFront::start() {
   wake_read_ = UniqueFd(ends[0]);
   wake_write_ = UniqueFd(ends[1]);
   try {
-    thread_ = std::thread([this] {
-      name_thread("memstatd-listen");
-      run();
-    });
+    thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
     return system_error("HTTP server", error.code().value(), "cannot start a thread");
   }
@@ -164,6 +162,7 @@ void HttpFront::give_back(HttpConnection& connection) {
 // ---- the front's own thread ---------------------------------------------------------------------------------------------
 
 void HttpFront::run() {
+  name_thread("memstatd-listen");
   for (;;) {
     TimePoint wake = TimePoint::max();
     {

@@ -23,6 +23,7 @@
 #include "core/base/ascii.h"
 #include "core/base/mutex.h"
 #include "core/base/text.h"
+#include "core/base/thread_name.h"
 #include "core/base/unique_fd.h"
 #include "daemon/http/access_list.h"
 #include "daemon/http/civetweb_links.h"

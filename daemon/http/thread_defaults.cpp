@@ -3,23 +3,11 @@
 
 #include <pthread.h>
 
-#if !defined(__linux__)
-#include <pthread_np.h>
-#endif
-
 #include <initializer_list>
 
 #include "core/base/sanitizer.h"
 
 namespace memstat {
-
-void name_thread(const char* name) {
-#if defined(__linux__)
-  ::pthread_setname_np(::pthread_self(), name);
-#else
-  ::pthread_set_name_np(::pthread_self(), name);
-#endif
-}
 
 ThreadDefaultsScope::ThreadDefaultsScope() {
   sigset_t blocked;

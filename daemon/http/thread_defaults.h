@@ -11,9 +11,6 @@
 
 namespace memstat {
 
-/// Names the calling thread for `top -H` and `ps -T`. The kernel keeps 15 characters.
-void name_thread(const char* name);
-
 /// While one lives, threads created by the calling thread start with all asynchronous signals blocked (they belong to the
 /// main thread), and with glibc threads created anywhere without a size of their own get stacks of 256 KiB: 16 threads of 8
 /// MiB would not fit under a limit for locked memory. Sanitizers keep the default size. Restores both at its end. Thread

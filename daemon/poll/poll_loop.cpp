@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 
 namespace memstat {
 namespace {
@@ -92,6 +93,7 @@ void PollLoop::poll_once(bool is_due) {
 }
 
 void PollLoop::run() {
+  name_thread("memstatd-poll");
   TimePoint tend_at = TimePoint::max();
   while (true) {
     const std::optional<std::int64_t> due_ns = pacer_.next_due_ns();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 
 namespace memstat {
 
@@ -114,6 +115,7 @@ void PollRecorder::write(Shared& shared, TakenPoll& poll) {
 }
 
 void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
+  name_thread("memstatd-record");
   MutexLock lock(shared->mutex);
   while (true) {
     shared->wake.wait(shared->mutex,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 
 namespace memstat {
 
@@ -89,6 +90,7 @@ ReaderThread::~ReaderThread() {
 }
 
 void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t number) {
+  name_thread("memstatd-read");
   MutexLock lock(shared->mutex);
   while (true) {
     shared->wake_worker.wait(shared->mutex,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 
 namespace memstat {
 
@@ -34,6 +35,7 @@ void StopDeadline::cancel() {
 }
 
 void StopDeadline::run() {
+  name_thread("memstatd-stop");
   MutexLock lock(mutex_);
   while (!must_end_) {
     if (!is_running_) {

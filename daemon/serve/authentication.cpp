@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "core/base/thread_name.h"
 #include "daemon/serve/keyed_hash.h"
 
 namespace memstat {
@@ -156,6 +157,7 @@ void Authentication::remember(const Job& job) try {
 }
 
 void Authentication::run() {
+  name_thread("memstatd-auth");
   MutexLock lock(mutex_);
   while (true) {
     asked_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || !waiting_.empty(); });

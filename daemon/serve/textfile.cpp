@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 #include "daemon/exposition/exposition.h"
 
 namespace memstat {
@@ -117,6 +118,7 @@ void TextfileWriter::write_page() {
 }
 
 void TextfileWriter::run() {
+  name_thread("memstatd-text");
   MutexLock lock(mutex_);
   while (true) {
     wake_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || has_page_; });

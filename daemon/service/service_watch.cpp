@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/thread_name.h"
+
 namespace memstat {
 namespace {
 
@@ -66,6 +68,7 @@ void ServiceWatch::look() {
 }
 
 void ServiceWatch::run() {
+  name_thread("memstatd-watch");
   while (true) {
     try {
       look();

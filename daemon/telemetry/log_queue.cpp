@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 
 namespace memstat {
 namespace {
@@ -99,6 +100,7 @@ struct LogQueue::State {
   }
 
   void run() {
+    name_thread("memstatd-log");
     MutexLock lock(mutex);
     while (!must_end) {
       if (used == 0) {

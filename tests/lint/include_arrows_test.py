@@ -89,8 +89,8 @@ ONE_SYSTEM = [
     (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|link\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 
-# Headers of glibc, and the files that may include them, where there is glibc.
-ONE_C_LIBRARY = [(r"malloc\.h", r"core/base/free_heap\.h")]
+# Headers of one C library, and the files that may include them, where there is that library.
+ONE_C_LIBRARY = [(r"malloc\.h", r"core/base/free_heap\.h"), (r"pthread_np\.h", r"core/base/thread_name\.cpp")]
 
 # What any system with a C++20 compiler and POSIX has: headers of the standard library, and these.
 POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|ifaddrs|langinfo|limits|locale|net/if|netdb|netinet/(in|tcp)|poll|pthread|pwd|regex|sched"
