@@ -29,7 +29,7 @@ struct HttpServerOptions {
   /// IPv4 networks that may connect; 127.0.0.0/8 always may. Others are refused before a thread is taken.
   std::vector<Ipv4Network> allow = {};
   /// Requests answered at once. Clients hold none, however slowly they send or read. 1 or more.
-  unsigned threads = 4;
+  unsigned threads = 3;
   /// Connections at once, of all clients and of one address. One more evicts the connection that has been in its state for
   /// longest, but none whose request is being answered.
   std::size_t connections = 1024;
