@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as what judges a request before and after civetweb reads it: the end of its header, its path,
 // its Host, the names and lists of its header. Aborts when an answer contradicts another.
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -16,8 +17,11 @@ void require(bool is_so) {
 }
 
 void judge(std::string_view bytes) {
-  // What is whole stays whole, whatever comes behind it.
-  if (is_whole_header(bytes)) require(is_whole_header(std::string(bytes) + "x"));
+  // A header that is complete stays complete, whatever follows it.
+  const std::size_t length = header_length(bytes, 0);
+  require(length <= bytes.size());
+  if (length != 0) require(header_length(std::string(bytes) + "x", 0) != 0);
+  if (is_strict_header(bytes)) require(length == bytes.size());
   std::string text;
   if (decode_percent(bytes, false, text)) require(text.size() <= bytes.size());
   std::string path;

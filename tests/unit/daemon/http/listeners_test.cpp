@@ -98,6 +98,16 @@ TEST(HttpListeners, WithoutFilesLeftTheLongestWaitingGoesForTheNewest) {
   EXPECT_EQ(waiting.front().read_to_end(), "") << "the longest waiting is closed";
 }
 
+TEST(HttpServer, ListensOnSeveralAddresses) {
+  auto server = HttpServer::start({.listen = {{kLoopbackAddress, 0}, {kLoopbackAddress, 0}}},
+                                  [](const HttpRequest&) { return plain(200, "memstat_up 1\n"); });
+  ASSERT_TRUE(server) << to_string(server.error());
+  const auto addresses = (*server)->addresses();
+  ASSERT_EQ(addresses.size(), 2U);
+  EXPECT_NE(addresses[0], addresses[1]);
+  for (const std::string& address : addresses) EXPECT_TRUE(HttpClient(address).request("GET", "/metrics"));
+}
+
 TEST(HttpRules, EachStatusHasItsWords) {
   const std::pair<int, std::string_view> words[] = {{200, "OK"},
                                                     {204, "No Content"},

@@ -577,15 +577,6 @@ TEST(HttpServerOptions, WrongOnesAreNamed) {
   EXPECT_NE(error_of({.listen = {{kLoopbackAddress, 0}}, .threads = 0}).find("at least one thread"), std::string::npos);
 }
 
-TEST(HttpServer, ListensOnSeveralAddresses) {
-  auto server = HttpServer::start({.listen = {{kLoopbackAddress, 0}, {kLoopbackAddress, 0}}}, answer);
-  ASSERT_TRUE(server) << to_string(server.error());
-  const auto addresses = (*server)->addresses();
-  ASSERT_EQ(addresses.size(), 2U);
-  EXPECT_NE(addresses[0], addresses[1]);
-  for (const std::string& address : addresses) EXPECT_TRUE(HttpClient(address).request("GET", "/metrics"));
-}
-
 TEST(HttpServer, CanBeStartedAgainOnTheSamePort) {
   Endpoint endpoint{kLoopbackAddress, 0};
   for (int i = 0; i < 5; ++i) {
