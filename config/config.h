@@ -14,7 +14,7 @@
 
 #include "config/name_pattern.h"
 #include "config/values.h"
-#include "core/base/ipv4.h"
+#include "core/base/ip_address.h"
 
 namespace memstat {
 
@@ -122,6 +122,14 @@ struct LogConfig {
   bool operator==(const LogConfig&) const = default;
 };
 
+/// Key `unix_socket`: what the unix sockets of key `listen` have.
+struct UnixSocketConfig {
+  std::uint32_t mode = 0660;
+  std::string group;  ///< "": the group of the account that the daemon switches to.
+
+  bool operator==(const UnixSocketConfig&) const = default;
+};
+
 /// The account that the packages make for memstatd. Where it is missing, "nobody" takes its place.
 inline constexpr std::string_view kOwnUser = "_memstatd";
 
@@ -129,7 +137,8 @@ inline constexpr std::string_view kOwnUser = "_memstatd";
 /// Thread safety: a plain value. Copies share compiled patterns.
 struct Config {
   std::vector<Endpoint> listen = {{kLoopbackAddress, 8947}};  ///< Never empty after loading.
-  std::vector<Ipv4Network> allow;                             ///< Whose clients may connect, beside this machine's.
+  std::vector<IpNetwork> allow;                               ///< Whose clients may connect, beside this machine's.
+  UnixSocketConfig unix_socket;
   /// The account that the daemon switches to after it opened its files; "": it keeps its own.
   std::string user{kOwnUser};
   bool enable_reload = false;  ///< Serve POST /-/reload.

@@ -202,7 +202,7 @@ class Loader {
   }
 
   void read_listen(const Node& node, const std::string& path);
-  void read_user(const Node& node, const std::string& path);
+  void read_account(const Node& node, const std::string& path, const std::string& what, std::string& place);
   void read_basic_auth(const Node& node, const std::string& path);
   void read_source(const Node& key, const Node& node, const std::string& path);
   Reader source_option(const SourceOption& option, SourceConfig& source);
@@ -224,7 +224,7 @@ void Loader::read_listen(const Node& node, const std::string& path) {
   parsed(parse_listen_address, address, "an address with a port", "127.0.0.1:8947")(node, path);
   if (!address) return;
   for (const Endpoint& other : config_.listen) {
-    if (other == *address && address->port != 0) {
+    if (other == *address && (address->port != 0 || address->is_unix())) {
       return problem(node, path, quoted(format_endpoint(*address)) + " is in the list twice; keep one of the two");
     }
   }
@@ -232,14 +232,14 @@ void Loader::read_listen(const Node& node, const std::string& path) {
   listen_nodes_.emplace_back(&node, path);
 }
 
-void Loader::read_user(const Node& node, const std::string& path) {
-  if (!is_text(node, path, "the name of a user", "nobody")) return;
+void Loader::read_account(const Node& node, const std::string& path, const std::string& what, std::string& place) {
+  if (!is_text(node, path, "the name of a " + what, "nobody")) return;
   const auto is_bad = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ':' || c == '/' || c == '\x7F'; };
   const bool is_dash_first = !node.text.empty() && node.text.front() == '-';
   if (is_dash_first || std::any_of(node.text.begin(), node.text.end(), is_bad)) {
-    return problem(node, path, quoted(node.text) + " is not the name of a user; write one such as nobody");
+    return problem(node, path, quoted(node.text) + " is not the name of a " + what + "; write one such as nobody");
   }
-  config_.user = node.text;
+  place = node.text;
 }
 
 void Loader::read_basic_auth(const Node& node, const std::string& path) {
@@ -431,11 +431,17 @@ void Loader::read(const Node& root) {
        }},
       {"allow", list("a list of networks", "[\"10.0.0.0/8\"]",
                      [this](const Node& node, const std::string& path) {
-                       Ipv4Network network;
+                       IpNetwork network;
                        parsed(parse_cidr, network, "a network", "10.0.0.0/8")(node, path);
                        config_.allow.push_back(network);
                      })},
-      {"user", [this](const Node& node, const std::string& path) { read_user(node, path); }},
+      {"unix_socket", map({{"mode", parsed(parse_file_mode, c.unix_socket.mode, "the mode of a file", "\"0660\"")},
+                           {"group",
+                            [this](const Node& node, const std::string& path) {
+                              read_account(node, path, "group", config_.unix_socket.group);
+                            }}})},
+      {"user",
+       [this](const Node& node, const std::string& path) { read_account(node, path, "user", config_.user); }},
       {"enable_reload", boolean(c.enable_reload)},
       {"basic_auth", [this](const Node& node, const std::string& path) { read_basic_auth(node, path); }},
       {"poll", map({{"interval", duration(c.poll.interval, kMinPollInterval, kMaxPollInterval, "10s")},

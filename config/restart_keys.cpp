@@ -18,11 +18,17 @@ bool differs_in_events(const Config& before, const Config& after) {
 }
 
 constexpr std::array kRestartKeys{
-    RestartKey{"listen", differs<&Config::listen>},   RestartKey{"allow", differs<&Config::allow>},
-    RestartKey{"user", differs<&Config::user>},       RestartKey{"enable_reload", differs<&Config::enable_reload>},
-    RestartKey{"capture", differs<&Config::capture>}, RestartKey{"textfile", differs<&Config::textfile>},
-    RestartKey{"events", differs_in_events},          RestartKey{"counters", differs<&Config::counters>},
-    RestartKey{"sandbox", differs<&Config::sandbox>}, RestartKey{"lock_memory", differs<&Config::lock_memory>},
+    RestartKey{"listen", differs<&Config::listen>},
+    RestartKey{"allow", differs<&Config::allow>},
+    RestartKey{"unix_socket", differs<&Config::unix_socket>},
+    RestartKey{"user", differs<&Config::user>},
+    RestartKey{"enable_reload", differs<&Config::enable_reload>},
+    RestartKey{"capture", differs<&Config::capture>},
+    RestartKey{"textfile", differs<&Config::textfile>},
+    RestartKey{"events", differs_in_events},
+    RestartKey{"counters", differs<&Config::counters>},
+    RestartKey{"sandbox", differs<&Config::sandbox>},
+    RestartKey{"lock_memory", differs<&Config::lock_memory>},
 };
 
 }  // namespace

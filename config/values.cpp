@@ -177,27 +177,36 @@ Result<std::uint64_t> parse_size(std::string_view text) {
 }
 
 Result<Endpoint> parse_listen_address(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if ((!text.empty() && text.front() == '[') || text.find(':') != colon) {
-    return wrong(text,
-                 "is an IPv6 address, which the HTTP server (Debian's civetweb) cannot listen on; "
-                 "write an IPv4 one, such as 127.0.0.1:8947, and put a reverse proxy in front for IPv6");
+  constexpr std::string_view kUnix = "unix:";
+  if (text.starts_with(kUnix)) {
+    const std::string_view path = text.substr(kUnix.size());
+    constexpr std::size_t kMaxPath = 103;  // FreeBSD's; Linux takes four more
+    if (!path.starts_with('/') || path.ends_with('/')) {
+      return wrong(text, "is not the absolute path of a socket; write one such as unix:/run/memstatd/memstatd.sock");
+    }
+    if (path.size() > kMaxPath) return wrong(text, "is longer than the 103 bytes that a socket's path may have");
+    if (path.find('\0') != std::string_view::npos) return wrong(text, "has a byte that no path has");
+    return Endpoint{.address = {}, .port = 0, .path = std::string(path)};
   }
-  if (colon == std::string_view::npos) {
+  if (text.find(':') == std::string_view::npos) {
     if (parse_u64(text)) return wrong(text, "is a port without an address; write 127.0.0.1:" + printable(text));
-    if (parse_ipv4(text)) return wrong(text, "has no port; write " + printable(text) + ":8947");
+    if (parse_ip(text)) return wrong(text, "has no port; write " + printable(text) + ":8947");
     return wrong(text, "is not an address with a port; write one such as 127.0.0.1:8947");
   }
-  const std::string_view host = text.substr(0, colon);
+  if (parse_ip(text)) return wrong(text, "has no port; write [" + printable(text) + "]:8947");
+  const std::size_t colon = text.rfind(':');
+  std::string_view host = text.substr(0, colon);
   const std::string_view digits = text.substr(colon + 1);
   if (host.empty()) {
     return wrong(text, "has no address before the port; write 127.0.0.1" + printable(text) + ", or 0.0.0.0" +
                            printable(text) + " and the key allow");
   }
   if (host == "localhost") return wrong(text, "names its host; write 127.0.0.1:" + printable(digits));
-  const auto address = parse_ipv4(host);
-  if (!address) {
-    return wrong(text, "has a host that is not an IPv4 address; write four numbers from 0 to 255, such as 127.0.0.1:8947");
+  const bool is_v6 = host.starts_with('[') && host.ends_with(']');
+  if (is_v6) host = host.substr(1, host.size() - 2);
+  const auto address = parse_ip(host);
+  if (!address || is_v6 != (host.find(':') != std::string_view::npos)) {
+    return wrong(text, "has a host that is not an IP address; write one such as 127.0.0.1:8947 or [::1]:8947");
   }
   const auto port = parse_u64(digits);
   if (!port || *port > 65535) {
@@ -206,35 +215,41 @@ Result<Endpoint> parse_listen_address(std::string_view text) {
   return Endpoint{*address, static_cast<std::uint16_t>(*port)};
 }
 
-Result<void> check_listen_address(Endpoint address, bool has_allow) {
-  if (has_allow || is_loopback(address.address)) return {};
+Result<void> check_listen_address(const Endpoint& address, bool has_allow) {
+  if (has_allow || address.is_local()) return {};
   return wrong(format_endpoint(address),
                "can be reached from other machines, and no list of clients is set: "
                "the page has values that the kernel shows to root only (/proc/slabinfo is mode 0400); "
                "add allow: [\"192.0.2.0/24\"] with the networks of your Prometheus, or listen on 127.0.0.1");
 }
 
-Result<Ipv4Network> parse_cidr(std::string_view text) {
+Result<IpNetwork> parse_cidr(std::string_view text) {
   const std::size_t slash = text.find('/');
-  const std::string_view host = text.substr(0, slash);
-  if (host.find(':') != std::string_view::npos) {
-    return wrong(text,
-                 "is an IPv6 network, which the HTTP server (Debian's civetweb) does not know; write an IPv4 network, "
-                 "such as 10.0.0.0/8");
-  }
-  const auto address = parse_ipv4(host);
-  if (!address) return wrong(text, "is not an IPv4 network; write one such as 10.0.0.0/8");
+  const auto address = parse_ip(text.substr(0, slash));
+  if (!address) return wrong(text, "is not a network; write one such as 10.0.0.0/8 or 2001:db8::/32");
+  const std::string width = std::to_string(address->width());
   if (slash == std::string_view::npos) {
-    return wrong(text, "has no prefix length; write " + printable(text) + "/32 for this one address");
+    return wrong(text, "has no prefix length; write " + printable(text) + "/" + width + " for this one address");
   }
   const auto prefix = parse_u64(text.substr(slash + 1));
-  if (!prefix || *prefix > 32) return wrong(text, "has a prefix length that is not a number from 0 to 32; write 10.0.0.0/8");
-  const std::uint32_t mask = ipv4_mask(static_cast<unsigned>(*prefix));
-  if ((*address & ~mask) != 0) {
-    return wrong(text, "has bits set beyond its prefix, so it would match no address; write " +
-                           format_ipv4(*address & mask) + "/" + std::to_string(*prefix));
+  if (!prefix || *prefix > address->width()) {
+    return wrong(text, "has a prefix length that is not a number from 0 to " + width + "; write one such as " +
+                           (address->is_v4() ? "10.0.0.0/8" : "2001:db8::/32"));
   }
-  return Ipv4Network{*address, static_cast<unsigned>(*prefix)};
+  const IpAddress network = address->masked(static_cast<unsigned>(*prefix));
+  if (network != *address) {
+    return wrong(text, "has bits set beyond its prefix, so it would match no address; write " + format_ip(network) + "/" +
+                           std::to_string(*prefix));
+  }
+  return IpNetwork{*address, static_cast<unsigned>(*prefix)};
+}
+
+Result<std::uint32_t> parse_file_mode(std::string_view text) {
+  std::uint32_t mode = 0;
+  for (const char digit : text) mode = mode * 8 + static_cast<std::uint32_t>(digit - '0');
+  const bool is_octal = text.size() == 4 && text[0] == '0' && text.find_first_not_of("01234567") == std::string_view::npos;
+  if (!is_octal) return wrong(text, "is not the mode of a file; write four octal digits, such as \"0660\"");
+  return mode;
 }
 
 bool is_archive_path(std::string_view path) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/ipv4.h"
+#include "core/base/ip_address.h"
 #include "core/base/result.h"
 #include "core/model/metric.h"
 
@@ -49,15 +49,18 @@ std::string duration_text(std::chrono::nanoseconds duration);
 /// (powers of 1024). 0 is a size; whether it is allowed is the caller's business.
 Result<std::uint64_t> parse_size(std::string_view text);
 
-/// "IPv4:port". Host names are refused (what they resolve to may change), IPv6 because the HTTP server has none.
+/// "192.0.2.1:8947", "[2001:db8::1]:8947" or "unix:/PATH". Host names are refused: what they resolve to may change.
 Result<Endpoint> parse_listen_address(std::string_view text);
 
 /// Whether the daemon may listen there: an address that others can reach needs an access list, because the figures
 /// include what the kernel shows to root only. `has_allow`: the key `allow` names at least one network.
-Result<void> check_listen_address(Endpoint address, bool has_allow);
+Result<void> check_listen_address(const Endpoint& address, bool has_allow);
 
-/// An IPv4 network, "10.0.0.0/8"; its bits below the prefix must be 0 (else it would match no client).
-Result<Ipv4Network> parse_cidr(std::string_view text);
+/// A network, "10.0.0.0/8" or "2001:db8::/32"; its bits below the prefix must be 0 (else it would match no client).
+Result<IpNetwork> parse_cidr(std::string_view text);
+
+/// The mode of a file, "0660": four octal digits, of which the last three count.
+Result<std::uint32_t> parse_file_mode(std::string_view text);
 
 /// Where to record to: a directory, or an archive by its ending, .tar or .tar.zst. Endings of archives that cannot be
 /// written are refused, so that no directory of that name is made instead.

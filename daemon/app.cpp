@@ -112,6 +112,7 @@ class App {
  private:
   Result<void> open_kernel();
   Result<void> listen();
+  [[nodiscard]] Result<UnixSocketFile> socket_file() const;
   int once();
   bool finish_recording(PollRecorder& recorder, TimePoint due = kNoDeadline);
   int serve();
@@ -172,10 +173,29 @@ class App {
   std::atomic<bool> has_per_cpu_{false};                             // whether key per_cpu selects any type
 };
 
+// The files of unix sockets belong to the account that the daemon will have, so that it can remove them.
+Result<UnixSocketFile> App::socket_file() const {
+  UnixSocketFile file{.user = -1, .group = -1, .mode = config_.unix_socket.mode};
+  const bool has_unix =
+      std::any_of(config_.listen.begin(), config_.listen.end(), [](const Endpoint& e) { return e.is_unix(); });
+  if (!has_unix) return file;
+  if (::geteuid() == 0 && !config_.user.empty()) {
+    const AccountNumbers account = account_numbers(account_for(config_.user, kOwnUser));
+    file.user = account.user;
+    file.group = account.group;
+  }
+  if (const std::string& name = config_.unix_socket.group; !name.empty()) {
+    file.group = group_number(name);
+    if (file.group < 0) return option_error("unix_socket.group", name, "this machine has no such group");
+  }
+  return file;
+}
+
 // First of all: sources keep thousands of files open, and a port below 1024 needs root.
 Result<void> App::listen() {
-  const HttpServerOptions options = server_options();
-  auto listeners = HttpListeners::open(options.listen);
+  auto file = socket_file();
+  if (!file) return file.error();
+  auto listeners = HttpListeners::open(config_.listen, *file);
   if (!listeners) return listeners.error();
   listeners_ = *std::move(listeners);
   filter_warning_ = network_filter_warning(config_.listen, config_.allow);
@@ -334,6 +354,9 @@ Result<void> App::give_up_privileges() {
   }
   if (recorder_) options.writable_paths = recorder_->writable_paths();
   if (textfile_) options.writable_paths.push_back(textfile_->directory());
+  for (const Endpoint& endpoint : config_.listen) {
+    if (endpoint.is_unix()) options.writable_paths.push_back(std::filesystem::path(endpoint.path).parent_path().string());
+  }
   // Sources may have taken every other descriptor, and accounts, rules and threads take some. The front fills them up again.
   while (listeners_.spare().give()) {
   }
@@ -354,7 +377,9 @@ Result<void> App::start_server(Pages& pages) {
   });
   if (!server) return server.error();
   server_ = *std::move(server);
-  for (const std::string& address : server_->addresses()) log_.info("listening on http://" + address + "/");
+  for (const std::string& address : server_->addresses()) {
+    log_.info("listening on " + (address.starts_with("unix:") ? address : "http://" + address + "/"));
+  }
   return {};
 }
 

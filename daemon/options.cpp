@@ -47,7 +47,7 @@ void add_options(CLI::App& app, CommandLine& options, Words& words) {
       ->check(not_empty);
   app.add_flag("--check-config", options.check_config, "Check the configuration and exit: 0 good, 2 bad");
   app.add_option("--listen", words.listen, "Address to listen on, repeatable; port 0 picks a free port and the log names it")
-      ->check(check(parse_listen_address, "ADDR:PORT"));
+      ->check(check(parse_listen_address, "ADDR:PORT|unix:PATH"));
   app.add_option("--interval", words.interval, "Time between two polls, such as 10s")
       ->check(check(parse_poll_interval, "DURATION"));
   CLI::Option* once = app.add_flag("--once", options.once,
@@ -95,7 +95,7 @@ bool take_addresses(const std::vector<std::string>& texts, CommandLine& options)
   for (const std::string& text : texts) {
     const Endpoint address = *parse_listen_address(text);
     const bool is_known = std::find(options.listen.begin(), options.listen.end(), address) != options.listen.end();
-    if (is_known && address.port != 0) {
+    if (is_known && (address.port != 0 || address.is_unix())) {
       std::fprintf(stderr, "memstatd: --listen: %s is given twice; give it once\n", printable(text).c_str());
       return false;
     }

@@ -13,9 +13,9 @@ Error option_error(std::string_view key, std::string_view value, std::string_vie
   return error;
 }
 
-bool AccessList::admits(std::uint32_t address) const {
+bool AccessList::admits(const IpAddress& address) const {
   return is_loopback(address) ||
-         std::any_of(networks_.begin(), networks_.end(), [&](const Ipv4Network& network) { return network.holds(address); });
+         std::any_of(networks_.begin(), networks_.end(), [&](const IpNetwork& network) { return network.holds(address); });
 }
 
 }  // namespace memstat

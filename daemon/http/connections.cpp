@@ -21,6 +21,10 @@ void clear(std::string& text) {
 
 }  // namespace
 
+IpAddress client_of(const IpAddress& address) {
+  return address.is_v4() || is_loopback(address) ? address : address.masked(64);
+}
+
 HttpConnections::HttpConnections(std::size_t connections, std::size_t per_address)
     : capacity_(connections), per_address_(per_address) {
   live_.reserve(connections);
@@ -35,6 +39,7 @@ HttpConnection& HttpConnections::add(int descriptor, Endpoint peer, std::size_t 
   free_.pop_back();
   connection.descriptor = descriptor;
   connection.peer = peer;
+  connection.client = client_of(peer.address);
   connection.listener = listener;
   connection.since = now;
   connection.place = live_.size();
@@ -73,9 +78,9 @@ void HttpConnections::note_unsent(HttpConnection& connection, std::size_t bytes)
   connection.unsent = bytes;
 }
 
-std::size_t HttpConnections::unsent_of(std::uint32_t address) const {
+std::size_t HttpConnections::unsent_of(const IpAddress& client) const {
   std::size_t bytes = 0;
-  for (const HttpConnection* const connection : live_) bytes += connection->peer.address == address ? connection->unsent : 0;
+  for (const HttpConnection* const connection : live_) bytes += connection->client == client ? connection->unsent : 0;
   return bytes;
 }
 
@@ -84,11 +89,11 @@ HttpConnection* HttpConnections::largest_unsent() const {
   std::size_t found_bytes = 0;
   for (HttpConnection* const connection : live_) {
     if (connection->unsent == 0 || connection->state != State::kWriting) continue;
-    if (found != nullptr && connection->peer.address == found->peer.address) {
+    if (found != nullptr && connection->client == found->client) {
       if (connection->since < found->since) found = connection;
       continue;
     }
-    const std::size_t bytes = unsent_of(connection->peer.address);
+    const std::size_t bytes = unsent_of(connection->client);
     if (found == nullptr || bytes > found_bytes) {
       found = connection;
       found_bytes = bytes;
@@ -110,9 +115,9 @@ HttpConnection* HttpConnections::oldest(State state) const {
   return oldest_of([&](const HttpConnection& connection) { return connection.state == state; });
 }
 
-HttpConnection* HttpConnections::too_many(std::uint32_t address) const {
+HttpConnection* HttpConnections::too_many(const IpAddress& client) const {
   if (live_.size() < per_address_ && !full()) return nullptr;
-  const auto is_same = [&](const HttpConnection* connection) { return connection->peer.address == address; };
+  const auto is_same = [&](const HttpConnection* connection) { return connection->client == client; };
   const auto same = static_cast<std::size_t>(std::count_if(live_.begin(), live_.end(), is_same));
   if (same < per_address_ && !full()) return nullptr;
   const auto may_go = [&](const HttpConnection& connection) {
@@ -131,13 +136,13 @@ HttpConnection* HttpConnections::next_request() const {
   std::ptrdiff_t found_workers = 0;
   for (HttpConnection* const connection : live_) {
     if (connection->state != State::kReady) continue;
-    const std::uint32_t address = connection->peer.address;
-    if (found != nullptr && address == found->peer.address) {
+    const IpAddress& client = connection->client;
+    if (found != nullptr && client == found->client) {
       if (connection->since > found->since) found = connection;
       continue;
     }
-    const auto workers = std::count_if(answering_.begin(), answering_.end(),
-                                       [&](const auto* other) { return other->peer.address == address; });
+    const auto workers =
+        std::count_if(answering_.begin(), answering_.end(), [&](const auto* other) { return other->client == client; });
     if (found == nullptr || workers < found_workers || (workers == found_workers && connection->since > found->since)) {
       found = connection;
       found_workers = workers;

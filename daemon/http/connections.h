@@ -16,6 +16,9 @@
 
 namespace memstat {
 
+/// Whose share of a server's connections a peer takes: one host of IPv6 has a /64 of addresses.
+IpAddress client_of(const IpAddress& address);
+
 /// A worker owns a connection while it is kAnswering; at any other time the front does.
 enum class ConnectionState : std::uint8_t {
   kReading,    ///< The request header is not complete yet.
@@ -31,6 +34,7 @@ inline constexpr std::size_t kConnectionStates = 6;
 struct HttpConnection {
   int descriptor = -1;
   Endpoint peer;
+  IpAddress client;          ///< Whose share of the table it takes: the peer, or its /64 of IPv6.
   std::size_t listener = 0;  ///< Index of the listener that accepted it.
   TimePoint since;           ///< When `state` began.
   ConnectionState state = ConnectionState::kReading;
@@ -74,10 +78,10 @@ class HttpConnections {
   /// in a flood the newest is the one whose client still waits.
   [[nodiscard]] HttpConnection* next_request() const;
 
-  /// The connection to evict before one more from `address` may be added, or nullptr when there is room. Only the address's
+  /// The connection to evict before one more of `client` may be added, or nullptr when there is room. Only the address's
   /// own when that has its share. Of the state that most of them are in, which is where a flood is, the one that has been in
   /// it for longest. Never one that a worker has.
-  [[nodiscard]] HttpConnection* too_many(std::uint32_t address) const;
+  [[nodiscard]] HttpConnection* too_many(const IpAddress& client) const;
   /// The connection that has been in this state for longest; nullptr when there is none.
   [[nodiscard]] HttpConnection* oldest(State state) const;
   /// The oldest unfinished response of the address with the most unsent bytes; nullptr when there is none.
@@ -86,7 +90,7 @@ class HttpConnections {
  private:
   template <typename Predicate>
   [[nodiscard]] HttpConnection* oldest_of(Predicate matches) const;
-  [[nodiscard]] std::size_t unsent_of(std::uint32_t address) const;
+  [[nodiscard]] std::size_t unsent_of(const IpAddress& client) const;
 
   std::size_t capacity_;
   std::size_t per_address_;

@@ -2,7 +2,6 @@
 #include "daemon/http/front.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -248,12 +247,11 @@ void HttpFront::serve(HttpConnection& connection) {
 
 void HttpFront::accept_from(std::size_t listener) {
   for (int i = 0; i < kAcceptsInARow; ++i) {
-    sockaddr_in from{};
-    socklen_t length = sizeof from;
-    const int descriptor = ::accept4(listeners_.descriptors()[listener], reinterpret_cast<sockaddr*>(&from), &length,
-                                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+    SocketAddress from;
+    const int descriptor =
+        ::accept4(listeners_.descriptors()[listener], from.get(), &from.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (descriptor >= 0) {
-      take(descriptor, {ntohl(from.sin_addr.s_addr), ntohs(from.sin_port)}, listener, false);
+      take(descriptor, from.endpoint(), listener, false);
       const MutexLock lock(mutex_);
       if (!is_crowded()) return;
       continue;
@@ -290,14 +288,14 @@ bool HttpFront::release_a_file() {
 }
 
 void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener, bool is_own) {
-  if (!is_own && !access_.admits(peer.address)) {
+  if (!is_own && !endpoints()[listener].is_unix() && !access_.admits(peer.address)) {
     ::close(descriptor);
-    if (options_.log) options_.log(format_ipv4(peer.address) + " is not allowed to connect");
+    if (options_.log) options_.log(format_ip(peer.address) + " is not allowed to connect");
     return;
   }
   {
     const MutexLock lock(mutex_);
-    if (HttpConnection* const excess = connections_.too_many(peer.address); excess != nullptr) {
+    if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) {
       // One client that does not read is worth as much as the next, and the newest costs least.
       if (has_small_window(descriptor)) {
         ++evictions_;

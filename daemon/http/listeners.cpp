@@ -5,8 +5,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -19,34 +21,80 @@ constexpr std::size_t kMaxAddresses = 64;
 // The kernel takes the smaller of this and its own limit (net.core.somaxconn, kern.ipc.soacceptqueue).
 constexpr int kBacklog = 4096;
 
-Error bind_error(Endpoint endpoint, int system_errno) {
+Error bind_error(const Endpoint& endpoint, int system_errno) {
   std::string_view advice = "cannot listen";
   if (system_errno == EADDRINUSE) {
-    advice =
-        "cannot listen; stop the program that uses this address (ss -ltnp or sockstat -4l names it) or choose another port";
+    advice = endpoint.is_unix()
+                 ? "cannot listen; stop the program that listens there (ss -xlp or sockstat -ul names it), or "
+                   "choose another path"
+                 : "cannot listen; stop the program that uses this address (ss -ltnp or sockstat -l names it) "
+                   "or choose another port";
   } else if (system_errno == EADDRNOTAVAIL) {
     advice = "cannot listen; no interface of this host has this address";
+  } else if (system_errno == EAFNOSUPPORT) {
+    advice = "cannot listen; this kernel has no IPv6";
   } else if (system_errno == EACCES) {
-    advice = "cannot listen; a port below 1024 needs root: start memstatd as root or choose a higher one";
+    advice = endpoint.is_unix()
+                 ? "cannot listen; the account may not make files in this directory"
+                 : "cannot listen; a port below 1024 needs root: start memstatd as root or choose a higher one";
+  } else if (system_errno == ENOTSOCK) {
+    advice = "cannot listen; the file there is not a socket: move it, or choose another path";
   }
   return system_error(format_endpoint(endpoint), system_errno, advice);
 }
 
+// 0 when nobody listens on the socket at this path and it is removed; else an errno.
+int remove_stale(const Endpoint& endpoint) {
+  struct stat file {};
+  if (::lstat(endpoint.path.c_str(), &file) != 0) return errno;
+  if (!S_ISSOCK(file.st_mode)) return ENOTSOCK;
+  const SocketAddress address(endpoint);
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe) return errno;
+  if (::connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED) return EADDRINUSE;
+  return ::unlink(endpoint.path.c_str()) == 0 ? 0 : errno;
+}
+
+// As bind(2) of a unix socket: makes a missing directory for the owner, and gives the file its owner and mode before anyone
+// can listen on it.
+int bind_unix(int descriptor, const Endpoint& endpoint, const UnixSocketFile& file) {
+  const std::string directory = endpoint.path.substr(0, std::max<std::size_t>(endpoint.path.rfind('/'), 1));
+  const auto user = static_cast<uid_t>(file.user);  // -1: as it is
+  const auto group = static_cast<gid_t>(file.group);
+  if (::mkdir(directory.c_str(), 0755) == 0 && file.user >= 0 && ::chown(directory.c_str(), user, group) != 0) return errno;
+  const SocketAddress address(endpoint);
+  const mode_t mask = ::umask(0777);
+  int status = ::bind(descriptor, address.get(), address.length) == 0 ? 0 : errno;
+  if (status == EADDRINUSE) {
+    status = remove_stale(endpoint);
+    if (status == 0 && ::bind(descriptor, address.get(), address.length) != 0) status = errno;
+  }
+  ::umask(mask);
+  if (status != 0) return status;
+  if ((file.user >= 0 || file.group >= 0) && ::lchown(endpoint.path.c_str(), user, group) != 0) return errno;
+  return ::chmod(endpoint.path.c_str(), static_cast<mode_t>(file.mode)) == 0 ? 0 : errno;
+}
+
 // 0, or the errno. Sets the real port.
-int open_listener(Endpoint& endpoint, std::vector<int>& descriptors) {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<int>& descriptors) {
+  SocketAddress address(endpoint);
+  const int descriptor = ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return errno;
   descriptors.push_back(descriptor);
+  if (endpoint.is_unix()) {
+    const int status = bind_unix(descriptor, endpoint, file);
+    return status == 0 && ::listen(descriptor, kBacklog) != 0 ? errno : status;
+  }
   const int on = 1;
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by the connections that it accepts
-  sockaddr_in address = to_sockaddr(endpoint);
-  socklen_t length = sizeof address;
-  if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), length) != 0 || ::listen(descriptor, kBacklog) != 0 ||
-      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+  // IPv4 clients have addresses of their own in the access list, so [::] is not for them.
+  if (!endpoint.address.is_v4()) ::setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  if (::bind(descriptor, address.get(), address.length) != 0 || ::listen(descriptor, kBacklog) != 0 ||
+      ::getsockname(descriptor, address.get(), &address.length) != 0) {
     return errno;
   }
-  endpoint.port = ntohs(address.sin_port);
+  endpoint.port = address.endpoint().port;
   return 0;
 }
 
@@ -84,31 +132,45 @@ bool SpareFiles::give() {
   return true;
 }
 
-Result<HttpListeners> HttpListeners::open(std::vector<Endpoint> endpoints) {
+Result<HttpListeners> HttpListeners::open(std::vector<Endpoint> endpoints, const UnixSocketFile& file) {
   if (endpoints.empty()) return option_error("listen", "", "no address; write one as 127.0.0.1:8947");
   if (endpoints.size() > kMaxAddresses) return option_error("listen", "", "more than 64 addresses");
   HttpListeners listeners;
   listeners.endpoints_ = std::move(endpoints);
   for (Endpoint& endpoint : listeners.endpoints_) {
     const Endpoint wanted = endpoint;
-    if (const int status = open_listener(endpoint, listeners.descriptors_); status != 0) return bind_error(wanted, status);
+    if (const int status = open_listener(endpoint, file, listeners.descriptors_); status != 0)
+      return bind_error(wanted, status);
+    if (endpoint.is_unix()) listeners.files_.emplace_back(endpoint.path);
   }
   listeners.spare_.fill();
   return listeners;
 }
 
-HttpListeners::HttpListeners(HttpListeners&& other) noexcept
-    : endpoints_(std::move(other.endpoints_)),
-      descriptors_(std::exchange(other.descriptors_, {})),
-      spare_(std::move(other.spare_)) {}
-
 HttpListeners& HttpListeners::operator=(HttpListeners&& other) noexcept {
   std::swap(endpoints_, other.endpoints_);
   std::swap(descriptors_, other.descriptors_);
+  std::swap(files_, other.files_);
   spare_ = std::move(other.spare_);
   return *this;
 }
 
-void HttpListeners::close() { close_all(descriptors_); }
+void HttpListeners::close() {
+  close_all(descriptors_);
+  files_.clear();
+}
+
+SocketFile::SocketFile(const std::string& path) : name_(path.substr(path.rfind('/') + 1)) {
+  const std::string directory = path.substr(0, path.size() - name_.size());
+  directory_ = UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat file {};
+  if (::fstatat(directory_.get(), name_.c_str(), &file, AT_SYMLINK_NOFOLLOW) == 0) inode_ = file.st_ino;
+}
+
+SocketFile::~SocketFile() {
+  struct stat file {};
+  if (!directory_ || ::fstatat(directory_.get(), name_.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (file.st_ino == inode_) ::unlinkat(directory_.get(), name_.c_str(), 0);  // or another memstatd has replaced it
+}
 
 }  // namespace memstat

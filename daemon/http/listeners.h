@@ -3,13 +3,15 @@
 // up later nor sources that keep thousands of files open can take them away.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/unique_fd.h"
 #include "daemon/http/sockets.h"
 
 namespace memstat {
@@ -37,16 +39,39 @@ class SpareFiles {
   std::vector<int> descriptors_;
 };
 
+/// The owner and mode of the files of unix sockets. -1: as they are made. Thread safety: a plain value.
+struct UnixSocketFile {
+  std::int64_t user = -1;
+  std::int64_t group = -1;
+  std::uint32_t mode = 0660;
+};
+
+/// The file of a unix socket, removed at the end unless another has taken its place. Works behind the sandbox, too, where
+/// the account may remove files of the directory. Thread safety: none.
+class SocketFile {
+ public:
+  explicit SocketFile(const std::string& path);
+  ~SocketFile();
+  SocketFile(SocketFile&&) = default;
+  SocketFile& operator=(SocketFile&&) = default;
+
+ private:
+  std::string name_;
+  UniqueFd directory_;
+  ino_t inode_ = 0;
+};
+
 /// Sockets that listen. Clients that connect wait in the kernel until an HttpServer takes them. Movable; closes at its end.
 /// Thread safety: none.
 class HttpListeners {
  public:
-  /// Listens there: at least one, at most 64. The error's `path` names the address that cannot be had.
-  static Result<HttpListeners> open(std::vector<Endpoint> endpoints);
+  /// Listens there: at least one, at most 64. A unix socket that nobody listens on is replaced. The error's `path` names the
+  /// address that cannot be had.
+  static Result<HttpListeners> open(std::vector<Endpoint> endpoints, const UnixSocketFile& file = {});
 
   HttpListeners() = default;
   ~HttpListeners() { close(); }
-  HttpListeners(HttpListeners&& other) noexcept;
+  HttpListeners(HttpListeners&& other) noexcept { *this = std::move(other); }
   HttpListeners& operator=(HttpListeners&& other) noexcept;
   HttpListeners(const HttpListeners&) = delete;
   HttpListeners& operator=(const HttpListeners&) = delete;
@@ -61,6 +86,7 @@ class HttpListeners {
  private:
   std::vector<Endpoint> endpoints_;
   std::vector<int> descriptors_;
+  std::vector<SocketFile> files_;
   SpareFiles spare_;
 };
 

@@ -24,7 +24,7 @@ struct HttpRequest {
   std::string_view path;    ///< Percent-decoded, begins with '/', has no query and no NUL. Dots are left as they are.
   std::string_view query;   ///< As sent, without the '?'; empty when there is none.
   std::string_view host;    ///< The Host header; empty when there is none (HTTP/1.0).
-  std::string_view remote_address;  ///< "192.0.2.1".
+  std::string_view remote_address;  ///< "192.0.2.1", "2001:db8::1" or "unix".
   std::span<const HttpHeader> headers = {};
   bool is_own = false;  ///< Made by HttpServer::answers.
 

@@ -38,7 +38,7 @@ bool is_loopback_host(std::string_view host) {
     host = host.substr(0, colon);
   }
   if (equals_ignoring_case(host, "localhost") || host == "[::1]") return true;
-  const auto address = parse_ipv4(host);
+  const auto address = parse_ip(host);
   return address && is_loopback(*address);
 }
 

@@ -74,13 +74,14 @@ struct ValidatedRequest {
   }
 };
 
-ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, bool loopback_listener) {
+ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, bool checks_host) {
   ValidatedRequest validated;
   HttpRequest& request = validated.request;
   request.method = info.request_method;
   validated.head_only = request.method == "HEAD";
   if (validated.head_only) request.method = "GET";
-  worker.remote_address = format_ipv4(worker.connection->peer.address);
+  const Endpoint& peer = worker.connection->peer;
+  worker.remote_address = peer.port == 0 ? "unix" : format_ip(peer.address);
   request.remote_address = worker.remote_address;
   request.is_own = worker.connection->is_own;
   if (info.num_headers >= MG_MAX_HEADERS) return validated.refuse(431, "too many header lines");  // civetweb reads no more
@@ -114,7 +115,7 @@ ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, 
   if (!decode_path(info.request_uri, worker.path)) return validated.refuse(400, "the path is malformed");
   request.path = worker.path;
   if (info.query_string != nullptr) request.query = info.query_string;
-  if (loopback_listener &&
+  if (checks_host &&
       ((hosts == 1 && !is_loopback_host(request.host)) || (worker.authority && !is_loopback_host(*worker.authority)))) {
     return validated.refuse(403,
                             "this address serves only this machine: the Host header must be localhost, 127.x.x.x or [::1]. "
@@ -259,6 +260,10 @@ class HttpServer::Impl {
     worker.link_closes = true;
   }
   void log(std::string_view line) noexcept;
+  // A web page may have its own name resolve to loopback, but cannot reach a unix socket.
+  [[nodiscard]] bool checks_host(const HttpConnection& connection) const {
+    return is_loopback(front_.endpoints()[connection.listener].address);
+  }
   void wait_for_request(WorkerData& worker) noexcept;
   bool pass_on(WorkerData& worker);
   HttpResponse ask_handler(const HttpRequest& request);
@@ -332,7 +337,8 @@ void HttpServer::Impl::stop() {
 }
 
 bool HttpServer::Impl::answers(std::string_view path, std::chrono::milliseconds patience) {
-  constexpr Endpoint kOwnPeer{0x7FFFFFFF, 1};  // the broadcast address of the loopback network, which no client can have
+  const Endpoint kOwnPeer{IpAddress::v4(0x7FFFFFFF),
+                          1};  // the broadcast address of the loopback network, which no client can have
   const TimePoint due = options_.clock.now() + patience;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
@@ -356,7 +362,7 @@ bool HttpServer::Impl::answers(std::string_view path, std::chrono::milliseconds 
 
 std::vector<std::string> HttpServer::Impl::addresses() const {
   std::vector<std::string> texts;
-  for (const Endpoint endpoint : front_.endpoints()) texts.push_back(format_endpoint(endpoint));
+  for (const Endpoint& endpoint : front_.endpoints()) texts.push_back(format_endpoint(endpoint));
   return texts;
 }
 
@@ -383,8 +389,8 @@ int HttpServer::Impl::on_request(mg_connection* connection) noexcept {
   WorkerData& worker = worker_of(connection);
   Impl& server = of(connection);
   try {
-    const bool is_loopback_listener = is_loopback(server.front_.endpoints()[worker.connection->listener].address);
-    const ValidatedRequest validated = check_request(info, worker, is_loopback_listener);
+    const bool checks_host = server.checks_host(*worker.connection);
+    const ValidatedRequest validated = check_request(info, worker, checks_host);
     if (validated.is_upgrade) close_link(connection, worker);  // civetweb closes it anyway
     if (validated.refusal != 0) {
       close_link(connection, worker);  // civetweb would wait for a body

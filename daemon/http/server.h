@@ -26,8 +26,8 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 struct HttpServerOptions {
   /// At least one. Not looked at when listeners are given.
   std::vector<Endpoint> listen = {{kLoopbackAddress, 8947}};
-  /// IPv4 networks that may connect; 127.0.0.0/8 always may. Others are refused before a thread is taken.
-  std::vector<Ipv4Network> allow = {};
+  /// Networks that may connect; loopback always may. Others are refused before a thread is taken.
+  std::vector<IpNetwork> allow = {};
   /// Requests answered at once. Clients hold none, however slowly they send or read. 1 or more.
   unsigned threads = 3;
   /// Connections at once, of all clients and of one address. One more evicts the connection that has been in its state for
@@ -62,7 +62,7 @@ class HttpServer {
   /// The same on sockets that listen already, for a program that gives up privileges in between.
   static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options, HttpListeners listeners, HttpHandler handler);
 
-  /// Where it listens, in the order of the options, with real ports: "127.0.0.1:41234".
+  /// Where it listens, in the order of the options, with real ports: "127.0.0.1:41234", "unix:/run/memstatd/memstatd.sock".
   [[nodiscard]] std::vector<std::string> addresses() const;
 
   /// Whether a thread answers a GET of `path` with status 200 before `patience` is over. The request comes from this

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/http/sockets.h"
 
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -24,12 +26,44 @@ constexpr std::size_t kMaxDropped = 64 * 1024;
 
 }  // namespace
 
-sockaddr_in to_sockaddr(Endpoint endpoint) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(endpoint.address);
-  address.sin_port = htons(endpoint.port);
-  return address;
+SocketAddress::SocketAddress(const Endpoint& endpoint) {
+  if (endpoint.is_unix()) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    endpoint.path.copy(address.sun_path, sizeof address.sun_path - 1);
+    length = sizeof address;
+    std::memcpy(&storage_, &address, length);
+  } else if (endpoint.address.is_v4()) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    std::memcpy(&address.sin_addr, &endpoint.address.bytes[12], sizeof address.sin_addr);
+    address.sin_port = htons(endpoint.port);
+    length = sizeof address;
+    std::memcpy(&storage_, &address, length);
+  } else {
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    std::memcpy(&address.sin6_addr, endpoint.address.bytes.data(), sizeof address.sin6_addr);
+    address.sin6_port = htons(endpoint.port);
+    length = sizeof address;
+    std::memcpy(&storage_, &address, length);
+  }
+}
+
+Endpoint SocketAddress::endpoint() const {
+  Endpoint endpoint;
+  if (storage_.ss_family == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, &storage_, sizeof address);
+    endpoint.address = IpAddress::v4(ntohl(address.sin_addr.s_addr));
+    endpoint.port = ntohs(address.sin_port);
+  } else if (storage_.ss_family == AF_INET6) {
+    sockaddr_in6 address{};
+    std::memcpy(&address, &storage_, sizeof address);
+    std::memcpy(endpoint.address.bytes.data(), &address.sin6_addr, sizeof address.sin6_addr);
+    endpoint.port = ntohs(address.sin6_port);
+  }
+  return endpoint;
 }
 
 void Outgoing::clear() {

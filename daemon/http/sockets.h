@@ -2,19 +2,32 @@
 // Socket calls of the HTTP server: addresses, and responses sent in pieces without ever blocking.
 #pragma once
 
-#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "core/base/ipv4.h"
+#include "core/base/ip_address.h"
 
 namespace memstat {
 
-/// The endpoint for the system's calls.
-sockaddr_in to_sockaddr(Endpoint endpoint);
+/// An endpoint in the form that the system's calls take. Thread safety: a plain value.
+class SocketAddress {
+ public:
+  SocketAddress() = default;
+  explicit SocketAddress(const Endpoint& endpoint);
+  /// For calls that fill it in.
+  [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage_); }
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  socklen_t length = sizeof(sockaddr_storage);
+  /// The client or address; of a unix socket an endpoint without anything.
+  [[nodiscard]] Endpoint endpoint() const;
+
+ private:
+  sockaddr_storage storage_{};
+};
 
 /// The part of a response that is not sent yet. The bytes are borrowed. Thread safety: none.
 class Outgoing {

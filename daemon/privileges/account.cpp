@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/privileges/account.h"
 
+#include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -37,6 +38,12 @@ AccountNumbers account_numbers(const std::string& user) {
   const passwd* const account = getpwnam(user.c_str());  // NOLINT(concurrency-mt-unsafe)
   if (account == nullptr) return {};
   return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
+}
+
+std::int64_t group_number(const std::string& group) {
+  const AccountLookup guard;
+  const ::group* const found = getgrnam(group.c_str());  // NOLINT(concurrency-mt-unsafe)
+  return found == nullptr ? -1 : static_cast<std::int64_t>(found->gr_gid);
 }
 
 std::string account_for(const std::string& user, std::string_view own) {

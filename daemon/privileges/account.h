@@ -39,6 +39,9 @@ struct AccountNumbers {
 /// is_account().
 AccountNumbers account_numbers(const std::string& user);
 
+/// The number of the group of that name; -1 when there is none. Thread safety: none, as is_account().
+std::int64_t group_number(const std::string& group);
+
 /// `user`, but "nobody" where it is `own` and this machine has no such account: the packages make memstatd's own, a build
 /// from source does not. Thread safety: none, as is_account().
 std::string account_for(const std::string& user, std::string_view own);

@@ -3,7 +3,8 @@
 """Scrapes ten a second while one allowed address attacks memstatd: front_attack.py MEMSTATD [SECONDS [CONNECTIONS [ATTACK...]]].
 Prints a row for each attack: scrapes answered within Prometheus's default timeout (10 s), their times, and the daemon's largest
 resident memory. A connection that the daemon closes is made again at once. Attacker and scraper come from the same address
-(loopback) by default, which is the harder case; --other-address lets the attacker come from 127.0.0.2.
+(loopback) by default, which is the harder case; --other-address lets the attacker come from 127.0.0.2. --on says over what:
+ipv4, ipv6, unix or, one after the other, all.
 
   stalled      connections on which nothing is sent
   half-header  half of a request's header is sent, and no more
@@ -13,7 +14,9 @@ resident memory. A connection that the daemon closes is made again at once. Atta
 """
 import argparse
 import collections
+import errno
 import http.client
+import itertools
 import json
 import os
 import re
@@ -34,11 +37,20 @@ TIMEOUT = 10
 RESETS_A_SECOND = 300
 
 
+def address_of(target):
+    """The family and address of "127.0.0.1:8947", "[::1]:8947" or "unix:/run/memstatd/memstatd.sock"."""
+    if target.startswith("unix:"):
+        return socket.AF_UNIX, target[len("unix:"):]
+    host, _, port = target.rpartition(":")
+    return (socket.AF_INET6 if host.startswith("[") else socket.AF_INET), (host.strip("[]"), int(port))
+
+
 class Attack:
     """Runs in a process of its own, as the attacker would."""
 
-    def __init__(self, kind, port, connections, source):
-        self.kind, self.port, self.wanted, self.source = kind, port, connections, source
+    def __init__(self, kind, target, connections, source):
+        self.kind, self.wanted, self.source = kind, connections, source
+        self.family, self.address = address_of(target)
         self.poll = select.epoll()
         self.sockets = {}
         self.due = collections.deque()  # (time, descriptor): when to drip or to read a byte
@@ -46,19 +58,20 @@ class Attack:
         self.source_port = {}
 
     def connect(self):
-        made = socket.socket()
+        made = socket.socket(self.family)
         if self.kind == "slow-read":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-        if hasattr(socket, "IP_BIND_ADDRESS_NO_PORT"):
-            made.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
-        else:
-            made.setsockopt(socket.IPPROTO_IP, 24, 1)
-        made.bind((self.source, 0))
+        if self.family == socket.AF_INET:
+            made.setsockopt(socket.IPPROTO_IP, getattr(socket, "IP_BIND_ADDRESS_NO_PORT", 24), 1)
+            made.bind((self.source, 0))
         made.setblocking(False)
-        made.connect_ex(("127.0.0.1", self.port))
+        if made.connect_ex(self.address) == errno.EAGAIN:  # the queue of a unix socket is full
+            made.close()
+            return False
         self.sockets[made.fileno()] = made
         self.poll.register(made.fileno(), select.EPOLLOUT)
         self.made += 1
+        return True
 
     def connected(self, descriptor):
         made = self.sockets[descriptor]
@@ -100,11 +113,12 @@ class Attack:
         begin = time.monotonic()
         while (now := time.monotonic()) < until:
             if self.kind == "resets":
-                while self.made < (now - begin) * RESETS_A_SECOND:
-                    self.connect()
+                while self.made < (now - begin) * RESETS_A_SECOND and self.connect():
+                    pass
             else:
                 for _ in range(min(500, self.wanted - len(self.sockets))):
-                    self.connect()
+                    if not self.connect():
+                        break
             for descriptor, events in self.poll.poll(0.01, 2000):
                 if events & (select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLIN):
                     self.close(descriptor)
@@ -125,17 +139,31 @@ def resident_kib(pid):
         return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
 
 
+class Connection(http.client.HTTPConnection):
+    """To a target, whatever its family."""
+
+    def __init__(self, target):
+        super().__init__("localhost", timeout=TIMEOUT)
+        self.target = target
+
+    def connect(self):
+        family, address = address_of(self.target)
+        self.sock = socket.socket(family)
+        self.sock.settimeout(TIMEOUT)
+        self.sock.connect(address)
+
+
 class Scrapes:
     """One scrape every tenth of a second, however long the one before takes: each in a thread and a connection of its own."""
 
-    def __init__(self, port):
-        self.port, self.seconds, self.failures = port, [], collections.Counter()
+    def __init__(self, target):
+        self.target, self.seconds, self.failures = target, [], collections.Counter()
         self.lock = threading.Lock()
 
     def scrape(self):
         begin = time.monotonic()
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+            connection = Connection(self.target)
             connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip", "Connection": "close"})
             answer = connection.getresponse()
             answer.read()
@@ -161,35 +189,36 @@ class Scrapes:
             thread.join()
 
 
-def start(memstatd, arguments):
+def start(memstatd, arguments, over):
     log = tempfile.TemporaryFile("w+")
-    daemon = subprocess.Popen([memstatd, "--listen", "127.0.0.1:0", *arguments], stderr=log)
+    where = {"ipv4": "127.0.0.1:0", "ipv6": "[::1]:0", "unix": f"unix:{tempfile.gettempdir()}/front_attack.{os.getpid()}.sock"}[over]
+    daemon = subprocess.Popen([memstatd, "--listen", where, *arguments], stderr=log)
     deadline = time.monotonic() + 20
     while True:
         log.seek(0)
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", log.read())
+        found = re.search(r"listening on (?:http://(\S+)/|(unix:\S+))", log.read())
         if found:
             break
         if daemon.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError("memstatd did not start")
         time.sleep(0.02)
-    port = int(found.group(1))
+    target = found.group(1) or found.group(2)
     while True:  # until the first poll is done
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+        connection = Connection(target)
         connection.request("GET", "/metrics")
         if connection.getresponse().status == 200:
-            return daemon, port
+            return daemon, target
         time.sleep(0.02)
 
 
-def measure(memstatd, arguments, kind, connections, seconds, source):
+def measure(memstatd, arguments, kind, connections, seconds, source, over):
     """One attack on a daemon of its own."""
-    daemon, port = start(memstatd, arguments)
+    daemon, target = start(memstatd, arguments, over)
     attack = None
     try:
-        attack = subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__), "--attack", kind, str(port), str(connections), source,
+        attack = subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__), "--attack", kind, target, str(connections), source,
                                    str(seconds + 2)], stdout=subprocess.PIPE, text=True)
-        scrapes = Scrapes(port)
+        scrapes = Scrapes(target)
         scraper = threading.Thread(target=scrapes.run, args=(time.monotonic() + seconds,))
         scraper.start()
         largest = 0
@@ -208,7 +237,7 @@ def measure(memstatd, arguments, kind, connections, seconds, source):
     times = sorted(scrapes.seconds)
     total = len(times) + sum(scrapes.failures.values())
     at = lambda share: times[min(len(times) - 1, int(len(times) * share))] if times else float("nan")
-    return {"attack": kind, "connections": told["made"], "scrapes": total, "answered_percent": 100 * len(times) / max(total, 1),
+    return {"attack": kind, "over": over, "connections": told["made"], "scrapes": total, "answered_percent": 100 * len(times) / max(total, 1),
             "median_ms": statistics.median(times) * 1e3 if times else None, "p95_ms": at(0.95) * 1e3, "longest_ms": at(1) * 1e3,
             "resident_mb": largest * 1024 / 1e6, "cpu_seconds": cpu, "failures": dict(scrapes.failures)}
 
@@ -218,8 +247,8 @@ def main():
     if hard > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if sys.argv[1] == "--attack":
-        kind, port, connections, source, seconds, *tell = sys.argv[2:]
-        Attack(kind, int(port), int(connections), source).run(time.monotonic() + float(seconds), bool(tell))
+        kind, target, connections, source, seconds, *tell = sys.argv[2:]
+        Attack(kind, target, int(connections), source).run(time.monotonic() + float(seconds), bool(tell))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("memstatd")
@@ -227,17 +256,19 @@ def main():
     parser.add_argument("connections", nargs="?", type=int, default=10_000)
     parser.add_argument("attacks", nargs="*", default=ATTACKS)
     parser.add_argument("--other-address", action="store_true")
+    parser.add_argument("--on", choices=("ipv4", "ipv6", "unix", "all"), default="ipv4")
     parser.add_argument("--replay", help="serve this capture instead of the live kernel")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     arguments = ["--replay", options.replay] if options.replay else []
     source = "127.0.0.2" if options.other_address else "127.0.0.1"
-    for kind in options.attacks:
-        row = measure(options.memstatd, arguments, kind, options.connections, options.seconds, source)
+    overs = ("ipv4", "ipv6", "unix") if options.on == "all" else (options.on,)
+    for over, kind in itertools.product(overs, options.attacks):
+        row = measure(options.memstatd, arguments, kind, options.connections, options.seconds, source, over)
         if options.json:
             print(json.dumps(row), flush=True)
         else:
-            print(f"{row['attack']:12} {row['connections']:7} connections made; {row['answered_percent']:6.2f} % of {row['scrapes']} scrapes, "
+            print(f"{row['over']} {row['attack']:12} {row['connections']:7} connections made; {row['answered_percent']:6.2f} % of {row['scrapes']} scrapes, "
                   f"median {row['median_ms'] or 0:.1f} ms, p95 {row['p95_ms']:.1f} ms, longest {row['longest_ms']:.1f} ms; "
                   f"{row['resident_mb']:.1f} MB, {row['cpu_seconds']:.1f} s of CPU {row['failures'] or ''}", flush=True)
 

@@ -38,7 +38,7 @@ class UnderAttack(unittest.TestCase):
 
     def attack(self, kind):
         with program.temporary_directory() as directory, replaying_daemon(directory) as daemon:
-            attacker = subprocess.Popen([sys.executable, "-B", ATTACK, "--attack", kind, str(daemon.port), str(CONNECTIONS), "127.0.0.1",
+            attacker = subprocess.Popen([sys.executable, "-B", ATTACK, "--attack", kind, f"127.0.0.1:{daemon.port}", str(CONNECTIONS), "127.0.0.1",
                                          str(program.PATIENCE), "--tell"], stdout=subprocess.PIPE, text=True)
             try:
                 # It says when it has made all its connections.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/http_client.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -15,7 +14,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "config/values.h"
 #include "core/base/text.h"
+#include "daemon/http/sockets.h"
 
 namespace memstat {
 namespace {
@@ -51,18 +52,15 @@ std::optional<std::string> HttpAnswer::header(std::string_view name) const {
 }
 
 HttpClient::HttpClient(std::string_view address, Milliseconds deadline, int receive_buffer) : deadline_(deadline) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) return;
-  sockaddr_in peer{};
-  peer.sin_family = AF_INET;
-  peer.sin_port = htons(static_cast<std::uint16_t>(parse_u64(address.substr(colon + 1)).value_or(0)));
-  if (::inet_pton(AF_INET, std::string(address.substr(0, colon)).c_str(), &peer.sin_addr) != 1) return;
-  descriptor_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  const auto endpoint = parse_listen_address(address);
+  if (!endpoint) return;
+  const SocketAddress peer(*endpoint);
+  descriptor_ = ::socket(peer.get()->sa_family, SOCK_STREAM, 0);
   if (descriptor_ < 0) return;
   const int on = 1;
   ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (receive_buffer > 0) ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-  if (::connect(descriptor_, reinterpret_cast<const sockaddr*>(&peer), sizeof peer) != 0) {
+  if (::connect(descriptor_, peer.get(), peer.length) != 0) {
     ::close(descriptor_);
     descriptor_ = -1;
   }

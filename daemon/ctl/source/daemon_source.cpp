@@ -114,6 +114,7 @@ class DaemonSource final : public ReportSource {
 }  // namespace
 
 bool is_url(std::string_view reference) {
+  if (reference.starts_with("unix:")) return true;
   const std::size_t end = reference.find("://");
   if (end == std::string_view::npos) return false;
   std::string scheme(reference.substr(0, end));

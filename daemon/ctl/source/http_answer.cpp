@@ -59,6 +59,19 @@ ParsedUrl parse_url(std::string_view text) {
         "memstatctl speaks plain HTTP, as memstatd does: give http://HOST:PORT, through an SSH tunnel where the network is "
         "not yours");
   }
+  if (constexpr std::string_view kUnix = "unix:"; text.starts_with(kUnix)) {
+    const std::string_view path = text.substr(kUnix.size());
+    if (!path.starts_with('/') || path.size() > 103) {
+      return refuse("is not the path of a socket: give unix:/run/memstatd/memstatd.sock");
+    }
+    return {.url = {.socket = std::string(path),
+                    .host = "localhost",
+                    .port = "80",
+                    .prefix = {},
+                    .user = {},
+                    .for_logs = std::string(text)},
+            .problem = {}};
+  }
   if (lower(text.substr(0, kHttp.size())) != kHttp) return refuse("is no URL of a memstatd: give http://HOST:PORT");
   const bool has_bad_byte = std::any_of(text.begin(), text.end(), [](char c) { return c <= ' ' || c == '\x7f'; });
   if (has_bad_byte || text.find_first_of("?#") != std::string_view::npos) {

@@ -9,8 +9,9 @@
 
 namespace memstat::ctl {
 
-/// http://[USER[:PASSWORD]@]HOST[:PORT][/PREFIX], taken apart. Thread safety: a plain value.
+/// http://[USER[:PASSWORD]@]HOST[:PORT][/PREFIX] or unix:PATH, taken apart. Thread safety: a plain value.
 struct HttpUrl {
+  std::string socket;    ///< Path of a unix socket; "" for TCP.
   std::string host;      ///< Without the brackets of an IPv6 address.
   std::string port;      ///< "80" when not said.
   std::string prefix;    ///< Before /api/v1: "" or "/memstatd"; never ends with a slash.

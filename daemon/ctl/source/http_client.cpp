@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,6 +107,8 @@ std::string request_of(const HttpUrl& url, std::string_view path, std::string_vi
 
 std::string hint_of(int error) {
   if (error == ECONNREFUSED) return "; does memstatd run there, and does it listen on this address?";
+  if (error == ENOENT) return "; does memstatd run, and is the path in its key listen?";
+  if (error == EACCES) return "; the keys unix_socket.mode and unix_socket.group of memstatd.yaml say who may connect";
   if (error == ETIMEDOUT) return "; is the address right, and does a firewall let it through?";
   return {};
 }
@@ -119,13 +122,22 @@ HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view 
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(url.host.c_str(), url.port.c_str(), &hints, &found); error != 0) {
+  sockaddr_un file{};
+  addrinfo unix_socket{};
+  if (!url.socket.empty()) {
+    file.sun_family = AF_UNIX;
+    url.socket.copy(file.sun_path, sizeof file.sun_path - 1);
+    unix_socket.ai_family = AF_UNIX;
+    unix_socket.ai_socktype = SOCK_STREAM;
+    unix_socket.ai_addr = reinterpret_cast<sockaddr*>(&file);
+    unix_socket.ai_addrlen = sizeof file;
+  } else if (const int error = ::getaddrinfo(url.host.c_str(), url.port.c_str(), &hints, &found); error != 0) {
     return refuse(std::string("there is no such host: ") + ::gai_strerror(error));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, ::freeaddrinfo);
   const TimePoint deadline = system_clock().now() + std::chrono::seconds(kHttpSeconds);
   int error = EADDRNOTAVAIL;
-  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
+  for (const addrinfo* address = found == nullptr ? &unix_socket : found; address != nullptr; address = address->ai_next) {
     const UniqueFd socket(::socket(address->ai_family, address->ai_socktype, address->ai_protocol));
     error =
         connect_to(socket, *address, std::min(deadline, system_clock().now() + std::chrono::seconds(kHttpConnectSeconds)));

@@ -94,7 +94,7 @@ class ReportSource {
   virtual std::vector<AmountHistory> history(unsigned /*seconds*/, unsigned /*points*/) { return {}; }
 };
 
-/// Whether `reference` names a memstatd: http://...
+/// Whether `reference` names a memstatd: http://... or unix:...
 bool is_url(std::string_view reference);
 
 /// A source, or why there is none.

@@ -93,13 +93,15 @@ struct ChangedKey {
 const ChangedKey kChangedKeys[] = {
     {"listen: [\"127.0.0.1:8947\"]", "listen: [\"127.0.0.1:0\", \"127.0.0.2:80\"]",
      [](const Config& c) {
-       return c.listen.size() == 2 && c.listen[0].port == 0 && format_ipv4(c.listen[1].address) == "127.0.0.2" &&
+       return c.listen.size() == 2 && c.listen[0].port == 0 && format_ip(c.listen[1].address) == "127.0.0.2" &&
               c.listen[1].port == 80;
      }},
     {"allow: []", "allow: [10.0.0.0/8, \"192.0.2.7/32\"]",
      [](const Config& c) {
-       return c.allow == std::vector<Ipv4Network>{{0x0A000000, 8}, {0xC0000207, 32}};
+       return c.allow == std::vector<IpNetwork>{{IpAddress::v4(0x0A000000), 8}, {IpAddress::v4(0xC0000207), 32}};
      }},
+    {"  mode: \"0660\"", "  mode: \"0600\"", [](const Config& c) { return c.unix_socket.mode == 0600; }},
+    {"  group: \"\"", "  group: prometheus", [](const Config& c) { return c.unix_socket.group == "prometheus"; }},
     {"user: _memstatd", "user: _memstat", [](const Config& c) { return c.user == "_memstat"; }},
     {"enable_reload: false", "enable_reload: true", [](const Config& c) { return c.enable_reload; }},
     {"basic_auth: {}", "basic_auth: {me: $2b$04$ajqBJ3yPvgxzwk/Lv7zVAeIBKbBbgtFsN5WMnJ6dfVD3gqpk3Cpgu}",

@@ -89,47 +89,62 @@ TEST(Size, RefusesAmbiguousUnitsBlanksAndOverflow) {
   }
 }
 
-TEST(Listen, AcceptsIpv4WithPort) {
+TEST(Listen, AcceptsAnAddressWithPort) {
   const auto result = parse_listen_address("192.0.2.7:9100");
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->address, 0xC0000207U);
+  EXPECT_EQ(result->address, IpAddress::v4(0xC0000207U));
   EXPECT_EQ(result->port, 9100);
   EXPECT_EQ(format_endpoint(*result), "192.0.2.7:9100");
   ASSERT_TRUE(parse_listen_address("127.0.0.1:0"));
   EXPECT_EQ(parse_listen_address("127.0.0.1:0")->port, 0);
   EXPECT_EQ(parse_listen_address("127.0.0.1:65535")->port, 65535);
+  for (const char* text : {"[::1]:8947", "[::]:0", "[2001:db8::7]:1", "unix:/run/memstatd/memstatd.sock", "unix:/a:b"}) {
+    const auto other = parse_listen_address(text);
+    ASSERT_TRUE(other) << text << ": " << to_string(other.error());
+    EXPECT_EQ(format_endpoint(*other), text);
+  }
+  EXPECT_TRUE(parse_listen_address("unix:/" + std::string(102, 'a')));
 }
 
 TEST(Listen, RefusesEverythingElse) {
   for (const char* text :
        {"", ":", "1.2.3.4", "1.2.3.4:", "1.2.3:80", "1.2.3.4.5:80", "1.2.3.4:65536", "1.2.3.4:-1", "a:80", "1.2.3.4 :80",
-        "1.2.3.4:80s", "[::1]:80", "::1", "*:80", "256.1.1.1:80", "01.1.1.1:80", "1..1.1:80"}) {
+        "1.2.3.4:80s", "[::1]", "::1", "::1:80", "[1.2.3.4]:80", "[::1:80", "[::1]80", "[::g]:80", "unix:", "unix:a", "unix:/a/", "*:80", "256.1.1.1:80", "01.1.1.1:80", "1..1.1:80"}) {
     EXPECT_FALSE(parse_listen_address(text)) << text;
   }
+  EXPECT_FALSE(parse_listen_address("unix:/" + std::string(103, 'a')));
+  EXPECT_FALSE(parse_listen_address(std::string_view("unix:/a\0b", 9)));
 }
 
 TEST(Listen, OnlyLoopbackNeedsNoAccessList) {
-  for (const char* text : {"127.0.0.1:1", "127.255.0.9:1"}) {
-    EXPECT_TRUE(is_loopback(parse_listen_address(text)->address)) << text;
+  for (const char* text : {"127.0.0.1:1", "127.255.0.9:1", "[::1]:1", "unix:/run/a"}) {
+    EXPECT_TRUE(parse_listen_address(text)->is_local()) << text;
     EXPECT_TRUE(check_listen_address(*parse_listen_address(text), false)) << text;
   }
-  for (const char* text : {"0.0.0.0:1", "128.0.0.1:1", "126.0.0.1:1", "10.0.0.1:0"}) {
-    EXPECT_FALSE(is_loopback(parse_listen_address(text)->address)) << text;
+  for (const char* text : {"0.0.0.0:1", "128.0.0.1:1", "126.0.0.1:1", "10.0.0.1:0", "[::]:1", "[2001:db8::1]:1"}) {
+    EXPECT_FALSE(parse_listen_address(text)->is_local()) << text;
     EXPECT_FALSE(check_listen_address(*parse_listen_address(text), false)) << text;
     EXPECT_TRUE(check_listen_address(*parse_listen_address(text), true)) << text;
   }
 }
 
 TEST(Cidr, AcceptsNetworksAndRefusesBitsBeyondThePrefix) {
-  for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "192.168.1.128/25", "192.0.2.7/32", "128.0.0.0/1"}) {
+  for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "192.168.1.128/25", "192.0.2.7/32", "128.0.0.0/1", "::/0", "fe80::/10", "2001:db8::1/128"}) {
     const auto result = parse_cidr(text);
     ASSERT_TRUE(result) << text << ": " << to_string(result.error());
-    EXPECT_EQ(format_ipv4(result->address) + "/" + std::to_string(result->prefix), text);
+    EXPECT_EQ(format_ip(result->address) + "/" + std::to_string(result->prefix), text);
   }
   for (const char* text : {"", "/", "/8", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "1.0.0.0/0",
-                           "10.0.0.1/31", "fe80::/10", "10.0.0.0/8/8", "10.0.0.0/8 "}) {
+                           "10.0.0.1/31", "fe80::/9", "::/129", "::1", "2001:db8::1/127", "10.0.0.0/8/8", "10.0.0.0/8 "}) {
     EXPECT_FALSE(parse_cidr(text)) << text;
   }
+}
+
+TEST(FileMode, IsFourOctalDigits) {
+  EXPECT_EQ(*parse_file_mode("0660"), 0660U);
+  EXPECT_EQ(*parse_file_mode("0000"), 0U);
+  EXPECT_EQ(*parse_file_mode("0777"), 0777U);
+  for (const char* text : {"", "660", "0888", "1660", "00660", "-660", "0x1f", "rw-r"}) EXPECT_FALSE(parse_file_mode(text)) << text;
 }
 
 TEST(Words, EachWordHasItsValueAndOthersNameTheChoice) {

@@ -23,14 +23,14 @@ namespace memstat {
 namespace {
 
 // An address of this host that is not loopback: connections to it come from it, as those of another host would.
-std::optional<std::uint32_t> other_address() {
+std::optional<IpAddress> other_address() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
-  std::optional<std::uint32_t> found;
+  std::optional<IpAddress> found;
   for (const ifaddrs* entry = list; entry != nullptr && !found; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET || (entry->ifa_flags & IFF_UP) == 0) continue;
     const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-    if (!is_loopback(ntohl(address->sin_addr.s_addr))) found = ntohl(address->sin_addr.s_addr);
+    if (const IpAddress ip = IpAddress::v4(ntohl(address->sin_addr.s_addr)); !is_loopback(ip)) found = ip;
   }
   ::freeifaddrs(list);
   return found;
@@ -48,7 +48,7 @@ TEST(HttpServer, RefusesAddressesThatAreNotAllowedAndServesThoseThatAre) {
   for (const bool allowed : {false, true}) {
     HttpServerOptions options;
     options.listen = {{*own, 0}};
-    if (allowed) options.allow = {{*own & ipv4_mask(24), 24}};
+    if (allowed) options.allow = {{own->masked(24), 24}};
     options.log = log;
     auto server = HttpServer::start(options, [](const HttpRequest&) { return HttpResponse{}; });
     ASSERT_TRUE(server) << to_string(server.error());
@@ -60,7 +60,7 @@ TEST(HttpServer, RefusesAddressesThatAreNotAllowedAndServesThoseThatAre) {
     EXPECT_EQ(got ? got->status : 200, 200) << "Host is checked on loopback only";
   }
   const std::lock_guard lock(mutex);
-  EXPECT_NE(lines.find(format_ipv4(*own)), std::string::npos) << lines;
+  EXPECT_NE(lines.find(format_ip(*own)), std::string::npos) << lines;
 }
 
 TEST(HttpServer, ServesListenersThatWereOpenedBefore) {
@@ -77,9 +77,9 @@ TEST(HttpServer, ServesListenersThatWereOpenedBefore) {
 
 TEST(AccessList, AdmitsLoopbackAndTheNetworksOfTheConfiguration) {
   const auto admits = [](const std::vector<std::pair<const char*, unsigned>>& networks, const char* address) {
-    std::vector<Ipv4Network> allow;
-    for (const auto& [network, prefix] : networks) allow.push_back({*parse_ipv4(network), prefix});
-    return AccessList(allow).admits(*parse_ipv4(address));
+    std::vector<IpNetwork> allow;
+    for (const auto& [network, prefix] : networks) allow.push_back({*parse_ip(network), prefix});
+    return AccessList(allow).admits(*parse_ip(address));
   };
   EXPECT_TRUE(admits({}, "127.0.0.1"));
   EXPECT_TRUE(admits({}, "127.255.255.255"));
@@ -90,6 +90,9 @@ TEST(AccessList, AdmitsLoopbackAndTheNetworksOfTheConfiguration) {
   EXPECT_TRUE(admits({{"10.0.0.0", 8}, {"192.0.2.1", 32}}, "192.0.2.1"));
   EXPECT_FALSE(admits({{"10.0.0.0", 8}, {"192.0.2.1", 32}}, "192.0.2.2"));
   EXPECT_TRUE(admits({{"0.0.0.0", 0}}, "203.0.113.9"));
+  EXPECT_TRUE(admits({}, "::1"));
+  EXPECT_FALSE(admits({{"0.0.0.0", 0}}, "2001:db8::1"));
+  EXPECT_TRUE(admits({{"2001:db8::", 32}}, "2001:db8:1::1"));
 }
 
 TEST(HttpRules, PathsAreDecodedStrictly) {

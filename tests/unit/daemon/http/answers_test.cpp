@@ -20,7 +20,7 @@ std::unique_ptr<HttpServer> start(HttpServerOptions options, HttpHandler handler
 }
 
 TEST(HttpServerAnswers, OnlyWhatHasStatus200AndOnlyWhileItRuns) {
-  const auto server = start({.allow = {{0x0A000000, 8}}}, [](const HttpRequest& request) {
+  const auto server = start({.allow = {{IpAddress::v4(0x0A000000), 8}}}, [](const HttpRequest& request) {
     return request.path == "/large" ? plain(200, std::string(20'000'000, 'x')) : plain(request.path == "/" ? 200 : 404, "");
   });
   ASSERT_NE(server, nullptr);

@@ -11,12 +11,12 @@ namespace {
 using State = ConnectionState;
 using std::chrono::milliseconds;
 
-constexpr std::uint32_t kScraper = 1;
-constexpr std::uint32_t kAttacker = 2;
+const IpAddress kScraper = IpAddress::v4(1);
+const IpAddress kAttacker = IpAddress::v4(2);
 
 class HttpConnectionsTest : public testing::Test {
  protected:
-  HttpConnection& add(std::uint32_t address, State state = State::kReading, std::size_t unsent = 0) {
+  HttpConnection& add(const IpAddress& address, State state = State::kReading, std::size_t unsent = 0) {
     HttpConnection& made = table_.add(next_, {address, static_cast<std::uint16_t>(next_)}, 0, now_);
     ++next_;
     if (state != State::kReading) table_.change(made, state, now_);
@@ -51,12 +51,21 @@ TEST_F(HttpConnectionsTest, AddressWithItsShareLosesTheOldestOfTheStateThatMostA
 
 TEST_F(HttpConnectionsTest, FullTableLosesTheOldestOfAnyAddress) {
   HttpConnection& first = add(kAttacker);
-  for (int i = 0; i < 15; ++i) add(kAttacker + 1 + static_cast<std::uint32_t>(i), i < 5 ? State::kIdle : State::kReading);
+  for (int i = 0; i < 15; ++i) add(IpAddress::v4(10U + static_cast<std::uint32_t>(i)), i < 5 ? State::kIdle : State::kReading);
   EXPECT_TRUE(table_.full());
   EXPECT_EQ(table_.too_many(kScraper), &first);
   table_.remove(first);
   EXPECT_FALSE(table_.full());
   EXPECT_EQ(table_.too_many(kScraper), nullptr);
+}
+
+TEST_F(HttpConnectionsTest, AHostOfIpv6HasOneShareForItsNetwork) {
+  HttpConnection& first = add(*parse_ip("2001:db8::1"));
+  for (int i = 0; i < 7; ++i) add(*parse_ip("2001:db8::" + std::to_string(i + 2)));
+  EXPECT_EQ(table_.too_many(client_of(*parse_ip("2001:db8::ffff:1"))), &first);
+  EXPECT_EQ(table_.too_many(client_of(*parse_ip("2001:db8:0:1::1"))), nullptr);
+  EXPECT_EQ(client_of(*parse_ip("::1")), *parse_ip("::1"));
+  EXPECT_EQ(client_of(*parse_ip("192.0.2.1")), *parse_ip("192.0.2.1"));
 }
 
 TEST_F(HttpConnectionsTest, ConnectionThatAWorkerHasIsNeverEvicted) {

@@ -14,6 +14,7 @@
 #include "daemon/http/rules.h"
 #include "daemon/http/server.h"
 #include "daemon/http/sockets.h"
+#include "tests/support/fixtures.h"
 #include "tests/support/http_client.h"
 
 namespace memstat {
@@ -96,6 +97,32 @@ TEST(HttpListeners, WithoutFilesLeftTheLongestWaitingGoesForTheNewest) {
   ASSERT_TRUE(got);
   EXPECT_EQ(got->status, 200);
   EXPECT_EQ(waiting.front().read_to_end(), "") << "the longest waiting is closed";
+}
+
+TEST(HttpListeners, ServeIpv6AndUnixSockets) {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/http.sock";
+  std::vector<Endpoint> endpoints{{.address = {}, .port = 0, .path = path}};
+  if (HttpListeners::open({{*parse_ip("::1"), 0}})) endpoints.push_back({*parse_ip("::1"), 0});
+  auto listeners = HttpListeners::open(endpoints);
+  ASSERT_TRUE(listeners) << to_string(listeners.error());
+  HttpServerOptions options;
+  options.allow = {{IpAddress::v4(0x0A000000), 8}};
+  auto server = HttpServer::start(std::move(options), *std::move(listeners),
+                                  [](const HttpRequest& request) { return plain(200, std::string(request.remote_address)); });
+  ASSERT_TRUE(server) << to_string(server.error());
+  const std::vector<std::string> addresses = (*server)->addresses();
+  EXPECT_EQ(addresses[0], "unix:" + path);
+  for (const std::string& address : addresses) {
+    const auto got = HttpClient(address).request("GET", "/");
+    ASSERT_TRUE(got) << address;
+    EXPECT_EQ(got->body, address.starts_with("unix:") ? "unix" : "::1");
+  }
+  const auto other = HttpListeners::open({{.address = {}, .port = 0, .path = path}});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().system_errno, EADDRINUSE);
+  server->reset();
+  EXPECT_NE(::access(path.c_str(), F_OK), 0) << "the file is removed";
 }
 
 TEST(HttpServer, ListensOnSeveralAddresses) {

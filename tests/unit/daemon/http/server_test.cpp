@@ -571,7 +571,7 @@ TEST(HttpServerOptions, WrongOnesAreNamed) {
     auto server = HttpServer::start(std::move(options), answer);
     return server ? std::string("no error") : to_string(server.error());
   };
-  EXPECT_NE(error_of({.listen = {{*parse_ipv4("192.0.2.77"), 0}}}).find("no interface of this host has this address"),
+  EXPECT_NE(error_of({.listen = {{*parse_ip("192.0.2.77"), 0}}}).find("no interface of this host has this address"),
             std::string::npos);
   EXPECT_NE(error_of({.listen = {}}).find("no address"), std::string::npos);
   EXPECT_NE(error_of({.listen = {{kLoopbackAddress, 0}}, .threads = 0}).find("at least one thread"), std::string::npos);

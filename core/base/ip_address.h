@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// IP addresses, networks, and the places where a server listens. Thread safety: plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace memstat {
+
+/// An address of IPv6, or of IPv4 as its mapped address (::ffff:192.0.2.1).
+struct IpAddress {
+  std::array<std::uint8_t, 16> bytes{};
+  friend bool operator==(const IpAddress&, const IpAddress&) = default;
+
+  /// `number` is in host byte order.
+  static constexpr IpAddress v4(std::uint32_t number) {
+    IpAddress address;
+    address.bytes[10] = address.bytes[11] = 0xFF;
+    for (unsigned i = 0; i < 4; ++i) address.bytes[12 + i] = static_cast<std::uint8_t>(number >> (24 - 8 * i));
+    return address;
+  }
+  [[nodiscard]] constexpr bool is_v4() const {
+    for (unsigned i = 0; i < 10; ++i) {
+      if (bytes[i] != 0) return false;
+    }
+    return bytes[10] == 0xFF && bytes[11] == 0xFF;
+  }
+  /// The bits of an address of this family: 32 or 128.
+  [[nodiscard]] constexpr unsigned width() const { return is_v4() ? 32 : 128; }
+  /// The address with all bits behind the first `prefix` cleared. At most width().
+  [[nodiscard]] IpAddress masked(unsigned prefix) const;
+};
+
+/// "192.0.2.1" or "2001:db8::1". Nothing for any other text, including IPv4 numbers with leading zeros, which some programs
+/// read as octal, and IPv6 zones.
+std::optional<IpAddress> parse_ip(std::string_view text);
+
+/// The reverse of parse_ip.
+std::string format_ip(const IpAddress& address);
+
+/// Whether the address is in 127.0.0.0/8 or ::1.
+bool is_loopback(const IpAddress& address);
+inline constexpr IpAddress kLoopbackAddress = IpAddress::v4(0x7F000001);  ///< 127.0.0.1
+
+/// A network. Bits beyond `prefix`, which is 0 (every host of the family) to width() (one host), are 0.
+struct IpNetwork {
+  IpAddress address;
+  unsigned prefix = 0;
+  friend bool operator==(const IpNetwork&, const IpNetwork&) = default;
+  [[nodiscard]] bool holds(const IpAddress& host) const {
+    return host.is_v4() == address.is_v4() && host.masked(prefix) == address;
+  }
+};
+
+/// An address and a port (0: any free port), or the path of a unix socket.
+struct Endpoint {
+  IpAddress address;
+  std::uint16_t port = 0;
+  std::string path = {};  ///< Of a unix socket; else empty.
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+  [[nodiscard]] bool is_unix() const { return !path.empty(); }
+  /// Whether only this machine can connect.
+  [[nodiscard]] bool is_local() const { return is_unix() || is_loopback(address); }
+};
+
+/// "127.0.0.1:8947", "[::1]:8947" or "unix:/run/memstatd/memstatd.sock".
+std::string format_endpoint(const Endpoint& endpoint);
+
+}  // namespace memstat
