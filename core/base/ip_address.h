@@ -28,6 +28,12 @@ struct IpAddress {
     }
     return bytes[10] == 0xFF && bytes[11] == 0xFF;
   }
+  /// The number of an address of IPv4, in host byte order.
+  [[nodiscard]] constexpr std::uint32_t v4_number() const {
+    std::uint32_t number = 0;
+    for (unsigned i = 12; i < 16; ++i) number = number << 8U | bytes[i];
+    return number;
+  }
   /// The bits of an address of this family: 32 or 128.
   [[nodiscard]] constexpr unsigned width() const { return is_v4() ? 32 : 128; }
   /// The address with all bits behind the first `prefix` cleared. At most width().

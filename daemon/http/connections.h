@@ -34,7 +34,7 @@ inline constexpr std::size_t kConnectionStates = 6;
 struct HttpConnection {
   int descriptor = -1;
   Endpoint peer;
-  IpAddress client;          ///< Whose share of the table it takes: the peer, or its /64 of IPv6.
+  IpAddress client;          ///< Whose share of the table it takes.
   std::size_t listener = 0;  ///< Index of the listener that accepted it.
   TimePoint since;           ///< When `state` began.
   ConnectionState state = ConnectionState::kReading;

@@ -293,6 +293,7 @@ void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener, bool i
     if (options_.log) options_.log(format_ip(peer.address) + " is not allowed to connect");
     return;
   }
+  if (!is_own && endpoints()[listener].is_unix()) peer.address = peer_process(descriptor);
   {
     const MutexLock lock(mutex_);
     if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -108,6 +109,23 @@ Outgoing::Status Outgoing::send(int descriptor) {
     offset_ += more;
   }
   return Status::kDone;
+}
+
+IpAddress peer_process(int descriptor) {
+#if defined(__linux__)
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  ::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+  const std::array<std::uint32_t, 2> numbers{static_cast<std::uint32_t>(peer.uid), static_cast<std::uint32_t>(peer.pid)};
+#else
+  uid_t user = 0;
+  gid_t group = 0;
+  ::getpeereid(descriptor, &user, &group);
+  const std::array<std::uint32_t, 2> numbers{static_cast<std::uint32_t>(user), 0};
+#endif
+  IpAddress address;
+  std::memcpy(address.bytes.data(), numbers.data(), sizeof numbers);
+  return address;
 }
 
 void use_small_send_buffer(int descriptor) {

@@ -52,6 +52,10 @@ class Outgoing {
   std::size_t left_ = 0;
 };
 
+/// The process at the other end of a unix socket, as an address that no host has: each process has a share of its own. On
+/// systems that do not report the process, each user has one.
+IpAddress peer_process(int descriptor);
+
 /// Limits what the kernel buffers for a client that does not read.
 void use_small_send_buffer(int descriptor);
 

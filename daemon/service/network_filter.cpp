@@ -22,18 +22,19 @@ namespace {
 /// A network of the whole Internet has ends that no host has; this address belongs to no host (RFC 5737) and may be sent to.
 constexpr std::uint32_t kDocumentationAddress = 0xC0000201;  // 192.0.2.1
 
-std::vector<std::uint32_t> samples_of(const Ipv4Network& network, std::span<const std::uint32_t> own) {
-  if (network.prefix >= 31) return {network.address};
-  const std::uint32_t last = network.address | ~ipv4_mask(network.prefix);
-  std::vector<std::uint32_t> samples = {network.address + 1, last - 1};
-  if (network.holds(kDocumentationAddress)) samples.push_back(kDocumentationAddress);
+std::vector<std::uint32_t> samples_of(const IpNetwork& network, std::span<const std::uint32_t> own) {
+  const std::uint32_t first = network.address.v4_number();
+  if (network.prefix >= 31) return {first};
+  const std::uint32_t last = first | 0xFFFFFFFFU >> network.prefix;
+  std::vector<std::uint32_t> samples = {first + 1, last - 1};
+  if (network.holds(IpAddress::v4(kDocumentationAddress))) samples.push_back(kDocumentationAddress);
   for (const std::uint32_t address : own) {
-    if (network.holds(address)) samples.push_back(address);
+    if (network.holds(IpAddress::v4(address))) samples.push_back(address);
   }
   return samples;
 }
 
-bool is_denied(const Ipv4Network& network, std::span<const std::uint32_t> own,
+bool is_denied(const IpNetwork& network, std::span<const std::uint32_t> own,
                const std::function<PacketFate(std::uint32_t)>& fate_of) {
   bool any_denied = false;
   for (const std::uint32_t address : samples_of(network, own)) {
@@ -44,8 +45,8 @@ bool is_denied(const Ipv4Network& network, std::span<const std::uint32_t> own,
   return any_denied;
 }
 
-std::string format_network(const Ipv4Network& network) {
-  return format_ipv4(network.address) + "/" + std::to_string(network.prefix);
+std::string format_network(const IpNetwork& network) {
+  return format_ip(network.address) + "/" + std::to_string(network.prefix);
 }
 
 }  // namespace
@@ -90,17 +91,17 @@ std::vector<std::uint32_t> own_addresses() {
     sockaddr_in address{};
     std::memcpy(&address, each->ifa_addr, sizeof address);
     const std::uint32_t number = ntohl(address.sin_addr.s_addr);
-    if (!is_loopback(number)) addresses.push_back(number);
+    if (!is_loopback(IpAddress::v4(number))) addresses.push_back(number);
   }
   ::freeifaddrs(list);
   return addresses;
 }
 
-std::vector<Ipv4Network> denied_networks(std::span<const Ipv4Network> allow, std::span<const std::uint32_t> own,
-                                         const std::function<PacketFate(std::uint32_t)>& fate_of) {
-  std::vector<Ipv4Network> denied;
-  for (const Ipv4Network& network : allow) {
-    if (is_denied(network, own, fate_of)) denied.push_back(network);
+std::vector<IpNetwork> denied_networks(std::span<const IpNetwork> allow, std::span<const std::uint32_t> own,
+                                       const std::function<PacketFate(std::uint32_t)>& fate_of) {
+  std::vector<IpNetwork> denied;
+  for (const IpNetwork& network : allow) {
+    if (network.address.is_v4() && is_denied(network, own, fate_of)) denied.push_back(network);
   }
   return denied;
 }
@@ -115,14 +116,14 @@ std::string_view unit_in(std::string_view cgroup_file) {
   return {};
 }
 
-std::string network_filter_warning(std::span<const Endpoint> listen, std::span<const Ipv4Network> allow) {
+std::string network_filter_warning(std::span<const Endpoint> listen, std::span<const IpNetwork> allow) {
   const bool is_remote =
-      std::any_of(listen.begin(), listen.end(), [](const Endpoint& endpoint) { return !is_loopback(endpoint.address); });
+      std::any_of(listen.begin(), listen.end(), [](const Endpoint& endpoint) { return !endpoint.is_local(); });
   if (!is_remote || allow.empty()) return {};
-  const std::vector<Ipv4Network> denied = denied_networks(allow, own_addresses(), try_packet);
+  const std::vector<IpNetwork> denied = denied_networks(allow, own_addresses(), try_packet);
   if (denied.empty()) return {};
   std::string networks;
-  for (const Ipv4Network& network : denied) networks += (networks.empty() ? "" : " ") + format_network(network);
+  for (const IpNetwork& network : denied) networks += (networks.empty() ? "" : " ") + format_network(network);
   Buffer groups;
   std::string unit;
   if (PosixFiles().read_file("/proc/self/cgroup", groups, ReadManner::kToTheEnd)) unit = unit_in(groups.view());

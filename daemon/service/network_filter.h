@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/ipv4.h"
+#include "core/base/ip_address.h"
 
 namespace memstat {
 
@@ -29,17 +29,17 @@ PacketFate try_packet(std::uint32_t address);
 /// The IPv4 addresses of this machine's interfaces, without loopback; none where they cannot be listed.
 std::vector<std::uint32_t> own_addresses();
 
-/// The networks of `allow` no address of which could be reached: their ends, and those of `own` within them, are tried. A
-/// network of which some could be reached, or nothing is known, is not among them. Thread safety: a function of its
+/// The IPv4 networks of `allow` no address of which could be reached: their ends, and those of `own` within them, are tried.
+/// A network of which some could be reached, or nothing is known, is not among them. Thread safety: a function of its
 /// arguments.
-std::vector<Ipv4Network> denied_networks(std::span<const Ipv4Network> allow, std::span<const std::uint32_t> own,
-                                         const std::function<PacketFate(std::uint32_t)>& fate_of);
+std::vector<IpNetwork> denied_networks(std::span<const IpNetwork> allow, std::span<const std::uint32_t> own,
+                                       const std::function<PacketFate(std::uint32_t)>& fate_of);
 
 /// The unit of systemd that a process belongs to, from its /proc/PID/cgroup; "" for none.
 std::string_view unit_in(std::string_view cgroup_file);
 
 /// For the log and doctor: which clients cannot connect and what to do; "" when nothing is wrong, nothing can be seen, or
 /// only this machine is listened to. Sends packets; for the start, before the sandbox forbids it.
-std::string network_filter_warning(std::span<const Endpoint> listen, std::span<const Ipv4Network> allow);
+std::string network_filter_warning(std::span<const Endpoint> listen, std::span<const IpNetwork> allow);
 
 }  // namespace memstat

@@ -149,8 +149,11 @@ class Connection(http.client.HTTPConnection):
     def connect(self):
         family, address = address_of(self.target)
         self.sock = socket.socket(family)
+        if family == socket.AF_UNIX:  # with a timeout in force connect would not wait for room in the queue
+            self.sock.connect(address)
         self.sock.settimeout(TIMEOUT)
-        self.sock.connect(address)
+        if family != socket.AF_UNIX:
+            self.sock.connect(address)
 
 
 class Scrapes:

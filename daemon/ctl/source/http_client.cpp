@@ -43,7 +43,12 @@ int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadli
   ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
   const int flags = ::fcntl(socket.get(), F_GETFL);
   if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0) return errno;
-  if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
+  int status = 0;
+  while ((status = ::connect(socket.get(), address.ai_addr, address.ai_addrlen)) != 0 && errno == EAGAIN) {
+    if (system_clock().now() >= deadline) return ETIMEDOUT;
+    ::poll(nullptr, 0, 10);  // the queue of a unix socket is full
+  }
+  if (status == 0) return 0;
   if (errno != EINPROGRESS && errno != EINTR) return errno;
   if (const int error = wait_for(socket.get(), POLLOUT, deadline); error != 0) return error;
   int error = 0;

@@ -236,7 +236,7 @@ TEST(Loader, FiltersShowWhatIsIncludedAndNotExcluded) {
 
 TEST(Loader, ANonLoopbackListenerIsFineWithAnAccessList) {
   const Config config = good("listen: [\"0.0.0.0:8947\"]\nallow: [10.0.0.0/8]\n");
-  EXPECT_EQ(config.listen.at(0).address, 0U);
+  EXPECT_EQ(config.listen.at(0).address, IpAddress::v4(0));
 }
 
 TEST(Loader, ABadAccessListIsNotReportedAsAMissingOne) {

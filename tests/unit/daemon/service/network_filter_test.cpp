@@ -14,17 +14,17 @@ using testing::IsEmpty;
 /// A filter that lets some networks through, as IPAddressAllow= does.
 class DeniedNetworksTest : public testing::Test {
  protected:
-  static Ipv4Network network(const char* address, unsigned prefix) { return {*parse_ipv4(address), prefix}; }
-  std::vector<Ipv4Network> denied(std::vector<Ipv4Network> allow) {
+  static IpNetwork network(const char* address, unsigned prefix) { return {*parse_ip(address), prefix}; }
+  std::vector<IpNetwork> denied(std::vector<IpNetwork> allow) {
     return denied_networks(allow, own_, [this](std::uint32_t address) {
-      tried_.push_back(format_ipv4(address));
-      for (const Ipv4Network& let_through : let_through_) {
-        if (let_through.holds(address)) return PacketFate::kSent;
+      tried_.push_back(format_ip(IpAddress::v4(address)));
+      for (const IpNetwork& let_through : let_through_) {
+        if (let_through.holds(IpAddress::v4(address))) return PacketFate::kSent;
       }
       return (address >> 24U) == 0 || (address >> 28U) == 15 ? PacketFate::kUnknown : PacketFate::kDenied;
     });
   }
-  std::vector<Ipv4Network> let_through_;
+  std::vector<IpNetwork> let_through_;
   std::vector<std::uint32_t> own_;
   std::vector<std::string> tried_;
 };
@@ -46,7 +46,7 @@ TEST_F(DeniedNetworksTest, AHostIsTriedItself) {
 
 TEST_F(DeniedNetworksTest, WhereTheFilterLetsAPartThroughThatHasThisMachineNothingIsSaid) {
   let_through_ = {network("10.1.0.0", 16)};
-  own_ = {*parse_ipv4("10.1.2.3"), *parse_ipv4("172.16.0.1")};
+  own_ = {parse_ip("10.1.2.3")->v4_number(), parse_ip("172.16.0.1")->v4_number()};
   EXPECT_THAT(denied({network("10.0.0.0", 8)}), IsEmpty());
 }
 
@@ -71,7 +71,7 @@ TEST(UnitIn, IsTheServiceThatTheProcessBelongsTo) {
 
 TEST(NetworkFilterWarning, IsNothingWhereOnlyThisMachineListens) {
   EXPECT_EQ(network_filter_warning(std::vector<Endpoint>{{kLoopbackAddress, 8947}},
-                                   std::vector<Ipv4Network>{{*parse_ipv4("10.0.0.0"), 8}}),
+                                   std::vector<IpNetwork>{{*parse_ip("10.0.0.0"), 8}}),
             "");
 }
 
