@@ -34,6 +34,7 @@
 #include "daemon/privileges/privileges.h"
 #include "daemon/process/event_helper.h"
 #include "daemon/process/kernel_reader.h"
+#include "daemon/process/listening.h"
 #include "daemon/process/out_of_memory.h"
 #include "daemon/process/signals.h"
 #include "daemon/process/stop_deadline.h"
@@ -112,7 +113,6 @@ class App {
  private:
   Result<void> open_kernel();
   Result<void> listen();
-  [[nodiscard]] Result<UnixSocketFile> socket_file() const;
   int once();
   bool finish_recording(PollRecorder& recorder, TimePoint due = kNoDeadline);
   int serve();
@@ -173,33 +173,11 @@ class App {
   std::atomic<bool> has_per_cpu_{false};                             // whether key per_cpu selects any type
 };
 
-// The files of unix sockets belong to the account that the daemon will have, so that it can remove them.
-Result<UnixSocketFile> App::socket_file() const {
-  UnixSocketFile file{.user = -1, .group = -1, .mode = config_.unix_socket.mode};
-  const bool has_unix =
-      std::any_of(config_.listen.begin(), config_.listen.end(), [](const Endpoint& e) { return e.is_unix(); });
-  if (!has_unix) return file;
-  if (::geteuid() == 0 && !config_.user.empty()) {
-    const AccountNumbers account = account_numbers(account_for(config_.user, kOwnUser));
-    file.user = account.user;
-    file.group = account.group;
-  }
-  if (const std::string& name = config_.unix_socket.group; !name.empty()) {
-    file.group = group_number(name);
-    if (file.group < 0) return option_error("unix_socket.group", name, "this machine has no such group");
-  }
-  return file;
-}
-
 // First of all: sources keep thousands of files open, and a port below 1024 needs root.
 Result<void> App::listen() {
-  auto file = socket_file();
-  if (!file) return file.error();
-  auto listeners = HttpListeners::open(config_.listen, *file);
+  auto listeners = open_listeners(config_);
   if (!listeners) return listeners.error();
   listeners_ = *std::move(listeners);
-  filter_warning_ = network_filter_warning(config_.listen, config_.allow);
-  if (!filter_warning_.empty()) log_.warning(filter_warning_);
   return {};
 }
 
@@ -354,9 +332,7 @@ Result<void> App::give_up_privileges() {
   }
   if (recorder_) options.writable_paths = recorder_->writable_paths();
   if (textfile_) options.writable_paths.push_back(textfile_->directory());
-  for (const Endpoint& endpoint : config_.listen) {
-    if (endpoint.is_unix()) options.writable_paths.push_back(std::filesystem::path(endpoint.path).parent_path().string());
-  }
+  for (std::string& directory : socket_directories(config_)) options.writable_paths.push_back(std::move(directory));
   // Sources may have taken every other descriptor, and accounts, rules and threads take some. The front fills them up again.
   while (listeners_.spare().give()) {
   }

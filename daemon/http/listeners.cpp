@@ -43,7 +43,7 @@ Error bind_error(const Endpoint& endpoint, int system_errno) {
   return system_error(format_endpoint(endpoint), system_errno, advice);
 }
 
-// 0 when nobody listens on the socket at this path and it is removed; else an errno.
+// 0 when no process listens on the socket at this path and it is removed; else an errno.
 int remove_stale(const Endpoint& endpoint) {
   struct stat file {};
   if (::lstat(endpoint.path.c_str(), &file) != 0) return errno;
