@@ -178,6 +178,8 @@ Result<void> App::listen() {
   auto listeners = open_listeners(config_);
   if (!listeners) return listeners.error();
   listeners_ = *std::move(listeners);
+  filter_warning_ = network_filter_warning(config_.listen, config_.allow);
+  if (!filter_warning_.empty()) log_.warning(filter_warning_);
   return {};
 }
 

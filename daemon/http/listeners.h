@@ -65,8 +65,8 @@ class SocketFile {
 /// Thread safety: none.
 class HttpListeners {
  public:
-  /// Listens there: at least one, at most 64. A unix socket that no process listens on is replaced. The error's `path` names the
-  /// address that cannot be had.
+  /// Listens there: at least one, at most 64. A unix socket that no process listens on is replaced. The error's `path` names
+  /// the address that cannot be had.
   static Result<HttpListeners> open(std::vector<Endpoint> endpoints, const UnixSocketFile& file = {});
 
   HttpListeners() = default;

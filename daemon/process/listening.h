@@ -11,8 +11,8 @@
 
 namespace memstat {
 
-/// Listens where the key `listen` says. The files of unix sockets belong to the account that the daemon will have, so that it
-/// can remove them. Thread safety: none; the process has one thread when it looks up accounts.
+/// Listens where the key `listen` says. The files of unix sockets belong to the account that the daemon will have, so that
+/// it can remove them. Thread safety: none; the process has one thread when it looks up accounts.
 Result<HttpListeners> open_listeners(const Config& config);
 
 /// The directories of the unix sockets, from which the daemon removes them at the end. Thread safety: safe.

@@ -24,7 +24,8 @@ TEST(IpAddress, IsWrittenAsItIsRead) {
     ASSERT_TRUE(address) << text;
     EXPECT_EQ(format_ip(*address), text);
   }
-  for (const char* wrong : {":", ":::", "1::2::3", "fe80::1%lo", "[::1]", "::1/128", "12345::", "1:2:3:4:5:6:7:8:9", "::g"}) {
+  for (const char* wrong :
+       {":", ":::", "1::2::3", "fe80::1%lo", "[::1]", "::1/128", "12345::", "1:2:3:4:5:6:7:8:9", "::g"}) {
     EXPECT_EQ(parse_ip(wrong), std::nullopt) << wrong;
   }
   EXPECT_EQ(parse_ip("::ffff:192.0.2.1"), parse_ip("192.0.2.1"));
@@ -32,7 +33,8 @@ TEST(IpAddress, IsWrittenAsItIsRead) {
 
 TEST(IpAddress, LoopbackIsANetworkOfIpv4AndOneAddressOfIpv6) {
   for (const char* text : {"127.0.0.1", "127.255.255.255", "::1"}) EXPECT_TRUE(is_loopback(*parse_ip(text))) << text;
-  for (const char* text : {"128.0.0.1", "0.0.0.0", "::", "::2", "7f00::1"}) EXPECT_FALSE(is_loopback(*parse_ip(text))) << text;
+  for (const char* text : {"128.0.0.1", "0.0.0.0", "::", "::2", "7f00::1"})
+    EXPECT_FALSE(is_loopback(*parse_ip(text))) << text;
 }
 
 TEST(IpNetwork, HoldsAddressesOfItsFamilyWithItsFirstBits) {

@@ -108,8 +108,10 @@ TEST(Listen, AcceptsAnAddressWithPort) {
 
 TEST(Listen, RefusesEverythingElse) {
   for (const char* text :
-       {"", ":", "1.2.3.4", "1.2.3.4:", "1.2.3:80", "1.2.3.4.5:80", "1.2.3.4:65536", "1.2.3.4:-1", "a:80", "1.2.3.4 :80",
-        "1.2.3.4:80s", "[::1]", "::1", "::1:80", "[1.2.3.4]:80", "[::1:80", "[::1]80", "[::g]:80", "unix:", "unix:a", "unix:/a/", "*:80", "256.1.1.1:80", "01.1.1.1:80", "1..1.1:80"}) {
+       {"",         ":",           "1.2.3.4",     "1.2.3.4:", "1.2.3:80", "1.2.3.4.5:80", "1.2.3.4:65536", "1.2.3.4:-1",
+        "a:80",     "1.2.3.4 :80", "1.2.3.4:80s", "[::1]",    "::1",      "::1:80",       "[1.2.3.4]:80",  "[::1:80",
+        "[::1]80",  "[::g]:80",    "unix:",       "unix:a",   "unix:/a/", "*:80",         "256.1.1.1:80",  "01.1.1.1:80",
+        "1..1.1:80"}) {
     EXPECT_FALSE(parse_listen_address(text)) << text;
   }
   EXPECT_FALSE(parse_listen_address("unix:/" + std::string(103, 'a')));
@@ -129,7 +131,8 @@ TEST(Listen, OnlyLoopbackNeedsNoAccessList) {
 }
 
 TEST(Cidr, AcceptsNetworksAndRefusesBitsBeyondThePrefix) {
-  for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "192.168.1.128/25", "192.0.2.7/32", "128.0.0.0/1", "::/0", "fe80::/10", "2001:db8::1/128"}) {
+  for (const char* text : {"0.0.0.0/0", "10.0.0.0/8", "192.168.1.128/25", "192.0.2.7/32", "128.0.0.0/1", "::/0", "fe80::/10",
+                           "2001:db8::1/128"}) {
     const auto result = parse_cidr(text);
     ASSERT_TRUE(result) << text << ": " << to_string(result.error());
     EXPECT_EQ(format_ip(result->address) + "/" + std::to_string(result->prefix), text);
@@ -144,7 +147,8 @@ TEST(FileMode, IsFourOctalDigits) {
   EXPECT_EQ(*parse_file_mode("0660"), 0660U);
   EXPECT_EQ(*parse_file_mode("0000"), 0U);
   EXPECT_EQ(*parse_file_mode("0777"), 0777U);
-  for (const char* text : {"", "660", "0888", "1660", "00660", "-660", "0x1f", "rw-r"}) EXPECT_FALSE(parse_file_mode(text)) << text;
+  for (const char* text : {"", "660", "0888", "1660", "00660", "-660", "0x1f", "rw-r"})
+    EXPECT_FALSE(parse_file_mode(text)) << text;
 }
 
 TEST(Words, EachWordHasItsValueAndOthersNameTheChoice) {

@@ -51,7 +51,8 @@ TEST_F(HttpConnectionsTest, AddressWithItsShareLosesTheOldestOfTheStateThatMostA
 
 TEST_F(HttpConnectionsTest, FullTableLosesTheOldestOfAnyAddress) {
   HttpConnection& first = add(kAttacker);
-  for (int i = 0; i < 15; ++i) add(IpAddress::v4(10U + static_cast<std::uint32_t>(i)), i < 5 ? State::kIdle : State::kReading);
+  for (int i = 0; i < 15; ++i)
+    add(IpAddress::v4(10U + static_cast<std::uint32_t>(i)), i < 5 ? State::kIdle : State::kReading);
   EXPECT_TRUE(table_.full());
   EXPECT_EQ(table_.too_many(kScraper), &first);
   table_.remove(first);

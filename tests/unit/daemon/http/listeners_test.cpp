@@ -108,8 +108,9 @@ TEST(HttpListeners, ServeIpv6AndUnixSockets) {
   ASSERT_TRUE(listeners) << to_string(listeners.error());
   HttpServerOptions options;
   options.allow = {{IpAddress::v4(0x0A000000), 8}};
-  auto server = HttpServer::start(std::move(options), *std::move(listeners),
-                                  [](const HttpRequest& request) { return plain(200, std::string(request.remote_address)); });
+  auto server = HttpServer::start(std::move(options), *std::move(listeners), [](const HttpRequest& request) {
+    return plain(200, std::string(request.remote_address));
+  });
   ASSERT_TRUE(server) << to_string(server.error());
   const std::vector<std::string> addresses = (*server)->addresses();
   EXPECT_EQ(addresses[0], "unix:" + path);
