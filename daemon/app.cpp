@@ -336,8 +336,7 @@ Result<void> App::give_up_privileges() {
   if (textfile_) options.writable_paths.push_back(textfile_->directory());
   for (std::string& directory : socket_directories(config_)) options.writable_paths.push_back(std::move(directory));
   // Sources may have taken every other descriptor, and accounts, rules and threads take some. The front fills them up again.
-  while (listeners_.spare().give()) {
-  }
+  listeners_.spare().give_all();
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
   for (const std::string& note : report->notes) log_.info(note);
@@ -355,9 +354,8 @@ Result<void> App::start_server(Pages& pages) {
   });
   if (!server) return server.error();
   server_ = *std::move(server);
-  for (const std::string& address : server_->addresses()) {
+  for (const std::string& address : server_->addresses())
     log_.info("listening on " + (address.starts_with("unix:") ? address : "http://" + address + "/"));
-  }
   return {};
 }
 

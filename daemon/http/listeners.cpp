@@ -105,7 +105,7 @@ void close_all(std::vector<int>& descriptors) {
 
 }  // namespace
 
-SpareFiles::~SpareFiles() { close_all(descriptors_); }
+void SpareFiles::give_all() { close_all(descriptors_); }
 
 SpareFiles& SpareFiles::operator=(SpareFiles&& other) noexcept {
   std::swap(descriptors_, other.descriptors_);

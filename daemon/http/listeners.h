@@ -23,7 +23,7 @@ class SpareFiles {
   static constexpr std::size_t kCount = 16;
 
   SpareFiles() = default;
-  ~SpareFiles();
+  ~SpareFiles() { give_all(); }
   SpareFiles(SpareFiles&& other) noexcept : descriptors_(std::move(other.descriptors_)) { other.descriptors_.clear(); }
   SpareFiles& operator=(SpareFiles&& other) noexcept;
   SpareFiles(const SpareFiles&) = delete;
@@ -33,6 +33,7 @@ class SpareFiles {
   void fill();
   /// Closes one. False when there is none.
   bool give();
+  void give_all();
   [[nodiscard]] bool full() const { return descriptors_.size() >= kCount; }
 
  private:
