@@ -35,6 +35,8 @@ std::span<const ViewOpener* const> all_view_openers() { return kOpeners; }
 # Captures in archives may need libzstd, so they are a target of their own, with what opens them.
 memstat_library(memstat_archive core/capture/archive.cpp core/capture/archive_stream.cpp core/capture/pack.cpp
                 core/capture/open_capture.cpp core/kernel/open_view.cpp ${GENERATED}/all_view_openers.cpp)
+# They need a table of sources, which libcpc has not.
+set_source_files_properties(core/source.cpp core/query.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set_source_files_properties(${GENERATED}/all_view_openers.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # declares the others' names anew
 target_link_libraries(memstat_archive PUBLIC memstat_core $<TARGET_NAME_IF_EXISTS:memstat_postmortem>)
 memstat_use_library(memstat_archive ${MEMSTAT_ZSTD} ZSTD zstd.h zstd libzstd-dev "captures are directories or .tar, not .tar.zst")

@@ -12,6 +12,7 @@ if(NOT dump_library_count EQUAL 3)  # which also pack the pages of what the test
   list(FILTER SUPPORT_FILES EXCLUDE REGEX "/compressed_dump\\.cpp$")
 endif()
 add_library(test_support STATIC ${SUPPORT_FILES})
+set_source_files_properties(tests/support/http_client.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # for programs that link the daemon
 target_link_libraries(test_support PUBLIC memstat_core memstat_archive GTest::gtest GTest::gmock)
 target_link_libraries(test_support PRIVATE ${DUMP_LIBRARIES})
 target_compile_definitions(test_support PRIVATE MEMSTAT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
@@ -57,8 +58,9 @@ function(memstat_test_shard name directory number index filter)
   set_tests_properties(${directory}/shard_${number} PROPERTIES TIMEOUT ${TEST_SECONDS}
                        ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${index}")
 endfunction()
-# Tests that only `tests/run --all` runs: every source with thousands of damaged captures, and with each of its reads failing.
-set(LONG_TESTS_OF_test_contract *DamagedInput* *FailingReads*)
+# Tests of three minutes that are for the sanitizers to judge, and run in no other tree: every source with thousands of damaged captures, and
+# with each of its reads failing.
+set(SANITIZED_TESTS_OF_test_contract *DamagedInput* *FailingReads*)
 
 # memstat_test_program(NAME DIRECTORY LIBRARIES...): one program of the tests in a directory and below it. Tests with Live in their name
 # read this machine's kernel: they have the label `live` and run alone, since other tests change what they measure.
@@ -77,18 +79,14 @@ function(memstat_test_program name directory)
     # What became of each test is in files, which tests/support/summary.py reads.
     string(REPLACE "/" "_" results "${directory}")
     set(results xml:${CMAKE_BINARY_DIR}/test-results/${results})
-    set(long ${LONG_TESTS_OF_${name}})
-    list(JOIN long ":" long_tests)
-    list(TRANSFORM long PREPEND ":" OUTPUT_VARIABLE left_out)
-    list(JOIN left_out "" left_out)
+    set(left_out *Live*)
+    if(NOT MEMSTAT_SANITIZER)
+      list(APPEND left_out ${SANITIZED_TESTS_OF_${name}})
+    endif()
+    list(JOIN left_out ":" left_out)
     math(EXPR last "${TEST_SHARDS} - 1")
     foreach(shard RANGE ${last})
-      memstat_test_shard(${name} ${directory} ${shard} ${shard} "-*Live*${left_out}")
-      if(long)
-        math(EXPR number "${TEST_SHARDS} + ${shard}")
-        memstat_test_shard(${name} ${directory} ${number} ${shard} "${long_tests}-*Live*")
-        set_tests_properties(${directory}/shard_${number} PROPERTIES LABELS long)
-      endif()
+      memstat_test_shard(${name} ${directory} ${shard} ${shard} "-${left_out}")
     endforeach()
     add_test(NAME ${directory}/live COMMAND ${name} --gtest_brief=1 --gtest_filter=*Live* --gtest_output=${results}_live.xml)
     set_tests_properties(${directory}/live PROPERTIES TIMEOUT ${TEST_SECONDS} LABELS live RUN_SERIAL TRUE)

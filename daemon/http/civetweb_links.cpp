@@ -10,13 +10,9 @@
 #include <chrono>
 #include <utility>
 
+#include "daemon/http/sockets.h"
+
 namespace memstat {
-namespace {
-
-constexpr std::chrono::milliseconds kPauseWithoutFiles{20};
-
-}  // namespace
-
 Result<void> CivetwebLinks::open() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -58,7 +54,7 @@ int CivetwebLinks::next(sockaddr* address, socklen_t* length) {
       return ends[1];
     }
     release_files_();
-    changed_.wait_for(mutex_, kPauseWithoutFiles, [this]() MEMSTAT_REQUIRES(mutex_) { return stopping_; });
+    changed_.wait_for(mutex_, kPauseWithoutDescriptors, [this]() MEMSTAT_REQUIRES(mutex_) { return stopping_; });
   }
 }
 

@@ -27,7 +27,6 @@ using std::chrono::milliseconds;
 constexpr int kAcceptsInARow = 64;
 // A client whose request waits this long for a worker has given up.
 constexpr milliseconds kReadyDeadline{10'000};
-constexpr milliseconds kPauseWithoutFiles{20};
 constexpr milliseconds kRefillPause{500};
 // No event reports that a client has acknowledged everything.
 constexpr milliseconds kAcknowledgedPause{1000};
@@ -260,7 +259,7 @@ void HttpFront::accept_from(std::size_t listener) {
     if (errno != EMFILE && errno != ENFILE) return;
     refill_ = options_.clock.now() + kRefillPause;
     if (!listeners_.spare().give() && !release_a_file()) {
-      listening_again_ = options_.clock.now() + kPauseWithoutFiles;
+      listening_again_ = options_.clock.now() + kPauseWithoutDescriptors;
       return;
     }
   }

@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include "core/base/ip_address.h"
 
 namespace memstat {
+
+/// Until a descriptor is asked for again when the process or the system had none left.
+inline constexpr std::chrono::milliseconds kPauseWithoutDescriptors{20};
 
 /// An endpoint in the form that the system's calls take. Thread safety: a plain value.
 class SocketAddress {

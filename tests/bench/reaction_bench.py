@@ -19,7 +19,7 @@ MIB, GIB, MINUTE, HOUR, DAY = 1 << 20, 1 << 30, 60, 3600, 86400
 TOTAL = 16 * GIB
 BEGIN = 1_800_000_000 // DAY * DAY
 # Groups from those that read to those that are read; scrapes come last of all.
-ORDER = ("memstat-watch", "memstat-weeks", "memstat-groups", "memstat-growth", "memstat-daemon", "memstat-tables", "memstat-limits", "memstat-integrity", "memstat-soon",
+ORDER = ("memstat-watch", "memstat-weeks", "memstat-groups", "memstat-growth", "memstat-daemon", "memstat-tables", "memstat-soon", "memstat-limits", "memstat-integrity",
          "memstat-memory", "memstat-fleet", "memstat-slow", "memstat-kernel", "memstat-host", "")
 
 
