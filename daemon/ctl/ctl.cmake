@@ -2,9 +2,6 @@
 # memstatctl reads kernels as memstatd does (memstat_engine); what imitates FreeBSD's tools reads them through the C API, as those do.
 file(GLOB_RECURSE CTL_FILES CONFIGURE_DEPENDS daemon/ctl/*.cpp)
 list(FILTER CTL_FILES EXCLUDE REGEX "daemon/ctl/(main|top/screen)\\.cpp$")
-if(NOT MEMSTAT_COUNTERS)
-  list(FILTER CTL_FILES EXCLUDE REGEX "daemon/ctl/commands/counters_[a-z_]*\\.cpp$")
-endif()
 memstat_library(memstat_ctl ${CTL_FILES})
 memstat_quick(memstat_ctl)
 memstat_unoptimized(daemon/ctl/commands/options.cpp)

@@ -29,6 +29,7 @@ constexpr std::array kMembers{
     Member{Field::kHeldBytes, "held_bytes"},
     Member{Field::kCount, "objects"},
     Member{Field::kFree, "free_objects"},
+    Member{Field::kSize, "object_size_bytes"},
     Member{Field::kCountLimit, "limit_objects"},
     Member{Field::kBytesLimit, "limit_bytes"},
     Member{TrackedFigure::kLimitUsed, "limit_used", ValueFormat::kDouble},

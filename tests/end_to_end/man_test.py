@@ -218,8 +218,9 @@ class Programs(unittest.TestCase):
         for commands, lines in re.findall(r"^\.Cm (.*)\n((?:(?!\.Nm).*\n)*)", synopsis, re.M):
             forms.update({command: set(re.findall(r"Fl Fl ([a-z-]+)", lines)) for command in commands.split(" | ")})
         help_text = subprocess.run([MEMSTATCTL, "--help"], check=True, capture_output=True, text=True).stdout
-        listed = help_text.partition("ommands:\n")[2].partition("\n\n")[0]
-        self.assertEqual(set(forms), set(re.findall(r"^ +([a-z]+) ", listed, re.M)))
+        groups = re.findall(r"^(?:Look|Growth|Captures|FreeBSD|Machine|Help):\n((?:  .*\n)+)", help_text, re.M)
+        self.assertEqual(len(groups), 6, help_text)
+        self.assertEqual(set(forms), set(re.findall(r"^  ([a-z]+) ", "".join(groups), re.M)))
         self.assertEqual(set(forms), set(re.findall(r"^\.It Cm (\w+)$", source("memstatctl.8"), re.M)))
         for command, options in forms.items():
             self.assertEqual(options, options_of(MEMSTATCTL, command) - {"help"}, command)

@@ -7,9 +7,11 @@ import io
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
@@ -20,10 +22,21 @@ from ctl import MEMSTATCTL, capture_of, integer, library_dump, on_terminal, outp
 LIMITS = "freebsd-15.0-amd64-2cpu-limits"
 
 
+def answer_all(listener, answer):
+    """Sends these bytes to whoever connects, until the listener is closed."""
+    while True:
+        try:
+            with listener.accept()[0] as peer:
+                peer.recv(65536)
+                peer.sendall(answer)
+        except OSError:
+            return
+
+
 class Types(unittest.TestCase):
     def check_table(self, text):
         lines = text.splitlines()
-        self.assertEqual(lines[0].split(), ["ALLOCATOR", "TYPE", "BYTES", "OBJECTS", "HELD", "FREE", "FAILURES", "LIMIT", "OF", "USED"])
+        self.assertEqual(lines[0].split(), ["ALLOCATOR", "TYPE", "BYTES", "HELD", "OBJECTS", "FREE", "SIZE", "FAILURES", "LIMIT", "USED"])
         self.assertEqual({len(line) for line in lines}, {len(lines[0])}, "columns are not aligned")
         return lines[1:]
 
@@ -36,22 +49,23 @@ class Types(unittest.TestCase):
         sizes = [row.get("bytes", 0) for row in rows]  # tables have entries and no bytes
         self.assertEqual(sizes, sorted(sizes, reverse=True))
         self.assertLess({"page", "slab", "table", "vmalloc"}, {row["allocator"] for row in rows})
-        for key, metric in (("bytes", "bytes"), ("objects", "objects"), ("held", "held_bytes"), ("free", "free_objects")):
+        for key, metric in (("bytes", "bytes"), ("objects", "objects"), ("held_bytes", "held_bytes"), ("free_objects", "free_objects")):
             sums = {}
             for row in rows:
                 if row["allocator"] != "slab":
                     continue
                 sums[row["type"]] = sums.get(row["type"], 0) + row[key]
             self.assertEqual(sums, wanted[f"memstat_type_{metric}"], key)
-        self.assertTrue(all("failures" not in row and "limit" not in row for row in rows if row["allocator"] == "slab"),
+        self.assertTrue(all("failures" not in row and "limit_objects" not in row for row in rows if row["allocator"] == "slab"),
                         "slabinfo does not have them")
         exact = self.check_table(output("types", "--no-human", "--from", path))
-        self.assertEqual([line.split()[-8:-3] for line in exact],
-                         [[str(row.get(key, "-")) for key in ("bytes", "objects", "held", "free", "failures")] for row in rows])
-        self.assertEqual([line.split()[-1] for line in exact], [row.get("limit_used", "-") for row in rows])
+        self.assertEqual([line.split()[-8:-2] for line in exact],
+                         [[str(row.get(key, "-")) for key in ("bytes", "held_bytes", "objects", "free_objects", "object_size_bytes", "failures")]
+                          for row in rows])
         for line, row in zip(exact, rows):
-            limits = {(str(row[key]), of) for key, of in (("limit", "objects"), ("byte_limit", "bytes")) if key in row}
-            self.assertIn(tuple(line.split()[-3:-1]), limits or {("-", "-")})
+            limits = {str(row[key]) for key in ("limit_objects", "limit_bytes") if key in row}
+            self.assertIn(line.split()[-2], limits or {"-"})
+            self.assertEqual(line.split()[-1] == "-", "limit_used_ratio" not in row)
         human = self.check_table(output("types", "--from", path))
         self.assertRegex(human[0].split()[-8], r"^[0-9.]+[KMG]$")
 
@@ -67,8 +81,8 @@ class Types(unittest.TestCase):
         self.assertEqual(sorted((row["bytes"], row["type"]) for row in rows if row["allocator"] in ("malloc", "uma")), wanted)
         self.assertEqual({row["allocator"] for row in rows}, {"malloc", "uma", "page", "table"})
         cluster = next(row for row in rows if row["type"] == "mbuf_cluster")
-        self.assertEqual((cluster["limit"], cluster["objects"], cluster["failures"]), (2200, 2200, 0))
-        self.assertEqual(cluster["limit_used"], "100%")
+        self.assertEqual((cluster["limit_objects"], cluster["objects"], cluster["failures"]), (2200, 2200, 0))
+        self.assertEqual(cluster["limit_used_ratio"], 1)
         self.assertNotIn("failures", next(row for row in rows if row["allocator"] == "malloc"))
 
     def test_amounts_below_zero_are_zero_and_names_cannot_steer_the_terminal(self):
@@ -126,17 +140,17 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, origins, cpu, objects, record, replay, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "top, types, limits, show, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, mbufs, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
                 (["malloc", "--human", "--no-human"], "--no-human"), (["zones", "--json", "--format", "freebsd-10"], "JSON"),
                 (["malloc", "--human", "--format", "freebsd-13"], "--human"),
                 (["node"], "ADDRESS"), (["node", "0x"], "0x"), (["node", "-1"], "-1"), (["node", "12g"], "12g"), (["node", ""], "ADDRESS"),
-                (["node", "0x10000000000000000"], "2^64"), (["process", "0"], "not the number of a process"), (["process", "0x10"], "not the number of a process"),
-                (["process", "4294967296"], "not the number of a process"), (["resident"], "PATH"), (["resident", "/", "--from", "live"], "--from"),
-                (["process", "--human"], "--human"), (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--seconds"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
-                (["diff", "a", "https://host/"], "URL"), (["diff", "--seconds", "1", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--seconds"), (["diff", "--seconds", "0"], "--seconds"),
+                (["node", "0x10000000000000000"], "2^64"), (["resident"], "PATH"), (["typse"], "did you mean types"), (["types", "("], "regular expression"),
+                (["types", "--allocator", "slob"], "did you mean slab"), (["limits", "--limit", "ten"], "not a number"), (["leaks", "--for", "1d"], "30s, 2m or 1h"), (["resident", "/", "--from", "live"], "--from"),
+                (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--for"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
+                (["diff", "a", "https://host/"], "URL"), (["diff", "--for", "1s", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--for"), (["diff", "--for", "0"], "--for"),
                 (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["mbufs", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
         for command in ("malloc", "zones", "mbufs"):
@@ -145,6 +159,46 @@ class CommandLine(unittest.TestCase):
         for command in ("types", "limits"):
             for url in ("HTTPS://host/", "http://", "http://host:0", "http://host/?x", "http://[::1"):
                 self.assert_fails(2, [command, "--from", url], "URL")
+
+    def test_bad_input_of_every_kind_is_one_line_for_every_command(self):
+        """Each command that reads a kernel, with the arguments that it needs."""
+        commands = {"top": [], "types": [], "limits": [], "show": ["dentry"], "watch": ["dentry"], "leaks": [], "origins": [], "malloc": [],
+                    "zones": [], "mbufs": [], "process": ["1"], "node": ["1"], "objects": ["dentry"]}
+        by_url = {"top", "types", "limits", "show", "watch", "leaks", "origins"}
+        listed = set(re.findall(r"(?m)^  ([a-z]+)  ", run("--help").stdout))
+        reads_kernels = {command for command in listed if "--from" in run(command, "--help").stdout}
+        self.assertEqual(reads_kernels - {"diff", "doctor"}, set(commands), "a new command belongs into the table")
+        with program.temporary_directory() as directory, open(captures.fixtures()[LIMITS], "rb") as file:
+            truncated, foreign = os.path.join(directory, "truncated.tar.zst"), os.path.join(directory, "foreign")
+            captures.write_file(truncated, file.read(20000))
+            captures.write_file(foreign, b"root:x:0:0:root:/root:/bin/bash\n" * 99)
+            os.mkdir(os.path.join(directory, "empty"))
+            for command, arguments in commands.items():
+                for path in ("/no/such", truncated, foreign, os.path.join(directory, "empty")):
+                    done = run(command, *arguments, "--from", path)
+                    with self.subTest(command=command, path=path):
+                        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+                        self.assertRegex(done.stderr, "^memstatctl: .")
+                        if command != "objects":
+                            self.assertIn(path, done.stderr)
+            other = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"format\": 9}"
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+                threading.Thread(target=answer_all, args=(listener, other[:-1]), daemon=True).start()
+                for command in sorted(by_url):
+                    done = run(command, *commands[command], "--from", url)
+                    with self.subTest(command=command, url="another version"):
+                        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            with socket.create_server(("127.0.0.1", 0)) as hanging:
+                url = f"http://127.0.0.1:{hanging.getsockname()[1]}"
+                children = {command: subprocess.Popen([MEMSTATCTL, command, *commands[command], "--from", url], stdout=subprocess.PIPE,
+                                                      stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) for command in by_url}
+                for command, child in children.items():
+                    printed, said = child.communicate(timeout=program.PATIENCE)
+                    with self.subTest(command=command, url="a daemon that hangs"):
+                        self.assertEqual((child.returncode, printed, said.count("\n")), (1, "", 1), said)
+                        self.assertIn(url, said)
 
     def test_captures_that_cannot_be_read(self):
         capture = captures.fixtures()[LIMITS]
@@ -197,12 +251,16 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "100%", "400", "400", "objects", "1532"])
         self.assertFalse([row for row in rows if row[-2:] == ["Bucket"]])
         nearest = json.loads(output("limits", "--json", "--from", capture))["limits"][0]
-        self.assertEqual((nearest["type"], nearest["limit"], nearest["of"], nearest["failures"]), ("mbuf_jumbo_page", 400, "objects", 1532))
-        self.assertIn("uma,mbuf_jumbo_page,100%,400,400,objects,1532\n", output("limits", "--csv", "--from", capture))
+        self.assertEqual((nearest["type"], nearest["limit_objects"], nearest["of"], nearest["failures"]), ("mbuf_jumbo_page", 400, "objects", 1532))
+        self.assertIn("uma,mbuf_jumbo_page,1,objects,1532,400,400,,\n", output("limits", "--csv", "--from", capture))
         changes = {row["type"]: row for row in json.loads(output("diff", "--json", f"{capture}@0", capture))["changes"]}
         self.assertEqual((changes["mbuf_jumbo_page"]["objects_before"], changes["mbuf_jumbo_page"]["objects_after"]), (0, 400))
-        self.assertIn("uma,mbuf_jumbo_page,0,1638400,+1638400,+400,+1532\n", output("diff", "--csv", f"{capture}@0", capture))
-        self.assertEqual(len(output("diff", capture, capture).splitlines()), 1, "the header: nothing changed")
+        self.assertIn("uma,mbuf_jumbo_page,0,1638400,1638400,0,400,400,0,1532,1532\n", output("diff", "--csv", f"{capture}@0", capture))
+        same = run("diff", capture, capture)
+        self.assertEqual((same.returncode, len(same.stdout.splitlines()), same.stderr), (0, 1, "memstatctl: nothing changed\n"))
+        other = run("diff", capture, captures.fixtures()["linux-6.12-4cpu"])
+        self.assertEqual((other.returncode, other.stdout), (1, ""))
+        self.assertIn("two systems, freebsd and linux", other.stderr)
         self.assert_fails(1, ["diff", capture, "/no/such"], "/no/such")
         self.assert_fails(1, ["diff", f"{capture}@3", capture], "no poll 3")
 
@@ -211,15 +269,15 @@ class CommandLine(unittest.TestCase):
             return list(csv.DictReader(io.StringIO(output(*arguments))))
         capture = captures.fixtures()[LIMITS]
         zones = json.loads(output("zones", "--json", "--from", capture))["vmstat"]["memory-zone-statistics"]["zone"]
-        self.assertEqual([(row["ITEM"], int(row["USED"]), int(row["FAILURES"])) for row in rows("zones", "--csv", "--from", capture)],
+        self.assertEqual([(row["item"], int(row["used_objects"]), int(row["failures"])) for row in rows("zones", "--csv", "--from", capture)],
                          [(zone["name"], zone["used"], zone["fail"]) for zone in zones])
         types = json.loads(output("malloc", "--json", "--from", capture))["vmstat"]["malloc-statistics"]["memory"]
-        self.assertEqual([(row["TYPE"], int(row["BYTES"]), [int(size) for size in row["SIZES"].split()])
+        self.assertEqual([(row["type"], int(row["bytes"]), [int(size) for size in row["sizes_bytes"].split()])
                           for row in rows("malloc", "--csv", "--from", capture)],
                          [(one["type"], one["memory-use"], one["size"]) for one in types])
-        self.assertEqual(rows("explain", "memstat_build_info", "--csv")[0]["KIND"], "metric")
-        self.assertEqual({row["NAME"] for row in rows("explain", "TCP", "--csv")}, {"slab/TCP", "socket/TCP"})
-        self.assertEqual(rows("resident", __file__, "--csv")[0]["SIZE"], str(os.path.getsize(__file__)))
+        self.assertEqual(rows("explain", "memstat_build_info", "--csv")[0]["kind"], "metric")
+        self.assertEqual({row["name"] for row in rows("explain", "TCP", "--csv")}, {"slab/TCP", "socket/TCP"})
+        self.assertEqual(rows("resident", __file__, "--csv")[0]["size_bytes"], str(os.path.getsize(__file__)))
 
     def test_on_a_terminal_long_names_lose_their_middle(self):
         with tempfile.TemporaryDirectory() as directory:

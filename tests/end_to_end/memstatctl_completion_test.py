@@ -41,9 +41,11 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("memstatctl", "malloc", "--format", "freebsd-10"), ["freebsd-10"])
         self.assertEqual(self.bash("memstatctl", "completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.bash("memstatctl", "types", "--from", ""), [], "then bash offers files")
+        self.assertIn("dentry", self.bash("memstatctl", "explain", "dent"))
+        self.assertIn("MemstatNearLimit", self.bash("memstatctl", "explain", "MemstatNear"))
 
     def test_bash_offers_types_of_what_is_read(self):
-        for command, wanted in (("watch", ["dentry", "dentries"]), ("cpu", ["dentry", "dentries"]), ("objects", ["dentry"])):
+        for command, wanted in (("watch", ["dentry", "dentries"]), ("show", ["dentry", "dentries"]), ("objects", ["dentry"])):
             self.assertEqual(self.bash(MEMSTATCTL, command, "--from", CAPTURE, "dentr"), wanted)
         self.assertEqual(self.bash(MEMSTATCTL, "objects", "--from", CAPTURE, "g1"), [], "a control group has no objects")
         self.assertEqual(self.bash(MEMSTATCTL, "objects", "--from", CAPTURE + "/none", ""), [], "what cannot be read offers nothing")

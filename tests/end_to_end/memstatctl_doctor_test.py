@@ -35,7 +35,7 @@ class Doctor(unittest.TestCase):
         for row in document["sources"]:
             self.assertEqual("reason" in row, row["state"] != "works", row)
         rows = list(csv.DictReader(io.StringIO(run("doctor", "--csv").stdout)))
-        self.assertEqual({row["SOURCE"]: row["STATE"] for row in rows}, states(done.stdout))
+        self.assertEqual({row["source"]: row["state"] for row in rows}, states(done.stdout))
         selftest = program.run("--selftest")
         self.assertEqual(selftest.returncode, done.returncode)
         self.assertEqual(states(selftest.stdout.decode()), states(done.stdout))

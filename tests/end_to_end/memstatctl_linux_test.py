@@ -30,17 +30,30 @@ class Process(unittest.TestCase):
         for pid, row in zip(pids, rows, strict=True):
             size, resident, shared, text, _, data, _ = (4096 * int(word) for word in files[f"000001/fs/proc/{pid}/statm"].split())
             name = files[f"000001/fs/proc/{pid}/comm"].decode().rstrip("\n")
-            self.assertEqual(row, {"pid": pid, "name": name, "size": size, "resident": resident, "shared": shared, "text": text,
-                                   "data": data})
+            self.assertEqual(row, {"pid": pid, "name": name, "size_bytes": size, "resident_bytes": resident, "shared_bytes": shared,
+                                   "text_bytes": text, "data_bytes": data})
         lines = output("process", "--from", path, *map(str, pids)).splitlines()
-        self.assertRegex(lines[-1], rf"^{pids[-1]} \S.* size: [\d.]+[kmg]?, rss: [\d.]+[kmg]?, shr: [\d.]+[kmg]?, txt: .*, data: .*$")
-        self.assertRegex(output("process", "--from", path), "^self memstatd size: ")
+        self.assertEqual(lines[0].split(), ["PID", "NAME", "SIZE", "RESIDENT", "SHARED", "TEXT", "DATA"])
+        self.assertEqual(lines[-1].split()[0], str(pids[-1]))
+        done = run("process", "--from", path)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("numbers", done.stderr)
+
+    @unittest.skipUnless(IS_LINUX, "processes are those of Linux")
+    def test_by_name_and_all_without_memstatctl_itself(self):
+        name = open("/proc/self/comm", encoding="ascii").read().strip()
+        found = json.loads(output("process", name, "--json"))["processes"]
+        self.assertIn(os.getpid(), [row["pid"] for row in found])
+        everything = json.loads(output("process", "--json"))["processes"]
+        self.assertNotIn("memstatctl", [row["name"] for row in everything if row["pid"] not in (1,)])
+        sizes = [row["resident_bytes"] for row in everything]
+        self.assertEqual(sizes, sorted(sizes, reverse=True))
 
     def test_those_that_there_are_are_shown_when_others_are_not(self):
         path = captures.fixtures()[PROCESSES]
         done = run("process", "--from", path, "1", "77777")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(len(done.stdout.splitlines()), 1)
+        self.assertEqual(len(done.stdout.splitlines()), 2)
         self.assertIn("/proc/77777", done.stderr)
         self.assertIn("no such process", done.stderr)
 
@@ -49,13 +62,13 @@ class Process(unittest.TestCase):
         name = json.loads(output("process", "--json", str(os.getpid())))["processes"][0]
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = int(file.read().split()[0])
-        self.assertEqual(name["size"], pages * PAGE)
+        self.assertEqual(name["size_bytes"], pages * PAGE)
 
     def test_hostile_names(self):
         with program.temporary_directory() as directory:
             captures.write_capture(directory, [{"fs/proc/5/statm": b"9 8 7 6 5 4 3\n", "fs/proc/5/comm": b"a\x1b[2J\"\xff\n"},
                                             ], system="linux", cpus="0-1")
-            self.assertIn("5 a\\x1b[2J\"? size: 36k, rss: 32k,", output("process", "--from", directory, "5"))
+            self.assertRegex(output("process", "--from", directory, "5"), r'(?m)^ +5  a\\x1b\[2J"\?  +36K +32K ')
             self.assertEqual(json.loads(output("process", "--json", "--from", directory, "5"))["processes"][0]["name"], 'a\\x1b[2J"?')
 
     def test_damaged_figures(self):
@@ -117,13 +130,12 @@ class Resident(unittest.TestCase):
             with open(hole, "wb") as file:
                 file.truncate(1 << 30)
             table = self.table(directory)
-            self.assertEqual([row[3] for row in table], [empty, full, hole, "total of 3 files"], "in order, with the sums")
-            self.assertEqual(table[0][:3], ["0", "0", "-"])
-            self.assertEqual(table[2][:3], ["0", "1.0G", "0%"])
+            self.assertEqual([row[3] for row in table[:1]] + sorted(row[3] for row in table[1:3]), [full, empty, hole], "the most first")
+            self.assertEqual(" ".join(table[3]), f"{table[0][0]} of 1.0G (<0.1%) in 3 files")
             document = self.rows(full)
-            self.assertEqual(document["files"], [{"path": full, "size": 3 * PAGE + 1, "pages": 4, "resident": 3 * PAGE + 1,
-                                                  "resident_pages": 4}], "what was just written is in memory, its end in part")
-            self.assertEqual(document["total"]["resident"], 3 * PAGE + 1)
+            self.assertEqual(document["files"], [{"path": full, "size_bytes": 3 * PAGE + 1, "pages": 4, "resident_bytes": 3 * PAGE + 1,
+                                                  "resident_ratio": 1, "resident_pages": 4}], "what was just written is in memory, its end in part")
+            self.assertEqual(document["resident_bytes"], 3 * PAGE + 1)
             self.assertEqual(len(self.table(full)), 1, "no sums of one file")
 
     def test_pages_in_the_second_piece_are_found(self):
@@ -174,7 +186,7 @@ class Resident(unittest.TestCase):
 
     def check_untold(self, done):
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stdout.splitlines()[1], r"^ +\?  .*  +\?  ")
+        self.assertRegex(done.stdout.splitlines()[1], r"^ +-  .*  +-  ")
         self.assertIn("does not say how much", done.stderr)
         self.assertIn("as their owner, or as root", done.stderr)
 

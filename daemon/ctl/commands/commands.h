@@ -1,32 +1,47 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The commands of memstatctl, in one table: help, messages, parsing and running come from it.
+// The commands of memstatctl, in one table: help, messages, parsing, completion and running come from it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "core/include/memstat.h"
 #include "daemon/ctl/commands/options.h"
 #include "daemon/ctl/output/output.h"
 
 namespace memstat::ctl {
 
-/// One command. A new one is a row in commands.cpp.
+/// Commands that are listed together, in this order.
+enum class Group : std::uint8_t { kLook, kGrowth, kCaptures, kFreeBsd, kMachine, kHelp };
+
+/// "Look", "Growth", ...
+std::string_view to_string(Group group);
+
+/// One command. A new one is a file beside this one, and a line in commands.cpp.
 struct Command {
   const char* name;  ///< As users type it.
-  const char* help;  ///< One line for --help.
+  Group group;
+  const char* help;      ///< One line for --help.
+  const char* examples;  ///< Command lines, a line each, for the end of the command's --help.
   /// Declares the options and arguments that the command takes.
   void (*add_options)(OptionAdder& add);
-  /// Reads what it needs through the list, which is empty and has its capture set, and makes the report. Throws
-  /// std::bad_alloc.
-  Report (*run)(const CommandLine& options, memory_type_list* list);
+  /// Reads what it needs and makes the report. Throws std::bad_alloc.
+  Report (*run)(const CommandLine& options);
+  const char* alias = "";  ///< A former name, which is still taken; "" for none.
 };
 
-/// All of them, in the order of the help text. Static.
-std::span<const Command> commands();
+extern const Command kTopCommand, kTypesCommand, kLimitsCommand, kShowCommand;
+extern const Command kDiffCommand, kWatchCommand, kLeaksCommand, kOriginsCommand, kStacksCommand;
+extern const Command kRecordCommand, kReplayCommand, kObjectsCommand;
+extern const Command kMallocCommand, kZonesCommand, kMbufsCommand;
+extern const Command kProcessCommand, kNodeCommand, kResidentCommand, kCountersCommand;
+extern const Command kExplainCommand, kDoctorCommand, kCompletionCommand;
 
-/// The row of that name; nullptr when no command has it.
+/// All of them, in the order of the help text. Static.
+std::span<const Command* const> commands();
+
+/// The command of that name or alias; nullptr when no command has it.
 const Command* find_command(std::string_view name);
 
 /// "malloc, zones and types" with " and " as the last separator.

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "daemon/ctl/commands/options.h"
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/explain/explain.h"
 
 namespace memstat::ctl {
 namespace {
@@ -39,8 +40,19 @@ std::string commands_of_types(const std::vector<CommandWords>& all) {
   return pattern;
 }
 
+/// Words that `explain` knows, with blanks between.
+std::string words_of_explain() {
+  std::string words;
+  for (const std::string& word : explained_words()) {
+    if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == std::string::npos) {
+      words += (words.empty() ? "" : " ") + word;
+    }
+  }
+  return words;
+}
+
 /// What of a list of types has the names of one kind, for a shell that has it in `kind`.
-std::string names_of_types() { return R"(LC_ALL=C sed -n "s/^$kind,\([^,]*\),.*/\1/p")"; }
+std::string names_of_types() { return R"(LC_ALL=C sed -n "1d;s/^$kind,\([^,]*\),.*/\1/p")"; }
 
 std::string bash_script(const std::vector<CommandWords>& all) {
   std::vector<Word> commands;
@@ -61,6 +73,10 @@ std::string bash_script(const std::vector<CommandWords>& all) {
       "    words='" +
       shell_names() +
       "'\n"
+      "  elif [[ ${COMP_WORDS[1]} == explain && $word != -* ]]; then\n"
+      "    words='" +
+      words_of_explain() +
+      "'\n"
       "  elif [[ ${COMP_WORDS[1]} == @(" +
       commands_of_types(all) +
       ") && $word != -* && $before != --* ]]; then\n"
@@ -74,7 +90,7 @@ std::string bash_script(const std::vector<CommandWords>& all) {
       ")\n"
       "  elif [[ $word == -* ]]; then\n"
       "    case ${COMP_WORDS[1]} in\n";
-  for (const auto& [command, takes_type, options] : all) {
+  for (const auto& [command, takes_type, takes_word, options] : all) {
     script += "    " + command.name + ") words='" + joined_names(options) + "' ;;\n";
   }
   return script +
@@ -113,7 +129,7 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
       "  shift words\n"
       "  (( CURRENT-- ))\n"
       "  case $words[1] in\n";
-  for (const auto& [command, takes_type, options] : all) {
+  for (const auto& [command, takes_type, takes_word, options] : all) {
     script += "  " + command.name + ") _arguments";
     for (const Word& option : options) {
       std::string spec = option.name + "[";
@@ -129,6 +145,7 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
     }
     script += " \\\n    " +
               in_quotes(command.name == "completion" ? "1:shell:(" + shell_names() + ")"
+                        : takes_word                 ? "1:word:(" + words_of_explain() + ")"
                         : takes_type                 ? "1:type:_memstatctl_types"
                                                      : "*:argument:_files") +
               " ;;\n";
@@ -151,7 +168,7 @@ std::string fish_script(const std::vector<CommandWords>& all) {
       names_of_types() +
       "\n"
       "end\n";
-  for (const auto& [command, takes_type, options] : all) {
+  for (const auto& [command, takes_type, takes_word, options] : all) {
     script += "complete -c memstatctl -n __fish_use_subcommand -f -a " + command.name + " -d " +
               in_quotes(command.help, "\\") + "\n";
     const std::string within = "complete -c memstatctl -n '__fish_seen_subcommand_from " + command.name + "' ";
@@ -165,10 +182,15 @@ std::string fish_script(const std::vector<CommandWords>& all) {
       script += " -d " + in_quotes(option.help, "\\") + "\n";
     }
     if (takes_type) script += within + "-f -a '(__memstatctl_types)'\n";
+    if (takes_word) script += within + "-f -a " + in_quotes(words_of_explain()) + "\n";
     if (command.name == "completion") script += within + "-f -a " + in_quotes(shell_names()) + "\n";
   }
   return script;
 }
+
+void add_completion(OptionAdder& add) { add.shell(); }
+
+Report run_completion(const CommandLine& options) { return {.output = completion_script(options.shell), .problem = {}}; }
 
 }  // namespace
 
@@ -176,5 +198,13 @@ std::string completion_script(std::string_view shell) {
   const std::vector<CommandWords> all = command_words();
   return shell == "bash" ? bash_script(all) : shell == "zsh" ? zsh_script(all) : fish_script(all);
 }
+
+const Command kCompletionCommand{"completion",
+                                 Group::kHelp,
+                                 "The script that completes memstatctl's command line in bash, zsh or fish",
+                                 "source <(memstatctl completion bash)\n"
+                                 "memstatctl completion fish | source",
+                                 add_completion,
+                                 run_completion};
 
 }  // namespace memstat::ctl

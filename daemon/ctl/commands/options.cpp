@@ -4,18 +4,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <span>
 #include <utility>
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/completion.h"
+#include "daemon/ctl/commands/option_values.h"
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/output/output.h"
-#include "daemon/ctl/source/http_answer.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
@@ -27,112 +26,15 @@ constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{{"freebsd-15",
                                                                   {"freebsd-10", Format::kFreeBsd10}}};
 
 constexpr const char* kFooter =
-    "Exit status: 0 success, 1 failure, 2 wrong usage.\n"
+    "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the answer is partial.\n"
     "Environment: MEMSTAT_CAPTURE names the capture to read when --from is not given.\n"
     "memstatctl COMMAND --help lists the options of a command.";
-
-/// "" or what is wrong with the argument of --from, where no memstatd can be the source.
-std::string check_from(const std::string& text) {
-  if (text.empty()) return "must not be empty";
-  if (is_url(text)) {
-    return text + " is a URL; this command reads only a kernel or a capture: give live, CAPTURE or CAPTURE@POLL";
-  }
-  return {};
-}
-
-/// The same where it can.
-std::string check_from_anywhere(const std::string& text) {
-  if (text.empty()) return "must not be empty";
-  if (!is_url(text)) return {};
-  const std::string problem = parse_url(text).problem;
-  return problem.empty() ? problem : "URL: " + problem;
-}
 
 /// "" or what is wrong with the argument of --format.
 std::string check_format(const std::string& text) {
   const bool is_known =
       std::any_of(kFormats.begin(), kFormats.end(), [&](const auto& entry) { return text == entry.first; });
   return is_known ? std::string() : "unknown format " + text + ": give freebsd-15, freebsd-13, freebsd-12 or freebsd-10";
-}
-
-/// "" or what is wrong with the argument of --json.
-std::string check_json(const std::string& text) {
-  if (text == "pretty" || text == kCompact) return {};
-  return "unknown layout of JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
-}
-
-/// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
-  if (is_hex) text.remove_prefix(2);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, is_hex ? 16 : 10);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-/// "" or what is wrong with an address.
-std::string check_address(const std::string& text) {
-  if (parse_number(text)) return {};
-  return "\"" + text +
-         "\" is not an address: give bytes from the start of physical memory, at most 2^64 - 1, as 0x1a2b or 6699";
-}
-
-/// "" or what is wrong with the number of a process.
-std::string check_pid(const std::string& text) {
-  constexpr std::uint64_t kMax = 0x7FFFFFFF;
-  const auto number = parse_number(text);
-  const bool is_decimal = text.find_first_not_of("0123456789") == std::string::npos;
-  if (number && is_decimal && *number != 0 && *number <= kMax) return {};
-  return "\"" + text + "\" is not the number of a process";
-}
-
-/// A number and one of these units; nothing for what is wrong, or too large for 63 bits.
-std::optional<std::uint64_t> parse_with_unit(const std::string& text,
-                                             std::span<const std::pair<std::string_view, std::uint64_t>> units) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = parse_number(std::string_view(text).substr(0, digits));
-  for (const auto& [unit, factor] : units) {
-    if (number && text.substr(digits) == unit && *number <= (~std::uint64_t{0} >> 1U) / factor) return *number * factor;
-  }
-  return std::nullopt;
-}
-
-/// "500ms", "10s", "2m", "1h", or seconds without a unit, in nanoseconds.
-std::optional<std::uint64_t> parse_duration(const std::string& text) {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kUnits{
-      {{"ms", kSecond / 1000}, {"s", kSecond}, {"", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond}}};
-  return parse_with_unit(text, kUnits);
-}
-
-/// "" or what is wrong with an interval.
-std::string check_interval(const std::string& text) {
-  constexpr std::uint64_t kLeast = 100'000'000;
-  constexpr std::uint64_t kMost = 86'400'000'000'000;
-  const auto duration = parse_duration(text);
-  if (duration && *duration >= kLeast && *duration <= kMost) return {};
-  return "\"" + text + "\" is not an interval: give 100ms to 24h, as 500ms, 10s, 2m or 1h";
-}
-
-/// "300MiB" or bytes.
-std::optional<std::uint64_t> parse_size(const std::string& text) {
-  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
-      {{"", 1}, {"KiB", 1ULL << 10U}, {"MiB", 1ULL << 20U}, {"GiB", 1ULL << 30U}}};
-  return parse_with_unit(text, kUnits);
-}
-
-/// "" or what is wrong with a size.
-std::string check_size(const std::string& text) {
-  if (parse_size(text)) return {};
-  return "\"" + text + "\" is not a size: give bytes, or a number with KiB, MiB or GiB";
-}
-
-/// "" or what is wrong with the memory that memuse may take.
-std::string check_watch_memory(const std::string& text) {
-  const auto size = parse_size(text);
-  if (size && *size >= 1ULL << 20U && *size <= 4ULL << 30U) return {};
-  return "\"" + text + "\" is not a size for it: give 1MiB to 4GiB";
 }
 
 ParsedCommandLine refuse(const std::string& what) {
@@ -150,16 +52,16 @@ std::string contradiction(const CommandLine& options) {
       counters.command.empty()) {
     return "counters: give --cpu N, --pid PID, -- COMMAND, or --list";
   }
-  if (std::string_view(options.command->name) == "diff" && options.states.size() != 2 && !options.seconds) {
-    return "diff: give two captures or polls, BEFORE and AFTER, or --seconds N for this kernel now and later";
+  if (std::string_view(options.command->name) == "diff" && options.states.size() != 2 && !options.window_ns) {
+    return "diff: give two captures or polls, BEFORE and AFTER, or --for 10s for this kernel now and later";
   }
   if (std::string_view(options.command->name) == "diff" && options.from &&
       (!options.states.empty() || (*options.from != "live" && !is_url(*options.from)))) {
-    return "--from: with diff only a URL, or live, together with --seconds";
+    return "--from: with diff only a URL, or live, together with --for";
   }
-  if (std::string_view(options.command->name) == "memuse") {
-    if (options.memuse.older_ns >= std::int64_t{options.seconds.value_or(kMemuseSeconds)} * 1'000'000'000) {
-      return "memuse: --older must be less than --seconds, or no block can become old";
+  if (options.command == &kStacksCommand) {
+    if (options.memuse.older_ns >= options.window_ns.value_or(kStacksWindowNs)) {
+      return "stacks: --older must be less than --for, or no block can become old";
     }
     if (options.json && options.memuse.is_folded) return "--folded: not together with --json";
   }
@@ -189,11 +91,10 @@ std::string first_line(const std::string& text) {
 std::vector<Word> options_of(const CLI::App& app) {
   std::vector<Word> words;
   for (const CLI::Option* const option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      words.push_back({.name = "--" + name,
-                       .help = first_line(option->get_description()),
-                       .takes_value = option->get_expected_min() > 0});
-    }
+    if (option->get_lnames().empty()) continue;
+    words.push_back({.name = "--" + option->get_lnames().front(),  // the others are former names
+                     .help = first_line(option->get_description()),
+                     .takes_value = option->get_expected_min() > 0});
   }
   return words;
 }
@@ -201,11 +102,19 @@ std::vector<Word> options_of(const CLI::App& app) {
 }  // namespace
 
 void declare_commands(CLI::App& app, CommandLine& options) {
-  for (const Command& command : commands()) {
-    CLI::App* const subcommand = app.add_subcommand(command.name, command.help)->group("Commands");
-    subcommand->callback([&options, &command] { options.command = &command; });
+  for (const Command* const command : commands()) {
+    CLI::App* const subcommand =
+        app.add_subcommand(command->name, command->help)->group(std::string(to_string(command->group)));
+    subcommand->callback([&options, command] { options.command = command; });
+    std::string examples = "Examples:";
+    for (std::string_view rest = command->examples; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      examples.append("\n  ").append(line);
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    }
+    subcommand->footer(examples);
     OptionAdder add(*subcommand, options);
-    command.add_options(add);
+    command->add_options(add);
   }
 }
 
@@ -227,7 +136,7 @@ void OptionAdder::from() {
 void OptionAdder::from_anywhere() {
   kernel();
   app_.add_option_function<std::string>(
-          "--from", [line = &line_](const std::string& text) { line->from = text; },
+          "--from", [line = &line_](const std::string& text) { line->from = meant_reference(text); },
           "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by "
           "default; or a running memstatd,\nas http://HOST:PORT")
       ->type_name("live|CAPTURE[@POLL]|URL")
@@ -243,27 +152,63 @@ void OptionAdder::from_dump() {
 
 void OptionAdder::from_daemon() {
   app_.add_option_function<std::string>(
-          "--from", [line = &line_](const std::string& text) { line->from = text; },
+          "--from", [line = &line_](const std::string& text) { line->from = meant_reference(text); },
           "The running memstatd to look at; http://127.0.0.1:8947 by default, if one answers there")
       ->type_name("URL")
       ->check([](const std::string& text) {
-        return is_url(text) ? check_from_anywhere(text) : text + " is not a URL: give http://HOST:PORT";
+        return is_url(meant_reference(text)) ? check_from_anywhere(text) : text + " is not a URL: give http://HOST:PORT";
       });
 }
 
-void OptionAdder::limit(const char* help) {
-  constexpr std::uint64_t kMost = 1'000'000;
-  app_.add_option("--limit", line_.limit, help)->type_name("N")->check(CLI::Range(std::uint64_t{1}, kMost));
+void OptionAdder::report(Patterns patterns) {
+  if (patterns == Patterns::kTypes) {
+    app_.add_option_function<std::vector<std::string>>(
+            "PATTERN",
+            [line = &line_](const std::vector<std::string>& texts) {
+              for (const std::string& text : texts) {
+                if (auto pattern = search_pattern(text)) line->view.patterns.push_back(*std::move(pattern));
+              }
+            },
+            "Types whose name, or ALLOCATOR/TYPE, has a part that matches\nthis regular expression: 'dentry|inode'")
+        ->type_name("")
+        ->check(check_pattern);
+    app_.add_option_function<std::string>(
+            "--allocator",
+            [line = &line_](const std::string& text) {
+              if (auto pattern = NamePattern::compile(text)) line->view.allocator = *std::move(pattern);
+            },
+            "Types of this allocator; a regular expression for several")
+        ->type_name("NAME")
+        ->check(check_allocator);
+  }
+  app_.add_option("--sort", line_.view.sort, "By this column, the largest first")->type_name("COLUMN");
+  app_.add_flag("--reverse", line_.view.is_reversed, "The other way round");
+  limit();
+  human();
+  csv();
+  json();
 }
 
-void OptionAdder::json(const char* help) {
-  app_.add_flag("--json{pretty}", line_.json_layout, std::string(help) + ";\n=compact: on one line")
+void OptionAdder::limit() {
+  app_.add_option_function<std::string>(
+          "--limit",
+          [line = &line_](const std::string& text) {
+            line->view.limit = parse_number(text).value_or(0);
+            line->has_limit = true;
+          },
+          "Rows at most; 0: all")
+      ->type_name("N")
+      ->check(check_number);
+}
+
+void OptionAdder::json() {
+  app_.add_flag("--json{pretty}", line_.json_layout, "JSON, numbers at full precision; =compact: on one line")
       ->check(check_json)
       ->each([line = &line_](const std::string&) { line->json = true; });
 }
 
 void OptionAdder::csv() {
-  app_.add_flag("--csv", line_.csv, "Comma-separated values, whole numbers; empty where the kernel has no value");
+  app_.add_flag("--csv", line_.csv, "Comma-separated values at full precision; empty where the kernel has no value");
 }
 
 void OptionAdder::shell() {
@@ -274,14 +219,15 @@ void OptionAdder::shell() {
 }
 
 void OptionAdder::states() {
-  constexpr unsigned kMaxSeconds = 1'000'000;
-  CLI::Option* const states =
-      app_.add_option("STATE", line_.states, "Before and after: live, CAPTURE, CAPTURE@POLL or a URL, each");
+  CLI::Option* const states = app_.add_option_function<std::vector<std::string>>(
+      "STATE",
+      [line = &line_](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) line->states.push_back(meant_reference(text));
+      },
+      "Before and after: live, CAPTURE, CAPTURE@POLL or a URL, each");
   states->type_name("")->check(check_from_anywhere)->expected(2);
-  app_.add_option("--seconds", line_.seconds, "Of this kernel, or of --from: what changes within that time")
-      ->type_name("N")
-      ->check(CLI::Range(1U, kMaxSeconds))
-      ->excludes(states);
+  window("Of this kernel, or of --from: what changes within that time");
+  app_.get_option("--for")->excludes(states);
 }
 
 void OptionAdder::format() {
@@ -297,25 +243,16 @@ void OptionAdder::format() {
       ->check(check_format);
 }
 
-void OptionAdder::human(const char* help) {
+void OptionAdder::human() {
   CLI::Option* const human = app_.add_flag_callback(
-      "--human", [line = &line_] { line->human = true; }, help);
+      "--human", [line = &line_] { line->human = true; }, "Bytes as 2.3M and times as 2h 10m in text");
   app_.add_flag_callback(
-          "--no-human", [line = &line_] { line->human = false; }, "Whole numbers")
+          "--no-human", [line = &line_] { line->human = false; }, "Whole numbers in text")
       ->excludes(human);
 }
 
-void OptionAdder::pids() {
-  app_.add_option_function<std::vector<std::string>>(
-          "PID",
-          [line = &line_](const std::vector<std::string>& arguments) {
-            for (const std::string& text : arguments) {
-              line->pids.push_back(static_cast<int>(parse_number(text).value_or(0)));
-            }
-          },
-          "Their numbers; memstatctl itself if none is given")
-      ->type_name("")
-      ->check(check_pid);
+void OptionAdder::processes() {
+  app_.add_option("PROCESS", line_.words, "Numbers or names; all of this machine if none is given")->type_name("");
 }
 
 void OptionAdder::addresses() {
@@ -331,7 +268,7 @@ void OptionAdder::addresses() {
 }
 
 void OptionAdder::paths() {
-  app_.add_option("PATH", line_.paths, "Files, and directories with all files below them")->type_name("")->required();
+  app_.add_option("PATH", line_.words, "Files, and directories with all files below them")->type_name("")->required();
 }
 
 void OptionAdder::type() {
@@ -362,14 +299,21 @@ void OptionAdder::interval(const char* help) {
 }
 
 void OptionAdder::count(const char* help) {
-  app_.add_option("--count", line_.count, help)
+  app_.add_option_function<std::string>(
+          "--count", [line = &line_](const std::string& text) { line->count = parse_number(text); }, help)
       ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
+      ->check(check_positive);
 }
 
-void OptionAdder::seconds(const char* help) {
-  constexpr unsigned kMaxSeconds = 1'000'000;
-  app_.add_option("--seconds", line_.seconds, help)->type_name("N")->check(CLI::Range(1U, kMaxSeconds));
+void OptionAdder::window(const char* help) {
+  app_.add_option_function<std::string>(
+          "--for,--seconds",
+          [line = &line_](const std::string& text) {
+            line->window_ns = static_cast<std::int64_t>(parse_duration(text).value_or(0));
+          },
+          help)
+      ->type_name("DURATION")
+      ->check(check_window);
 }
 
 void OptionAdder::recording() {
@@ -398,7 +342,6 @@ void OptionAdder::replaying() {
 void OptionAdder::counters() {
   CounterOptions& counters = line_.counters;
   constexpr int kMaxCpus = 1 << 20;
-  constexpr unsigned kMaxSeconds = 1'000'000;
   CLI::Option* const list = app_.add_flag("--list", counters.is_list, "The events that can be counted here");
   CLI::Option* const cpu = app_.add_option("--cpu", counters.cpu, "Whatever runs on this CPU")->type_name("N");
   cpu->check(CLI::Range(0, kMaxCpus));
@@ -408,9 +351,7 @@ void OptionAdder::counters() {
       "This process, with all its threads and those that it begins");
   pid->type_name("PID")->check(check_pid)->excludes(cpu)->excludes(list);
   app_.add_option("--events", counters.events, "Separated by commas; without it what memory costs")->type_name("E,...");
-  app_.add_option("--seconds", counters.seconds, "How long: 1 without it, or until COMMAND ends")
-      ->type_name("N")
-      ->check(CLI::Range(1U, kMaxSeconds));
+  window("How long: 1s without it, or until COMMAND ends");
   app_.add_flag("--user-only", counters.is_user_only,
                 "Not in the kernel: needs no privilege where perf_event_paranoid is 2");
   app_.add_option("COMMAND", counters.command, "A program and its arguments, behind --")
@@ -420,7 +361,7 @@ void OptionAdder::counters() {
       ->excludes(list);
 }
 
-void OptionAdder::memuse() {
+void OptionAdder::stacks() {
   constexpr unsigned kMostFrames = 32;
   MemuseOptions& memuse = line_.memuse;
   app_.add_option("--type", memuse.type, "Blocks of this slab cache only, such as dentry or slab/dentry")->type_name("TYPE");
@@ -449,7 +390,7 @@ void OptionAdder::memuse() {
       ->check(check_watch_memory);
   app_.add_option("--groups", memuse.groups, "Groups that are shown as text, besides suspects: 20 by default, 0: all")
       ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 62U));
+      ->check(check_number);
   app_.add_flag("--folded", memuse.is_folded, "Stacks as flame graphs are drawn from, with their bytes");
 }
 
@@ -461,6 +402,7 @@ std::vector<CommandWords> command_words() {
   for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
     words.push_back({.command = {.name = command->get_name(), .help = first_line(command->get_description())},
                      .takes_type = command->get_option_no_throw("TYPE") != nullptr,
+                     .takes_word = command->get_option_no_throw("WORD") != nullptr,
                      .options = options_of(*command)});
   }
   return words;
@@ -468,7 +410,10 @@ std::vector<CommandWords> command_words() {
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   if (argc > 1 && argv[1][0] != '-' && find_command(argv[1]) == nullptr) {
-    return refuse("unknown command \"" + std::string(argv[1]) + "\"; the commands are " + command_names(" and "));
+    std::vector<std::string> known;
+    for (const Command* const command : commands()) known.emplace_back(command->name);
+    return refuse("unknown command \"" + printable_bytes(argv[1]) + "\"" + did_you_mean(argv[1], known) +
+                  " The commands are " + command_names(" and "));
   }
   CommandLine options;
   try {
@@ -476,7 +421,12 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
                  "memstatctl");
     declare(app, options);
     try {
-      app.parse(argc, argv);
+      std::vector<const char*> arguments(argv, argv + argc);
+      if (argc > 1) {
+        if (const Command* const named = find_command(argv[1]); named != nullptr)
+          arguments[1] = named->name;  // not its alias
+      }
+      app.parse(argc, arguments.data());
     } catch (const CLI::CallForHelp&) {
       return {.options = {}, .exit_status = print(app.help())};
     } catch (const CLI::CallForVersion& version) {
@@ -485,6 +435,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     if (options.command == nullptr) return refuse("a command is needed: " + command_names(" or "));
     const std::string problem = contradiction(options);
     if (!problem.empty()) return refuse(problem);
+    options.view.layout = options.json ? Layout::kJson : options.csv ? Layout::kCsv : Layout::kText;
+    options.view.is_compact = options.json_layout == kCompact;
+    options.view.is_human = options.human.value_or(true);
     return {.options = std::move(options), .exit_status = std::nullopt};
   } catch (const std::bad_alloc&) {
     throw;

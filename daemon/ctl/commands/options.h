@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/ctl/output/report_table.h"
+
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
 class App;
 }  // namespace CLI
@@ -22,13 +24,15 @@ enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
 /// What --json says for JSON on one line.
 inline constexpr std::string_view kCompact = "compact";
 
-/// How long the command memuse watches unless it is told.
-inline constexpr unsigned kMemuseSeconds = 60;
+inline constexpr std::int64_t kOneSecond = 1'000'000'000;
+
+/// How long the command stacks watches unless it is told.
+inline constexpr std::int64_t kStacksWindowNs = 60 * kOneSecond;
 
 /// How many objects the command objects lists unless it is told, and how many lines origins.
 inline constexpr std::uint64_t kListed = 100;
 
-/// Of the command counters: what to count, of whom and for how long.
+/// Of the command counters: what to count, and of whom.
 struct CounterOptions {
   bool is_list = false;
   bool is_user_only = false;
@@ -36,10 +40,9 @@ struct CounterOptions {
   std::optional<int> pid = {};
   std::vector<std::string> command = {};  ///< With its arguments.
   std::string events = {};                ///< Separated by commas; "": what memory costs.
-  std::optional<unsigned> seconds = {};   ///< None: 1, or until the command ends.
 };
 
-/// Of the command memuse: what to watch, and how to put it together.
+/// Of the command stacks: what to watch, and how to put it together.
 struct MemuseOptions {
   std::string type = {};                      ///< A slab cache, as users name it; "": all.
   std::string control_group = {};             ///< A path below the hierarchy's root, or whole; "": all.
@@ -57,17 +60,18 @@ struct CommandLine {
   std::optional<std::string> from;
   std::string kernel = {};  ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one beside the dump.
   bool json = false;
-  std::string json_layout;  ///< "pretty" or kCompact.
-  Format format = Format::kFreeBsd15;
-  std::optional<bool> human;             ///< Figures as 2.3k; none: the command's own default.
-  std::vector<int> pids;                 ///< Of the command process; empty: memstatctl itself.
-  std::vector<std::uint64_t> addresses;  ///< Of the command node.
-  std::vector<std::string> paths;        ///< Of the command resident.
-  CounterOptions counters;               ///< Of the command counters.
-  MemuseOptions memuse;                  ///< Of the command memuse.
   bool csv = false;
-  std::vector<std::string> states;  ///< Of the command diff: two as `from`, or none: this kernel now and `seconds` later.
-  std::optional<unsigned> seconds = {};
+  std::string json_layout = {};  ///< "pretty" or kCompact.
+  ReportView view;               ///< How the report is written; made of the options when all are known.
+  bool has_limit = false;        ///< --limit was given.
+  Format format = Format::kFreeBsd15;
+  std::optional<bool> human;                     ///< Figures as 2.3k; none: the command's own default.
+  std::vector<std::string> words;                ///< Of the commands process (names and numbers) and resident (paths).
+  std::vector<std::uint64_t> addresses;          ///< Of the command node.
+  CounterOptions counters;                       ///< Of the command counters.
+  MemuseOptions memuse;                          ///< Of the command stacks.
+  std::vector<std::string> states;               ///< Of the command diff: two as `from`, or none: now and `window_ns` later.
+  std::optional<std::int64_t> window_ns = {};    ///< For how long to watch.
   std::string shell = {};                        ///< Of the command completion: one of kShells.
   std::string type = {};                         ///< ALLOCATOR/TYPE or a name, of commands about one type.
   std::string word = {};                         ///< Of the command explain.
@@ -80,7 +84,9 @@ struct CommandLine {
   std::optional<double> speed = {};              ///< Of the command replay; none: without waiting.
   bool is_list = false;                          ///< Of the command replay.
   std::string dump = {};                         ///< Of the command objects; empty: MEMSTAT_CAPTURE.
-  std::uint64_t limit = kListed;                 ///< Of the commands objects and origins.
+
+  /// The most rows; `usual` where none was given.
+  [[nodiscard]] std::size_t limit_or(std::size_t usual) const { return has_limit ? view.limit : usual; }
 };
 
 /// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
@@ -89,30 +95,35 @@ class OptionAdder {
  public:
   OptionAdder(CLI::App& app, CommandLine& line) : app_(app), line_(line) {}
 
-  void from();                      ///< --from live|CAPTURE[@POLL], --kernel FILE
-  void from_anywhere();             ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
-  void from_dump();                 ///< --from DUMP, --kernel FILE
-  void from_daemon();               ///< --from URL
-  void json(const char* help);      ///< --json[=pretty|compact]
+  enum class Patterns : std::uint8_t { kNone, kTypes };
+
+  void from();           ///< --from live|CAPTURE[@POLL], --kernel FILE
+  void from_anywhere();  ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
+  void from_dump();      ///< --from DUMP, --kernel FILE
+  void from_daemon();    ///< --from URL
+  /// What every report takes: --sort, --reverse, --limit, --human, --json, --csv; of types PATTERN... and --allocator as
+  /// well.
+  void report(Patterns patterns = Patterns::kTypes);
+  void json();                      ///< --json[=pretty|compact]
   void csv();                       ///< --csv
+  void human();                     ///< --human, --no-human
+  void limit();                     ///< --limit N
   void shell();                     ///< SHELL
-  void states();                    ///< BEFORE AFTER, or --seconds N
+  void states();                    ///< BEFORE AFTER, or --for
   void format();                    ///< --format RELEASE
-  void human(const char* help);     ///< --human, --no-human
-  void pids();                      ///< PID...
+  void processes();                 ///< PROCESS...
   void addresses();                 ///< ADDRESS..., at least one
   void paths();                     ///< PATH..., at least one
   void type();                      ///< TYPE
   void maybe_type();                ///< TYPE, or none
-  void limit(const char* help);     ///< --limit N
   void word();                      ///< WORD
   void interval(const char* help);  ///< --interval DURATION
   void count(const char* help);     ///< --count N
+  void window(const char* help);    ///< --for DURATION, formerly --seconds
   void recording();                 ///< OUTPUT, --max-size SIZE, --label TEXT
   void replaying();                 ///< CAPTURE, --speed X, --list
-  void seconds(const char* help);   ///< --seconds N
-  void counters();                  ///< --list, --cpu, --pid, --events, --seconds, --user-only, -- COMMAND...
-  void memuse();                    ///< --type, --control-group, --frames, --match, --older, --memory, --groups, --folded
+  void counters();                  ///< --list, --cpu, --pid, --events, --for, --user-only, -- COMMAND...
+  void stacks();                    ///< --type, --control-group, --frames, --match, --older, --memory, --groups, --folded
 
  private:
   void kernel();  // --kernel FILE, with all that read dumps
@@ -138,6 +149,7 @@ struct Word {
 struct CommandWords {
   Word command;
   bool takes_type = false;  ///< TYPE, the first word after the command.
+  bool takes_word = false;  ///< WORD, as explain() knows it.
   std::vector<Word> options;
 };
 

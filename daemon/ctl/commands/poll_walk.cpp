@@ -2,9 +2,7 @@
 #include "daemon/ctl/commands/poll_walk.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <ctime>
 
 #include "core/base/clock.h"
 
@@ -59,14 +57,6 @@ std::size_t first_poll_of(const std::optional<std::string>& from) {
   const char* const end = from->data() + from->size();
   const auto [stop, error] = std::from_chars(from->data() + at + 1, end, number);
   return error == std::errc() && stop == end ? number : 0;
-}
-
-std::string time_text(std::int64_t realtime_ns, bool with_date) {
-  const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
-  std::tm parts{};
-  std::array<char, 64> text{};
-  if (::gmtime_r(&seconds, &parts) == nullptr) return "-";
-  return {text.data(), std::strftime(text.data(), text.size(), with_date ? "%Y-%m-%dT%H:%M:%SZ" : "%H:%M:%S", &parts)};
 }
 
 }  // namespace memstat::ctl

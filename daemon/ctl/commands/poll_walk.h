@@ -60,7 +60,4 @@ class PollWalk {
 /// The poll that "CAPTURE@POLL" names; 0 when it names none.
 std::size_t first_poll_of(const std::optional<std::string>& from);
 
-/// "15:04:05" or "2026-11-22T15:04:05Z", in UTC.
-std::string time_text(std::int64_t realtime_ns, bool with_date);
-
 }  // namespace memstat::ctl

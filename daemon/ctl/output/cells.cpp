@@ -135,46 +135,21 @@ std::string printable_bytes(std::string_view bytes) {
   return text;
 }
 
-std::string table_text(const std::vector<TableRow>& rows, std::size_t left, std::size_t width) {
-  std::vector<std::size_t> widths(rows.empty() ? 0 : rows[0].size());
-  for (const TableRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  }
-  if (width != 0 && left != 0 && left <= widths.size()) {
-    constexpr std::size_t kLeastName = 16;
-    std::size_t needed = 2 * (widths.size() - 1);
-    for (const std::size_t column : widths) needed += column;
-    std::size_t& name = widths[left - 1];
-    if (needed > width) name = std::max(std::min(name, kLeastName), name - std::min(name, needed - width));
-  }
-  std::string text;
-  for (const TableRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += i == 0 ? "" : "  ";
-      text += i < left ? to_left(shortened(row[i], widths[i]), widths[i]) : to_right(row[i], widths[i]);
+std::string wrapped(std::string_view text, std::string_view indent) {
+  constexpr std::size_t kTextWidth = 100;
+  std::string out;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    while (line.size() + indent.size() > kTextWidth) {
+      const std::size_t blank = line.rfind(' ', kTextWidth - indent.size());
+      if (blank == std::string_view::npos || blank == 0) break;
+      out.append(indent).append(line.substr(0, blank)).append("\n");
+      line.remove_prefix(blank + 1);
     }
-    text += '\n';
+    out.append(line.empty() ? "" : indent).append(line).append("\n");
   }
-  return text;
-}
-
-std::string table_csv(const std::vector<TableRow>& rows) {
-  std::string text;
-  for (const TableRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += i == 0 ? "" : ",";
-      if (row[i] == "-") continue;
-      if (row[i].find_first_of(",\"\r\n") == std::string::npos) {
-        text += row[i];
-        continue;
-      }
-      text += '"';
-      for (const char c : row[i]) text.append(c == '"' ? 2 : 1, c);
-      text += '"';
-    }
-    text += '\n';
-  }
-  return text;
+  return out;
 }
 
 }  // namespace memstat::ctl

@@ -41,15 +41,10 @@ std::string printable(std::string_view name);
 /// The same of any bytes, such as a path: what is not part of valid UTF-8 becomes '?'.
 std::string printable_bytes(std::string_view bytes);
 
+/// The words in lines of at most 100 columns, each behind the indent; lines of the text stay lines.
+std::string wrapped(std::string_view text, std::string_view indent);
+
 /// The cells of one line of a table.
 using TableRow = std::vector<std::string>;
-
-/// Rows of equally many cells in columns, two blanks between them: the first `left` columns begin at the left, the others
-/// end at the right. Where `width`, which is not 0, does not hold them, the last of the columns on the left, the name, is
-/// shortened, to 16 columns at most.
-std::string table_text(const std::vector<TableRow>& rows, std::size_t left, std::size_t width = terminal_width());
-
-/// The same as comma-separated values (RFC 4180, lines end with a line feed). A cell "-", for what is unknown, is empty.
-std::string table_csv(const std::vector<TableRow>& rows);
 
 }  // namespace memstat::ctl

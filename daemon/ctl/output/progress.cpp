@@ -29,15 +29,16 @@ void Progress::finish() {
   is_shown_ = false;
 }
 
-void wait_seconds(unsigned seconds, const std::string& what) {
+void wait_ns(std::int64_t window_ns, const std::string& what) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   // Where it is not seen, waking up would only be work of the machine that is measured.
-  const std::int64_t step_ns = ::isatty(STDERR_FILENO) == 1 ? kSecond / 10 : seconds * kSecond;
+  const std::int64_t step_ns = ::isatty(STDERR_FILENO) == 1 ? kSecond / 10 : 1000 * kSecond;
   Progress progress;
   const std::int64_t begin_ns = system_clock().monotonic_ns();
-  const std::int64_t end_ns = begin_ns + static_cast<std::int64_t>(seconds) * kSecond;
+  const std::int64_t end_ns = begin_ns + window_ns;
   for (std::int64_t now_ns = begin_ns; now_ns < end_ns; now_ns = system_clock().monotonic_ns()) {
-    progress.show(what + ": " + std::to_string((now_ns - begin_ns) / kSecond) + " of " + std::to_string(seconds) + " s");
+    progress.show(what + ": " + std::to_string((now_ns - begin_ns) / kSecond) + " of " +
+                  std::to_string(window_ns / kSecond) + " s");
     ::poll(nullptr, 0, static_cast<int>((std::min(step_ns, end_ns - now_ns) + 999'999) / 1'000'000));
   }
 }

@@ -27,6 +27,6 @@ class Progress {
 };
 
 /// Waits, and shows how much of the time is over: "counting: 3 of 10 s".
-void wait_seconds(unsigned seconds, const std::string& what);
+void wait_ns(std::int64_t window_ns, const std::string& what);
 
 }  // namespace memstat::ctl

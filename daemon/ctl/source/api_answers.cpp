@@ -70,11 +70,12 @@ struct Member {
   std::uint32_t figure;
   std::uint64_t TypeRow::*value;
 };
-constexpr std::array<Member, 7> kMembers{{{"bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
+constexpr std::array<Member, 8> kMembers{{{"bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
                                           {"objects", MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
                                           {"held_bytes", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
                                           {"free_objects", MEMSTAT_FIGURE_FREE, &TypeRow::free},
                                           {"failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
+                                          {"object_size_bytes", MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
                                           {"limit_objects", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
                                           {"limit_bytes", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
 

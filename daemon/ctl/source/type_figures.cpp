@@ -2,8 +2,6 @@
 #include "daemon/ctl/source/type_figures.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "daemon/ctl/output/humanize.h"
 
@@ -46,12 +44,6 @@ NearestLimit nearest_limit(const TypeRow& type) {
   const auto counted =
       static_cast<std::uint64_t>(std::min(1e18, *type.limit_used * static_cast<double>(type.limit_objects) + 0.5));
   return {.column = &kObjectLimit, .counted = is_in_use ? type.objects : counted, .used = type.limit_used};
-}
-
-std::string percent(double part) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.0f%%", 100 * part);
-  return text.data();
 }
 
 }  // namespace memstat::ctl

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/include/memstat.h"
+#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/type_row.h"
 
 namespace memstat::ctl {
@@ -25,6 +26,7 @@ inline constexpr Column kObjectsInUse{"OBJECTS", "objects", MEMSTAT_FIGURE_COUNT
 inline constexpr Column kBytesHeld{"HELD", "held", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held, true};
 inline constexpr Column kFreeObjects{"FREE", "free", MEMSTAT_FIGURE_FREE, &TypeRow::free, false};
 inline constexpr Column kFailures{"FAILURES", "failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures, false};
+inline constexpr Column kObjectSize{"SIZE", "object_size", MEMSTAT_FIGURE_SIZE, &TypeRow::object_size, false};
 inline constexpr Column kObjectLimit{"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects, false};
 inline constexpr Column kByteLimit{"LIMIT", "byte_limit", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes, true};
 
@@ -50,8 +52,5 @@ struct NearestLimit {
   std::optional<double> used;      ///< 1 for all of it; nothing when what counts against it is unknown
 };
 NearestLimit nearest_limit(const TypeRow& type);
-
-/// 0.5 is "50%".
-std::string percent(double part);
 
 }  // namespace memstat::ctl

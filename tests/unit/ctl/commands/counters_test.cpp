@@ -3,12 +3,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "daemon/ctl/commands/counters_report.h"
+#include "daemon/ctl/commands/commands.h"
 
 namespace memstat::ctl {
 namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Report counters_report(const CounterOptions& wanted, Layout layout) {
+  CommandLine options;
+  options.counters = wanted;
+  options.view.layout = layout;
+  return kCountersCommand.run(options);
+}
 
 class LiveCounters : public testing::Test {
  protected:

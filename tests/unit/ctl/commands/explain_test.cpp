@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/model/field.h"
-#include "daemon/ctl/commands/explain_report.h"
+#include "daemon/ctl/commands/commands.h"
 #include "daemon/explain/known_types.h"
 #include "daemon/explain/runbooks.h"
 #include "daemon/snapshot/metric_catalogue.h"
@@ -28,6 +28,13 @@ Explanation one(std::string_view word) {
   const auto found = explain(word);
   EXPECT_THAT(found, SizeIs(1)) << word;
   return found.empty() ? Explanation() : found.front();
+}
+
+ctl::Report explained(const char* word, ctl::Layout layout) {
+  ctl::CommandLine options;
+  options.word = word;
+  options.view.layout = layout;
+  return ctl::kExplainCommand.run(options);
 }
 
 TEST(Explain, EveryMetricIsExplainedWithWhereItIsCounted) {
@@ -114,13 +121,13 @@ TEST(Explain, PatternsMatchWholeNames) {
 }
 
 TEST(ExplainReport, SuggestsWhatIsNear) {
-  const ctl::Report report = ctl::explain_report("dentri", ctl::Layout::kText);
+  const ctl::Report report = explained("dentri", ctl::Layout::kText);
   EXPECT_EQ(report.output, "");
   EXPECT_THAT(report.problem, HasSubstr("did you mean dentry"));
 }
 
 TEST(ExplainReport, HasLinesOfOneHundredColumnsAndJson) {
-  const ctl::Report text = ctl::explain_report("slab/dentry", ctl::Layout::kText);
+  const ctl::Report text = explained("slab/dentry", ctl::Layout::kText);
   EXPECT_THAT(text.output, StartsWith("slab/dentry (type)\n  A name in a directory"));
   EXPECT_THAT(text.output, HasSubstr("  When it grows:\n    "));
   for (std::size_t at = 0; at < text.output.size();) {
@@ -128,9 +135,8 @@ TEST(ExplainReport, HasLinesOfOneHundredColumnsAndJson) {
     EXPECT_LE(end - at, 100U) << text.output.substr(at, end - at);
     at = end + 1;
   }
-  EXPECT_THAT(ctl::explain_report("dentry", ctl::Layout::kJson).output, HasSubstr("\"kind\": \"type\""));
-  EXPECT_THAT(ctl::explain_report("dentry", ctl::Layout::kCsv).output,
-              StartsWith("KIND,NAME,WHAT,WHERE,GROWTH\ntype,slab/dentry,"));
+  EXPECT_THAT(explained("dentry", ctl::Layout::kJson).output, HasSubstr("\"kind\": \"type\""));
+  EXPECT_THAT(explained("dentry", ctl::Layout::kCsv).output, StartsWith("kind,name,what,where,growth\ntype,slab/dentry,"));
 }
 
 }  // namespace

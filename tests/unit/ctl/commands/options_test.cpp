@@ -30,21 +30,25 @@ TEST(CtlOptions, DefaultsLeaveEverythingToTheCommand) {
 
 TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
   std::set<std::string_view> names;
-  for (const Command& command : commands()) {
-    SCOPED_TRACE(command.name);
-    EXPECT_TRUE(names.insert(command.name).second);
-    EXPECT_EQ(find_command(command.name), &command);
-    EXPECT_NE(std::string_view(command.help), "");
-    static const std::set<std::string_view> kWithArguments{"watch",   "cpu",     "origins", "objects",  "record",  "replay",
-                                                           "explain", "process", "node",    "resident", "counters"};
-    EXPECT_EQ(parse({command.name, "--json", "1"}).options.command != nullptr, kWithArguments.contains(command.name))
+  for (const Command* const command : commands()) {
+    SCOPED_TRACE(command->name);
+    EXPECT_TRUE(names.insert(command->name).second);
+    EXPECT_EQ(find_command(command->name), command);
+    EXPECT_NE(std::string_view(command->help), "");
+    EXPECT_NE(std::string_view(command->examples).find("memstatctl "), std::string_view::npos);
+    static const std::set<std::string_view> kWithArguments{"types",   "limits",  "leaks",    "watch",   "show",
+                                                           "origins", "objects", "record",   "replay",  "explain",
+                                                           "process", "node",    "resident", "counters"};
+    EXPECT_EQ(parse({command->name, "--json", "1"}).options.command != nullptr, kWithArguments.contains(command->name))
         << "only these take arguments";
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
   EXPECT_EQ(command_names(" or "),
-            "malloc, zones, mbufs, types, limits, top, diff, watch, leaks, memuse, origins, cpu, objects, record, replay, "
-            "process, node, "
-            "resident, counters, explain, doctor or completion");
+            "top, types, limits, show, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, mbufs, "
+            "process, node, resident, counters, explain, doctor or completion");
+  EXPECT_EQ(find_command("memuse"), find_command("stacks"));
+  EXPECT_EQ(find_command("cpu"), find_command("show"));
+  EXPECT_EQ(find_command(""), nullptr);
 }
 
 TEST(CtlOptions, AreTakenAsTheyAreGiven) {
@@ -85,7 +89,7 @@ TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
       parse({"memuse", "--seconds", "5", "--type", "dentry", "--frames", "3", "--match", "4", "--older", "500ms", "--memory",
              "2MiB", "--groups", "0", "--folded", "--control-group", "/docker/4f9a"})
           .options;
-  EXPECT_EQ(given.seconds, 5U);
+  EXPECT_EQ(given.window_ns, 5'000'000'000);
   EXPECT_EQ(given.memuse.type, "dentry");
   EXPECT_EQ(given.memuse.control_group, "/docker/4f9a");
   EXPECT_EQ(given.memuse.frames, 3U);
@@ -109,10 +113,11 @@ TEST(CtlOptions, OfOriginsMayNameACache) {
   EXPECT_EQ(parse({"origins"}).options.type, "");
   const CommandLine given = parse({"origins", "dentry", "--seconds", "5", "--limit", "3"}).options;
   EXPECT_EQ(given.type, "dentry");
-  EXPECT_EQ(given.seconds, 5U);
-  EXPECT_EQ(given.limit, 3U);
+  EXPECT_EQ(given.window_ns, 5'000'000'000);
+  EXPECT_EQ(given.view.limit, 3U);
   EXPECT_EQ(parse({"origins", "dentry", "filp"}).exit_status, 2);
-  EXPECT_EQ(parse({"origins", "--limit", "0"}).exit_status, 2);
+  EXPECT_EQ(parse({"origins", "--limit", "-1"}).exit_status, 2);
+  EXPECT_EQ(parse({"origins", "--for", "500ms"}).options.window_ns, 500'000'000);
 }
 
 TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {
@@ -120,18 +125,44 @@ TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {
        {std::pair{"--json", false}, {"--json=pretty", false}, {"--json=compact", true}}) {
     const CommandLine options = parse({"zones", argument}).options;
     EXPECT_TRUE(options.json) << argument;
-    EXPECT_EQ(options.json_layout == kCompact, is_compact) << argument;
+    EXPECT_EQ(options.view.is_compact, is_compact) << argument;
+    EXPECT_EQ(options.view.layout, Layout::kJson);
   }
   EXPECT_EQ(parse({"zones", "--json=xml"}).exit_status, 2);
 }
 
 TEST(CtlOptions, ArgumentsAreProcessesAddressesAndPaths) {
-  EXPECT_EQ(parse({"process", "1", "2147483647"}).options.pids, (std::vector<int>{1, 2147483647}));
-  EXPECT_TRUE(parse({"process", "--from", "live"}).options.pids.empty());
+  EXPECT_EQ(parse({"process", "1", "postgres"}).options.words, (std::vector<std::string>{"1", "postgres"}));
+  EXPECT_TRUE(parse({"process", "--from", "live"}).options.words.empty());
   EXPECT_EQ(parse({"node", "0x1f", "17", "0XfFfFfFfFfFfFfFfF"}).options.addresses,
             (std::vector<std::uint64_t>{31, 17, ~std::uint64_t{0}}));
-  EXPECT_EQ(parse({"resident", "a b", "0x1f"}).options.paths, (std::vector<std::string>{"a b", "0x1f"}));
+  EXPECT_EQ(parse({"resident", "a b", "0x1f"}).options.words, (std::vector<std::string>{"a b", "0x1f"}));
   EXPECT_FALSE(parse({"resident", "a"}).options.from);
+}
+
+TEST(CtlOptions, OfReportsSelectRows) {
+  const CommandLine options =
+      parse({"types", "dentry|inode", "TCP", "--allocator", "slab", "--sort", "held", "--reverse", "--limit", "5"}).options;
+  EXPECT_EQ(options.view.patterns.size(), 2U);
+  EXPECT_TRUE(options.view.patterns.at(0).matches("btrfs_inode"));
+  EXPECT_TRUE(options.view.allocator->matches("slab"));
+  EXPECT_EQ(options.view.sort, "held");
+  EXPECT_TRUE(options.view.is_reversed);
+  EXPECT_EQ(options.view.limit, 5U);
+  for (const auto& wrong : std::vector<std::vector<const char*>>{
+           {"types", "("}, {"types", "--allocator", "slob"}, {"types", "--limit", "x"}, {"types", "--csv", "--json"}}) {
+    EXPECT_EQ(parse(wrong).exit_status, 2) << wrong.back();
+  }
+}
+
+TEST(CtlOptions, TheReferenceOfAMemstatdMayBeShort) {
+  for (const char* const text :
+       {"127.0.0.1:8947", "http://127.0.0.1:8947", "http://127.0.0.1:8947/", "http://127.0.0.1:8947/metrics"}) {
+    EXPECT_EQ(parse({"types", "--from", text}).options.from, "http://127.0.0.1:8947") << text;
+  }
+  EXPECT_EQ(parse({"types", "--from", "https://h/memstatd/metrics"}).options.from.value_or("refused"),
+            parse({"types", "--from", "https://h/memstatd"}).options.from.value_or("refused"));
+  EXPECT_EQ(parse({"types", "--from", "a@3"}).options.from, "a@3");
 }
 
 }  // namespace

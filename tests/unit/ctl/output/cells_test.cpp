@@ -35,12 +35,6 @@ TEST(Cells, LongNamesLoseTheirMiddle) {
   for (std::size_t width = 0; width < 30; ++width) {
     EXPECT_LE(width_of(shortened("a\xE6\xB1\x89z\xE6\xB1\x89\xE6\xB1\x89 e\xCC\x81 0123456789", width)), width);
   }
-  const std::vector<TableRow> rows{{"ALLOCATOR", "TYPE", "BYTES"}, {"slab", std::string(50, 'x') + "y", "1"}};
-  EXPECT_EQ(table_text(rows, 2, 0).find("\u2026"), std::string::npos) << "whole where there is no terminal";
-  const std::string narrow = table_text(rows, 2, 40);
-  EXPECT_EQ(width_of(narrow.substr(0, narrow.find('\n'))), 40U);
-  EXPECT_NE(narrow.find("xy"), std::string::npos);
-  EXPECT_EQ(width_of(table_text(rows, 2, 5).substr(0, 34)), 34U) << "a name has 16 columns at least";
 }
 
 TEST(Cells, NamesCannotSteerTheTerminal) {
@@ -68,15 +62,6 @@ TEST(Cells, BytesThatAreNoCharacterAreReplacedEach) {
   EXPECT_EQ(printable_bytes("\xC0\xAF \xE0\x80\x80 \xED\xA0\x80 \xF0\x80\x80\x80 \xF4\x90\x80\x80 \xF5"),
             "?? ??? ??? ???? ???? ?");
   EXPECT_EQ(printable_bytes("\xC2\x9B\n\xFF"), "\\u009b\\x0a?");
-}
-
-TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
-  EXPECT_EQ(table_text({{"A", "NAME", "N"}, {"long", "b", "12345"}}, 2), "A     NAME      N\nlong  b     12345\n");
-  EXPECT_EQ(table_text({}, 2), "");
-}
-
-TEST(Table, CsvQuotesWhatItMustAndHasNothingForTheUnknown) {
-  EXPECT_EQ(table_csv({{"A", "B"}, {"a,b", "say \"x\""}, {"-", "-1"}}), "A,B\n\"a,b\",\"say \"\"x\"\"\"\n,-1\n");
 }
 
 }  // namespace

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/diff.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/output/progress.h"
+#include "daemon/ctl/source/report_source.h"
+#include "daemon/ctl/source/type_figures.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array<ReportColumn, 11> kDiffColumns{
+    {{.key = "allocator", .title = "ALLOCATOR"},
+     {.key = "type", .title = "TYPE", .least = 12},
+     {.key = "bytes_before", .title = "BEFORE", .unit = Unit::kBytes, .rank = 2},
+     {.key = "bytes_after", .title = "AFTER", .unit = Unit::kBytes, .rank = 1},
+     {.key = "bytes_change", .title = "BYTES", .unit = Unit::kBytes, .has_sign = true},
+     {.key = "objects_before", .title = "", .unit = Unit::kNumber},
+     {.key = "objects_after", .title = "", .unit = Unit::kNumber},
+     {.key = "objects_change", .title = "OBJECTS", .unit = Unit::kNumber, .has_sign = true},
+     {.key = "failures_before", .title = "", .unit = Unit::kNumber},
+     {.key = "failures_after", .title = "", .unit = Unit::kNumber},
+     {.key = "failures_change", .title = "FAILURES", .unit = Unit::kNumber, .rank = 3, .has_sign = true}}};
+
+/// One type at both times; null: it was not there.
+struct Pair {
+  const TypeRow* before = nullptr;
+  const TypeRow* after = nullptr;
+};
+
+bool has_either(const Pair& pair, const Column& column) {
+  return (pair.before != nullptr && has(*pair.before, column)) || (pair.after != nullptr && has(*pair.after, column));
+}
+
+std::uint64_t amount_of(const TypeRow* type, const Column& column) {
+  return type != nullptr && has(*type, column) ? figure_of(*type, column) : 0;
+}
+
+/// How much more there is; figures are below 2^63.
+std::int64_t gain(const Pair& pair, const Column& column) {
+  return static_cast<std::int64_t>(amount_of(pair.after, column) - amount_of(pair.before, column));
+}
+
+struct Change {
+  TypeIdentity identity;
+  Pair pair;
+};
+
+std::vector<Change> changes(std::span<const TypeRow> before, std::span<const TypeRow> after) {
+  std::map<TypeIdentity, Pair> pairs;
+  for (const TypeRow& type : before) pairs[identity_of(type)].before = &type;
+  for (const TypeRow& type : after) pairs[identity_of(type)].after = &type;
+  std::vector<Change> found;
+  for (const auto& [name, pair] : pairs) {
+    const bool is_other = gain(pair, kBytesInUse) != 0 || gain(pair, kObjectsInUse) != 0 || gain(pair, kFailures) != 0;
+    if (is_other || pair.before == nullptr || pair.after == nullptr) found.push_back({.identity = name, .pair = pair});
+  }
+  const auto key = [](const Change& change) {
+    return std::tuple(-gain(change.pair, kBytesInUse), -gain(change.pair, kObjectsInUse), change.identity);
+  };
+  std::sort(found.begin(), found.end(), [&](const Change& a, const Change& b) { return key(a) < key(b); });
+  return found;
+}
+
+Cell state_cell(const TypeRow* type, const Column& column) {
+  return type != nullptr && has(*type, column) ? Cell(figure_of(*type, column)) : Cell();
+}
+
+Cell change_cell(const Pair& pair, const Column& column) {
+  return has_either(pair, column) ? Cell(gain(pair, column)) : Cell();
+}
+
+void add_diff(OptionAdder& add) {
+  add.from_anywhere();
+  add.states();
+  add.report(OptionAdder::Patterns::kNone);
+}
+
+struct State {
+  Sample sample;
+  std::string os;
+};
+
+State state_of(const OpenedSource& opened) {
+  State state;
+  state.sample.problem = opened.problem;
+  if (opened.source == nullptr) return state;
+  state.sample = opened.source->read();
+  state.os = opened.source->machine().os;
+  return state;
+}
+
+Report run_diff(const CommandLine& options) {
+  const bool is_over_time = options.states.empty();
+  const std::string from = options.from.value_or("live");
+  const State before = state_of(open_source(is_over_time ? from : options.states[0]));
+  if (before.sample.is_failed()) return {.output = {}, .problem = before.sample.problem};
+  if (is_over_time) wait_ns(options.window_ns.value_or(kOneSecond), "waiting for the second state");
+  const State after = state_of(open_source(is_over_time ? from : options.states[1]));
+  if (after.sample.is_failed()) return {.output = {}, .problem = after.sample.problem};
+  if (!before.os.empty() && !after.os.empty() && before.os != after.os) {
+    return {.output = {},
+            .problem = "these are two systems, " + printable_bytes(before.os) + " and " + printable_bytes(after.os) +
+                       ", which have no memory type in common; give two states of one machine"};
+  }
+  ReportTable table = diff_table(before.sample.types, after.sample.types);
+  const bool is_empty = table.empty();
+  Report report = report_of(std::move(table), options.view);
+  report.notes = after.sample.notes;
+  report.missing = after.sample.missing.empty() ? before.sample.missing : after.sample.missing;
+  if (is_empty) {
+    const bool is_same_poll = is_over_time && before.sample.time_ns == after.sample.time_ns;
+    report.notes.emplace_back(is_same_poll ? "this memstatd has not polled in that time: give a longer --for"
+                                           : "nothing changed");
+  }
+  return report;
+}
+
+}  // namespace
+
+ReportTable diff_table(std::span<const TypeRow> before, std::span<const TypeRow> after) {
+  ReportTable table("changes", kDiffColumns, 2);
+  for (const auto& [identity, pair] : changes(before, after)) {
+    const TypeRow& type = pair.after != nullptr ? *pair.after : *pair.before;
+    std::vector<Cell> row{type.allocator, type.name};
+    for (const Column* const column : {&kBytesInUse, &kObjectsInUse, &kFailures}) {
+      row.push_back(state_cell(pair.before, *column));
+      row.push_back(state_cell(pair.after, *column));
+      row.push_back(change_cell(pair, *column));
+    }
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+const Command kDiffCommand{"diff",
+                           Group::kGrowth,
+                           "Who grew between two captures, two polls, or now and later",
+                           "memstatctl diff --for 10s\n"
+                           "memstatctl diff bug.tar.zst@0 bug.tar.zst\n"
+                           "memstatctl diff before.tar.zst http://127.0.0.1:8947 --limit 10",
+                           add_diff,
+                           run_diff};
+
+}  // namespace memstat::ctl

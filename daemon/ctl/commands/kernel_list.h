@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A list of memstat.h, for the reports that imitate FreeBSD's tools or need what only C programs have.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/include/memstat.h"
+#include "daemon/ctl/commands/options.h"
+#include "daemon/ctl/output/output.h"
+
+namespace memstat::ctl {
+
+/// Throws std::bad_alloc. Thread safety: none.
+class KernelList {
+ public:
+  KernelList();
+
+  [[nodiscard]] memory_type_list* get() const { return list_.get(); }
+  /// Makes it read what --from names. False when that cannot be read.
+  [[nodiscard]] bool reads(const CommandLine& options) const;
+  /// Why the last call failed. `wanted` is added where the kernel lacks what was asked for; "": nothing.
+  [[nodiscard]] Report failure(const std::string& wanted = {}) const;
+  /// What of the capture is damaged, a line each.
+  [[nodiscard]] std::vector<std::string> notes() const;
+
+ private:
+  std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)> list_;
+};
+
+/// What to do where a command of FreeBSD's kernels has none to read.
+std::string only_freebsd(const CommandLine& options);
+
+}  // namespace memstat::ctl

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which NUMA node holds a physical address.
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/output/report_table.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array<ReportColumn, 6> kNodeColumns{{{.key = "address", .title = "", .unit = Unit::kNumber},
+                                                    {.key = "node", .title = "", .unit = Unit::kNumber},
+                                                    {.key = "kind", .title = ""},
+                                                    {.key = "first", .title = "", .unit = Unit::kNumber},
+                                                    {.key = "last", .title = "", .unit = Unit::kNumber},
+                                                    {.key = "state", .title = ""}}};
+
+std::string hex(std::uint64_t number) {
+  std::array<char, 16> digits;
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  return std::string("0x").append(digits.data(), end);
+}
+
+void add_node(OptionAdder& add) {
+  add.addresses();
+  add.from();
+  add.json();
+  add.csv();
+}
+
+/// A line an address. Addresses that are not memory are in the problem.
+Report run_node(const CommandLine& options) {
+  const KernelList list;
+  if (!list.reads(options)) return list.failure();
+  ReportTable table("addresses", kNodeColumns);
+  std::string text;
+  Report report{.output = {}, .problem = {}, .notes = list.notes()};
+  for (const std::uint64_t address : options.addresses) {
+    memstat_memory_block block;
+    if (memstat_find_memory_block(list.get(), address, &block) != 0) {
+      report.problem += (report.problem.empty() ? "" : "\nmemstatctl: ") + std::string(memstat_mtl_get_message(list.get()));
+      continue;
+    }
+    const std::string kind = block.is_block != 0 ? "block" : "zone";
+    table.add({address, static_cast<std::uint64_t>(block.node), kind, block.first, block.last,
+               std::string(block.is_online != 0 ? "online" : "offline")});
+    text += hex(address) + ": node " + std::to_string(block.node) + " (" + kind + " " + hex(block.first) + "-" +
+            hex(block.last) + (block.is_online != 0 ? ")\n" : ", offline)\n");
+  }
+  report.output = options.view.layout == Layout::kText ? text : table.print(options.view);
+  return report;
+}
+
+}  // namespace
+
+const Command kNodeCommand{"node",
+                           Group::kMachine,
+                           "Which NUMA node of a Linux machine holds a physical address",
+                           "memstatctl node 0x1a2b000\n"
+                           "memstatctl node 0x1a2b000 --from bug.tar.zst",
+                           add_node,
+                           run_node};
+
+}  // namespace memstat::ctl

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/option_values.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/model/field.h"
+#include "daemon/ctl/commands/options.h"
+#include "daemon/ctl/output/nearest_words.h"
+#include "daemon/ctl/source/http_answer.h"
+#include "daemon/ctl/source/report_source.h"
+
+namespace memstat::ctl {
+/// Whether the text looks like HOST:PORT, of which people forget the http://.
+bool is_host_and_port(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  return colon != std::string::npos && colon != 0 && colon + 1 < text.size() && text.find('/') == std::string::npos &&
+         text.find_first_not_of("0123456789", colon + 1) == std::string::npos && ::access(text.c_str(), F_OK) != 0;
+}
+
+/// What a user means by the argument of --from: HOST:PORT is a URL, and so is one that goes on to a page of memstatd.
+std::string meant_reference(std::string text) {
+  if (is_host_and_port(text)) text.insert(0, "http://");
+  if (!is_url(text)) return text;
+  for (const std::string_view page : {"/metrics", "/plain", "/api/v1/types", "/"}) {
+    if (text.size() > page.size() + std::string_view("http://").size() && text.ends_with(page)) {
+      text.resize(text.size() - page.size());
+    }
+  }
+  return text;
+}
+
+/// "" or what is wrong with the argument of --from, where no memstatd can be the source.
+std::string check_from(const std::string& text) {
+  if (text.empty()) return "must not be empty";
+  if (is_url(text) || is_host_and_port(text)) {
+    return text + " is a URL; this command reads only a kernel or a capture: give live, CAPTURE or CAPTURE@POLL";
+  }
+  return {};
+}
+
+/// The same where it can.
+std::string check_from_anywhere(const std::string& text) {
+  if (text.empty()) return "must not be empty";
+  const std::string meant = meant_reference(text);
+  if (!is_url(meant)) return {};
+  const std::string problem = parse_url(meant).problem;
+  return problem.empty() ? problem : "URL: " + problem;
+}
+
+/// "" or what is wrong with the argument of --json.
+std::string check_json(const std::string& text) {
+  if (text == "pretty" || text == kCompact) return {};
+  return "unknown layout of JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
+}
+
+/// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+  if (is_hex) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, is_hex ? 16 : 10);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+/// "" or what is wrong with an address.
+std::string check_address(const std::string& text) {
+  if (parse_number(text)) return {};
+  return "\"" + text +
+         "\" is not an address: give bytes from the start of physical memory, at most 2^64 - 1, as 0x1a2b or 6699";
+}
+
+/// "" or what is wrong with the number of a process.
+std::string check_pid(const std::string& text) {
+  constexpr std::uint64_t kMax = 0x7FFFFFFF;
+  const auto number = parse_number(text);
+  const bool is_decimal = text.find_first_not_of("0123456789") == std::string::npos;
+  if (number && is_decimal && *number != 0 && *number <= kMax) return {};
+  return "\"" + text + "\" is not the number of a process";
+}
+
+/// A number and one of these units; nothing for what is wrong, or too large for 63 bits.
+std::optional<std::uint64_t> parse_with_unit(const std::string& text,
+                                             std::span<const std::pair<std::string_view, std::uint64_t>> units) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto number = parse_number(std::string_view(text).substr(0, digits));
+  for (const auto& [unit, factor] : units) {
+    if (number && text.substr(digits) == unit && *number <= (~std::uint64_t{0} >> 1U) / factor) return *number * factor;
+  }
+  return std::nullopt;
+}
+
+/// "500ms", "10s", "2m", "1h", or seconds without a unit, in nanoseconds.
+std::optional<std::uint64_t> parse_duration(const std::string& text) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kUnits{
+      {{"ms", kSecond / 1000}, {"s", kSecond}, {"", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond}}};
+  return parse_with_unit(text, kUnits);
+}
+
+/// "" or what is wrong with an interval.
+std::string check_interval(const std::string& text) {
+  constexpr std::uint64_t kLeast = 100'000'000;
+  constexpr std::uint64_t kMost = 86'400'000'000'000;
+  const auto duration = parse_duration(text);
+  if (duration && *duration >= kLeast && *duration <= kMost) return {};
+  return "\"" + text + "\" is not an interval: give 100ms to 24h, as 500ms, 10s, 2m or 1h";
+}
+
+/// "" or what is wrong with the time to watch.
+std::string check_window(const std::string& text) {
+  constexpr std::uint64_t kMost = 30ULL * 86'400'000'000'000;
+  const auto duration = parse_duration(text);
+  if (duration && *duration >= 100'000'000 && *duration <= kMost) return {};
+  return "\"" + text + "\" is not a time to watch: give 100ms to 720h, as 30s, 2m or 1h";
+}
+
+/// A number in words that people use, from 1 on.
+std::string check_positive(const std::string& text) {
+  const auto number = parse_number(text);
+  if (number && *number >= 1 && *number <= 1'000'000'000) return {};
+  return "\"" + text + "\" is not a number from 1 on";
+}
+
+/// The same, with 0 for all.
+std::string check_number(const std::string& text) { return text == "0" ? std::string() : check_positive(text); }
+
+/// What a row's name must contain: a regular expression of which any part of the name may match.
+Result<NamePattern> search_pattern(const std::string& text) { return NamePattern::compile(".*(" + text + ").*"); }
+
+std::string check_pattern(const std::string& text) {
+  const auto pattern = search_pattern(text);
+  return pattern ? std::string() : "\"" + text + "\" is not a regular expression: " + pattern.error().detail;
+}
+
+std::string check_allocator(const std::string& text) {
+  if (const auto pattern = NamePattern::compile(text); !pattern) {
+    return "\"" + text + "\" is not a regular expression: " + pattern.error().detail;
+  }
+  if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos) return {};
+  std::vector<std::string> known;
+  std::string list;
+  for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+    const auto allocator = static_cast<Allocator>(i);
+    if (allocator == Allocator::kUnknown) continue;
+    known.emplace_back(to_string(allocator));
+    list += (list.empty() ? "" : ", ") + known.back();
+  }
+  if (std::find(known.begin(), known.end(), text) != known.end()) return {};
+  return "there is no allocator \"" + text + "\"" + did_you_mean(text, known) + " Allocators: " + list;
+}
+
+/// "300MiB" or bytes.
+std::optional<std::uint64_t> parse_size(const std::string& text) {
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
+      {{"", 1}, {"KiB", 1ULL << 10U}, {"MiB", 1ULL << 20U}, {"GiB", 1ULL << 30U}}};
+  return parse_with_unit(text, kUnits);
+}
+
+/// "" or what is wrong with a size.
+std::string check_size(const std::string& text) {
+  if (parse_size(text)) return {};
+  return "\"" + text + "\" is not a size: give bytes, or a number with KiB, MiB or GiB";
+}
+
+/// "" or what is wrong with the memory that memuse may take.
+std::string check_watch_memory(const std::string& text) {
+  const auto size = parse_size(text);
+  if (size && *size >= 1ULL << 20U && *size <= 4ULL << 30U) return {};
+  return "\"" + text + "\" is not a size for it: give 1MiB to 4GiB";
+}
+
+}  // namespace memstat::ctl

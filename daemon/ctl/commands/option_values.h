@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Values of memstatctl's options: from text, and what is wrong with the text. Every check returns "" or that, for people.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/name_pattern.h"
+
+namespace memstat::ctl {
+
+/// What a user means by the argument of --from: HOST:PORT is a URL, and so is the URL of one of memstatd's pages.
+std::string meant_reference(std::string text);
+
+/// The argument of --from where no memstatd can be the source, and where one can.
+std::string check_from(const std::string& text);
+std::string check_from_anywhere(const std::string& text);
+
+std::string check_json(const std::string& text);
+
+/// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
+std::optional<std::uint64_t> parse_number(std::string_view text);
+std::string check_positive(const std::string& text);
+/// The same, with 0 for all.
+std::string check_number(const std::string& text);
+std::string check_address(const std::string& text);
+std::string check_pid(const std::string& text);
+
+/// "500ms", "10s", "2m", "1h", or seconds without a unit, in nanoseconds.
+std::optional<std::uint64_t> parse_duration(const std::string& text);
+std::string check_interval(const std::string& text);
+std::string check_window(const std::string& text);
+
+/// "300MiB" or bytes.
+std::optional<std::uint64_t> parse_size(const std::string& text);
+std::string check_size(const std::string& text);
+std::string check_watch_memory(const std::string& text);
+
+/// A pattern that matches names of which any part matches the regular expression.
+Result<NamePattern> search_pattern(const std::string& text);
+std::string check_pattern(const std::string& text);
+std::string check_allocator(const std::string& text);
+
+}  // namespace memstat::ctl

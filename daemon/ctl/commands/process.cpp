@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How much memory processes of a Linux kernel use.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/output/report_table.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array<ReportColumn, 7> kProcessColumns{
+    {{.key = "pid", .title = "PID", .unit = Unit::kNumber},
+     {.key = "name", .title = "NAME", .least = 8},
+     {.key = "size_bytes", .title = "SIZE", .unit = Unit::kBytes},
+     {.key = "resident_bytes", .title = "RESIDENT", .unit = Unit::kBytes},
+     {.key = "shared_bytes", .title = "SHARED", .unit = Unit::kBytes, .rank = 1},
+     {.key = "text_bytes", .title = "TEXT", .unit = Unit::kBytes, .rank = 2},
+     {.key = "data_bytes", .title = "DATA", .unit = Unit::kBytes, .rank = 3}}};
+
+void add_process(OptionAdder& add) {
+  add.processes();
+  add.from();
+  add.report(OptionAdder::Patterns::kNone);
+}
+
+int pid_of(std::string_view word) {
+  int pid = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
+  return error == std::errc() && end == word.data() + word.size() && pid > 0 ? pid : 0;
+}
+
+/// All processes of this machine but memstatctl itself.
+std::vector<int> running_processes() {
+  std::vector<int> pids;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const int pid = pid_of(entry->path().filename().string());
+    if (pid != 0 && pid != ::getpid()) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+void add_row(ReportTable& table, int pid, const memstat_process& process) {
+  table.add({static_cast<std::uint64_t>(pid), printable_bytes(process.name), process.size, process.resident, process.shared,
+             process.text, process.data});
+}
+
+/// Adds the processes that a word names: a number, or a name of this machine. "" or why there are none.
+std::string add_named(ReportTable& table, const KernelList& list, const std::string& word) {
+  memstat_process process;
+  if (const int pid = pid_of(word); pid != 0) {
+    if (memstat_get_process(list.get(), pid, &process) != 0) return memstat_mtl_get_message(list.get());
+    add_row(table, pid, process);
+    return {};
+  }
+  const std::size_t before = table.size();
+  for (const int pid : running_processes()) {
+    if (memstat_get_process(list.get(), pid, &process) == 0 && word == process.name) add_row(table, pid, process);
+  }
+  return table.size() != before ? std::string() : "no process here is named \"" + printable_bytes(word) + "\"";
+}
+
+/// A row a process; those that are not there are in the problem. Without words all of this machine, largest first.
+Report run_process(const CommandLine& options) {
+  const KernelList list;
+  if (!list.reads(options)) return list.failure();
+  ReportTable table("processes", kProcessColumns);
+  std::string problem;
+  const bool is_live = options.from.value_or("live") == "live";
+  const bool has_names =
+      std::any_of(options.words.begin(), options.words.end(), [](const auto& word) { return pid_of(word) == 0; });
+  if (!is_live && (options.words.empty() || has_names)) {
+    return {.output = {}, .problem = "process: of a capture give the numbers of processes; names are those of this machine"};
+  }
+  for (const std::string& word : options.words) {
+    if (const std::string why = add_named(table, list, word); !why.empty()) {
+      problem += (problem.empty() ? "" : "\nmemstatctl: ") + why;
+    }
+  }
+  if (options.words.empty()) {
+    memstat_process process;
+    for (const int pid : running_processes()) {
+      if (memstat_get_process(list.get(), pid, &process) == 0) add_row(table, pid, process);
+    }
+  }
+  ReportView view = options.view;
+  if (view.sort.empty() && options.words.empty()) view.sort = "resident_bytes";
+  Report report = table.empty() ? Report{} : report_of(std::move(table), view);
+  if (!problem.empty()) report.problem = problem;
+  report.notes = list.notes();
+  return report;
+}
+
+}  // namespace
+
+const Command kProcessCommand{"process",
+                              Group::kMachine,
+                              "How much memory the processes of a Linux kernel use",
+                              "memstatctl process --limit 10\n"
+                              "memstatctl process postgres 1234\n"
+                              "memstatctl process 1 --json --from bug.tar.zst",
+                              add_process,
+                              run_process};
+
+}  // namespace memstat::ctl

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <array>
+#include <memory>
+#include <new>
+
+#include "core/base/clock.h"
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/commands/stop_signals.h"
+#include "daemon/ctl/output/progress.h"
+#include "daemon/ctl/output/report_table.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array<ReportColumn, 2> kRecordColumns{
+    {{.key = "output", .title = "OUTPUT"}, {.key = "polls", .title = "POLLS", .unit = Unit::kNumber}}};
+
+void add_record(OptionAdder& add) {
+  add.recording();
+  add.interval("How long between two polls: 10s by default");
+  add.count("Polls; without it until ^C");
+  add.json();
+  add.csv();
+}
+
+/// "" or why a recording cannot have that name.
+std::string check_output(const std::string& path) {
+  for (const std::string_view ending : {".gz", ".tgz", ".xz", ".bz2", ".zip", ".zst", ".tzst"}) {
+    if (!path.ends_with(ending) || path.ends_with(".tar.zst")) continue;
+    return printable_bytes(path) + ": a recording is a directory, .tar or .tar.zst, and nothing else";
+  }
+  return {};
+}
+
+/// Records until all polls are made or ^C, and packs what there is.
+Report run_record(const CommandLine& options) {
+  if (std::string problem = check_output(options.output); !problem.empty()) return {.output = {}, .problem = problem};
+  const KernelList list;
+  StopSignals signals;
+  if (memstat_record_begin(list.get(), options.output.c_str(), options.max_bytes) != 0) return list.failure();
+  Progress progress;
+  std::uint64_t polls = 0;
+  std::string problem;
+  std::int64_t due_ns = system_clock().monotonic_ns();
+  while (problem.empty() && (!options.count || polls < *options.count) && signals.wait_until(due_ns)) {
+    if (memstat_record_poll(list.get(), options.label.empty() ? nullptr : options.label.c_str()) != 0) {
+      problem = list.failure().problem;
+      break;
+    }
+    ++polls;
+    progress.show("recorded " + std::to_string(polls) + (options.count ? " of " + std::to_string(*options.count) : "") +
+                  " polls");
+    due_ns += options.interval_ns.value_or(10 * kOneSecond);
+  }
+  progress.finish();
+  if (memstat_record_end(list.get()) != 0 && problem.empty()) problem = list.failure().problem;
+  if (polls == 0) return {.output = {}, .problem = problem.empty() ? "stopped before the first poll" : problem};
+  if (options.view.layout == Layout::kText) {
+    return {.output = "recorded " + std::to_string(polls) + (polls == 1 ? " poll" : " polls") + " to " +
+                      printable_bytes(options.output) + "\n",
+            .problem = problem};
+  }
+  ReportTable table("recordings", kRecordColumns);
+  table.add({printable_bytes(options.output), polls});
+  const bool is_json = options.view.layout == Layout::kJson;
+  return {.output = is_json ? table.last_row(options.view) : table.print(options.view), .problem = problem};
+}
+
+}  // namespace
+
+const Command kRecordCommand{"record",
+                             Group::kCaptures,
+                             "Records this machine's kernel as a capture, poll by poll",
+                             "memstatctl record bug.tar.zst --count 30\n"
+                             "memstatctl record /var/tmp/night --interval 1m --max-size 300MiB --label night",
+                             add_record,
+                             run_record};
+
+}  // namespace memstat::ctl

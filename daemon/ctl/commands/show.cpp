@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/show.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/output/json_writer.h"
+#include "daemon/ctl/source/report_source.h"
+#include "daemon/ctl/source/type_figures.h"
+#include "daemon/ctl/top/model.h"
+#include "daemon/explain/explain.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::size_t kBarLength = 20;
+
+/// Adds figures of one more type of the name.
+void add_splits(std::vector<Split>& sums, const std::vector<Split>& more) {
+  for (const Split& split : more) {
+    const auto found = std::find_if(sums.begin(), sums.end(), [&](const Split& sum) { return sum.title == split.title; });
+    if (found == sums.end()) {
+      sums.push_back(split);
+      continue;
+    }
+    found->values.resize(std::max(found->values.size(), split.values.size()));
+    for (std::size_t part = 0; part < split.values.size(); ++part) {
+      if (split.values[part]) found->values[part] = found->values[part].value_or(0) + *split.values[part];
+    }
+  }
+}
+
+/// Figures of the CPUs, or nodes, of a type.
+struct Parts {
+  std::string title;  // "CPU"
+  std::string key;    // "cpu"
+  std::vector<Split> columns;
+  std::vector<double> shares = {};  // of each part; empty while all figures are 0
+
+  [[nodiscard]] std::size_t count() const {
+    std::size_t most = 0;
+    for (const Split& column : columns) most = std::max(most, column.values.size());
+    return most;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> value(const Split& column, std::size_t part) const {
+    return part < column.values.size() ? column.values[part] : std::nullopt;
+  }
+  [[nodiscard]] bool is_there(std::size_t part) const {
+    return std::any_of(columns.begin(), columns.end(), [&](const Split& column) { return value(column, part).has_value(); });
+  }
+};
+
+void fill_shares(Parts& parts) {
+  for (const Split& column : parts.columns) {
+    double sum = 0;
+    for (const auto& value : column.values) sum += static_cast<double>(value.value_or(0));
+    if (sum <= 0) continue;
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+      parts.shares.push_back(static_cast<double>(parts.value(column, part).value_or(0)) / sum);
+    }
+    return;
+  }
+}
+
+std::string part_title(const std::string& word) {
+  std::string title = word;
+  for (char& c : title) c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return title;
+}
+
+std::string cpu_share_text(const Parts& parts, std::size_t part, bool has_bar) {
+  std::string text = parts.shares.empty() ? "-" : percent(parts.shares[part]);
+  if (!has_bar) return text;
+  const double share = parts.shares.empty() ? 0 : parts.shares[part];
+  const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarLength)));
+  return to_right(text, 4) + "  " + to_left(std::string(length, '#'), kBarLength);
+}
+
+/// One row a CPU or node; CSV has it, too.
+std::string part_text(const Parts& parts, bool is_human) {
+  std::vector<std::vector<std::string>> lines(1, {parts.title});
+  for (const Split& column : parts.columns) lines[0].push_back(part_title(column.title));
+  for (std::size_t part = 0; part < parts.count(); ++part) {
+    if (!parts.is_there(part)) continue;
+    std::vector<std::string>& line = lines.emplace_back(std::vector<std::string>{std::to_string(part)});
+    for (const Split& column : parts.columns) {
+      const auto value = parts.value(column, part);
+      line.push_back(value ? amount_text(*value, column.is_bytes, is_human) : "-");
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t column = 0; column < lines[i].size(); ++column) {
+      std::size_t width = 0;
+      for (const auto& line : lines) width = std::max(width, width_of(line[column]));
+      text += (column == 0 ? "" : "  ") + to_right(lines[i][column], width);
+    }
+    text += i == 0 ? "  SHARE" : "  " + cpu_share_text(parts, std::stoul(lines[i][0]), true);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string part_csv(const Parts& parts) {
+  std::string text = parts.key;
+  for (const Split& column : parts.columns) text += "," + column.title;
+  text += ",share_ratio\n";
+  for (std::size_t part = 0; part < parts.count(); ++part) {
+    if (!parts.is_there(part)) continue;
+    text += std::to_string(part);
+    for (const Split& column : parts.columns) {
+      const auto value = parts.value(column, part);
+      text += "," + (value ? std::to_string(*value) : "");
+    }
+    text += "," + (parts.shares.empty() ? std::string() : number_text(parts.shares[part])) + "\n";
+  }
+  return text;
+}
+
+void add_parts(JsonWriter& json, const Parts& parts) {
+  if (parts.columns.empty()) return;
+  json.open_list(parts.key + "s");
+  for (std::size_t part = 0; part < parts.count(); ++part) {
+    if (!parts.is_there(part)) continue;
+    json.open_object().field(parts.key, part);
+    for (const Split& column : parts.columns) {
+      if (const auto value = parts.value(column, part)) json.field(column.title, *value);
+    }
+    if (!parts.shares.empty()) json.field("share_ratio", parts.shares[part]);
+    json.close();
+  }
+  json.close();
+}
+
+struct Figures {
+  std::string_view key;
+  std::string_view title;
+  const Column* column;
+};
+constexpr std::array<Figures, 8> kFigures{{{"bytes", "in use", &kBytesInUse},
+                                           {"held_bytes", "held", &kBytesHeld},
+                                           {"objects", "objects in use", &kObjectsInUse},
+                                           {"free_objects", "objects free", &kFreeObjects},
+                                           {"object_size_bytes", "object size", &kObjectSize},
+                                           {"failures", "failures", &kFailures},
+                                           {"limit_objects", "limit", &kObjectLimit},
+                                           {"limit_bytes", "limit", &kByteLimit}}};
+
+std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human) {
+  std::string text;
+  for (const Figures& figure : kFigures) {
+    const auto sum = sum_of(types, *figure.column);
+    if (!sum) continue;
+    text += "  " + to_left(figure.title, 16) + to_right(amount_text(*sum, figure.column->is_bytes, is_human), 12) +
+            (figure.column->is_bytes && !is_human ? " bytes" : "") + "\n";
+  }
+  if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) {
+    text += "  " + to_left("of its limit", 16) + to_right(percent(*limit.used), 12) + "\n";
+  }
+  return text;
+}
+
+/// The amounts at the times before, oldest first: a memstatd's of the last hour, or those of a capture's polls.
+std::vector<std::uint64_t> history_of(ReportSource& source, const Sample& sample, const TypeRow& type) {
+  constexpr unsigned kSeconds = 3600;
+  constexpr unsigned kPoints = 60;
+  std::vector<std::uint64_t> amounts;
+  const std::vector<AmountHistory> all = source.history(kSeconds, kPoints);
+  for (std::size_t i = 0; i < all.size() && i < sample.types.size(); ++i) {
+    if (identity_of(sample.types[i]) != identity_of(type)) continue;
+    for (const auto& amount : all[i]) {
+      if (amount) amounts.push_back(*amount);
+    }
+  }
+  return amounts;
+}
+
+std::string history_text(const std::vector<std::uint64_t>& amounts, bool is_bytes, bool is_human) {
+  if (amounts.size() < 2) return {};
+  const auto [least, most] = std::minmax_element(amounts.begin(), amounts.end());
+  return "\nIn the last hour: " +
+         sparkline(std::deque<std::uint64_t>(amounts.begin(), amounts.end()), amounts.size(), true) + "  " +
+         amount_text(*least, is_bytes, is_human) + " to " + amount_text(*most, is_bytes, is_human) + "\n";
+}
+
+std::string meaning_text(const std::string& name) {
+  for (const Explanation& found : explain(name)) {
+    if (found.kind == "type")
+      return "\n" + wrapped(printable_bytes(found.what), "") +
+             (found.growth.empty() ? "" : wrapped("When it grows: " + printable_bytes(found.growth), ""));
+  }
+  return {};
+}
+
+void add_show(OptionAdder& add) {
+  add.type();
+  add.from_anywhere();
+  add.human();
+  add.csv();
+  add.json();
+}
+
+std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpus, const Parts& nodes,
+                      const std::vector<std::uint64_t>& amounts) {
+  JsonWriter json("1");
+  json.field("type", full_name(*types.front()));
+  for (const Figures& figure : kFigures) {
+    if (const auto sum = sum_of(types, *figure.column)) json.field(figure.key, *sum);
+  }
+  if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) json.field("limit_used_ratio", *limit.used);
+  if (!types.front()->detail.empty()) json.field("detail", types.front()->detail);
+  add_parts(json, cpus);
+  add_parts(json, nodes);
+  if (!amounts.empty()) {
+    json.open_list("history");
+    for (const std::uint64_t amount : amounts) json.member(amount);
+    json.close();
+  }
+  return json.finish();
+}
+
+Report run_show(const CommandLine& options) {
+  const OpenedSource opened = open_source(options.from);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  return show(*opened.source, options.type, options.view);
+}
+
+}  // namespace
+
+Report show(ReportSource& source, const std::string& word, const ReportView& view) {
+  const Sample sample = source.read();
+  if (sample.types.empty())
+    return {.output = {}, .problem = sample.problem, .notes = sample.notes, .missing = sample.missing};
+  Report report{.output = {}, .problem = {}, .notes = sample.notes, .missing = sample.missing};
+  const NamedType named = find_named_type(sample.types, word);
+  if (named.types.empty()) {
+    report.problem = named.problem;
+    return report;
+  }
+  Parts cpus{.title = "CPU", .key = "cpu", .columns = {}};
+  Parts nodes{.title = "NODE", .key = "node", .columns = {}};
+  for (const TypeRow* const type : named.types) {
+    const Splits splits = source.splits(*type);
+    if (!splits.problem.empty()) report.notes.push_back(splits.problem);
+    add_splits(cpus.columns, splits.cpus);
+    add_splits(nodes.columns, splits.nodes);
+  }
+  fill_shares(cpus);
+  fill_shares(nodes);
+  const TypeRow& type = *named.types.front();
+  const std::string name = full_name(type);
+  const bool has_parts = !cpus.columns.empty() || !nodes.columns.empty();
+  if (!has_parts) {
+    report.notes.push_back("the kernel counts nothing of " + printable(name) + " by CPU or by node" +
+                           source.hint_without_splits());
+  }
+  const std::vector<std::uint64_t> amounts = history_of(source, sample, type);
+  if (view.layout == Layout::kJson) {
+    report.output = laid_out(show_json(named.types, cpus, nodes, amounts), view);
+  } else if (view.layout == Layout::kCsv) {
+    report.output = has_parts ? part_csv(cpus.columns.empty() ? nodes : cpus) : "";
+  } else {
+    const bool is_human = view.is_human;
+    report.output = printable(name) + (type.detail.empty() ? "" : "  " + printable(type.detail)) + "\n" +
+                    figures_text(named.types, is_human);
+    for (const Parts* const parts : {&cpus, &nodes}) {
+      if (!parts->columns.empty()) report.output += "\n" + part_text(*parts, is_human);
+    }
+    report.output += history_text(amounts, has(type, kBytesInUse), is_human) + meaning_text(type.name);
+  }
+  return report;
+}
+
+const Command kShowCommand{"show",
+                           Group::kLook,
+                           "One type: its values, CPU by CPU and node by node, its history, and what it is",
+                           "memstatctl show dentry\n"
+                           "memstatctl show uma/mbuf_cluster --from bug.tar.zst\n"
+                           "memstatctl show slab/dentry --json --from http://127.0.0.1:8947",
+                           add_show,
+                           run_show,
+                           "cpu"};
+
+}  // namespace memstat::ctl

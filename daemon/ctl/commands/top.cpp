@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every memory type, again and again, on a full screen.
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/poll_walk.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "daemon/ctl/source/report_source.h"
+#include "daemon/ctl/top/model.h"
+#include "daemon/ctl/top/reader.h"
+#if defined(MEMSTAT_HAVE_TOP)
+#include "daemon/ctl/top/screen.h"
+#endif
+
+namespace memstat::ctl {
+namespace {
+
+std::int64_t interval_of(const CommandLine& options) { return options.interval_ns.value_or(1'000'000'000); }
+
+/// A sample as lines without the keys.
+std::string plain_text(TopModel& model) {
+  constexpr std::size_t kLineWidth = 100;
+  constexpr std::size_t kManyLines = 100'000;
+  std::string text;
+  std::vector<TopLine> lines = model.frame(kLineWidth, kManyLines, true);
+  lines.pop_back();  // the keys
+  while (!lines.empty() && lines.back().text.empty()) lines.pop_back();
+  for (const TopLine& line : lines) {
+    text += line.text.substr(0, line.text.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+/// Without --count, as many samples as give a growth: two, or all polls of a capture, of which the last is printed.
+Report plain_top(const CommandLine& options, TopReader& reader, TopModel& model) {
+  const std::size_t usual = reader.poll_count() == 0 ? 2 : reader.poll_count();
+  const std::uint64_t count = options.count.value_or(usual);
+  std::string problem;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i != 0 && reader.poll_count() == 0) ::poll(nullptr, 0, static_cast<int>(interval_of(options) / 1'000'000));
+    TopReading reading = reader.read({.wants_sample = true});
+    if (!reading.sample) break;
+    problem = reading.sample->problem;
+    if (reading.sample->is_failed()) return {.output = {}, .problem = problem};
+    apply(std::move(reading), model);
+    if (i + 1 == count || reader.is_at_end()) break;
+    if (options.count && print(plain_text(model) + "\n") != kExitDone) return {.output = {}, .problem = problem};
+  }
+  return {.output = plain_text(model), .problem = problem};
+}
+
+#if defined(MEMSTAT_HAVE_TOP)
+/// A full screen that waits for keys, signals and what is read, whichever comes first.
+class FullScreen {
+ public:
+  FullScreen(const CommandLine& options, TopReader& reader, TopModel& model)
+      : interval_(interval_of(options)), reader_(reader), model_(model), next_(system_clock().now() + interval_) {}
+
+  [[nodiscard]] const std::string& problem() const { return screen_.problem(); }
+
+  /// The signal that ended it; 0: a key did, or SIGINT.
+  int run() {
+    while (true) {
+      read_what_is_due();
+      screen_.draw(model_.frame(screen_.width(), screen_.height(), screen_.is_utf8()));
+      const ScreenEvent event = screen_.wait(milliseconds_left(), reader_.wake_fd());
+      if (event.kind == ScreenEvent::Kind::kClosed) return SIGHUP;
+      if (event.kind == ScreenEvent::Kind::kSignal) return event.signal == SIGINT ? 0 : event.signal;
+      if (event.kind != ScreenEvent::Kind::kKey) continue;
+      const TopAction action = model_.press(event.key);
+      if (action == TopAction::kQuit) return 0;
+      if (action == TopAction::kReadSplits) wants_splits_ = true;
+    }
+  }
+
+ private:
+  void read_what_is_due() {
+    if (auto reading = reader_.take()) apply(std::move(*reading), model_);
+    const TimePoint now = system_clock().now();
+    if (!reader_.is_busy() && (now >= next_ || wants_splits_)) {
+      TopReader::Wish wish{.wants_sample = now >= next_};
+      if (const TypeRow* const type = model_.selected(); type != nullptr && model_.shows_splits()) wish.split_of = *type;
+      if (wish.wants_sample) next_ = std::max(next_ + interval_, now);  // what was missed is not caught up with
+      wants_splits_ = false;
+      asked_ = now;
+      reader_.start(std::move(wish));
+      if (auto reading = reader_.take()) apply(std::move(*reading), model_);
+    }
+    model_.set_waiting(reader_.is_busy() ? std::chrono::floor<std::chrono::seconds>(now - asked_).count() : 0);
+  }
+  [[nodiscard]] int milliseconds_left() const {
+    constexpr std::int64_t kSecond = 1000;  // the time without an answer is shown
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - system_clock().now()).count();
+    return static_cast<int>(reader_.is_busy() ? kSecond : std::clamp<std::int64_t>(left, 0, 86'400'000));
+  }
+
+  TopScreen screen_;
+  std::chrono::nanoseconds interval_;
+  TopReader& reader_;
+  TopModel& model_;
+  TimePoint next_;
+  TimePoint asked_{};
+  bool wants_splits_ = false;
+};
+#endif
+
+void add_top(OptionAdder& add) {
+  add.from_anywhere();
+  add.interval("How long between two samples: 1s by default");
+  add.count("Print that many samples, as lines, instead of a full screen");
+}
+
+Report run_top(const CommandLine& options) {
+  OpenedSource opened = open_source(options.from);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  TopReader reader(std::move(opened.source), first_poll_of(options.from));
+  TopModel model;
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1;
+  if (!is_terminal || options.count) return plain_top(options, reader, model);
+#if defined(MEMSTAT_HAVE_TOP)
+  TopReading first = reader.read({.wants_sample = true});
+  if (first.sample && first.sample->is_failed()) return {.output = {}, .problem = first.sample->problem};
+  apply(std::move(first), model);
+  int signal = 0;
+  {
+    FullScreen screen(options, reader, model);
+    if (!screen.problem().empty()) return {.output = {}, .problem = screen.problem()};
+    signal = screen.run();
+  }
+  if (signal != 0) {  // the terminal is as it was: now the signal may do what it does
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  return {};
+#else
+  std::fprintf(stderr, "memstatctl: built without ncursesw, which the full screen needs; this is plain output\n");
+  return plain_top(options, reader, model);
+#endif
+}
+
+}  // namespace
+
+const Command kTopCommand{"top",
+                          Group::kLook,
+                          "Every memory type, again and again, on a full screen",
+                          "memstatctl top\n"
+                          "memstatctl top --interval 5s --from http://127.0.0.1:8947\n"
+                          "memstatctl top --count 1 --from bug.tar.zst",
+                          add_top,
+                          run_top};
+
+}  // namespace memstat::ctl

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/types.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <vector>
+
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/source/type_figures.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array<ReportColumn, 13> kTypesColumns{
+    {{.key = "allocator", .title = "ALLOCATOR"},
+     {.key = "type", .title = "TYPE", .least = 12},
+     {.key = "detail", .title = ""},
+     {.key = "bytes", .title = "BYTES", .unit = Unit::kBytes},
+     {.key = "held_bytes", .title = "HELD", .unit = Unit::kBytes, .rank = 1},
+     {.key = "objects", .title = "OBJECTS", .unit = Unit::kNumber, .rank = 2},
+     {.key = "free_objects", .title = "FREE", .unit = Unit::kNumber, .rank = 5},
+     {.key = "object_size_bytes", .title = "SIZE", .unit = Unit::kNumber, .rank = 6},
+     {.key = "failures", .title = "FAILURES", .unit = Unit::kNumber, .rank = 4},
+     {.key = "", .title = "LIMIT", .unit = Unit::kNumber, .rank = 7},
+     {.key = "limit_used_ratio", .title = "USED", .unit = Unit::kRatio, .rank = 3},
+     {.key = "limit_objects", .title = "", .unit = Unit::kNumber},
+     {.key = "limit_bytes", .title = "", .unit = Unit::kBytes}}};
+
+Cell figure_cell(const TypeRow& type, const Column& column) {
+  return has(type, column) ? Cell(figure_of(type, column)) : Cell();
+}
+
+/// Largest first; equals in a fixed order, so that two reports can be compared.
+std::vector<const TypeRow*> largest_first(std::span<const TypeRow> rows) {
+  std::vector<const TypeRow*> types;
+  types.reserve(rows.size());
+  for (const TypeRow& row : rows) types.push_back(&row);
+  const auto key = [](const TypeRow& type) { return std::tuple(~type.bytes, identity_of(type)); };
+  std::sort(types.begin(), types.end(), [&](const TypeRow* a, const TypeRow* b) { return key(*a) < key(*b); });
+  return types;
+}
+
+void add_types(OptionAdder& add) {
+  add.from_anywhere();
+  add.report();
+}
+
+Report run_types(const CommandLine& options) {
+  return report_of_types(options, types_table, "the sources of this kernel name no memory type");
+}
+
+}  // namespace
+
+ReportTable types_table(std::span<const TypeRow> types) {
+  ReportTable table("types", kTypesColumns, 2);
+  for (const TypeRow* const type : largest_first(types)) {
+    const NearestLimit limit = nearest_limit(*type);
+    const Cell nearest = limit.column == nullptr
+                             ? Cell()
+                             : UnitAmount{static_cast<double>(figure_of(*type, *limit.column)), limit.column->is_bytes};
+    table.add({type->allocator, type->name, cell_of_text(type->detail), figure_cell(*type, kBytesInUse),
+               figure_cell(*type, kBytesHeld), figure_cell(*type, kObjectsInUse), figure_cell(*type, kFreeObjects),
+               figure_cell(*type, kObjectSize), figure_cell(*type, kFailures), nearest, cell_of(limit.used),
+               figure_cell(*type, kObjectLimit), figure_cell(*type, kByteLimit)});
+  }
+  return table;
+}
+
+Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty) {
+  const OpenedSource opened = open_source(options.from);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  const Sample sample = opened.source->read();
+  if (sample.is_failed()) return {.output = {}, .problem = sample.problem, .notes = sample.notes};
+  ReportTable table = make(sample.types);
+  const bool is_empty = table.empty();
+  Report report = report_of(std::move(table), options.view);
+  report.notes = sample.notes;
+  if (is_empty) report.notes.emplace_back(why_empty);
+  report.missing = sample.missing;
+  return report;
+}
+
+const Command kTypesCommand{"types",
+                            Group::kLook,
+                            "Memory types of any kernel, the largest first",
+                            "memstatctl types\n"
+                            "memstatctl types 'dentry|inode' --sort held\n"
+                            "memstatctl types --allocator slab --limit 20 --from http://127.0.0.1:8947",
+                            add_types,
+                            run_types};
+
+}  // namespace memstat::ctl

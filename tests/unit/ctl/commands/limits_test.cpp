@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "daemon/ctl/source/snapshot_rows.h"
+#include "tests/support/staging_builder.h"
+#include "tests/support/tracked_list.h"
+
+namespace memstat::ctl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using enum Field;
+
+/// The lines of a list of zones, without the header, blanks between cells made one.
+std::vector<std::string> report_of_zones(const StagingBuilder& staging, TrackedList& list, bool is_human = false) {
+  list.poll(staging);
+  std::istringstream text(
+      limits_table(rows_of(list.snapshot)).print({.layout = Layout::kText, .is_human = is_human, .width = 0}));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words(line);
+    std::string joined;
+    for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
+    lines.push_back(joined);
+  }
+  EXPECT_EQ(lines.at(0), "ALLOCATOR TYPE USED COUNTED LIMIT OF FAILURES");
+  lines.erase(lines.begin());
+  return lines;
+}
+
+TEST(LimitsReport, TheNearestComesFirstThenWhatFailed) {
+  StagingBuilder staging;
+  staging.type("far", {{kCount, 1}, {kCountLimit, 100}, {kFailures, 0}})
+      .type("none", {{kCount, 1}, {kFailures, 0}})
+      .type("failed", {{kCount, 1}, {kFailures, 7}})
+      .type("failed more", {{kCount, 1}, {kFailures, 8}})
+      .type("full", {{kCount, 60}, {kFree, 40}, {kCountLimit, 100}, {kFailures, 3}});
+  TrackedList list;
+  EXPECT_THAT(report_of_zones(staging, list), ElementsAre("uma full 100% 100 100 objects 3", "uma far 1% 1 100 objects 0",
+                                                          "uma failed more - - - - 8", "uma failed - - - - 7"));
+}
+
+TEST(LimitsReport, LimitsOfBytesAndOfObjectsAreToldApart) {
+  StagingBuilder staging;
+  staging.type("objects", {{kCount, 512}, {kCountLimit, 2048}}).type("bytes", {{kBytes, 1024}, {kBytesLimit, 2048}});
+  TrackedList list;
+  EXPECT_THAT(report_of_zones(staging, list, true),
+              ElementsAre("uma bytes 50% 1.0K 2.0K bytes -", "uma objects 25% 512 2048 objects -"));
+}
+
+TEST(LimitsReport, BucketZonesFailRoutinely) {
+  StagingBuilder staging;
+  staging.type("16 Bucket", {{kCount, 1}, {kFailures, 900}})
+      .type("32 Bucket", {{kCount, 1}, {kCountLimit, 2}, {kFailures, 900}});
+  TrackedList list;
+  EXPECT_THAT(report_of_zones(staging, list), ElementsAre("uma 32 Bucket 50% 1 2 objects 900"));
+}
+
+TEST(LimitsReport, JsonHasNoKeyForWhatIsUnknown) {
+  StagingBuilder staging;
+  staging.type("a", {{kBytes, 1}, {kCountLimit, 10}});
+  TrackedList list;
+  list.poll(staging);
+  const std::string json = limits_table(rows_of(list.snapshot)).print({.layout = Layout::kJson});
+  EXPECT_THAT(json, HasSubstr("\"limit_objects\": 10"));
+  EXPECT_THAT(json, HasSubstr("\"of\": \"objects\""));
+  for (const char* key : {"used_ratio", "counted", "failures"}) EXPECT_EQ(json.find(key), std::string::npos) << json;
+}
+
+}  // namespace
+}  // namespace memstat::ctl
