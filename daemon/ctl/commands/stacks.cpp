@@ -57,10 +57,19 @@ std::string count_text(std::uint64_t count, std::string_view what) {
   return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
+/// Whether blocks that only live a little longer than the age of old ones would still look like leaks.
+bool is_too_short(const events::MemuseTable& table) { return table.watched_ns < 2 * table.older_ns; }
+
+std::string_view verdict_of(const MemuseFindings& findings, const MemuseGroup& group) {
+  const bool is_suspect = group.verdict == MemuseVerdict::kSuspect;
+  return is_suspect && is_too_short(findings.table) ? "too early to say" : to_string(group.verdict);
+}
+
 /// "suspect that goes on: 1000 blocks, 31K, of dnotify_struct; 900 older than 10s, the oldest 58s; by python3 (1234)".
 std::string headline(const MemuseFindings& findings, const MemuseGroup& group, bool is_human) {
-  std::string line(to_string(group.verdict));
-  if (group.verdict == MemuseVerdict::kSuspect) line += group.is_growing ? " that goes on" : " that stopped";
+  std::string line(verdict_of(findings, group));
+  if (group.verdict == MemuseVerdict::kSuspect && !is_too_short(findings.table))
+    line += group.is_growing ? " that goes on" : " that stopped";
   line += ": " + count_text(group.blocks, "block") + ", " + amount_text(group.bytes, true, is_human);
   line += is_human ? "" : " bytes";
   line += ", of " + printable_bytes(group.type);
@@ -106,6 +115,10 @@ std::string losses_text(const MemuseCounts& counts) {
 std::string finding(const events::MemuseTable& table, std::uint64_t suspects) {
   if (table.watched_ns <= table.older_ns) {
     return "leaks cannot be told in so short a time: no block is older than " + duration_text(seconds_of(table.older_ns));
+  }
+  if (is_too_short(table)) {
+    return "leaks cannot be told in so short a time: watch for " + duration_text(seconds_of(2 * table.older_ns)) +
+           " or longer";
   }
   return suspects == 0 ? "nothing looks like a leak" : count_text(suspects, "suspected leak");
 }
@@ -182,7 +195,7 @@ std::string memuse_json(const MemuseFindings& findings) {
   json.field("missed_events", counts.missed_events).close();
   json.open_list("groups");
   for (const MemuseGroup& group : groups_of(findings, findings.options.match)) {
-    json.open_object().field("verdict", to_string(group.verdict)).field("growing", group.is_growing);
+    json.open_object().field("verdict", verdict_of(findings, group)).field("growing", group.is_growing);
     json.field("type", printable_bytes(group.type));
     json.field("types", group.types).field("blocks", group.blocks).field("bytes", group.bytes);
     json.field("old_blocks", group.old_blocks).field("old_bytes", group.old_bytes);

@@ -107,6 +107,15 @@ TEST(MemuseReport, SaysThatNothingLeaks) {
   EXPECT_EQ(memuse_folded(quiet), "");
 }
 
+TEST(MemuseReport, SuspectsNothingWhileItIsTooEarly) {
+  MemuseFindings early = findings();
+  ASSERT_THAT(memuse_text(early, true), HasSubstr("suspect that goes on"));
+  early.table.watched_ns = 12 * kNsOfASecond;
+  EXPECT_THAT(memuse_text(early, true), HasSubstr("leaks cannot be told in so short a time: watch for 20s or longer"));
+  EXPECT_THAT(memuse_text(early, true), testing::Not(HasSubstr("suspect")));
+  EXPECT_THAT(memuse_json(early), testing::Not(HasSubstr("suspect")));
+}
+
 TEST(MemuseReport, IsJsonWithEveryGroup) {
   MemuseFindings few = findings();
   few.options.groups = 1;
