@@ -93,15 +93,14 @@ Result<std::unique_ptr<DumpObjects>> DumpObjects::open(const std::string& dump) 
     error.detail = "is no crash dump, and only these have objects one by one";
     return error;
   }
-  std::vector<std::string> notes;
-  const auto file = open_dump_file(reference.path, notes);
+  const auto file = open_dump_file(reference.path);
   if (!file) return file.error();
   auto kernel = open_dump_kernel(*file);
   if (!kernel) return std::move(kernel.error());
   if (auto* image = std::get_if<std::unique_ptr<KernelImage>>(&*kernel)) {
-    return LinuxDumpObjects::open(std::move(*image), std::move(notes));
+    return LinuxDumpObjects::open(std::move(*image), {});
   }
-  return FreeBsdDumpObjects::open(std::get<std::unique_ptr<FreeBsdKernel>>(*std::move(kernel)), std::move(notes));
+  return FreeBsdDumpObjects::open(std::get<std::unique_ptr<FreeBsdKernel>>(*std::move(kernel)), {});
 }
 
 }  // namespace memstat::postmortem

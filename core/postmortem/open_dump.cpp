@@ -32,7 +32,7 @@ Result<OpenedView> open_dump_view(const std::string& reference, const ViewOption
   CaptureReference parsed = postmortem::parse_dump_reference(reference);
   if (!options.takes_poll) parsed = {.path = reference, .poll = {}};
   std::vector<std::string> notes;
-  const auto dump = postmortem::open_dump_file(parsed.path, notes);
+  const auto dump = postmortem::open_dump_file(parsed.path);
   if (!dump) return dump.error();
   auto files = make_files(*dump, notes);
   if (!files) return std::move(files.error());

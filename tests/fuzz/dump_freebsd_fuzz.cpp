@@ -37,7 +37,7 @@ const KernelFile& kernel_file(const FakeFreeBsdDump& dump) {
   static const KernelFile file = [&dump] {
     const TemporaryDirectory directory;
     write_text(directory.file("kernel"), dump.kernel());
-    auto opened = KernelFile::open(directory.file("kernel"), wanted_of_freebsd());
+    auto opened = KernelFile::open(directory.file("kernel"), symbols_of_freebsd());
     MEMSTAT_FUZZ_REQUIRE(opened.has_value());
     return *std::move(opened);
   }();

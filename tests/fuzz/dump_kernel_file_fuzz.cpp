@@ -16,12 +16,7 @@
 extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   const char* const directory = std::getenv("MEMSTAT_SEEDS");
   if (directory == nullptr) return 0;
-  for (const unsigned version : {0U, 4U, 5U}) {
-    memstat::FakeFreeBsdOptions options = memstat::small_freebsd();
-    options.dwarf_version = version;
-    memstat::write_text(std::string(directory) + "/kernel" + std::to_string(version),
-                        memstat::FakeFreeBsdDump(options).kernel());
-  }
+  memstat::write_text(std::string(directory) + "/kernel", memstat::FakeFreeBsdDump(memstat::small_freebsd()).kernel());
   std::exit(0);
 }
 
@@ -30,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const UniqueFd file(::memfd_create("fuzzed", MFD_CLOEXEC));
   MEMSTAT_FUZZ_REQUIRE(::write(file.get(), data, size) == static_cast<ssize_t>(size));
   const auto kernel =
-      postmortem::KernelFile::open("/proc/self/fd/" + std::to_string(file.get()), postmortem::wanted_of_freebsd());
+      postmortem::KernelFile::open("/proc/self/fd/" + std::to_string(file.get()), postmortem::symbols_of_freebsd());
   if (!kernel) {
     MEMSTAT_FUZZ_REQUIRE(!kernel.error().detail.empty() || kernel.error().system_errno != 0);
     return 0;

@@ -22,8 +22,8 @@ import dump_tools
 import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FORMATS = {"zlib": ["-c"], "lzo": ["-l"], "zstd": ["-z"], "plain": [], "zlib, flattened": ["-c", "-F"], "lzo, flattened": ["-l", "-F"],
-           "zstd, flattened": ["-z", "-F"], "no zero pages": ["-c", "-d", "1"], "no caches": ["-c", "-d", "7"],
+FORMATS = {"zlib": ["-c"], "lzo": ["-l"], "zstd": ["-z"], "plain": [],
+           "no zero pages": ["-c", "-d", "1"], "no caches": ["-c", "-d", "7"],
            "no free and user pages": ["-c", "-d", "31"], "ELF, no zero pages": ["-E", "-d", "1"],
            "ELF, no free and user pages": ["-E", "-d", "31"]}
 CACHES = ("dentry", "kmalloc-64", "task_struct", "inode_cache")

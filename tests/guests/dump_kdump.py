@@ -27,7 +27,7 @@ import machine
 PATIENCE = 600  # s; two boots of an emulated machine, and four conversions
 DRIVERS = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_blk")
 MOVED_OBJECTS = 1000  # of one cache; what running kexec's shell, printing and crashing take
-FORMS = {"vmcore": None, "zlib": "-c -d 1", "lzo": "-l -d 17", "zstd": "-z -d 31", "zstd flattened": "-z -d 31 -F"}
+FORMS = {"vmcore": None, "zlib": "-c -d 1", "lzo": "-l -d 17", "zstd": "-z -d 31"}
 BEGIN = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin

@@ -6,7 +6,8 @@
     tests/guests/dump_linux.py all [--again]
 
 The guest prints /proc/slabinfo and the files of the page allocator (dump_memory.py) and stops; its memory is dumped by the monitor's
-dump-guest-memory, with the VMCOREINFO that -device vmcoreinfo brings, once as an ELF file and once compressed by zlib and flattened;
+dump-guest-memory, with the VMCOREINFO that -device vmcoreinfo brings, once as an ELF file and once compressed by zlib. QEMU before 8.1
+flattens what it compresses, so makedumpfile -R puts it in order;
 memstatctl then reads both, which must be the same. Of each cache the allocated objects are counted one by one, which must be as many as
 its counters say; with --owners the kernel keeps who allocated dentries, and each has a caller, a stack and an age; with --paging the ELF
 file has virtual addresses; with --large, for guests of many GiB, there is the compressed dump only, and the objects of three caches are
@@ -26,6 +27,7 @@ import tempfile
 import time
 
 import dump_memory
+import dump_tools
 import kernels
 import machine
 
@@ -90,10 +92,13 @@ def run_guest(work, kernel, options):
             if (work / "serial").exists():
                 serial = (work / "serial").read_text(encoding="utf-8", errors="replace")
         dumps = [] if options.large else [f"dump-guest-memory {'-p ' if options.paging else ''}{work}/dump"]
-        machine.monitor(work / "monitor", "stop", *dumps, f"dump-guest-memory -z {work}/compressed", "quit")
+        machine.monitor(work / "monitor", "stop", *dumps, f"dump-guest-memory -z {work}/flattened", "quit")
     finally:
         guest.kill()
         guest.wait()
+    dump_tools.find()
+    with open(work / "flattened", "rb") as flattened:
+        subprocess.run([*dump_tools.command("usr/bin/makedumpfile"), "-R", str(work / "compressed")], stdin=flattened, check=True)
     serial = serial.replace("\r", "")
     return re.search(r"VERSION (.*)", serial)[1], dict(re.findall(r"BEGIN (\w+)\n(.*?)END \1", serial, re.S))
 

@@ -107,21 +107,4 @@ std::string compressed_dump(const FakeLinuxDump& dump, PagePacking packing, bool
   return file + descriptors + data;
 }
 
-std::string flattened_dump(const std::string& dump) {
-  const auto word = [](std::uint64_t number) {
-    number = __builtin_bswap64(number);
-    return std::string(reinterpret_cast<const char*>(&number), sizeof number);
-  };
-  std::string file = "makedumpfile";
-  file.resize(16);
-  file += word(1) + word(1);
-  file.resize(4096);
-  std::string later;
-  for (std::size_t at = 0; at < dump.size(); at += kPieceBytes) {
-    const std::string piece = dump.substr(at, kPieceBytes);
-    (at / kPieceBytes % 2 == 0 ? later : file) += word(at) + word(piece.size()) + piece;
-  }
-  return file + later + word(~std::uint64_t{0}) + word(~std::uint64_t{0});
-}
-
 }  // namespace memstat

@@ -15,7 +15,4 @@ enum class PagePacking : std::uint32_t { kNone = 0, kZlib = 1, kLzo = 2, kZstd =
 /// The whole dump as a compressed one of format 6; pages without anything are left out when `has_holes`.
 std::string compressed_dump(const FakeLinuxDump& dump, PagePacking packing, bool has_holes = false);
 
-/// Any dump in flattened form, its pieces in no order.
-std::string flattened_dump(const std::string& dump);
-
 }  // namespace memstat

@@ -315,12 +315,6 @@ void FakeFreeBsdDump::make_pages() {
 }
 
 void FakeFreeBsdDump::make_types() {
-  if (options_.dwarf_version != 0) {
-    DwarfBuilder types(options_.dwarf_version);
-    add_types(types);
-    debug_ = types.sections();
-    return;
-  }
   CtfBuilder types(options_.release >= 14 ? 3 : 2);
   add_types(types);
   types_ = types.bytes(options_.has_packed_types);
@@ -548,8 +542,7 @@ std::string FakeFreeBsdDump::kernel() const {
   const auto& [version_at, version_size] = symbols_.at("version");
   const std::string version =
       memory_.substr(static_cast<std::size_t>(version_at - image(0)), static_cast<std::size_t>(version_size));
-  const std::string section_names(
-      "\0.data\0.symtab\0.strtab\0.shstrtab\0.SUNW_ctf\0.debug_info\0.debug_abbrev\0.debug_str\0.debug_str_offsets\0", 99);
+  const std::string section_names("\0.data\0.symtab\0.strtab\0.shstrtab\0.SUNW_ctf\0", 43);
   struct BuiltSection {
     std::uint32_t name, type;
     std::uint64_t address;
@@ -561,13 +554,6 @@ std::string FakeFreeBsdDump::kernel() const {
                                         {15, 3, 0, &names, 0},
                                         {23, 3, 0, &section_names, 0},
                                         {33, 1, 0, &types_, 0}};
-  if (options_.dwarf_version != 0) {
-    sections.pop_back();
-    sections.insert(sections.end(), {{43, 1, 0, &debug_.info, 0},
-                                     {55, 1, 0, &debug_.abbreviations, 0},
-                                     {69, 1, 0, &debug_.strings, 0},
-                                     {80, 1, 0, &debug_.string_offsets, 0}});
-  }
   std::string file("\177ELF\2\1\1\x09", 8);
   file.resize(16, '\0');
   file += raw_bytes(std::uint16_t{2}) + raw_bytes(static_cast<std::uint16_t>(options_.machine == Machine::kX86 ? 62 : 183));

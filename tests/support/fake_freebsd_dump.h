@@ -48,41 +48,10 @@ class CtfBuilder {
   std::uint32_t count_ = 0;
 };
 
-/// The sections of DWARF of a program whose second source file has these types. Numbers of types are places.
-class DwarfBuilder {
- public:
-  using Member = CtfBuilder::Member;
-  struct Sections {
-    std::string info, abbreviations, strings, string_offsets;
-  };
-  /// Version 2, 4 or 5; with offsets of 64 bits when `is_wide`.
-  explicit DwarfBuilder(unsigned version, bool is_wide = false);
-  std::uint32_t add_integer(const std::string& name, std::uint32_t size);
-  std::uint32_t add_pointer(std::uint32_t target);
-  std::uint32_t add_typedef(const std::string& name, std::uint32_t target);
-  /// 0: without a number of elements.
-  std::uint32_t add_array(std::uint32_t element, std::uint32_t count);
-  std::uint32_t add_function(std::uint32_t arguments);
-  std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
-  std::uint32_t add_struct(const std::string& name, std::uint64_t size, const std::vector<Member>& members);
-  [[nodiscard]] Sections sections() const;
-
- private:
-  [[nodiscard]] std::string header(std::size_t body) const;
-  [[nodiscard]] std::string offset(std::uint64_t value) const;
-  std::string text(const std::string& string);
-  std::uint32_t begin(char code);  // an entry; its place
-
-  unsigned version_;
-  bool is_wide_;
-  std::string body_;
-  std::string strings_ = std::string(1, '\0');
-  std::vector<std::uint64_t> string_places_;
-};
-
-/// The same bytes as gzip and as zstd pack them, none made smaller; needs no library.
-std::string as_gzip(std::string_view bytes);
+/// The same bytes as zstd packs them, not made smaller; needs no library.
 std::string as_zstd(std::string_view bytes);
+/// As gzip packs them.
+std::string as_gzip(std::string_view bytes);
 
 /// A malloc(9) type.
 struct FakeMallocType {
@@ -132,7 +101,6 @@ struct FakeFreeBsdOptions {
   std::uint64_t page_bytes = 4096;
   std::uint64_t load_offset = 0;  ///< Of a dump of all memory: how far from its usual place the kernel was loaded.
   bool has_packed_types = false;
-  unsigned dwarf_version = 0;  ///< 2, 4 or 5: the kernel's file has DWARF and no CTF, as kernel.debug may.
   std::vector<std::uint32_t> cpus = {0, 1};
   std::uint32_t domains = 1;
   std::vector<FakeMallocType> types = {};
@@ -150,7 +118,6 @@ class FakeFreeBsdDump {
   [[nodiscard]] std::string dump() const;
   [[nodiscard]] std::string kernel() const;
   [[nodiscard]] std::string types() const;  ///< The kernel's section of CTF.
-  [[nodiscard]] const DwarfBuilder::Sections& debug() const { return debug_; }
   /// Virtual addresses of what was made: a symbol, "type NAME", "keg 0", "zone NAME", "name NAME" (of a type).
   [[nodiscard]] std::uint64_t address(const std::string& what) const;
   /// Changes 64 bits of memory at a virtual address of those.
@@ -202,7 +169,6 @@ class FakeFreeBsdDump {
   FakeFreeBsdOptions options_;
   std::string memory_;
   std::string types_;
-  DwarfBuilder::Sections debug_;
   std::uint64_t pcpu_ = 0;  // offsets in memory_
   std::uint64_t per_cpu_ = 0;
   std::uint64_t per_cpu_used_ = 0;

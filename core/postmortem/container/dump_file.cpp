@@ -8,34 +8,40 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/base/unique_fd.h"
 #include "core/postmortem/container/elf_core.h"
-#include "core/postmortem/container/flattened.h"
 #include "core/postmortem/container/freebsd_minidump.h"
 #include "core/postmortem/container/kdump_file.h"
-#include "core/postmortem/container/packed_file.h"
 
 namespace memstat::postmortem {
 namespace {
 
-DumpFormat format_of_head(std::string_view head) {
-  if (is_elf_core(head)) return DumpFormat::kElf;
-  if (is_kdump_file(head)) return DumpFormat::kCompressed;
-  if (is_minidump(head)) return DumpFormat::kMinidump;
-  return is_flattened(head) ? DumpFormat::kFlattened : DumpFormat::kNone;
+/// The name of a dump as savecore(8) gives it: what is packed under another name may be a capture.
+bool has_name_of_dump(const std::string& path) {
+  return path.compare(path.rfind('/') + 1, std::string_view("vmcore").size(), "vmcore") == 0;
 }
 
 DumpFormat format_of(BlockFile& file) {
   std::array<char, 64> bytes;
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), file.size()));
   if (!file.read(0, bytes.data(), size)) return DumpFormat::kNone;
-  const DumpFormat format = format_of_head({bytes.data(), size});
-  if (format != DumpFormat::kNone) return format;
-  // What is packed may as well be a capture.
-  return format_of_head(head_of_packed(file)) == DumpFormat::kNone ? DumpFormat::kNone : DumpFormat::kPacked;
+  const std::string_view head(bytes.data(), size);
+  if (is_elf_core(head)) return DumpFormat::kElf;
+  if (is_kdump_file(head)) return DumpFormat::kCompressed;
+  if (is_minidump(head)) return DumpFormat::kMinidump;
+  if (head.starts_with("makedumpfile")) return DumpFormat::kFlattened;
+  const bool is_packed = head.starts_with("\x28\xb5\x2f\xfd") || head.starts_with("\x1f\x8b");
+  return is_packed && has_name_of_dump(file.name()) ? DumpFormat::kPacked : DumpFormat::kNone;
+}
+
+Error not_read(const std::string& path, std::string_view why) {
+  Error error = data_error(path, 0, why);
+  error.code = ErrorCode::kVersion;
+  return error;
 }
 
 }  // namespace
@@ -52,23 +58,15 @@ CaptureReference parse_dump_reference(const std::string& reference) {
   return parse_capture_reference(reference);
 }
 
-Result<DumpFile> open_dump_file(const std::string& path, std::vector<std::string>& notes) {
+Result<DumpFile> open_dump_file(const std::string& path) {
   auto file = BlockFile::open(path);
   if (!file) return std::move(file.error());
-  DumpFormat format = format_of(*file);
-  const auto replace = [&](auto inner) -> Result<void> {
-    if (!inner) return std::move(inner.error());
-    if (!inner->damage.empty()) notes.push_back("the file: " + inner->damage);
-    file = BlockFile::adopt(path, std::move(inner->file));
-    if (!file) return file.error();
-    format = format_of(*file);
-    return {};
-  };
-  if (format == DumpFormat::kPacked) {
-    if (auto replaced = replace(unpack_file(*file)); !replaced) return replaced.error();
-  }
+  const DumpFormat format = format_of(*file);
   if (format == DumpFormat::kFlattened) {
-    if (auto replaced = replace(unflatten(*file)); !replaced) return replaced.error();
+    return not_read(path, "is in flattened form: put it in order with `makedumpfile -R DUMP < " + path + "`, and read DUMP");
+  }
+  if (format == DumpFormat::kPacked) {
+    return not_read(path, "is packed as a whole: unpack it with unzstd or gunzip, and read the unpacked file");
   }
   return DumpFile{.file = *std::move(file), .format = format};
 }
@@ -81,19 +79,12 @@ Result<BlockFile> open_again(const DumpFile& dump) {
 
 Result<std::unique_ptr<PhysicalMemory>> open_dump_memory(const DumpFile& dump) {
   if (dump.format == DumpFormat::kMinidump) {
-    Error error = data_error(dump.file.name(), 0, "is a minidump of FreeBSD, where a dump of Linux is wanted");
-    error.code = ErrorCode::kVersion;
-    return error;
+    return not_read(dump.file.name(), "is a minidump of FreeBSD, where a dump of Linux is wanted");
   }
   auto file = open_again(dump);
   if (!file) return std::move(file.error());
   if (dump.format == DumpFormat::kCompressed) return open_kdump_file(*std::move(file));
   return open_elf_core(*std::move(file));
-}
-
-Result<std::unique_ptr<PhysicalMemory>> open_dump_memory(const std::string& path, std::vector<std::string>& notes) {
-  const auto dump = open_dump_file(path, notes);
-  return dump ? open_dump_memory(*dump) : Result<std::unique_ptr<PhysicalMemory>>(dump.error());
 }
 
 }  // namespace memstat::postmortem

@@ -7,8 +7,7 @@
 //   page descriptors   for each page of the second bitmap: where it is, how many bytes, how they are packed
 //   pages
 //
-// Read by us and not by libkdumpfile: Debian 12's (0.5.1) ends the process on headers that cannot be, and reads no flattened
-// form.
+// Not read with libkdumpfile: version 0.5.1 (Debian 12) ends the process on invalid headers.
 #pragma once
 
 #include <cstdint>

@@ -17,12 +17,6 @@ constexpr std::string_view kFreeBsdSymbols[] = {"KPML4phys", "pagetable_l0_ttbr1
                                                 "uma_kegs", "uma_cachezones", "uma_kmem_total",
                                                 // freebsd_pages
                                                 "vm_cnt", "vm_dom", "vm_user_wire_count"};
-constexpr std::string_view kFreeBsdStructs[] = {"pcpu", "malloc_type", "malloc_type_stats", "uma_keg", "uma_zone",
-                                                "uma_cache", "uma_domain", "uma_zone_domain", "vmmeter", "vm_domain",
-                                                "vm_pagequeue",
-                                                // freebsd_objects
-                                                "uma_slab", "uma_hash_slab", "uma_bucket"};
-constexpr std::string_view kFreeBsdMembers[] = {"kz_size"};  // of a struct without a name
 
 Error image_error(std::string_view dump, std::string_view what, ErrorCode code) {
   Error error;
@@ -150,9 +144,7 @@ Result<std::unique_ptr<FreeBsdKernel>> checked(std::unique_ptr<Image> image) {
 
 }  // namespace
 
-WantedOfKernel wanted_of_freebsd() {
-  return {.symbols = kFreeBsdSymbols, .types = {.structs = kFreeBsdStructs, .members = kFreeBsdMembers}};
-}
+std::span<const std::string_view> symbols_of_freebsd() { return kFreeBsdSymbols; }
 
 Result<void> FreeBsdKernel::check_version() {
   const auto symbol = file_.symbol("version");

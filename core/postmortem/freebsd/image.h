@@ -49,8 +49,8 @@ class FreeBsdKernel : public KernelMemory {
   KernelFile file_;
 };
 
-/// Symbols and types that anything here asks for; KernelFile::open wants them by name.
-WantedOfKernel wanted_of_freebsd();
+/// Symbols that anything here asks for, for KernelFile::open.
+std::span<const std::string_view> symbols_of_freebsd();
 
 /// A minidump. Errors: kVersion when the file is another machine's kernel or of another build than the dump's.
 Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file);

@@ -77,7 +77,7 @@ Result<std::unique_ptr<FreeBsdKernel>> open_with_kernel(
     const std::string& dump, const std::function<Result<std::unique_ptr<FreeBsdKernel>>(KernelFile)>& open) {
   std::optional<Error> first;
   for (const std::string& candidate : kernel_candidates(dump)) {
-    auto file = KernelFile::open(candidate, wanted_of_freebsd());
+    auto file = KernelFile::open(candidate, symbols_of_freebsd());
     auto image = file ? open(*std::move(file)) : Result<std::unique_ptr<FreeBsdKernel>>(file.error());
     if (image) return image;
     if (!first) first = std::move(image.error());

@@ -9,7 +9,6 @@
 
 #include "core/postmortem/container/bytes.h"
 #include "core/postmortem/kernel/ctf.h"
-#include "core/postmortem/kernel/dwarf.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -28,14 +27,10 @@ constexpr std::uint64_t kMaxTypesBytes = 64U << 20U;
 constexpr std::size_t kMaxVersionBytes = 512;
 constexpr std::string_view kVersionSymbol = "version";
 constexpr std::string_view kTypesSection = ".SUNW_ctf";
-constexpr std::uint64_t kPackedSection = 0x800;                   // a flag of a section: its bytes are packed
-constexpr std::uint64_t kMaxDebugBytes = 256U << 20U;             // of abbreviations and of strings; FreeBSD 15's has 10 MiB
-constexpr std::uint64_t kMaxDebugInfo = std::uint64_t{4} << 30U;  // FreeBSD 15's has 80 MB
 
 struct Section {
   std::uint32_t name = 0;
   std::uint32_t type = 0;
-  std::uint64_t flags = 0;
   std::uint64_t address = 0;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
@@ -54,11 +49,11 @@ class KernelFile::Reader {
  public:
   Reader(BlockFile& file, KernelFile& kernel) : file_(file), kernel_(kernel) {}
 
-  Result<void> read(const WantedOfKernel& wanted) {
+  Result<void> read(std::span<const std::string_view> symbols) {
     if (auto read = read_sections(); !read) return read;
-    if (auto read = read_symbols(wanted.symbols); !read) return read;
+    if (auto read = read_symbols(symbols); !read) return read;
     if (auto read = read_version(); !read) return read;
-    return read_types(wanted.types);
+    return read_types();
   }
 
  private:
@@ -99,7 +94,6 @@ class KernelFile::Reader {
       const std::string_view at(section.data(), section.size());
       sections_.push_back({.name = number_at<std::uint32_t>(at, 0),
                            .type = number_at<std::uint32_t>(at, 4),
-                           .flags = number_at<std::uint64_t>(at, 8),
                            .address = number_at<std::uint64_t>(at, 16),
                            .offset = number_at<std::uint64_t>(at, 24),
                            .size = number_at<std::uint64_t>(at, 32),
@@ -164,9 +158,12 @@ class KernelFile::Reader {
     return found == sections_.end() ? nullptr : &*found;
   }
 
-  Result<void> read_types(const WantedTypes& wanted) {
+  Result<void> read_types() {
     const Section* const section = section_of(kTypesSection);
-    if (section == nullptr) return read_debug_types(wanted);
+    if (section == nullptr) {
+      return wrong(0, "has no types: a kernel built with CTF (makeoptions WITH_CTF=1, as GENERIC has it) is needed",
+                   ErrorCode::kKvmNoSymbol);
+    }
     const auto bytes = bytes_of(*section, kMaxTypesBytes, "types");
     if (!bytes) return bytes.error();
     auto types = parse_ctf(*bytes, file_.name());
@@ -175,59 +172,18 @@ class KernelFile::Reader {
     return {};
   }
 
-  Result<void> read_debug_types(const WantedTypes& wanted) {
-    const Section* const info = section_of(".debug_info");
-    if (info == nullptr) {
-      return wrong(0,
-                   "has no types: a kernel built with CTF (makeoptions WITH_CTF=1, as GENERIC has it) is needed, or the "
-                   "kernel.debug that was made with it",
-                   ErrorCode::kKvmNoSymbol);
-    }
-    DwarfSections sections;
-    sections.info_bytes = info->size;
-    if (info->size > std::min(kMaxDebugInfo, file_.size())) {
-      return wrong(info->offset, "has " + std::to_string(info->size) + " bytes of DWARF, which cannot be");
-    }
-    sections.read_info = [&](std::uint64_t offset, std::uint64_t size) -> Result<std::string> {
-      std::string bytes(static_cast<std::size_t>(size), '\0');
-      if (auto read = file_.read(info->offset + offset, bytes.data(), bytes.size()); !read) return read.error();
-      return bytes;
-    };
-    if (auto plain = check_plain(*info); !plain) return plain;
-    for (const auto& [name, to] :
-         {std::pair(".debug_abbrev", &sections.abbreviations), std::pair(".debug_str", &sections.strings),
-          std::pair(".debug_line_str", &sections.line_strings), std::pair(".debug_str_offsets", &sections.string_offsets)}) {
-      const Section* const section = section_of(name);
-      if (section == nullptr) continue;
-      if (auto plain = check_plain(*section); !plain) return plain;
-      auto bytes = bytes_of(*section, kMaxDebugBytes, name);
-      if (!bytes) return bytes.error();
-      *to = *std::move(bytes);
-    }
-    auto types = parse_dwarf(sections, wanted, file_.name());
-    if (!types) return types.error();
-    kernel_.types_ = *std::move(types);
-    return {};
-  }
-
-  [[nodiscard]] Result<void> check_plain(const Section& section) const {
-    if ((section.flags & kPackedSection) == 0) return {};
-    return wrong(section.offset, "has its DWARF packed: unpack it by objcopy --decompress-debug-sections",
-                 ErrorCode::kVersion);
-  }
-
   BlockFile& file_;
   KernelFile& kernel_;
   std::vector<Section> sections_;
   std::string names_;
 };
 
-Result<KernelFile> KernelFile::open(const std::string& path, const WantedOfKernel& wanted) {
+Result<KernelFile> KernelFile::open(const std::string& path, std::span<const std::string_view> symbols) {
   auto file = BlockFile::open(path);
   if (!file) return std::move(file.error());
   KernelFile kernel;
   kernel.name_ = path;
-  if (auto read = Reader(*file, kernel).read(wanted); !read) return read.error();
+  if (auto read = Reader(*file, kernel).read(symbols); !read) return read.error();
   return kernel;
 }
 

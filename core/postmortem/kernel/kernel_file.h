@@ -12,7 +12,6 @@
 #include "core/postmortem/container/block_file.h"
 #include "core/postmortem/container/physical_memory.h"
 #include "core/postmortem/kernel/btf.h"
-#include "core/postmortem/kernel/dwarf.h"
 
 namespace memstat::postmortem {
 
@@ -23,19 +22,13 @@ struct KernelSymbol {
   std::uint64_t size = 0;
 };
 
-/// What is wanted of a kernel file. Thread safety: a plain value.
-struct WantedOfKernel {
-  std::span<const std::string_view> symbols;
-  WantedTypes types;  ///< Where the file has them as DWARF only; CTF is read whole.
-};
-
 /// What is needed of a kernel file; the file is closed once it is read. Thread safety: a plain value.
 class KernelFile {
  public:
-  /// Reads symbols of these names, also local ones, the types (.SUNW_ctf, or else .debug_info), and `version`. Errors:
+  /// Reads symbols of these names, also local ones, the types (.SUNW_ctf), and `version`. Errors:
   /// system_error; kVersion for what is no 64-bit little-endian program of amd64 or arm64; kKvmNoSymbol for a stripped one
-  /// and for one without types; kData with the offset of what does not fit; those of parse_ctf and parse_dwarf.
-  static Result<KernelFile> open(const std::string& path, const WantedOfKernel& wanted);
+  /// and for one without types; kData with the offset of what does not fit; those of parse_ctf.
+  static Result<KernelFile> open(const std::string& path, std::span<const std::string_view> symbols);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Machine machine() const { return machine_; }

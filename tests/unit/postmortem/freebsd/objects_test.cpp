@@ -77,15 +77,6 @@ TEST(FreeBsdObjects, AreThoseThatAreNeitherFreeInTheirSlabNorInABucket) {
   }
 }
 
-TEST(FreeBsdObjects, OfAKernelFileWithDwarfAreTheSame) {
-  FakeFreeBsdOptions options = freebsd_with_slabs();
-  options.dwarf_version = 4;
-  const auto found = objects_of(FakeFreeBsdDump(options), "tidhash");
-  ASSERT_TRUE(found) << to_string(found.error());
-  EXPECT_EQ(found->count, 13U);
-  EXPECT_THAT(found->notes, IsEmpty());
-}
-
 TEST(FreeBsdObjects, AreTheLowestAddressesOfAsManyAsWereAskedFor) {
   const FakeFreeBsdDump fake(freebsd_with_slabs());
   const auto all = objects_of(fake, "ucred");
