@@ -95,18 +95,10 @@ constexpr FieldDescription<Field> kFields[] = {
      "address_space",
      {"memstat_type_address_space_bytes", kGauge, kFull,
       "Bytes of address space now, the kernel's or a process's own, backed by memory or not.", "bytes"}},
-    {Field::kCountLimit64,
-     "wide_limit",
-     {"memstat_type_wide_limit_objects",
-      kGauge,
-      kFull,
-      "Objects allowed, as all 64 bits of the kernel's limit; memstat_type_limit_objects has 32.",
-      {},
-      kUnsigned,
-      kSumOfAll}},
+    {Field::kCountLimit64, "wide_limit", {}},  // on the page as memstat_type_limit_objects
     {Field::kSlabUtilization,
-     "efficiency",
-     {"memstat_type_slab_efficiency_ratio", kGauge, kFull, "Share of a slab's memory that its objects take, 0 to 1.",
+     "utilization",
+     {"memstat_type_slab_utilization_ratio", kGauge, kFull, "Share of a slab's memory that its objects take, 0 to 1.",
       "ratio", kDouble, kSameOrNone}},
     {Field::kRequestedBytes,
      "requested_bytes",
@@ -143,8 +135,8 @@ constexpr FieldDescription<NodeField> kNodeFields[] = {
     {NodeField::kCount, "count", {"memstat_node_objects", kGauge, kFull, "Objects in use on this node now."}},
     {NodeField::kFree, "free", {"memstat_node_free_objects", kGauge, kFull, "Objects cached for reuse on this node now."}},
     {NodeField::kTotalObjects,
-     "slots",
-     {"memstat_node_object_slots", kGauge, kFull, "Objects that the slabs on this node have room for now, in use or free."}},
+     "capacity",
+     {"memstat_node_capacity_objects", kGauge, kFull, "Objects that fit into the slabs on this node now, in use or free."}},
 };
 
 template <typename E, std::size_t N>

@@ -68,7 +68,7 @@ enum class Field : std::uint8_t {
   kPartialSlabs,     ///< of these, on the lists of slabs with free objects, now
   kCpuSlabs,         ///< of these, held by CPUs for their next allocations, now
   kAddressSpace,     ///< B of address space, the kernel's or a process's own, memory or not, now
-  kCountLimit64,     ///< as kCountLimit, with all bits of the kernel's limit where the source of kCountLimit has 32
+  kCountLimit64,     ///< as kCountLimit, with all bits where the source of kCountLimit has 32; no metric of its own
   kSlabUtilization,  ///< %, of a slab's memory that its objects take
   kRequestedBytes,   ///< B that callers asked for, before they were rounded up to what they got, cumulative
 };

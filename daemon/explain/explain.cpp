@@ -48,7 +48,10 @@ bool equals_without_case(std::string_view a, std::string_view b) {
 bool is_of(const MetricOrigin& origin, const MetricDescriptor& metric) {
   using Of = MetricOrigin::Of;
   switch (metric.scope) {
-    case MetricScope::kType: return origin.of == Of::kType && origin.number == metric.figure;
+    case MetricScope::kType:
+      if (origin.of != Of::kType) return false;
+      return origin.number == metric.figure || (metric.figure == static_cast<std::uint16_t>(Field::kCountLimit) &&
+                                                origin.number == static_cast<std::uint8_t>(Field::kCountLimit64));
     case MetricScope::kCpu: return origin.of == Of::kCpu && origin.number == metric.figure;
     case MetricScope::kNode: return origin.of == Of::kNode && origin.number == metric.figure;
     case MetricScope::kSizeClass:

@@ -58,76 +58,86 @@ std::vector<std::pair<std::string, std::size_t>> escaped_words(std::span<const s
 
 }  // namespace
 
-Result<PageFilter> PageFilter::make(const Snapshot& snapshot, const Wanted& wanted,
-                                    std::span<const std::string_view> own_names) {
-  PageFilter filter;
-  if (!wanted.allocators.empty()) {
-    filter.allocators_ = 0;
-    std::vector<std::string_view> known;
-    std::vector<std::uint32_t> bits;
-    for (std::size_t i = 1; i < kAllocatorCount; ++i) {
-      const std::uint32_t bit = 1U << i;
-      if ((snapshot.allocators_of_system & bit) == 0) continue;
-      known.push_back(to_string(static_cast<Allocator>(i)));
-      bits.push_back(bit);
-    }
-    for (const std::string_view word : wanted.allocators) {
-      const auto found = std::find(known.begin(), known.end(), word);
-      if (found == known.end()) return unknown("allocator", word, known);
-      filter.allocators_ |= bits[static_cast<std::size_t>(found - known.begin())];
-    }
+Result<void> PageFilter::choose_allocators(const Snapshot& snapshot, std::span<const std::string_view> words) {
+  allocators_ = 0;
+  std::vector<std::string_view> known;
+  std::vector<std::uint32_t> bits;
+  for (std::size_t i = 1; i < kAllocatorCount; ++i) {
+    const std::uint32_t bit = 1U << i;
+    if ((snapshot.allocators_of_system & bit) == 0) continue;
+    known.push_back(to_string(static_cast<Allocator>(i)));
+    bits.push_back(bit);
   }
+  for (const std::string_view word : words) {
+    const auto found = std::find(known.begin(), known.end(), word);
+    if (found == known.end()) return unknown("allocator", word, known);
+    allocators_ |= bits[static_cast<std::size_t>(found - known.begin())];
+  }
+  return {};
+}
 
-  filter.has_types_ = !wanted.types.empty();
-  const auto words = escaped_words(wanted.types);
+Result<void> PageFilter::choose_types(const Snapshot& snapshot, std::span<const std::string_view> types) {
+  has_types_ = !types.empty();
+  const auto words = escaped_words(types);
   std::vector<std::uint8_t> is_listed(words.size(), 0);  // by place in the request
+  std::vector<std::string_view> known;
   const char* const labels = snapshot.label_bytes().data();
   bool has_any = false;
-  filter.rows_.assign(snapshot.row_count(), 0);
+  rows_.assign(snapshot.row_count(), 0);
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
     const Snapshot::Row& entry = snapshot.rows()[row];
-    if ((filter.allocators_ >> static_cast<unsigned>(entry.allocator) & 1U) == 0) continue;
+    if (!has_allocator(entry.allocator)) continue;
     has_any = true;
-    if (filter.has_types_) {
+    if (has_types_) {
       const std::string_view type = entry.labels(labels).escaped_type();
       auto word = std::lower_bound(words.begin(), words.end(), type,
                                    [](const auto& candidate, std::string_view text) { return candidate.first < text; });
       if (word == words.end() || word->first != type) continue;
       for (; word != words.end() && word->first == type; ++word) is_listed[word->second] = 1;
     }
-    filter.rows_[row] = 1;
-    ++filter.row_count_;
-    filter.label_bytes_ += entry.label_size;
+    rows_[row] = 1;
+    ++row_count_;
+    label_bytes_ += entry.label_size;
   }
   const auto absent = std::find(is_listed.begin(), is_listed.end(), 0);
-  if (has_any && absent != is_listed.end()) {
-    std::vector<std::string_view> known;
-    for (const Snapshot::Row& entry : snapshot.rows()) {
-      if ((filter.allocators_ >> static_cast<unsigned>(entry.allocator) & 1U) == 0) continue;
-      known.push_back(entry.labels(labels).escaped_type());
-    }
-    return unknown("listed type", wanted.types[static_cast<std::size_t>(absent - is_listed.begin())], known,
-                   ". The keys filters, min_bytes and series_limit decide which types are listed");
+  if (!has_any || absent == is_listed.end()) return {};
+  for (const Snapshot::Row& entry : snapshot.rows()) {
+    if (has_allocator(entry.allocator)) known.push_back(entry.labels(labels).escaped_type());
   }
+  return unknown("listed type", types[static_cast<std::size_t>(absent - is_listed.begin())], known,
+                 ". The keys filters, min_bytes and series_limit decide which types are listed");
+}
 
-  filter.has_names_ = !wanted.names.empty();
-  if (filter.has_names_) {
-    const std::span<const MetricDescriptor> catalogue = metric_catalogue();
-    filter.metrics_.assign(catalogue.size(), 0);
-    for (const std::string_view word : wanted.names) {
-      const auto metric =
-          std::find_if(catalogue.begin(), catalogue.end(), [&](const MetricDescriptor& one) { return one.name == word; });
-      if (metric != catalogue.end()) {
-        filter.metrics_[static_cast<std::size_t>(metric - catalogue.begin())] = 1;
-      } else if (std::find(own_names.begin(), own_names.end(), word) != own_names.end()) {
-        filter.own_names_.emplace_back(word);
-      } else {
-        std::vector<std::string_view> known;
-        for (const MetricDescriptor& one : catalogue) known.push_back(one.name);
-        known.insert(known.end(), own_names.begin(), own_names.end());
-        return unknown_metric(word, std::move(known));
-      }
+Result<void> PageFilter::choose_names(std::span<const std::string_view> names, std::span<const std::string_view> own_names) {
+  has_names_ = true;
+  const std::span<const MetricDescriptor> catalogue = metric_catalogue();
+  metrics_.assign(catalogue.size(), 0);
+  for (const std::string_view word : names) {
+    const auto metric =
+        std::find_if(catalogue.begin(), catalogue.end(), [&](const MetricDescriptor& one) { return one.name == word; });
+    if (metric != catalogue.end()) {
+      metrics_[static_cast<std::size_t>(metric - catalogue.begin())] = 1;
+    } else if (std::find(own_names.begin(), own_names.end(), word) != own_names.end()) {
+      own_names_.emplace_back(word);
+    } else {
+      std::vector<std::string_view> known;
+      for (const MetricDescriptor& one : catalogue) known.push_back(one.name);
+      known.insert(known.end(), own_names.begin(), own_names.end());
+      return unknown_metric(word, std::move(known));
     }
+  }
+  return {};
+}
+
+Result<PageFilter> PageFilter::make(const Snapshot& snapshot, const Wanted& wanted,
+                                    std::span<const std::string_view> own_names) {
+  PageFilter filter;
+  if (!wanted.allocators.empty()) {
+    if (auto chosen = filter.choose_allocators(snapshot, wanted.allocators); !chosen) return chosen.error();
+  }
+  if (auto chosen = filter.choose_types(snapshot, wanted.types); !chosen) return chosen.error();
+  if (!wanted.names.empty()) {
+    if (auto chosen = filter.choose_names(wanted.names, own_names); !chosen) return chosen.error();
   }
   return filter;
 }

@@ -39,9 +39,7 @@ class PageFilter {
   /// `metric`: index in the catalogue.
   [[nodiscard]] bool shows_metric(std::size_t metric) const { return metrics_.empty() || metrics_[metric] != 0; }
   /// Whether figures of the allocator as a whole are shown; never when types are chosen.
-  [[nodiscard]] bool shows_allocator(Allocator allocator) const {
-    return !has_types_ && (allocators_ >> static_cast<unsigned>(allocator) & 1U) != 0;
-  }
+  [[nodiscard]] bool shows_allocator(Allocator allocator) const { return !has_types_ && has_allocator(allocator); }
   /// Whether figures are shown that belong to no type and no allocator: unless any of these are chosen.
   [[nodiscard]] bool shows_machine() const { return !has_types_ && allocators_ == ~std::uint32_t{0}; }
   /// Whether this metric of the daemon's own is shown. All are when no name is chosen: they say how old the rest is.
@@ -50,6 +48,13 @@ class PageFilter {
   [[nodiscard]] bool has_types() const { return has_types_; }
 
  private:
+  Result<void> choose_allocators(const Snapshot& snapshot, std::span<const std::string_view> words);
+  Result<void> choose_types(const Snapshot& snapshot, std::span<const std::string_view> types);
+  Result<void> choose_names(std::span<const std::string_view> names, std::span<const std::string_view> own_names);
+  [[nodiscard]] bool has_allocator(Allocator allocator) const {
+    return (allocators_ >> static_cast<unsigned>(allocator) & 1U) != 0;
+  }
+
   std::vector<std::uint8_t> rows_;
   std::vector<std::uint8_t> metrics_;  // empty: all
   std::vector<std::string> own_names_;

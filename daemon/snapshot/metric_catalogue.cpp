@@ -105,6 +105,7 @@ std::vector<MetricDescriptor> make_catalogue() {
   std::vector<MetricDescriptor> catalogue;
   for (std::size_t i = 0; i < kFieldCount; ++i) {
     const auto field = static_cast<Field>(i);
+    if (description(field).metric.name.empty()) continue;
     const MetricScope scope = field == Field::kSizeMask ? MetricScope::kSizeClass : MetricScope::kType;
     catalogue.push_back(described(description(field).metric, scope, i));
   }

@@ -24,7 +24,7 @@ constexpr std::size_t kUsualLabelBytes = 56;
 /// totals, limits may be the configuration's, and the efficiency is a percentage in the kernel.
 constexpr FieldMask kPlainFields(Field::kHeldBytes, Field::kFree, Field::kZoneFree, Field::kKegFree, Field::kSleepers,
                                  Field::kSize, Field::kRSize, Field::kSizeMask, Field::kSlabs, Field::kPartialSlabs,
-                                 Field::kCpuSlabs, Field::kAddressSpace, Field::kCountLimit64, Field::kRequestedBytes);
+                                 Field::kCpuSlabs, Field::kAddressSpace, Field::kRequestedBytes);
 constexpr CpuFieldMask kCpuGauges(CpuField::kFree);
 constexpr CpuFieldMask kCpuFieldsWithMetric(CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs,
                                             CpuField::kNumFrees, CpuField::kFree);
@@ -112,24 +112,23 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
     figures.put(kTrackedCounters[i], type.caller_uint64(kAccumulatedSlot + i));
   }
   if (has_counters) figures.put(TrackedFigure::kResets, tracked.resets);
-  const std::uint64_t objects = fields.has(Field::kCountLimit) ? type.figure(Field::kCountLimit) : tracked.limit.objects;
-  const std::uint64_t bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : tracked.limit.bytes;
+  const auto [objects, bytes, is_objects_of_kernel, is_bytes_of_kernel] = limits_of(type, tracked, fields);
   if (objects != 0) figures.put(Field::kCountLimit, objects);
   if (bytes != 0) figures.put(Field::kBytesLimit, bytes);
   if (objects == 0 && bytes == 0) return;
   figures.put(TrackedFigure::kLimitHits, tracked.limit_hits);
   // The nearest of the two limits is the one that will be met; one of them may be the kernel's, the other configured.
   std::optional<double> used;
-  bool is_configured = !fields.has(Field::kCountLimit) && !fields.has(Field::kBytesLimit);
-  const auto consider = [&](Field limit, std::uint64_t amount, std::uint64_t most) {
+  bool is_configured = !is_objects_of_kernel && !is_bytes_of_kernel;
+  const auto consider = [&](bool is_of_kernel, std::uint64_t amount, std::uint64_t most) {
     const double part = static_cast<double>(amount) / static_cast<double>(most);
     if (used && *used >= part) return;
     used = part;
-    is_configured = !fields.has(limit);
+    is_configured = !is_of_kernel;
   };
   if (objects != 0 && fields.has(Field::kCount))
-    consider(Field::kCountLimit, objects_against_limit(type, tracked, fields), objects);
-  if (bytes != 0 && fields.has(Field::kBytes)) consider(Field::kBytesLimit, tracked.bytes, bytes);
+    consider(is_objects_of_kernel, objects_against_limit(type, tracked, fields), objects);
+  if (bytes != 0 && fields.has(Field::kBytes)) consider(is_bytes_of_kernel, tracked.bytes, bytes);
   if (is_configured) figures.put(TrackedFigure::kLimitConfigured, 1);
   constexpr double kParts = 10000;
   if (used) figures.put(TrackedFigure::kLimitUsed, rounded_bits(*used, kParts));
@@ -440,13 +439,8 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
   }
 }
 
-void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
-                            const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
-                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times,
-                            const SnapshotExtras& extras) {
+void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
   ++builds_;
-  snapshot.generation_ = generation;
-  snapshot.boot_time_ns_ = times.boot_ns;
   snapshot.rows_.clear();
   snapshot.allocator_figures_ = {};
   snapshot.series_dropped = 0;
@@ -459,7 +453,6 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   snapshot.details_.clear();
   snapshot.more_labels_.clear();
   withheld_.clear();
-  snapshot.size_classes_.assign(size_classes.begin(), size_classes.end());
   if (snapshot.stride_ < list.size()) {
     snapshot.stride_ = list.size() + list.size() / 8 + kSpareRows;
     snapshot.values_.clear();  // so that growing does not copy
@@ -470,12 +463,71 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   listings_.reserve(snapshot.stride_);
   withheld_.reserve(snapshot.stride_);
   snapshot.add_columns(figures_);
-  const bool wants_more =
-      std::any_of(extras.has_details.begin(), extras.has_details.end(), std::identity{}) ||
-      std::any_of(extras.live_node.begin(), extras.live_node.end(), [](NodeFieldMask fields) { return !fields.empty(); });
+}
+
+void SnapshotBuilder::add_row(Allocator allocator, FigureSet present, std::span<const std::uint64_t> values, Label& label,
+                              Snapshot& snapshot) {
+  label.build = builds_;
+  label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
+  snapshot.rows_.push_back({.figures = present,
+                            .label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
+                            .label_size = static_cast<std::uint32_t>(label.text.size()),
+                            .cpu_block = 0,
+                            .node_block = 0,
+                            .allocator_size = static_cast<std::uint8_t>(to_string(allocator).size()),
+                            .is_escaped = label.is_escaped,
+                            .has_detail = false,
+                            .allocator = allocator,
+                            .number = label.number,
+                            .first_seen_ns = label.first_seen_ns});
+  snapshot.labels_.append(label.text);
+  listings_.push_back(&label.listing);
+  for (FigureSet left = present; left != 0; left &= left - 1) {
+    const auto figure = static_cast<std::size_t>(std::countr_zero(left));
+    snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row] = values[figure];
+  }
+}
+
+void SnapshotBuilder::merge_row(FigureSet present, std::span<const std::uint64_t> values, std::uint32_t at,
+                                Snapshot& snapshot) {
   static const FigureSet kNeedAll = figures_with(DuplicateRule::kSumOfAll) | figures_with(DuplicateRule::kMax);
   static const FigureSet kNeedSame = figures_with(DuplicateRule::kSameOrNone);
   static const FigureSet kMax = figures_with(DuplicateRule::kMax);
+  Snapshot::Row& row = snapshot.rows_[at];
+  FigureSet withheld = (row.figures ^ present) & kNeedAll;
+  for (FigureSet left = present; left != 0; left &= left - 1) {
+    const auto figure = static_cast<std::size_t>(std::countr_zero(left));
+    const FigureSet this_bit = FigureSet{1} << figure;
+    std::uint64_t& value = snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + at];
+    if ((row.figures & this_bit) == 0) {
+      value = values[figure];
+    } else if ((kNeedSame & this_bit) != 0) {
+      if (value != values[figure]) withheld |= this_bit;
+    } else if ((kMax & this_bit) != 0) {
+      value = std::max(value, values[figure]);  // bits of doubles that are not negative are in their order
+    } else if (figure == Figure(Field::kSizeMask).number()) {
+      value |= values[figure];
+    } else if (figure == Figure(TrackedFigure::kGrowth).number()) {
+      value = rate_bits(std::bit_cast<double>(value) + std::bit_cast<double>(values[figure]));
+    } else {
+      value += values[figure];
+    }
+  }
+  row.figures |= present;
+  if (withheld != 0) withheld_.push_back({.row = at, .figures = withheld});
+}
+
+void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
+                            const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
+                            const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times,
+                            const SnapshotExtras& extras) {
+  begin(list, snapshot);
+  snapshot.generation_ = generation;
+  snapshot.boot_time_ns_ = times.boot_ns;
+  snapshot.size_classes_.assign(size_classes.begin(), size_classes.end());
+  const bool wants_more =
+      std::any_of(extras.has_details.begin(), extras.has_details.end(), std::identity{}) ||
+      std::any_of(extras.live_node.begin(), extras.live_node.end(), [](NodeFieldMask fields) { return !fields.empty(); });
   for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
     const auto allocator = static_cast<std::size_t>(type->allocator());
     const FieldMask fields = type->fields() & live[allocator];
@@ -493,48 +545,9 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     });
     const bool is_first = label.build != builds_;
     if (is_first) {
-      label.build = builds_;
-      label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
-      snapshot.rows_.push_back({.figures = figures.present,
-                                .label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
-                                .label_size = static_cast<std::uint32_t>(label.text.size()),
-                                .cpu_block = 0,
-                                .node_block = 0,
-                                .allocator_size = static_cast<std::uint8_t>(to_string(type->allocator()).size()),
-                                .is_escaped = label.is_escaped,
-                                .has_detail = false,
-                                .allocator = type->allocator(),
-                                .number = label.number,
-                                .first_seen_ns = label.first_seen_ns});
-      snapshot.labels_.append(label.text);
-      listings_.push_back(&label.listing);
-      for (FigureSet left = figures.present; left != 0; left &= left - 1) {
-        const auto figure = static_cast<std::size_t>(std::countr_zero(left));
-        snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row] = figures.values[figure];
-      }
+      add_row(type->allocator(), figures.present, figures.values, label, snapshot);
     } else {
-      Snapshot::Row& row = snapshot.rows_[label.row];
-      std::uint64_t withheld = (row.figures ^ figures.present) & kNeedAll;
-      for (std::uint64_t left = figures.present; left != 0; left &= left - 1) {
-        const auto figure = static_cast<std::size_t>(std::countr_zero(left));
-        const std::uint64_t this_bit = std::uint64_t{1} << figure;
-        std::uint64_t& value = snapshot.values_[snapshot.columns_[figure] * snapshot.stride_ + label.row];
-        if ((row.figures & this_bit) == 0) {
-          value = figures.values[figure];
-        } else if ((kNeedSame & this_bit) != 0) {
-          if (value != figures.values[figure]) withheld |= this_bit;
-        } else if ((kMax & this_bit) != 0) {
-          value = std::max(value, figures.values[figure]);  // bits of doubles that are not negative are in their order
-        } else if (figure == Figure(Field::kSizeMask).number()) {
-          value |= figures.values[figure];
-        } else if (figure == Figure(TrackedFigure::kGrowth).number()) {
-          value = rate_bits(std::bit_cast<double>(value) + std::bit_cast<double>(figures.values[figure]));
-        } else {
-          value += figures.values[figure];
-        }
-      }
-      row.figures |= figures.present;
-      if (withheld != 0) withheld_.push_back({.row = label.row, .figures = withheld});
+      merge_row(figures.present, figures.values, label.row, snapshot);
     }
     if (tracked->had_failures_or_waits) label.listing.had_failures_or_waits = true;
     if (tracked->wants_cpus) add_cpus(*type, type->cpu_fields() & live_cpu[allocator], label.row, snapshot);

@@ -295,6 +295,13 @@ class SnapshotBuilder {
   };
   static void render_label(const MemoryType& type, std::int64_t now_ns, Label& label);
   std::uint32_t free_number();
+  /// Empties the snapshot and makes room for the types of the list.
+  void begin(const MemoryTypeList& list, Snapshot& snapshot);
+  /// Adds the row of the first type of a name, and merges a further one into it by the rules for duplicates. `values`: by
+  /// figure.
+  void add_row(Allocator allocator, FigureSet present, std::span<const std::uint64_t> values, Label& label,
+               Snapshot& snapshot);
+  void merge_row(FigureSet present, std::span<const std::uint64_t> values, std::uint32_t at, Snapshot& snapshot);
   void add_cpus(const MemoryType& type, CpuFieldMask fields, std::size_t row, Snapshot& snapshot);
   static void add_nodes(const MemoryType& type, NodeFieldMask fields, std::size_t row, Snapshot& snapshot);
   static void add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/arithmetic.h"
+
 namespace memstat {
 namespace {
 
@@ -59,6 +61,22 @@ void hand_over_cpu_totals(MemoryType& type, MemoryType& first_of_name) {
 }
 
 }  // namespace
+
+TypeLimits limits_of(const MemoryType& type, const TrackedType& tracked, FieldMask fields) {
+  const bool has_wide_limit = fields.has(Field::kCountLimit64);
+  const std::uint64_t narrow = fields.has(Field::kCountLimit) ? type.figure(Field::kCountLimit) : 0;
+  TypeLimits limits{.objects = has_wide_limit ? type.figure(Field::kCountLimit64) : narrow,
+                    .bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : 0,
+                    .is_objects_of_kernel = has_wide_limit || fields.has(Field::kCountLimit),
+                    .is_bytes_of_kernel = fields.has(Field::kBytesLimit)};
+  if (has_wide_limit && limits.objects != narrow && fields.has(Field::kSize)) {
+    limits.bytes = saturating_product(limits.objects, type.figure(Field::kSize));
+    limits.is_bytes_of_kernel = true;
+  }
+  if (!limits.is_objects_of_kernel) limits.objects = tracked.limit.objects;
+  if (!limits.is_bytes_of_kernel) limits.bytes = tracked.limit.bytes;
+  return limits;
+}
 
 std::uint64_t objects_against_limit(const MemoryType& type, const TrackedType& tracked, FieldMask fields) {
   if (!counts_free_against_limit(type.allocator()) || !fields.has(Field::kFree)) return tracked.objects;
@@ -143,8 +161,7 @@ void DeltaTracker::track_counters(MemoryType& type, TrackedType& state, FieldMas
 
 void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, FieldMask fields, FieldMask fresh,
                                 std::uint64_t waits_and_failures) {
-  const std::uint64_t objects = fields.has(Field::kCountLimit) ? type.figure(Field::kCountLimit) : state.limit.objects;
-  const std::uint64_t bytes = fields.has(Field::kBytesLimit) ? type.figure(Field::kBytesLimit) : state.limit.bytes;
+  const auto [objects, bytes, is_objects_of_kernel, is_bytes_of_kernel] = limits_of(type, state, fields);
   if (objects == 0 && bytes == 0) return;
   if (state.seen.has(Field::kFailures) || state.seen.has(Field::kSleeps)) {
     state.limit_hits += waits_and_failures;

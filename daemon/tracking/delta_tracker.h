@@ -72,6 +72,16 @@ struct TrackedType {
   std::array<std::uint64_t, kGrowthSamples> growth_samples{};  ///< B, by sample number modulo kGrowthSamples
 };
 
+/// The limits of a type now, 0 where it has none: the kernel's, else the configured one. Thread safety: a plain value.
+struct TypeLimits {
+  std::uint64_t objects = 0;
+  std::uint64_t bytes = 0;
+  bool is_objects_of_kernel = false;
+  bool is_bytes_of_kernel = false;
+};
+/// Where one source reports 32 bits of the limit and another all 64, all 64 count, and bytes are objects times size.
+TypeLimits limits_of(const MemoryType& type, const TrackedType& tracked, FieldMask fields);
+
 /// Objects of a type that count against its limit of objects, now: those in use, and where caches count too (uma) those in
 /// caches, but not what is free in the slabs of its keg. `fields`: the figures that are known now.
 std::uint64_t objects_against_limit(const MemoryType& type, const TrackedType& tracked, FieldMask fields);

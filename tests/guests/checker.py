@@ -197,7 +197,7 @@ OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_type_objects", "thread
 for cache, slabs, slab_bytes, slab_objects in (("filp", 32, 8192, 32), ("kmalloc-96", 64, 4096, 42)):
     OBSERVER |= {(metric, cache): slabs for metric in ("memstat_type_slabs", "memstat_type_partial_slabs", "memstat_type_cpu_slabs")}
     OBSERVER |= {(metric, cache): slabs * slab_bytes for metric in ("memstat_type_held_bytes", "memstat_node_held_bytes")}
-    OBSERVER |= {(metric, cache): slabs * slab_objects for metric in ("memstat_type_free_objects", "memstat_node_object_slots")}
+    OBSERVER |= {(metric, cache): slabs * slab_objects for metric in ("memstat_type_free_objects", "memstat_node_capacity_objects")}
 OBSERVER_OF_PAGES = {"memstat_cpu_free_objects": 512, "memstat_buddy_free_blocks": 8, "memstat_buddy_free_blocks_by_type": 8,
                      "memstat_unusable_free_ratio": 0.01, "memstat_fragmentation_index": 0.01}
 READERS = {"init", "sh", "xargs", "grep", "read_lines", "wget"}  # of a guest

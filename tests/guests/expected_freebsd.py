@@ -157,7 +157,7 @@ def zone_tree(sysctls, add, records):
     domains = {int(match[1]) for name in sysctls.values if (match := re.match(r"vm\.uma\.[^.]+\.(?:keg\.)?domain\.(\d+)\.", name))}
     if not nodes:
         return
-    types, left = Types(add, "uma"), {}
+    types, left, wide = Types(add, "uma"), {}, {}
     for name, _, _ in records:
         left[name] = left.get(name, 0) + 1
     for name, is_secondary, rsize in records:
@@ -176,13 +176,17 @@ def zone_tree(sysctls, add, records):
         if pages and None not in pages.values() and number("keg.ppera"):
             figures["slabs"] = sum(pages.values()) // number("keg.ppera")
         utilization = number("keg.efficiency") if has_keg else None
-        types(name, figures, {"slab_efficiency_ratio": None if utilization is None else utilization / 100}, {"wide_limit_objects": limit})
+        types(name, figures, {"slab_utilization_ratio": None if utilization is None else utilization / 100})
+        wide.setdefault(name, []).append(limit)
         for domain in domains:
             labels = {"allocator": "uma", "type": name, "node": str(domain)}
             add("memstat_node_free_objects", (number(f"domain.{domain}.nitems") or 0) + ((number(f"keg.domain.{domain}.free_items") or 0) if has_keg else 0),
                 **labels)
             add("memstat_node_held_bytes", (pages.get(domain) or 0) * sysctls.page_size, **labels)
     types.finish()
+    for name, limits in wide.items():  # the stream has the lower 32 bits of a limit, the tree all 64
+        if all(limits):
+            add.values["memstat_type_limit_objects", (("allocator", "uma"), ("type", name))] = sum(limits)
 
 
 def tables(sysctls, add):

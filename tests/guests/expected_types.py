@@ -55,7 +55,7 @@ def slabs(reading, add, _):
         for node in nodes:
             if order is not None:
                 add("memstat_node_held_bytes", on_nodes.get(node, 0) * reading.page_size << order, node=node, **labels)
-            add("memstat_node_object_slots", slots.get(node, 0), node=node, **labels)
+            add("memstat_node_capacity_objects", slots.get(node, 0), node=node, **labels)
 
 
 def cpus_of_zones(reading):

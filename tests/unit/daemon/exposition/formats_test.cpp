@@ -199,7 +199,7 @@ TEST_F(FormatsTest, FiguresOfTheMachineAndOfNodesAndDetailsAreTheSameInProtobuf)
   EXPECT_THAT(families["memstat_unaccounted_bytes"].metrics[0].labels, testing::IsEmpty());
   EXPECT_EQ(families["memstat_unaccounted_bytes"].metrics[0].gauge, -5);
   EXPECT_EQ(families["memstat_unaccounted_bytes"].unit, "bytes");
-  const auto& slots = families["memstat_node_object_slots"].metrics;
+  const auto& slots = families["memstat_node_capacity_objects"].metrics;
   ASSERT_EQ(slots.size(), 4U);
   EXPECT_THAT(slots[3].labels, ElementsAre(Pair("allocator", "uma"), Pair("type", odd), Pair("node", "1")));
   EXPECT_EQ(slots[3].gauge, 9);

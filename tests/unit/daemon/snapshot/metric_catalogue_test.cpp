@@ -133,7 +133,7 @@ TEST(MetricCatalogue, SizesAndLimitsHaveTheirRulesForDuplicates) {
     if (name == "memstat_type_limit_used_ratio") expected = DuplicateRule::kMax;
     if (name == "memstat_type_limit_configured") expected = DuplicateRule::kSameOrNone;
     if (name.starts_with("memstat_type_object_")) expected = DuplicateRule::kSameOrNone;
-    if (name == "memstat_type_slab_efficiency_ratio") expected = DuplicateRule::kSameOrNone;
+    if (name == "memstat_type_slab_utilization_ratio") expected = DuplicateRule::kSameOrNone;
     if (metric.scope == MetricScope::kDetail) expected = DuplicateRule::kSameOrNone;
     EXPECT_EQ(metric.duplicates, expected) << name;
   }

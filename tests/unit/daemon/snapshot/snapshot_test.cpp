@@ -216,6 +216,23 @@ TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneSaysHowMuchIsUsed) {
   EXPECT_EQ(used({{kBytes, 250}, {kCount, 3}}), std::nullopt) << "no limit";
 }
 
+TEST_F(SnapshotTest, ALimitHasAllBitsWhereASourceHasThem) {
+  const auto poll = [this](std::initializer_list<std::pair<Field, std::uint64_t>> figures) {
+    StagingBuilder staging;
+    staging.type("a", figures);
+    types_.poll(staging);
+  };
+  using enum Field;
+  constexpr std::uint64_t kWide = (std::uint64_t{1} << 32U) + 10;
+  poll({{kBytes, 8}, {kCount, 1}, {kSize, 8}, {kCountLimit, 10}, {kBytesLimit, 80}, {kCountLimit64, kWide}});
+  EXPECT_EQ(value(kCountLimit, "a"), kWide);
+  EXPECT_EQ(value(kBytesLimit, "a"), kWide * 8);
+  EXPECT_EQ(std::bit_cast<double>(*value(TrackedFigure::kLimitUsed, "a")), 0) << "10 would be a tenth";
+  poll({{kBytes, 8}, {kCount, 1}, {kSize, 8}, {kCountLimit64, std::uint64_t{1} << 32U}});
+  EXPECT_EQ(value(kCountLimit, "a"), std::uint64_t{1} << 32U) << "whose lower half is 0, so the other source has none";
+  EXPECT_FALSE(value(TrackedFigure::kLimitConfigured, "a"));
+}
+
 TEST_F(SnapshotTest, OfTypesOfOneNameTheNearestToItsLimitCounts) {
   StagingBuilder staging;
   staging.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}})
