@@ -327,7 +327,9 @@ Result<void> RecordingKernelView::read_table(std::string_view source, LiveTable&
   const std::uint64_t generation = current_generation();
   auto result = inner_.read_table(source, table, out);
   if (result) {
-    record(generation, Kind::kTable, source, out.view(), 0);
+    Buffer text;
+    table.write_text(out.view(), text);
+    record(generation, Kind::kTable, source, text.view(), 0);
   } else {
     record_error(generation, Kind::kTableError, source, result.error());
   }

@@ -28,9 +28,9 @@ inline constexpr char kEndOfName = '\0';
 /// "linux", "freebsd" or "other", as in a capture's manifest.
 std::string_view to_string(OperatingSystem os);
 
-/// What is no file and no sysctl of this machine's kernel (counters, events): a table in text, which its source makes of
-/// descriptors of its own. A view that shows this machine calls it; a capture has the text and never does.
-/// Thread safety: none; the kernel view's caller sees to it, one table a reader.
+/// A data source that is neither a file nor a sysctl (counters, events): a table, which its source makes of descriptors of
+/// its own. A view of this machine calls it. A capture has the table as text and never does. Thread safety: none; the kernel
+/// view's caller sees to it, one table a reader.
 class LiveTable {
  public:
   LiveTable() = default;
@@ -42,6 +42,8 @@ class LiveTable {
   virtual Result<void> open() = 0;
   /// Writes the table as it is now into `out`. Errors: as open.
   virtual Result<void> read(Buffer& out) = 0;
+  /// Writes what read() gave as the text of a recording, replacing what `text` held. By default read() gives text.
+  virtual void write_text(std::string_view table, Buffer& text) const { text.assign(table); }
   /// Looks after what it has attached to the kernel, between two reads. Returns whether it wants to be asked again soon.
   virtual bool tend() { return false; }
 };

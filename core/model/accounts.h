@@ -11,47 +11,24 @@
 
 namespace memstat {
 
-inline constexpr SystemMetric kAccountedBytes{
-    .facts = {.name = "memstat_accounted_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help = "Bytes of memory now, by what holds them; the parts do not overlap and may be stacked.",
-              .unit = "bytes"},
-    .labels = {"part"},
-};
+inline constexpr SystemMetric kAccountedBytes =
+    gauge_metric("memstat_accounted_bytes", Tier::kMinimal,
+                 "Bytes of memory now, by what holds them; the parts do not overlap and may be stacked.", {"part"});
 
-inline constexpr SystemMetric kUnaccountedBytes{
-    .facts = {.name = "memstat_unaccounted_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help = "Bytes of memory now that are neither free nor in any accounted part.",
-              .unit = "bytes",
-              .format = ValueFormat::kSigned},
-};
+inline constexpr SystemMetric kUnaccountedBytes =
+    gauge_metric("memstat_unaccounted_bytes", Tier::kMinimal,
+                 "Bytes of memory now that are neither free nor in any accounted part.", {}, ValueFormat::kSigned);
 
-inline constexpr SystemMetric kTotalBytes{
-    .facts = {.name = "memstat_memory_total_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help = "Bytes of memory that the kernel manages now.",
-              .unit = "bytes"},
-};
+inline constexpr SystemMetric kTotalBytes =
+    gauge_metric("memstat_memory_total_bytes", Tier::kMinimal, "Bytes of memory that the kernel manages now.");
 
-inline constexpr SystemMetric kAvailableBytes{
-    .facts = {.name = "memstat_memory_available_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help = "Bytes of memory that programs can still get without paging, by the kernel's own estimate.",
-              .unit = "bytes"},
-};
+inline constexpr SystemMetric kAvailableBytes =
+    gauge_metric("memstat_memory_available_bytes", Tier::kMinimal,
+                 "Bytes of memory that programs can still get without paging, by the kernel's own estimate.");
 
-inline constexpr SystemMetric kPartMissing{
-    .facts = {.name = "memstat_accounted_part_missing",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help = "1 for each accounted part that this kernel does not report; its bytes are unaccounted."},
-    .labels = {"part"},
-};
+inline constexpr SystemMetric kPartMissing =
+    gauge_metric("memstat_accounted_part_missing", Tier::kMinimal,
+                 "1 for each accounted part that this kernel does not report; its bytes are unaccounted.", {"part"});
 
 /// Writes the parts down as statistics and adds them up; all amounts in bytes. Thread safety: none; confined to a parser.
 class Accounts {

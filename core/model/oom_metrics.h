@@ -6,12 +6,8 @@
 
 namespace memstat {
 
-inline constexpr SystemMetric kOomKills{
-    .facts = {.name = "memstat_oom_kills_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kMinimal,
-              .help =
-                  "Processes that the kernel killed since boot because memory ran out, including those in control groups."},
-};
+inline constexpr SystemMetric kOomKills =
+    counter_metric("memstat_oom_kills_total", Tier::kMinimal,
+                   "Processes that the kernel killed since boot because memory ran out, including those in control groups.");
 
 }  // namespace memstat

@@ -6,39 +6,25 @@
 
 namespace memstat {
 
-inline constexpr SystemMetric kZoneWatermarkBytes{
-    .facts = {.name = "memstat_zone_watermark_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Free bytes of the zone at which reclaim starts or stops (low, high, promo) "
-                      "and below which only emergency allocations succeed (min).",
-              .unit = "bytes"},
-    .labels = {"node", "zone", "watermark"},
-};
+inline constexpr SystemMetric kZoneWatermarkBytes =
+    gauge_metric("memstat_zone_watermark_bytes", Tier::kDefault,
+                 "Free bytes of the zone at which reclaim starts or stops (low, high, promo) "
+                 "and below which only emergency allocations succeed (min).",
+                 {"node", "zone", "watermark"});
 
-inline constexpr SystemMetric kPageFrees{
-    .facts = {.name = "memstat_page_frees_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Pages freed since boot, in all zones."},
-};
+inline constexpr SystemMetric kPageFrees =
+    counter_metric("memstat_page_frees_total", Tier::kDefault, "Pages freed since boot, in all zones.");
 
-inline constexpr SystemMetric kReclaimScannedPages{
-    .facts = {.name = "memstat_reclaim_scanned_pages_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Pages that reclaim scanned since boot, by the stalled allocation (direct), "
-                      "the kernel thread (kswapd), or the queue of FreeBSD's page daemon."},
-    .labels = {"by"},
-};
+inline constexpr SystemMetric kReclaimScannedPages =
+    counter_metric("memstat_reclaim_scanned_pages_total", Tier::kDefault,
+                   "Pages that reclaim scanned since boot, by the stalled allocation (direct), "
+                   "the kernel thread (kswapd), or the queue of FreeBSD's page daemon.",
+                   {"by"});
 
-inline constexpr SystemMetric kReclaimedPages{
-    .facts = {.name = "memstat_reclaimed_pages_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Pages that reclaim freed since boot, by the stalled allocation (direct), "
-                      "the kernel thread (kswapd), or FreeBSD's page daemon."},
-    .labels = {"by"},
-};
+inline constexpr SystemMetric kReclaimedPages =
+    counter_metric("memstat_reclaimed_pages_total", Tier::kDefault,
+                   "Pages that reclaim freed since boot, by the stalled allocation (direct), "
+                   "the kernel thread (kswapd), or FreeBSD's page daemon.",
+                   {"by"});
 
 }  // namespace memstat

@@ -37,6 +37,38 @@ struct SystemMetric {
   }
 };
 
+/// Names of labels, in the order in which values are given.
+using MetricLabels = std::array<std::string_view, kMaxSystemMetricLabels>;
+
+/// The base unit that the name of a metric ends with, or "" for a count of things.
+constexpr std::string_view unit_of_name(std::string_view name) {
+  constexpr std::string_view kTotal = "_total";
+  if (name.ends_with(kTotal)) name.remove_suffix(kTotal.size());
+  for (const std::string_view unit : {"bytes", "ratio", "seconds"}) {
+    if (name.ends_with(unit)) return unit;
+  }
+  return {};
+}
+
+constexpr SystemMetric gauge_metric(std::string_view name, Tier tier, std::string_view help, const MetricLabels& labels = {},
+                                    ValueFormat format = ValueFormat::kUnsigned) {
+  return {.facts = {.name = name, .tier = tier, .help = help, .unit = unit_of_name(name), .format = format},
+          .labels = labels};
+}
+constexpr SystemMetric counter_metric(std::string_view name, Tier tier, std::string_view help,
+                                      const MetricLabels& labels = {}, ValueFormat format = ValueFormat::kUnsigned) {
+  SystemMetric metric = gauge_metric(name, tier, help, labels, format);
+  metric.facts.kind = MetricKind::kCounter;
+  return metric;
+}
+constexpr SystemMetric histogram_metric(std::string_view name, Tier tier, std::string_view help,
+                                        const HistogramBuckets& buckets, const MetricLabels& labels = {}) {
+  SystemMetric metric = gauge_metric(name, tier, help, labels);
+  metric.facts.kind = MetricKind::kHistogram;
+  metric.buckets = &buckets;
+  return metric;
+}
+
 /// Value of a label: a text, or a number in decimal. Lives as long as the text. Thread safety: a plain value.
 class LabelValue {
  public:

@@ -6,14 +6,8 @@
 
 namespace memstat {
 
-inline constexpr SystemMetric kTableSoftLimit{
-    .facts =
-        {.name = "memstat_table_soft_limit_objects",
-         .kind = MetricKind::kGauge,
-         .tier = Tier::kDefault,
-         .help =
-             "Entries above which the kernel evicts some, or refuses users without privilege, before the table is full."},
-    .labels = {"type"},
-};
+inline constexpr SystemMetric kTableSoftLimit = gauge_metric(
+    "memstat_table_soft_limit_objects", Tier::kDefault,
+    "Entries above which the kernel evicts some, or refuses users without privilege, before the table is full.", {"type"});
 
 }  // namespace memstat

@@ -34,22 +34,13 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kPageEvents{
-    .facts = {.name = "memstat_page_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help =
-                  "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others."},
-    .labels = {"kind"},
-};
+constexpr SystemMetric kPageEvents = counter_metric(
+    "memstat_page_events_total", Tier::kDefault,
+    "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others.", {"kind"});
 
-constexpr SystemMetric kPagedPages{
-    .facts = {.name = "memstat_paged_pages_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Pages that a pager (swap, vnode) moved in from or out to disk since boot."},
-    .labels = {"pager", "direction"},
-};
+constexpr SystemMetric kPagedPages =
+    counter_metric("memstat_paged_pages_total", Tier::kDefault,
+                   "Pages that a pager (swap, vnode) moved in from or out to disk since boot.", {"pager", "direction"});
 
 constexpr std::string_view kOrigin = "sysctl vm";
 

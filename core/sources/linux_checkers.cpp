@@ -27,69 +27,35 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kCheckerBugs{
-    .facts = {.name = "memstat_checker_bugs_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Memory errors that the kernel's own checker found since boot."},
-    .labels = {"checker"},
-};
+constexpr SystemMetric kCheckerBugs =
+    counter_metric("memstat_checker_bugs_total", Tier::kDefault,
+                   "Memory errors that the kernel's own checker found since boot.", {"checker"});
 
-constexpr SystemMetric kCheckerObjects{
-    .facts = {.name = "memstat_checker_objects",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kFull,
-              .help = "Objects that the kernel's own checker guards now."},
-    .labels = {"checker", "state"},
-};
+constexpr SystemMetric kCheckerObjects = gauge_metric(
+    "memstat_checker_objects", Tier::kFull, "Objects that the kernel's own checker guards now.", {"checker", "state"});
 
-constexpr SystemMetric kCheckerAllocations{
-    .facts = {.name = "memstat_checker_allocations_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Allocations that the kernel's own checker guarded since boot."},
-    .labels = {"checker"},
-};
+constexpr SystemMetric kCheckerAllocations =
+    counter_metric("memstat_checker_allocations_total", Tier::kFull,
+                   "Allocations that the kernel's own checker guarded since boot.", {"checker"});
 
-constexpr SystemMetric kCheckerFrees{
-    .facts = {.name = "memstat_checker_frees_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Guarded objects freed since boot."},
-    .labels = {"checker"},
-};
+constexpr SystemMetric kCheckerFrees =
+    counter_metric("memstat_checker_frees_total", Tier::kFull, "Guarded objects freed since boot.", {"checker"});
 
-constexpr SystemMetric kCheckerSkips{
-    .facts = {.name = "memstat_checker_skips_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Allocations since boot that the kernel's own checker should have guarded and could not."},
-    .labels = {"checker", "kind"},
-};
+constexpr SystemMetric kCheckerSkips = counter_metric(
+    "memstat_checker_skips_total", Tier::kFull,
+    "Allocations since boot that the kernel's own checker should have guarded and could not.", {"checker", "kind"});
 
-constexpr SystemMetric kSlabDebugCaches{
-    .facts = {.name = "memstat_slab_debug_caches",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Slab caches with this debugging check on, as of when the source was started."},
-    .labels = {"check"},
-};
+constexpr SystemMetric kSlabDebugCaches =
+    gauge_metric("memstat_slab_debug_caches", Tier::kDefault,
+                 "Slab caches with this debugging check on, as of when the source was started.", {"check"});
 
-constexpr SystemMetric kKernelReports{
-    .facts = {.name = "memstat_kernel_reports_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Warnings (including those of memory checkers) and oopses that the kernel printed since boot."},
-    .labels = {"kind"},
-};
+constexpr SystemMetric kKernelReports =
+    counter_metric("memstat_kernel_reports_total", Tier::kDefault,
+                   "Warnings (including those of memory checkers) and oopses that the kernel printed since boot.", {"kind"});
 
-constexpr SystemMetric kKernelTaint{
-    .facts = {.name = "memstat_kernel_tainted",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "1 when the kernel has met a bad page or a machine check since boot, else 0."},
-    .labels = {"kind"},
-};
+constexpr SystemMetric kKernelTaint =
+    gauge_metric("memstat_kernel_tainted", Tier::kDefault,
+                 "1 when the kernel has met a bad page or a machine check since boot, else 0.", {"kind"});
 
 constexpr std::string_view kPaths[] = {
     "/proc/sys/kernel/tainted",

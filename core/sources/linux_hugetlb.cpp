@@ -29,21 +29,12 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kHugetlbReserved{
-    .facts = {.name = "memstat_hugetlb_reserved_pages",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Free huge pages of the pool that are reserved for mappings now."},
-    .labels = {"type"},
-};
+constexpr SystemMetric kHugetlbReserved =
+    gauge_metric("memstat_hugetlb_reserved_pages", Tier::kDefault,
+                 "Free huge pages of the pool that are reserved for mappings now.", {"type"});
 
-constexpr SystemMetric kHugetlbSurplus{
-    .facts = {.name = "memstat_hugetlb_surplus_pages",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Huge pages of the pool beyond its configured size now."},
-    .labels = {"type"},
-};
+constexpr SystemMetric kHugetlbSurplus = gauge_metric("memstat_hugetlb_surplus_pages", Tier::kDefault,
+                                                      "Huge pages of the pool beyond its configured size now.", {"type"});
 
 constexpr std::string_view kDirectory = "/sys/kernel/mm/hugepages";
 constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";

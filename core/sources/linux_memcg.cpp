@@ -35,59 +35,33 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kMemcgPartBytes{
-    .facts = {.name = "memstat_memcg_part_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kFull,
-              .help = "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, "
-                      "pagetables, percpu, "
-                      "vmalloc and slab, part file includes shmem.",
-              .unit = "bytes"},
-    .labels = {"group", "part"},
-};
+constexpr SystemMetric kMemcgPartBytes =
+    gauge_metric("memstat_memcg_part_bytes", Tier::kFull,
+                 "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, "
+                 "pagetables, percpu, "
+                 "vmalloc and slab, part file includes shmem.",
+                 {"group", "part"});
 
-constexpr SystemMetric kMemcgEvents{
-    .facts = {.name = "memstat_memcg_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Times since the control group was created that it reached its low or high threshold or its limit, "
-                      "ran out of memory, or lost a process to that."},
-    .labels = {"group", "event"},
-};
+constexpr SystemMetric kMemcgEvents =
+    counter_metric("memstat_memcg_events_total", Tier::kFull,
+                   "Times since the control group was created that it reached its low or high threshold or its limit, "
+                   "ran out of memory, or lost a process to that.",
+                   {"group", "event"});
 
-constexpr SystemMetric kMemcgHighBytes{
-    .facts = {.name = "memstat_memcg_high_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help =
-                  "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.",
-              .unit = "bytes"},
-    .labels = {"group"},
-};
+constexpr SystemMetric kMemcgHighBytes = gauge_metric(
+    "memstat_memcg_high_bytes", Tier::kDefault,
+    "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.", {"group"});
 
-constexpr SystemMetric kMemcgTasks{
-    .facts = {.name = "memstat_memcg_tasks",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Threads of all processes of a control group and its children now."},
-    .labels = {"group"},
-};
+constexpr SystemMetric kMemcgTasks = gauge_metric(
+    "memstat_memcg_tasks", Tier::kDefault, "Threads of all processes of a control group and its children now.", {"group"});
 
-constexpr SystemMetric kMemcgTasksLimit{
-    .facts = {.name = "memstat_memcg_tasks_limit",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Threads that the control group and its children may have; absent when not set."},
-    .labels = {"group"},
-};
+constexpr SystemMetric kMemcgTasksLimit =
+    gauge_metric("memstat_memcg_tasks_limit", Tier::kDefault,
+                 "Threads that the control group and its children may have; absent when not set.", {"group"});
 
-constexpr SystemMetric kMemcgGroupsLeftOut{
-    .facts = {.name = "memstat_memcg_groups_left_out",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help =
-                  "Control groups seen at the last read but not listed, because there are too many or they cannot be read."},
-};
+constexpr SystemMetric kMemcgGroupsLeftOut =
+    gauge_metric("memstat_memcg_groups_left_out", Tier::kMinimal,
+                 "Control groups seen at the last read but not listed, because there are too many or they cannot be read.");
 
 constexpr std::string_view kDirectory = kControlGroupDirectory;
 constexpr std::size_t kBundlePart = 0;  // of RawBytes

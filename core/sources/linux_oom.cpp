@@ -23,45 +23,25 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kAllocationStalls{
-    .facts = {.name = "memstat_allocation_stalls_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kMinimal,
-              .help = "Allocations since boot that stalled to reclaim memory, by the highest zone they could use."},
-    .labels = {"zone"},
-};
+constexpr SystemMetric kAllocationStalls =
+    counter_metric("memstat_allocation_stalls_total", Tier::kMinimal,
+                   "Allocations since boot that stalled to reclaim memory, by the highest zone they could use.", {"zone"});
 
-constexpr SystemMetric kReclaimThrottles{
-    .facts = {.name = "memstat_reclaim_throttles_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Allocations since boot that waited for reclaim because free memory was far below the min watermark."},
-};
+constexpr SystemMetric kReclaimThrottles =
+    counter_metric("memstat_reclaim_throttles_total", Tier::kDefault,
+                   "Allocations since boot that waited for reclaim because free memory was far below the min watermark.");
 
-constexpr SystemMetric kNodeReclaimFailures{
-    .facts = {.name = "memstat_node_reclaim_failures_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Reclaims since boot that tried to keep an allocation on its node and freed too little."},
-};
+constexpr SystemMetric kNodeReclaimFailures =
+    counter_metric("memstat_node_reclaim_failures_total", Tier::kDefault,
+                   "Reclaims since boot that tried to keep an allocation on its node and freed too little.");
 
-constexpr SystemMetric kCacheDrops{
-    .facts = {.name = "memstat_cache_drops_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Times since boot that an administrator told the kernel to drop its caches."},
-    .labels = {"kind"},
-};
+constexpr SystemMetric kCacheDrops =
+    counter_metric("memstat_cache_drops_total", Tier::kDefault,
+                   "Times since boot that an administrator told the kernel to drop its caches.", {"kind"});
 
-constexpr SystemMetric kPressureStallSeconds{
-    .facts = {.name = "memstat_pressure_stall_seconds_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Seconds since boot during which some or all runnable tasks waited for memory.",
-              .unit = "seconds",
-              .format = ValueFormat::kDouble},
-    .labels = {"kind"},
-};
+constexpr SystemMetric kPressureStallSeconds = counter_metric(
+    "memstat_pressure_stall_seconds_total", Tier::kDefault,
+    "Seconds since boot during which some or all runnable tasks waited for memory.", {"kind"}, ValueFormat::kDouble);
 
 // Parts of RawBytes.
 constexpr std::size_t kCounters = 0;

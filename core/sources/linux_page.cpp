@@ -29,103 +29,56 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kZoneLargestFreeBlock{
-    .facts = {.name = "memstat_zone_largest_free_block_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Bytes of the largest free block in the zone now; 0 when nothing is free.",
-              .unit = "bytes"},
-    .labels = {"node", "zone"},
-};
+constexpr SystemMetric kZoneLargestFreeBlock =
+    gauge_metric("memstat_zone_largest_free_block_bytes", Tier::kDefault,
+                 "Bytes of the largest free block in the zone now; 0 when nothing is free.", {"node", "zone"});
 
-constexpr SystemMetric kPageAllocations{
-    .facts = {.name = "memstat_page_allocations_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Pages allocated since boot from zones of that name, on all nodes."},
-    .labels = {"zone"},
-};
+constexpr SystemMetric kPageAllocations =
+    counter_metric("memstat_page_allocations_total", Tier::kDefault,
+                   "Pages allocated since boot from zones of that name, on all nodes.", {"zone"});
 
-constexpr SystemMetric kPageAllocationFailures{
-    .facts = {.name = "memstat_page_allocation_failures_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kMinimal,
-              .help = "Failed allocations of huge or contiguous memory since boot, by kind; most have a fallback."},
-    .labels = {"kind"},
-};
+constexpr SystemMetric kPageAllocationFailures =
+    counter_metric("memstat_page_allocation_failures_total", Tier::kMinimal,
+                   "Failed allocations of huge or contiguous memory since boot, by kind; most have a fallback.", {"kind"});
 
-constexpr SystemMetric kPageMigrationFailures{
-    .facts = {.name = "memstat_page_migration_failures_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Pages that could not be moved since boot."},
-};
+constexpr SystemMetric kPageMigrationFailures =
+    counter_metric("memstat_page_migration_failures_total", Tier::kFull, "Pages that could not be moved since boot.");
 
-constexpr SystemMetric kCompactionStalls{
-    .facts = {.name = "memstat_compaction_stalls_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Allocations since boot that stalled to compact memory."},
-};
+constexpr SystemMetric kCompactionStalls = counter_metric("memstat_compaction_stalls_total", Tier::kDefault,
+                                                          "Allocations since boot that stalled to compact memory.");
 
-constexpr SystemMetric kCompactionFailures{
-    .facts = {.name = "memstat_compaction_failures_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Allocations since boot that compacted memory and still found no free block."},
-};
+constexpr SystemMetric kCompactionFailures =
+    counter_metric("memstat_compaction_failures_total", Tier::kDefault,
+                   "Allocations since boot that compacted memory and still found no free block.");
 
-constexpr SystemMetric kCompactionSuccesses{
-    .facts = {.name = "memstat_compaction_successes_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Allocations since boot that compacted memory and then found a free block."},
-};
+constexpr SystemMetric kCompactionSuccesses =
+    counter_metric("memstat_compaction_successes_total", Tier::kDefault,
+                   "Allocations since boot that compacted memory and then found a free block.");
 
-constexpr SystemMetric kNumaEvents{
-    .facts = {.name = "memstat_numa_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Page allocations since boot by outcome: on this node as wanted (hit), "
-                      "on this node instead of another (miss), on another node instead of this one (foreign), and others."},
-    .labels = {"node", "kind"},
-};
+constexpr SystemMetric kNumaEvents =
+    counter_metric("memstat_numa_events_total", Tier::kDefault,
+                   "Page allocations since boot by outcome: on this node as wanted (hit), "
+                   "on this node instead of another (miss), on another node instead of this one (foreign), and others.",
+                   {"node", "kind"});
 
-constexpr SystemMetric kBuddyFreeBlocks{
-    .facts = {.name = "memstat_buddy_free_blocks",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kFull,
-              .help = "Free blocks of 2^order pages in the zone now."},
-    .labels = {"node", "zone", "order"},
-};
+constexpr SystemMetric kBuddyFreeBlocks = gauge_metric(
+    "memstat_buddy_free_blocks", Tier::kFull, "Free blocks of 2^order pages in the zone now.", {"node", "zone", "order"});
 
-constexpr SystemMetric kBuddyFreeBlocksByType{
-    .facts = {.name = "memstat_buddy_free_blocks_by_type",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kFull,
-              .help = "Free blocks of 2^order pages in the zone now, by migrate type; the kernel stops counting at 100000."},
-    .labels = {"node", "zone", "migrate_type", "order"},
-};
+constexpr SystemMetric kBuddyFreeBlocksByType =
+    gauge_metric("memstat_buddy_free_blocks_by_type", Tier::kFull,
+                 "Free blocks of 2^order pages in the zone now, by migrate type; the kernel stops counting at 100000.",
+                 {"node", "zone", "migrate_type", "order"});
 
-constexpr SystemMetric kFragmentationIndex{
-    .facts = {.name = "memstat_fragmentation_index",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kFull,
-              .help = "Why an allocation of 2^order pages would fail in the zone now: "
-                      "near 0 too little memory, near 1 fragmentation; -1: it would succeed.",
-              .format = ValueFormat::kDouble},
-    .labels = {"node", "zone", "order"},
-};
+constexpr SystemMetric kFragmentationIndex =
+    gauge_metric("memstat_fragmentation_index", Tier::kFull,
+                 "Why an allocation of 2^order pages would fail in the zone now: "
+                 "near 0 too little memory, near 1 fragmentation; -1: it would succeed.",
+                 {"node", "zone", "order"}, ValueFormat::kDouble);
 
-constexpr SystemMetric kUnusableFreeRatio{
-    .facts = {.name = "memstat_unusable_free_ratio",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kFull,
-              .help = "Share of the zone's free memory now that is in blocks smaller than 2^order pages, 0 to 1.",
-              .unit = "ratio",
-              .format = ValueFormat::kDouble},
-    .labels = {"node", "zone", "order"},
-};
+constexpr SystemMetric kUnusableFreeRatio =
+    gauge_metric("memstat_unusable_free_ratio", Tier::kFull,
+                 "Share of the zone's free memory now that is in blocks smaller than 2^order pages, 0 to 1.",
+                 {"node", "zone", "order"}, ValueFormat::kDouble);
 
 // Parts of RawBytes, in the order in which they are read.
 constexpr std::size_t kZones = 0;

@@ -26,23 +26,14 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kProcessPartBytes{
-    .facts =
-        {.name = "memstat_process_part_bytes",
-         .kind = MetricKind::kGauge,
-         .tier = Tier::kDefault,
-         .help =
-             "Bytes now of the processes of that name: shared memory, program text, or data and stack; the parts overlap.",
-         .unit = "bytes"},
-    .labels = {"type", "part"},
-};
+constexpr SystemMetric kProcessPartBytes = gauge_metric(
+    "memstat_process_part_bytes", Tier::kDefault,
+    "Bytes now of the processes of that name: shared memory, program text, or data and stack; the parts overlap.",
+    {"type", "part"});
 
-constexpr SystemMetric kProcessesLeftOut{
-    .facts = {.name = "memstat_processes_left_out",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help = "Processes listed at the last read but not examined, because there are too many."},
-};
+constexpr SystemMetric kProcessesLeftOut =
+    gauge_metric("memstat_processes_left_out", Tier::kMinimal,
+                 "Processes listed at the last read but not examined, because there are too many.");
 
 constexpr std::string_view kDirectory = "/proc";
 constexpr std::string_view kOrigin = "/proc/PID/statm";

@@ -27,40 +27,22 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kCacheOccupancy{
-    .facts = {.name = "memstat_resctrl_cache_occupancy_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Bytes of the last-level cache that the resource group holds now, by cache domain.",
-              .unit = "bytes"},
-    .labels = {"group", "domain"},
-};
+constexpr SystemMetric kCacheOccupancy =
+    gauge_metric("memstat_resctrl_cache_occupancy_bytes", Tier::kDefault,
+                 "Bytes of the last-level cache that the resource group holds now, by cache domain.", {"group", "domain"});
 
-constexpr SystemMetric kMemoryBytes{
-    .facts = {.name = "memstat_resctrl_memory_bytes_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Bytes that the resource group moved between the last-level "
-                      "cache and memory since it was made, by cache domain.",
-              .unit = "bytes"},
-    .labels = {"group", "domain"},
-};
+constexpr SystemMetric kMemoryBytes = counter_metric("memstat_resctrl_memory_bytes_total", Tier::kDefault,
+                                                     "Bytes that the resource group moved between the last-level "
+                                                     "cache and memory since it was made, by cache domain.",
+                                                     {"group", "domain"});
 
-constexpr SystemMetric kLocalMemoryBytes{
-    .facts = {.name = "memstat_resctrl_local_memory_bytes_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Of memstat_resctrl_memory_bytes_total, bytes from and to memory of the cache domain's own node.",
-              .unit = "bytes"},
-    .labels = {"group", "domain"},
-};
+constexpr SystemMetric kLocalMemoryBytes = counter_metric(
+    "memstat_resctrl_local_memory_bytes_total", Tier::kDefault,
+    "Of memstat_resctrl_memory_bytes_total, bytes from and to memory of the cache domain's own node.", {"group", "domain"});
 
-constexpr SystemMetric kGroupsLeftOut{
-    .facts = {.name = "memstat_resctrl_groups_left_out",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kMinimal,
-              .help = "Resource groups that are not shown now because there are more than max_groups."},
-};
+constexpr SystemMetric kGroupsLeftOut =
+    gauge_metric("memstat_resctrl_groups_left_out", Tier::kMinimal,
+                 "Resource groups that are not shown now because there are more than max_groups.");
 
 // ---- files ---------------------------------------------------------------------------------------------------------------
 

@@ -28,41 +28,24 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kSocketPressure{
-    .facts = {.name = "memstat_socket_memory_pressure",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "1 while the protocol saves memory because its sockets together use more than the threshold, else 0."},
-    .labels = {"type"},
-};
+constexpr SystemMetric kSocketPressure = gauge_metric(
+    "memstat_socket_memory_pressure", Tier::kDefault,
+    "1 while the protocol saves memory because its sockets together use more than the threshold, else 0.", {"type"});
 
-constexpr SystemMetric kSocketPressureBytes{
-    .facts = {.name = "memstat_socket_pressure_threshold_bytes",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Bytes of all the protocol's sockets above which it starts to save memory.",
-              .unit = "bytes"},
-    .labels = {"type"},
-};
+constexpr SystemMetric kSocketPressureBytes =
+    gauge_metric("memstat_socket_pressure_threshold_bytes", Tier::kDefault,
+                 "Bytes of all the protocol's sockets above which it starts to save memory.", {"type"});
 
-constexpr SystemMetric kSocketPressureSeconds{
-    .facts = {.name = "memstat_socket_pressure_seconds_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Seconds since boot during which the protocol saved memory, counted when such a period ends.",
-              .unit = "seconds",
-              .format = ValueFormat::kDouble},
-    .labels = {"type"},
-};
+constexpr SystemMetric kSocketPressureSeconds =
+    counter_metric("memstat_socket_pressure_seconds_total", Tier::kDefault,
+                   "Seconds since boot during which the protocol saved memory, counted when such a period ends.", {"type"},
+                   ValueFormat::kDouble);
 
-constexpr SystemMetric kSocketEvents{
-    .facts = {.name = "memstat_socket_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Events of the protocol since boot that were caused by too little memory or full queues, "
-                      "by the kernel's own name."},
-    .labels = {"type", "kind"},
-};
+constexpr SystemMetric kSocketEvents =
+    counter_metric("memstat_socket_events_total", Tier::kDefault,
+                   "Events of the protocol since boot that were caused by too little memory or full queues, "
+                   "by the kernel's own name.",
+                   {"type", "kind"});
 
 constexpr std::string_view kPaths[] = {
     "/proc/net/protocols",

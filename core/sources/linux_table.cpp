@@ -34,38 +34,20 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kTableUserLimit{
-    .facts = {.name = "memstat_table_user_limit_objects",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Entries that one user may have in the table."},
-    .labels = {"type"},
-};
+constexpr SystemMetric kTableUserLimit = gauge_metric("memstat_table_user_limit_objects", Tier::kDefault,
+                                                      "Entries that one user may have in the table.", {"type"});
 
-constexpr SystemMetric kTableUserUsedRatio{
-    .facts = {.name = "memstat_table_user_used_ratio",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Share of the quota used by the user who is closest to it, 0 to 1.",
-              .unit = "ratio",
-              .format = ValueFormat::kDouble},
-    .labels = {"type", "kind"},
-};
+constexpr SystemMetric kTableUserUsedRatio = gauge_metric(
+    "memstat_table_user_used_ratio", Tier::kDefault, "Share of the quota used by the user who is closest to it, 0 to 1.",
+    {"type", "kind"}, ValueFormat::kDouble);
 
-constexpr SystemMetric kTableEvents{
-    .facts = {.name = "memstat_table_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Events since boot that were caused by a full or nearly full table, by the kernel's own name."},
-    .labels = {"type", "kind"},
-};
+constexpr SystemMetric kTableEvents = counter_metric(
+    "memstat_table_events_total", Tier::kDefault,
+    "Events since boot that were caused by a full or nearly full table, by the kernel's own name.", {"type", "kind"});
 
-constexpr SystemMetric kNegativeDentries{
-    .facts = {.name = "memstat_negative_dentries",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Cached directory entries now that only remember that a file does not exist."},
-};
+constexpr SystemMetric kNegativeDentries =
+    gauge_metric("memstat_negative_dentries", Tier::kDefault,
+                 "Cached directory entries now that only remember that a file does not exist.");
 
 constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",

@@ -24,6 +24,7 @@
 #include "core/base/open_directory.h"
 #include "core/base/sanitizer.h"
 #include "core/base/text.h"
+#include "core/base/unique_fd.h"
 #include "daemon/privileges/account.h"
 #include "daemon/privileges/capabilities_linux.h"
 #include "daemon/privileges/privileges.h"
@@ -199,24 +200,8 @@ constexpr std::uint64_t kNetBindTcp = 1U << 0;
 constexpr std::uint64_t kNetConnectTcp = 1U << 1;
 constexpr std::uint64_t kScopeAbstractUnixAndSignals = 3;
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 void allow_path(int ruleset, const std::string& path, std::uint64_t access, PrivilegeReport& report) {
-  const Descriptor target(open(path.c_str(), O_PATH | O_CLOEXEC));
+  const UniqueFd target(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (target.get() < 0 || fstat(target.get(), &status) != 0) {
     report.notes.push_back("sandbox: " + path + ": not accessible from now on (" + errno_text(errno) + ")");
@@ -231,7 +216,7 @@ void allow_path(int ruleset, const std::string& path, std::uint64_t access, Priv
 
 // Prepared while still root, so that a path below a private directory can be named; in force only with
 // landlock_restrict_self.
-std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, PrivilegeReport& report) {
+std::optional<UniqueFd> prepare_landlock(const PrivilegeOptions& options, PrivilegeReport& report) {
   const long abi = syscall(kSysLandlockCreateRuleset, nullptr, 0, kLandlockVersionQuery);
   if (abi < 1) {
     report.notes.push_back("sandbox: no Landlock on this kernel (" + errno_text(errno) +
@@ -245,7 +230,7 @@ std::optional<Descriptor> prepare_landlock(const PrivilegeOptions& options, Priv
   if (abi >= 4) attributes.handled_access_net = kNetBindTcp | kNetConnectTcp;
   if (abi >= 5) attributes.handled_access_fs |= kIoctlDev;
   if (abi >= 6) attributes.scoped = kScopeAbstractUnixAndSignals;
-  Descriptor ruleset(static_cast<int>(syscall(kSysLandlockCreateRuleset, &attributes, sizeof attributes, 0)));
+  UniqueFd ruleset(static_cast<int>(syscall(kSysLandlockCreateRuleset, &attributes, sizeof attributes, 0)));
   if (ruleset.get() < 0) {
     report.notes.push_back("sandbox: Landlock refused its rules (" + errno_text(errno) + ")");
     return std::nullopt;
@@ -274,7 +259,7 @@ Result<std::optional<Account>> account_to_become(const PrivilegeOptions& options
 }
 
 /// From here on: no new privileges, no files beyond `ruleset`, no system calls beyond the filter.
-Result<void> enter_sandbox(const std::optional<Descriptor>& ruleset, SystemCalls calls, PrivilegeReport& report) {
+Result<void> enter_sandbox(const std::optional<UniqueFd>& ruleset, SystemCalls calls, PrivilegeReport& report) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
     report.no_new_privileges = true;
   } else {
@@ -314,8 +299,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.emplace_back("lock_memory: off by configuration");
   }
   tzset();  // The log's local time comes from /etc/localtime, which is read once, and soon out of reach.
-  const std::optional<Descriptor> ruleset =
-      options.sandbox && !kSanitized ? prepare_landlock(options, report) : std::nullopt;
+  const std::optional<UniqueFd> ruleset = options.sandbox && !kSanitized ? prepare_landlock(options, report) : std::nullopt;
 
   empty_bounding_set(report);
   if (*account) {

@@ -38,7 +38,7 @@ LAYERS = [
     (r"core/postmortem/freebsd/.*", [r"core/(postmortem/(freebsd|kernel|container)|capture|kernel|base)/.*"]),
     (r"core/postmortem/[a-z_]+\.(h|cpp)", [r"core/(postmortem|capture|kernel|base)/.*"]),
     (r"core/events/bpf/.*", [r"core/events/bpf/.*"]),
-    (r"core/events/table/.*", [r"core/(events/(table|bpf)|model|base)/.*"]),
+    (r"core/events/table/.*", [r"core/(events/(table|bpf)|model|kernel|base)/.*"]),
     (r"core/events/attach/.*", [r"core/(events/(attach|table|bpf)|kernel|base)/.*", r"core/source\.h"]),
     (r"core/events/sites/.*", [r"core/(events/(sites|slab|attach|table|bpf)|kernel|base)/.*"]),
     (r"core/events/sources/.*", [r"core/(events|collect|parse|model|kernel|base)/.*", r"core/source\.h"]),

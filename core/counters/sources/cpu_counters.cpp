@@ -21,25 +21,17 @@
 namespace memstat::sources::cpu_counters {
 namespace {
 
-constexpr SystemMetric kEvents{
-    .facts = {.name = "memstat_cpu_event_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Events that the CPU counted since memstatd opened its counters. Scaled where sets took turns, see "
-                      "memstat_cpu_event_running_ratio."},
-    .labels = {"cpu", "event"},
-};
+constexpr SystemMetric kEvents =
+    counter_metric("memstat_cpu_event_total", Tier::kDefault,
+                   "Events that the CPU counted since memstatd opened its counters. Scaled where sets took turns, see "
+                   "memstat_cpu_event_running_ratio.",
+                   {"cpu", "event"});
 
-constexpr SystemMetric kRunningRatio{
-    .facts = {.name = "memstat_cpu_event_running_ratio",
-              .kind = MetricKind::kGauge,
-              .tier = Tier::kDefault,
-              .help = "Part of the time since the poll before in which the CPU's counters counted the set that had them "
-                      "least. Below 1, sets took turns and the events are estimates.",
-              .unit = "ratio",
-              .format = ValueFormat::kDouble},
-    .labels = {"cpu"},
-};
+constexpr SystemMetric kRunningRatio =
+    gauge_metric("memstat_cpu_event_running_ratio", Tier::kDefault,
+                 "Part of the time since the poll before in which the CPU's counters counted the set that had them "
+                 "least. Below 1, sets took turns and the events are estimates.",
+                 {"cpu"}, ValueFormat::kDouble);
 
 constexpr std::string_view kName = "cpu_counters";
 constexpr std::string_view kOnline = "/sys/devices/system/cpu/online";

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "core/events/bpf/sampling.h"
-#include "core/events/table/table_text.h"
 
 namespace memstat::events {
 namespace {
@@ -68,14 +67,14 @@ EventBudget& process_budget() {
   return budget;
 }
 
-void append_governor(Buffer& out, const GovernorFacts& facts) {
+void add_governor(TableWriter& rows, const GovernorFacts& facts) {
   const std::array numbers{std::uint64_t{facts.is_attached}, facts.weight, facts.cost_ns, facts.sampled_ns,
                            facts.budget_ppm};
-  out.append("governor");
-  append_numbers(out, numbers);
-  if (!facts.is_attached && facts.again == GovernorFacts::kLater) out.append(" later");
-  if (!facts.is_attached && facts.again == GovernorFacts::kLost) out.append(" lost");
-  out.append("\n");
+  if (facts.is_attached || facts.again == GovernorFacts::kNever) {
+    rows.add(kGovernorRow.word, numbers);
+  } else {
+    rows.add(kGovernorRow.word, numbers, {facts.again == GovernorFacts::kLater ? "later" : "lost"});
+  }
 }
 
 Governor::~Governor() {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/buffer.h"
 #include "core/base/mutex.h"
+#include "core/events/table/table.h"
 
 namespace memstat::events {
 
@@ -66,8 +66,8 @@ struct GovernorFacts {
   Again again = kNever;          ///< Counts while it is detached.
 };
 
-/// Appends "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]\n".
-void append_governor(Buffer& out, const GovernorFacts& facts);
+/// Adds the row "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]".
+void add_governor(TableWriter& rows, const GovernorFacts& facts);
 
 /// Governs one table. Thread safety: none.
 class Governor {

@@ -3,7 +3,7 @@
  * of them. Thread safety: types and a pure function. */
 #pragma once
 
-/* Their words are in table_text.cpp. */
+/* Their words are in table.cpp. */
 /* NOLINTBEGIN(readability-identifier-naming): the programs are C */
 enum memstat_gfp_class {
   MEMSTAT_GFP_DMA,    /* of a zone that devices reach */

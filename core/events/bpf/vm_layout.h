@@ -7,7 +7,7 @@
 #include "core/events/bpf/gfp.h"
 #include "core/events/bpf/sizes.h"
 
-/* What is counted. Their words are in vm_text.cpp. */
+/* What is counted. Their words are in vm_rows.cpp. */
 /* NOLINTBEGIN(readability-identifier-naming): the programs are C */
 enum memstat_vm_event {
   MEMSTAT_VM_OOM_KILL,

@@ -14,10 +14,10 @@
 
 #include "core/base/text.h"
 #include "core/base/unique_fd.h"
-#include "core/events/attach/bpf_kernel.h"
+#include "core/events/attach/attached_table.h"
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/slab_caches_layout.h"
-#include "core/events/caches/slab_caches_text.h"
+#include "core/events/caches/slab_caches_rows.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat::events {
@@ -47,18 +47,18 @@ UniqueFd new_pass(int link) {
 }
 
 /// The program, loaded. Thread safety: none.
-class SlabCaches final : public LiveTable {
+class SlabCaches final : public AttachedTable {
  public:
-  Result<void> open() override;
+  SlabCaches() : AttachedTable(kSlabCachesTable) {}
   Result<void> read(Buffer& out) override;
 
  private:
-  static Result<void> check(const btf& types);
-  Result<void> load(const btf& types);
-  Result<void> attach();
+  Result<void> check(const btf& types) override;
+  Result<void> load(const btf& types) override;
+  Result<void> attach(const btf& types) override;
+  void detach() override { link_.reset(); }
 
-  ObjectPointer object_;
-  LinkPointer link_;  // behind the object, so that it goes first
+  LinkPointer link_;
   Buffer records_;
 };
 
@@ -103,21 +103,11 @@ Result<void> SlabCaches::load(const btf& types) {
   return error == 0 ? Result<void>() : refused("BPF_PROG_LOAD", error);
 }
 
-Result<void> SlabCaches::attach() {
+Result<void> SlabCaches::attach(const btf& /*types*/) {
   bpf_program* program = bpf_object__find_program_by_name(object_.get(), "look_at_cache");
   if (program == nullptr) return refused("the program", EINVAL);
   link_.reset(bpf_program__attach(program));
   return link_ ? Result<void>() : refused(std::string("attaching to ") + kIterator, errno);
-}
-
-Result<void> SlabCaches::open() {
-  const auto types = kernel_types();
-  if (!types) return types.error();
-  auto result = check(**types);
-  if (result) result = load(**types);
-  if (result) result = attach();
-  if (!result) object_.reset();
-  return result;
 }
 
 Result<void> SlabCaches::read(Buffer& out) {
@@ -126,7 +116,7 @@ Result<void> SlabCaches::read(Buffer& out) {
   if (!pass) return refused("BPF_ITER_CREATE", errno);
   const auto read_more = [&pass](char* to, std::size_t room) { return static_cast<long>(::read(pass.get(), to, room)); };
   auto result = read_all(kIterator, records_, {}, read_more);
-  return result ? write_slab_caches_text(records_.view(), out) : result;
+  return result ? write_slab_caches_rows(records_.view(), out) : result;
 }
 
 }  // namespace

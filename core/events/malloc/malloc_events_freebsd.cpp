@@ -117,8 +117,9 @@ Error error_of(dtrace_hdl_t* handle, int number) {
 }
 
 /// The program, running in the kernel. Thread safety: none.
-class MallocEvents final : public LiveTable {
+class MallocEvents final : public EventTable {
  public:
+  MallocEvents() : EventTable(kMallocTable) {}
   ~MallocEvents() override { close(); }
   Result<void> open() override {
     auto result = start();

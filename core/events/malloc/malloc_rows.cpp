@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
-#include "core/events/table/table_text.h"
 
 namespace memstat::events {
 namespace {
@@ -31,27 +30,21 @@ void MallocRows::set(std::string_view probe, std::uint32_t cpu, std::uint64_t si
 }
 
 void MallocRows::write(std::uint64_t dropped, Buffer& out) const {
-  out.clear();
-  out.append("dtmalloc 1\n");
-  append_line(out, "unplaced", unplaced_);
-  append_line(out, "dropped", dropped);
+  TableWriter rows(kMallocTable, out);
+  rows.add("unplaced", {unplaced_});
+  rows.add("dropped", {dropped});
   std::string_view last;
   for (const auto& [key, amounts] : rows_) {
     const auto& [probe, cpu, size] = key;
-    if (probe != last) {
-      out.append("probe ");
-      out.append(probe);
-      out.append("\n");
-      last = probe;
-    }
+    if (probe != last) rows.add("probe", std::span<const std::uint64_t>(), {probe});
+    last = probe;
     const auto& [allocations, allocated, frees, freed] = amounts;
     if (size == kLarge) {
-      append_row(out, "large", {cpu, allocations, allocated, frees, freed});
+      rows.add("large", {cpu, allocations, allocated, frees, freed});
     } else {
-      append_row(out, "size", {cpu, size, allocations, frees});
+      rows.add("size", {cpu, size, allocations, frees});
     }
   }
-  out.append("end\n");
 }
 
 }  // namespace memstat::events

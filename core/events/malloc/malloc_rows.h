@@ -12,8 +12,15 @@
 #include <tuple>
 
 #include "core/base/buffer.h"
+#include "core/events/table/table.h"
 
 namespace memstat::events {
+
+inline constexpr RowFormat kMallocTableRows[] = {
+    {"unplaced", "n"}, {"dropped", "n"}, {"probe", "t"}, {"size", "nnnn"}, {"large", "nnnnn"}};
+/// sources/freebsd_dtmalloc.cpp has the grammar.
+inline constexpr TableFormat kMallocTable{"freebsd_dtmalloc", "dtmalloc 1", kMallocTableRows,
+                                          "is neither a probe nor a size with its four numbers, or not in order"};
 
 /// What one element of an aggregation says of its row. The text has them in this order.
 enum class MallocAmount : std::uint8_t { kAllocations, kAllocatedBytes, kFrees, kFreedBytes };

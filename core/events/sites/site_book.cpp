@@ -6,8 +6,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/events/bpf/slab_layout.h"
-#include "core/events/slab/slab_text.h"
-#include "core/events/table/table_text.h"
+#include "core/events/slab/slab_rows.h"
 
 namespace memstat::events {
 namespace {
@@ -46,7 +45,7 @@ void append_command(Buffer& out, const memstat_site_slot& facts) {
 void append_cache(Buffer& out, const memstat_site_slot& facts) {
   if (facts.object_size != 0) return append_field(out, facts.cache, sizeof facts.cache);
   if (facts.size > MEMSTAT_SLAB_LARGEST) return out.append(kNoCache);
-  append_kmalloc_name(out, facts.size, facts.kind);
+  out.append(kmalloc_name(facts.size, facts.kind));
 }
 
 /// The path of a control group below the root of its hierarchy.
@@ -69,35 +68,24 @@ void append_group(Buffer& out, const memstat_site_table& table, std::uint64_t id
   }
 }
 
-void append_tally(Buffer& out, std::string_view word, std::initializer_list<std::uint64_t> numbers, std::string_view name) {
-  out.append(word);
-  append_numbers(out, {numbers.begin(), numbers.size()});
-  out.append("\t");
-  out.append(name);
-  out.append("\n");
-}
-
-void append_call(Buffer& out, std::string_view name, const CallTally& tally) {
-  append_tally(out, "site", {tally.allocations, tally.requested, tally.allocated, tally.failures}, name);
+void add_call(TableWriter& rows, std::string_view name, const CallTally& tally) {
+  rows.add("site", {tally.allocations, tally.requested, tally.allocated, tally.failures}, {name});
   if (tally.size_bytes == 0) return;
-  out.append("got");
-  append_numbers(out, std::array{tally.size_bytes});
-  append_numbers(out, tally.sizes);
-  out.append("\n");
+  std::array<std::uint64_t, 1 + MEMSTAT_SIZES> numbers{tally.size_bytes};
+  std::copy(tally.sizes.begin(), tally.sizes.end(), numbers.begin() + 1);
+  rows.add("got", numbers);
 }
 
-void append_group_tally(Buffer& out, std::string_view name, const GroupTally& tally) {
-  append_tally(out, "group", {tally.allocations, tally.allocated, tally.charged, tally.failures}, name);
+void add_group(TableWriter& rows, std::string_view name, const GroupTally& tally) {
+  rows.add("group", {tally.allocations, tally.allocated, tally.charged, tally.failures}, {name});
 }
 
-void append_origin(Buffer& out, std::string_view cache, std::string_view origin, const SiteTally& tally) {
-  out.append("origin");
-  append_numbers(out, std::array{tally.allocations, tally.allocated, tally.failures});
-  out.append("\t");
-  out.append(cache);
-  out.append("\t");
-  out.append(origin);
-  out.append("\n");
+/// `origin`: group, command and function, with tabs between them.
+void add_origin(TableWriter& rows, std::string_view cache, std::string_view origin, const SiteTally& tally) {
+  const std::size_t command = origin.find('\t') + 1;
+  const std::size_t function = origin.find('\t', command) + 1;
+  rows.add("origin", {tally.allocations, tally.allocated, tally.failures},
+           {cache, origin.substr(0, command - 1), origin.substr(command, function - 1 - command), origin.substr(function)});
 }
 
 bool is_nothing(const SiteTally& tally) { return tally.allocations == 0 && tally.failures == 0; }
@@ -303,27 +291,24 @@ void SiteBook::look(memstat_site_table& table, std::span<memstat_site_cpu> cpus,
   free_groups(table);
 }
 
-void SiteBook::write(const SiteTextFacts& facts, Buffer& out) const {
-  out.clear();
-  out.append("call_sites 1\n");
-  append_line(out, "unplaced", unplaced_);
-  append_line(out, "missed", facts.missed_events);
-  if (facts.governor) append_governor(out, *facts.governor);
-  if (!facts.governor || facts.governor->is_attached) {
-    calls_.for_each([&out](std::string_view name, const CallTally& tally) { append_call(out, name, tally); });
-    append_call(out, kOtherSites, calls_.others());
-    groups_.for_each([&out](std::string_view name, const GroupTally& tally) { append_group_tally(out, name, tally); });
-    append_group_tally(out, kOtherSites, groups_.others());
-    constexpr std::string_view kOthers = "other\tother\tother";
-    for (const auto& [name, cache] : caches_) {
-      cache.origins.for_each([&, cache = std::string_view(name)](std::string_view origin, const SiteTally& tally) {
-        append_origin(out, cache, origin, tally);
-      });
-      if (!is_nothing(cache.origins.others())) append_origin(out, name, kOthers, cache.origins.others());
-    }
-    if (!is_nothing(other_caches_)) append_origin(out, kOtherSites, kOthers, other_caches_);
+void SiteBook::write(const SiteFacts& facts, Buffer& out) const {
+  TableWriter rows(kSiteTable, out);
+  rows.add("unplaced", {unplaced_});
+  rows.add("missed", {facts.missed_events});
+  if (facts.governor) add_governor(rows, *facts.governor);
+  if (facts.governor && !facts.governor->is_attached) return;
+  calls_.for_each([&rows](std::string_view name, const CallTally& tally) { add_call(rows, name, tally); });
+  add_call(rows, kOtherSites, calls_.others());
+  groups_.for_each([&rows](std::string_view name, const GroupTally& tally) { add_group(rows, name, tally); });
+  add_group(rows, kOtherSites, groups_.others());
+  constexpr std::string_view kOthers = "other\tother\tother";
+  for (const auto& [name, cache] : caches_) {
+    cache.origins.for_each([&, cache = std::string_view(name)](std::string_view origin, const SiteTally& tally) {
+      add_origin(rows, cache, origin, tally);
+    });
+    if (!is_nothing(cache.origins.others())) add_origin(rows, name, kOthers, cache.origins.others());
   }
-  out.append("end\n");
+  if (!is_nothing(other_caches_)) add_origin(rows, kOtherSites, kOthers, other_caches_);
 }
 
 std::uint64_t count_site_events(const memstat_site_table& table, std::span<const memstat_site_cpu> cpus) {

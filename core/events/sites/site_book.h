@@ -29,8 +29,14 @@ struct SiteLimits {
   std::size_t origins_of_a_cache = 5;
 };
 
+inline constexpr RowFormat kSiteRows[] = {{"unplaced", "n"}, {"missed", "n"},    kGovernorRow,         {"site", "nnnnT"},
+                                          {"got", "n*"},     {"group", "nnnnT"}, {"origin", "nnnTTTT"}};
+/// sources/linux_call_sites.cpp has the grammar.
+inline constexpr TableFormat kSiteTable{"linux_call_sites", "call_sites 1", kSiteRows,
+                                        "is no function, control group or origin with its numbers and names"};
+
 /// What stands in the text beside the rows. Thread safety: a plain value.
-struct SiteTextFacts {
+struct SiteFacts {
   std::uint64_t missed_events = 0;             ///< That found the programs busy on their CPU.
   std::optional<GovernorFacts> governor = {};  ///< Detached: the text has no figures. Nothing: there is none.
 };
@@ -68,9 +74,8 @@ class SiteBook {
   /// Takes in what was counted since the last look, at that monotonic time. Where slots get scarce it takes back those that
   /// had no events for kIdleLooks looks. The kernel may write meanwhile.
   void look(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::int64_t now_ns);
-  /// Writes the text into `out`, replacing what it held; sources/linux_call_sites.cpp has the grammar. Allocates nothing
-  /// once `out` is large enough.
-  void write(const SiteTextFacts& facts, Buffer& out) const;
+  /// Writes the table into `out`, replacing what it held. Allocates nothing once `out` is large enough.
+  void write(const SiteFacts& facts, Buffer& out) const;
   /// Allocations that were looked at so far, as the governor counts them.
   [[nodiscard]] std::uint64_t events() const { return events_; }
 

@@ -15,13 +15,13 @@
 // are read once, and again when a probe is not among them and the number of types has changed.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/base/arithmetic.h"
-#include "core/base/text.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/events/malloc/malloc_events.h"
+#include "core/events/malloc/malloc_rows.h"
 #include "core/events/table/event_metrics.h"
-#include "core/events/table/table_lines.h"
 #include "core/parse/malloc_probe_names.h"
 #include "core/source.h"
 
@@ -31,33 +31,24 @@ namespace {
 using events::kLostEvents;
 using events::kVmEventBytes;
 using events::kVmEvents;
-using events::take_number;
 
 constexpr std::string_view kTable = "freebsd_dtmalloc";
 
-constexpr SystemMetric kMallocEvents{
-    .facts = {.name = "memstat_malloc_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Allocations and frees of malloc(9) since memstatd attached to their events, by type and CPU; "
-                      "malloc_failure: allocations that got no memory."},
-    .labels = {"type", "cpu", "event"}};
+constexpr SystemMetric kMallocEvents =
+    counter_metric("memstat_malloc_events_total", Tier::kFull,
+                   "Allocations and frees of malloc(9) since memstatd attached to their events, by type and CPU; "
+                   "malloc_failure: allocations that got no memory.",
+                   {"type", "cpu", "event"});
 
-constexpr SystemMetric kMallocEventBytes{
-    .facts = {.name = "memstat_malloc_event_bytes_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Bytes that these events of malloc(9) took or gave back, with the padding of the size class.",
-              .unit = "bytes"},
-    .labels = {"type", "cpu", "event"}};
+constexpr SystemMetric kMallocEventBytes = counter_metric(
+    "memstat_malloc_event_bytes_total", Tier::kFull,
+    "Bytes that these events of malloc(9) took or gave back, with the padding of the size class.", {"type", "cpu", "event"});
 
-constexpr SystemMetric kMallocSizes{
-    .facts = {.name = "memstat_malloc_size_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Allocations and frees of malloc(9) since memstatd attached to their events, by type and size class "
-                      "in bytes; larger: beyond the largest class."},
-    .labels = {"type", "size", "event"}};
+constexpr SystemMetric kMallocSizes =
+    counter_metric("memstat_malloc_size_events_total", Tier::kFull,
+                   "Allocations and frees of malloc(9) since memstatd attached to their events, by type and size class "
+                   "in bytes; larger: beyond the largest class.",
+                   {"type", "size", "event"});
 
 constexpr SourceOption kOptions[] = {
     {.name = "types",
@@ -112,18 +103,17 @@ struct MallocSums {
 class Parser {
  public:
   Parser(const RawBytes& raw, const State& state, Staging& staging)
-      : lines_(kTable, raw.parts[0].view()), state_(state), staging_(staging) {}
+      : rows_(events::kMallocTable, raw.parts[0].view()), state_(state), staging_(staging) {}
 
   Result<void> parse() {
     staging_.reset({}, 0);
     staging_.notes().assign(state_.names.size(), 0);
     std::uint64_t unplaced = 0;
     std::uint64_t dropped = 0;
-    if (auto result = lines_.take_version("dtmalloc 1"); !result) return result;
-    if (auto result = lines_.take_figure("unplaced", unplaced); !result) return result;
-    if (auto result = lines_.take_figure("dropped", dropped); !result) return result;
-    auto result = lines_.take_rest([this](std::string_view line) { return take(line); },
-                                   "is neither a probe nor a size with its four numbers, or not in order");
+    if (auto result = rows_.take_version(); !result) return result;
+    if (auto result = rows_.take_figure("unplaced", unplaced); !result) return result;
+    if (auto result = rows_.take_figure("dropped", dropped); !result) return result;
+    auto result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
     if (!result) return result;
     finish_probe();
     add_all(unplaced, dropped);
@@ -140,17 +130,10 @@ class Parser {
     MallocSums sums;
   };
 
-  bool take(std::string_view line) {
-    std::string_view word;
-    if (!next_word(line, word)) return false;
-    if (word == "probe") return line.size() >= 2 && take_probe(line.substr(1));
-    std::array<std::uint64_t, 5> numbers{};
-    const std::size_t count = word == "size" ? 4 : 5;
-    if ((word != "size" && word != "large") || probe_.empty()) return false;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!take_number(line, numbers[i])) return false;
-    }
-    return line.empty() && (word == "size" ? take_size(numbers) : take_large(numbers));
+  bool take(const events::TableRow& row) {
+    if (row.word == "probe") return take_probe(row.name[0]);
+    if (probe_.empty()) return false;
+    return row.word == "size" ? take_size(row.number) : take_large(row.number);
   }
 
   bool take_probe(std::string_view name) {
@@ -177,8 +160,11 @@ class Parser {
     return true;
   }
 
-  bool take_size(const std::array<std::uint64_t, 5>& numbers) {
-    const auto& [cpu, size, allocations, frees, unused] = numbers;
+  bool take_size(std::span<const std::uint64_t> numbers) {
+    const std::uint64_t cpu = numbers[0];
+    const std::uint64_t size = numbers[1];
+    const std::uint64_t allocations = numbers[2];
+    const std::uint64_t frees = numbers[3];
     if (!take_cpu(cpu)) return false;
     if (size == 0) {
       cpu_sums_.add({.failures = allocations});
@@ -190,8 +176,7 @@ class Parser {
                           .freed = saturating_product(frees, size)};
     cpu_sums_.add(sums);
     const auto end = sizes_.begin() + static_cast<std::ptrdiff_t>(size_count_);
-    const auto found =
-        std::find_if(sizes_.begin(), end, [wanted = size](const Size& known) { return known.size == wanted; });
+    const auto found = std::find_if(sizes_.begin(), end, [size](const Size& known) { return known.size == size; });
     if (found != end) {
       found->sums.add(sums);
       return true;
@@ -201,10 +186,9 @@ class Parser {
     return true;
   }
 
-  bool take_large(const std::array<std::uint64_t, 5>& numbers) {
-    const auto& [cpu, allocations, allocated, frees, freed] = numbers;
-    if (!take_cpu(cpu)) return false;
-    const MallocSums sums{.allocations = allocations, .allocated = allocated, .frees = frees, .freed = freed};
+  bool take_large(std::span<const std::uint64_t> numbers) {
+    if (!take_cpu(numbers[0])) return false;
+    const MallocSums sums{.allocations = numbers[1], .allocated = numbers[2], .frees = numbers[3], .freed = numbers[4]};
     cpu_sums_.add(sums);
     large_.add(sums);
     has_large_ = true;
@@ -269,7 +253,7 @@ class Parser {
     if (is_any_shared_) staging_.add_note("types that share the name of a probe have no failures");
   }
 
-  events::TableLines lines_;
+  events::TableReader rows_;
   const State& state_;
   Staging& staging_;
   std::string_view probe_;             // the one at hand, as it is called; "" before the first

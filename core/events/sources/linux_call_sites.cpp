@@ -19,81 +19,59 @@
 #include <string>
 
 #include "core/base/arithmetic.h"
-#include "core/base/text.h"
 #include "core/events/attach/event_settings.h"
 #include "core/events/sites/call_sites.h"
+#include "core/events/sites/site_book.h"
 #include "core/events/table/event_metrics.h"
-#include "core/events/table/table_lines.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_call_sites {
 namespace {
 
 using events::kLostEvents;
-using events::take_number;
 
-constexpr SystemMetric kSiteSizes{
-    .facts = {.name = "memstat_call_site_size_bytes",
-              .kind = MetricKind::kHistogram,
-              .tier = Tier::kFull,
-              .help =
-                  "Allocations of a function of the kernel by kmalloc, since memstatd attached to the events, by what they "
-                  "got. The functions are those of allocator kmalloc_site.",
-              .unit = "bytes"},
-    .labels = {"call_site"},
-    .buckets = &events::kSizeBuckets};
+constexpr SystemMetric kSiteSizes = histogram_metric(
+    "memstat_call_site_size_bytes", Tier::kFull,
+    "Allocations of a function of the kernel by kmalloc, since memstatd attached to the events, by what they "
+    "got. The functions are those of allocator kmalloc_site.",
+    events::kSizeBuckets, {"call_site"});
 
-constexpr SystemMetric kGroupAllocations{
-    .facts = {.name = "memstat_slab_group_allocations_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Allocations from slab caches and by kmalloc while a task of the control group ran, since memstatd "
-                      "attached to the events or listed the group. Group other: all groups that are not listed."},
-    .labels = {"group"}};
+constexpr SystemMetric kGroupAllocations =
+    counter_metric("memstat_slab_group_allocations_total", Tier::kFull,
+                   "Allocations from slab caches and by kmalloc while a task of the control group ran, since memstatd "
+                   "attached to the events or listed the group. Group other: all groups that are not listed.",
+                   {"group"});
 
-constexpr SystemMetric kGroupBytes{
-    .facts = {.name = "memstat_slab_group_allocated_bytes_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Bytes that the allocations of memstat_slab_group_allocations_total got. What of it is in use is not "
-                      "known: much is freed at once.",
-              .unit = "bytes"},
-    .labels = {"group"}};
+constexpr SystemMetric kGroupBytes =
+    counter_metric("memstat_slab_group_allocated_bytes_total", Tier::kDefault,
+                   "Bytes that the allocations of memstat_slab_group_allocations_total got. What of it is in use is not "
+                   "known: much is freed at once.",
+                   {"group"});
 
-constexpr SystemMetric kGroupCharged{
-    .facts = {.name = "memstat_slab_group_charged_bytes_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Bytes of memstat_slab_group_allocated_bytes_total that the kernel charges to the control group: from "
-                      "caches that are charged, or with __GFP_ACCOUNT.",
-              .unit = "bytes"},
-    .labels = {"group"}};
+constexpr SystemMetric kGroupCharged =
+    counter_metric("memstat_slab_group_charged_bytes_total", Tier::kDefault,
+                   "Bytes of memstat_slab_group_allocated_bytes_total that the kernel charges to the control group: from "
+                   "caches that are charged, or with __GFP_ACCOUNT.",
+                   {"group"});
 
-constexpr SystemMetric kGroupFailures{
-    .facts = {.name = "memstat_slab_group_failures_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Allocations from slab caches and by kmalloc that failed while a task of the control group ran, since "
-                      "memstatd attached to the events or listed the group."},
-    .labels = {"group"}};
+constexpr SystemMetric kGroupFailures =
+    counter_metric("memstat_slab_group_failures_total", Tier::kDefault,
+                   "Allocations from slab caches and by kmalloc that failed while a task of the control group ran, since "
+                   "memstatd attached to the events or listed the group.",
+                   {"group"});
 
-constexpr SystemMetric kOriginAllocations{
-    .facts = {.name = "memstat_slab_origin_allocations_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help = "Allocations from a slab cache by who asked for them, since memstatd attached to the events or listed "
-                      "them: the control group, the name of the task, the function of the kernel that called the allocator. "
-                      "All three other: those that are not listed."},
-    .labels = {"cache", "group", "command", "call_site"}};
+constexpr SystemMetric kOriginAllocations =
+    counter_metric("memstat_slab_origin_allocations_total", Tier::kFull,
+                   "Allocations from a slab cache by who asked for them, since memstatd attached to the events or listed "
+                   "them: the control group, the name of the task, the function of the kernel that called the allocator. "
+                   "All three other: those that are not listed.",
+                   {"cache", "group", "command", "call_site"});
 
-constexpr SystemMetric kOriginBytes{
-    .facts = {.name = "memstat_slab_origin_allocated_bytes_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Bytes that the allocations of memstat_slab_origin_allocations_total got. What of it is in use is not "
-                      "known: much is freed at once.",
-              .unit = "bytes"},
-    .labels = {"cache", "group", "command", "call_site"}};
+constexpr SystemMetric kOriginBytes =
+    counter_metric("memstat_slab_origin_allocated_bytes_total", Tier::kDefault,
+                   "Bytes that the allocations of memstat_slab_origin_allocations_total got. What of it is in use is not "
+                   "known: much is freed at once.",
+                   {"cache", "group", "command", "call_site"});
 
 enum Option : std::size_t { kEvents, kSites, kGroups, kOrigins };
 constexpr SourceOption kOptions[] = {
@@ -144,125 +122,84 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return view.read_table(kTable, table_of(state), raw.parts[0]);
 }
 
-/// Parses one text. Thread safety: none.
+/// Reads one table. Thread safety: none.
 class Parser {
  public:
-  Parser(const RawBytes& raw, Staging& staging)
-      : lines_(kTable, raw.parts[0].view()), size_of_text_(raw.parts[0].size()), staging_(staging) {}
+  Parser(const RawBytes& raw, Staging& staging) : rows_(events::kSiteTable, raw.parts[0].view()), staging_(staging) {}
 
   Result<void> parse() {
     staging_.reset({}, 0);
-    if (auto result = parse_header(); !result) return result;
-    const auto take_line = [this](std::string_view line) {
-      std::string_view word;
-      next_word(line, word);
-      return ++line_count_ <= kMostLines && take(word, line);
-    };
-    auto result = lines_.take_rest(take_line, "is no function, control group or origin with its numbers and names");
+    std::uint64_t unplaced = 0;
+    std::uint64_t missed = 0;
+    if (auto result = rows_.take_version(); !result) return result;
+    if (auto result = rows_.take_figure("unplaced", unplaced); !result) return result;
+    if (auto result = rows_.take_figure("missed", missed); !result) return result;
+    staging_.statistics().add(kLostEvents, unplaced, {"site_unplaced"});
+    staging_.statistics().add(kLostEvents, missed, {"site_missed"});
+    auto result = rows_.take_rest([this](const events::TableRow& row) { return ++row_count_ <= kMaxRows && take(row); });
     if (result && staging_.types().empty() && !governor_.is_detached()) {
-      return lines_.wrong(size_of_text_, "names no function");
+      return rows_.wrong(rows_.size(), "names no function");
     }
     return result;
   }
 
  private:
-  Result<void> parse_header() {
-    if (auto result = lines_.take_version("call_sites 1"); !result) return result;
-    std::uint64_t unplaced = 0;
-    std::uint64_t missed = 0;
-    if (auto result = lines_.take_figure("unplaced", unplaced); !result) return result;
-    if (auto result = lines_.take_figure("missed", missed); !result) return result;
-    staging_.statistics().add(kLostEvents, unplaced, {"site_unplaced"});
-    staging_.statistics().add(kLostEvents, missed, {"site_missed"});
-    return {};
+  bool take(const events::TableRow& row) {
+    if (row.word == "site") return take_site(row);
+    if (row.word == "got") return take_sizes(row);
+    if (row.word == "group") return take_group(row);
+    if (row.word == "origin") return take_origin(row);
+    return row.word == "governor" && governor_.take(row, kTable, staging_);
   }
 
-  bool take(std::string_view word, std::string_view line) {
-    if (word == "site") return take_site(line);
-    if (word == "got") return take_sizes(line);
-    if (word == "group") return take_group(line);
-    if (word == "origin") return take_origin(line);
-    return word == "governor" && governor_.take(line, kTable, staging_);
-  }
-
-  template <std::size_t N>
-  static bool take_numbers(std::string_view& line, std::array<std::uint64_t, N>& numbers) {
-    for (std::uint64_t& number : numbers) {
-      if (!take_number(line, number)) return false;
-    }
-    return true;
-  }
-  /// Cuts a tab and the name behind it off the line.
-  static bool take_name(std::string_view& line, std::string_view& name) {
-    if (line.size() < 2 || line.front() != '\t') return false;
-    line.remove_prefix(1);
-    name = line.substr(0, line.find('\t'));
-    line.remove_prefix(name.size());
-    return !name.empty();
-  }
-
-  bool take_site(std::string_view line) {
-    std::array<std::uint64_t, 4> numbers{};
-    std::string_view name;
-    if (!take_numbers(line, numbers) || !take_name(line, name) || !line.empty()) return false;
+  bool take_site(const events::TableRow& row) {
     const std::size_t types = staging_.types().size();
-    StagedType& type = staging_.merge(name);
+    StagedType& type = staging_.merge(row.name[0]);
     site_ = type.name;
     has_sizes_ = staging_.types().size() != types;  // functions of one name in two modules are one type, with one histogram
     type.fields = FieldMask(Field::kNumAllocs, Field::kRequestedBytes, Field::kMemAlloced, Field::kFailures);
     const auto add = [&type](Field field, std::uint64_t amount) {
       type.figures[field] = saturating_sum(type.figures[field], amount);
     };
-    add(Field::kNumAllocs, numbers[0]);
-    add(Field::kRequestedBytes, numbers[1]);
-    add(Field::kMemAlloced, numbers[2]);
-    add(Field::kFailures, numbers[3]);
+    add(Field::kNumAllocs, row.number[0]);
+    add(Field::kRequestedBytes, row.number[1]);
+    add(Field::kMemAlloced, row.number[2]);
+    add(Field::kFailures, row.number[3]);
     return true;
   }
 
-  bool take_sizes(std::string_view line) {
-    std::array<std::uint64_t, 1> bytes{};
-    std::array<std::uint64_t, events::kSizeBounds.size() + 1> counts{};
-    if (site_.empty() || !take_numbers(line, bytes) || !take_numbers(line, counts) || !line.empty()) return false;
+  bool take_sizes(const events::TableRow& row) {
+    if (site_.empty() || row.number_count != 2 + events::kSizeBounds.size()) return false;
     if (!has_sizes_) return true;
     has_sizes_ = false;
-    staging_.statistics().add_histogram(kSiteSizes, {.counts = counts, .sum = static_cast<double>(bytes[0])}, {site_});
+    staging_.statistics().add_histogram(
+        kSiteSizes, {.counts = row.numbers().subspan(1), .sum = static_cast<double>(row.number[0])}, {site_});
     return true;
   }
 
-  bool take_group(std::string_view line) {
-    std::array<std::uint64_t, 4> numbers{};
-    std::string_view name;
-    if (!take_numbers(line, numbers) || !take_name(line, name) || !line.empty()) return false;
+  bool take_group(const events::TableRow& row) {
     StagedStatistics& statistics = staging_.statistics();
-    statistics.merge(kGroupAllocations, numbers[0], {name});
-    statistics.merge(kGroupBytes, numbers[1], {name});
-    statistics.merge(kGroupCharged, numbers[2], {name});
-    statistics.merge(kGroupFailures, numbers[3], {name});
+    statistics.merge(kGroupAllocations, row.number[0], {row.name[0]});
+    statistics.merge(kGroupBytes, row.number[1], {row.name[0]});
+    statistics.merge(kGroupCharged, row.number[2], {row.name[0]});
+    statistics.merge(kGroupFailures, row.number[3], {row.name[0]});
     return true;
   }
 
-  bool take_origin(std::string_view line) {
-    std::array<std::uint64_t, 3> numbers{};
-    std::array<std::string_view, 4> names;
-    if (!take_numbers(line, numbers)) return false;
-    for (std::string_view& name : names) {
-      if (!take_name(line, name)) return false;
-    }
-    if (!line.empty()) return false;
+  bool take_origin(const events::TableRow& row) {
+    const auto& [cache, group, command, site] = row.name;
     StagedStatistics& statistics = staging_.statistics();
-    statistics.merge(kOriginAllocations, numbers[0], {names[0], names[1], names[2], names[3]});
-    statistics.merge(kOriginBytes, numbers[1], {names[0], names[1], names[2], names[3]});
+    statistics.merge(kOriginAllocations, row.number[0], {cache, group, command, site});
+    statistics.merge(kOriginBytes, row.number[1], {cache, group, command, site});
     return true;
   }
 
-  static constexpr std::size_t kMostLines = 20'000;  // 1000 functions with sizes, 1000 groups, 192 caches of 50 origins
-  events::TableLines lines_;
-  events::GovernorLine governor_;
-  std::size_t size_of_text_;
+  static constexpr std::size_t kMaxRows = 20'000;  // 1000 functions with sizes, 1000 groups, 192 caches of 50 origins
+  events::TableReader rows_;
+  events::GovernorRow governor_;
   Staging& staging_;
-  std::size_t line_count_ = 0;
-  std::string_view site_;   // the function at hand
+  std::size_t row_count_ = 0;
+  std::string_view site_;   // the current function
   bool has_sizes_ = false;  // it may still get them
 };
 

@@ -20,16 +20,13 @@
 #include <memory>
 
 #include "core/base/arithmetic.h"
-#include "core/base/text.h"
 #include "core/events/attach/event_settings.h"
 #include "core/events/caches/slab_caches.h"
-#include "core/events/table/table_lines.h"
+#include "core/events/caches/slab_caches_rows.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_slab_bpf {
 namespace {
-
-using events::take_number;
 
 constexpr std::string_view kPass = "linux_slab_bpf";
 
@@ -49,48 +46,38 @@ Result<void> read_pass(KernelView& view, RawBytes& raw, PassState& state) {
   return view.read_table(kPass, *state.table, raw.parts[0]);
 }
 
-/// Parses one text. Thread safety: none.
+/// Reads one table. Thread safety: none.
 class PassParser {
  public:
   PassParser(const RawBytes& raw, Staging& staging)
-      : lines_(kPass, raw.parts[0].view()),
-        size_of_text_(raw.parts[0].size()),
+      : rows_(events::kSlabCachesTable, raw.parts[0].view()),
         page_size_(raw.page_size),
         cpu_count_(raw.cpu_count),
         staging_(staging) {}
 
   Result<void> parse() {
     staging_.reset({}, 0);
-    if (auto result = lines_.take_version("slab_caches 1"); !result) return result;
+    if (auto result = rows_.take_version(); !result) return result;
     staging_.reset(CpuFieldMask(CpuField::kFree), cpu_count_);
-    const auto take_line = [this](std::string_view line) { return take(line); };
-    auto result = lines_.take_rest(take_line, "is no type with its nine numbers, or node or CPU of one");
-    if (result && staging_.types().empty()) return lines_.wrong(size_of_text_, "names no cache");
+    auto result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
+    if (result && staging_.types().empty()) return rows_.wrong(rows_.size(), "names no cache");
     return result;
   }
 
  private:
-  bool take(std::string_view line) {
-    std::string_view word;
-    next_word(line, word);
-    if (word == "type" || word == "type_about") return take_type(line);
+  bool take(const events::TableRow& row) {
+    if (row.word == "type" || row.word == "type_about") return take_type(row);
     if (staging_.types().empty()) return false;
-    if (word == "cpu") return take_cpu(line);
-    std::array<std::uint64_t, 6> of_node{};
-    return word == "node" && take_numbers(line, of_node) && line.empty();
+    if (row.word == "cpu") take_cpu(row);
+    return true;
   }
 
-  template <std::size_t N>
-  static bool take_numbers(std::string_view& line, std::array<std::uint64_t, N>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [&line](std::uint64_t& number) { return take_number(line, number); });
-  }
-
-  bool take_type(std::string_view line) {
-    std::array<std::uint64_t, 9> numbers{};
-    if (!take_numbers(line, numbers) || line.size() < 2) return false;  // the name may have blanks of its own
-    const auto& [size, object_size, pages, slabs, objects, on_lists, in_barns, in_slabs, in_sheaves] = numbers;
+  bool take_type(const events::TableRow& row) {
+    const auto [size, object_size, pages, slabs, objects, on_lists, in_barns, in_slabs, in_sheaves] =
+        std::to_array<std::uint64_t, 9>({row.number[0], row.number[1], row.number[2], row.number[3], row.number[4],
+                                         row.number[5], row.number[6], row.number[7], row.number[8]});
     const std::uint64_t free = saturating_sum(saturating_sum(on_lists, in_barns), saturating_sum(in_slabs, in_sheaves));
-    StagedType& type = staging_.add(line.substr(1));
+    StagedType& type = staging_.add(row.name[0]);
     type.fields = kFields;
     Figures& figures = type.figures;
     // Counters are read one after the other, so more may seem to be free than there are.
@@ -104,21 +91,16 @@ class PassParser {
            !__builtin_mul_overflow(slabs, slab_bytes, &figures[Field::kHeldBytes]);
   }
 
-  bool take_cpu(std::string_view line) {
-    std::array<std::uint64_t, 4> numbers{};
-    if (!take_numbers(line, numbers) || !line.empty()) return false;
-    const auto& [cpu, slabs, free, in_sheaves] = numbers;
-    if (cpu >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
-    staging_.set_cpu_figure(staging_.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(cpu),
-                            saturating_sum(free, in_sheaves));
-    return true;
+  void take_cpu(const events::TableRow& row) {
+    if (row.number[0] >= cpu_count_) return;  // plugged in since the CPUs were counted: next time
+    staging_.set_cpu_figure(staging_.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(row.number[0]),
+                            saturating_sum(row.number[2], row.number[3]));
   }
 
   static constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes,
                                      Field::kFree,  Field::kSize,  Field::kRSize};
 
-  events::TableLines lines_;
-  std::size_t size_of_text_;
+  events::TableReader rows_;
   std::uint64_t page_size_;
   std::uint32_t cpu_count_;
   Staging& staging_;

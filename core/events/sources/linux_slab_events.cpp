@@ -19,15 +19,13 @@
 // A name may come twice (caches of one name, a kmalloc() that failed): it is one type with the sums. What is in use is never
 // derived: bulk frees and frees after a grace period have no event, so allocations less frees drift without bound.
 #include <array>
-#include <limits>
 #include <string>
 
 #include "core/base/arithmetic.h"
-#include "core/base/text.h"
 #include "core/events/attach/event_settings.h"
 #include "core/events/slab/slab_events.h"
+#include "core/events/slab/slab_rows.h"
 #include "core/events/table/event_metrics.h"
-#include "core/events/table/table_lines.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_slab_events {
@@ -36,7 +34,6 @@ namespace {
 using events::kLostEvents;
 using events::kVmEventBytes;
 using events::kVmEvents;
-using events::take_number;
 
 constexpr SourceOption kOptions[] = {
     events::events_option("counters", "The mode of key events and what they may cost, in millionths of a CPU."),
@@ -67,35 +64,27 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return view.read_table(kTable, table_of(state), raw.parts[0]);
 }
 
-/// Parses one text. Thread safety: none.
+/// Reads one table. Thread safety: none.
 class Parser {
  public:
   Parser(const RawBytes& raw, Staging& staging)
-      : lines_(kTable, raw.parts[0].view()),
-        size_of_text_(raw.parts[0].size()),
-        cpu_count_(raw.cpu_count),
-        staging_(staging) {}
+      : rows_(events::kSlabTable, raw.parts[0].view()), cpu_count_(raw.cpu_count), staging_(staging) {}
 
   Result<void> parse() {
     staging_.reset({}, 0);
     if (auto result = parse_header(); !result) return result;
-    const auto take_line = [this](std::string_view line) {
-      std::string_view word;
-      next_word(line, word);
-      return take(word, line);
-    };
-    auto result = lines_.take_rest(take_line, "is no type with its size, CPU with its five numbers, or event");
-    if (result && staging_.types().empty() && !governor_.is_detached()) return lines_.wrong(size_of_text_, "names no cache");
+    auto result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
+    if (result && staging_.types().empty() && !governor_.is_detached()) return rows_.wrong(rows_.size(), "names no cache");
     return result;
   }
 
  private:
   Result<void> parse_header() {
-    if (auto result = lines_.take_version("slab_events 1"); !result) return result;
+    if (auto result = rows_.take_version(); !result) return result;
     constexpr std::array<std::string_view, 4> kWords{"kmalloc_frees", "counted_by_sysfs", "unplaced", "missed"};
     std::array<std::uint64_t, kWords.size()> numbers{};
     for (std::size_t i = 0; i < kWords.size(); ++i) {
-      if (auto result = lines_.take_figure(kWords[i], numbers[i]); !result) return result;
+      if (auto result = rows_.take_figure(kWords[i], numbers[i]); !result) return result;
     }
     CpuFieldMask cpu_fields = cpu_fields_;
     if (numbers[0] == 0) {
@@ -113,29 +102,22 @@ class Parser {
     return {};
   }
 
-  bool take(std::string_view word, std::string_view line) {
-    if (word == "cpu") return take_cpu(line);
-    if (word == "type" || word == "type_without_frees") return take_type(line, word == "type");
-    if (word == "governor") return governor_.take(line, kTable, staging_);
-    if (word == "event") return event_count_++ < kMostEvents && events::take_event(line, staging_);
-    if (word == "gfp") return gfp_.take(line, staging_);
-    if (word == "sizes") return size_count_++ < kMostSizes && events::take_sizes(line, staging_);
-    return word == "large" && take_large(line);
+  bool take(const events::TableRow& row) {
+    if (row.word == "cpu") return take_cpu(row);
+    if (row.word == "type" || row.word == "type_without_frees") return take_type(row);
+    if (row.word == "governor") return governor_.take(row, kTable, staging_);
+    if (row.word == "event") return ++event_count_ <= kMaxEvents && events::take_event(row, staging_);
+    if (row.word == "gfp") return gfp_.take(row, staging_);
+    if (row.word == "sizes") return ++size_count_ <= kMaxSizes && events::take_sizes(row, staging_);
+    return row.word == "large";
   }
 
-  static bool take_large(std::string_view line) {
-    std::uint64_t size = 0;
-    std::uint64_t count = 0;
-    return take_number(line, size) && take_number(line, count) && line.empty();
-  }
-
-  bool take_type(std::string_view line, bool has_frees) {
-    if (!take_number(line, size_)) return false;
-    if (line.size() < 2) return false;  // the name stands behind one blank, and may have more of them
-    StagedType& type = staging_.merge(line.substr(1));
+  bool take_type(const events::TableRow& row) {
+    size_ = row.number[0];
+    StagedType& type = staging_.merge(row.name[0]);
     index_ = static_cast<std::size_t>(&type - staging_.types().data());
     if (type.fields.empty()) type.fields = fields_;
-    if (!has_frees) type.fields = type.fields - FieldMask(Field::kNumFrees, Field::kMemFreed);
+    if (row.word != "type") type.fields = type.fields - FieldMask(Field::kNumFrees, Field::kMemFreed);
     figures_ = &type.figures;
     return true;
   }
@@ -146,44 +128,41 @@ class Parser {
     staging_.set_cpu_figure(index_, field, cpu, saturating_sum(staging_.cpu_figure(index_, field, cpu), amount));
   }
 
-  bool take_cpu(std::string_view line) {
-    std::array<std::uint64_t, 5> numbers{};
-    for (std::uint64_t& number : numbers) {
-      if (!take_number(line, number)) return false;
-    }
-    if (figures_ == nullptr || !line.empty()) return false;
-    const auto& [cpu, allocations, frees, requested, failures] = numbers;
+  bool take_cpu(const events::TableRow& row) {
+    if (figures_ == nullptr) return false;
+    const std::uint64_t allocations = row.number[1];
+    const std::uint64_t frees = row.number[2];
     const std::uint64_t allocated = saturating_product(allocations, size_);
     const std::uint64_t freed = saturating_product(frees, size_);
     add(Field::kNumAllocs, allocations);
     add(Field::kNumFrees, frees);
     add(Field::kMemAlloced, allocated);
     add(Field::kMemFreed, freed);
-    add(Field::kRequestedBytes, requested);
-    add(Field::kFailures, failures);
-    if (cpu >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
-    const auto place = static_cast<std::uint32_t>(cpu);
-    add(CpuField::kNumAllocs, place, allocations);
-    add(CpuField::kNumFrees, place, frees);
-    add(CpuField::kMemAlloced, place, allocated);
-    add(CpuField::kMemFreed, place, freed);
+    add(Field::kRequestedBytes, row.number[3]);
+    add(Field::kFailures, row.number[4]);
+    if (row.number[0] >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
+    const auto cpu = static_cast<std::uint32_t>(row.number[0]);
+    add(CpuField::kNumAllocs, cpu, allocations);
+    add(CpuField::kNumFrees, cpu, frees);
+    add(CpuField::kMemAlloced, cpu, allocated);
+    add(CpuField::kMemFreed, cpu, freed);
     return true;
   }
 
-  events::TableLines lines_;
-  events::GovernorLine governor_;
-  events::GfpLines gfp_;
-  std::size_t size_of_text_;
+  static constexpr std::size_t kMaxEvents = 64;
+  static constexpr std::size_t kMaxSizes = 8;
+
+  events::TableReader rows_;
+  events::GovernorRow governor_;
+  events::GfpRows gfp_;
   std::uint32_t cpu_count_;
   Staging& staging_;
   FieldMask fields_{Field::kNumAllocs, Field::kNumFrees,       Field::kMemAlloced,
                     Field::kMemFreed,  Field::kRequestedBytes, Field::kFailures};
   CpuFieldMask cpu_fields_{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced, CpuField::kMemFreed};
-  static constexpr std::size_t kMostEvents = 64;
   std::size_t event_count_ = 0;
-  static constexpr std::size_t kMostSizes = 8;
   std::size_t size_count_ = 0;
-  std::uint64_t size_ = 0;      // B, of the type at hand
+  std::uint64_t size_ = 0;      // B, of the current type
   std::size_t index_ = 0;       // of it
   Figures* figures_ = nullptr;  // of it; lives until the next one
 };

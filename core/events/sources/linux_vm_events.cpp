@@ -31,8 +31,8 @@
 #include "core/base/text.h"
 #include "core/events/attach/event_settings.h"
 #include "core/events/table/event_metrics.h"
-#include "core/events/table/table_lines.h"
 #include "core/events/vm/vm_events.h"
+#include "core/events/vm/vm_rows.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_vm_events {
@@ -41,17 +41,14 @@ namespace {
 using events::kLostEvents;
 using events::kVmEventBytes;
 using events::kVmEvents;
-using events::take_number;
 
 constexpr std::string_view kTable = "linux_vm_events";
 
-constexpr SystemMetric kVictims{
-    .facts = {.name = "memstat_oom_victims_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "Processes that the kernel chose to kill because memory ran out, since memstatd attached to these "
-                      "events, by command; beyond 64 commands: other."},
-    .labels = {"command"}};
+constexpr SystemMetric kVictims =
+    counter_metric("memstat_oom_victims_total", Tier::kDefault,
+                   "Processes that the kernel chose to kill because memory ran out, since memstatd attached to these "
+                   "events, by command; beyond 64 commands: other.",
+                   {"command"});
 
 constexpr SourceOption kOptions[] = {
     events::events_option("failures",
@@ -66,48 +63,35 @@ constexpr SourceOption kOptions[] = {
 constexpr std::size_t kPerCpuOption = 1;
 constexpr std::size_t kGfpClassesOption = 2;
 
-constexpr SystemMetric kPageFaults{
-    .facts = {.name = "memstat_page_faults_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help =
-                  "Page faults since memstatd attached to their events, each counted twice: by access (read, write), and by "
-                  "how it ended (minor, major, oom, sigbus). What this kernel or its policy does not give is absent."},
-    .labels = {"kind"}};
+constexpr SystemMetric kPageFaults = counter_metric(
+    "memstat_page_faults_total", Tier::kDefault,
+    "Page faults since memstatd attached to their events, each counted twice: by access (read, write), and by "
+    "how it ended (minor, major, oom, sigbus). What this kernel or its policy does not give is absent.",
+    {"kind"});
 
-constexpr SystemMetric kCpuVmEvents{
-    .facts = {.name = "memstat_cpu_vm_events_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "The part of memstat_vm_events_total on each CPU that counted any. Needs option per_cpu of the source "
-                      "linux_vm_events."},
-    .labels = {"event", "cpu"}};
+constexpr SystemMetric kCpuVmEvents =
+    counter_metric("memstat_cpu_vm_events_total", Tier::kDefault,
+                   "The part of memstat_vm_events_total on each CPU that counted any. Needs option per_cpu of the source "
+                   "linux_vm_events.",
+                   {"event", "cpu"});
 
-constexpr SystemMetric kCpuPageFaults{
-    .facts = {.name = "memstat_cpu_page_faults_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kDefault,
-              .help = "The part of memstat_page_faults_total on each CPU that counted any; kinds that the kernel counts by "
-                      "itself are absent. Needs option per_cpu of the source linux_vm_events."},
-    .labels = {"kind", "cpu"}};
+constexpr SystemMetric kCpuPageFaults =
+    counter_metric("memstat_cpu_page_faults_total", Tier::kDefault,
+                   "The part of memstat_page_faults_total on each CPU that counted any; kinds that the kernel counts by "
+                   "itself are absent. Needs option per_cpu of the source linux_vm_events.",
+                   {"kind", "cpu"});
 
-constexpr SystemMetric kPageAllocations{
-    .facts = {.name = "memstat_page_order_allocations_total",
-              .kind = MetricKind::kCounter,
-              .tier = Tier::kFull,
-              .help =
-                  "Allocations from the page allocator that got memory, since memstatd attached to their events, by order "
-                  "(two to this power pages) and migrate type."},
-    .labels = {"order", "migrate_type"}};
+constexpr SystemMetric kPageAllocations =
+    counter_metric("memstat_page_order_allocations_total", Tier::kFull,
+                   "Allocations from the page allocator that got memory, since memstatd attached to their events, by order "
+                   "(two to this power pages) and migrate type.",
+                   {"order", "migrate_type"});
 
-constexpr SystemMetric kPageFailures{
-    .facts =
-        {.name = "memstat_page_order_failures_total",
-         .kind = MetricKind::kCounter,
-         .tier = Tier::kDefault,
-         .help = "Allocations from the page allocator that got none, since memstatd attached to their events, by order (two "
-                 "to this power pages)."},
-    .labels = {"order"}};
+constexpr SystemMetric kPageFailures = counter_metric(
+    "memstat_page_order_failures_total", Tier::kDefault,
+    "Allocations from the page allocator that got none, since memstatd attached to their events, by order (two "
+    "to this power pages).",
+    {"order"});
 
 struct State final : ReaderState {
   std::unique_ptr<events::VmTable> table;
@@ -130,168 +114,119 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return view.read_table(kTable, table_of(view, state), raw.parts[0]);
 }
 
-/// Parses one text. Thread safety: none.
+/// Reads one table. Thread safety: none.
 class Parser {
  public:
-  Parser(const RawBytes& raw, Staging& staging) : lines_(kTable, raw.parts[0].view()), staging_(staging) {}
+  Parser(const RawBytes& raw, Staging& staging) : rows_(events::kVmTable, raw.parts[0].view()), staging_(staging) {}
 
   Result<void> parse() {
     staging_.reset({}, 0);
-    if (auto result = parse_header(); !result) return result;
-    return lines_.take_rest([this](std::string_view line) { return take(line); },
-                            "is neither an event nor a name with its count");
+    std::uint64_t missed = 0;
+    std::uint64_t by_cache = 0;
+    if (auto result = rows_.take_version(); !result) return result;
+    if (auto result = rows_.take_figure("missed", missed); !result) return result;
+    if (auto result = rows_.take_figure("by_cache", by_cache); !result) return result;
+    staging_.statistics().add(kLostEvents, missed, {"vm_missed"});
+    if (by_cache == 0) staging_.leave(FieldMask(Field::kFailures), {});
+    return rows_.take_rest([this](const events::TableRow& row) { return take(row); });
   }
 
  private:
-  Result<void> parse_header() {
-    std::uint64_t missed = 0;
-    std::uint64_t by_cache = 0;
-    if (auto result = lines_.take_version("vm_events 1"); !result) return result;
-    if (auto result = lines_.take_figure("missed", missed); !result) return result;
-    if (auto result = lines_.take_figure("by_cache", by_cache); !result) return result;
-    staging_.statistics().add(kLostEvents, missed, {"vm_missed"});
-    if (by_cache == 0) staging_.leave(FieldMask(Field::kFailures), {});
-    return {};
-  }
-
-  bool take(std::string_view line) {
-    std::string_view word;
-    if (!next_word(line, word)) return false;
-    if (word == "governor") return governor_.take(line, kTable, staging_);
-    if (word == "unsupported") return take_unsupported(trim(line));
-    if (word == "event") return event_count_++ < kMostEvents && events::take_event(line, staging_);
-    if (word == "fault") return take_fault(line);
-    if (word == "cpu_event") return take_of_cpu(line, kCpuVmEvents);
-    if (word == "cpu_fault") return take_of_cpu(line, kCpuPageFaults);
-    if (word == "fault_times") return take_fault_times(line);
-    if (word == "untimed") return take_untimed(line);
-    if (word == "sizes") return size_count_++ < kMostSizes && events::take_sizes(line, staging_);
-    if (word == "gfp") return gfp_.take(line, staging_);
-    if (word == "pages") return take_pages(line);
-    if (word == "page_failures") return take_page_failures(line);
-    std::uint64_t count = 0;
-    if (!take_number(line, count)) return false;
-    if (word == "other_victim") return line.empty() && take_other_victims(count);
-    if (word == "other_cache") return line.empty();  // the event has them in its count
-    if (line.size() < 2) return false;               // the name stands behind one blank, and may have more of them
-    const std::string_view name = line.substr(1);
-    if (word == "victim") return take_victim(count, name);
-    if (word != "cache") return false;
-    StagedType& type = staging_.merge(name);
-    type.fields = FieldMask(Field::kFailures);
-    type.figures[Field::kFailures] = saturating_sum(type.figures[Field::kFailures], count);
-    return true;
+  bool take(const events::TableRow& row) {
+    StagedStatistics& statistics = staging_.statistics();
+    const auto& word = row.word;
+    const auto& numbers = row.number;
+    const std::string_view name = row.name[0];
+    if (word == "governor") return governor_.take(row, kTable, staging_);
+    if (word == "unsupported") return take_unsupported(name);
+    if (word == "event") return ++event_count_ <= kMaxEvents && events::take_event(row, staging_);
+    if (word == "cpu_event") return take_of_cpu(row, kCpuVmEvents);
+    if (word == "cpu_fault") return take_of_cpu(row, kCpuPageFaults);
+    if (word == "fault_times") return take_fault_times(row);
+    if (word == "sizes") return ++size_count_ <= kMaxSizes && events::take_sizes(row, staging_);
+    if (word == "gfp") return gfp_.take(row, staging_);
+    if (word == "fault") {
+      statistics.merge(kPageFaults, numbers[0], {name});
+      return ++event_count_ <= kMaxEvents;
+    }
+    if (word == "untimed") {
+      statistics.add(kLostEvents, numbers[0], {"untimed"});
+      return ++untimed_count_ == 1;
+    }
+    if (word == "pages") {
+      if (++page_count_ > kMaxPages) return false;
+      statistics.merge(kPageAllocations, numbers[1], {numbers[0], name});
+      return true;
+    }
+    if (word == "page_failures") {
+      if (++page_count_ > kMaxPages) return false;
+      statistics.merge(kPageFailures, numbers[1], {numbers[0]});
+      return true;
+    }
+    // A command may be called "other", too, or look like another one once invalid bytes are replaced.
+    if (word == "victim" && ++victim_count_ > kMaxCommands) return false;
+    if (word == "victim") statistics.merge(kVictims, numbers[0], {name});
+    if (word == "other_victim" && numbers[0] != 0) statistics.merge(kVictims, numbers[0], {kOther});
+    if (word == "cache") {
+      StagedType& type = staging_.merge(name);
+      type.fields = FieldMask(Field::kFailures);
+      type.figures[Field::kFailures] = saturating_sum(type.figures[Field::kFailures], numbers[0]);
+    }
+    // The event has what other_cache counts.
+    return word == "victim" || word == "other_victim" || word == "cache" || word == "other_cache";
   }
 
   bool take_unsupported(std::string_view reason) {
     if (reason.find(": ") == std::string_view::npos) return false;
-    staging_.add_note(reason);
+    staging_.add_note(trim(reason));
     return true;
   }
 
-  bool take_fault(std::string_view line) {
-    std::string_view word;
-    std::uint64_t count = 0;
-    if (!next_word(line, word) || !is_valid_label_text(word) || !take_number(line, count) || !line.empty()) return false;
-    if (++event_count_ > kMostEvents) return false;
-    staging_.statistics().merge(kPageFaults, count, {word});
-    return true;
-  }
-
-  bool take_of_cpu(std::string_view line, const SystemMetric& metric) {
-    std::string_view word;
-    std::uint64_t cpu = 0;
-    std::uint64_t count = 0;
-    if (!next_word(line, word) || !is_valid_label_text(word) || !take_number(line, cpu) || !take_number(line, count) ||
-        !line.empty() || cpu > kHighestCpu) {
-      return false;
-    }
+  bool take_of_cpu(const events::TableRow& row, const SystemMetric& metric) {
+    const std::string_view word = row.name[0];
+    const std::uint64_t cpu = row.number[0];
+    if (cpu > kMaxCpu) return false;
     const bool is_same_event = metric_of_cpus_ == &metric && event_of_cpus_ == word;
-    if (is_same_event ? cpu < next_cpu_ : ++cpu_event_count_ > kMostEvents) return false;
+    if (is_same_event ? cpu < next_cpu_ : ++cpu_event_count_ > kMaxEvents) return false;
     metric_of_cpus_ = &metric;
     event_of_cpus_ = word;
     next_cpu_ = cpu + 1;
-    staging_.statistics().merge(metric, count, {word, cpu});
+    staging_.statistics().merge(metric, row.number[1], {word, cpu});
     return true;
   }
 
-  bool take_fault_times(std::string_view line) {
-    std::string_view word;
-    std::uint64_t sum_ns = 0;
-    if (!next_word(line, word) || !is_valid_label_text(word) || !take_number(line, sum_ns)) return false;
-    std::array<std::uint64_t, events::kTimeBounds.size() + 1> counts{};
-    for (std::uint64_t& count : counts) {
-      if (!take_number(line, count)) return false;
-    }
-    if (!line.empty() || ++time_count_ > kMostTimes) return false;
-    if (staging_.statistics().has(events::kPageFaultTimes, word)) return false;
-    staging_.statistics().add_histogram(events::kPageFaultTimes,
-                                        {.counts = counts, .sum = static_cast<double>(sum_ns) / 1e9}, {word});
+  bool take_fault_times(const events::TableRow& row) {
+    StagedStatistics& statistics = staging_.statistics();
+    const std::string_view kind = row.name[0];
+    if (row.number_count != 2 + events::kTimeBounds.size() || ++time_count_ > kMaxTimes) return false;
+    if (statistics.has(events::kPageFaultTimes, kind)) return false;
+    statistics.add_histogram(events::kPageFaultTimes,
+                             {.counts = row.numbers().subspan(1), .sum = static_cast<double>(row.number[0]) / 1e9}, {kind});
     return true;
   }
 
-  bool take_untimed(std::string_view line) {
-    std::uint64_t count = 0;
-    if (!take_number(line, count) || !line.empty() || has_untimed_) return false;
-    has_untimed_ = true;
-    staging_.statistics().add(kLostEvents, count, {"untimed"});
-    return true;
-  }
-
-  bool take_pages(std::string_view line) {
-    std::uint64_t order = 0;
-    std::string_view type;
-    std::uint64_t count = 0;
-    if (!take_number(line, order) || !next_word(line, type) || !is_valid_label_text(type) || !take_number(line, count) ||
-        !line.empty() || ++page_count_ > kMostPages) {
-      return false;
-    }
-    staging_.statistics().merge(kPageAllocations, count, {order, type});
-    return true;
-  }
-
-  bool take_page_failures(std::string_view line) {
-    std::uint64_t order = 0;
-    std::uint64_t count = 0;
-    if (!take_number(line, order) || !take_number(line, count) || !line.empty() || ++page_count_ > kMostPages) return false;
-    staging_.statistics().merge(kPageFailures, count, {order});
-    return true;
-  }
-
-  /// A command may be called "other", too, or look like another one once what is no text in it is replaced.
-  bool take_victim(std::uint64_t count, std::string_view command) {
-    if (++victim_count_ > kMostCommands) return false;
-    staging_.statistics().merge(kVictims, count, {command});
-    return true;
-  }
-
-  bool take_other_victims(std::uint64_t count) {
-    if (count != 0) staging_.statistics().merge(kVictims, count, {kOther});
-    return true;
-  }
-
-  static constexpr std::size_t kMostEvents = 64;
-  static constexpr std::size_t kMostPages = 144;    // 16 orders of 8 migrate types, and their failures
-  static constexpr std::size_t kMostCommands = 64;  // as many as the programs have room for
+  static constexpr std::size_t kMaxEvents = 64;
+  static constexpr std::size_t kMaxPages = 144;    // 16 orders of 8 migrate types, and their failures
+  static constexpr std::size_t kMaxCommands = 64;  // as many as the programs have room for
+  static constexpr std::size_t kMaxSizes = 8;
+  static constexpr std::size_t kMaxTimes = 8;
+  static constexpr std::uint64_t kMaxCpu = 65535;
   static constexpr std::string_view kOther = "other";
 
-  events::TableLines lines_;
-  events::GovernorLine governor_;
-  events::GfpLines gfp_;
+  events::TableReader rows_;
+  events::GovernorRow governor_;
+  events::GfpRows gfp_;
   Staging& staging_;
   std::size_t victim_count_ = 0;
   std::size_t event_count_ = 0;
-  static constexpr std::uint64_t kHighestCpu = 65535;
   const SystemMetric* metric_of_cpus_ = nullptr;
   std::string_view event_of_cpus_;
   std::uint64_t next_cpu_ = 0;
   std::size_t cpu_event_count_ = 0;
   std::size_t page_count_ = 0;
-  static constexpr std::size_t kMostSizes = 8;
   std::size_t size_count_ = 0;
-  static constexpr std::size_t kMostTimes = 8;
   std::size_t time_count_ = 0;
-  bool has_untimed_ = false;
+  std::size_t untimed_count_ = 0;
 };
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }

@@ -7,13 +7,14 @@
 #include <string_view>
 
 #include "core/events/attach/governor.h"
-#include "core/kernel/kernel_view.h"
+#include "core/events/table/table.h"
 
 namespace memstat::events {
 
 /// A table of these events. Thread safety: as LiveTable.
-class VmTable : public LiveTable {
+class VmTable : public EventTable {
  public:
+  using EventTable::EventTable;
   /// Whether read() also writes what each CPU counted; false before the first call.
   virtual void show_cpus(bool is_wanted) = 0;
   /// The view that open() and read() read /proc/vmstat through. Until it is set, only the programs count page faults.

@@ -21,7 +21,7 @@
 #include "core/events/attach/event_settings.h"
 #include "core/events/attach/governed_programs.h"
 #include "core/events/bpf/vm_layout.h"
-#include "core/events/vm/vm_text.h"
+#include "core/events/vm/vm_rows.h"
 #include "core/parse/vmstat.h"
 
 namespace memstat::events {
@@ -111,7 +111,7 @@ bool has_call_event(const char* call) {
 }
 
 /// The words of this kernel's migrate types by their number, without what only counts them.
-void take_migrate_types(const btf& types, VmTextFacts& facts) {
+void take_migrate_types(const btf& types, VmFacts& facts) {
   const int id = btf__find_by_name_kind(&types, "migratetype", BTF_KIND_ENUM);
   if (id < 0) return;
   constexpr std::string_view kPrefix = "MIGRATE_";
@@ -133,7 +133,7 @@ class CountedFaults {
  public:
   void set_view(KernelView& view) { view_ = &view; }
   bool open() { return view_ != nullptr && view_->keep_open(kVmCountersFile) && read(first_minor_, first_major_); }
-  void add_to(VmTextFacts& facts) {
+  void add_to(VmFacts& facts) {
     std::uint64_t minor = 0;
     std::uint64_t major = 0;
     if (view_ == nullptr || !read(minor, major)) return;
@@ -143,7 +143,8 @@ class CountedFaults {
 
  private:
   bool read(std::uint64_t& minor, std::uint64_t& major) {
-    std::array<KeyedNumber, 2> numbers{KeyedNumber{.key = "pgfault"}, KeyedNumber{.key = "pgmajfault"}};
+    std::array<KeyedNumber, 2> numbers{KeyedNumber{.key = "pgfault", .value = {}},
+                                       KeyedNumber{.key = "pgmajfault", .value = {}}};
     if (!view_->read_file(kVmCountersFile, text_) || read_vm_counters(text_.view(), numbers)) return false;
     if (!numbers[0].value || !numbers[1].value) return false;
     major = *numbers[1].value;
@@ -161,7 +162,10 @@ class CountedFaults {
 class VmEvents final : public VmTable {
  public:
   VmEvents(const EventSettings& settings, EventBudget& budget)
-      : settings_(settings), are_all_counted_(settings.counts_all), governor_(settings.budget_ppm, budget) {
+      : VmTable(kVmTable),
+        settings_(settings),
+        are_all_counted_(settings.counts_all),
+        governor_(settings.budget_ppm, budget) {
     facts_.has_sizes = settings.is_full;
     facts_.has_gfp_classes = settings.has_gfp_classes;
     facts_.page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -206,7 +210,7 @@ class VmEvents final : public VmTable {
   Governor governor_;
   GovernedPrograms governed_;
   bool has_ticks_ = false;
-  VmTextFacts facts_;
+  VmFacts facts_;
 };
 
 /// Why this kernel does not have a way, "" when it has.
@@ -344,7 +348,7 @@ void VmEvents::attach_ways(const btf& types) {
   }
   for (std::size_t event = 0; event < MEMSTAT_VM_EVENTS; ++event) {
     if (facts_.counted[event] || reasons[event].empty()) continue;
-    facts_.unsupported += "unsupported " + name_of(static_cast<memstat_vm_event>(event)) + ": " + reasons[event] + "\n";
+    facts_.unsupported.push_back(name_of(static_cast<memstat_vm_event>(event)) + ": " + reasons[event]);
   }
 }
 
@@ -393,7 +397,7 @@ Result<void> VmEvents::read(Buffer& out) {
   if (are_all_counted_) look();
   facts_.missed_events = rare_.facts().missed_events + frequent_.facts().missed_events;
   if (are_faults_from_vmstat_) counted_faults_.add_to(facts_);
-  write_vm_text(*static_cast<const memstat_vm_shared*>(shared_.get()), cpus(), facts_, out);
+  write_vm_rows(*static_cast<const memstat_vm_shared*>(shared_.get()), cpus(), facts_, out);
   return {};
 }
 
@@ -414,12 +418,14 @@ std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& 
 #else
 
 #include "core/events/attach/missing_events.h"
+#include "core/events/vm/vm_rows.h"
 
 namespace memstat::events {
 namespace {
 
 class MissingVmEvents final : public VmTable {
  public:
+  MissingVmEvents() : VmTable(kVmTable) {}
   Result<void> open() override { return table_->open(); }
   Result<void> read(Buffer& out) override { return table_->read(out); }
   void show_cpus(bool /*is_wanted*/) override {}

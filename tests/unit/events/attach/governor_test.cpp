@@ -12,6 +12,7 @@
 #include "core/events/attach/governor.h"
 #include "core/query.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/table_text.h"
 
 namespace memstat::events {
 namespace {
@@ -249,11 +250,21 @@ class GovernorOfASource : public testing::TestWithParam<std::string> {
   SourceReader reader_{*find_source(GetParam())};
 };
 
+/// The row as the line of a recording.
+std::string line_of(const GovernorFacts& facts) {
+  static constexpr TableFormat kFormat{"a", "a 1", {&kGovernorRow, 1}, ""};
+  Buffer out;
+  TableWriter rows(kFormat, out);
+  add_governor(rows, facts);
+  const std::string text = text_of(kFormat, out);
+  return text.substr(4, text.size() - 8);
+}
+
 TEST_P(GovernorOfASource, IsAMetric) {
-  Buffer line;
-  append_governor(line, {.weight = 4, .cost_ns = 1'500'000'000, .sampled_ns = 2'000'000'000, .budget_ppm = 10'000});
-  EXPECT_EQ(line.view(), "governor 1 4 1500000000 2000000000 10000\n");
-  ASSERT_TRUE(parse(std::string(line.view()) + (GetParam() == "linux_slab_events" ? "type 8 a\n" : "")));
+  const std::string line =
+      line_of({.weight = 4, .cost_ns = 1'500'000'000, .sampled_ns = 2'000'000'000, .budget_ppm = 10'000});
+  EXPECT_EQ(line, "governor 1 4 1500000000 2000000000 10000\n");
+  ASSERT_TRUE(parse(line + (GetParam() == "linux_slab_events" ? "type 8 a\n" : "")));
   EXPECT_EQ(statistic("cost_seconds_total"), 1.5);
   EXPECT_EQ(statistic("sampled_seconds_total"), 2);
   EXPECT_EQ(statistic("counted_ratio"), 0.25);
@@ -275,13 +286,11 @@ TEST_P(GovernorOfASource, SaysThatItIsDetached) {
 TEST_P(GovernorOfASource, IsWrittenWithWhatBecomesOfIt) {
   for (const auto& [again, word] : {std::pair{GovernorFacts::kNever, ""}, std::pair{GovernorFacts::kLater, " later"},
                                     std::pair{GovernorFacts::kLost, " lost"}}) {
-    Buffer line;
-    append_governor(line, {.is_attached = false, .budget_ppm = 7, .again = again});
-    EXPECT_EQ(line.view(), std::string("governor 0 1 0 0 7") + word + "\n");
-    ASSERT_TRUE(parse(std::string(line.view())));
-    line.clear();
-    append_governor(line, {.is_attached = true, .budget_ppm = 7, .again = again});
-    EXPECT_EQ(line.view(), "governor 1 1 0 0 7\n") << "of what is attached that is no matter";
+    const std::string line = line_of({.is_attached = false, .budget_ppm = 7, .again = again});
+    EXPECT_EQ(line, std::string("governor 0 1 0 0 7") + word + "\n");
+    ASSERT_TRUE(parse(line));
+    EXPECT_EQ(line_of({.is_attached = true, .budget_ppm = 7, .again = again}), "governor 1 1 0 0 7\n")
+        << "of what is attached that is no matter";
   }
 }
 

@@ -15,6 +15,7 @@
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/sampling.h"
 #include "core/events/sites/site_book.h"
+#include "tests/support/table_text.h"
 
 namespace memstat::events {
 namespace {
@@ -122,7 +123,7 @@ TEST_F(LiveSitePrograms, NameTheTaskItsGroupAndTheFunction) {
   book.look(*table_, cpus_, 1);
   Buffer out;
   book.write({}, out);
-  const std::string text(out.view());
+  const std::string text = text_of(kSiteTable, out);
   const std::size_t origin = text.find("\norigin 1 ");
   ASSERT_NE(origin, std::string::npos) << text;
   EXPECT_NE(text.find("origin 1 128 0\tkmalloc-128\t/"), std::string::npos) << text;

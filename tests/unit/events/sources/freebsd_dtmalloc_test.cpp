@@ -13,6 +13,7 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/table_text.h"
 
 namespace memstat::freebsd_dtmalloc_test {
 namespace {
@@ -27,7 +28,7 @@ const std::string kNothingLost = "dtmalloc 1\nunplaced 0\ndropped 0\n";
 std::string written(const MallocRows& rows, std::uint64_t dropped = 0) {
   Buffer out;
   rows.write(dropped, out);
-  return std::string(out.view());
+  return text_of(events::kMallocTable, out);
 }
 
 TEST(MallocRows, MergesElementsThatComeInAnyOrder) {

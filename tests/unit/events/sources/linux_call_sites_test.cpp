@@ -21,6 +21,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/table_text.h"
 
 namespace memstat::linux_call_sites_test {
 namespace {
@@ -208,7 +209,7 @@ class CallSiteBook : public testing::Test {
   }
   std::string text() {
     book_->write({}, out_);
-    return std::string(out_.view());
+    return text_of(events::kSiteTable, out_);
   }
   /// The lines that begin with that word.
   std::string lines(std::string_view word) {
@@ -378,7 +379,7 @@ TEST_F(CallSiteBook, HasNoFiguresOnceDetached) {
   count(1, 1);
   look();
   book_->write({.governor = events::GovernorFacts{.is_attached = false, .budget_ppm = 10'000}}, out_);
-  EXPECT_EQ(out_.view(), "call_sites 1\nunplaced 0\nmissed 0\ngovernor 0 1 0 0 10000\nend\n");
+  EXPECT_EQ(text_of(events::kSiteTable, out_), "call_sites 1\nunplaced 0\nmissed 0\ngovernor 0 1 0 0 10000\nend\n");
 }
 
 TEST(LinuxCallSitesCapture, NamesWhoMakesACacheGrow) {
@@ -529,7 +530,8 @@ TEST_F(LiveCallSites, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
   for (int i = 0; i < 20'000; ++i) ::close(::open("/", O_RDONLY));
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(table->read(reader_.raw.parts[0]));
-    EXPECT_NE(reader_.raw.parts[0].view().find("\ngovernor 0 "), std::string_view::npos) << reader_.raw.parts[0].view();
+    const std::string text = text_of(events::kSiteTable, reader_.raw.parts[0]);
+    EXPECT_NE(text.find("\ngovernor 0 "), std::string::npos) << text;
     ASSERT_TRUE(parse_source(reader_));
     EXPECT_TRUE(reader_.staging.types().empty());
   }

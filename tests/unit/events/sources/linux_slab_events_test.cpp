@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The text of slab events from what the programs counted, its parsing, and on this machine's kernel a workload of known
-// counts.
+// The table of slab events, its parsing, and on this machine's kernel a workload of known counts.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -19,12 +18,13 @@
 #include <vector>
 
 #include "core/events/slab/slab_events.h"
-#include "core/events/slab/slab_text.h"
+#include "core/events/slab/slab_rows.h"
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/table_text.h"
 
 namespace memstat::linux_slab_events_test {
 namespace {
@@ -181,12 +181,12 @@ class SlabText : public testing::Test {
     name.copy(slot.name, sizeof slot.name);
     return slot;
   }
-  std::string text(events::SlabTextFacts facts = {.has_kmalloc_frees = true}) {
-    events::write_slab_text(*shared_, cpus_, facts, out_);
-    return std::string(out_.view());
+  std::string text(events::SlabFacts facts = {.has_kmalloc_frees = true}) {
+    events::write_slab_rows(*shared_, cpus_, facts, out_);
+    return text_of(events::kSlabTable, out_);
   }
   /// What stands between the header and the events of all.
-  std::string rows(events::SlabTextFacts facts = {.has_kmalloc_frees = true}) {
+  std::string rows(events::SlabFacts facts = {.has_kmalloc_frees = true}) {
     std::string all = text(facts);
     const std::size_t begin = all.find("missed ");
     const std::size_t first = all.find('\n', begin) + 1;
@@ -554,7 +554,7 @@ TEST_F(LiveSlabEvents, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
   for (int i = 0; i < 20'000; ++i) ::close(::open("/", O_RDONLY));
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(table->read(reader_.raw.parts[0]));
-    EXPECT_NE(reader_.raw.parts[0].view().find("\ngovernor 0 "), std::string_view::npos) << reader_.raw.parts[0].view();
+    EXPECT_NE(text_of(events::kSlabTable, reader_.raw.parts[0]).find("\ngovernor 0 "), std::string::npos);
     ASSERT_TRUE(parse_source(reader_));
     EXPECT_TRUE(reader_.staging.types().empty());
   }

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "core/events/vm/vm_text.h"
+#include "core/events/vm/vm_rows.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/table_text.h"
 
 namespace memstat::linux_vm_events_test {
 namespace {
@@ -327,8 +328,8 @@ TEST(LinuxVmEventsCapture, HasCpusClassesAndTimesThatAddUp) {
 class VmText : public testing::Test {
  protected:
   std::string text() {
-    events::write_vm_text(*shared_, cpus_, facts_, out_);
-    return std::string(out_.view());
+    events::write_vm_rows(*shared_, cpus_, facts_, out_);
+    return text_of(events::kVmTable, out_);
   }
   static void name(memstat_vm_name& place, std::uint64_t count, std::string_view name) {
     place.state = 2;
@@ -338,13 +339,13 @@ class VmText : public testing::Test {
 
   std::unique_ptr<memstat_vm_shared> shared_ = std::make_unique<memstat_vm_shared>();
   std::vector<memstat_vm_cpu> cpus_{2};
-  events::VmTextFacts facts_;
+  events::VmFacts facts_;
   Buffer out_;
 };
 
 TEST_F(VmText, HasTheSumsOfAllCpusOfWhatIsCounted) {
   facts_.counted.set(MEMSTAT_VM_OOM_KILL).set(MEMSTAT_VM_PERCPU_FAILURE);
-  facts_.unsupported = "unsupported slab_failure: why\n";
+  facts_.unsupported = {"slab_failure: why"};
   facts_.missed_events = 4;
   cpus_[0].events[MEMSTAT_VM_OOM_KILL].count = 1;
   cpus_[1].events[MEMSTAT_VM_OOM_KILL].count = 2;

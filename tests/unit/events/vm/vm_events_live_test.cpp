@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/events/vm/vm_events.h"
-#include "core/events/vm/vm_text.h"
+#include "core/events/vm/vm_rows.h"
 #include "core/query.h"
 #include "tests/support/live_group.h"
 #include "tests/support/live_table.h"

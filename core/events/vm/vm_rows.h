@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the programs counted (bpf/vm_layout.h) as the text that the source linux_vm_events parses and captures hold.
+// What the programs counted (bpf/vm_layout.h) as the table that the source linux_vm_events reads.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/buffer.h"
 #include "core/events/attach/governor.h"
@@ -28,10 +29,10 @@ const VmEventWord& word_of(memstat_vm_event event);
 /// The word, and of times "seconds of WORD", as reasons have it.
 std::string name_of(memstat_vm_event event);
 
-/// What stands in the text beside the counts. Thread safety: a plain value.
-struct VmTextFacts {
+/// Header fields of the table. Thread safety: a plain value.
+struct VmFacts {
   std::bitset<MEMSTAT_VM_EVENTS> counted;  ///< Events that this kernel gives; the others have no line.
-  std::string unsupported;                 ///< Lines "unsupported EVENT: REASON".
+  std::vector<std::string> unsupported;    ///< "EVENT: REASON".
   bool has_cache_failures = false;         ///< By name of the cache, and no other source has them.
   bool has_victims = false;                ///< By name of the command.
   bool has_brk_length = true;              ///< Where system calls are seen, brk()'s length is not known.
@@ -47,13 +48,34 @@ struct VmTextFacts {
   std::optional<GovernorFacts> governor = {};  ///< Where frequent events are counted, too.
 };
 
-/// Events so far that programs on frequent events saw, each once. Thread safety: as write_vm_text().
+inline constexpr RowFormat kVmRows[] = {{"missed", "n"},
+                                        {"by_cache", "n"},
+                                        kGovernorRow,
+                                        {"unsupported", "t"},
+                                        kEventRow,
+                                        {"fault", "wn"},
+                                        {"cpu_event", "wnn"},
+                                        {"cpu_fault", "wnn"},
+                                        {"fault_times", "wn*"},
+                                        {"untimed", "n"},
+                                        {"pages", "nwn"},
+                                        {"page_failures", "nn"},
+                                        kGfpRow,
+                                        kSizesRow,
+                                        {"victim", "nt"},
+                                        {"other_victim", "n"},
+                                        {"cache", "nt"},
+                                        {"other_cache", "n"}};
+/// sources/linux_vm_events.cpp has the grammar.
+inline constexpr TableFormat kVmTable{"linux_vm_events", "vm_events 1", kVmRows,
+                                      "is neither an event nor a name with its count"};
+
+/// Events so far that programs on frequent events saw, each once. Thread safety: as write_vm_rows().
 std::uint64_t count_vm_events(std::span<const memstat_vm_cpu> cpus);
 
-/// Writes the table into `out`, replacing what it held; sources/linux_vm_events.cpp has the grammar. `cpus`: a CPU each. The
+/// Writes the table into `out`, replacing what it held. `cpus`: a CPU each. The
 /// kernel may write while this reads: each figure is whole, their sum is of no one moment. Allocates nothing once `out` is
 /// large enough. Thread safety: none for `out`.
-void write_vm_text(const memstat_vm_shared& shared, std::span<const memstat_vm_cpu> cpus, const VmTextFacts& facts,
-                   Buffer& out);
+void write_vm_rows(const memstat_vm_shared& shared, std::span<const memstat_vm_cpu> cpus, const VmFacts& facts, Buffer& out);
 
 }  // namespace memstat::events

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/events/slab/slab_text.h"
+#include "core/events/slab/slab_rows.h"
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "core/base/arithmetic.h"
-#include "core/events/table/table_text.h"
 
 namespace memstat::events {
 namespace {
@@ -70,21 +70,6 @@ void add_totals(const memstat_slab_totals& totals, Events& events) {
   for (std::size_t i = 0; i < MEMSTAT_SIZES; ++i) events.sizes[i] += figure_now(totals.kmalloc_sizes[i]);
 }
 
-void append_event(Buffer& out, std::string_view event, std::uint64_t count, std::uint64_t bytes) {
-  out.append("event ");
-  out.append(event);
-  out.append(" ");
-  append_number(out, count);
-  out.append(" ");
-  append_number(out, bytes);
-  out.append("\n");
-}
-
-void append_event(Buffer& out, std::string_view event, std::uint64_t count) {
-  out.append("event ");
-  append_line(out, event, count);
-}
-
 /// Slots are counted whatever became of their caches, so that these only grow.
 Events events_of(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus) {
   Events events;
@@ -96,24 +81,19 @@ Events events_of(const memstat_slab_slots& shared, std::span<const memstat_slab_
   return events;
 }
 
-void append_events(Buffer& out, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus,
-                   const SlabTextFacts& facts) {
+void add_events(TableWriter& rows, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus,
+                const SlabFacts& facts) {
   const Events events = events_of(shared, cpus);
-  append_event(out, "kmem_cache_alloc", events.cache_allocations, events.cache_requested);
-  append_event(out, "kmem_cache_alloc_node", events.cache_on_node);
-  append_event(out, "kmem_cache_alloc_failure", events.cache_failures);
-  append_event(out, "kmem_cache_free", events.cache_frees);
-  append_event(out, "kmalloc", events.kmallocs, events.kmalloc_requested);
-  append_event(out, "kmalloc_node", events.kmalloc_on_node);
-  append_event(out, "kmalloc_failure", events.kmalloc_failures);
-  if (facts.has_kmalloc_frees) append_event(out, "kfree", events.kfrees);
+  rows.add("event", {events.cache_allocations, events.cache_requested}, {"kmem_cache_alloc"});
+  rows.add("event", {events.cache_on_node}, {"kmem_cache_alloc_node"});
+  rows.add("event", {events.cache_failures}, {"kmem_cache_alloc_failure"});
+  rows.add("event", {events.cache_frees}, {"kmem_cache_free"});
+  rows.add("event", {events.kmallocs, events.kmalloc_requested}, {"kmalloc"});
+  rows.add("event", {events.kmalloc_on_node}, {"kmalloc_node"});
+  rows.add("event", {events.kmalloc_failures}, {"kmalloc_failure"});
+  if (facts.has_kmalloc_frees) rows.add("event", {events.kfrees}, {"kfree"});
   for (std::size_t i = 0; i < MEMSTAT_SLAB_LARGE_SIZES; ++i) {
-    if (events.large[i] == 0) continue;
-    out.append("large ");
-    append_number(out, std::uint64_t{2 * MEMSTAT_SLAB_LARGEST} << i);
-    out.append(" ");
-    append_number(out, events.large[i]);
-    out.append("\n");
+    if (events.large[i] != 0) rows.add("large", {std::uint64_t{2 * MEMSTAT_SLAB_LARGEST} << i, events.large[i]});
   }
   if (facts.has_gfp_classes) {
     memstat_gfp_counts sums{};
@@ -121,47 +101,42 @@ void append_events(Buffer& out, const memstat_slab_slots& shared, std::span<cons
       add_gfp_counts(cpu.totals.cache_by_gfp, sums);
       add_gfp_counts(cpu.totals.kmalloc_by_gfp, sums);
     }
-    append_gfp_counts(out, "slab", sums);
+    add_gfp_rows(rows, "slab", sums);
   }
   if (facts.has_sizes) {
-    append_sizes(out, "slab", saturating_sum(events.cache_requested, events.kmalloc_requested), events.sizes);
+    add_sizes(rows, "slab", saturating_sum(events.cache_requested, events.kmalloc_requested), events.sizes);
   }
 }
 
-void append_caches(Buffer& out, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus,
-                   const SlabTextFacts& facts) {
+void add_caches(TableWriter& rows, const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus,
+                const SlabFacts& facts) {
+  std::string name_by_size;
   for (std::size_t at = 0; at < MEMSTAT_SLAB_SLOTS; ++at) {
     const std::uint64_t key = figure_now(shared.keys[at]);
     const memstat_slab_slot& slot = shared.slots[at];
     if (key <= MEMSTAT_SLAB_FORGOTTEN || __atomic_load_n(&slot.is_known, __ATOMIC_ACQUIRE) == 0) continue;
     const bool is_by_size = key >> 32U == 0;
     if (!is_by_size && slot.name[0] == '\0') continue;  // the name could not be read
-    // Of a kmalloc() that failed the kernel names no cache, so where frees are known this row has failures only.
-    out.append(is_by_size && !facts.has_kmalloc_frees ? "type_without_frees " : "type ");
-    append_number(out, slot.size);
-    out.append(" ");
+    std::string_view name = kernel_name(slot.name, sizeof slot.name);
     if (is_by_size) {
-      append_kmalloc_name(out, key / MEMSTAT_SLAB_KINDS, key % MEMSTAT_SLAB_KINDS);
-    } else {
-      append_kernel_name(out, slot.name, sizeof slot.name);
+      name_by_size = kmalloc_name(key / MEMSTAT_SLAB_KINDS, key % MEMSTAT_SLAB_KINDS);
+      name = name_by_size;
     }
-    out.append("\n");
+    // Of a kmalloc() that failed the kernel names no cache, so where frees are known this row has failures only.
+    rows.add(is_by_size && !facts.has_kmalloc_frees ? "type_without_frees" : "type", {slot.size}, {name});
     for (std::size_t cpu = 0; cpu < cpus.size(); ++cpu) {
       const Sums sums = sums_of(cpus[cpu].rows[at], slot);
       if (sums.allocations == 0 && sums.frees == 0 && sums.failures == 0) continue;
-      append_row(out, "cpu", {cpu, sums.allocations, sums.frees, sums.requested_bytes, sums.failures});
+      rows.add("cpu", {cpu, sums.allocations, sums.frees, sums.requested_bytes, sums.failures});
     }
   }
 }
 
 }  // namespace
 
-void append_kmalloc_name(Buffer& out, std::uint64_t size, std::uint64_t kind) {
-  constexpr std::array<std::string_view, MEMSTAT_SLAB_KINDS> kPrefixes{"kmalloc-", "kmalloc-rcl-", "kmalloc-cg-",
-                                                                       "dma-kmalloc-"};
-  out.append(kPrefixes[kind % MEMSTAT_SLAB_KINDS]);
-  append_number(out, size >= 1024 ? size / 1024 : size);
-  if (size >= 1024) out.append("k");
+std::string kmalloc_name(std::uint64_t size, std::uint64_t kind) {
+  constexpr std::array<const char*, MEMSTAT_SLAB_KINDS> kPrefixes{"kmalloc-", "kmalloc-rcl-", "kmalloc-cg-", "dma-kmalloc-"};
+  return kPrefixes[kind % MEMSTAT_SLAB_KINDS] + (size >= 1024 ? std::to_string(size / 1024) + "k" : std::to_string(size));
 }
 
 std::uint64_t count_slab_events(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus) {
@@ -169,20 +144,17 @@ std::uint64_t count_slab_events(const memstat_slab_slots& shared, std::span<cons
   return events.cache_allocations + events.cache_frees + events.kmallocs + events.kfrees;
 }
 
-void write_slab_text(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, const SlabTextFacts& facts,
+void write_slab_rows(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, const SlabFacts& facts,
                      Buffer& out) {
-  out.clear();
-  out.append("slab_events 1\n");
-  append_line(out, "kmalloc_frees", facts.has_kmalloc_frees ? 1 : 0);
-  append_line(out, "counted_by_sysfs", facts.is_counted_by_sysfs ? 1 : 0);
-  append_line(out, "unplaced", figure_now(shared.unplaced_events));
-  append_line(out, "missed", facts.missed_events);
-  if (facts.governor) append_governor(out, *facts.governor);
-  if (!facts.governor || facts.governor->is_attached) {
-    append_caches(out, shared, cpus, facts);
-    append_events(out, shared, cpus, facts);
-  }
-  out.append("end\n");
+  TableWriter rows(kSlabTable, out);
+  rows.add("kmalloc_frees", {std::uint64_t{facts.has_kmalloc_frees}});
+  rows.add("counted_by_sysfs", {std::uint64_t{facts.is_counted_by_sysfs}});
+  rows.add("unplaced", {figure_now(shared.unplaced_events)});
+  rows.add("missed", {facts.missed_events});
+  if (facts.governor) add_governor(rows, *facts.governor);
+  if (facts.governor && !facts.governor->is_attached) return;
+  add_caches(rows, shared, cpus, facts);
+  add_events(rows, shared, cpus, facts);
 }
 
 }  // namespace memstat::events

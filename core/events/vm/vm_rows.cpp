@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/events/vm/vm_text.h"
+#include "core/events/vm/vm_rows.h"
 
 #include <array>
 
 #include "core/base/arithmetic.h"
-#include "core/events/table/table_text.h"
 
 namespace memstat::events {
 namespace {
@@ -39,20 +38,12 @@ constexpr std::array<VmEventWord, MEMSTAT_VM_EVENTS> kWords{{
     {"sigbus", Kind::kTimes},
 }};
 
-void write_names(const memstat_vm_names& all, std::string_view word, Buffer& out) {
+void add_names(TableWriter& rows, const memstat_vm_names& all, std::string_view word, std::string_view word_of_others) {
   for (const memstat_vm_name& name : all.names) {
     if (__atomic_load_n(&name.state, __ATOMIC_ACQUIRE) != 2 || name.name[0] == '\0') continue;
-    out.append(word);
-    out.append(" ");
-    append_number(out, figure_now(name.count));
-    out.append(" ");
-    append_kernel_name(out, name.name, sizeof name.name);
-    out.append("\n");
+    rows.add(word, {figure_now(name.count)}, {kernel_name(name.name, sizeof name.name)});
   }
-  if (const std::uint64_t others = figure_now(all.others); others != 0) {
-    out.append("other_");
-    append_line(out, word, others);
-  }
+  if (const std::uint64_t others = figure_now(all.others); others != 0) rows.add(word_of_others, {others});
 }
 
 /// What there is of an event beside its own counter, on one CPU.
@@ -62,7 +53,7 @@ std::uint64_t more_faults(memstat_vm_event event, const memstat_vm_cpu& cpu) {
   return 0;
 }
 
-void write_event(memstat_vm_event event, std::span<const memstat_vm_cpu> cpus, const VmTextFacts& facts, Buffer& out) {
+void add_event(TableWriter& rows, memstat_vm_event event, std::span<const memstat_vm_cpu> cpus, const VmFacts& facts) {
   const VmEventWord& word = kWords[event];
   const bool is_fault = word.kind == Kind::kFault;
   std::uint64_t count = 0;
@@ -71,45 +62,30 @@ void write_event(memstat_vm_event event, std::span<const memstat_vm_cpu> cpus, c
     const std::uint64_t of_cpu = figure_now(cpus[i].events[event].count) + more_faults(event, cpus[i]);
     count = saturating_sum(count, of_cpu);
     bytes = saturating_sum(bytes, figure_now(cpus[i].events[event].bytes));
-    if (facts.has_cpus && of_cpu != 0) {
-      out.append(is_fault ? "cpu_fault " : "cpu_event ");
-      out.append(word.word);
-      append_numbers(out, std::array<std::uint64_t, 2>{i, of_cpu});
-      out.append("\n");
-    }
+    if (facts.has_cpus && of_cpu != 0) rows.add(is_fault ? "cpu_fault" : "cpu_event", {i, of_cpu}, {word.word});
   }
   if (event == MEMSTAT_VM_FAULT_MINOR) count = saturating_sum(count, facts.minor_faults);
   if (event == MEMSTAT_VM_FAULT_MAJOR) count = saturating_sum(count, facts.major_faults);
-  out.append(is_fault ? "fault " : "event ");
-  out.append(word.word);
-  out.append(" ");
-  append_number(out, count);
-  if (word.kind == Kind::kBytes && (event != MEMSTAT_VM_BRK || facts.has_brk_length)) {
-    out.append(" ");
-    append_number(out, bytes);
-  }
-  out.append("\n");
+  const bool has_bytes = word.kind == Kind::kBytes && (event != MEMSTAT_VM_BRK || facts.has_brk_length);
+  const std::array numbers{count, bytes};
+  rows.add(is_fault ? "fault" : "event", std::span(numbers).first(has_bytes ? 2 : 1), {word.word});
 }
 
 /// How long page faults of one outcome took.
-void write_times(memstat_vm_event event, std::span<const memstat_vm_cpu> cpus, Buffer& out) {
-  std::array<std::uint64_t, MEMSTAT_TIMES> counts{};
-  std::uint64_t sum_ns = 0;
+void add_times(TableWriter& rows, memstat_vm_event event, std::span<const memstat_vm_cpu> cpus) {
+  std::array<std::uint64_t, 1 + MEMSTAT_TIMES> numbers{};
+  std::uint64_t& sum_ns = numbers[0];
   for (const memstat_vm_cpu& cpu : cpus) {
     const memstat_vm_times& times = cpu.fault_times[event - MEMSTAT_VM_TIME_MINOR];
     sum_ns = saturating_sum(sum_ns, figure_now(times.sum_ns));
-    for (std::size_t i = 0; i < MEMSTAT_TIMES; ++i) counts[i] = saturating_sum(counts[i], figure_now(times.counts[i]));
+    for (std::size_t i = 0; i < MEMSTAT_TIMES; ++i)
+      numbers[1 + i] = saturating_sum(numbers[1 + i], figure_now(times.counts[i]));
   }
-  out.append("fault_times ");
-  out.append(kWords[event].word);
-  out.append(" ");
-  append_number(out, sum_ns);
-  append_numbers(out, counts);
-  out.append("\n");
+  rows.add("fault_times", numbers, {kWords[event].word});
 }
 
 /// Orders and kinds that were never asked for have no line.
-void write_pages(std::span<const memstat_vm_cpu> cpus, const VmTextFacts& facts, Buffer& out) {
+void add_pages(TableWriter& rows, std::span<const memstat_vm_cpu> cpus, const VmFacts& facts) {
   for (std::size_t order = 0; order < MEMSTAT_VM_ORDERS; ++order) {
     std::uint64_t failures = 0;
     for (const memstat_vm_cpu& cpu : cpus) failures += figure_now(cpu.page_failures[order]);
@@ -117,26 +93,16 @@ void write_pages(std::span<const memstat_vm_cpu> cpus, const VmTextFacts& facts,
       std::uint64_t count = 0;
       for (const memstat_vm_cpu& cpu : cpus) count += figure_now(cpu.pages[order][type]);
       if (count == 0) continue;
-      out.append("pages ");
-      append_number(out, order);
-      out.append(" ");
-      out.append(facts.migrate_types[type].empty() ? "unknown" : std::string_view(facts.migrate_types[type]));
-      out.append(" ");
-      append_number(out, count);
-      out.append("\n");
+      const std::string& word = facts.migrate_types[type];
+      rows.add("pages", {order, count}, {word.empty() ? "unknown" : std::string_view(word)});
     }
-    if (failures == 0) continue;
-    out.append("page_failures ");
-    append_number(out, order);
-    out.append(" ");
-    append_number(out, failures);
-    out.append("\n");
+    if (failures != 0) rows.add("page_failures", {order, failures});
   }
 }
 
 /// Allocations of one allocator by size, where they are counted.
-void write_sizes(std::string_view allocator, memstat_vm_event event, std::span<const memstat_vm_cpu> cpus,
-                 const VmTextFacts& facts, Buffer& out) {
+void add_sizes_of(TableWriter& rows, std::string_view allocator, memstat_vm_event event,
+                  std::span<const memstat_vm_cpu> cpus, const VmFacts& facts) {
   if (!facts.counted[event]) return;
   std::array<std::uint64_t, MEMSTAT_SIZES> counts{};
   std::uint64_t bytes = 0;
@@ -151,13 +117,13 @@ void write_sizes(std::string_view allocator, memstat_vm_event event, std::span<c
       counts[i] += figure_now(event == MEMSTAT_VM_VMALLOC ? cpu.vmalloc_sizes[i] : cpu.percpu_sizes[i]);
     }
   }
-  append_sizes(out, allocator, bytes, counts);
+  add_sizes(rows, allocator, bytes, counts);
 }
 
-void write_gfp_classes(std::span<const memstat_vm_cpu> cpus, Buffer& out) {
+void add_gfp_classes(TableWriter& rows, std::span<const memstat_vm_cpu> cpus) {
   memstat_gfp_counts sums{};
   for (const memstat_vm_cpu& cpu : cpus) add_gfp_counts(cpu.pages_by_gfp, sums);
-  append_gfp_counts(out, "page", sums);
+  add_gfp_rows(rows, "page", sums);
 }
 
 }  // namespace
@@ -180,40 +146,39 @@ std::string name_of(memstat_vm_event event) {
   return (kWords[event].kind == Kind::kTimes ? "seconds of " : "") + std::string(kWords[event].word);
 }
 
-void write_vm_text(const memstat_vm_shared& shared, std::span<const memstat_vm_cpu> cpus, const VmTextFacts& facts,
+void write_vm_rows(const memstat_vm_shared& shared, std::span<const memstat_vm_cpu> cpus, const VmFacts& facts,
                    Buffer& out) {
-  out.clear();
-  out.append("vm_events 1\n");
-  append_line(out, "missed", facts.missed_events);
-  append_line(out, "by_cache", facts.has_cache_failures ? 1 : 0);
-  if (facts.governor) append_governor(out, *facts.governor);
-  out.append(facts.unsupported);
+  TableWriter rows(kVmTable, out);
+  rows.add("missed", {facts.missed_events});
+  rows.add("by_cache", {std::uint64_t{facts.has_cache_failures}});
+  if (facts.governor) add_governor(rows, *facts.governor);
+  for (const std::string& reason : facts.unsupported) rows.add("unsupported", std::span<const std::uint64_t>(), {reason});
   bool has_times = false;
-  for (std::size_t event = 0; event < MEMSTAT_VM_EVENTS; ++event) {
+  for (std::size_t i = 0; i < MEMSTAT_VM_EVENTS; ++i) {
+    const auto event = static_cast<memstat_vm_event>(i);
     if (!facts.counted[event]) continue;
     const bool is_timed = kWords[event].kind == Kind::kTimes;
     has_times = has_times || is_timed;
     if (is_timed) {
-      write_times(static_cast<memstat_vm_event>(event), cpus, out);
+      add_times(rows, event, cpus);
     } else {
-      write_event(static_cast<memstat_vm_event>(event), cpus, facts, out);
+      add_event(rows, event, cpus, facts);
     }
   }
   if (has_times) {
     std::uint64_t untimed = 0;
     for (const memstat_vm_cpu& cpu : cpus) untimed += figure_now(cpu.untimed_faults);
-    append_line(out, "untimed", untimed);
+    rows.add("untimed", {untimed});
   }
-  if (facts.has_pages) write_pages(cpus, facts, out);
-  if (facts.has_pages && facts.has_gfp_classes) write_gfp_classes(cpus, out);
+  if (facts.has_pages) add_pages(rows, cpus, facts);
+  if (facts.has_pages && facts.has_gfp_classes) add_gfp_classes(rows, cpus);
   if (facts.has_sizes) {
-    write_sizes("page", MEMSTAT_VM_PAGE_ALLOC, cpus, facts, out);
-    write_sizes("percpu", MEMSTAT_VM_PERCPU_ALLOC, cpus, facts, out);
-    write_sizes("vmalloc", MEMSTAT_VM_VMALLOC, cpus, facts, out);
+    add_sizes_of(rows, "page", MEMSTAT_VM_PAGE_ALLOC, cpus, facts);
+    add_sizes_of(rows, "percpu", MEMSTAT_VM_PERCPU_ALLOC, cpus, facts);
+    add_sizes_of(rows, "vmalloc", MEMSTAT_VM_VMALLOC, cpus, facts);
   }
-  if (facts.has_victims) write_names(shared.victims, "victim", out);
-  if (facts.has_cache_failures) write_names(shared.caches, "cache", out);
-  out.append("end\n");
+  if (facts.has_victims) add_names(rows, shared.victims, "victim", "other_victim");
+  if (facts.has_cache_failures) add_names(rows, shared.caches, "cache", "other_cache");
 }
 
 }  // namespace memstat::events

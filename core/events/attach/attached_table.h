@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the tables of events have in common while their programs are loaded and attached. Only where libbpf is
+// (MEMSTAT_HAVE_LIBBPF).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/events/attach/bpf_kernel.h"
+#include "core/events/attach/event_settings.h"
+#include "core/events/attach/governed_programs.h"
+#include "core/events/table/table.h"
+
+namespace memstat::events {
+
+/// A table that is counted by programs in the kernel. Thread safety: as LiveTable.
+class AttachedTable : public EventTable {
+ public:
+  using EventTable::EventTable;
+  /// Checks, loads and attaches. After an error nothing is attached: half of the events would be wrong figures.
+  Result<void> open() final;
+
+ protected:
+  /// Whether this kernel has what the programs need.
+  virtual Result<void> check(const btf& /*types*/) { return {}; }
+  virtual Result<void> load(const btf& types) = 0;
+  virtual Result<void> attach(const btf& types) = 0;
+  virtual void detach() = 0;
+  [[nodiscard]] bool is_open() const { return object_ != nullptr; }
+
+  ObjectPointer object_;  // goes last: what a table attaches is a member of its own class
+};
+
+/// A table whose programs are all governed, with a map shared by all CPUs (.bss) and one by CPU (by_cpu).
+class GovernedTable : public AttachedTable {
+ public:
+  GovernedTable(const TableFormat& format, const EventSettings& settings, EventBudget& budget)
+      : AttachedTable(format), governor_(settings.budget_ppm, budget) {}
+  bool tend() final;
+
+ protected:
+  /// Sizes of the two maps, of the second for one CPU, and whether we write to them.
+  struct Maps {
+    std::size_t shared = 0;
+    std::size_t by_cpu = 0;
+    bool is_written = false;
+  };
+  /// Loads the programs with these constants (.rodata) and maps their memory.
+  Result<void> load_programs_of(std::span<const unsigned char> programs, std::span<const std::byte> constants,
+                                const Maps& maps);
+  Result<void> attach(const btf& types) final;
+  void detach() final { attached_.detach(); }
+  /// Events so far, as the governor counts them.
+  virtual std::uint64_t events_now() = 0;
+  /// Events while the cost is measured, before the first read.
+  virtual std::uint64_t events_counted() { return events_now(); }
+  ProgramFacts look(std::uint64_t events) { return governed_.look(events, attached_, governor_); }
+
+  AttachedPrograms attached_;
+  SharedMap shared_;
+  SharedMap by_cpu_;
+  std::size_t cpu_count_ = 0;
+  Governor governor_;
+
+ private:
+  GovernedPrograms governed_;
+};
+
+}  // namespace memstat::events

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The records of a pass over the slab caches (bpf/slab_caches_layout.h) as the table that the source linux_slab_bpf reads.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+#include "core/events/table/table.h"
+
+namespace memstat::events {
+
+inline constexpr RowFormat kSlabCachesRows[] = {
+    {"type", "nnnnnnnnnt"}, {"type_about", "nnnnnnnnnt"}, {"node", "nnnnnn"}, {"cpu", "nnnn"}};
+/// sources/linux_slab_bpf.cpp has the grammar.
+inline constexpr TableFormat kSlabCachesTable{"linux_slab_bpf", "slab_caches 1", kSlabCachesRows,
+                                              "is no type with its nine numbers, or node or CPU of one"};
+
+/// Writes the table into `out`, replacing what it held. Errors: kIo when the
+/// records are not whole, with the offset. Allocates nothing once `out` is large enough. Thread safety: none for `out`.
+Result<void> write_slab_caches_rows(std::string_view records, Buffer& out);
+
+}  // namespace memstat::events

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The one format of event tables. On this machine a table's rows pass from its writer to its source as packed numbers and
+// names. In recordings they are text: a version, a line for each row, and "end". TableReader reads both.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+#include "core/events/bpf/gfp.h"
+#include "core/events/bpf/sizes.h"
+#include "core/kernel/kernel_view.h"
+#include "core/model/staging.h"
+
+namespace memstat::events {
+
+/// One kind of row: its word, and a letter for each field behind it. n: a number; w: a word that is valid as a label; t:
+/// text to the end of the line; T: a name behind a tab, without tabs; *: any further numbers. Fields behind ? may be
+/// missing.
+struct RowFormat {
+  std::string_view word;
+  std::string_view fields;
+};
+
+/// One table: its source, the first line of its text, its kinds of rows, and what a wrong line "is" in an error.
+struct TableFormat {
+  std::string_view source;
+  std::string_view version;
+  std::span<const RowFormat> rows;
+  std::string_view mismatch;
+};
+
+inline constexpr RowFormat kGovernorRow{"governor", "nnnnn?w"};
+inline constexpr RowFormat kEventRow{"event", "wn?n"};
+inline constexpr RowFormat kGfpRow{"gfp", "wwnn"};
+inline constexpr RowFormat kSizesRow{"sizes", "wn*"};
+
+/// A row as read. Thread safety: a plain value; names live as long as the table's bytes.
+struct TableRow {
+  static constexpr std::size_t kMaxNumbers = 32;
+  static constexpr std::size_t kMaxNames = 4;
+  std::string_view word;
+  std::array<std::uint64_t, kMaxNumbers> number{};
+  std::array<std::string_view, kMaxNames> name{};
+  std::size_t number_count = 0;
+  std::size_t name_count = 0;
+
+  [[nodiscard]] std::span<const std::uint64_t> numbers() const { return {number.data(), number_count}; }
+};
+
+/// Packs rows into a buffer. Allocates nothing once the buffer is large enough. Thread safety: none.
+class TableWriter {
+ public:
+  /// Empties `out`. Both must outlive the writer.
+  TableWriter(const TableFormat& format, Buffer& out);
+  /// The word must be one of the format. Line feeds in names, which end a line of the text, become question marks.
+  void add(std::string_view word, std::span<const std::uint64_t> numbers,
+           std::initializer_list<std::string_view> names = {});
+  void add(std::string_view word, std::initializer_list<std::uint64_t> numbers,
+           std::initializer_list<std::string_view> names = {}) {
+    add(word, std::span(numbers.begin(), numbers.size()), names);
+  }
+
+ private:
+  const TableFormat& format_;
+  Buffer& out_;
+  std::size_t kind_ = 0;  // of the row before: rows of one kind follow each other
+};
+
+/// Writes packed rows as the text of a recording, replacing what `text` held. Bytes that are text already are copied.
+void write_table_text(const TableFormat& format, std::string_view rows, Buffer& text);
+
+/// Reads a table, packed or as text. Errors name the source and, of text, the line's offset. Thread safety: none.
+class TableReader {
+ public:
+  TableReader(const TableFormat& format, std::string_view bytes);
+
+  /// Takes the version. Error: kVersion.
+  Result<void> take_version();
+  /// Takes the next row, which is `word` and a number.
+  Result<void> take_figure(std::string_view word, std::uint64_t& figure);
+  /// Calls take(ROW) for each further row. Errors: kData where that returns false, and for text without its end.
+  template <typename Take>
+  Result<void> take_rest(Take take) {
+    while (true) {
+      const std::size_t offset = this->offset();
+      const auto more = next();
+      if (!more) return more.error();
+      if (!*more) return {};
+      if (!take(std::as_const(row_))) return wrong(offset, format_.mismatch);
+    }
+  }
+  [[nodiscard]] Result<void> wrong(std::size_t offset, std::string_view is) const;
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+ private:
+  [[nodiscard]] std::size_t offset() const { return bytes_.size() - rest_.size(); }
+  Result<bool> next();  // false: the table has ended
+  bool unpack();
+  bool parse(std::string_view line);
+
+  const TableFormat& format_;
+  std::string_view bytes_;
+  std::string_view rest_;
+  bool is_packed_;
+  std::size_t kind_ = 0;
+  TableRow row_;
+};
+
+/// A table of events on this machine: packed for its source, text for a recording. Thread safety: as LiveTable.
+class EventTable : public LiveTable {
+ public:
+  explicit EventTable(const TableFormat& format) : format_(format) {}
+  void write_text(std::string_view rows, Buffer& text) const final { write_table_text(format_, rows, text); }
+
+ protected:
+  const TableFormat& format_;
+};
+
+// ---- rows that several tables have ----
+
+/// A figure that the kernel may be changing. Thread safety: any.
+inline std::uint64_t figure_now(const unsigned long long& figure) { return __atomic_load_n(&figure, __ATOMIC_RELAXED); }
+
+/// A name of the kernel up to its NUL, or all `size` bytes.
+std::string_view kernel_name(const char* name, std::size_t size);
+
+/// Allocations by size, of memstat_size_bucket().
+using SizeCounts = std::span<const std::uint64_t, MEMSTAT_SIZES>;
+void add_sizes(TableWriter& rows, std::string_view allocator, std::uint64_t bytes, SizeCounts counts);
+/// Adds what the kernel counted, and may be changing, to `sums`.
+void add_gfp_counts(const memstat_gfp_counts& counts, memstat_gfp_counts& sums);
+void add_gfp_rows(TableWriter& rows, std::string_view allocator, const memstat_gfp_counts& counts);
+
+/// Takes "event EVENT COUNT [BYTES]". The same event twice is added up. False: the row is wrong, here and below.
+bool take_event(const TableRow& row, Staging& staging);
+/// Takes "sizes ALLOCATOR BYTES COUNT...", once for an allocator.
+bool take_sizes(const TableRow& row, Staging& staging);
+
+/// Takes "gfp ALLOCATOR CLASS ALLOCATIONS FAILURES" of one allocator. Thread safety: none.
+class GfpRows {
+ public:
+  bool take(const TableRow& row, Staging& staging);
+
+ private:
+  static constexpr std::size_t kMaxClasses = 16;
+  std::array<std::string_view, kMaxClasses> classes_;
+  std::size_t count_ = 0;
+};
+
+/// Takes "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]", at most once: what counting costs, and
+/// whether all is counted. Thread safety: none.
+class GovernorRow {
+ public:
+  bool take(const TableRow& row, std::string_view source, Staging& staging);
+  /// Whether the programs were detached, so that figures are missing.
+  [[nodiscard]] bool is_detached() const { return is_detached_; }
+
+ private:
+  bool is_taken_ = false;
+  bool is_detached_ = false;
+};
+
+}  // namespace memstat::events

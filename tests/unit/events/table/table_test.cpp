@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Event tables: the text of every capture becomes the same text again once it was packed, and its source reads both alike.
+#include "core/events/table/table.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "core/events/caches/slab_caches_rows.h"
+#include "core/events/malloc/malloc_rows.h"
+#include "core/events/sites/site_book.h"
+#include "core/events/slab/slab_rows.h"
+#include "core/events/vm/vm_rows.h"
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/staged_statistics.h"
+#include "tests/support/table_text.h"
+
+namespace memstat::events {
+namespace {
+
+constexpr std::array kFormats{&kSlabTable, &kVmTable, &kSiteTable, &kSlabCachesTable, &kMallocTable};
+
+/// The rows of a text behind its version, packed.
+void pack(const TableFormat& format, std::string_view text, Buffer& out) {
+  TableReader reader(format, text);
+  ASSERT_TRUE(reader.take_version());
+  TableWriter rows(format, out);
+  const auto read = reader.take_rest([&rows](const TableRow& row) {
+    const auto& names = row.name;
+    switch (row.name_count) {
+      case 0: rows.add(row.word, row.numbers()); break;
+      case 1: rows.add(row.word, row.numbers(), {names[0]}); break;
+      case 2: rows.add(row.word, row.numbers(), {names[0], names[1]}); break;
+      default: rows.add(row.word, row.numbers(), {names[0], names[1], names[2], names[3]});
+    }
+    return true;
+  });
+  ASSERT_TRUE(read) << to_string(read.error());
+}
+
+TEST(EventTable, OfACaptureIsTheSamePackedAndAsText) {
+  std::size_t count = 0;
+  for (const TableFormat* format : kFormats) {
+    for (const std::string& capture : captures_of_source(std::string(format->source))) {
+      for (const ArchivedFile& file : members_of_fixture(capture)) {
+        if (!file.header.path.ends_with("/source/" + std::string(format->source))) continue;
+        SCOPED_TRACE(file.header.path);
+        ++count;
+        Buffer packed;
+        pack(*format, file.bytes, packed);
+        EXPECT_EQ(text_of(*format, packed), file.bytes);
+        Buffer text(file.bytes);
+        EXPECT_EQ(text_of(*format, text), file.bytes) << "what is text already stays as it is";
+        if (format == &kMallocTable) continue;  // its source needs the names of types as well
+        SourceReader of_text(*find_source(format->source));
+        SourceReader of_rows(*find_source(format->source));
+        for (SourceReader* reader : {&of_text, &of_rows}) {
+          reader->raw.cpu_count = 4;
+          reader->raw.page_size = 4096;
+          reader->raw.parts[0].assign(reader == &of_text ? text.view() : packed.view());
+          const auto parsed = parse_source(*reader);
+          ASSERT_TRUE(parsed) << to_string(parsed.error());
+        }
+        EXPECT_EQ(statistics_of(of_rows.staging), statistics_of(of_text.staging));
+        ASSERT_EQ(of_rows.staging.types().size(), of_text.staging.types().size());
+        for (std::size_t i = 0; i < of_rows.staging.types().size(); ++i) {
+          const StagedType& a = of_rows.staging.types()[i];
+          const StagedType& b = of_text.staging.types()[i];
+          ASSERT_EQ(a.name, b.name);
+          for (std::size_t field = 0; field < kFieldCount; ++field) {
+            EXPECT_EQ(a.figures[static_cast<Field>(field)], b.figures[static_cast<Field>(field)]) << a.name;
+          }
+        }
+        EXPECT_LT(packed.size(), 20 * file.bytes.size()) << "rows are packed";
+      }
+    }
+  }
+  EXPECT_GE(count, 12U);
+}
+
+TEST(EventTable, CutAnywhereIsAnErrorOrEndsEarlier) {
+  Buffer packed;
+  TableWriter rows(kSlabTable, packed);
+  rows.add("kmalloc_frees", {1});
+  rows.add("type", {64}, {"kmalloc-64"});
+  rows.add("event", {1, 2}, {"kmalloc"});
+  std::size_t whole = 0;
+  for (std::size_t size = 1; size <= packed.size(); ++size) {
+    TableReader reader(kSlabTable, packed.view().substr(0, size));
+    ASSERT_TRUE(reader.take_version());
+    std::size_t taken = 0;
+    const auto read = reader.take_rest([&taken](const TableRow&) { return ++taken > 0; });
+    if (read) ++whole;
+    EXPECT_LE(taken, 3U);
+  }
+  EXPECT_EQ(whole, 4U) << "behind the mark and behind each of the three rows";
+}
+
+TEST(EventTable, KeepsLineFeedsOfNamesOutOfTheText) {
+  Buffer packed;
+  TableWriter rows(kSlabTable, packed);
+  rows.add("type", {64}, {"two\nlines and blanks"});
+  EXPECT_EQ(text_of(kSlabTable, packed), "slab_events 1\ntype 64 two?lines and blanks\nend\n");
+}
+
+TEST(EventTable, RowsThatDoNotFitTheirFormatAreWrong) {
+  for (const char* line : {"type 64", "type x a", "type", "cpu 0 1 2 3", "cpu 0 1 2 3 4 5", "event kmalloc",
+                           "event kmalloc 1 2 3", "governor 1 1 1 1", "unknown 1", "", "gfp slab dma 1", "sizes slab"}) {
+    const std::string text = "slab_events 1\n" + std::string(line) + "\nend\n";
+    TableReader of_text(kSlabTable, text);
+    ASSERT_TRUE(of_text.take_version());
+    const auto read = of_text.take_rest([](const TableRow&) { return true; });
+    ASSERT_FALSE(read) << line;
+    EXPECT_EQ(read.error().offset, 14U) << line;
+  }
+}
+
+}  // namespace
+}  // namespace memstat::events
