@@ -5,12 +5,12 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <utility>
 
 #include "core/base/mutex.h"
-#include "core/base/result.h"
 #include "core/base/unique_fd.h"
 
 namespace memstat {
@@ -22,8 +22,6 @@ class CivetwebLinks {
   CivetwebLinks(std::size_t workers, std::function<void()> release_files)
       : release_files_(std::move(release_files)), missing_(workers) {}
 
-  /// Call first. Fails when the system gives no descriptors.
-  Result<void> open();
   /// Our end of the link that civetweb has just given to the calling worker; none when stopping.
   UniqueFd claim();
   /// civetweb is about to close the calling worker's link, and gets another one.
@@ -36,14 +34,15 @@ class CivetwebLinks {
   /// civetweb listens with `descriptor`. False when it has a listener already.
   bool listen(int descriptor);
   /// Makes poll(2) report civetweb's listener as ready, always. Called by the thread that accepts.
-  void ring() const;
+  void ring();
   [[nodiscard]] bool has_listener() const { return listener_ >= 0; }
   /// As accept(2): waits until a worker needs a link and has claimed the one before. -1 when stopping.
   int next(sockaddr* address, socklen_t* length);
 
  private:
+  bool make_pair(std::array<int, 2>& ends) MEMSTAT_REQUIRES(mutex_);
+
   std::function<void()> release_files_;
-  UniqueFd bell_;
   int listener_ = -1;
   Mutex mutex_;
   CondVar changed_;

@@ -44,7 +44,6 @@ struct HttpConnection {
   bool ended = false;            ///< The client has ended its half; only its acknowledgement is awaited.
   std::string input;             ///< Received and not answered yet.
   std::size_t header_bytes = 0;  ///< Length of the first request in `input`, once it is complete.
-  bool is_second_try = false;    ///< The request was given back once.
   std::size_t dropped = 0;       ///< Bytes dropped while kSent.
   HttpResponse response;
   std::string head;        ///< Status line and header of the response.

@@ -16,7 +16,6 @@
 #include "core/base/thread_name.h"
 #include "daemon/http/rules.h"
 #include "daemon/http/sockets.h"
-#include "daemon/http/thread_defaults.h"
 
 namespace memstat {
 namespace {
@@ -43,14 +42,15 @@ bool would_block(ssize_t result) { return result < 0 && (errno == EAGAIN || errn
 
 }  // namespace
 
-HttpFront::HttpFront(Options options, AccessList access, HttpListeners listeners)
+HttpFront::HttpFront(HttpServerOptions options, HttpListeners listeners)
     : options_(std::move(options)),
-      access_(std::move(access)),
+      access_(options_.allow),
       listeners_(std::move(listeners)),
-      connections_(std::max<std::size_t>(options_.connections, 1), std::max<std::size_t>(options_.per_address, 1)) {
+      connections_(std::max<std::size_t>(options_.connections, 1),
+                   std::max<std::size_t>(options_.connections_per_address, 1)) {
   polled_.reserve(options_.connections + listeners_.descriptors().size() + 1);
   polled_connections_.reserve(options_.connections);
-  received_.resize(options_.header_bytes);
+  received_.resize(kMaxHeaderBytes);
 }
 
 Result<void> HttpFront::start() {
@@ -89,9 +89,9 @@ void HttpFront::stop() {
 
 bool HttpFront::adopt(UniqueFd& connection, Endpoint peer) {
   const MutexLock lock(mutex_);
-  if (stopping_ || adopted_) return false;
-  adopted_ = std::move(connection);
-  adopted_peer_ = peer;
+  if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) evict(*excess);
+  if (stopping_ || connections_.full()) return false;
+  connections_.add(connection.release(), peer, 0, options_.clock.now()).is_own = true;
   wake();
   return true;
 }
@@ -147,16 +147,6 @@ void HttpFront::abandon(HttpConnection& connection) {
   drop(connection);
 }
 
-void HttpFront::give_back(HttpConnection& connection) {
-  const MutexLock lock(mutex_);
-  if (std::exchange(connection.is_second_try, true) || stopping_) {
-    drop(connection);
-    return;
-  }
-  connections_.change(connection, State::kReady, options_.clock.now());
-  request_ready_.notify_one();
-}
-
 // ---- the front's own thread ---------------------------------------------------------------------------------------------
 
 void HttpFront::run() {
@@ -184,7 +174,6 @@ void HttpFront::run() {
     for (std::size_t i = 1; i < first; ++i) {
       if (polled_[i].revents != 0) accept_from(i - 1);
     }
-    take_adopted();
   }
 }
 
@@ -196,7 +185,7 @@ TimePoint HttpFront::collect_descriptors(TimePoint now) {
   polled_.push_back({wake_read_.get(), POLLIN, 0});
   const bool listens = now >= listening_again_;
   if (!listens) wake = listening_again_;
-  for (const int listener : listeners_.descriptors()) polled_.push_back({listens ? listener : -1, POLLIN, 0});
+  for (const UniqueFd& listener : listeners_.descriptors()) polled_.push_back({listens ? listener.get() : -1, POLLIN, 0});
   for (HttpConnection* const connection : connections_.all()) {
     wake = std::min(wake, connection->state == State::kAnswering ? now + kAcknowledgedPause : deadline(*connection));
     if (connection->state == State::kAnswering || connection->state == State::kReady || connection->ended) continue;
@@ -248,9 +237,9 @@ void HttpFront::accept_from(std::size_t listener) {
   for (int i = 0; i < kAcceptsInARow; ++i) {
     SocketAddress from;
     const int descriptor =
-        ::accept4(listeners_.descriptors()[listener], from.get(), &from.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        ::accept4(listeners_.descriptors()[listener].get(), from.get(), &from.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (descriptor >= 0) {
-      take(descriptor, from.endpoint(), listener, false);
+      take(descriptor, from.endpoint(), listener);
       const MutexLock lock(mutex_);
       if (!is_crowded()) return;
       continue;
@@ -265,18 +254,6 @@ void HttpFront::accept_from(std::size_t listener) {
   }
 }
 
-void HttpFront::take_adopted() {
-  UniqueFd connection;
-  Endpoint peer;
-  {
-    const MutexLock lock(mutex_);
-    if (!adopted_) return;
-    connection = std::move(adopted_);
-    peer = adopted_peer_;
-  }
-  take(connection.release(), peer, 0, true);
-}
-
 // Out of descriptors: closes the connection that has waited longest for its header.
 bool HttpFront::release_a_file() {
   const MutexLock lock(mutex_);
@@ -286,13 +263,14 @@ bool HttpFront::release_a_file() {
   return true;
 }
 
-void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener, bool is_own) {
-  if (!is_own && !endpoints()[listener].is_unix() && !access_.admits(peer.address)) {
+void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener) {
+  const bool is_unix = endpoints()[listener].is_unix();
+  if (!is_unix && !access_.admits(peer.address)) {
     ::close(descriptor);
     if (options_.log) options_.log(format_ip(peer.address) + " is not allowed to connect");
     return;
   }
-  if (!is_own && endpoints()[listener].is_unix()) peer.address = peer_process(descriptor);
+  if (is_unix) peer.address = peer_process(descriptor);
   {
     const MutexLock lock(mutex_);
     if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) {
@@ -310,9 +288,7 @@ void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener, bool i
       return;
     }
     if (is_crowded()) use_small_send_buffer(descriptor);
-    HttpConnection& connection = connections_.add(descriptor, peer, listener, options_.clock.now());
-    connection.is_own = is_own;
-    receive(connection);
+    receive(connections_.add(descriptor, peer, listener, options_.clock.now()));
   }
   call_workers();
 }
@@ -321,7 +297,7 @@ void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener, bool i
 
 void HttpFront::receive(HttpConnection& connection) {
   const std::size_t seen = connection.input.size();
-  const ssize_t got = ::recv(connection.descriptor, received_.data(), options_.header_bytes - seen, MSG_DONTWAIT);
+  const ssize_t got = ::recv(connection.descriptor, received_.data(), kMaxHeaderBytes - seen, MSG_DONTWAIT);
   if (would_block(got)) return;
   if (got <= 0) {
     end_of_input(connection, got < 0);
@@ -358,7 +334,7 @@ void HttpFront::drop_input(HttpConnection& connection) {
 void HttpFront::examine(HttpConnection& connection, std::size_t seen) {
   const std::string& input = connection.input;
   std::size_t length = header_length(input, seen);
-  if (length == 0 && input.size() >= options_.header_bytes) length = input.size();  // the worker refuses it
+  if (length == 0 && input.size() >= kMaxHeaderBytes) length = input.size();  // the worker refuses it
   if (length == 0) return;
   connection.header_bytes = length;
   connections_.change(connection, State::kReady, options_.clock.now());
@@ -392,7 +368,6 @@ bool HttpFront::finish(HttpConnection& connection) {
   connection.outgoing.clear();
   connection.input.erase(0, connection.header_bytes);
   connection.header_bytes = 0;
-  connection.is_second_try = false;
   const bool is_acknowledged = unacknowledged_bytes(connection.descriptor) == 0;
   if (connection.closes && is_acknowledged && !connection.drains && connection.input.empty()) {
     drop(connection);

@@ -6,10 +6,7 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <functional>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,28 +16,18 @@
 #include "daemon/http/access_list.h"
 #include "daemon/http/connections.h"
 #include "daemon/http/listeners.h"
+#include "daemon/http/server.h"
 
 struct pollfd;
 
 namespace memstat {
 
+/// Maximum size of a request header.
+inline constexpr std::size_t kMaxHeaderBytes = 8192;
+
 class HttpFront {
  public:
-  struct Options {
-    std::size_t connections = 1024;
-    std::size_t per_address = 512;
-    /// While more connections than this are open, the kernel buffers less for new ones.
-    std::size_t full_buffers = 64;
-    std::size_t header_bytes = 8192;
-    std::chrono::milliseconds header_deadline{3000};
-    std::chrono::milliseconds write_deadline{10'000};
-    std::chrono::milliseconds keep_alive_idle{360'000};
-    std::size_t unsent_bytes = 16 << 20;
-    std::function<void(std::string_view)> log = {};  ///< May be empty. Must not throw.
-    const Clock& clock = system_clock();
-  };
-
-  HttpFront(Options options, AccessList access, HttpListeners listeners);
+  HttpFront(HttpServerOptions options, HttpListeners listeners);
   ~HttpFront() { stop(); }
   HttpFront(const HttpFront&) = delete;
   HttpFront& operator=(const HttpFront&) = delete;
@@ -51,8 +38,8 @@ class HttpFront {
   /// Idempotent.
   void stop();
 
-  /// A connection that was not accepted, as if one had come from `peer` to the first listener. False while the one before
-  /// waits to be taken. Thread safety: safe.
+  /// Takes a connection that was not accepted, as if it had come from `peer` to the first listener. False when there is no
+  /// room, or when stopping. Thread safety: safe.
   bool adopt(UniqueFd& connection, Endpoint peer);
 
   // For workers. Thread safety: safe.
@@ -64,8 +51,6 @@ class HttpFront {
   void respond(HttpConnection& connection, bool head_only);
   /// Takes a connection back that gets no response, and closes it.
   void abandon(HttpConnection& connection);
-  /// Takes a connection back whose request was not read. Another worker gets it, but only once.
-  void give_back(HttpConnection& connection);
 
   /// Closes the connection that has waited longest for its header. False when there is none. Thread safety: safe.
   bool release_a_file();
@@ -78,8 +63,7 @@ class HttpFront {
   void wait_until(TimePoint wake);
   void serve(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void accept_from(std::size_t listener);
-  void take_adopted();
-  void take(int descriptor, Endpoint peer, std::size_t listener, bool is_own);
+  void take(int descriptor, Endpoint peer, std::size_t listener);
   void receive(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void end_of_input(HttpConnection& connection, bool is_reset) MEMSTAT_REQUIRES(mutex_);
   void drop_input(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
@@ -99,7 +83,7 @@ class HttpFront {
   void drop(HttpConnection& connection, bool reset = false) MEMSTAT_REQUIRES(mutex_);
   void wake() const;
 
-  Options options_;
+  HttpServerOptions options_;
   AccessList access_;
   HttpListeners listeners_;
   std::thread thread_;
@@ -107,10 +91,8 @@ class HttpFront {
   UniqueFd wake_write_;
   Mutex mutex_;
   CondVar request_ready_;
-  HttpConnections connections_ MEMSTAT_GUARDED_BY(mutex_);  // only run() adds
+  HttpConnections connections_ MEMSTAT_GUARDED_BY(mutex_);
   bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  UniqueFd adopted_ MEMSTAT_GUARDED_BY(mutex_);
-  Endpoint adopted_peer_ MEMSTAT_GUARDED_BY(mutex_);
   std::atomic<std::size_t> evictions_{0};
   std::atomic<unsigned> new_requests_{0};  // no worker is called for them yet
   // Used by run() only.

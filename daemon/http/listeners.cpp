@@ -76,11 +76,11 @@ int bind_unix(int descriptor, const Endpoint& endpoint, const UnixSocketFile& fi
 }
 
 // 0, or the errno. Sets the real port.
-int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<int>& descriptors) {
+int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<UniqueFd>& descriptors) {
   SocketAddress address(endpoint);
   const int descriptor = ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return errno;
-  descriptors.push_back(descriptor);
+  descriptors.emplace_back(descriptor);
   if (endpoint.is_unix()) {
     const int status = bind_unix(descriptor, endpoint, file);
     return status == 0 && ::listen(descriptor, kBacklog) != 0 ? errno : status;
@@ -98,37 +98,24 @@ int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<in
   return 0;
 }
 
-void close_all(std::vector<int>& descriptors) {
-  for (const int descriptor : descriptors) ::close(descriptor);
-  descriptors.clear();
-}
-
 }  // namespace
 
-void SpareFiles::give_all() { close_all(descriptors_); }
-
-SpareFiles& SpareFiles::operator=(SpareFiles&& other) noexcept {
-  std::swap(descriptors_, other.descriptors_);
-  return *this;
-}
-
 void SpareFiles::fill() {
-  descriptors_.reserve(kCount);
+  files_.reserve(kCount);
   while (!full()) {
     // A pipe needs no path and no right, so it can be had behind the sandbox, too.
     int ends[2];
     if (::pipe(ends) != 0) return;
     for (const int end : ends) {
       ::fcntl(end, F_SETFD, FD_CLOEXEC);
-      descriptors_.push_back(end);
+      files_.emplace_back(end);
     }
   }
 }
 
 bool SpareFiles::give() {
-  if (descriptors_.empty()) return false;
-  ::close(descriptors_.back());
-  descriptors_.pop_back();
+  if (files_.empty()) return false;
+  files_.pop_back();
   return true;
 }
 
@@ -147,16 +134,8 @@ Result<HttpListeners> HttpListeners::open(std::vector<Endpoint> endpoints, const
   return listeners;
 }
 
-HttpListeners& HttpListeners::operator=(HttpListeners&& other) noexcept {
-  std::swap(endpoints_, other.endpoints_);
-  std::swap(descriptors_, other.descriptors_);
-  std::swap(files_, other.files_);
-  spare_ = std::move(other.spare_);
-  return *this;
-}
-
 void HttpListeners::close() {
-  close_all(descriptors_);
+  descriptors_.clear();
   files_.clear();
 }
 

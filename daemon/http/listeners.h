@@ -20,24 +20,17 @@ namespace memstat {
 /// Files, not only descriptors, because the table that is full may be the system's. Thread safety: none.
 class SpareFiles {
  public:
-  static constexpr std::size_t kCount = 16;
-
-  SpareFiles() = default;
-  ~SpareFiles() { give_all(); }
-  SpareFiles(SpareFiles&& other) noexcept : descriptors_(std::move(other.descriptors_)) { other.descriptors_.clear(); }
-  SpareFiles& operator=(SpareFiles&& other) noexcept;
-  SpareFiles(const SpareFiles&) = delete;
-  SpareFiles& operator=(const SpareFiles&) = delete;
+  static constexpr std::size_t kCount = 4;
 
   /// Opens what is missing, as far as the system allows.
   void fill();
   /// Closes one. False when there is none.
   bool give();
-  void give_all();
-  [[nodiscard]] bool full() const { return descriptors_.size() >= kCount; }
+  void give_all() { files_.clear(); }
+  [[nodiscard]] bool full() const { return files_.size() >= kCount; }
 
  private:
-  std::vector<int> descriptors_;
+  std::vector<UniqueFd> files_;
 };
 
 /// The owner and mode of the files of unix sockets. -1: as they are made. Thread safety: a plain value.
@@ -70,23 +63,16 @@ class HttpListeners {
   /// the address that cannot be had.
   static Result<HttpListeners> open(std::vector<Endpoint> endpoints, const UnixSocketFile& file = {});
 
-  HttpListeners() = default;
-  ~HttpListeners() { close(); }
-  HttpListeners(HttpListeners&& other) noexcept { *this = std::move(other); }
-  HttpListeners& operator=(HttpListeners&& other) noexcept;
-  HttpListeners(const HttpListeners&) = delete;
-  HttpListeners& operator=(const HttpListeners&) = delete;
-
   /// In the order of the addresses, with real ports.
   [[nodiscard]] const std::vector<Endpoint>& endpoints() const { return endpoints_; }
-  [[nodiscard]] const std::vector<int>& descriptors() const { return descriptors_; }
+  [[nodiscard]] const std::vector<UniqueFd>& descriptors() const { return descriptors_; }
   [[nodiscard]] SpareFiles& spare() { return spare_; }
 
   void close();
 
  private:
   std::vector<Endpoint> endpoints_;
-  std::vector<int> descriptors_;
+  std::vector<UniqueFd> descriptors_;
   std::vector<SocketFile> files_;
   SpareFiles spare_;
 };

@@ -30,12 +30,9 @@
 #include "daemon/http/front.h"
 #include "daemon/http/rules.h"
 #include "daemon/http/sockets.h"
-#include "daemon/http/thread_defaults.h"
 
 namespace memstat {
 namespace {
-
-constexpr int kMaxHeaderBytes = 8192;
 
 // civetweb counts initialisations, but not thread-safely.
 Mutex library_mutex;
@@ -170,37 +167,6 @@ HttpResponse short_answer(int status, std::string_view why) {
   return plain(status, std::string(status_words(status)).append(": ").append(why).append("\n"));
 }
 
-/// civetweb's options: names and values in turn.
-class CivetwebSettings {
- public:
-  explicit CivetwebSettings(unsigned threads) : threads_(std::to_string(threads)) {}
-  CivetwebSettings(const CivetwebSettings&) = delete;
-  CivetwebSettings& operator=(const CivetwebSettings&) = delete;
-  /// Ends with nullptr. Lives as long as this.
-  [[nodiscard]] const char** list() { return list_.data(); }
-
- private:
-  std::string threads_;
-  std::string request_bytes_ = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
-  std::array<const char*, 17> list_ = {"listening_ports",
-                                       "127.0.0.1:0",  // never bound: civetweb_calls.cpp answers
-                                       "num_threads",
-                                       threads_.c_str(),
-                                       "enable_keep_alive",
-                                       "yes",
-                                       "max_request_size",
-                                       request_bytes_.c_str(),
-                                       "decode_url",
-                                       "no",
-                                       "decode_query_string",
-                                       "no",
-                                       "enable_directory_listing",
-                                       "no",
-                                       "enable_auth_domain_check",
-                                       "no",
-                                       nullptr};
-};
-
 }  // namespace
 
 std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
@@ -210,37 +176,29 @@ std::optional<std::string_view> HttpRequest::header(std::string_view name) const
   return {};
 }
 
-class HttpServer::Impl {
+namespace {
+
+class CivetwebServer final : public HttpServer {
  public:
-  Impl(HttpServerOptions options, HttpListeners listeners, HttpHandler handler)
+  CivetwebServer(HttpServerOptions options, HttpListeners listeners, HttpHandler handler)
       : options_(std::move(options)),
         handler_(std::move(handler)),
-        front_({.connections = options_.connections,
-                .per_address = options_.connections_per_address,
-                .full_buffers = options_.full_buffers,
-                .header_bytes = kMaxHeaderBytes,
-                .header_deadline = options_.header_deadline,
-                .write_deadline = options_.write_deadline,
-                .keep_alive_idle = options_.keep_alive_idle,
-                .unsent_bytes = options_.unsent_bytes,
-                .log = [this](std::string_view line) { log(line); },
-                .clock = options_.clock},
-               AccessList(options_.allow), std::move(listeners)),
+        front_(with_log(options_), std::move(listeners)),
         links_(options_.threads, [this] { front_.release_a_file(); }),
         worker_data_(options_.threads) {}
-  ~Impl() { stop(); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  ~CivetwebServer() override { shut_down(); }
+  CivetwebServer(const CivetwebServer&) = delete;
+  CivetwebServer& operator=(const CivetwebServer&) = delete;
 
-  Result<void> start();
-  void stop();
-  [[nodiscard]] std::vector<std::string> addresses() const;
-  [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience);
-  [[nodiscard]] std::size_t evictions() const { return front_.evictions(); }
+  Result<void> begin();
+  void stop() override { shut_down(); }
+  [[nodiscard]] std::vector<std::string> addresses() const override;
+  [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience) override;
+  [[nodiscard]] std::size_t evictions() const override { return front_.evictions(); }
 
  private:
-  static Impl& of(const mg_connection* connection) {
-    return *static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
+  static CivetwebServer& of(const mg_connection* connection) {
+    return *static_cast<CivetwebServer*>(mg_get_user_data(mg_get_context(connection)));
   }
   static WorkerData& worker_of(const mg_connection* connection) {
     return *static_cast<WorkerData*>(mg_get_thread_pointer(connection));
@@ -260,10 +218,16 @@ class HttpServer::Impl {
     worker.link_closes = true;
   }
   void log(std::string_view line) noexcept;
+  /// The options of the front, which logs by log().
+  HttpServerOptions with_log(HttpServerOptions options) {
+    options.log = [this](std::string_view line) { log(line); };
+    return options;
+  }
   // A web page may have its own name resolve to loopback, but cannot reach a unix socket.
   [[nodiscard]] bool checks_host(const HttpConnection& connection) const {
     return is_loopback(front_.endpoints()[connection.listener].address);
   }
+  void shut_down();
   void wait_for_request(WorkerData& worker) noexcept;
   bool pass_on(WorkerData& worker);
   HttpResponse ask_handler(const HttpRequest& request);
@@ -283,15 +247,33 @@ class HttpServer::Impl {
   mg_context* context_ = nullptr;
 };
 
-Result<void> HttpServer::Impl::start() {
+Result<void> CivetwebServer::begin() {
   std::signal(SIGPIPE, SIG_IGN);
-  if (auto opened = links_.open(); !opened) return opened;
   {
     const MutexLock lock(library_mutex);
     mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
     library_ready_ = true;
   }
-  CivetwebSettings settings(options_.threads);
+  const std::string threads = std::to_string(options_.threads);
+  const std::string bytes = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
+  // Names and values in turn. The port is never bound: civetweb_calls.cpp answers.
+  std::array<const char*, 17> settings = {"listening_ports",
+                                          "127.0.0.1:0",
+                                          "num_threads",
+                                          threads.c_str(),
+                                          "enable_keep_alive",
+                                          "yes",
+                                          "max_request_size",
+                                          bytes.c_str(),
+                                          "decode_url",
+                                          "no",
+                                          "decode_query_string",
+                                          "no",
+                                          "enable_directory_listing",
+                                          "no",
+                                          "enable_auth_domain_check",
+                                          "no",
+                                          nullptr};
   mg_callbacks callbacks{};
   callbacks.init_thread = on_thread;
   callbacks.init_connection = on_link;
@@ -300,10 +282,9 @@ Result<void> HttpServer::Impl::start() {
   callbacks.http_error = on_error;
   callbacks.connection_close = on_close;
   callbacks.log_message = on_log;
-  mg_init_data init{&callbacks, this, settings.list()};
+  mg_init_data init{&callbacks, this, settings.data()};
   std::array<char, 256> text{};
   mg_error_data error{nullptr, text.data(), text.size()};
-  const ThreadDefaultsScope birth;
   {
     const CivetwebStart calls(links_);
     context_ = mg_start2(&init, &error);
@@ -322,7 +303,7 @@ Result<void> HttpServer::Impl::start() {
   return front_.start();
 }
 
-void HttpServer::Impl::stop() {
+void CivetwebServer::shut_down() {
   front_.stop();
   links_.stop();
   if (context_ != nullptr) {
@@ -336,7 +317,7 @@ void HttpServer::Impl::stop() {
   }
 }
 
-bool HttpServer::Impl::answers(std::string_view path, std::chrono::milliseconds patience) {
+bool CivetwebServer::answers(std::string_view path, std::chrono::milliseconds patience) {
   const Endpoint kOwnPeer{IpAddress::v4(0x7FFFFFFF),
                           1};  // the broadcast address of the loopback network, which no client can have
   const TimePoint due = options_.clock.now() + patience;
@@ -360,34 +341,34 @@ bool HttpServer::Impl::answers(std::string_view path, std::chrono::milliseconds 
   return std::string_view(status.data(), status.size()) == kGood;
 }
 
-std::vector<std::string> HttpServer::Impl::addresses() const {
+std::vector<std::string> CivetwebServer::addresses() const {
   std::vector<std::string> texts;
   for (const Endpoint& endpoint : front_.endpoints()) texts.push_back(format_endpoint(endpoint));
   return texts;
 }
 
-void* HttpServer::Impl::on_thread(const mg_context* context, int type) noexcept {
-  auto& server = *static_cast<Impl*>(mg_get_user_data(context));
+void* CivetwebServer::on_thread(const mg_context* context, int type) noexcept {
+  auto& server = *static_cast<CivetwebServer*>(mg_get_user_data(context));
   name_thread(type == 1 ? "memstatd-http" : "memstatd-links");
   if (type == 0) become_accepting_thread(server.links_);
   if (type != 1) return nullptr;  // only workers serve connections
   return &server.worker_data_[server.threads_started_++];
 }
 
-int HttpServer::Impl::on_link(const mg_connection* connection, void** data) noexcept {
+int CivetwebServer::on_link(const mg_connection* connection, void** data) noexcept {
   *data = nullptr;
   WorkerData& worker = worker_of(connection);
-  Impl& server = of(connection);
+  CivetwebServer& server = of(connection);
   worker.link = server.links_.claim();
   worker.link_closes = false;
   server.wait_for_request(worker);
   return 0;
 }
 
-int HttpServer::Impl::on_request(mg_connection* connection) noexcept {
+int CivetwebServer::on_request(mg_connection* connection) noexcept {
   const mg_request_info& info = *mg_get_request_info(connection);
   WorkerData& worker = worker_of(connection);
-  Impl& server = of(connection);
+  CivetwebServer& server = of(connection);
   try {
     const bool checks_host = server.checks_host(*worker.connection);
     const ValidatedRequest validated = check_request(info, worker, checks_host);
@@ -407,15 +388,15 @@ int HttpServer::Impl::on_request(mg_connection* connection) noexcept {
   return 200;  // answered; civetweb does nothing more with it
 }
 
-void HttpServer::Impl::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
+void CivetwebServer::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
   WorkerData& worker = worker_of(connection);
   if (!worker.link_closes) of(connection).wait_for_request(worker);
 }
 
 // civetweb cannot parse the request. It closes the link after this.
-int HttpServer::Impl::on_error(mg_connection* connection, int status, const char* message) noexcept {
+int CivetwebServer::on_error(mg_connection* connection, int status, const char* message) noexcept {
   WorkerData& worker = worker_of(connection);
-  Impl& server = of(connection);
+  CivetwebServer& server = of(connection);
   try {
     if (worker.connection != nullptr) server.refuse(worker, status, message);
   } catch (...) {
@@ -424,17 +405,16 @@ int HttpServer::Impl::on_error(mg_connection* connection, int status, const char
   return 0;
 }
 
-// A request that civetweb has not read, because it closed the link for a reason of its own, gets a second try.
-void HttpServer::Impl::on_close(const mg_connection* connection) noexcept {
+void CivetwebServer::on_close(const mg_connection* connection) noexcept {
   WorkerData& worker = worker_of(connection);
-  Impl& server = of(connection);
-  if (worker.connection != nullptr) server.front_.give_back(*std::exchange(worker.connection, nullptr));
+  CivetwebServer& server = of(connection);
+  if (worker.connection != nullptr) server.front_.abandon(*std::exchange(worker.connection, nullptr));
   worker.link = UniqueFd();
   server.links_.renew();
 }
 
 // Blocks until civetweb has a request to read from this worker's link, or until the end of the link when stopping.
-void HttpServer::Impl::wait_for_request(WorkerData& worker) noexcept {
+void CivetwebServer::wait_for_request(WorkerData& worker) noexcept {
   // Left by a request that could not be answered for lack of memory.
   if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
   for (;;) {
@@ -450,7 +430,7 @@ void HttpServer::Impl::wait_for_request(WorkerData& worker) noexcept {
 }
 
 // Sends the header of the worker's request to civetweb, in origin form and behind kStay. False when it was refused.
-bool HttpServer::Impl::pass_on(WorkerData& worker) {
+bool CivetwebServer::pass_on(WorkerData& worker) {
   HttpConnection& connection = *worker.connection;
   const std::string_view header = std::string_view(connection.input).substr(0, connection.header_bytes);
   worker.authority.reset();
@@ -481,12 +461,12 @@ bool HttpServer::Impl::pass_on(WorkerData& worker) {
   return ::writev(worker.link.get(), parts.data(), static_cast<int>(count)) == static_cast<ssize_t>(bytes);
 }
 
-int HttpServer::Impl::on_log(const mg_connection* connection, const char* message) noexcept {
+int CivetwebServer::on_log(const mg_connection* connection, const char* message) noexcept {
   of(connection).log(message);
   return 1;
 }
 
-void HttpServer::Impl::log(std::string_view line) noexcept {
+void CivetwebServer::log(std::string_view line) noexcept {
   try {
     if (!started_) {
       const MutexLock lock(start_log_mutex_);
@@ -497,7 +477,7 @@ void HttpServer::Impl::log(std::string_view line) noexcept {
   }
 }
 
-HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
+HttpResponse CivetwebServer::ask_handler(const HttpRequest& request) {
   try {
     return handler_(request);
   } catch (const std::exception& error) {
@@ -508,7 +488,7 @@ HttpResponse HttpServer::Impl::ask_handler(const HttpRequest& request) {
   return short_answer(500, "the page could not be made; see the log");
 }
 
-void HttpServer::Impl::respond(WorkerData& worker, HttpResponse response, bool head_only, bool keep_alive) {
+void CivetwebServer::respond(WorkerData& worker, HttpResponse response, bool head_only, bool keep_alive) {
   HttpConnection& connection = *worker.connection;
   connection.response = std::move(response);
   make_head(options_.clock, worker, connection.response, keep_alive);
@@ -517,13 +497,12 @@ void HttpServer::Impl::respond(WorkerData& worker, HttpResponse response, bool h
   front_.respond(connection, head_only);
 }
 
-void HttpServer::Impl::refuse(WorkerData& worker, int status, std::string_view why, bool head_only) {
+void CivetwebServer::refuse(WorkerData& worker, int status, std::string_view why, bool head_only) {
   worker.connection->drains = true;
   respond(worker, short_answer(status, why), head_only, false);
 }
 
-HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-HttpServer::~HttpServer() = default;
+}  // namespace
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpHandler handler) {
   auto listeners = HttpListeners::open(options.listen);
@@ -534,16 +513,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
 Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpListeners listeners,
                                                       HttpHandler handler) {
   if (options.threads == 0) return option_error("HTTP server", "", "needs at least one thread");
-  auto impl = std::make_unique<Impl>(std::move(options), std::move(listeners), std::move(handler));
-  if (auto started = impl->start(); !started) return started.error();
-  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+  auto server = std::make_unique<CivetwebServer>(std::move(options), std::move(listeners), std::move(handler));
+  if (auto started = server->begin(); !started) return started.error();
+  return std::unique_ptr<HttpServer>(std::move(server));
 }
-
-std::vector<std::string> HttpServer::addresses() const { return impl_->addresses(); }
-bool HttpServer::answers(std::string_view path, std::chrono::milliseconds patience) {
-  return impl_->answers(path, patience);
-}
-std::size_t HttpServer::evictions() const { return impl_->evictions(); }
-void HttpServer::stop() { impl_->stop(); }
 
 }  // namespace memstat

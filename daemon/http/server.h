@@ -63,27 +63,23 @@ class HttpServer {
   static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options, HttpListeners listeners, HttpHandler handler);
 
   /// Where it listens, in the order of the options, with real ports: "127.0.0.1:41234", "unix:/run/memstatd/memstatd.sock".
-  [[nodiscard]] std::vector<std::string> addresses() const;
+  [[nodiscard]] virtual std::vector<std::string> addresses() const = 0;
 
   /// Whether a thread answers a GET of `path` with status 200 before `patience` is over. The request comes from this
   /// process, from an address that no client has, and takes the way of any other through the server. Thread safety: safe.
-  [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience);
+  [[nodiscard]] virtual bool answers(std::string_view path, std::chrono::milliseconds patience) = 0;
 
   /// Connections that were closed so that others could be served.
-  [[nodiscard]] std::size_t evictions() const;
+  [[nodiscard]] virtual std::size_t evictions() const = 0;
 
   /// Stops listening, cuts all connections and ends the threads. Waits for no client, only for handlers that run.
   /// Idempotent.
-  void stop();
+  virtual void stop() = 0;
 
+  HttpServer() = default;
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
-  ~HttpServer();
-
- private:
-  class Impl;
-  explicit HttpServer(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual ~HttpServer() = default;
 };
 
 }  // namespace memstat

@@ -97,7 +97,7 @@ Outgoing::Status Outgoing::send(int descriptor) {
     const ssize_t sent = ::sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR) continue;
-      return errno == EAGAIN || errno == EWOULDBLOCK ? Status::kFull : Status::kFailed;
+      return errno == EAGAIN || errno == EWOULDBLOCK ? Status::kMore : Status::kFailed;
     }
     auto more = static_cast<std::size_t>(sent);
     turn += more;

@@ -38,8 +38,7 @@ class Outgoing {
  public:
   enum class Status {
     kDone,    ///< Everything is sent.
-    kFull,    ///< The socket's send buffer is full.
-    kMore,    ///< The socket would take more; the turn is over.
+    kMore,    ///< The socket's send buffer is full, or the turn is over.
     kFailed,  ///< The client is gone.
   };
 
