@@ -37,6 +37,7 @@
 #include "daemon/process/listening.h"
 #include "daemon/process/out_of_memory.h"
 #include "daemon/process/signals.h"
+#include "daemon/process/startup_memory.h"
 #include "daemon/process/stop_deadline.h"
 #include "daemon/selftest/missing_mounts.h"
 #include "daemon/selftest/selftest.h"
@@ -170,7 +171,8 @@ class App {
   Mutex reload_mutex_;
   ServiceWatch* watch_ MEMSTAT_GUARDED_BY(reload_mutex_) = nullptr;  // lives until no one can reload any more
   std::atomic<std::int64_t> scrape_age_ns_{0};                       // key poll.on_scrape; 0: off
-  std::atomic<bool> has_per_cpu_{false};                             // whether key per_cpu selects any type
+  bool is_memory_locked_ = false;
+  std::atomic<bool> has_per_cpu_{false};  // whether key per_cpu selects any type
 };
 
 // First of all: sources keep thousands of files open, and a port below 1024 needs root.
@@ -343,7 +345,8 @@ Result<void> App::give_up_privileges() {
   if (textfile_) {
     if (Result<void> writable = textfile_->check(); !writable) return writable;
   }
-  metrics_.memory_locked(report->memory_locked);
+  is_memory_locked_ = report->memory_locked;
+  metrics_.memory_locked(is_memory_locked_);
   return {};
 }
 
@@ -442,23 +445,20 @@ void App::make_threads(Serving& serving) {
     if (textfile_writer_) textfile_writer_->notify();
     if (serving.watch) serving.watch->polled();
     metrics_.log_lines_dropped(log_.dropped());
+    release_startup_memory(is_memory_locked_);
     helper_.watch();
     reader_.watch();
   });
   PollLoop& loop = *serving.loop;
-  serving.pages = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_,
-                                          Pages::Options{.version = MEMSTAT_VERSION,
-                                                         .enable_reload = config_.enable_reload,
-                                                         .reload = [this, &loop] { return reload(loop); },
-                                                         .refresh =
-                                                             [this, &loop](TimePoint deadline) {
-                                                               const std::int64_t age = scrape_age_ns_;
-                                                               if (age != 0)
-                                                                 loop.refresh(std::chrono::nanoseconds(age), deadline);
-                                                             },
-                                                         .history = &poller_->history(),
-                                                         .host = host(),
-                                                         .has_per_cpu = [this] { return has_per_cpu_.load(); }});
+  Pages::Options of_pages{
+      .version = MEMSTAT_VERSION, .enable_reload = config_.enable_reload, .reload = [this, &loop] { return reload(loop); }};
+  of_pages.refresh = [this, &loop](TimePoint deadline) {
+    if (const std::int64_t age = scrape_age_ns_; age != 0) loop.refresh(std::chrono::nanoseconds(age), deadline);
+  };
+  of_pages.history = &poller_->history();
+  of_pages.host = host();
+  of_pages.has_per_cpu = [this] { return has_per_cpu_.load(); };
+  serving.pages = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_, std::move(of_pages));
 }
 
 std::string App::service_status() const {

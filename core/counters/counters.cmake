@@ -6,7 +6,7 @@ if(MEMSTAT_COUNTERS)
   target_link_libraries(memstat_counters PUBLIC memstat_core)
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     memstat_use_library(memstat_counters ${MEMSTAT_LIBPFM} LIBPFM perfmon/pfmlib_perf_event.h pfm libpfm4-dev
-                        "libcpc knows the kernel's generic events and raw codes only")
+                        "libcpc knows the kernel's generic events and raw codes only" LOADED_WHEN_NEEDED)
   endif()
 
   # What memstatd counts on CPUs: a source, which libcpc does not need.
@@ -18,7 +18,7 @@ if(MEMSTAT_COUNTERS)
   if(NOT MEMSTAT_FUZZ)
     set(CPC_MAP ${CMAKE_SOURCE_DIR}/core/counters/libcpc.map)
     add_library(cpc SHARED $<TARGET_OBJECTS:memstat_counters>)
-    target_link_libraries(cpc PRIVATE memstat_core ${LIBPFM_LIBRARY})
+    target_link_libraries(cpc PRIVATE memstat_core ${CMAKE_DL_LIBS})
     set_target_properties(cpc PROPERTIES SOVERSION 1 VERSION 1.0 LINKER_LANGUAGE CXX LINK_DEPENDS ${CPC_MAP})
     target_link_options(cpc PRIVATE -Wl,--version-script=${CPC_MAP})
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT MEMSTAT_SANITIZER)

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <type_traits>
 
 #if defined(MEMSTAT_HAVE_LIBPFM)
+#include <dlfcn.h>
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -21,11 +23,39 @@ namespace {
 
 Mutex library_mutex;
 
-/// Whether the tables are loaded.
-bool load() MEMSTAT_REQUIRES(library_mutex) {
-  static const bool is_loaded = pfm_initialize() == PFM_SUCCESS;
-  return is_loaded;
+/// libpfm's functions. Not linked: its tables are 2 MB of relocations and names, which only who counts events should pay
+/// for.
+struct Library {
+  decltype(&::pfm_initialize) initialize = nullptr;
+  decltype(&::pfm_get_pmu_info) get_pmu_info = nullptr;
+  decltype(&::pfm_get_event_next) get_event_next = nullptr;
+  decltype(&::pfm_get_event_info) get_event_info = nullptr;
+  decltype(&::pfm_get_event_attr_info) get_event_attr_info = nullptr;
+  decltype(&::pfm_get_os_event_encoding) get_os_event_encoding = nullptr;
+  decltype(&::pfm_strerror) error_text = nullptr;
+  bool is_loaded = false;
+
+  Library() {
+    void* const file = ::dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);  // never closed
+    if (file == nullptr) return;
+    const auto find = [file](const char* name, auto& function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
+      return function != nullptr;
+    };
+    is_loaded = find("pfm_initialize", initialize) && find("pfm_get_pmu_info", get_pmu_info) &&
+                find("pfm_get_event_next", get_event_next) && find("pfm_get_event_info", get_event_info) &&
+                find("pfm_get_event_attr_info", get_event_attr_info) &&
+                find("pfm_get_os_event_encoding", get_os_event_encoding) && find("pfm_strerror", error_text) &&
+                initialize() == PFM_SUCCESS;
+  }
+};
+
+/// Loaded by the first call.
+const Library& library() {
+  static const Library loaded;
+  return loaded;
 }
+bool load() { return library().is_loaded; }
 
 /// Whether these are the counters of the CPU's cores, not the kernel's events, which we know ourselves, and not the
 /// uncore's.
@@ -36,18 +66,18 @@ void for_each_event(const Action& action) {
   for (int number = 0; number < PFM_PMU_MAX; ++number) {
     pfm_pmu_info_t pmu{};
     pmu.size = sizeof pmu;
-    if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(number), &pmu) != PFM_SUCCESS || !is_core(pmu)) continue;
-    for (int index = pmu.first_event; index != -1; index = pfm_get_event_next(index)) {
+    if (library().get_pmu_info(static_cast<pfm_pmu_t>(number), &pmu) != PFM_SUCCESS || !is_core(pmu)) continue;
+    for (int index = pmu.first_event; index != -1; index = library().get_event_next(index)) {
       pfm_event_info_t info{};
       info.size = sizeof info;
-      if (pfm_get_event_info(index, PFM_OS_PERF_EVENT, &info) == PFM_SUCCESS) action(index, info);
+      if (library().get_event_info(index, PFM_OS_PERF_EVENT, &info) == PFM_SUCCESS) action(index, info);
     }
   }
 }
 
 }  // namespace
 
-bool has_libpfm() { return true; }
+bool has_libpfm() { return load(); }
 
 std::vector<EventInfo> libpfm_events() {
   const MutexLock lock(library_mutex);
@@ -67,7 +97,7 @@ std::vector<std::string> libpfm_attributes() {
     for (int i = 0; i < info.nattrs; ++i) {
       pfm_event_attr_info_t attribute{};
       attribute.size = sizeof attribute;
-      if (pfm_get_event_attr_info(index, i, PFM_OS_PERF_EVENT, &attribute) == PFM_SUCCESS &&
+      if (library().get_event_attr_info(index, i, PFM_OS_PERF_EVENT, &attribute) == PFM_SUCCESS &&
           attribute.type != PFM_ATTR_UMASK) {
         names.emplace_back(attribute.name);
       }
@@ -88,14 +118,14 @@ std::optional<Answer<EventCode>> libpfm_resolve(std::string_view event, std::spa
   pfm_perf_encode_arg_t arguments{};
   arguments.size = sizeof arguments;
   arguments.attr = &attr;
-  const int result = pfm_get_os_event_encoding(text.c_str(), PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arguments);
+  const int result = library().get_os_event_encoding(text.c_str(), PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arguments);
   if (result == PFM_ERR_NOTFOUND || result == PFM_ERR_NOTSUPP) return std::nullopt;
   Answer<EventCode> answer;
   if (result != PFM_SUCCESS) {
     const bool is_value = result == PFM_ERR_ATTR_VAL || result == PFM_ERR_TOOSMALL;
     answer.refused = {.refusal = is_value ? Refusal::kAttributeOutOfRange : Refusal::kInvalidAttribute,
                       .system_errno = EINVAL,
-                      .text = "event " + text + ": " + pfm_strerror(result)};
+                      .text = "event " + text + ": " + library().error_text(result)};
     return answer;
   }
   answer.value = {.type = attr.type,

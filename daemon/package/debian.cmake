@@ -28,6 +28,7 @@ if(TARGET memstat AND TARGET memstatd AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(CPACK_DEBIAN_DAEMON_PACKAGE_NAME memstatd)
   set(CPACK_DEBIAN_DAEMON_PACKAGE_SECTION admin)
   set(CPACK_DEBIAN_DAEMON_PACKAGE_DEPENDS passwd)  # useradd makes the account
+  set(CPACK_DEBIAN_DAEMON_PACKAGE_RECOMMENDS libpfm4)  # opened by who counts events of CPUs, so no dependency of the file
   set(CPACK_DEBIAN_DAEMON_DESCRIPTION "kernel memory statistics for Prometheus
 memstatd reads the kernel's own allocators, type by type, and serves amounts,
 growth, failures and limits over HTTP. It answers where the kernel's memory
@@ -77,6 +78,7 @@ library, and the package files of pkg-config and CMake.")
   file(GLOB CPACK_DEBIAN_COUNTERS_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/daemon/package/libmemstat3/*)
   list(APPEND CPACK_DEBIAN_COUNTERS_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/package/libcpc1/shlibs
        ${CMAKE_BINARY_DIR}/package/triggers)
+  set(CPACK_DEBIAN_COUNTERS_PACKAGE_RECOMMENDS libpfm4)
   set(CPACK_DEBIAN_COUNTERS_DESCRIPTION "kernel memory statistics, CPU performance counters
 Source compatible with the libcpc of Solaris: programs written for its
 <libcpc.h> count events of threads, processes and CPUs with Linux's perf
