@@ -11,19 +11,20 @@
 namespace memstat::ctl {
 namespace {
 
-struct Member {
+struct SnapshotMember {
   Field field;
   std::uint32_t figure;  // MEMSTAT_FIGURE_*
   std::uint64_t TypeRow::*value;
 };
-constexpr std::array<Member, 8> kMembers{{{Field::kBytes, MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
-                                          {Field::kCount, MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
-                                          {Field::kHeldBytes, MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
-                                          {Field::kFree, MEMSTAT_FIGURE_FREE, &TypeRow::free},
-                                          {Field::kFailures, MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
-                                          {Field::kSize, MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
-                                          {Field::kCountLimit, MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
-                                          {Field::kBytesLimit, MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
+constexpr std::array<SnapshotMember, 8> kSnapshotMembers{
+    {{Field::kBytes, MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
+     {Field::kCount, MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
+     {Field::kHeldBytes, MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
+     {Field::kFree, MEMSTAT_FIGURE_FREE, &TypeRow::free},
+     {Field::kFailures, MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
+     {Field::kSize, MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
+     {Field::kCountLimit, MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
+     {Field::kBytesLimit, MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
 
 std::string unescaped_name(std::string_view escaped) {
   std::string text(unescaped_label_size(escaped), '\0');
@@ -38,7 +39,7 @@ TypeRow row_of(const Snapshot& snapshot, std::size_t at) {
   row.allocator = labels.allocator();
   row.allocator_number = allocator_number(row.allocator);
   row.name = unescaped_name(labels.escaped_type());
-  for (const Member& member : kMembers) {
+  for (const SnapshotMember& member : kSnapshotMembers) {
     if (!snapshot.has(member.field, at)) continue;
     row.figures |= member.figure;
     row.*member.value = snapshot.value(member.field, at);
