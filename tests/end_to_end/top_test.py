@@ -92,13 +92,13 @@ class Screens(unittest.TestCase):
             terminal.keys("Escape", "h")
             seen.append(terminal.wait("memstatctl top: keys", "growth, failures, limit, name"))
             terminal.keys("q")
-            terminal.wait("465 types")
+            terminal.wait("482 types")
             terminal.keys("Home")
             terminal.tmux("resize-window", "-x", "40", "-y", "10")
             seen.append(terminal.wait("2026-11-20", "mbuf_cluster", "q quit", gone=("ALLOCATOR",)))
             for width, height in ((1, 1), (2, 3), (300, 90), (10, 2), (100, 24)):
                 terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
-            terminal.wait("465 types", "ALLOCATOR")
+            terminal.wait("482 types", "ALLOCATOR")
             terminal.keys("q")
             terminal.wait("ready$", gone=("ALLOCATOR",))
         text = "\n".join("".join(line.rstrip() + "\n" for line in screen.splitlines()) + "-" * 100 for screen in seen) + "\n"
