@@ -2,7 +2,6 @@
 #include "daemon/http/front.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

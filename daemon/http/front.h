@@ -5,6 +5,8 @@
 // however slowly they send or read.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -17,8 +19,6 @@
 #include "daemon/http/connections.h"
 #include "daemon/http/listeners.h"
 #include "daemon/http/server.h"
-
-struct pollfd;
 
 namespace memstat {
 
