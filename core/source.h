@@ -169,16 +169,16 @@ struct SourceDescriptor {
   std::string_view origin;  ///< The kernel interface, for people: "/proc/slabinfo".
   OperatingSystem os;       ///< Whose kernel has it.
   Allocator allocator;      ///< Whose types it yields; kUnknown: none, it has statistics only.
-  bool is_roster;    ///< Creates and retires the allocator's types. Exactly one source of an allocator and system does.
-  FieldMask fields;  ///< Figures that this source owns. No two own the same one, but see stands_in_for.
-  CpuFieldMask cpu_fields;         ///< Per-CPU figures that it owns.
-  NodeFieldMask node_fields = {};  ///< Per-node figures that it owns.
-  /// Where each of these figures, and each metric of the system that it yields, comes from.
+  bool is_roster;  ///< Creates and retires the allocator's types. Exactly one source of an allocator and system does.
+  /// Where each figure that it owns, and each metric of the system that it yields, comes from.
   std::span<const MetricOrigin> origins = {};
-  std::span<const SourceOption> options = {};  ///< Settings of its own.
-  std::chrono::nanoseconds interval{0};        ///< How often it is read unless the configuration says; 0: at each poll.
-  bool is_on_by_default = true;                ///< False: only where the configuration switches it on.
-  bool is_traced = false;                      ///< Attaches to events of the kernel: key events.mode switches it on as well.
+  FieldMask fields = fields_of(origins);  ///< Figures that it owns. No two sources own one, but see stands_in_for.
+  CpuFieldMask cpu_fields = cpu_fields_of(origins);     ///< Per-CPU figures that it owns.
+  NodeFieldMask node_fields = node_fields_of(origins);  ///< Per-node figures that it owns.
+  std::span<const SourceOption> options = {};           ///< Settings of its own.
+  std::chrono::nanoseconds interval{0};  ///< How often it is read unless the configuration says; 0: at each poll.
+  bool is_on_by_default = true;          ///< False: only where the configuration switches it on.
+  bool is_traced = false;                ///< Attaches to events of the kernel: key events.mode switches it on as well.
   /// The roster of the same types, every figure of which this source has as well: while this one is up it is the roster, and
   /// the other one need not be read. "": there is none.
   std::string_view stands_in_for = {};

@@ -53,6 +53,26 @@ std::string_view byte_order_of(std::string_view machine) {
   return std::find(kBig.begin(), kBig.end(), machine) != kBig.end() ? "big" : "";
 }
 
+/// Fills manifest.byte_order. Requires the system and the machine. Error kVersion: numbers of its sysctls are of the other
+/// order than ours.
+Result<void> read_byte_order(const YamlMap& map, std::string_view file, CaptureManifest& manifest) {
+  const YamlPair* byte_order = find_pair(map, "byte_order");
+  if (byte_order != nullptr && byte_order->value != "little" && byte_order->value != "big") {
+    return wrong(file, *byte_order, "is neither little nor big");
+  }
+  manifest.byte_order = byte_order != nullptr ? byte_order->value : std::string(byte_order_of(manifest.machine));
+  if (manifest.os == OperatingSystem::kFreeBsd && !manifest.byte_order.empty() &&
+      manifest.byte_order != native_byte_order()) {
+    Error error = data_error(file, 0,
+                             "a FreeBSD capture of a machine with the other byte order (" + manifest.byte_order +
+                                 " endian), whose sysctls cannot be read here: replay it on such a machine");
+    error.code = ErrorCode::kVersion;
+    error.offset.reset();
+    return error;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<CaptureManifest> parse_manifest(std::string_view text, std::string_view file) {
@@ -98,20 +118,7 @@ Result<CaptureManifest> parse_manifest(std::string_view text, std::string_view f
   }
   manifest.release = value_of(map, "release");
   manifest.machine = value_of(map, "machine");
-  const YamlPair* byte_order = find_pair(map, "byte_order");
-  if (byte_order != nullptr && byte_order->value != "little" && byte_order->value != "big") {
-    return wrong(file, *byte_order, "is neither little nor big");
-  }
-  manifest.byte_order = byte_order != nullptr ? byte_order->value : std::string(byte_order_of(manifest.machine));
-  if (manifest.os == OperatingSystem::kFreeBsd && !manifest.byte_order.empty() &&
-      manifest.byte_order != native_byte_order()) {
-    Error error = data_error(file, 0,
-                             "a FreeBSD capture of a machine with the other byte order (" + manifest.byte_order +
-                                 " endian), whose sysctls cannot be read here: replay it on such a machine");
-    error.code = ErrorCode::kVersion;
-    error.offset.reset();
-    return error;
-  }
+  if (auto read = read_byte_order(map, file, manifest); !read) return read.error();
   manifest.how = value_of(map, "how");
   manifest.edits = value_of(map, "edits");
   return manifest;

@@ -39,7 +39,7 @@ bool SlabCounts::find_from(SlabinfoReader lines, std::string_view cache) {
   while (lines.next(line_)) {
     if (line_.name != cache) continue;
     next_ = lines;
-    return line_.slabs && line_.slots;
+    return true;
   }
   return false;
 }

@@ -27,14 +27,13 @@ class SlabCounts {
   /// Reads slabinfo. Errors: those of reading it.
   Result<void> read(KernelView& view);
 
-  /// Comes to the cache of that name: cheap for caches in the order of the file. False when it is not listed, or without
-  /// these figures; then there is none.
+  /// Moves to the cache of that name: cheap for caches in the order of the file. False when it is not listed.
   bool find(std::string_view cache);
 
   /// The files of the cache that was found, as the kernel writes them: "12 N0=12\n", without nodes "12\n". The second call
   /// overwrites what the first gave.
-  [[nodiscard]] std::string_view slabs() { return text_of(*line_.slabs); }
-  [[nodiscard]] std::string_view total_objects() { return text_of(*line_.slots); }
+  [[nodiscard]] std::string_view slabs() { return text_of(line_.slabs); }
+  [[nodiscard]] std::string_view total_objects() { return text_of(line_.slots); }
 
  private:
   bool find_from(SlabinfoReader lines, std::string_view cache);

@@ -45,7 +45,7 @@ Result<std::vector<SlabDirectory>> find_slab_directories(KernelView& view, Buffe
       const std::string path = std::string(kDirectory) + cache.directory + "/slab_size";
       const auto read = view.read_file(path, scratch);
       if (!read && read.error().code != ErrorCode::kNotPresent) return read.error();
-      if (!read || (line.slot_size && parse_u64(trim(scratch.view())) != line.slot_size)) cache.directory.clear();
+      if (!read || parse_u64(trim(scratch.view())) != line.slot_size) cache.directory.clear();
     }
     targets.push_back(cache.directory.empty() ? std::string() : target_of(view, cache.directory));
     ++uses[targets.back()];

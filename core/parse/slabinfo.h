@@ -1,43 +1,72 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lines of Linux's /proc/slabinfo, for what wants a few of their figures; core/sources/linux_slabinfo.cpp, which is the
-// source of this file, reads all of them in its own, faster way, and judges what is wrong with them.
+// Lines of Linux's /proc/slabinfo (mm/slab_common.c):
 //
 //   # name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables ... : slabdata <active_slabs>
 //   <num_slabs> ...
+//
+// Columns are found by the names in the header line. Names of caches are not unique and may have blanks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
+
+#include "core/base/result.h"
 
 namespace memstat {
 
-/// One cache's line. Figures of columns that the file does not have, or that are no numbers, are absent.
+inline constexpr std::string_view kSlabinfoFile = "/proc/slabinfo";
+
+/// One cache's line. Thread safety: a plain value.
 struct SlabinfoLine {
-  std::string_view name;                   ///< Any bytes but blanks at both ends. Not unique.
-  std::optional<std::uint64_t> slots;      ///< num_objs: objects in use and free.
-  std::optional<std::uint64_t> slot_size;  ///< objsize, in bytes.
-  std::optional<std::uint64_t> slabs;      ///< num_slabs.
+  std::string_view name;             ///< Any bytes but blanks at both ends.
+  std::uint64_t active = 0;          ///< active_objs
+  std::uint64_t slots = 0;           ///< num_objs: objects in use and free.
+  std::uint64_t slot_size = 0;       ///< objsize, in bytes.
+  std::uint64_t pages_per_slab = 0;  ///< pagesperslab
+  std::uint64_t slabs = 0;           ///< num_slabs
 };
 
-/// Walks the lines, finding the columns by the names in the second line. Thread safety: none.
+/// Which columns the file has. Thread safety: a plain value.
+class SlabinfoColumns {
+ public:
+  static constexpr std::size_t kMaxColumns = 12;
+
+  /// Takes the version and the line of names off `rest`, which is the end of `size` bytes. Errors: kVersion; kData for a
+  /// column that is missing.
+  static Result<SlabinfoColumns> read(std::string_view& rest, std::size_t size);
+  /// Reads a line without its end. Returns why it is wrong, or nullptr.
+  const char* read_line(std::string_view text, SlabinfoLine& line) const;
+  /// Numbers between the name and the first colon.
+  [[nodiscard]] std::size_t first_group() const { return first_group_; }
+
+  static constexpr const char* kWrongNumbers = "numbers";
+  static constexpr const char* kWrongSlabs = "the number of slabs is missing or not a number";
+
+ private:
+  bool split(std::string_view text, std::string_view& name, std::uint64_t* numbers, std::string_view& rest) const;
+  bool take_slabs(std::string_view rest, std::uint64_t& slabs) const;
+
+  std::size_t first_group_ = 0;
+  std::size_t active_ = kMaxColumns;
+  std::size_t slots_ = kMaxColumns;
+  std::size_t slot_size_ = kMaxColumns;
+  std::size_t pages_per_slab_ = kMaxColumns;
+  std::size_t slabs_from_end_ = 0;  // the last word is 1
+};
+
+/// Walks the lines that are a cache's, for readers of a few figures: linux_slabinfo reports what is wrong with the others.
+/// Thread safety: none.
 class SlabinfoReader {
  public:
   /// `text` is borrowed.
   explicit SlabinfoReader(std::string_view text);
-
-  /// The next cache's line; those that are no cache's are left out. False at the end.
+  /// The next cache's line. False at the end.
   bool next(SlabinfoLine& line);
 
  private:
-  bool take_line(std::string_view text, SlabinfoLine& line) const;
-
   std::string_view rest_;
-  std::size_t columns_ = 0;         // between the name and the first colon
-  std::size_t slots_ = 0;           // which of them, from 1; 0: none
-  std::size_t slot_size_ = 0;       // likewise
-  std::size_t slabs_from_end_ = 0;  // the last word is 1; 0: none
+  SlabinfoColumns columns_;
 };
 
 }  // namespace memstat

@@ -176,8 +176,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kMalloc,
     .is_roster = true,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .spent_parts = 1U << kStreamPart,  // 15 MB and more, nearly all zeros
     .notes = "no privilege needed; sizes are those of the size class, requests above 64 KiB count whole pages",

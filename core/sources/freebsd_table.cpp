@@ -346,8 +346,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kTable,
     .is_roster = true,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
         "no privilege needed; "

@@ -148,8 +148,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kUma,
     .is_roster = true,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes = "no privilege needed; bytes in use are items times the size that the caller asked for",
     .steps = source_steps<State, open, read, parse>(),

@@ -454,9 +454,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kUma,
     .is_roster = false,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
-    .node_fields = node_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
         "no privilege needed; FreeBSD 13.0 and later; "

@@ -249,8 +249,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kUnknown,
     .is_roster = false,
-    .fields = {},
-    .cpu_fields = {},
     .origins = kOrigins,
     .debugfs_paths = kDebugfs,
     .notes =

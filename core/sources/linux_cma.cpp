@@ -206,8 +206,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kCma,
     .is_roster = true,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
         "needs no privilege; a type is an area, bytes are what drivers hold of it and failures count pages; "

@@ -283,9 +283,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kHugetlb,
     .is_roster = true,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
-    .node_fields = node_fields_of(kOrigins),
     .origins = kOrigins,
     .notes =
         "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "

@@ -447,8 +447,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kMemcg,
     .is_roster = true,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .options = kOptions,
     .reopened_directories = kReopened,

@@ -177,8 +177,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kUnknown,
     .is_roster = false,
-    .fields = {},
-    .cpu_fields = {},
     .origins = kOrigins,
     .notes =
         "kills, stalls and reclaim of the whole machine since boot; "

@@ -439,8 +439,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kPage,
     .is_roster = true,
-    .fields = kFields,
-    .cpu_fields = kCpuFields,
     .origins = kOrigins,
     .options = kOptions,
     .notes =

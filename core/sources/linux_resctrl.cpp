@@ -284,8 +284,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kUnknown,
     .is_roster = false,
-    .fields = {},
-    .cpu_fields = {},
     .origins = kOrigins,
     .options = kOptions,
     .reopened_directories = kReopened,

@@ -164,8 +164,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kZswap,
     .is_roster = true,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 
+#include "core/base/ascii.h"
 #include "core/model/field.h"
 #include "core/source.h"
 #include "daemon/explain/known_types.h"
@@ -38,11 +38,6 @@ constexpr std::array<AlertOfMetric, 16> kAlertsOfMetrics{
      {"memstat_source_errors_total", "MemstatSourceStuck"},
      {"memstat_poll_timestamp_seconds", "MemstatPollStuck"},
      {"memstat_config_last_reload_successful", "MemstatConfigReloadFailed"}}};
-
-bool equals_without_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 /// Whether the origin is of that metric of the catalogue.
 bool is_of(const MetricOrigin& origin, const MetricDescriptor& metric) {
@@ -173,7 +168,7 @@ std::vector<Explanation> explain(std::string_view word) {
   }
   add_values(word, found);
   for (const Runbook& runbook : runbooks()) {
-    if (!equals_without_case(runbook.alert, word) && !equals_without_case(runbook.alert, "Memstat" + std::string(word)))
+    if (!equals_ignoring_case(runbook.alert, word) && !equals_ignoring_case(runbook.alert, "Memstat" + std::string(word)))
       continue;
     found.push_back({.kind = "alert",
                      .name = std::string(runbook.alert),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/ascii.h"
 #include "daemon/explain/runbooks.h"
 #include "daemon/serve/plain_html.h"
 
@@ -12,15 +13,10 @@ namespace {
 
 constexpr std::string_view kPrefix = "/runbooks/";
 
-bool is_same_name(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 'a' - 'A') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 const Runbook* find(std::string_view name) {
   static const std::vector<Runbook> all = runbooks();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Runbook& runbook) { return is_same_name(runbook.alert, name); });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Runbook& runbook) { return equals_ignoring_case(runbook.alert, name); });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -206,8 +206,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kUnknown,
     .is_roster = false,
-    .fields = {},
-    .cpu_fields = {},
     .origins = kOrigins,
     .options = kOptions,
     .needs = "CAP_PERFMON",

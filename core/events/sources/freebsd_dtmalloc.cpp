@@ -293,8 +293,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kMalloc,
     .is_roster = false,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = cpu_fields_of(kOrigins),
     .origins = kOrigins,
     .options = kOptions,
     .is_on_by_default = false,

@@ -233,8 +233,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kKmallocSite,
     .is_roster = true,
-    .fields = fields_of(kOriginsOfMetrics),
-    .cpu_fields = {},
     .origins = kOriginsOfMetrics,
     .options = kOptions,
     .is_on_by_default = false,

@@ -129,8 +129,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
     .is_roster = false,
-    .fields = fields_of(kOriginsOfPass),
-    .cpu_fields = cpu_fields_of(kOriginsOfPass),
     .origins = kOriginsOfPass,
     .options = kModeOfPass,
     .is_on_by_default = false,

@@ -273,8 +273,6 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
     .is_roster = false,
-    .fields = fields_of(kOrigins),
-    .cpu_fields = {},
     .origins = kOrigins,
     .options = kOptions,
     .is_on_by_default = false,

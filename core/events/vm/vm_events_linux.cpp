@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 #include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/embedded_programs.h"
@@ -124,7 +125,7 @@ void take_migrate_types(const btf& types, VmFacts& facts) {
     if (name == "PCPTYPES" || name == "TYPES") continue;
     std::string& word = facts.migrate_types[static_cast<std::size_t>(values[i].val)];
     word.clear();
-    for (const char c : name) word += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    for (const char c : name) word += ascii_lower(c);
   }
 }
 
