@@ -87,9 +87,9 @@ TEST_F(LinuxSlabSysfs, TakesTotalsAndFiguresByNode) {
   kernel_.directories["kmalloc-64"]["order"] = "3\n";
   kernel_.add("idle", files("0\n", "0\n", "0\n", "0\n"));
   const std::string expected =
-      "kmalloc-64: slabs=29 partial_slabs=5 cpu_slabs=6 node0: held_bytes=458752 slots=896 node1: held_bytes=491520 "
-      "slots=960; "
-      "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 slots=0 node1: held_bytes=0 slots=0";
+      "kmalloc-64: slabs=29 partial_slabs=5 cpu_slabs=6 node0: held_bytes=458752 capacity=896 node1: held_bytes=491520 "
+      "capacity=960; "
+      "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 capacity=0 node1: held_bytes=0 capacity=0";
   EXPECT_EQ(words(), expected);
   EXPECT_EQ(words(), expected) << "the second read";
 }
@@ -129,8 +129,8 @@ TEST_F(LinuxSlabSysfs, OfOneNodeSlabinfoTellsHowManySlabsAndSlotsSoThatTheirFile
   EXPECT_EQ(kernel_.kept.size(), 8U) << "slabinfo, the list of nodes, and two a cache";
   kernel_.has_privileges = false;
   kernel_.calls.clear();
-  const std::string of = ": slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 slots=2; ";
-  EXPECT_EQ(words(), "a" + of + "b" + of + "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 slots=2");
+  const std::string of = ": slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 capacity=2; ";
+  EXPECT_EQ(words(), "a" + of + "b" + of + "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 capacity=2");
   EXPECT_EQ(kernel_.calls_of("/proc/slabinfo"), 1U);
   EXPECT_EQ(kernel_.calls_of("idle/partial") + kernel_.calls_of("idle/cpu_slabs"), 0U) << "a cache without slabs has none";
   kernel_.nodes = "0-1\n";
@@ -154,7 +154,7 @@ TEST_F(LinuxSlabSysfs, CaptureWithoutTheFilesHasThemFromSlabinfo) {
   of.erase("total_objects");
   kernel_.add("a", of);
   kernel_.nodes = "0\n";
-  EXPECT_EQ(words(), "a: slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 slots=2");
+  EXPECT_EQ(words(), "a: slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 capacity=2");
 }
 
 // Their first read would cost the kernel a page each, for as long as they are kept.
@@ -201,7 +201,7 @@ TEST_F(LinuxSlabSysfs, LeavesOutWhatTheKernelDoesNotHave) {
 TEST_F(LinuxSlabSysfs, HasNoHeldBytesWithoutAnOrder) {
   kernel_.add("kmalloc-64", files());
   kernel_.directories["kmalloc-64"].erase("order");
-  EXPECT_EQ(words(), "kmalloc-64: slabs=10 partial_slabs=3 cpu_slabs=2 node0: slots=640");
+  EXPECT_EQ(words(), "kmalloc-64: slabs=10 partial_slabs=3 cpu_slabs=2 node0: capacity=640");
 }
 
 TEST_F(LinuxSlabSysfs, DoesNotReadCpuSlabsWhereNoCpuHasAny) {
@@ -210,8 +210,8 @@ TEST_F(LinuxSlabSysfs, DoesNotReadCpuSlabsWhereNoCpuHasAny) {
   ASSERT_TRUE(open());
   kernel_.calls.clear();
   EXPECT_EQ(words(),
-            "a: slabs=10 partial_slabs=3 node0: held_bytes=40960 slots=640; "
-            "b: slabs=10 partial_slabs=3 node0: held_bytes=40960 slots=640");
+            "a: slabs=10 partial_slabs=3 node0: held_bytes=40960 capacity=640; "
+            "b: slabs=10 partial_slabs=3 node0: held_bytes=40960 capacity=640");
   EXPECT_EQ(kernel_.calls_of("/cpu_slabs"), 0U);
   // One that has some is enough: others then have none now.
   kernel_.directories["b"]["cpu_slabs"] = "1 N0=1\n";
@@ -257,7 +257,7 @@ TEST_F(LinuxSlabSysfs, NamesEveryCacheOfSlabinfoInItsOrderAlsoThoseWithoutFigure
   const std::string bad = "\xFF two words";
   kernel_.add(bad, files());
   kernel_.links["alias"] = "a!b";
-  const std::string figures = " slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 slots=640";
+  const std::string figures = " slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 capacity=640";
   EXPECT_EQ(words(), "a/b:" + figures + "; twice:; gone:; twice:; \xEF\xBF\xBD two words:" + figures);
 }
 
@@ -321,8 +321,8 @@ TEST_F(LinuxSlabSysfs, KeepsItsFilesOpenThroughTheLossOfPrivileges) {
   for (int read = 0; read < 200; ++read) {
     kernel_.calls.clear();
     ASSERT_EQ(words(),
-              "a: slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 slots=640; "
-              "b: slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 slots=640");
+              "a: slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 capacity=640; "
+              "b: slabs=10 partial_slabs=3 cpu_slabs=2 node0: held_bytes=40960 capacity=640");
     looks += kernel_.calls_of(kDirectory) != 0 ? 1 : 0;
   }
   EXPECT_EQ(looks, 1U) << "once it is clear that new files cannot be opened, no read looks for any";
@@ -415,8 +415,8 @@ TEST_F(LinuxSlabSysfs, CountsObjectsByNodeWhereItIsToldTo) {
   ASSERT_TRUE(open());
   EXPECT_EQ(kernel_.kept.size(), 5U);
   EXPECT_EQ(words(),
-            "kmalloc-64: slabs=29 partial_slabs=3 cpu_slabs=2 node0: held_bytes=57344 count=789 slots=896 node1: "
-            "held_bytes=61440 count=960 slots=960");
+            "kmalloc-64: slabs=29 partial_slabs=3 cpu_slabs=2 node0: held_bytes=57344 count=789 capacity=896 node1: "
+            "held_bytes=61440 count=960 capacity=960");
   EXPECT_EQ(kernel_.calls_of("/objects_partial"), 0U);
 }
 
@@ -428,9 +428,9 @@ TEST_F(LinuxSlabSysfs, NeverCountsWhereTheListsAreLong) {
   kernel_.directories["unknown"].erase("partial");
   ASSERT_TRUE(open());
   const std::string all = words();
-  EXPECT_NE(all.find("short: slabs=9 partial_slabs=10000 cpu_slabs=2 node0: held_bytes=36864 count=600 slots=9"),
+  EXPECT_NE(all.find("short: slabs=9 partial_slabs=10000 cpu_slabs=2 node0: held_bytes=36864 count=600 capacity=9"),
             std::string::npos);
-  EXPECT_NE(all.find("long: slabs=9 partial_slabs=10001 cpu_slabs=2 node0: held_bytes=36864 slots=9"), std::string::npos);
+  EXPECT_NE(all.find("long: slabs=9 partial_slabs=10001 cpu_slabs=2 node0: held_bytes=36864 capacity=9"), std::string::npos);
   EXPECT_EQ(kernel_.calls_of("/short/objects"), 2U);
   EXPECT_EQ(kernel_.calls_of("/long/objects") + kernel_.calls_of("/unknown/objects"), 0U);
 }
@@ -462,7 +462,7 @@ TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKn
     const std::string all = words();
     for (std::size_t at = all.find("held_bytes"); at != std::string::npos; at = all.find("held_bytes", at + 1)) {
       const std::size_t count = all.find(" count=", at);
-      found += count < all.find(" slots=", at) ? all.substr(count + 7, 1) : "-";
+      found += count < all.find(" capacity=", at) ? all.substr(count + 7, 1) : "-";
     }
     return found;
   };
