@@ -37,8 +37,8 @@ constexpr bool is_cache(Allocator allocator, std::string_view type) {
     return std::find(std::begin(names), std::end(names), type) != std::end(names);
   };
   constexpr std::string_view kSlabs[] = {
-      "dentry",  "radix_tree_node", "buffer_head",      "lsm_inode_cache",    "xfs_inode",   "xfs_buf",
-      "xfs_ili", "btrfs_inode",     "btrfs_extent_map", "ext4_extent_status", "zswap_entry", "selinux_inode_security"};
+      "dentry",  "radix_tree_node", "buffer_head",      "lsm_inode_cache", "xfs_inode",        "xfs_buf",
+      "xfs_ili", "btrfs_inode",     "btrfs_extent_map", "zswap_entry",     "f2fs_extent_tree", "selinux_inode_security"};
   constexpr std::string_view kZones[] = {"VNODE",      "S VFS Cache", "L VFS Cache",     "STS VFS Cache", "LTS VFS Cache",
                                          "FFS inode",  "FFS1 dinode", "FFS2 dinode",     "DIRHASH",       "buf free cache",
                                          "vm pgcache", "dnode_t",     "zfs_znode_cache", "sa_cache",      "dmu_buf_impl_t"};
@@ -47,7 +47,7 @@ constexpr bool is_cache(Allocator allocator, std::string_view type) {
   switch (allocator) {
     // The inodes of sockets are freed with them, not by reclaim.
     case Allocator::kSlab:
-      return is_any(kSlabs) || type.starts_with("kmalloc-rcl-") ||
+      return is_any(kSlabs) || type.starts_with("kmalloc-rcl-") || type.ends_with("extent_status") ||
              (type.ends_with("_inode_cache") && type != "sock_inode_cache" && type != "mqueue_inode_cache");
     case Allocator::kUma:
       return is_any(kZones) || type.ends_with(" Bucket") || type.starts_with("arc_buf") || type.starts_with("zio_") ||

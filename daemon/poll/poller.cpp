@@ -160,7 +160,8 @@ DeltaTracker::Options Poller::tracker_options() const {
 void Poller::configure(const Config& config) {
   config_ = config;
   tracker_->reconfigure(tracker_options());
-  history_.configure(options_.everything ? 0 : config_.history_bytes);
+  // Whoever prints one page looks back at nothing.
+  history_.configure(options_.everything && options_.renders ? 0 : config_.history_bytes);
   metrics_.poll_interval(std::chrono::duration<double>(config_.poll.interval).count());
   const bool is_limited = !options_.everything && !options_.unlimited;
   Selection::Options bounds;

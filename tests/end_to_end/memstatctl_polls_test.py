@@ -37,9 +37,9 @@ def documents(text):
 
 
 def write_growing(directory, polls):
-    """A capture with a malloc type that leaks 1000 bytes a poll, ten seconds apart, and one that goes up and down."""
+    """A capture with a malloc type that leaks 10 000 bytes a poll, ten seconds apart, and one that goes up and down."""
     def poll(number):
-        types = [("leaky", {0: (10000 + 1000 * number, 0, 100 + number, 0, 1)}), ("wave", {0: (5000 + 900 * (number % 3), 0, 10, 0, 1)}),
+        types = [("leaky", {0: (100000 + 10000 * number, 0, 100 + number, 0, 1)}), ("wave", {0: (500000 + 90000 * (number % 3), 0, 10, 0, 1)}),
                  ("still", {1: (777, 0, 7, 0, 1)})]
         return {"sysctl/kern.smp.maxcpus": integer(2), "sysctl/kern.smp.maxid": integer(1), "sysctl/kern.malloc_count": integer(len(types)),
                 "sysctl/hw.pagesize": integer(4096), "sysctl/vm.zone_count": integer(1), "sysctl/kern.malloc_stats": captures.malloc_stats(types),
@@ -97,16 +97,16 @@ class Leaks(unittest.TestCase):
     def test_what_grows_steadily_is_found_and_nothing_else(self):
         with program.temporary_directory() as directory:
             path = write_growing(directory, 30)
-            document = json.loads(output("leaks", "--json", "--from", path))
+            document = json.loads(run("leaks", "--json", "--from", path).stdout)
             self.assertEqual((document["polls"], document["seconds"], document["enough"]), (30, 290, True))
-            self.assertEqual([row["type"] for row in document["suspects"]], ["leaky"])
-            suspect = document["suspects"][0]
-            self.assertAlmostEqual(suspect["per_second"], 100)
-            self.assertEqual((suspect["grew"], suspect["rose_ratio"]), (29000, 1))
+            self.assertEqual([row["type"] for row in document["growing"]], ["leaky"])
+            suspect = document["growing"][0]
+            self.assertAlmostEqual(suspect["per_second"], 1000)
+            self.assertEqual((suspect["grew"], suspect["rose_ratio"]), (290000, 1))
             self.assertGreater(suspect["confidence_ratio"], 0.999)
-            rows = table(output("leaks", "--csv", "--from", path))
-            self.assertEqual([(row["type"], row["per_second"], row["of"]) for row in rows], [("leaky", "100", "bytes")])
-            self.assertRegex(output("leaks", "--from", path), r"30 polls in 4m 50s:\nALLOCATOR .*\nmalloc +leaky +bytes .* \+28K +\+100 ")
+            rows = table(run("leaks", "--csv", "--from", path).stdout)
+            self.assertEqual([(row["type"], row["per_second"], row["of"]) for row in rows], [("leaky", "1000", "bytes")])
+            self.assertRegex(run("leaks", "--from", path).stdout, r"30 polls in 4m 50s:\nALLOCATOR .*\nmalloc +leaky +bytes .* \+283K +\+1000 ")
 
     def test_a_window_that_is_too_short_says_so(self):
         with program.temporary_directory() as directory:
@@ -183,7 +183,7 @@ class RecordAndReplay(unittest.TestCase):
         with program.temporary_directory() as directory:
             path = os.path.join(directory, "capture.tar")
             child = subprocess.Popen([MEMSTATCTL, "record", path, "--interval", "100ms", "--json"], stdout=subprocess.PIPE, text=True)
-            program.wait_until(lambda: os.path.isdir(os.path.join(directory, ".capture.tar.polls", "000001")), "two polls")
+            program.wait_until(lambda: len(captures.recorded_polls(os.path.join(directory, ".capture.tar.polls"))) > 1, "two polls")
             child.send_signal(signal.SIGINT)
             document = json.loads(child.communicate(timeout=program.PATIENCE)[0])
             self.assertEqual(child.returncode, 0)

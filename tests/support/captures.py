@@ -86,8 +86,9 @@ def write_file(path, content):
 
 def recorded_polls(directory):
     """Names of the whole polls of a recording to a directory: those in its files of polls, and those by themselves."""
-    found = {name for name in os.listdir(directory) if name.isdigit()}
-    for name in os.listdir(directory):
+    names = os.listdir(directory) if os.path.isdir(directory) else []
+    found = {name for name in names if name.isdigit()}
+    for name in names:
         if re.fullmatch(r"\d{6,}\.tar", name):
             with tarfile.open(os.path.join(directory, name), "r:") as archive:
                 found.update(path.split("/")[0] for path in archive.getnames() if path.endswith("/poll.yaml"))

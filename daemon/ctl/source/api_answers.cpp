@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/source/api_answers.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -194,6 +195,53 @@ bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& typ
   histories.clear();
   for (const TypeRow& type : types) histories.push_back(found[{type.allocator, type.name}]);
   return true;
+}
+
+namespace {
+
+std::int64_t whole_of(const Document& object, const char* key) {
+  constexpr double kMost = 9e18;
+  const double number = number_of(object, key).value_or(0);
+  return static_cast<std::int64_t>(std::llround(std::clamp(number, -kMost, kMost)));
+}
+
+bool take_growth_rows(const Document& document, const char* key, std::vector<GrowthRow>& rows) {
+  const Document* const list = list_of(document, key);
+  if (list == nullptr) return false;
+  for (const Document& one : *list) {
+    if (!one.is_object()) return false;
+    GrowthRow row{.allocator = text_of(one, "allocator"),
+                  .name = text_of(one, "type"),
+                  .is_bytes = text_of(one, "of") == "bytes",
+                  .now = whole_of(one, "now"),
+                  .grew = whole_of(one, "grew"),
+                  .per_second = number_of(one, "per_second").value_or(0),
+                  .confidence = number_of(one, "confidence").value_or(0),
+                  .rising = number_of(one, "rose").value_or(0),
+                  .limit_seconds = number_of(one, "limit_in_seconds"),
+                  .memory_seconds = number_of(one, "memory_gone_in_seconds"),
+                  .shape = text_of(one, "shape"),
+                  .why = text_of(one, "why"),
+                  .with = {}};
+    if (const Document* const with = list_of(one, "with"); with != nullptr) {
+      for (const Document& other : *with) {
+        if (other.is_object()) row.with.push_back(text_of(other, "type"));
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool parse_growth_answer(std::string_view json, GrowthAnswer& answer) {
+  const Document document = parsed_document(json);
+  if (!document.is_object() || !number_of(document, "polls")) return false;
+  answer.polls = static_cast<std::size_t>(amount_of(document, "polls").value_or(0));
+  answer.seconds = number_of(document, "seconds").value_or(0);
+  answer.is_enough = is_true(document, "enough");
+  return take_growth_rows(document, "growing", answer.growing) && take_growth_rows(document, "set_aside", answer.set_aside);
 }
 
 bool parse_sources_answer(std::string_view json, DaemonState& state) {

@@ -94,6 +94,16 @@ class DaemonSource final : public ReportSource {
     return histories;
   }
 
+  GrowthAnswer growth(std::int64_t seconds) override {
+    GrowthAnswer growth;
+    HttpAnswer answer;
+    const std::string path = "/api/v1/growth?seconds=" + std::to_string(seconds);
+    growth.problem = get(path, {}, answer);
+    if (growth.problem.empty() && !parse_growth_answer(answer.body, growth)) growth.problem = not_ours(path);
+    return growth;
+  }
+  [[nodiscard]] bool remembers() const override { return true; }
+
  private:
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
     HttpResult result = http_get(url_, path, etag);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/base/json_writer.h"
 #include "core/capture/replay_view.h"
 #include "core/kernel/open_view.h"
 #include "core/model/accounts.h"
@@ -17,6 +18,7 @@
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/poller.h"
+#include "daemon/snapshot/growth_report.h"
 
 namespace memstat::ctl {
 namespace {
@@ -24,9 +26,13 @@ namespace {
 /// A person waits for the answer, and one poll may be all there is: wait longer for a slow kernel than memstatd does.
 constexpr std::chrono::seconds kReadTimeout{20};
 
+/// Reports look back over all polls of a capture.
+constexpr std::uint64_t kHistoryBytes = 32ULL << 20U;
+
 Config engine_config(bool is_live) {
   Config config;
   config.poll.timeout = kReadTimeout;
+  config.history_bytes = kHistoryBytes;
   if (is_live) config.events_mode = EventsMode::kOff;  // one poll sees no event, and attaching to them disturbs the kernel
   return config;
 }
@@ -98,6 +104,15 @@ class EngineSource final : public ReportSource {
   }
 
   Splits splits(const TypeRow& type) override { return snapshot_ == nullptr ? Splits{} : splits_of(*snapshot_, type); }
+
+  GrowthAnswer growth(std::int64_t seconds) override {
+    GrowthAnswer growth;
+    if (snapshot_ == nullptr) return growth;
+    JsonWriter json;
+    write_growth(json, growth_report(*snapshot_, poller_.history(), seconds));
+    (void)parse_growth_answer(json.finish(), growth);
+    return growth;
+  }
 
   [[nodiscard]] std::size_t poll_count() override { return capture_ == nullptr ? 0 : capture_->poll_count(); }
   std::string select_poll(std::size_t poll) override {

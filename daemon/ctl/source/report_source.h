@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/include/memstat.h"
+#include "daemon/ctl/source/growth_answer.h"
 #include "daemon/ctl/source/type_row.h"
 
 namespace memstat::ctl {
@@ -92,6 +93,11 @@ class ReportSource {
   /// What a daemon remembers of each type in the last `seconds`: `points` amounts in the order of the last read()'s types,
   /// empty for a type without. Nothing where nothing is remembered.
   virtual std::vector<AmountHistory> history(unsigned /*seconds*/, unsigned /*points*/) { return {}; }
+
+  /// What grew within the last `seconds`: of the polls that read() made, or of those that a memstatd remembers.
+  virtual GrowthAnswer growth(std::int64_t /*seconds*/) { return {}; }
+  /// Whether growth() knows of polls from before the first read().
+  [[nodiscard]] virtual bool remembers() const { return false; }
 };
 
 /// Whether `reference` names a memstatd: http://... or unix:...
