@@ -188,10 +188,13 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
   json.close().open_list("unlisted");
   for (std::size_t i = 0; i < kAllocatorCount; ++i) {
     const auto allocator = static_cast<Allocator>(i);
-    if (!snapshot.has(AllocatorFigure::kUnlistedBytes, allocator)) continue;
-    const std::uint64_t bytes = snapshot.value(AllocatorFigure::kUnlistedBytes, allocator);
-    if (bytes == 0) continue;
-    json.open_object().field("allocator", to_string(allocator)).field("bytes", bytes).close();
+    const std::uint32_t types = snapshot.unlisted_types(allocator);
+    if (types == 0) continue;
+    json.open_object().field("allocator", to_string(allocator)).field("types", types);
+    if (snapshot.has(AllocatorFigure::kUnlistedBytes, allocator)) {
+      json.field("bytes", snapshot.value(AllocatorFigure::kUnlistedBytes, allocator));
+    }
+    json.close();
   }
   return json.finish();
 }

@@ -160,6 +160,7 @@ void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::s
   series_.resize(count);
   std::array<bool, kAllocatorCount> is_there{};
   std::array<std::uint64_t, kAllocatorCount> unlisted{};
+  std::array<std::uint32_t, kAllocatorCount> unlisted_types{};
   std::uint64_t wanted = 0;
   bool hides_any = false;
   const bool hides_small = std::any_of(min_bytes_.begin(), min_bytes_.end(), [](std::uint64_t bytes) { return bytes != 0; });
@@ -197,10 +198,12 @@ void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::s
   }
   for (std::size_t row = 0; row < count; ++row) {
     listings[row]->is_listed = keep_[row] != 0;
-    if (keep_[row] == 0 && snapshot.has(Field::kBytes, row)) {
-      unlisted[static_cast<std::size_t>(snapshot.rows()[row].allocator)] += snapshot.value(Field::kBytes, row);
-    }
+    if (keep_[row] != 0) continue;
+    const auto allocator = static_cast<std::size_t>(snapshot.rows()[row].allocator);
+    ++unlisted_types[allocator];
+    if (snapshot.has(Field::kBytes, row)) unlisted[allocator] += snapshot.value(Field::kBytes, row);
   }
+  snapshot.set_unlisted_types(unlisted_types);
   for (std::size_t i = 0; i < kAllocatorCount && sums > 0; ++i) {
     if (!is_there[i]) continue;
     snapshot.set(AllocatorFigure::kUnlistedBytes, static_cast<Allocator>(i), unlisted[i]);

@@ -443,6 +443,7 @@ void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
   ++builds_;
   snapshot.rows_.clear();
   snapshot.allocator_figures_ = {};
+  snapshot.unlisted_types_ = {};
   snapshot.series_dropped = 0;
   listings_.clear();
   snapshot.labels_.clear();

@@ -205,6 +205,12 @@ class Snapshot {
     allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)] = value;
   }
 
+  /// How many types of an allocator the page leaves out; set by Selection.
+  [[nodiscard]] std::uint32_t unlisted_types(Allocator allocator) const {
+    return unlisted_types_[static_cast<std::size_t>(allocator)];
+  }
+  void set_unlisted_types(const std::array<std::uint32_t, kAllocatorCount>& counts) { unlisted_types_ = counts; }
+
   /// Takes out every row for which `keep` has a 0; what remains stays in order. For the builder. No allocation.
   void keep_rows(std::span<const std::uint8_t> keep);
 
@@ -256,6 +262,7 @@ class Snapshot {
   std::vector<SampleRange> sample_ranges_;  // by the number of the metric
   Buffer more_labels_;
   std::vector<std::uint64_t> size_classes_;
+  std::array<std::uint32_t, kAllocatorCount> unlisted_types_{};
   std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // sets of AllocatorFigure
   std::array<std::array<std::uint64_t, kAllocatorFigureCount>, kAllocatorCount> allocator_values_{};
   std::uint64_t generation_ = 0;

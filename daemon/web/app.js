@@ -14,7 +14,7 @@ const SHOWN = 8;  // rows of the short lists
 const at = (id) => document.getElementById(id);
 const keyOf = (type) => `${type.allocator}/${type.type}`;
 const hrefOf = (type) => `#/type/${encodeURIComponent(type.allocator)}/${encodeURIComponent(type.type)}`;
-const state = {memory: null, types: [], sources: null, history: new Map(), growth: null, interval: 10, skew: 0, span: 0, allocators: new Set()};
+const state = {memory: null, types: [], unlisted: [], sources: null, history: new Map(), growth: null, interval: 10, skew: 0, span: 0, allocators: new Set()};
 const documents = new Map();  // by path: {tag, body}
 const seriesOf = (type) => state.history.get(keyOf(type))?.values;
 
@@ -174,6 +174,9 @@ function accepted() {
 function drawCount() {
   const all = typesTable.types.length;
   const shown = typesTable.shown.length;
+  const left = state.unlisted.reduce((before, one) => before + one.types, 0);
+  setText(at('types-left'), left === 0 ? '' : `Not listed: ${state.unlisted.map((one) => `${count(one.types)} of ${one.allocator}` +
+    (one.bytes === undefined ? '' : `, ${bytes(one.bytes)}`)).join('; ')}.`);
   setText(at('types-count'), shown === all ? `${count(all)} types` : `${count(shown)} of ${count(all)} types`);
 }
 
@@ -306,6 +309,7 @@ async function refresh() {
   const isFirst = state.memory === null;
   state.memory = memory.body;
   state.types = types.body.types;
+  state.unlisted = types.body.unlisted;
   state.sources = sources.body.sources;
   drawDaemon(sources.body.daemon);
   if (isFirst) {

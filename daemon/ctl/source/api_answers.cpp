@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "daemon/ctl/output/cells.h"
+
 namespace memstat::ctl {
 namespace {
 
@@ -145,6 +147,18 @@ bool parse_types_answer(std::string_view json, Sample& what) {
     if (!type.is_object()) return false;
     what.types.push_back(row_of_document(type));
     if (what.types.back().allocator.empty() || !type.contains("type")) return false;
+  }
+  const Document* const unlisted = list_of(document, "unlisted");
+  if (unlisted == nullptr) return true;
+  for (const Document& one : *unlisted) {
+    if (!one.is_object()) return false;
+    const std::uint64_t left_out = amount_of(one, "types").value_or(0);
+    const std::string allocator = text_of(one, "allocator");
+    const auto listed = static_cast<std::uint64_t>(std::count_if(
+        what.types.begin(), what.types.end(), [&](const TypeRow& type) { return type.allocator == allocator; }));
+    if (left_out == 0) continue;
+    what.notes.push_back("not in this answer: " + std::to_string(left_out) + " of " + std::to_string(listed + left_out) +
+                         " " + printable(allocator) + " types, which this memstatd does not list");
   }
   return true;
 }

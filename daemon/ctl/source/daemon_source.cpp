@@ -63,6 +63,8 @@ class DaemonSource final : public ReportSource {
       sample.problem = not_ours(kTypesPath);
       return sample;
     }
+    if (sample.types.empty())
+      sample.problem = url_.for_logs + ": lists no memory type; memstatctl doctor says what its sources lack";
     etag_ = answer.etag;
     constexpr const char* kMemoryPath = "/api/v1/memory";
     if (get(kMemoryPath, {}, answer).empty()) parse_memory_answer(answer.body, machine_, sample.memory);

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""tests/agreement over a FreeBSD, a Linux and a profiling kernel: no value differs. A value that is changed on its way is found."""
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+
+SCRIPT = os.path.join(program.SOURCE_DIR, "tests", "agreement")
+SOME = ("freebsd-15.0-amd64-2cpu-limits", "linux-6.12-4cpu", "linux-7.2-profiling-4cpu-2nodes")
+
+
+def agreement():
+    loader = importlib.machinery.SourceFileLoader("agreement", SCRIPT)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("agreement", loader))
+    loader.exec_module(module)
+    return module
+
+
+@unittest.skipUnless(shutil.which("node"), "node is not installed")
+class Agreement(unittest.TestCase):
+    def test_every_place_gives_one_number(self):
+        for name in SOME:
+            with self.subTest(name):
+                comparison = agreement().compare(captures.fixtures()[name])
+                self.assertEqual(comparison.differences, [])
+                self.assertGreater(comparison.compared, 2000)
+
+    def test_a_difference_is_found(self):
+        module = agreement()
+        ask = module.ask
+
+        def changed(daemon, path):
+            document = ask(daemon, path)
+            if path == "types":
+                document["types"][7]["bytes"] = document["types"][7].get("bytes", 0) + 1
+            return document
+        module.ask = changed
+        self.assertGreaterEqual(len(module.compare(captures.fixtures()["linux-6.12-4cpu"]).differences), 2, "on /metrics, and in memstatctl")
+
+
+if __name__ == "__main__":
+    program.main()
