@@ -70,7 +70,7 @@ class Ranker {
   GrowthRanking rank() {
     test_all();
     for (std::size_t i = 0; i < series_.size(); ++i) {
-      if (!judged_[i] || !is_worth_a_row(i)) continue;
+      if (!judged_[i] || tests_[i].shape == GrowthShape::kTooShort || !is_worth_a_row(i)) continue;
       const bool is_steady = tests_[i].shape == GrowthShape::kSteady && !is_quiet_cache(i);
       (is_steady ? ranking_.growing : ranking_.set_aside).push_back({.series = i, .test = tests_[i]});
     }

@@ -9,6 +9,7 @@
 #include "core/base/mutex.h"
 #include "core/kernel/boot_time.h"
 #include "core/model/accounts.h"
+#include "core/model/oom_metrics.h"
 #include "core/model/page_metrics.h"
 #include "daemon/poll/source_settings.h"
 #include "daemon/snapshot/growth_report.h"
@@ -429,6 +430,7 @@ void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
   std::uint64_t reclaimed = 0;
   for (const Snapshot::MachineSample& pages : snapshot.samples(kReclaimedPages)) reclaimed += pages.bits;
   history_.add_named(kReclaimedSeries, reclaimed);
+  for (const Snapshot::MachineSample& kills : snapshot.samples(kOomKills)) history_.add_named(kKillsSeries, kills.bits);
   history_.finish();
 }
 

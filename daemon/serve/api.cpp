@@ -5,7 +5,9 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/mutex.h"
+#include "core/model/field.h"
 #include "daemon/serve/negotiation.h"
+#include "daemon/serve/query.h"
 #include "daemon/serve/revalidation.h"
 
 namespace memstat {
@@ -17,6 +19,13 @@ HttpResponse json_response(int status, std::string text) {
 
 HttpResponse failure(int status, std::string_view why) {
   return json_response(status, JsonWriter().field("error", why).finish());
+}
+
+bool is_allocator(std::string_view name) {
+  for (std::size_t i = 1; i < kAllocatorCount; ++i) {
+    if (to_string(static_cast<Allocator>(i)) == name) return true;
+  }
+  return false;
 }
 
 /// Whether the request has parameters: such a document is made for itself and not kept.
@@ -103,6 +112,10 @@ HttpResponse Api::respond(const HttpRequest& request) {
   }
   const Result<ApiRequest> wanted = parse_api_request(request.query);
   if (!wanted) return failure(400, wanted.error().detail);
+  if (wanted->allocator && !is_allocator(*wanted->allocator)) {
+    return failure(400,
+                   shown_to_client(*wanted->allocator) + " is not an allocator; memstatctl explain allocator lists them");
+  }
   const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return failure(503, "no poll has finished yet; try again in a moment");
   if (path == "types") {
@@ -116,7 +129,8 @@ HttpResponse Api::respond(const HttpRequest& request) {
       return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_.warning);
     });
   }
-  if (path == "memory") return answer(request, *snapshot, nullptr, [&] { return memory_document(*snapshot, host_); });
+  if (path == "memory")
+    return answer(request, *snapshot, nullptr, [&] { return memory_document(*snapshot, host_, history_); });
   return type(request, *snapshot, path.substr(kTypes.size()));
 }
 

@@ -12,6 +12,7 @@
 #include "core/model/oom_metrics.h"
 #include "core/model/type_rules.h"
 #include "core/source.h"
+#include "daemon/explain/explain.h"
 #include "daemon/snapshot/growth_report.h"
 
 namespace memstat {
@@ -156,6 +157,15 @@ void write_nodes(JsonWriter& json, const Snapshot& snapshot, std::size_t row) {
                          [&](const Snapshot::NodeBlock& of, NodeField field) { return snapshot.node_values(of, field); });
 }
 
+/// What to do about the type: of what it suffers from now, else of its growth.
+std::string_view runbook_of(const Snapshot& snapshot, std::size_t row) {
+  constexpr double kNear = 0.8;
+  const auto value = [&](Figure figure) { return snapshot.has(figure, row) ? snapshot.value(figure, row) : 0; };
+  if (value(Field::kFailures) != 0) return "MemstatAllocationFailures";
+  if (std::bit_cast<double>(value(TrackedFigure::kLimitUsed)) >= kNear) return "MemstatNearLimit";
+  return "MemstatLeakSuspected";
+}
+
 }  // namespace
 
 std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type) {
@@ -213,6 +223,13 @@ std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<c
     text.remove_suffix(1);
     json.field("detail", unescaped(text));
   }
+  for (const Explanation& explanation : explain(std::string(to_string(entry.allocator)) + "/" + name)) {
+    if (explanation.kind != "type") continue;
+    json.field("what", explanation.what);
+    if (!explanation.growth.empty()) json.field("when_it_grows", explanation.growth);
+    break;
+  }
+  json.field("runbook", runbook_of(snapshot, row));
   json.open_list("figures");
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if (metric.scope != MetricScope::kType || !snapshot.has(Figure::from_number(metric.figure), row)) continue;
@@ -319,7 +336,22 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
   return json.finish();
 }
 
-std::string memory_document(const Snapshot& snapshot, const HostInfo& host) {
+namespace {
+
+/// Processes that the kernel killed within the last hour, as far as the history knows.
+std::optional<std::uint64_t> recent_kills(const History* history) {
+  constexpr std::int64_t kHour = 3600;
+  if (history == nullptr || !history->is_on()) return std::nullopt;
+  const History::Samples samples = history->samples(kHour, 2);
+  const auto named = std::find(samples.names.begin(), samples.names.end(), kKillsSeries);
+  if (named == samples.names.end()) return std::nullopt;
+  const auto kills = samples.of(static_cast<std::size_t>(named - samples.names.begin()));
+  return kills.empty() || kills.front() == 0 || kills.back() < kills.front() ? 0 : kills.back() - kills.front();
+}
+
+}  // namespace
+
+std::string memory_document(const Snapshot& snapshot, const HostInfo& host, const History* history) {
   JsonWriter json;
   write_poll(json, snapshot);
   json.open_object("host");
@@ -353,6 +385,7 @@ std::string memory_document(const Snapshot& snapshot, const HostInfo& host) {
   }
   if (!available.empty()) json.field("available_bytes", available[0].bits);
   if (const auto kills = snapshot.samples(kOomKills); !kills.empty()) json.field("oom_kills", kills[0].bits);
+  if (const auto kills = recent_kills(history)) json.field("recent_oom_kills", *kills);
   return json.finish();
 }
 

@@ -40,6 +40,6 @@ struct HostInfo {
 [[nodiscard]] std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources,
                                            const SelfMetrics& metrics, const History* history, std::string_view version,
                                            std::string_view warning = {});
-[[nodiscard]] std::string memory_document(const Snapshot& snapshot, const HostInfo& host);
+[[nodiscard]] std::string memory_document(const Snapshot& snapshot, const HostInfo& host, const History* history);
 
 }  // namespace memstat

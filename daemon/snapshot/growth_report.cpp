@@ -74,6 +74,7 @@ class Collector {
         for (const std::uint64_t pages : samples_.of(i)) reclaimed_.push_back(static_cast<double>(pages));
         continue;
       }
+      if (name == kKillsSeries) continue;
       GrowthSeries series{.allocator = std::string(kAccountAllocator), .name = name, .is_cache = is_cache_part(name)};
       take(i, series);
     }

@@ -19,6 +19,7 @@ namespace memstat {
 /// Names of amounts of the history that are no part of the account.
 inline constexpr std::string_view kUnaccountedSeries = "unaccounted";
 inline constexpr std::string_view kReclaimedSeries = "reclaimed pages";  // a counter
+inline constexpr std::string_view kKillsSeries = "processes killed";     // a counter
 
 struct GrowthReport {
   std::size_t polls = 0;  ///< Of the window, each counted once.

@@ -74,9 +74,6 @@ function drawVerdict() {
                         element('span', {class: 'hidden'}, `${STATES[how]}: `), text);
 }
 
-/** What the history's figures are of, in words. */
-const recentSpan = () => `the last ${duration(state.span)}`;
-
 const empty = (text) => element('li', {class: 'empty'}, text);
 
 function nameOf(type) {
@@ -87,7 +84,6 @@ function nameOf(type) {
 function problemRow({type, used, failures, recent, state: how}) {
   const words = [problemWords({used, failures, recent})];
   if (type.limit_used !== undefined) words.push(limitWords(type));
-  if (failures > 0 && recent === 0) words.push(`none in ${recentSpan()}`);
   const side = type.limit_used === undefined
     ? element('span', {class: 'side'}, count(failures), element('span', {class: 'quiet'}, 'failures'))
     : element('span', {class: 'side'}, percent(type.limit_used), meter(type.limit_used, how === 'note' ? '' : how));

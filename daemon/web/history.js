@@ -19,6 +19,7 @@ export class HistoryChart {
   /** `place`: an element that this fills, as wide as it is. */
   constructor(place) {
     this.canvas = element('div', {role: 'img'});
+    this.cursor = element('span', {class: 'quiet'});  // what is under the pointer
     this.keys = element('p', {class: 'quiet'});
     this.place = place;
     this.words = element('p', {class: 'quiet'}, 'The history begins with the second poll.');
@@ -56,10 +57,11 @@ export class HistoryChart {
     this.failures = increases(history.failures);
     this.hits = increases(history.limit_hits);
     const sum = (marks) => count(marks.reduce((before, [, more]) => before + more, 0));
-    const keys = [[this.limit !== undefined, 'limit', `limit ${amount(limit)}`],
+    const keys = [[true, 'amount', this.history.figure === 'bytes' ? 'in use' : 'objects'],
+                  [this.limit !== undefined, 'limit', `limit ${amount(limit)}`],
                   [this.failures.length > 0, 'failure', `${sum(this.failures)} failures`],
                   [this.hits.length > 0, 'hit', `${sum(this.hits)} limit hits`]];
-    this.keys.replaceChildren(...keys.filter(([isThere]) => isThere).map(([, kind, words]) => element('span', {class: `key ${kind}`}, words)));
+    this.keys.replaceChildren(...keys.filter(([isThere]) => isThere).map(([, kind, words]) => element('span', {class: `key ${kind}`}, words)), this.cursor);
     if (this.plot && this.hadLimit === (this.limit !== undefined)) this.plot.setData(this.data());
     else this.draw();
   }
@@ -112,7 +114,7 @@ export class HistoryChart {
       series.push({label: 'limit', stroke: colour('--bad'), dash: [5, 4], width: 1.4, points: {show: false}, value: (plot, value) => value === null ? '-' : amount(value)});
     }
     this.plot = new uPlot({
-      width: this.place.clientWidth, height: HEIGHT, series,
+      width: this.place.clientWidth, height: HEIGHT, series, legend: {show: false},
       scales: {y: {range: () => [0, Math.max(1, this.limit ?? 0, this.highest) * 1.05]}},
       axes: [{...axis, space: 90, values: (plot, splits) => splits.map((time) => {
         const span = plot.scales.x.max - plot.scales.x.min;
@@ -120,7 +122,10 @@ export class HistoryChart {
       })},
              {...axis, size: 76, incrs: STEPS[this.history.figure], values: (plot, splits) => splits.map((value) => amount(value))}],
       padding: [10, 30, 0, 0], cursor: {drag: {x: true, y: false}},
-      hooks: {draw: [(plot) => {
+      hooks: {setCursor: [(plot) => {
+        const point = plot.cursor.idx === null || plot.cursor.idx === undefined ? undefined : this.history.points[plot.cursor.idx];
+        this.cursor.textContent = point ? `${amount(point[1])} at ${clock(point[0])}` : '';
+      }], draw: [(plot) => {
         this.mark(plot, this.hits, colour('--warn'), 1);  // above the failures
         this.mark(plot, this.failures, colour('--bad'), 0);
       }]}}, this.data(), this.canvas);

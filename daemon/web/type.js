@@ -16,6 +16,13 @@ function factList(type) {
     'div', {}, element('dt', {}, name), element('dd', {}, text), more ? element('dd', {class: 'quiet small'}, more) : undefined));
 }
 
+/** What the type is, and what to do about it. */
+function meaningOf(type) {
+  const texts = [type.what, type.when_it_grows && `When it grows: ${type.when_it_grows}`].filter(Boolean);
+  const link = type.runbook && element('p', {}, element('a', {href: `/runbooks/${type.runbook}`}, `Runbook ${type.runbook}`));
+  return [...texts.map((text) => element('p', {}, text)), link].filter(Boolean);
+}
+
 /** A figure as people read it: bytes with a unit, shares as they are. */
 function valueText(figure) {
   if (figure.unit === 'bytes') return bytes(figure.value);
@@ -41,6 +48,9 @@ function limitOf(type, figure) {
   return type.limit_bytes ?? (type.limit_objects && type.objects && type.bytes ? type.limit_objects * type.bytes / type.objects : undefined);
 }
 
+/** How many allocations failed since the history began. */
+const recentFailures = (history) => history.failures.length < 2 ? 0 : history.failures.at(-1)[1] - history.failures[0][1];
+
 const SECTION = (title, ...children) => element('section', {'aria-label': title}, element('h2', {}, title), ...children);
 
 export class TypeView {
@@ -48,6 +58,7 @@ export class TypeView {
   constructor(place, wanted) {
     this.wanted = wanted;
     this.words = element('p', {}, 'Asking for it.');
+    this.meaning = element('div', {});
     this.facts = element('dl', {class: 'facts'});
     this.historyPlace = element('div', {});
     this.cpus = element('div', {});
@@ -61,7 +72,7 @@ export class TypeView {
     place.replaceChildren(
       element('p', {}, element('a', {href: '#'}, '\u2190 All types'), ' ', element('span', {class: 'quiet'}, '(Escape)')),
       element('section', {'aria-labelledby': 'type-title'}, element('h1', {id: 'type-title', tabindex: '-1'}, wanted.type, element('span', {class: 'tag'}, wanted.allocator)),
-              this.words, this.facts), ...this.parts);
+              this.words, this.meaning, this.facts), ...this.parts);
     this.hideParts(true);
   }
 
@@ -71,14 +82,16 @@ export class TypeView {
 
   fail(why) {
     this.words.textContent = `${this.wanted.type}: ${why}`;
+    this.meaning.replaceChildren();
     this.facts.replaceChildren();
     this.hideParts(true);
   }
 
   /** `history` is undefined when it is off. */
   show(type, history) {
-    const said = problemWords({used: type.limit_used ?? 0, failures: type.failures ?? 0});
+    const said = problemWords({used: type.limit_used ?? 0, failures: type.failures ?? 0, recent: history ? recentFailures(history) : undefined});
     this.words.textContent = said === 'met its limit before' && !(type.limit_hits > 0) ? 'It has no failure and is not near a limit.' : `It ${said}.`;
+    this.meaning.replaceChildren(...meaningOf(type));
     this.facts.replaceChildren(...factList(type));
     this.hideParts(false);
     if (history) {

@@ -65,12 +65,13 @@ export function problems(types, history) {
     const failures = type.fails_routinely || type.allocator === 'memcg' ? 0 : type.failures ?? 0;
     if (used < 0.8 && failures === 0 && !(type.limit_hits > 0 && used > 0)) continue;
     const now = recent(history, type);
+    // What failed before the first poll is history: nothing says that it still happens.
     const isBad = used >= 0.995 || (failures > 0 && now > 0);
-    const isNear = used >= 0.9 || failures > 0;
+    const isNear = used >= 0.9;
     found.push({type, used, failures, recent: now, state: isBad ? 'bad' : isNear ? 'warn' : 'note'});
   }
   const order = {bad: 0, warn: 1, note: 2};
-  const urgency = (one) => one.used + (one.failures > 0 ? 1 : 0) + (one.recent > 0 ? 1 : 0);
+  const urgency = (one) => one.used + (one.recent > 0 ? 2 : 0);
   return found.sort((a, b) => order[a.state] - order[b.state] || urgency(b) - urgency(a) || b.failures - a.failures);
 }
 
@@ -78,7 +79,7 @@ export function problemWords({used, failures, recent: now}) {
   const words = [];
   if (used >= 0.995) words.push('is at its limit');
   else if (used >= 0.8) words.push(`is at ${percent(used)} of its limit`);
-  if (failures > 0) words.push(`failed ${times(failures)}${now > 0 && now < failures ? `, ${count(now)} of them lately` : ''}`);
+  if (failures > 0) words.push(`failed ${times(failures)}${now > 0 && now < failures ? `, ${count(now)} of them lately` : now === 0 ? ', not since the first poll' : ''}`);
   return words.join(' and ') || 'met its limit before';
 }
 
@@ -125,8 +126,9 @@ export function verdict({memory, types, sources, history, growth, span}) {
     parts.unshift(`only ${percent(memory.available_bytes / memory.total_bytes)} of memory is available`);
     worsen(memory.available_bytes / memory.total_bytes < 0.02 ? 'bad' : 'warn');
   }
-  if (memory.oom_kills > 0) {
-    parts.push(`the kernel killed ${memory.oom_kills === 1 ? 'a process' : `${count(memory.oom_kills)} processes`} for lack of memory since boot`);
+  if (memory.recent_oom_kills > 0) {
+    const kills = memory.recent_oom_kills;
+    parts.push(`the kernel killed ${kills === 1 ? 'a process' : `${count(kills)} processes`} for lack of memory within the last hour`);
     worsen('warn');
   }
   const soonest = (growth?.growing ?? []).map((row) => [timeLeft(row), row]).filter(([left]) => left && left.seconds < 24 * 3600)

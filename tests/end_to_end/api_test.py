@@ -74,7 +74,7 @@ class Api(unittest.TestCase):
             self.assertEqual((status, same, compressed.get("content-encoding")), (200, plain, "gzip"))
             status, again, body = daemon.request("/api/v1/types", headers={"If-None-Match": headers["etag"]})
             self.assertEqual((status, body, again["etag"]), (304, b"", headers["etag"]))
-            for path, expected in (("history?points=1", 400), ("types?x=1", 400), ("types/uma/none", 404), ("nothing", 404)):
+            for path, expected in (("history?points=1", 400), ("types?x=1", 400), ("types?allocator=slob", 400), ("history?allocator=slob", 400), ("types/uma/none", 404), ("nothing", 404)):
                 status, _, document = self.get(daemon, path)
                 self.assertEqual(status, expected, path)
                 self.assertEqual(self.problems({"error": [document]}), [])

@@ -97,7 +97,7 @@ class Page(unittest.TestCase):
             self.assertEqual((one["name"], one["focused"]), ("mbuf_jumbo_page", "type-title"))
             self.assertIn("Failures1532", one["facts"])
             self.assertIn("last 1.6 MiB", one["chart"])
-            self.assertEqual(one["keys"], ["limit 1.6 MiB", "1532 failures", "1532 limit hits"])
+            self.assertEqual(one["keys"], ["in use", "limit 1.6 MiB", "1532 failures", "1532 limit hits"])
             self.assertEqual(set(one["cpus"]), {2}, "a bar for each of two CPUs")
             origins = {row[0]: row[3] for row in one["figures"]}
             self.assertIn("(freebsd_uma)", origins["memstat_type_failures_total"])

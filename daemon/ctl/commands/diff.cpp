@@ -95,13 +95,34 @@ State state_of(const OpenedSource& opened) {
   return state;
 }
 
+/// Seconds that a memstatd may take for its next poll.
+constexpr unsigned kMaxWaitForPoll = 120;
+
+/// Asks a memstatd, which polls at its own pace, until it has polled since. A replay that is over stays as it is.
+std::string wait_for_poll(const std::string& url, std::int64_t last_ns, Sample& sample) {
+  const OpenedSource opened = open_source(url);
+  for (unsigned waited = 0; sample.time_ns == last_ns && sample.problem.empty(); ++waited) {
+    if (opened.source == nullptr) return opened.problem;
+    if (waited == kMaxWaitForPoll) return url + " has not polled for " + std::to_string(waited) + " s";
+    if (waited > 2 && !opened.source->machine().replay.empty()) break;
+    wait_ns(kOneSecond, "waiting for the next poll of memstatd");
+    sample = opened.source->read();
+  }
+  return {};
+}
+
 Report run_diff(const CommandLine& options) {
   const bool is_over_time = options.states.empty();
   const std::string from = options.from.value_or("live");
   const State before = state_of(open_source(is_over_time ? from : options.states[0]));
   if (before.sample.is_failed()) return {.output = {}, .problem = before.sample.problem};
   if (is_over_time) wait_ns(options.window_ns.value_or(kOneSecond), "waiting for the second state");
-  const State after = state_of(open_source(is_over_time ? from : options.states[1]));
+  State after = state_of(open_source(is_over_time ? from : options.states[1]));
+  if (is_over_time && is_url(from)) {
+    if (const std::string why = wait_for_poll(from, before.sample.time_ns, after.sample); !why.empty()) {
+      return {.output = {}, .problem = why};
+    }
+  }
   if (after.sample.is_failed()) return {.output = {}, .problem = after.sample.problem};
   if (!before.os.empty() && !after.os.empty() && before.os != after.os) {
     return {.output = {},

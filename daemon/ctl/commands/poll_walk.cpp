@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/base/clock.h"
+#include "daemon/ctl/output/progress.h"
 
 namespace memstat::ctl {
 
@@ -34,16 +35,37 @@ bool PollWalk::select_state() {
   return true;
 }
 
+/// A memstatd polls at its own pace: asks it once a second until it has polled since, and says so. False after a signal.
+bool PollWalk::wait_for_poll(std::int64_t last_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kMaxWaitForPoll = 120;
+  Progress progress;
+  for (std::int64_t waited = 0; sample_.time_ns == last_ns && sample_.problem.empty(); ++waited) {
+    if (waited > 2 && !source_.machine().replay.empty()) break;  // a replay that is over stays as it is
+    if (waited == kMaxWaitForPoll) {
+      problem_ = "this memstatd has not polled for " + std::to_string(waited) + " s";
+      return false;
+    }
+    if (waited != 0) progress.show("waiting for the next poll of memstatd, " + std::to_string(waited) + " s");
+    if (!signals_.wait_until(system_clock().monotonic_ns() + kSecond)) return false;
+    sample_ = source_.read();
+  }
+  progress.finish();
+  return true;
+}
+
 bool PollWalk::next() {
   if (!select_state()) return false;
   const std::int64_t before_ns = system_clock().monotonic_ns();
+  const std::int64_t last_ns = sample_.time_ns;
   sample_ = source_.read();
+  if (states_ != 0 && source_.remembers() && !wait_for_poll(last_ns)) return false;
   // What can be read is shown; only where there is nothing at all it ends.
   if (sample_.types.empty()) {
     problem_ = sample_.problem.empty() ? "there is no memory type" : sample_.problem;
     return false;
   }
-  const std::int64_t now_ns = is_capture() ? sample_.monotonic_ns : before_ns;
+  const std::int64_t now_ns = is_capture() ? sample_.monotonic_ns : source_.remembers() ? sample_.time_ns : before_ns;
   if (states_ == 0) first_ns_ = now_ns;
   seconds_ = static_cast<double>(now_ns - first_ns_) / 1e9;
   ++states_;

@@ -44,6 +44,7 @@ class PollWalk {
 
  private:
   bool select_state();
+  bool wait_for_poll(std::int64_t last_ns);
 
   ReportSource& source_;
   WalkOptions options_;
