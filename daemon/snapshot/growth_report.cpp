@@ -31,10 +31,11 @@ std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
   std::map<std::string, double> groups;
   const std::pair<const SystemMetric*, double> parts[] = {
       {&kMemcgAnonymousBytes, 1}, {&kMemcgKernelBytes, 1}, {&kMemcgReclaimableBytes, -1}};
-  for (const auto& [metric, sign] : parts) {
+  for (const auto& part : parts) {
+    const SystemMetric* const metric = part.first;
     for (const Snapshot::MachineSample& sample : snapshot.samples(*metric)) {
       snapshot.labels_at(sample.labels, metric->label_names()).for_each([&](std::string_view, std::string_view group) {
-        groups[unescaped(group)] += sign * static_cast<double>(sample.bits);
+        groups[unescaped(group)] += part.second * static_cast<double>(sample.bits);
       });
     }
   }
