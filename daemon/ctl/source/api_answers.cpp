@@ -68,26 +68,26 @@ bool is_true(const Document& object, const char* key) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-struct Member {
+struct ApiMember {
   const char* key;
   std::uint32_t figure;
   std::uint64_t TypeRow::*value;
 };
-constexpr std::array<Member, 8> kMembers{{{"bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
-                                          {"objects", MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
-                                          {"held_bytes", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
-                                          {"free_objects", MEMSTAT_FIGURE_FREE, &TypeRow::free},
-                                          {"failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
-                                          {"object_size_bytes", MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
-                                          {"limit_objects", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
-                                          {"limit_bytes", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
+constexpr std::array<ApiMember, 8> kApiMembers{{{"bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
+                                                {"objects", MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
+                                                {"held_bytes", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
+                                                {"free_objects", MEMSTAT_FIGURE_FREE, &TypeRow::free},
+                                                {"failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
+                                                {"object_size_bytes", MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
+                                                {"limit_objects", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
+                                                {"limit_bytes", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
 
 TypeRow row_of_document(const Document& type) {
   TypeRow row;
   row.allocator = text_of(type, "allocator");
   row.allocator_number = allocator_number(row.allocator);
   row.name = text_of(type, "type");
-  for (const Member& member : kMembers) {
+  for (const ApiMember& member : kApiMembers) {
     const auto amount = amount_of(type, member.key);
     if (!amount) continue;
     row.figures |= member.figure;
