@@ -63,9 +63,10 @@ class DaemonSource final : public ReportSource {
       sample.problem = not_ours(kTypesPath);
       return sample;
     }
-    if (sample.types.empty())
-      sample.problem = url_.for_logs + ": lists no memory type; memstatctl doctor says what its sources lack";
     etag_ = answer.etag;
+    if (sample.types.empty() && !has_source()) {
+      sample.problem = url_.for_logs + ": no source of it is up; memstatctl doctor says what they lack";
+    }
     constexpr const char* kMemoryPath = "/api/v1/memory";
     if (get(kMemoryPath, {}, answer).empty()) parse_memory_answer(answer.body, machine_, sample.memory);
     last_ = sample;
@@ -107,6 +108,14 @@ class DaemonSource final : public ReportSource {
   [[nodiscard]] bool remembers() const override { return true; }
 
  private:
+  /// Whether a source of the memstatd is up.
+  [[nodiscard]] bool has_source() const {
+    HttpAnswer answer;
+    DaemonState state;
+    if (!get("/api/v1/sources", {}, answer).empty() || !parse_sources_answer(answer.body, state)) return false;
+    return std::any_of(state.sources.begin(), state.sources.end(),
+                       [](const DaemonState::Source& source) { return source.state == "up"; });
+  }
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
     HttpResult result = http_get(url_, path, etag);
     if (!result.problem.empty()) return std::move(result.problem);
