@@ -16,8 +16,8 @@ import program  # noqa: E402
 from ctl import output, run  # noqa: E402
 
 MAKE_DUMP = os.path.join(os.path.dirname(program.MEMSTATD), "make_dump")
-DENTRY = {"bytes": 165 * 200, "objects": 165, "held": 10 * 4096, "free": 35}
-KMALLOC = {"bytes": 256 * 64, "objects": 256, "held": 4 * 4096, "free": 0}
+DENTRY = {"bytes": 165 * 200, "objects": 165, "held_bytes": 10 * 4096, "free_objects": 35}
+KMALLOC = {"bytes": 256 * 64, "objects": 256, "held_bytes": 4 * 4096, "free_objects": 0}
 MEMORY = 0x4000  # where the dump's memory begins in its file; what the kernel made of it is at the front
 
 
@@ -55,14 +55,15 @@ class Dump(unittest.TestCase):
         self.assertRegex(output("types", "--from", self.dump()), r"slab +dentry +32K +40K +165 +35 ")
 
     def test_diff_of_two_dumps_and_of_a_dump_and_a_recording(self):
-        grown = {"allocator": "slab", "type": "kmalloc-64", "bytes_before": 16384, "bytes_after": 24576, "objects_before": 256,
-                 "objects_after": 384}
+        grown = {"allocator": "slab", "type": "kmalloc-64", "bytes_before": 16384, "bytes_after": 24576, "bytes_change": 8192,
+                 "objects_before": 256, "objects_after": 384, "objects_change": 128}
         recording = os.path.join(self.directory, "recording")
         done = memstatd("--replay", self.dump(), "--record", recording)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for before in (self.dump(), recording):
             self.assertEqual(json.loads(output("diff", before, self.dump("grown"), "--json"))["changes"], [grown])
-        shrunk = {**grown, "bytes_before": 24576, "bytes_after": 16384, "objects_before": 384, "objects_after": 256}
+        shrunk = {**grown, "bytes_before": 24576, "bytes_after": 16384, "bytes_change": -8192, "objects_before": 384,
+                  "objects_after": 256, "objects_change": -128}
         for after in (self.dump(), recording):
             self.assertEqual(json.loads(output("diff", self.dump("grown"), after, "--json"))["changes"], [shrunk])
 
@@ -116,7 +117,7 @@ class Dump(unittest.TestCase):
         rows = list(csv.DictReader(io.StringIO(output("objects", "tracked", "--csv", "--limit", "3", "--from", path))))
         self.assertEqual([(row["age_seconds"], row["stack"]) for row in rows],
                          [(str(60 * number), "alloc_things+0x8/0x800;alloc_things+0x10/0x800") for number in range(3)])
-        self.assertEqual(list(csv.DictReader(io.StringIO(output("objects", "dentry", "--csv", "--from", path))))[0]["caller"], "")
+        self.assertNotIn("caller", next(csv.DictReader(io.StringIO(output("objects", "dentry", "--csv", "--from", path)))))
 
     def test_objects_of_what_has_none_say_so(self):
         for arguments, said in ((["dentri", "--from", self.dump()], "did you mean dentry"), (["dentry", "--from", "live"], "no crash dump"),
@@ -128,7 +129,7 @@ class Dump(unittest.TestCase):
         torn = run("objects", "dentry", "--from", self.dump("torn"))
         self.assertEqual(torn.returncode, 0)
         self.assertIn("dentry: the partial slabs of node 0: 2 of 3 were read", torn.stderr)
-        self.assertEqual(run("objects", "dentry", "--limit", "0", "--from", self.dump()).returncode, 2)
+        self.assertEqual(len(self.objects(self.dump(), "dentry", "--limit", "0")["objects"]), 165)
 
     def test_freebsd_has_its_types_and_zones_with_its_kernel(self):
         path = self.dump("freebsd")

@@ -90,13 +90,6 @@ TEST(SlabDirectories, PassOverLinesThatAreNoCaches) {
   }
 }
 
-TEST(SlabDirectories, DoWithoutTheSizeWhereSlabinfoHasNone) {
-  SlabKernel kernel;
-  kernel.slabinfo = "slabinfo - version: 3.0\n# name <new> <num_objs> : later\nfoo 1 2 : later 3\n";
-  kernel.add_directory("foo", {});
-  EXPECT_EQ(directories_of(kernel), "foo=foo");
-}
-
 TEST(SlabDirectories, AreNoneThatAreGoneAndFailWhereTheyCannotBeRead) {
   SlabKernel kernel;
   kernel.list("gone");

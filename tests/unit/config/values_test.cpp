@@ -138,7 +138,7 @@ TEST(Cidr, AcceptsNetworksAndRefusesBitsBeyondThePrefix) {
     EXPECT_EQ(format_ip(result->address) + "/" + std::to_string(result->prefix), text);
   }
   for (const char* text : {"", "/", "/8", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "1.0.0.0/0",
-                           "10.0.0.1/31", "fe80::/9", "::/129", "::1", "2001:db8::1/127", "10.0.0.0/8/8", "10.0.0.0/8 "}) {
+                           "10.0.0.1/31", "fe80::/8", "::/129", "::1", "2001:db8::1/127", "10.0.0.0/8/8", "10.0.0.0/8 "}) {
     EXPECT_FALSE(parse_cidr(text)) << text;
   }
 }
