@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/process/startup_memory.h"
 
-#include <utility>
-
 #include "core/base/free_heap.h"
 
 #if defined(__linux__)
@@ -42,10 +40,11 @@ int release_pages(dl_phdr_info* object, std::size_t, void* is_locked) {
 }  // namespace
 
 void release_startup_memory(bool is_locked) {
-  static bool is_done = false;
-  if (std::exchange(is_done, true)) return;
-  give_back_free_heap();
-  (void)::dl_iterate_phdr(release_pages, &is_locked);
+  static const bool kIsDone = [&is_locked] {
+    give_back_free_heap();
+    return ::dl_iterate_phdr(release_pages, &is_locked) == 0;
+  }();
+  (void)kIsDone;
 }
 #else
 void release_startup_memory(bool) {}

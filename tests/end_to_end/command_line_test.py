@@ -24,7 +24,7 @@ WRONG_USAGE = [
     (["--nope"], "--nope"), (["stray"], "stray"), (["--interval"], "--interval"), (["--interval", "5"], "5s"),
     (["--interval", "1ms"], "100ms"), (["--interval", "-1s"], "--interval"), (["--interval", "9999d"], "--interval"),
     (["--listen", "nonsense"], "nonsense"), (["--listen", "127.0.0.1:65536"], "65535"), (["--listen", "127.0.0.1"], "port"),
-    (["--listen", "[::1]:8947"], "IPv6"), (["--listen", ""], "--listen"), (["--polls", "0"], "--polls"),
+    (["--listen", "[::1]"], "port"), (["--listen", ""], "--listen"), (["--polls", "0"], "--polls"),
     (["--polls", "-1"], "--polls"), (["--polls", "many"], "--polls"), (["--polls", "1", "--polls", "2"], "--polls"),
     (["--replay-speed", "2"], "--replay"), (["--replay-loop"], "--replay"), (["--replay", "x", "--replay-speed", "0"], "speed"),
     (["--replay", "x", "--replay-speed", "-3"], "speed"), (["--replay", "x", "--replay-speed", "nan"], "speed"),

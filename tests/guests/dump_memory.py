@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -23,8 +24,9 @@ def files_of(dump):
     with tempfile.TemporaryDirectory(prefix="memstat-dump-") as directory:
         recording = pathlib.Path(directory) / "recording"
         subprocess.run([program, "--once", "--replay", str(dump), "--record", str(recording)], check=True, stdout=subprocess.DEVNULL)
-        found = {name: recording / "000000/fs/proc" / name for name in FILES}
-        return {name: path.read_text(encoding="utf-8") for name, path in found.items() if path.exists()}
+        with tarfile.open(recording / "000000.tar") as poll:
+            recorded = {path.rpartition("/fs/proc/")[2]: path for path in poll.getnames()}
+            return {name: poll.extractfile(recorded[name]).read().decode() for name in FILES if name in recorded}
 
 
 def zones_of(text):

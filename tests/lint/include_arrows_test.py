@@ -75,7 +75,7 @@ THIRD_PARTIES = [
     (r"prometheus/.*", r"daemon/.*"),
     (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),
     (r"CLI/.*", r"daemon/(options|ctl/commands/(options|completion))\.cpp"),
-    (r"curses\.h", r"daemon/ctl/top/screen\.cpp"),
+    (r"ncurses\.h", r"daemon/ctl/top/screen\.cpp"),
     (r"nlohmann/.*", r"daemon/ctl/source/api_answers\.cpp"),
     (r"civetweb\.h", r"daemon/http/server\.cpp"),
     (r"isa-l(/.*)?\.h", r"daemon/serve/gzip\.cpp"),
