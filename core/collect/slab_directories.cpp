@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::string_view kDirectory = "/sys/kernel/slab/";
+constexpr std::string_view kSlabCaches = "/sys/kernel/slab/";
 constexpr std::size_t kLongestFileName = 255;
 
 /// The entry of a cache of that name; "" when it can be no file's.
@@ -26,7 +26,7 @@ std::string entry_of(std::string_view cache) {
 
 /// The directory that an entry is or leads to.
 std::string target_of(KernelView& view, const std::string& entry) {
-  const auto link = view.read_link(std::string(kDirectory) + entry);
+  const auto link = view.read_link(std::string(kSlabCaches) + entry);
   return link ? link->substr(link->rfind('/') + 1) : entry;
 }
 
@@ -42,7 +42,7 @@ Result<std::vector<SlabDirectory>> find_slab_directories(KernelView& view, Buffe
   for (SlabinfoReader lines(slabinfo.view()); lines.next(line);) {
     SlabDirectory cache{std::string(line.name), entry_of(line.name)};
     if (!cache.directory.empty()) {
-      const std::string path = std::string(kDirectory) + cache.directory + "/slab_size";
+      const std::string path = std::string(kSlabCaches) + cache.directory + "/slab_size";
       const auto read = view.read_file(path, scratch);
       if (!read && read.error().code != ErrorCode::kNotPresent) return read.error();
       if (!read || parse_u64(trim(scratch.view())) != line.slot_size) cache.directory.clear();
