@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -73,7 +74,8 @@ TEST(Buffer, AppendsPieceByPiece) {
 }
 
 TEST(Buffer, AppendsAPartOfItselfWhileItGrows) {
-  for (const std::size_t size : {std::size_t{6}, kMappedFrom}) {
+  for (const std::size_t size :
+       {std::size_t{6}, std::min(kMappedFrom, std::size_t{1} << 20U)}) {  // sanitized, none is mapped
     const std::string content = "abcdef" + std::string(size - 6, 'x');
     Buffer buffer(content);
     ASSERT_EQ(buffer.capacity(), content.size()) << "so that it has to grow";
