@@ -42,6 +42,22 @@ class AlertStack(unittest.TestCase):
                     self.wait_for(manager, {("MemstatDaemonMissing", None)})
                     self.assertNotIn("err=", "\n".join(line for line in server.whole_log().splitlines() if "rule" in line.lower()))
 
+    def test_many_hosts_that_do_not_answer_are_one_trouble(self):
+        with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
+            rules = shipped_rules.write(directory)
+            down = [f"127.0.0.1:{prometheus_server.free_port()}" for _ in range(3)]
+            with alertmanager.alertmanager(directory, alertmanager.example(receiver, "1s")) as manager, \
+                    program.Daemon("--replay", captures.fixtures()["linux-7.2-2cpu"]) as daemon:
+                targets = ",".join(f'"{address}"' for address in [f"{daemon.host}:{daemon.port}", *down])
+                config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd="X").replace('["X"], labels: {instance: "bsd1:8947"}', f"[{targets}]")
+                with prometheus_server.prometheus(directory, None, config=config) as server:
+                    def suppressed():
+                        return {alert["labels"]["instance"] for alert in manager.alerts()
+                                if alert["labels"]["alertname"] == "MemstatDaemonMissing" and alert["status"]["inhibitedBy"]}
+                    program.wait_until(lambda: suppressed() == set(down), server.log)
+                    program.wait_until(lambda: any(labels["alertname"] == "MemstatManyHostsDown" for name, alerts in receiver.notifications if name == "night" for labels in alerts),
+                                       server.log)
+
     def wait_for(self, manager, wanted):
         """The alerts once all that are wanted fire: {(alert, type): alert}."""
         def ask():
