@@ -3,7 +3,7 @@
 set(LIBCXX_FILES "")
 foreach(target memstat_core memstat_archive memstat_c_api memstat_counters memstat_counter_source memstat_events memstat_config
         memstat_selftest memstat_catalogue memstat_explain
-        memstat_daemon memstat_ctl)
+        memstat_engine memstat_daemon memstat_ctl)
   get_target_property(files ${target} SOURCES)
   list(APPEND LIBCXX_FILES ${files})
 endforeach()
