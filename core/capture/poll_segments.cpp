@@ -124,7 +124,7 @@ Result<void> scan(const Segment& segment, std::size_t number, Places& places) {
     }
     place.info = *std::move(bytes);
     place.end = at;
-    places.insert_or_assign(poll, std::move(place));
+    places.insert_or_assign(poll, std::exchange(place, Place()));
     poll.clear();
   }
 }
