@@ -2,7 +2,6 @@
 #include "daemon/ctl/commands/show.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdint>
@@ -142,27 +141,13 @@ void add_parts(JsonWriter& json, const Parts& parts) {
   json.close();
 }
 
-struct Figures {
-  std::string_view key;
-  std::string_view title;
-  const Column* column;
-};
-constexpr std::array<Figures, 8> kFigures{{{"bytes", "in use", &kBytesInUse},
-                                           {"held_bytes", "held", &kBytesHeld},
-                                           {"objects", "objects in use", &kObjectsInUse},
-                                           {"free_objects", "objects free", &kFreeObjects},
-                                           {"object_size_bytes", "object size", &kObjectSize},
-                                           {"failures", "failures", &kFailures},
-                                           {"limit_objects", "limit", &kObjectLimit},
-                                           {"limit_bytes", "limit", &kByteLimit}}};
-
 std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human) {
   std::string text;
-  for (const Figures& figure : kFigures) {
-    const auto sum = sum_of(types, *figure.column);
+  for (const Column* figure : kColumns) {
+    const auto sum = sum_of(types, *figure);
     if (!sum) continue;
-    text += "  " + to_left(figure.title, 16) + to_right(amount_text(*sum, figure.column->is_bytes, is_human), 12) +
-            (figure.column->is_bytes && !is_human ? " bytes" : "") + "\n";
+    text += "  " + to_left(figure->title, 16) + to_right(amount_text(*sum, figure->is_bytes, is_human), 12) +
+            (figure->is_bytes && !is_human ? " bytes" : "") + "\n";
   }
   if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) {
     text += "  " + to_left("of its limit", 16) + to_right(percent(*limit.used), 12) + "\n";
@@ -214,8 +199,8 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
                       const std::vector<std::uint64_t>& amounts) {
   JsonWriter json("1");
   json.field("type", full_name(*types.front()));
-  for (const Figures& figure : kFigures) {
-    if (const auto sum = sum_of(types, *figure.column)) json.field(figure.key, *sum);
+  for (const Column* figure : kColumns) {
+    if (const auto sum = sum_of(types, *figure)) json.field(figure->key, *sum);
   }
   if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) json.field("limit_used_ratio", *limit.used);
   if (!types.front()->detail.empty()) json.field("detail", types.front()->detail);

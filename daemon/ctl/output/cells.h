@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace memstat::ctl {
 
@@ -43,8 +41,5 @@ std::string printable_bytes(std::string_view bytes);
 
 /// The words in lines of at most 100 columns, each behind the indent; lines of the text stay lines.
 std::string wrapped(std::string_view text, std::string_view indent);
-
-/// The cells of one line of a table.
-using TableRow = std::vector<std::string>;
 
 }  // namespace memstat::ctl

@@ -2,7 +2,6 @@
 #include "daemon/ctl/source/api_answers.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {
 namespace {
@@ -68,30 +68,16 @@ bool is_true(const Document& object, const char* key) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-struct ApiMember {
-  const char* key;
-  std::uint32_t figure;
-  std::uint64_t TypeRow::*value;
-};
-constexpr std::array<ApiMember, 8> kApiMembers{{{"bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
-                                                {"objects", MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
-                                                {"held_bytes", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
-                                                {"free_objects", MEMSTAT_FIGURE_FREE, &TypeRow::free},
-                                                {"failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
-                                                {"object_size_bytes", MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
-                                                {"limit_objects", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
-                                                {"limit_bytes", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
-
 TypeRow row_of_document(const Document& type) {
   TypeRow row;
   row.allocator = text_of(type, "allocator");
   row.allocator_number = allocator_number(row.allocator);
   row.name = text_of(type, "type");
-  for (const ApiMember& member : kApiMembers) {
-    const auto amount = amount_of(type, member.key);
+  for (const Column* column : kColumns) {
+    const auto amount = amount_of(type, column->key);
     if (!amount) continue;
-    row.figures |= member.figure;
-    row.*member.value = *amount;
+    row.figures |= column->figure;
+    row.*column->value = *amount;
   }
   if (const auto used = number_of(type, "limit_used"); used && *used >= 0) row.limit_used = used;
   row.growth = number_of(type, "growth_bytes_per_second");

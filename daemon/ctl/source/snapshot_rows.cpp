@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/source/snapshot_rows.h"
 
-#include <array>
 #include <bit>
 #include <cstddef>
 
 #include "core/model/type_rules.h"
 #include "daemon/ctl/source/api_answers.h"
+#include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {
 namespace {
-
-struct SnapshotMember {
-  Field field;
-  std::uint32_t figure;  // MEMSTAT_FIGURE_*
-  std::uint64_t TypeRow::*value;
-};
-constexpr std::array<SnapshotMember, 8> kSnapshotMembers{
-    {{Field::kBytes, MEMSTAT_FIGURE_BYTES, &TypeRow::bytes},
-     {Field::kCount, MEMSTAT_FIGURE_COUNT, &TypeRow::objects},
-     {Field::kHeldBytes, MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held},
-     {Field::kFree, MEMSTAT_FIGURE_FREE, &TypeRow::free},
-     {Field::kFailures, MEMSTAT_FIGURE_FAILURES, &TypeRow::failures},
-     {Field::kSize, MEMSTAT_FIGURE_SIZE, &TypeRow::object_size},
-     {Field::kCountLimit, MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects},
-     {Field::kBytesLimit, MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes}}};
 
 std::string unescaped_name(std::string_view escaped) {
   std::string text(unescaped_label_size(escaped), '\0');
@@ -39,10 +24,10 @@ TypeRow row_of(const Snapshot& snapshot, std::size_t at) {
   row.allocator = labels.allocator();
   row.allocator_number = allocator_number(row.allocator);
   row.name = unescaped_name(labels.escaped_type());
-  for (const SnapshotMember& member : kSnapshotMembers) {
-    if (!snapshot.has(member.field, at)) continue;
-    row.figures |= member.figure;
-    row.*member.value = snapshot.value(member.field, at);
+  for (const Column* column : kColumns) {
+    if (!snapshot.has(column->field, at)) continue;
+    row.figures |= column->figure;
+    row.*column->value = snapshot.value(column->field, at);
   }
   if (snapshot.has(TrackedFigure::kLimitUsed, at)) {
     row.limit_used = std::bit_cast<double>(snapshot.value(TrackedFigure::kLimitUsed, at));

@@ -2,33 +2,47 @@
 // The figures of memory types as reports show them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "core/include/memstat.h"
+#include "core/model/field.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/type_row.h"
 
 namespace memstat::ctl {
 
-/// A figure of types and what it is called. Thread safety: a plain value.
+/// A figure of types: what it is called, and where it stands in a snapshot, in the C API and in a row. Thread safety: a
+/// plain value.
 struct Column {
-  const char* title;     ///< in tables
-  const char* key;       ///< in JSON
+  const char* title;     ///< beside a value
+  const char* key;       ///< in JSON, the API's too
+  Field field;           ///< in a snapshot
   std::uint32_t figure;  ///< MEMSTAT_FIGURE_*
   std::uint64_t TypeRow::*value;
   bool is_bytes;
 };
 
-inline constexpr Column kBytesInUse{"BYTES", "bytes", MEMSTAT_FIGURE_BYTES, &TypeRow::bytes, true};
-inline constexpr Column kObjectsInUse{"OBJECTS", "objects", MEMSTAT_FIGURE_COUNT, &TypeRow::objects, false};
-inline constexpr Column kBytesHeld{"HELD", "held", MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held, true};
-inline constexpr Column kFreeObjects{"FREE", "free", MEMSTAT_FIGURE_FREE, &TypeRow::free, false};
-inline constexpr Column kFailures{"FAILURES", "failures", MEMSTAT_FIGURE_FAILURES, &TypeRow::failures, false};
-inline constexpr Column kObjectSize{"SIZE", "object_size", MEMSTAT_FIGURE_SIZE, &TypeRow::object_size, false};
-inline constexpr Column kObjectLimit{"LIMIT", "limit", MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects, false};
-inline constexpr Column kByteLimit{"LIMIT", "byte_limit", MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes, true};
+inline constexpr Column kBytesInUse{"in use", "bytes", Field::kBytes, MEMSTAT_FIGURE_BYTES, &TypeRow::bytes, true};
+inline constexpr Column kBytesHeld{"held", "held_bytes", Field::kHeldBytes, MEMSTAT_FIGURE_HELD_BYTES, &TypeRow::held, true};
+inline constexpr Column kObjectsInUse{"objects in use",     "objects",         Field::kCount,
+                                      MEMSTAT_FIGURE_COUNT, &TypeRow::objects, false};
+inline constexpr Column kFreeObjects{"objects free",      "free_objects", Field::kFree,
+                                     MEMSTAT_FIGURE_FREE, &TypeRow::free, false};
+inline constexpr Column kObjectSize{"object size",       "object_size_bytes",   Field::kSize,
+                                    MEMSTAT_FIGURE_SIZE, &TypeRow::object_size, false};
+inline constexpr Column kFailures{"failures",         "failures", Field::kFailures, MEMSTAT_FIGURE_FAILURES,
+                                  &TypeRow::failures, false};
+inline constexpr Column kObjectLimit{
+    "limit", "limit_objects", Field::kCountLimit, MEMSTAT_FIGURE_COUNTLIMIT, &TypeRow::limit_objects, false};
+inline constexpr Column kByteLimit{
+    "limit", "limit_bytes", Field::kBytesLimit, MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes, true};
+
+/// All of them.
+inline constexpr std::array<const Column*, 8> kColumns{&kBytesInUse, &kBytesHeld, &kObjectsInUse, &kFreeObjects,
+                                                       &kObjectSize, &kFailures,  &kObjectLimit,  &kByteLimit};
 
 /// Whether the figure is known.
 bool has(const TypeRow& type, const Column& column);
