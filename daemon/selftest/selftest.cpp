@@ -70,6 +70,24 @@ void run_attempt(const std::shared_ptr<Attempt>& kept) {
   attempt.changed.notify_one();
 }
 
+/// The thread of an attempt. It is left behind only while the kernel keeps it: who forks afterwards must be alone.
+class AttemptThread {
+ public:
+  explicit AttemptThread(const std::shared_ptr<Attempt>& attempt) : attempt_(*attempt), thread_(run_attempt, attempt) {}
+  ~AttemptThread() { is_over() ? thread_.join() : thread_.detach(); }
+  AttemptThread(const AttemptThread&) = delete;
+  AttemptThread& operator=(const AttemptThread&) = delete;
+
+ private:
+  bool is_over() {
+    const MutexLock lock(attempt_.mutex);
+    return attempt_.outcome.has_value();
+  }
+
+  Attempt& attempt_;  // which the caller holds
+  std::thread thread_;
+};
+
 SourceHealth health_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kNotPresent: return SourceHealth::kAbsent;
@@ -138,7 +156,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                     .advice = {}};
   if (progress) progress(source.name);
   const auto kept = std::make_shared<Attempt>(view, source);
-  std::thread(run_attempt, kept).detach();
+  const AttemptThread thread(kept);
   Attempt& attempt = *kept;
   const MutexLock lock(attempt.mutex);
   constexpr std::chrono::nanoseconds kStep = std::chrono::milliseconds(100);

@@ -36,7 +36,8 @@ TEST(KernelReader, PollsThisLiveKernelAndSaysWhenItIsGone) {
 
   Poller poller(reader.view(), clock, metrics, pool, config, {.reads_when_opened = true});
   poller.open_sources();
-  ASSERT_TRUE(reader.seal());
+  const Result<void> sealed = reader.seal();
+  ASSERT_TRUE(sealed) << to_string(sealed.error());
   reader.watch();
   EXPECT_FALSE(reader.is_lost());
   ASSERT_TRUE(poller.poll(clock.monotonic_ns()));
