@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A regular expression that a whole name must match, as in Prometheus: `slab` does not match `slab-1`, `slab.*` does.
 //
-// POSIX extended syntax by <regex.h>: std::regex recurses per character and overflows the stack on a hostile 4 KiB name.
-// Only what POSIX defines is accepted, so that one file means the same on Linux and FreeBSD: no \d, no (?:...), no
-// back-references (which also take exponential time). What a pattern may cost is bounded, because some systems expand
-// repetitions when they compile.
+// RE2's syntax, which is Prometheus's: no back-references, and time that grows with the length of the name alone, so that
+// neither a hostile name nor a hostile pattern holds a poll up.
 #pragma once
 
 #include <memory>
@@ -13,11 +11,14 @@
 
 #include "core/base/result.h"
 
+namespace re2 {
+class RE2;
+}
+
 namespace memstat {
 
 /// A compiled pattern. Copies share the compiled state and are cheap.
-/// Thread safety: immutable; `matches` may be called by several threads at once on one object (POSIX promises that for
-/// regexec on a constant regex_t; glibc takes a lock inside, so such calls take turns).
+/// Thread safety: immutable; `matches` may be called by several threads at once on one object.
 class NamePattern {
  public:
   /// Longest pattern in bytes that `compile` takes.
@@ -26,13 +27,12 @@ class NamePattern {
   /// Matches every name; its text is ".*".
   NamePattern() = default;
 
-  /// Errors: kData with `detail` "what is wrong; what would be right" for a pattern that is empty, too long, too costly,
-  /// or no POSIX extended regular expression; kNoMemory.
+  /// Errors: kData with `detail` "what is wrong; what would be right" for a pattern that is empty, too long, too large once
+  /// its repetitions are written out, or no regular expression.
   static Result<NamePattern> compile(std::string_view pattern);
 
-  /// Whether the whole of `name` matches. `name` may hold any bytes and have any length; '.' matches each byte but NUL.
-  /// False when the system has no memory left for the match. Allocates and costs microseconds: ask once per type and keep
-  /// the answer, not once per poll.
+  /// Whether the whole of `name` matches. `name` may hold any bytes and have any length; '.' matches each of them. Allocates
+  /// and costs microseconds: ask once per type and keep the answer, not once per poll.
   [[nodiscard]] bool matches(std::string_view name) const;
 
   /// The pattern as it was written.
@@ -42,10 +42,8 @@ class NamePattern {
   friend bool operator==(const NamePattern& a, const NamePattern& b) { return a.text_ == b.text_; }
 
  private:
-  struct Compiled;
-
   std::string text_ = ".*";
-  std::shared_ptr<const Compiled> compiled_;  ///< Null: everything matches.
+  std::shared_ptr<const re2::RE2> compiled_;  ///< Null: everything matches.
 };
 
 }  // namespace memstat

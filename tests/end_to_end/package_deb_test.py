@@ -147,7 +147,7 @@ class Packages(unittest.TestCase):
             self.assertRegex(control, r"\nDescription: kernel memory statistics\b.*\n [A-Za-z]")
             self.assertRegex(control, r"\nMaintainer: .+ <.+@.+>\n")
         # From the program itself: what it is linked with, in at least the version that has the symbols.
-        for needed in ("libc6 (>= ", "libstdc++6 (>= ", "libyaml-cpp", "libprometheus-cpp-core", "libcivetweb", "libspdlog"):
+        for needed in ("libc6 (>= ", "libstdc++6 (>= ", "libyaml-cpp", "libre2", "libprometheus-cpp-core", "libcivetweb", "libspdlog"):
             self.assertIn(needed, self.field("memstatd", "Depends"))
         self.assertNotIn("libmemstat", self.field("memstatd", "Depends"))
         self.assertIn("libc6 (>= ", self.field("libmemstat3", "Depends"))

@@ -77,7 +77,7 @@ class Port(unittest.TestCase):
         self.assertIn("--component daemon", makefile())
         self.assertIn("--component dashboards", makefile())
         # What find_package and find_library ask for.
-        for library in ("civetweb", "isal", "prometheus-cpp-core", "spdlog", "yaml-cpp"):
+        for library in ("civetweb", "isal", "prometheus-cpp-core", "re2", "spdlog", "yaml-cpp"):
             self.assertIn(f"lib{library}.so:", makefile())
 
     def test_the_account_is_the_default_one(self):

@@ -72,6 +72,7 @@ THIRD_PARTIES = [
     (r"zlib\.h|lzo/lzo1x\.h", r"core/postmortem/container/packed_(file|page)\.cpp"),
     (r"zstd\.h", r"core/postmortem/container/packed_(file|page)\.cpp|core/capture/archive_stream\.cpp"),
     (r"yaml-cpp/.*", r"config/.*\.cpp"),
+    (r"re2/.*", r"config/name_pattern\.cpp"),
     (r"prometheus/.*", r"daemon/.*"),
     (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),
     (r"CLI/.*", r"daemon/(options|ctl/commands/(options|completion))\.cpp"),

@@ -2,7 +2,6 @@
 #include "config/name_pattern.h"
 
 #include <gtest/gtest.h>
-#include <regex.h>
 
 #include <array>
 #include <string>
@@ -38,7 +37,7 @@ TEST(NamePattern, AlternativesAreAnchoredAsAWhole) {
   EXPECT_FALSE(either.matches("xa"));
 }
 
-TEST(NamePattern, UnderstandsExtendedSyntax) {
+TEST(NamePattern, UnderstandsWhatPrometheusDoes) {
   EXPECT_TRUE(compiled("kmalloc-[0-9]+k?").matches("kmalloc-96"));
   EXPECT_TRUE(compiled("^kmalloc-.*$").matches("kmalloc-rnd-01-8k"));
   EXPECT_TRUE(compiled("[[:alpha:]_]+").matches("task_struct"));
@@ -47,7 +46,8 @@ TEST(NamePattern, UnderstandsExtendedSyntax) {
   EXPECT_TRUE(compiled("a\\.b\\{c\\}").matches("a.b{c}"));
   EXPECT_TRUE(compiled("a{2,}").matches("aaa"));
   EXPECT_FALSE(compiled("a{2,}").matches("a"));
-  EXPECT_TRUE(compiled("[\\d]").matches("d"));  // in brackets a backslash stands for itself
+  EXPECT_TRUE(compiled("[\\d]").matches("7"));
+  EXPECT_TRUE(compiled("(?i)SLAB-\\w+").matches("slab-x1"));
 }
 
 TEST(NamePattern, DefaultAndDotStarMatchEverything) {
@@ -89,26 +89,14 @@ TEST(NamePattern, NamesOfAnyBytesAreTaken) {
   EXPECT_TRUE(compiled("caf\xC3\xA9").matches("caf\xC3\xA9"));
 }
 
-TEST(NamePattern, RefusesWhatPosixLeavesUndefinedOrWhatIsCostly) {
-  const std::string deep = std::string(21, '(') + "a" + std::string(21, ')');
+TEST(NamePattern, RefusesWhatIsNoneOrTooCostly) {
   for (const std::string& pattern : std::vector<std::string>{"",
                                                              "(",
                                                              ")",
                                                              "a)|(b",
                                                              "*a",
                                                              "a**",
-                                                             "a+?",
                                                              "+",
-                                                             "a||b",
-                                                             "|a",
-                                                             "a|",
-                                                             "()",
-                                                             "(?:a)",
-                                                             "(?i)a",
-                                                             "\\d",
-                                                             "\\w+",
-                                                             "\\bx",
-                                                             "\\<x",
                                                              "(a)\\1",
                                                              "a\\",
                                                              "[a",
@@ -116,17 +104,11 @@ TEST(NamePattern, RefusesWhatPosixLeavesUndefinedOrWhatIsCostly) {
                                                              "[[:alpha:]",
                                                              "[[:alpha",
                                                              "{2}",
-                                                             "a{",
-                                                             "a{x}",
-                                                             "a{,3}",
                                                              "a{3,2}",
-                                                             "a{256}",
-                                                             "a{1,999999999999999999999}",
-                                                             "^*",
-                                                             "$+",
+                                                             "a{1001}",
+                                                             "(?=a)",
+                                                             "[z-a]",
                                                              "(((a{99}){99}){99})",
-                                                             "((((((((((a+)+)+)+)+)+)+)+)+)+)+",
-                                                             deep,
                                                              std::string("a\0b", 3),
                                                              std::string(1025, 'a')}) {
     const auto result = NamePattern::compile(pattern);
@@ -137,21 +119,15 @@ TEST(NamePattern, RefusesWhatPosixLeavesUndefinedOrWhatIsCostly) {
   }
 }
 
+TEST(NamePattern, NestedRepetitionsTakeNoTimeThatGrowsWithThem) {
+  const std::string name = std::string(4096, 'a') + "b";
+  EXPECT_FALSE(compiled("((((((((((a+)+)+)+)+)+)+)+)+)+)+").matches(name));
+  EXPECT_TRUE(compiled(std::string(21, '(') + "a*" + std::string(21, ')') + "b").matches(name));
+}
+
 TEST(NamePattern, TheLongestPatternIsTaken) {
   const std::string pattern(NamePattern::kMaxPatternBytes, 'a');
   EXPECT_TRUE(compiled(pattern).matches(pattern));
-}
-
-TEST(NamePattern, TellsWhatTheSystemSaysOfABadRange) {
-  regex_t regex;
-  const int failure = regcomp(&regex, "^([z-a])$", REG_EXTENDED | REG_NOSUB);
-  ASSERT_NE(failure, 0);
-  std::array<char, 128> text{};
-  regerror(failure, &regex, text.data(), text.size());
-  const auto result = NamePattern::compile("[z-a]");
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().detail, "\"[z-a]\" is not a regular expression: " + std::string(text.data()) +
-                                       "; write POSIX extended syntax for the whole name, such as kmalloc-.*");
 }
 
 TEST(NamePattern, CopiesOutliveTheOriginal) {
