@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The configuration of the daemon, with the default of every key. What each key means to a user stands in
-// config/memstatd.yaml; DESIGN section 8 is the list. Names here are the keys.
+// config/memstatd.yaml. Names here are the keys.
 #pragma once
 
 #include <algorithm>

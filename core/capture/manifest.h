@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The three small text files of a capture: manifest.yaml, NNNNNN/poll.yaml and NNNNNN/errors.yaml (DESIGN section 10).
+// The three small text files of a capture: manifest.yaml, NNNNNN/poll.yaml and NNNNNN/errors.yaml.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that replays a capture, poll by poll, on any system. The capture's format is DESIGN section 10.
+// A kernel view that replays a capture, poll by poll, on any system. core/README.md has the capture's format.
 #pragma once
 
 #include <atomic>

@@ -151,14 +151,14 @@ class Figures {
 template <typename E>
 struct FieldDescription {
   E field;
-  std::string_view word;  ///< As libmemstat and DESIGN write it: "bytes", "numallocs", ...
+  std::string_view word;  ///< As libmemstat writes it: "bytes", "numallocs", ...
   MetricFacts metric;     ///< Without name: the field has no metric.
 };
 const FieldDescription<Field>& description(Field field);
 const FieldDescription<CpuField>& description(CpuField field);
 const FieldDescription<NodeField>& description(NodeField field);
 
-/// Name of a field as libmemstat and DESIGN write it: "bytes", "numallocs", ...
+/// Name of a field as libmemstat writes it: "bytes", "numallocs", ...
 std::string_view to_string(Field field);
 std::string_view to_string(CpuField field);
 std::string_view to_string(NodeField field);

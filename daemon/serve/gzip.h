@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// gzip of a page, by ISA-L; daemon/README.md has the figures that chose it. compression.cpp is the only file that knows it.
+// gzip of a page, by ISA-L; daemon/README.md has the figures that chose it. gzip.cpp is the only file that knows it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Includes follow the arrows of the design: daemon -> config -> core, and inside core each layer only sees those below.
+"""Includes follow the arrows: daemon -> config -> core, and inside core each layer only sees those below.
 
 With --print it prints the arrows as the includes have them, lowest floor first: an arrow leads to a lower floor, so there is no
 cycle. Also: core knows no third party (except zstd, in the file that unpacks and packs captures), each third party is known to one
@@ -109,7 +109,7 @@ def problem(file, included, quoted):
             if re.fullmatch(layer, file):
                 if any(re.fullmatch(pattern, included) for pattern in allowed):
                     return None
-                return f"{file} includes {included}: the design's arrows do not lead there"
+                return f"{file} includes {included}: no arrow leads there"
         return f"{file}: this place has no layer in tests/lint/include_arrows_test.py"
     if file.startswith("tests/") or STANDARD.fullmatch(included):
         return None

@@ -79,7 +79,7 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
   EXPECT_EQ(cpu_figures.size(), kCpuMetricCount);
 }
 
-/// What DESIGN, section 5 promises, with the tiers of section 6.
+/// What is promised from 1.0.0 on: names, and the tier that each begins in.
 TEST(MetricCatalogue, HoldsEveryPromisedMetricInItsTier) {
   const std::map<std::string, Tier> promised{
       {"memstat_type_bytes", Tier::kMinimal},

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A file of this tree that a comment or a document names is there. Names of kernels' files are not judged: theirs are .c, or .h in a directory that is
+not one of ours."""
+import re
+import sys
+
+import findings
+
+NAME = re.compile(r"(?<![\w./<*-])((?:[a-z0-9_.]+/)*[a-z0-9_]+(?:_test|_fuzz|_bench)?\.(?:cpp|h|py|sh|cmake|md|js|libsonnet))(?![\w*(])")
+COMMENT = re.compile(r"(?<!:)//[^\n]*|/\*.*?\*/", re.DOTALL)
+HASH = re.compile(r"^\s*#[^\n]*", re.MULTILINE)
+ELSEWHERE = re.compile(r"^(name|pmc|kvm|dtrace|regex|curses|ncurses|pthread|assert|zlib|zstd|libdtrace|sdt|vmlinux|memstat|libcpc|config\.sub)\.h$")
+KERNELS = {"include", "linux", "sys"}  # begin the paths of their headers, and are directories of ours as well
+PLACES = ("core", "config", "daemon", "rc.d", "dashboards", "tests")
+CODE = {".h", ".cpp", ".c"}
+SCRIPTS = {".py", ".sh", ".cmake", ""}
+
+
+def told(path, text):
+    """(line, words) of comments, or of a document every line."""
+    suffix = "." + path.rsplit(".", 1)[1] if "." in path.rsplit("/", 1)[-1] else ""
+    if suffix in CODE | SCRIPTS:
+        for found in (COMMENT if suffix in CODE else HASH).finditer(text):
+            for offset, line in enumerate(found.group().split("\n")):
+                yield text.count("\n", 0, found.start()) + 1 + offset, line
+    elif suffix == ".md":
+        yield from enumerate(text.split("\n"), 1)
+
+
+def problems(path, text, files, rooms):
+    for number, line in told(path, text):
+        for name in NAME.findall(line):
+            directory, _, last = name.rpartition("/")
+            if name.isupper() or "NAME" in name or ELSEWHERE.match(name):
+                continue
+            first = directory.split("/")[0]
+            ours = first in rooms and first not in KERNELS if directory else not last.endswith(".h")
+            if ours and not any(file == name or file.endswith("/" + name) for file in files):
+                yield f"{path}:{number}: there is no {name}"
+
+
+def main():
+    files = [path.relative_to(findings.ROOT).as_posix() for place in PLACES for path in sorted((findings.ROOT / place).rglob("*"))
+             if path.is_file() and "node_modules" not in path.parts and "__pycache__" not in path.parts]
+    files += [path.name for path in findings.ROOT.iterdir() if path.is_file()]
+    rooms = {part for file in files for part in file.split("/")[:-1]}
+    check = lambda path, text: list(problems(path, text, ["core/base/text.h", "tests/size"], {"core", "base"}))
+    assert check("a.cpp", "// see base/gone.h") and check("a.md", "`core/base/gone.cpp`") and check("a.py", "# gone_test.py has it")
+    assert not check("a.cpp", "// base/text.h; mm/slub.c; linux/mm.h\nf(\"base/gone.h\");") and not check("a.md", "NAME_test.cpp, text.h")
+    told_by = [file for file in files if not file.startswith(("tests/fixtures/", "tests/support/grafana_schema/", "daemon/web/uplot/", "tests/support/freebsd_headers/"))]
+    found = []
+    for file in told_by:
+        path = findings.ROOT / file
+        if path.is_file():
+            found += problems(file, path.read_text(encoding="utf-8", errors="replace"), files, rooms)
+    return findings.report(found, len(told_by), 500)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
