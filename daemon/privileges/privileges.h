@@ -55,8 +55,8 @@ struct PrivilegeReport {
   std::vector<std::string> notes;  ///< One line for people for each thing not done and why; for the log, at level info.
 };
 
-/// Gives up privileges. Call once, after every kernel file, probe and socket is open and before any thread exists: capabilities, seccomp and Landlock belong to a thread and are inherited only by its
-/// children.
+/// Gives up privileges. Call once, after every kernel file, probe and socket is open and before any thread exists:
+/// capabilities, seccomp and Landlock belong to a thread and are inherited only by its children.
 ///
 /// Linux: all capability sets are emptied (whether root or not), except for what is to stay, and that is verified;
 /// afterwards new programs, processes and listeners, outgoing connections, local sockets, datagrams and executable memory
