@@ -201,7 +201,16 @@ class Loader {
                 });
   }
 
+  /// A key that has a function of its own.
+  Reader by(void (Loader::*reads)(const Node&, const std::string&)) {
+    return [this, reads](const Node& node, const std::string& path) { (this->*reads)(node, path); };
+  }
+
   void read_listen(const Node& node, const std::string& path);
+  void read_address(const Node& node, const std::string& path);
+  void read_on_scrape(const Node& node, const std::string& path);
+  void read_textfile(const Node& node, const std::string& path);
+  void read_sources(const Node& node, const std::string& path);
   void read_account(const Node& node, const std::string& path, const std::string& what, std::string& place);
   void read_basic_auth(const Node& node, const std::string& path);
   void read_source(const Node& key, const Node& node, const std::string& path);
@@ -220,6 +229,14 @@ class Loader {
 };
 
 void Loader::read_listen(const Node& node, const std::string& path) {
+  config_.listen.clear();
+  list("a list of addresses", "[\"127.0.0.1:8947\"]", by(&Loader::read_address))(node, path);
+  if (node.kind == Node::Kind::kList && node.children.empty()) {
+    problem(node, path, "is an empty list, so no client could connect; write [\"127.0.0.1:8947\"]");
+  }
+}
+
+void Loader::read_address(const Node& node, const std::string& path) {
   std::optional<Endpoint> address;
   parsed(parse_listen_address, address, "an address with a port", "127.0.0.1:8947")(node, path);
   if (!address) return;
@@ -258,6 +275,29 @@ void Loader::read_basic_auth(const Node& node, const std::string& path) {
     problem(node, path,
             "is in a file that every account can read; run chmod o-r, with a group that memstatd's account is in");
   }
+}
+
+void Loader::read_on_scrape(const Node& node, const std::string& path) {
+  config_.poll.on_scrape.reset();
+  if (node.kind == Node::Kind::kScalar && !node.is_quoted && node.text == "off") return;
+  duration(config_.poll.on_scrape, std::chrono::milliseconds(1), kMaxPollInterval, "off, or 1s")(node, path);
+}
+
+void Loader::read_textfile(const Node& node, const std::string& path) {
+  if (!is_text(node, path, "a path", "\"\" for none")) return;
+  if (!node.text.empty() && (node.text.front() != '/' || node.text.back() == '/')) {
+    return problem(
+        node, path,
+        quoted(node.text) + " is not the absolute path of a file; write one such as /var/lib/memstatd/memstat.prom");
+  }
+  config_.textfile = node.text;
+}
+
+void Loader::read_sources(const Node& node, const std::string& path) {
+  if (!has_kind(node, path, Node::Kind::kMap, "a map of sources", "write {} or {NAME: {enabled: off}}")) return;
+  for_each_key(node, path, [this](const Node& key, const Node& value, const std::string& key_path) {
+    read_source(key, value, key_path);
+  });
 }
 
 void Loader::read_source(const Node& key, const Node& node, const std::string& path) {
@@ -420,77 +460,39 @@ void Loader::read(const Node& root) {
   const nanoseconds day = std::chrono::hours(24);
   Config& c = config_;
   const std::vector<Key> keys = {
-      {"listen",
-       [this](const Node& node, const std::string& path) {
-         config_.listen.clear();
-         list("a list of addresses", "[\"127.0.0.1:8947\"]",
-              [this](const Node& item, const std::string& item_path) { read_listen(item, item_path); })(node, path);
-         if (node.kind == Node::Kind::kList && node.children.empty()) {
-           problem(node, path, "is an empty list, so no client could connect; write [\"127.0.0.1:8947\"]");
-         }
-       }},
+      {"listen", by(&Loader::read_listen)},
       {"allow", list("a list of networks", "[\"10.0.0.0/8\"]",
                      [this](const Node& node, const std::string& path) {
                        IpNetwork network;
                        parsed(parse_cidr, network, "a network", "10.0.0.0/8")(node, path);
                        config_.allow.push_back(network);
                      })},
-      {"unix_socket", map({{"mode", parsed(parse_file_mode, c.unix_socket.mode, "the mode of a file", "\"0660\"")},
-                           {"group",
-                            [this](const Node& node, const std::string& path) {
-                              read_account(node, path, "group", config_.unix_socket.group);
-                            }}})},
-      {"user",
-       [this](const Node& node, const std::string& path) { read_account(node, path, "user", config_.user); }},
+      {"unix_socket",
+       map({{"mode", parsed(parse_file_mode, c.unix_socket.mode, "the mode of a file", "\"0660\"")},
+            {"group", [this](const Node& node,
+                             const std::string& path) { read_account(node, path, "group", config_.unix_socket.group); }}})},
+      {"user", [this](const Node& node, const std::string& path) { read_account(node, path, "user", config_.user); }},
       {"enable_reload", boolean(c.enable_reload)},
-      {"basic_auth", [this](const Node& node, const std::string& path) { read_basic_auth(node, path); }},
+      {"basic_auth", by(&Loader::read_basic_auth)},
       {"poll", map({{"interval", duration(c.poll.interval, kMinPollInterval, kMaxPollInterval, "10s")},
                     {"timeout", duration(c.poll.timeout, std::chrono::milliseconds(1), std::chrono::hours(1), "2s")},
-                    {"on_scrape",
-                     [this](const Node& node, const std::string& path) {
-                       config_.poll.on_scrape.reset();
-                       if (node.kind == Node::Kind::kScalar && !node.is_quoted && node.text == "off") return;
-                       duration(config_.poll.on_scrape, std::chrono::milliseconds(1), kMaxPollInterval, "off, or 1s")(node, path);
-                     }}})},
+                    {"on_scrape", by(&Loader::read_on_scrape)}})},
       {"tier", parsed(parse_tier, c.tier, "minimal, default or full", "default")},
       {"per_cpu", map({{"allocators", patterns(c.per_cpu.allocators)}, {"types", patterns(c.per_cpu.types)}})},
-      {"sources",
-       [this](const Node& node, const std::string& path) {
-         if (!has_kind(node, path, Node::Kind::kMap, "a map of sources", "write {} or {NAME: {enabled: off}}")) return;
-         for_each_key(node, path, [this](const Node& key, const Node& value, const std::string& key_path) {
-           read_source(key, value, key_path);
-         });
-       }},
+      {"sources", by(&Loader::read_sources)},
       {"filters", map({{"include", type_patterns(c.filters.include)}, {"exclude", type_patterns(c.filters.exclude)}})},
-      {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]",
-                      [this](const Node& node, const std::string& path) { read_limit(node, path); })},
-      {"counters", list("a list of sets of events", "[{set: memory}]",
-                        [this](const Node& node, const std::string& path) { read_counter_set(node, path); })},
+      {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]", by(&Loader::read_limit))},
+      {"counters", list("a list of sets of events", "[{set: memory}]", by(&Loader::read_counter_set))},
       {"min_bytes", parsed(parse_size, c.min_bytes, "a size", "1MiB, or 0 for none")},
       {"series_limit", number(kMaxSeriesLimit, "20000", [&c](std::uint64_t value) { c.series_limit = value; })},
       {"created_series", boolean(c.created_series)},
       {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
       {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
       {"history", parsed(parse_size, c.history_bytes, "a size", "2MiB, or 0 for none")},
-      {"capture", map({{"record",
-                        [this](const Node& node, const std::string& path) {
-                          if (!is_text(node, path, "a path", "\"\" for none")) return;
-                          const auto record = parse_record_path(node.text);
-                          if (!record) return problem(node, path, record.error().detail);
-                          config_.capture.record = *record;
-                        }},
+      {"capture", map({{"record", parsed(parse_record_path, c.capture.record, "a path", "\"\" for none")},
                        {"max_bytes", size(c.capture.max_bytes, "1GiB")},
                        {"max_age", duration(c.capture.max_age, std::chrono::seconds(1), nanoseconds::max(), "24h")}})},
-      {"textfile",
-       [this](const Node& node, const std::string& path) {
-         if (!is_text(node, path, "a path", "\"\" for none")) return;
-         if (node.text.empty() || (node.text.front() == '/' && node.text.back() != '/')) {
-           config_.textfile = node.text;
-         } else {
-           problem(node, path, quoted(node.text) +
-                                   " is not the absolute path of a file; write one such as /var/lib/memstatd/memstat.prom");
-         }
-       }},
+      {"textfile", by(&Loader::read_textfile)},
       {"log", map({{"level", parsed(parse_log_level, c.log.level, "the name of a level", "info")},
                    {"format", parsed(parse_log_format, c.log.format, "text or json", "text")}})},
       {"events", map({{"mode", parsed(parse_events_mode, c.events_mode, "off, failures, counters or full", "failures")},
